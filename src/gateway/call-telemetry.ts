@@ -148,7 +148,8 @@ export function withMeters(book: CallBook, meters: CallMeters): CallBook {
 
 function traceOf(root: Span): CallTrace {
   const admitting = root.begin('admit', 'internal');
-  let asking: Span | null = null;
+  /** By target: of a hedged call two are asked at a time. */
+  const asking = new Map<string, Span>();
   let settling: Span | null = null;
   return {
     admitted(admission) {
@@ -163,7 +164,7 @@ function traceOf(root: Span): CallTrace {
     },
     trying({ alias, route, fields }, target) {
       const operation = OPERATIONS[route.endpoint] ?? route.endpoint;
-      asking = root.begin(`${operation} ${alias.alias}`, 'client', {
+      const span = root.begin(`${operation} ${alias.alias}`, 'client', {
         'gen_ai.operation.name': operation,
         'gen_ai.request.model': alias.alias,
         'gen_ai.response.model': target.model,
@@ -171,21 +172,23 @@ function traceOf(root: Span): CallTrace {
         ...(fields.maxTokens === null ? {} : { 'gen_ai.request.max_tokens': fields.maxTokens }),
         ...targetAttributes(target),
       });
-      return { traceparent: asking.traceparent };
+      asking.set(target.id, span);
+      return { traceparent: span.traceparent };
     },
-    failed(reason) {
-      asking?.end(reason);
-      asking = null;
+    failed(reason, { id }) {
+      asking.get(id)?.end(reason);
+      asking.delete(id);
     },
-    ended({ tokens, reason, httpStatus }) {
+    ended({ tokens, reason, httpStatus, targetId }) {
+      const answered = targetId === null ? undefined : asking.get(targetId);
       root.set({ 'http.response.status_code': httpStatus });
       if (tokens !== null) {
-        asking?.set({
+        answered?.set({
           'gen_ai.usage.input_tokens': tokens.promptTokens,
           'gen_ai.usage.output_tokens': tokens.completionTokens,
         });
       }
-      asking?.end(reason);
+      answered?.end(reason);
       settling = root.begin('settle', 'internal');
     },
     settled(outcome) {

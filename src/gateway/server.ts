@@ -17,7 +17,12 @@ import { BASE_PATH, MCP_PATH, wireOfPath } from './admission/routes.ts';
 import { unknownRoute } from './admission/unknown-routes.ts';
 import { beginTrace, type CallMeters } from './call-telemetry.ts';
 import { recordOfRead, recordOfRefusal, recordOfReplay, refusalReason } from './forwarding/end-call.ts';
-import { answerModelCall, type ModelCallParts } from './forwarding/model-call.ts';
+import {
+  answerModelCall,
+  type ModelCallParts,
+  SERVED_BY_HEADER,
+  TRIES_HEADER,
+} from './forwarding/model-call.ts';
 import { answerParse, type ParseParts } from './forwarding/parse-call.ts';
 import { type Arrived, type McpChoices, openMcpEndpoint } from './mcp/endpoint.ts';
 import { answerRead, type ReadParts } from './reads/listings.ts';
@@ -240,6 +245,7 @@ function allowedHeaders(request: Request): string {
 const EXPOSED_HEADERS = [
   ...['x-request-id', 'request-id', 'retry-after', 'retry-after-ms', 'x-should-retry'],
   ...['mcp-session-id', 'www-authenticate', DROPPED_TOOLS_HEADER, CACHE_HEADER],
+  ...[TRIES_HEADER, SERVED_BY_HEADER],
 ].join(', ');
 
 export function createConsoleOrigin(consoleOrigin: string | undefined): ConsoleOrigin {

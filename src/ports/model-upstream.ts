@@ -16,6 +16,8 @@ export interface UpstreamTarget {
   readonly apiKey: string | null;
   /** Left out: OpenAI's wire, with the key as a bearer token. */
   readonly wire?: TargetWire;
+  /** From sending a call until the status is there; left out: the upstream's own. */
+  readonly timeoutMs?: number;
 }
 
 export type ModelEndpoint =

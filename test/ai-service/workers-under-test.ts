@@ -22,6 +22,7 @@ import type { JobHandler } from '../../src/ports/job-queue.ts';
 import type { UpstreamAnswer } from '../../src/ports/model-upstream.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { plainModels } from '../doubles/plain-models.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
 import { bodyOf } from '../doubles/upstream-body.ts';
 import { creditsOf } from '../gateway/credits-under-test.ts';
@@ -81,7 +82,7 @@ export async function openWorkers(options: WorkerOptions = {}) {
   const breakers = await createBreakers({ sharedState, clock, log });
   const standings = await createBillingStatuses({ database, sharedState, clock, log });
   const parser = createTextParser({
-    models: { order: () => alias.targets, noteFailure() {}, noteSuccess() {}, cool() {} },
+    models: plainModels(() => alias.targets),
     upstream: {
       async send(_target, call): Promise<UpstreamAnswer> {
         scripted.asked += 1;

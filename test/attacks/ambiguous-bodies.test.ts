@@ -13,8 +13,11 @@ const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 interface Member {
   readonly name: string;
+  readonly nameStart: number;
   readonly start: number;
   readonly end: number;
+  /** From its name to behind its comma; of the last one from the comma before it to its end. */
+  readonly whole: { readonly start: number; readonly end: number };
 }
 
 /** The members of an object in a text that is known to be JSON, by its tokens; `open` is the place of its brace. */
@@ -25,14 +28,25 @@ function membersIn(text: string, open: number): { members: Member[]; close: numb
   let depth = 0;
   let name: string | null = null;
   let start = -1;
+  let nameStart = -1;
+  let comma = -1;
   for (let end = open + 1; ; end = token.lastIndex) {
     const found = token.exec(text);
     if (found === null) throw new Error('the text ends inside of the object');
     const isEnd = depth === 0 && (found[0] === ',' || found[0] === '}');
-    if (isEnd && name !== null) members.push({ name, start, end });
+    if (isEnd && name !== null) {
+      const whole =
+        found[0] === ','
+          ? { start: nameStart, end: found.index + 1 }
+          : { start: comma === -1 ? nameStart : comma, end: start + text.slice(start, end).trimEnd().length };
+      members.push({ name, nameStart, start, end, whole });
+    }
     if (isEnd && found[0] === '}') return { members, close: found.index };
-    if (isEnd) name = null;
-    else if (name === null) {
+    if (isEnd) {
+      name = null;
+      comma = found.index;
+    } else if (name === null) {
+      nameStart = found.index;
       name = JSON.parse(found[0]) as string;
       token.exec(text);
       start = -1;
@@ -69,7 +83,7 @@ const own = (value: Record<string, unknown>, name: string) => {
 };
 
 const LISTED = [
-  ...['model', 'stream', 'stream_options', 'include_usage'],
+  ...['model', 'models', 'stream', 'stream_options', 'include_usage'],
   ...['max_tokens', 'max_completion_tokens', 'n', 'best_of'],
 ];
 
@@ -86,7 +100,9 @@ function namesAtFault(members: readonly Member[]): string[] {
 function faultsOf(value: Record<string, unknown>, text: string, members: readonly Member[]): Set<string> {
   const faults = new Set<string>();
   for (const name of namesAtFault(members)) faults.add(name);
-  if (typeof own(value, 'model') !== 'string') faults.add('model');
+  const { model, list, isListAtFault } = modelsOf(value);
+  if (isListAtFault) faults.add('models');
+  if (typeof model !== 'string' && (Object.hasOwn(value, 'model') || list.length === 0)) faults.add('model');
   if (!isOneOf(own(value, 'stream'), undefined, true, false, null)) faults.add('stream');
   const options = own(value, 'stream_options');
   if (!isOneOf(options, undefined, null) && !isObject(options)) faults.add('stream_options');
@@ -95,6 +111,36 @@ function faultsOf(value: Record<string, unknown>, text: string, members: readonl
     if (namesAtFault(membersIn(text, place.start).members).length > 0) faults.add('stream_options');
   }
   return faults;
+}
+
+const MOST_MODELS = 8;
+
+function modelsOf(value: Record<string, unknown>) {
+  const list = own(value, 'models');
+  const names = Array.isArray(list) ? list.filter((name) => typeof name === 'string') : [];
+  const isListAtFault =
+    list != null && (!Array.isArray(list) || names.length < list.length || list.length > MOST_MODELS);
+  return { model: own(value, 'model'), list: names, isListAtFault };
+}
+
+/** Without the list of models, whose first is the model of a body that names none. */
+function withoutModels(
+  text: string,
+  value: Record<string, unknown>,
+): { text: string; value: Record<string, unknown> } {
+  const { members } = membersIn(text, text.indexOf('{'));
+  const place = members.find(({ name }) => name === 'models');
+  if (place === undefined) return { text, value };
+  const { models: _models, ...rest } = value;
+  if (Object.hasOwn(value, 'model')) {
+    return { text: text.slice(0, place.whole.start) + text.slice(place.whole.end), value: rest };
+  }
+  const first = /"(?:[^"\\]|\\.)*"/s.exec(text.slice(place.start))?.[0];
+  const end = place.start + text.slice(place.start, place.end).trimEnd().length;
+  return {
+    text: `${text.slice(0, place.nameStart)}"model":${first}${text.slice(end)}`,
+    value: { ...rest, model: modelsOf(value).list[0] },
+  };
 }
 
 /** The text with its two changes, each found by tokens. */
@@ -171,8 +217,9 @@ function compare(bytes: Uint8Array): Seen {
   }
   assert(faults.size === 0, `at fault: ${[...faults].join()}`);
   const { fields } = read;
+  const sent = withoutModels(text, value);
   assert(
-    fields.model === value.model && fields.stream === (own(value, 'stream') === true),
+    fields.model === sent.value.model && fields.stream === (own(value, 'stream') === true),
     'model and stream',
   );
   const maxima = ['max_tokens', 'max_completion_tokens'].map(
@@ -181,9 +228,13 @@ function compare(bytes: Uint8Array): Seen {
   assert((fields.maxTokens ?? 0) === Math.max(...maxima), 'max tokens');
   const choices = ['n', 'best_of'].map((name) => wholeNumber(own(value, name), 1, Math.floor) ?? 1);
   assert(fields.choices === Math.max(...choices), 'choices');
-  const rewritten = strictDecoder.decode(rewriteModelBody(bytes, fields, { model: providerModel }));
-  assert(rewritten === expectedText(text, value), 'the bytes');
-  assert(Bun.deepEquals(JSON.parse(rewritten), expectedValue(value), true), 'the meaning');
+  const rewritten = strictDecoder.decode(
+    rewriteModelBody(read.bytes ?? bytes, fields, { model: providerModel }),
+  );
+  assert(rewritten === expectedText(sent.text, sent.value), 'the bytes');
+  assert(Bun.deepEquals(JSON.parse(rewritten), expectedValue(sent.value), true), 'the meaning');
+  const others = [...new Set(modelsOf(value).list)].filter((name) => name !== fields.model);
+  assert(Bun.deepEquals(fields.models ?? [], others, true), 'the other models');
   return fields.stream ? 'read-stream' : 'read';
 }
 

@@ -166,6 +166,29 @@ function callsContract(create: CreateUpstream): void {
       await provider.closedAt;
       expect(clock.pendingTimers()).toBe(0);
     });
+
+    test('a target’s own time-out counts instead, shorter or longer', async () => {
+      for (const timeoutMs of [700, 200_000]) {
+        const { provider, clock, upstream, caller } = setUp();
+        const target = { id: 't', baseUrl: provider.baseUrl, model: 'm', apiKey: null, timeoutMs };
+        const call = {
+          endpoint: 'embeddings',
+          body: bytesOf('{}'),
+          headers: {},
+          signal: caller.signal,
+        } as const;
+        let outcome: unknown = null;
+        const sending = failureOf(upstream.send(target, call)).then((failure) => {
+          outcome = failure;
+        });
+        await until(() => provider.received() !== '');
+        await clock.advance(timeoutMs - 1);
+        expect(outcome).toBeNull();
+        await clock.advance(1);
+        await sending;
+        expect(outcome).toEqual(failed('first-byte-time-out'));
+      }
+    });
   });
 }
 

@@ -13,18 +13,24 @@ export function generateBody(random: SeededRandom): string {
   if (!oneIn(2)) add('stream_options', optionsText(random));
   if (oneIn(3)) add('max_tokens', oneIn(3) ? valueText(random, 1) : numberText(random));
   if (oneIn(3)) add('max_completion_tokens', oneIn(3) ? valueText(random, 1) : numberText(random));
+  if (oneIn(6)) add('models', oneIn(8) ? valueText(random, 2) : modelsText(random));
   if (oneIn(3)) add('n', oneIn(3) ? valueText(random, 1) : numberText(random));
   for (let more = random.below(4); more > 0; more--) {
-    add(random.pick(['messages', 'a', '', '__proto__', 'models', 'include_usage']), valueText(random, 3));
+    add(random.pick(['messages', 'a', '', '__proto__', 'modelx', 'include_usage']), valueText(random, 3));
   }
   if (oneIn(25))
     add(
-      random.pick(['model', 'stream', 'stream_options', 'n', 'best_of', 'max_tokens']),
+      random.pick(['model', 'stream', 'models', 'stream_options', 'n', 'best_of', 'max_tokens']),
       valueText(random, 1),
     );
   if (oneIn(40))
     add(random.pick(['Model', 'ſtream', 'STREAM_options', 'N', 'max_toKens']), valueText(random, 1));
   return `${space(random)}{${separated(random, shuffled(random, members))}}${space(random)}`;
+}
+
+function modelsText(random: SeededRandom): string {
+  const names = Array.from({ length: random.below(10) }, () => stringText(random));
+  return random.pick(['null', ...Array(9).fill(`[${separated(random, names)}]`)]);
 }
 
 function streamText(random: SeededRandom): string {

@@ -6,6 +6,7 @@ import type { PlatformCalls } from '../../src/domain/model-calls/platform-calls.
 import { type Alias, type AliasTarget, DEFAULT_BOUNDS } from '../../src/domain/models/aliases.ts';
 import type { EndSignal, UpstreamAnswer } from '../../src/ports/model-upstream.ts';
 import { FIVE_FAILURES, openBreakers } from '../doubles/breakers-under-test.ts';
+import { plainModels } from '../doubles/plain-models.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
 import { bodyOf } from '../doubles/upstream-body.ts';
 import { useMemoryDatabase } from '../setup/use-memory-database.ts';
@@ -55,6 +56,7 @@ async function open(targets: AliasTarget | readonly AliasTarget[], answer: Answe
       ended.endpoints.push(endpoint);
       return {
         alias,
+        fallbacks: [],
         mayAsk,
         charge: async (_transaction, end) => void ended.ends.push(end),
         release: async () => {
@@ -78,7 +80,7 @@ async function open(targets: AliasTarget | readonly AliasTarget[], answer: Answe
     breakers,
     platformCalls,
     secrets: createSystemSecrets(),
-    models: { order: (alias) => alias.targets, noteFailure() {}, noteSuccess() {}, cool() {} },
+    models: plainModels((alias) => alias.targets),
     upstream: {
       send: (target, call) => {
         sent.push(target.id);

@@ -5,6 +5,7 @@ import type { CallUsage } from '../../src/domain/model-calls/paid-call.ts';
 import { DEFAULT_BOUNDS } from '../../src/domain/models/aliases.ts';
 import type { Transaction } from '../../src/ports/database.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
+import { plainModels } from '../doubles/plain-models.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { bodyOf } from '../doubles/upstream-body.ts';
 
@@ -22,7 +23,7 @@ function modelWith({ hasProvider = true, hasSecond = false, mayAsk = true, statu
   const seen = { asked: [] as string[], released: 0, endpoint: '' };
   const targets = [hasProvider ? TARGET : { ...TARGET, baseUrl: null }, ...(hasSecond ? [SECOND] : [])];
   const model = createMeetingModel({
-    models: { order: () => targets, noteFailure() {}, noteSuccess() {}, cool() {} },
+    models: plainModels(() => targets),
     upstream: {
       async send({ id }) {
         seen.asked.push(id);
@@ -49,6 +50,7 @@ function modelWith({ hasProvider = true, hasSecond = false, mayAsk = true, statu
         seen.endpoint = endpoint;
         return {
           alias,
+          fallbacks: [],
           mayAsk,
           charge: async (_transaction, end) => void ends.push(end),
           async release() {

@@ -64,7 +64,7 @@ export function createHttpUpstream({
       };
       const onAbort = () => end('aborted');
       signal.addEventListener('abort', onAbort);
-      const timer = clock.after(firstByteTimeoutMs, () => end('first-byte-time-out'));
+      const timer = clock.after(target.timeoutMs ?? firstByteTimeoutMs, () => end('first-byte-time-out'));
       const contact = firstContact?.begin(baseUrl, () => end('connect'));
       try {
         const response = await session.fetch(addressOf(target, endpoint, stored), {

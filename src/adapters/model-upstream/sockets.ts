@@ -148,7 +148,8 @@ export function createSocketUpstream({
       more: headerLines(callerHeaders(headers, target), ready.taken),
       body,
     };
-    const exchange = createExchange({ request, begunMs: nowMs, signal, toAnswer, toError });
+    const { timeoutMs = null } = target;
+    const exchange = createExchange({ request, begunMs: nowMs, timeoutMs, signal, toAnswer, toError });
     ready.pool.run(exchange, approval.addresses);
     return exchange.answer;
   }

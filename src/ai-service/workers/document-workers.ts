@@ -104,8 +104,8 @@ export function createDocumentReading(parts: DocumentReadingParts): DocumentRead
       const bodyBytes = text.length;
       const call = await platformCalls.begin({ companyId, alias, endpoint, requestId, bodyBytes });
       return await releasedOnFailure(call, async () => {
-        const { alias: own, mayAsk } = call;
-        const document = await parser.parse({ companyId, kind, text, alias: own, signal, mayAsk });
+        const { alias: own, fallbacks, mayAsk } = call;
+        const document = await parser.parse({ companyId, kind, text, alias: own, fallbacks, signal, mayAsk });
         signal.throwIfAborted();
         const { parsed, engine } = document;
         return {

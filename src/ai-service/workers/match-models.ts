@@ -123,13 +123,13 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
     }
     const bodyBytes = question.instruction.length + question.data.length;
     const wanted = { companyId, alias, endpoint: 'match-reasons', bodyBytes, keep };
-    return await paidCall<Words>(wanted, async ({ mayAsk, alias: own }) => {
+    return await paidCall<Words>(wanted, async ({ mayAsk, alias: own, fallbacks }) => {
       if (!mayAsk) return WITHOUT_CREDITS;
       const words = jsonQuestion('match_reasons', question);
-      const asked = await guarded(own, mayAsk, () => askModel(parts, own, words, signal));
+      const asked = await guarded(own, mayAsk, () => askModel(parts, own, words, signal, fallbacks));
       if (asked.outcome === 'failed') return failed(asked);
-      const { tokens, targetId, content: text } = asked;
-      const usage = { tokens, targetId, reason: null, answeredAtMs: clock.now() };
+      const { tokens, targetId, content: text, served } = asked;
+      const usage = { tokens, targetId, reason: null, answeredAtMs: clock.now(), served };
       return { result: { outcome: 'answered', text }, usage };
     });
   }

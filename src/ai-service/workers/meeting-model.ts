@@ -33,7 +33,13 @@ export function createMeetingModel(parts: MeetingModelParts): MeetingModel {
       const call = await platformCalls.begin({ companyId, alias, endpoint, requestId, bodyBytes });
       return await releasedOnFailure(call, async () => {
         const asked = call.mayAsk
-          ? await askModel(parts, call.alias, jsonQuestion('meeting_summary', question), signal)
+          ? await askModel(
+              parts,
+              call.alias,
+              jsonQuestion('meeting_summary', question),
+              signal,
+              call.fallbacks,
+            )
           : NOT_PAYABLE;
         signal.throwIfAborted();
         const isAnswered = asked.outcome === 'answered';
@@ -53,5 +59,6 @@ function usageOf(asked: AskedModel, isUsable: boolean) {
   const { targetId } = asked;
   if (asked.outcome === 'failed') return { tokens: null, targetId, reason: asked.reason };
   if (!isUsable) return { tokens: null, targetId, reason: 'answer-unusable' };
-  return { tokens: asked.tokens, targetId, reason: asked.tokens === null ? 'no-usage' : null };
+  const { tokens, served } = asked;
+  return { tokens, targetId, reason: tokens === null ? 'no-usage' : null, served };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { plainModels } from '../../../test/doubles/plain-models.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { bodyOf } from '../../../test/doubles/upstream-body.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
@@ -39,7 +40,7 @@ function open(script: Script, targets = [target('one')], rejected: readonly stri
   const asked: string[] = [];
   const reported: string[] = [];
   const parser = createTextParser({
-    models: { order: () => targets, noteFailure() {}, noteSuccess() {}, cool() {} },
+    models: plainModels(() => targets),
     upstream: {
       async send({ id }): Promise<UpstreamAnswer> {
         asked.push(id);

@@ -1,5 +1,6 @@
 import { addedTokens, type CallTokens } from '../calls/settlement/finished-call.ts';
 import { type AskedModel, type AskModelParts, askModel } from '../model-calls/ask-model.ts';
+import type { Served } from '../model-calls/paid-call.ts';
 import type { Alias } from '../models/aliases.ts';
 import type { DocumentEngine, ParsedText, ParseKind } from './document-engine.ts';
 
@@ -26,6 +27,7 @@ export interface ParsedDocument {
   readonly answeredAtMs: number | null;
   /** How often a model was asked for these tokens; once unless given. */
   readonly prompts?: number;
+  readonly served?: Served | undefined;
 }
 
 export interface TextToParse {
@@ -34,6 +36,8 @@ export interface TextToParse {
   readonly kind: ParseKind;
   readonly text: string;
   readonly alias: Alias;
+  /** The aliases that answer where it cannot. */
+  readonly fallbacks?: readonly Alias[] | undefined;
   readonly signal: AbortSignal;
   /** False without credits: only the embedded engine is used, free of charge. */
   readonly mayAsk: boolean;
@@ -71,14 +75,16 @@ export function createTextParser(parts: TextParserParts): TextParser {
   async function withModel(asked: TextToParse): Promise<ParsedDocument> {
     const { companyId, kind, text, alias, signal } = asked;
     const { messages, responseFormat } = engine.question(kind, text);
-    const first = await askModel(parts, alias, { messages, responseFormat }, signal);
+    const first = await askModel(parts, alias, { messages, responseFormat }, signal, asked.fallbacks);
     if (first.outcome === 'failed') return await inItsPlace(asked, failedBy(first));
     const answeredAtMs = clock.now();
     const checked = await engine.check(kind, text, first.content, companyId);
     const usable = checked.outcome === 'checked' ? checked.parsed : null;
     if (usable !== null && checked.problems.length === 0) return byModel(usable, [first], answeredAtMs);
     const again = engine.repair(messages, first.content, checked.problems);
-    const second = await askModel(parts, alias, { messages: again, responseFormat }, signal);
+    // By the same alias, so that both answers have one price.
+    const answering = first.served?.by ?? alias;
+    const second = await askModel(parts, answering, { messages: again, responseFormat }, signal);
     if (second.outcome === 'failed') {
       if (usable !== null) return byModel(usable, [first], answeredAtMs);
       return await inItsPlace(asked, { ...failedBy(second), answeredAtMs });
@@ -117,5 +123,6 @@ function byModel(parsed: ParsedText, answers: readonly Answered[], answeredAtMs:
   const targetId = answers.at(-1)?.targetId ?? null;
   const reason = sum === null ? 'no-usage' : null;
   const prompts = answers.length;
-  return { engine: 'model', parsed, tokens: sum, targetId, reason, answeredAtMs, prompts };
+  const { served } = answers[0] as Answered;
+  return { engine: 'model', parsed, tokens: sum, targetId, reason, answeredAtMs, prompts, served };
 }

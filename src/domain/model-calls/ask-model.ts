@@ -1,12 +1,8 @@
 import { type CallTokens, reportedTokens } from '../calls/settlement/finished-call.ts';
 import type { Alias } from '../models/aliases.ts';
-import {
-  type CallKind,
-  type ModelRequest,
-  type Tried,
-  type TryTargetsParts,
-  tryTargets,
-} from './try-targets.ts';
+import { type Served, servedOf } from './paid-call.ts';
+import type { CallKind, ModelRequest, TryTargetsParts } from './try-target.ts';
+import { type Tried, tryTargets } from './try-targets.ts';
 
 /** What a whole answer needs besides. */
 export interface AskModelParts extends TryTargetsParts {
@@ -32,6 +28,7 @@ export type AskedModel =
       /** Null where the provider reported no usage. */
       readonly tokens: CallTokens | null;
       readonly targetId: string;
+      readonly served?: Served | undefined;
     }
   /** No target gave an answer. */
   | { readonly outcome: 'failed'; readonly reason: string; readonly targetId: string | null };
@@ -44,12 +41,13 @@ export const ABORTED = 'aborted';
 /** An answer to a question in JSON is a tenth of the largest document. */
 const MOST_ANSWER_BYTES = 4 * 1024 * 1024;
 
-/** Asks the alias's providers, never the embedded models, for one whole chat completion. */
+/** Asks the alias's providers, then those of the fallbacks, never the embedded models, for one whole chat completion. */
 export async function askModel(
   parts: AskModelParts,
   alias: Alias,
   { messages, responseFormat }: ModelQuestion,
   signal: AbortSignal,
+  fallbacks: readonly Alias[] = [],
 ): Promise<AskedModel> {
   const kind: CallKind<ModelRequest, ChatAnswer> = {
     order: 'weighted',
@@ -65,9 +63,10 @@ export async function askModel(
       parse: chatAnswerIn,
     },
   };
-  const tried = await tryTargets(parts, kind, { alias, endpoint: 'chat/completions' }, signal);
+  const tried = await tryTargets(parts, kind, { alias, fallbacks, endpoint: 'chat/completions' }, signal);
   if (tried.outcome !== 'answered') return { outcome: 'failed', ...failureIn(tried) };
-  return { outcome: 'answered', ...tried.answer, targetId: tried.target.id };
+  const served = servedOf(alias, tried.alias, tried.tries);
+  return { outcome: 'answered', ...tried.answer, targetId: tried.target.id, served };
 }
 
 /** A question to which the answer is JSON of a schema. */

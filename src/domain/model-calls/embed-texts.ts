@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Alias } from '../models/aliases.ts';
 import { type AskModelParts, failureIn } from './ask-model.ts';
-import { type CallKind, type ModelRequest, tryTargets } from './try-targets.ts';
+import type { CallKind, ModelRequest } from './try-target.ts';
+import { tryTargets } from './try-targets.ts';
 
 export type EmbeddedTexts =
   | {

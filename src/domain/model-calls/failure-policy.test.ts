@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { plainModels } from '../../../test/doubles/plain-models.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { bodyOf } from '../../../test/doubles/upstream-body.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
@@ -7,7 +8,8 @@ import type { UpstreamAnswer } from '../../ports/model-upstream.ts';
 import type { CallResult } from '../breakers/breaker.ts';
 import { type Alias, type AliasTarget, DEFAULT_BOUNDS } from '../models/aliases.ts';
 import { FAILURE_POLICY, ruleFor, type TargetResult } from './failure-policy.ts';
-import { type CallKind, type ModelRequest, tryTargets } from './try-targets.ts';
+import type { CallKind, ModelRequest } from './try-target.ts';
+import { tryTargets } from './try-targets.ts';
 
 type Whole = NonNullable<CallKind<ModelRequest, unknown>['whole']>;
 
@@ -35,12 +37,11 @@ function open(result: TargetResult, whole: Whole | null, ids: readonly string[])
   const seen = { asked: [] as string[], breaker: [] as CallResult[], target: [] as string[] };
   const parts = {
     ...{ clock, log, secrets: createSystemSecrets() },
-    models: {
-      order: ({ targets }: Alias) => targets,
-      noteSuccess: (id: string) => void seen.target.push(`${id} success`),
-      noteFailure: (id: string) => void seen.target.push(`${id} failure`),
-      cool: (id: string, reason: string) => void seen.target.push(`${id} cools by ${reason}`),
-    },
+    models: plainModels(({ targets }) => targets, {
+      noteSuccess: (id) => void seen.target.push(`${id} success`),
+      noteFailure: (id) => void seen.target.push(`${id} failure`),
+      cool: (id, reason) => void seen.target.push(`${id} cools by ${reason}`),
+    }),
     breakers: {
       enter: () => ({
         outcome: 'enter' as const,

@@ -39,6 +39,19 @@ export interface PaidCall {
   readonly reservation: CallReservation;
 }
 
+/** How a call came to its answer, where that was not by the first try of its own alias. */
+export interface Served {
+  /** The alias that answered, which decides the price; null where it is the one that was requested. */
+  readonly by: Alias | null;
+  readonly tries: number;
+}
+
+/** Undefined for nearly every call. */
+export function servedOf(requested: Alias, by: Alias, tries: number): Served | undefined {
+  const isOther = by.alias !== requested.alias;
+  return isOther || tries > 1 ? { by: isOther ? by : null, tries } : undefined;
+}
+
 /** What a record says of a call besides how it ended. */
 interface RecordedFacts {
   readonly requestId: string;
@@ -51,12 +64,11 @@ interface RecordedFacts {
   readonly choices: number;
   /** Null, or left out, where nothing is known of it. */
   readonly attribution?: CallAttribution | null | undefined;
-  /** How often a provider was called. */
-  readonly tries?: number | undefined;
+  readonly served?: Served | undefined;
   readonly overMcp?: boolean | undefined;
 }
 
-export interface CallEnding extends Omit<ServedCall, 'tries' | 'overMcp'> {
+export interface CallEnding extends Omit<ServedCall, 'tries' | 'servedBy' | 'overMcp'> {
   readonly outcome: FinishedCall['outcome'];
   readonly reason: string | null;
   readonly httpStatus: number;
@@ -71,6 +83,7 @@ export interface CallEnding extends Omit<ServedCall, 'tries' | 'overMcp'> {
   readonly estimatedTokens?: number;
   /** How many prompts the tokens are of, where only the end of the call can say so. */
   readonly prompts?: number;
+  readonly served?: Served | undefined;
 }
 
 /** The reason of a call whose client left before its end. */
@@ -85,6 +98,7 @@ export interface CallUsage {
   readonly answeredAtMs: number | null;
   /** How many prompts the tokens are of: of a model that was asked twice, or of a list of texts. One unless given. */
   readonly prompts?: number;
+  readonly served?: Served | undefined;
 }
 
 /** A hosted tool that a call may use, at the price in force when it began. */
@@ -126,27 +140,43 @@ export function surchargeOf(
 /**
  * What a call holds against its payer's credits: its estimated cost, at the price in force when it begins. With hosted tools
  * it is the cost of all uses that it may make besides, and the credits must cover it whole: a provider charges for tools at
- * once, and a company with a few credits left could have a thousand of them run.
+ * once, and a company with a few credits left could have a thousand of them run. Where other aliases may answer, it is the
+ * dearest of them that is held.
  */
 export function holdsFor(
   holds: Pick<CreditHolds, 'of'>,
   payer: Payer,
-  alias: Alias,
-  usage: EstimatedUsage,
-  hosted: HostedPlan | null = null,
+  { alias, size, hosted = null, fallbacks = NO_FALLBACKS }: CallToHold,
 ): ReturnType<CreditHolds['of']> {
-  const { ownKey } = alias;
+  let due = dueFor({ alias, size, hosted }, payer.startedAtMs);
+  for (const other of fallbacks) {
+    due = Math.max(due, dueFor({ alias: other, size }, payer.startedAtMs));
+  }
   // What costs nothing is refused for no balance.
-  if (ownKey !== undefined && ownKey.chargeShareMillionths === 0) return [];
-  const ofTokens = estimateCost(priceAt(alias, payer.startedAtMs), usage);
-  const all = ofTokens + (hosted === null ? 0 : mostSurcharge(hosted));
-  const due = ownKey === undefined ? all : Math.ceil((all * ownKey.chargeShareMillionths) / WHOLE_SHARE);
+  if (due === 0 && alias.ownKey?.chargeShareMillionths === 0) return [];
   if (hosted === null) return holds.of(payer, due);
   return holds.of(payer, due).map((hold) => ({ ...hold, rule: 'fits' }));
 }
 
+/** What a call may come to. */
+interface CallToHold {
+  readonly alias: Alias;
+  readonly size: CallSize;
+  readonly hosted?: HostedPlan | null;
+  /** The aliases that answer where the first cannot. */
+  readonly fallbacks?: readonly Alias[] | undefined;
+}
+
+const NO_FALLBACKS: readonly Alias[] = [];
 /** In millionths. */
 const WHOLE_SHARE = 1_000_000;
+
+function dueFor({ alias, size, hosted = null }: CallToHold, atMs: number): number {
+  const { ownKey } = alias;
+  const ofTokens = estimateCost(priceAt(alias, atMs), usageToHold(alias, size));
+  const all = ofTokens + (hosted === null ? 0 : mostSurcharge(hosted));
+  return ownKey === undefined ? all : Math.ceil((all * ownKey.chargeShareMillionths) / WHOLE_SHARE);
+}
 
 /** What is known of a call's size before it runs. */
 export interface CallSize {
@@ -169,7 +199,7 @@ export function sizeOfText(bytes: number): CallSize {
  * What is held for a call. Nothing that the client may leave out makes it smaller: without a maximum the alias's own
  * counts, and where the bytes do not show what the model will read, all that it can read does.
  */
-export function usageToHold(alias: Alias, size: CallSize): EstimatedUsage {
+function usageToHold(alias: Alias, size: CallSize): EstimatedUsage {
   const { bytes, maxTokens, choices, prompts, refersOutside, isAnswered } = size;
   const answers = choices * prompts;
   const usage = estimateUsage(bytes, isAnswered ? (maxTokens ?? alias.maxOutputTokens) : 0, answers);
@@ -196,7 +226,7 @@ export function totalTokens({ promptTokens, completionTokens }: EstimatedUsage):
 
 /** What the embedded engine did in a failing provider's place is that provider's failure, and free (G-28). */
 export function endingOf(
-  { tokens, targetId, reason, answeredAtMs, prompts = 1 }: CallUsage,
+  { tokens, targetId, reason, answeredAtMs, prompts = 1, served }: CallUsage,
   startedAtMs: number,
 ): CallEnding {
   return {
@@ -207,16 +237,29 @@ export function endingOf(
     tokens,
     firstByteMs: answeredAtMs === null ? null : elapsedMs(startedAtMs, answeredAtMs),
     prompts,
+    served,
   };
 }
 
 export function recordOf(
   { id, payer, alias, estimatedTokens }: Omit<PaidCall, 'reservation'>,
-  { requestId, endpoint, streamed, nowMs, prompts, choices, attribution, tries = 1, overMcp }: RecordedFacts,
+  {
+    requestId,
+    endpoint,
+    streamed,
+    nowMs,
+    prompts,
+    choices,
+    attribution,
+    served: known,
+    overMcp,
+  }: RecordedFacts,
   ending: CallEnding,
 ): FinishedCall {
   const { companyId, keyId, monthlyLimitMicro, startedAtMs, userId } = payer;
-  const tokenBounds = ending.tokens === null ? null : mostTokens(alias, ending.prompts ?? prompts, choices);
+  const served = ending.served ?? known;
+  const priced = served?.by ?? alias;
+  const tokenBounds = ending.tokens === null ? null : mostTokens(priced, ending.prompts ?? prompts, choices);
   return {
     id,
     companyId,
@@ -244,11 +287,11 @@ export function recordOf(
     tags: attribution?.tags,
     project: attribution?.project,
     budgets: payer.budgets,
-    tries: tries > 1 ? tries : undefined,
-    servedBy: ending.servedBy,
-    chargeShareMillionths: shareOf(alias, ending.chargeShareMillionths),
-    costMicro: ending.costMicro ?? costOf(alias, ending, tokenBounds),
-    ownKey: alias.ownKey === undefined || ending.cacheHit === true ? undefined : true,
+    tries: served !== undefined && served.tries > 1 ? served.tries : undefined,
+    servedBy: served?.by?.alias,
+    chargeShareMillionths: shareOf(priced, ending.chargeShareMillionths),
+    costMicro: ending.costMicro ?? costOf(priced, ending, tokenBounds),
+    ownKey: priced.ownKey === undefined || ending.cacheHit === true ? undefined : true,
     cacheHit: ending.cacheHit,
     overMcp,
   };

@@ -8,9 +8,10 @@ import { budgetsOfCall } from '../credits/budgets/call-budgets.ts';
 import { type BillingStatuses, isBlocked } from '../credits/holds/billing-status.ts';
 import type { CreditHolds } from '../credits/holds/holds.ts';
 import type { CallReservation } from '../limits/call-reservation.ts';
-import { type EstimatedUsage, estimateUsage } from '../limits/claims.ts';
+import { estimateUsage } from '../limits/claims.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Alias } from '../models/aliases.ts';
+import { fallbacksOf } from '../models/routing/fallbacks.ts';
 import {
   type CallEnding,
   type CallUsage,
@@ -21,7 +22,6 @@ import {
   releaseCall,
   sizeOfText,
   totalTokens,
-  usageToHold,
 } from './paid-call.ts';
 
 /**
@@ -44,6 +44,8 @@ export interface WantedCall {
 export interface PlatformCall {
   /** As the company calls it: with its own provider keys where it has stored some. Only this one may be called. */
   readonly alias: Alias;
+  /** Those that answer where it cannot, in their order; none for embeddings, which cannot be compared. */
+  readonly fallbacks: readonly Alias[];
   /** False where the company is out of credits, over its budget, owes, or has an own provider key of no use: then no provider may be called. */
   readonly mayAsk: boolean;
   /**
@@ -63,6 +65,8 @@ export interface PlatformCallParts {
   readonly clock: Clock;
   /** Left out: no company has provider keys of its own. */
   readonly ownKeys?: { aliasFor(companyId: string, alias: Alias): Alias };
+  /** Left out: no alias has a fallback. */
+  readonly models?: { find(alias: string): Alias | null };
 }
 
 /** The platform's own pace is set by its workers, not by a number of tokens. */
@@ -75,19 +79,32 @@ export function createPlatformCalls({
   secrets,
   clock,
   ownKeys,
+  models,
 }: PlatformCallParts): PlatformCalls {
-  async function admit(unbudgeted: UnadmittedCall, usage: EstimatedUsage): Promise<Admitted> {
+  function fallbacksFor(first: Alias, ofCompany: (alias: Alias) => Alias): readonly Alias[] {
+    const find = (name: string) => {
+      const found = models?.find(name) ?? null;
+      return found === null ? null : ofCompany(found);
+    };
+    return fallbacksOf({ find }, first);
+  }
+
+  async function admit(
+    unbudgeted: UnadmittedCall,
+    { bodyBytes, fallbacks }: Pick<WantedCall, 'bodyBytes'> & Pick<PlatformCall, 'fallbacks'>,
+  ): Promise<Admitted> {
     const { companyId, startedAtMs } = unbudgeted.payer;
     const standing = await standings.find(companyId);
-    if (standing === null) throw new Error('whether the company owes cannot be read at the moment');
+    if (standing === null) throw new Error('whether the company owes cannot be read right now');
     const budgets = standing.budgets === null ? undefined : budgetsOfCall(standing.budgets, WITHOUT_KEY);
     const call =
       budgets === undefined ? unbudgeted : { ...unbudgeted, payer: { ...unbudgeted.payer, budgets } };
     if (isBlocked(standing, startedAtMs)) return { outcome: 'refused', call, ending: OWES };
-    if (call.alias.ownKey != null && call.alias.ownKey.problem !== null) {
+    const { payer, alias } = call;
+    if (alias.ownKey != null && alias.ownKey.problem !== null) {
       return { outcome: 'refused', call, ending: KEY_REFUSED };
     }
-    const held = holdsFor(holds, call.payer, call.alias, usage);
+    const held = holdsFor(holds, payer, { alias, size: sizeOfText(bodyBytes), fallbacks });
     const unlimited = {
       id: `platform ${companyId}`,
       companyId,
@@ -107,16 +124,19 @@ export function createPlatformCalls({
 
   return {
     async begin({ companyId, alias: listed, endpoint, requestId, bodyBytes }) {
-      const alias = ownKeys?.aliasFor(companyId, listed) ?? listed;
+      const ofCompany = (one: Alias) => ownKeys?.aliasFor(companyId, one) ?? one;
+      const alias = ofCompany(listed);
+      const fallbacks = endpoint === 'embeddings' ? [] : fallbacksFor(alias, ofCompany);
       const startedAtMs = clock.now();
       const payer = { companyId, keyId: null, monthlyLimitMicro: null, startedAtMs, userId: null };
       const estimatedTokens = totalTokens(estimateUsage(bodyBytes, null, 1));
       const unbudgeted = { id: secrets.newId(), payer, alias, estimatedTokens };
-      const admitted = await admit(unbudgeted, usageToHold(alias, sizeOfText(bodyBytes)));
+      const admitted = await admit(unbudgeted, { bodyBytes, fallbacks });
       const { call } = admitted;
       let charged: OwnCharge | null = null;
       return {
         alias,
+        fallbacks,
         mayAsk: admitted.outcome === 'admitted',
         async charge(transaction, used) {
           const ending = admitted.outcome === 'refused' ? admitted.ending : endingOf(used, startedAtMs);

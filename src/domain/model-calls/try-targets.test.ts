@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { plainModels } from '../../../test/doubles/plain-models.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { bodyOf } from '../../../test/doubles/upstream-body.ts';
 import type { UpstreamAnswer } from '../../ports/model-upstream.ts';
 import { type Alias, type AliasTarget, DEFAULT_BOUNDS } from '../models/aliases.ts';
-import { type CallKind, type ModelRequest, tryTargets } from './try-targets.ts';
+import type { CallKind, ModelRequest } from './try-target.ts';
+import { tryTargets } from './try-targets.ts';
 
 const target = (id: string, baseUrl: string | null = `https://${id}.example/v1`): AliasTarget => ({
   ...{ id, baseUrl, model: `${id}-model`, apiKey: null, weight: 1 },
@@ -38,16 +40,18 @@ function open(
   const parts = {
     ...{ clock: createManualClock(), log },
     secrets: { randomBytes: () => new Uint8Array(bytes) },
-    models: {
+    models: plainModels(
       // As if the last one had been drawn.
-      order(alias: Alias, draw: number) {
+      (alias, draw) => {
         draws.push(draw);
         return alias.targets.toReversed();
       },
-      cool: (id: string, reason: string) => void noted.push(`${id} cools by ${reason}`),
-      noteSuccess: () => void noted.push('success'),
-      noteFailure: () => void noted.push('failure'),
-    },
+      {
+        cool: (id, reason) => void noted.push(`${id} cools by ${reason}`),
+        noteSuccess: () => void noted.push('success'),
+        noteFailure: () => void noted.push('failure'),
+      },
+    ),
     breakers: {
       enter(service: string) {
         const retryAfterMs = resting[service];
@@ -132,6 +136,7 @@ describe('trying the targets of a model', () => {
       reason: 'broken',
       cause: 'other',
       retryAfterMs: null,
+      tries: 1,
     });
     expect(asked).toEqual(['one-model']);
     expect(entries).toMatchObject([
@@ -166,7 +171,7 @@ describe('trying the targets of a model', () => {
   test('a caller that has left asks nobody', async () => {
     const { run, asked, caller } = open([target('one')]);
     caller.abort();
-    expect(await run()).toEqual({ outcome: 'aborted', targetId: null });
+    expect(await run()).toEqual({ outcome: 'aborted', targetId: null, tries: 0 });
     expect(asked).toEqual([]);
   });
 });

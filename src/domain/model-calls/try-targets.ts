@@ -1,73 +1,34 @@
 import type { Clock } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
-import type {
-  EndSignal,
-  ModelEndpoint,
-  ModelUpstream,
-  UpstreamAnswer,
-  UpstreamFailure,
-} from '../../ports/model-upstream.ts';
+import type { EndSignal } from '../../ports/model-upstream.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { type Entry, serviceOf } from '../breakers/breaker.ts';
-import type { Breakers } from '../breakers/breakers.ts';
-import type { Alias, AliasTarget, TargetStates } from '../models/aliases.ts';
-import { createCallAbort } from './call-abort.ts';
-import { breakerResult, type FailureRule, reasonFor, ruleFor, type TargetResult } from './failure-policy.ts';
-import { withRequestFault } from './provider-error.ts';
+import type { Alias, AliasTarget } from '../models/aliases.ts';
+import { type CallAbort, createCallAbort } from './call-abort.ts';
+import { reasonFor, type TargetResult } from './failure-policy.ts';
+import {
+  type CallKind,
+  discard,
+  type Ending,
+  type ModelRequest,
+  type TargetOutcome,
+  type TryTargetsParts,
+  tryTarget,
+  type WentWrong,
+} from './try-target.ts';
 
-export interface TryTargetsParts {
-  readonly models: TargetStates;
-  readonly upstream: ModelUpstream;
-  /** One for each provider: a provider that keeps failing is not called for a while. */
-  readonly breakers: Pick<Breakers, 'enter'>;
-  readonly secrets: Pick<Secrets, 'randomBytes'>;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-/** One call of a model. */
-export interface ModelRequest {
-  readonly alias: Alias;
-  readonly endpoint: ModelEndpoint;
-}
-
-/** How the calls of one kind are made. The gateway's is a constant: nothing of it is built for each call. */
-export interface CallKind<Request extends ModelRequest, Answer> {
-  /** By weight, those that rest last; or in the order of the catalogue. */
-  readonly order: 'weighted' | 'as-listed';
-  readonly uses: 'all' | 'providers' | 'embedded';
-  bodyFor(request: Request, target: AliasTarget): Uint8Array<ArrayBuffer>;
-  headersFor?(request: Request, target: AliasTarget): Readonly<Record<string, string>>;
-  /** Runs when a try came to nothing. */
-  onFailure?(request: Request, reason: string): void;
-  /** What the log line of a failed target says besides. */
-  logFields?(request: Request): Readonly<Record<string, unknown>>;
-  /** Null takes the answer unread, at its status; then Answer is UpstreamAnswer. */
-  readonly whole: WholeAnswer<Answer> | null;
-}
-
-/** An answer that is read whole before it counts as one. */
-interface WholeAnswer<Answer> {
-  readonly maxBytes: number;
-  /** Until the last byte. */
-  readonly timeoutMs: number;
-  /** `status` leaves the time until then to the upstream's own time-out. */
-  readonly timedFrom: 'send' | 'status';
-  /** Null, or a throw, where it is no answer of the endpoint. */
-  parse(text: string): Answer | null;
-}
-
+/**
+ * A call on its way through the targets of its model:
+ *
+ *   order      by the alias's strategy, those that rest or cool last. Each is tried once, until one answers; the table in
+ *              failure-policy.ts says what each failure means. One whose provider's breaker is open, or that has as many
+ *              calls in flight as it may, is passed over
+ *   hedge      where a target has not answered after `hedgeMs`, the next one is called beside it. The first answer is taken,
+ *              the other call is aborted and counts for nothing
+ *   retries    so many further tries of targets whose failure may pass, after a pause
+ *   fallback   then the same with the targets of the next alias
+ */
 export type Tried<Answer> =
-  | {
-      readonly outcome: 'answered';
-      readonly target: AliasTarget;
-      readonly answer: Answer;
-      /** For a caller that took the answer unread, where it breaks off later. Null for the embedded models. */
-      readonly noteBroken: NoteBroken | null;
-    }
-  /** The request is at fault. The body is unread where the kind takes answers unread. */
-  | { readonly outcome: 'request-refused'; readonly target: AliasTarget; readonly answer: UpstreamAnswer }
-  /** Every target that was asked has failed; id and reason are the last one's. */
+  | Ending<Answer>
+  /** Every target that was called has failed; id and reason are the last one's. */
   | {
       readonly outcome: 'failed';
       readonly targetId: string;
@@ -76,90 +37,51 @@ export type Tried<Answer> =
       readonly cause: 'rate-limit' | 'refused' | 'other';
       /** The longest wait that a failed target named; null where none did. */
       readonly retryAfterMs: number | null;
+      readonly tries: number;
     }
-  /** No target was asked: the breakers of all are open, or there is none (null). */
-  | { readonly outcome: 'not-tried'; readonly retryAfterMs: number | null }
-  | { readonly outcome: 'aborted'; readonly targetId: string | null };
+  /** No target was called: the breakers of all are open, or there is none (null). */
+  | { readonly outcome: 'not-tried'; readonly retryAfterMs: number | null };
 
-/**
- * What became of an answer after its status. The provider's breaker counts it as a failure: the connection broke, or
- * nothing came in time. An error within the answer counts as the status that it stands for, and cools the target.
- */
-export type NoteBroken = (result: 'broken-off' | 'late' | 429 | 529) => void;
-
-/**
- * Tries the targets of a model one after the other until one answers, by the table in failure-policy.ts. A target whose
- * provider's breaker is open is passed over.
- */
 export async function tryTargets<Request extends ModelRequest, Answer>(
   given: TryTargetsParts,
   kind: CallKind<Request, Answer>,
   request: Request,
   signal: EndSignal,
 ): Promise<Tried<Answer>> {
-  const parts = withOwnStates(given, request.alias);
-  const { whole } = kind;
-  const targets = targetsFor(parts, kind, request.alias);
-  let failed: FailedTry | null = null;
-  /** Until the first of the open breakers is tried again. */
-  let retryAfterMs: number | null = null;
-  for (const target of targets) {
-    if (signal.aborted) return { outcome: 'aborted', targetId: failed?.targetId ?? null };
-    const entry = await entered(parts, target);
-    if (entry?.outcome === 'rejected') {
-      retryAfterMs = Math.min(retryAfterMs ?? entry.retryAfterMs, entry.retryAfterMs);
-      continue;
-    }
-    const body = kind.bodyFor(request, target);
-    const headers = kind.headersFor?.(request, target) ?? NO_HEADERS;
-    const deadline = whole === null ? null : createDeadline(parts.clock, signal, whole);
-    let answer: UpstreamAnswer | null = null;
-    let read: Answer | null = null;
-    let result: TargetResult;
-    let error: unknown = null;
-    try {
-      const sent = { endpoint: request.endpoint, body, headers, signal: deadline?.signal ?? signal };
-      answer = await parts.upstream.send(target, sent);
-      if (isReadableError(answer)) answer = await withRequestFault(answer);
-      result = answer.status;
-      if (whole !== null && deadline !== null && ruleFor(result).action === 'take') {
-        read = parsed(whole, await readWhole(answer, whole, deadline));
-        if (read === null) result = 'unreadable';
+  const { fallbacks = NO_FALLBACKS } = request;
+  /** Null while nothing has gone wrong. */
+  let progress: Progress | null = null;
+  let own = request;
+  for (let aliases = 0; ; aliases += 1) {
+    const { routing = null } = own.alias;
+    const parts = withOwnStates(given, own.alias);
+    const line = targetsFor(parts, kind, own);
+    const again = routing === null || routing.retries === 0 ? null : createRetries(parts, own.alias);
+    for (let at = 0; ; at += 1) {
+      if (signal.aborted) return abortedAfter(progress);
+      const target: AliasTarget | null = line[at] ?? (await again?.next(signal)) ?? null;
+      if (target === null) break;
+      const hedgeMs = routing?.hedgeMs ?? null;
+      const second = hedgeMs === null ? undefined : line[at + 1];
+      let tried: TargetOutcome<Answer>;
+      if (hedgeMs === null || second === undefined) {
+        tried = await tryTarget(parts, kind, own, target, signal);
+      } else {
+        const raced = await tryHedged(parts, kind, own, { target, second, hedgeMs }, signal);
+        if (raced.isHedged) at += 1;
+        for (const earlier of raced.earlier) progress = noted(progress, earlier, again);
+        if (raced.isRunning) progress = withTry(progress);
+        tried = raced.tried;
       }
-    } catch (thrown) {
-      error = thrown;
-      result = failureOf(error, answer, signal, deadline);
-    } finally {
-      deadline?.cancel();
+      if (isFinal(own.alias, tried)) return endedWith(tried, progress);
+      progress = noted(progress, tried, again);
     }
-    const rule = ruleOf(result, answer);
-    entry?.report(breakerResult(rule, result));
-    noteTarget(parts, rule, target, result, answer);
-    if (rule.action === 'take') {
-      // An answer that is not to be read is taken as it is.
-      return {
-        outcome: 'answered',
-        target,
-        answer: read ?? (answer as Answer),
-        noteBroken: whole === null ? brokenReport(parts, target, entry) : null,
-      };
-    }
-    const reason = reasonFor(result);
-    kind.onFailure?.(request, reason);
-    if (result === 'aborted') return { outcome: 'aborted', targetId: target.id };
-    if (rule.action === 'stop' && answer !== null) {
-      if (whole !== null) discard(answer);
-      return { outcome: 'request-refused', target, answer };
-    }
-    if (answer !== null) discard(answer);
-    const alias = request.alias.alias;
-    const more = { ...problemIn(error), ...kind.logFields?.(request) };
-    parts.log.warn('a model target failed', { alias, targetId: target.id, reason, ...more });
-    failed = failedWith(failed, target, result, answer);
+    if (signal.aborted) return abortedAfter(progress);
+    const next = fallbacks[aliases];
+    if (next === undefined) break;
+    own = { ...request, alias: next };
   }
-  if (failed === null) return { outcome: 'not-tried', retryAfterMs };
-  // A target whose breaker is open was not asked: then not every one has answered 429.
-  return retryAfterMs === null ? failed : { ...failed, cause: 'other' };
+  return progress === null ? NOT_TRIED : unanswered(progress);
 }
 
 /** What a company's own key meets at a provider is noted of that key alone. */
@@ -167,27 +89,90 @@ function withOwnStates(parts: TryTargetsParts, { ownKey }: Alias): TryTargetsPar
   return ownKey === undefined ? parts : { ...parts, models: ownKey.states };
 }
 
-function isReadableError({ status, contentType }: UpstreamAnswer): boolean {
-  return status >= 500 && contentType === 'application/json';
+const NO_FALLBACKS: readonly Alias[] = [];
+const NOT_TRIED = { outcome: 'not-tried', retryAfterMs: null } as const;
+
+type RequestRefused = Extract<Ending<unknown>, { outcome: 'request-refused' }>;
+
+/** An operator can have other targets try what one finds at fault, a prompt that is too long for it for example. */
+function isFinal<Answer>({ routing }: Alias, tried: TargetOutcome<Answer>): tried is Ending<Answer> {
+  if (tried.outcome === 'failed-try' || tried.outcome === 'passed-over') return false;
+  return tried.outcome !== 'request-refused' || !routing?.retryStatuses.includes(tried.answer.status);
+}
+
+/** What has gone wrong so far. */
+interface Progress {
+  tries: number;
+  failed: FailedTry | null;
+  /** Until the first of the targets that were passed over may be tried. */
+  retryAfterMs: number | null;
+  /** The last refusal of the request that another target was tried after: passed on if no target answers. */
+  refused: RequestRefused | null;
 }
 
 type FailedTry = Extract<Tried<unknown>, { outcome: 'failed' }>;
 
+function withTry(progress: Progress | null): Progress {
+  const noted = progress ?? { tries: 0, failed: null, retryAfterMs: null, refused: null };
+  noted.tries += 1;
+  return noted;
+}
+
+function noted(progress: Progress | null, tried: TargetOutcome<unknown>, again: Retries | null): Progress {
+  const after = withTry(progress);
+  switch (tried.outcome) {
+    case 'passed-over':
+      after.tries -= 1;
+      after.retryAfterMs = Math.min(after.retryAfterMs ?? tried.retryAfterMs, tried.retryAfterMs);
+      break;
+    case 'request-refused':
+      if (after.refused !== null) discard(after.refused.answer);
+      after.refused = tried;
+      break;
+    case 'failed-try':
+      after.failed = failedWith(after.failed, tried);
+      again?.add(tried);
+      break;
+  }
+  return after;
+}
+
 /** Together with those that failed before it. */
 function failedWith(
   before: FailedTry | null,
-  { id: targetId }: AliasTarget,
-  result: TargetResult,
-  answer: UpstreamAnswer | null,
+  tried: Extract<WentWrong, { outcome: 'failed-try' }>,
 ): FailedTry {
-  const cause = causeOf(result);
+  const cause = causeOf(tried.result);
   return {
     outcome: 'failed',
-    targetId,
-    reason: reasonFor(result),
+    targetId: tried.target.id,
+    reason: reasonFor(tried.result),
     cause: before === null || before.cause === cause ? cause : 'other',
-    retryAfterMs: longerOf(before?.retryAfterMs ?? null, answer?.retryAfterMs ?? null),
+    retryAfterMs: longerOf(before?.retryAfterMs ?? null, tried.retryAfterMs),
+    tries: 0,
   };
+}
+
+function endedWith<Answer>(tried: Ending<Answer>, progress: Progress | null): Ending<Answer> {
+  if (progress === null) return tried;
+  if (progress.refused !== null) discard(progress.refused.answer);
+  tried.tries += progress.tries;
+  return tried;
+}
+
+function abortedAfter(progress: Progress | null): Ending<never> {
+  if (progress?.refused != null) discard(progress.refused.answer);
+  return { outcome: 'aborted', targetId: progress?.failed?.targetId ?? null, tries: progress?.tries ?? 0 };
+}
+
+function unanswered({ failed, refused, retryAfterMs, tries }: Progress): Tried<never> {
+  if (refused !== null) {
+    refused.tries = tries;
+    return refused;
+  }
+  if (failed === null) return { outcome: 'not-tried', retryAfterMs };
+  // A target that was passed over was not called: then not every one has answered 429.
+  return retryAfterMs === null ? { ...failed, tries } : { ...failed, cause: 'other', tries };
 }
 
 const REFUSED: readonly TargetResult[] = [401, 402, 403, 404, 407];
@@ -201,23 +186,13 @@ function longerOf(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 
-function brokenReport(parts: TryTargetsParts, target: AliasTarget, entry: Entry | null): NoteBroken | null {
-  if (entry === null || entry.outcome !== 'enter') return null;
-  return (result) => {
-    const rule = ruleFor(result);
-    entry.report(breakerResult(rule, result));
-    if (typeof result === 'number') noteTarget(parts, rule, target, result, null);
-  };
-}
-
-const NO_HEADERS: Readonly<Record<string, string>> = {};
-
 function targetsFor<Request extends ModelRequest, Answer>(
   { models, secrets }: TryTargetsParts,
   { order, uses }: CallKind<Request, Answer>,
-  alias: Alias,
+  { alias, isStream }: Request,
 ): readonly AliasTarget[] {
-  const ordered = order === 'weighted' ? models.order(alias, drawFor(alias, secrets)) : alias.targets;
+  const ordered =
+    order === 'weighted' ? models.order(alias, drawFor(alias, secrets), isStream) : alias.targets;
   if (uses === 'all') return ordered;
   return ordered.filter(({ baseUrl }) => (baseUrl === null) === (uses === 'embedded'));
 }
@@ -233,125 +208,134 @@ function randomFraction(secrets: Pick<Secrets, 'randomBytes'>): number {
   return ((a << 16) | (b << 8) | c) / 2 ** 24;
 }
 
-/** An answer that no provider gave says nothing about one. */
-function ruleOf(result: TargetResult, answer: UpstreamAnswer | null): FailureRule {
-  const rule = ruleFor(result);
-  return answer?.isOurs === true ? { ...rule, breaker: 'ignored', target: 'unchanged' } : rule;
+/** Targets that are tried once more, in the order in which they have failed. */
+interface Retries {
+  add(tried: Extract<WentWrong, { outcome: 'failed-try' }>): void;
+  /** After a pause. Null where there is none, and where the caller has left. */
+  next(signal: EndSignal): Promise<AliasTarget | null>;
 }
 
-/** Null for the embedded models, which need no breaker. A closed one answers at once, without a promise. */
-function entered({ breakers }: TryTargetsParts, target: AliasTarget): Entry | null | Promise<Entry> {
-  const service = serviceOf(target);
-  return service === null ? null : breakers.enter(service);
-}
+/** The pause is at least half of this, and doubles with each further try. */
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 2_000;
+/** A provider that asks for more patience than this is not tried again by the same call. */
+const LONGEST_NAMED_MS = 5_000;
+const MOST_RETRIES = 10;
 
-function noteTarget(
-  { models }: TryTargetsParts,
-  rule: FailureRule,
-  { id }: AliasTarget,
-  result: TargetResult,
-  answer: UpstreamAnswer | null,
-): void {
-  if (rule.target === 'success') models.noteSuccess(id);
-  else if (rule.target === 'failure') models.noteFailure(id);
-  else if (rule.target === 'cools') models.cool(id, String(result), answer?.retryAfterMs ?? null);
-}
-
-/** `answer`: of a try that failed after its status. */
-function failureOf(
-  error: unknown,
-  answer: UpstreamAnswer | null,
-  signal: EndSignal,
-  deadline: Deadline | null,
-): TargetResult {
-  if (signal.aborted) return 'aborted';
-  if (deadline?.isPast() === true) return 'late';
-  if (answer !== null) return 'broken-off';
-  const { reason = 'broken' } = error as Partial<UpstreamFailure>;
-  return reason === 'aborted' ? 'broken' : reason;
-}
-
-/** What an upstream's client says about a failure, for the operator: it has no secret and nothing of the call in it. */
-function problemIn(error: unknown): { readonly problem?: string } {
-  const cause = error instanceof Error && error.name === 'UpstreamFailure' ? error.cause : null;
-  return cause instanceof Error ? { problem: cause.message } : {};
-}
-
-function discard({ body }: UpstreamAnswer): void {
-  body.cancel();
-}
-
-/** The time that an answer has. */
-interface Deadline {
-  /** Aborts when the caller's does, and when the time is up. */
-  readonly signal: EndSignal;
-  isPast(): boolean;
-  /** The status is there. */
-  noteStatus(): void;
-  cancel(): void;
-}
-
-function createDeadline(
-  clock: Clock,
-  caller: EndSignal,
-  { timeoutMs, timedFrom }: Pick<WholeAnswer<unknown>, 'timeoutMs' | 'timedFrom'>,
-): Deadline {
-  const signal = createCallAbort();
-  let isPast = false;
-  caller.addEventListener('abort', signal.abort);
-  const start = () =>
-    clock.after(timeoutMs, () => {
-      isPast = true;
-      signal.abort();
-    });
-  let timer = timedFrom === 'send' ? start() : null;
+function createRetries({ clock, secrets }: TryTargetsParts, { routing }: Alias): Retries {
+  const waiting: { readonly target: AliasTarget; readonly waitMs: number }[] = [];
+  const most = Math.min(routing?.retries ?? 0, MOST_RETRIES);
+  let added = 0;
   return {
-    signal,
-    isPast: () => isPast,
-    noteStatus() {
-      timer ??= start();
+    add(tried) {
+      if (added >= most || !mayPass(tried.result)) return;
+      const waitMs = tried.retryAfterMs ?? 0;
+      if (waitMs > LONGEST_NAMED_MS) return;
+      added += 1;
+      waiting.push({ target: tried.target, waitMs });
     },
-    cancel() {
-      timer?.cancel();
-      caller.removeEventListener('abort', signal.abort);
+    async next(signal) {
+      const first = waiting.shift();
+      if (first === undefined) return null;
+      const further = added - waiting.length - 1;
+      const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** further, LONGEST_PAUSE_MS);
+      // Not all at once, of many calls that failed in the same moment.
+      const spreadMs = pauseMs * (0.5 + randomFraction(secrets) / 2);
+      await pause(clock, Math.max(spreadMs, first.waitMs), signal);
+      return signal.aborted ? null : first.target;
     },
   };
 }
 
-/** Null where it is larger than it may be. Rejects where the upstream breaks off, and when the time is up. */
-async function readWhole(
-  { body }: UpstreamAnswer,
-  { maxBytes }: Pick<WholeAnswer<unknown>, 'maxBytes'>,
-  deadline: Deadline,
-): Promise<string | null> {
-  deadline.noteStatus();
-  const ended = Promise.withResolvers<'broken'>();
-  const end = () => ended.resolve('broken');
-  deadline.signal.addEventListener('abort', end);
-  const decoder = new TextDecoder();
-  let text = '';
-  let size = 0;
-  try {
-    for (;;) {
-      const next = await Promise.race([body.read(Number.POSITIVE_INFINITY), ended.promise]);
-      if (next === null) return text + decoder.decode();
-      if (typeof next === 'string') throw new Error('the answer broke off');
-      size += next.length;
-      if (size > maxBytes) return null;
-      text += decoder.decode(next, { stream: true });
-    }
-  } finally {
-    deadline.signal.removeEventListener('abort', end);
-    // Of an answer that has ended this does nothing.
-    body.cancel();
+const PASSING: readonly TargetResult[] = [408, 409, 425, 429];
+
+/** A refused key, an unknown model or a redirect is the same a second later. */
+function mayPass(result: TargetResult): boolean {
+  if (typeof result !== 'number') return true;
+  return result >= 500 || PASSING.includes(result);
+}
+
+function pause(clock: Clock, ms: number, signal: EndSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = clock.after(ms, resolve);
+  signal.addEventListener('abort', resolve);
+  return promise.finally(() => {
+    timer.cancel();
+    signal.removeEventListener('abort', resolve);
+  });
+}
+
+interface Raced<Answer> {
+  /** What decides how the call goes on. */
+  readonly tried: TargetOutcome<Answer>;
+  /** What went wrong before that. */
+  readonly earlier: readonly TargetOutcome<Answer>[];
+  /** The second target was called, or passed over. */
+  readonly isHedged: boolean;
+  /** The other call was still running, and was aborted. */
+  readonly isRunning: boolean;
+}
+
+interface HedgedTargets {
+  readonly target: AliasTarget;
+  readonly second: AliasTarget;
+  readonly hedgeMs: number;
+}
+
+/**
+ * Two targets for one call: the second only where the first has neither answered nor failed in time. Whoever answers first
+ * is taken. The other one is aborted: its provider sees that at once, and neither breaker nor target counts it.
+ */
+async function tryHedged<Request extends ModelRequest, Answer>(
+  parts: TryTargetsParts,
+  kind: CallKind<Request, Answer>,
+  request: Request,
+  { target, second, hedgeMs }: HedgedTargets,
+  caller: EndSignal,
+): Promise<Raced<Answer>> {
+  const start = (one: AliasTarget) => {
+    const abort = linkedAbort(caller);
+    const outcome = tryTarget(parts, kind, request, one, abort);
+    return { abort, outcome, ended: outcome.then((tried) => ({ tried, abort })) };
+  };
+  const first = start(target);
+  const late = Promise.withResolvers<null>();
+  const timer = parts.clock.after(hedgeMs, () => late.resolve(null));
+  const alone = await Promise.race([first.ended, late.promise]);
+  timer.cancel();
+  if (alone !== null) return { tried: taken(alone), earlier: [], isHedged: false, isRunning: false };
+  const other = start(second);
+  const quicker = await Promise.race([first.ended, other.ended]);
+  const slower = quicker.abort === first.abort ? other : first;
+  if (!isFinal(request.alias, quicker.tried)) {
+    const earlier = [taken(quicker)];
+    return { tried: taken(await slower.ended), earlier, isHedged: true, isRunning: false };
+  }
+  slower.abort.abort();
+  slower.abort.unlink();
+  // It may have answered in the same moment.
+  void slower.outcome.then((tried) => {
+    if (tried.outcome === 'request-refused') discard(tried.answer);
+    if (tried.outcome === 'answered' && kind.whole === null) discard(tried.answer as never);
+  }, ignore);
+  return { tried: taken(quicker), earlier: [], isHedged: true, isRunning: true };
+
+  /** The signal of an answer that is still to be read goes on ending it. */
+  function taken({ tried, abort }: { readonly tried: TargetOutcome<Answer>; readonly abort: LinkedAbort }) {
+    if (kind.whole !== null || !('answer' in tried)) abort.unlink();
+    return tried;
   }
 }
 
-function parsed<Answer>({ parse }: WholeAnswer<Answer>, text: string | null): Answer | null {
-  if (text === null) return null;
-  try {
-    return parse(text);
-  } catch {
-    return null;
-  }
+function ignore(): void {}
+
+interface LinkedAbort extends CallAbort {
+  /** The caller's abort does not reach it any more. */
+  unlink(): void;
+}
+
+function linkedAbort(caller: EndSignal): LinkedAbort {
+  const own = createCallAbort();
+  caller.addEventListener('abort', own.abort);
+  return Object.assign(own, { unlink: () => caller.removeEventListener('abort', own.abort) });
 }

@@ -23,8 +23,6 @@ export interface AliasTarget extends UpstreamTarget {
   readonly host?: string;
   /** Its share of the calls is its weight in that of all targets of the alias. */
   readonly weight: number;
-  /** How long it may take to begin its answer; left out: as the gateway is configured. */
-  readonly timeoutMs?: number;
   /** Calls that it serves at once, in one process; left out: any number. */
   readonly maxInFlight?: number;
   /** What a million tokens cost at its provider, in micro-credits. Null, or left out: not known. */
@@ -32,17 +30,18 @@ export interface AliasTarget extends UpstreamTarget {
 }
 
 export const ROUTING_STRATEGIES = ['order', 'weight', 'latency'] as const;
+export type RoutingStrategy = (typeof ROUTING_STRATEGIES)[number];
 
 /** How the targets of an alias are tried. */
 export interface AliasRouting {
-  readonly strategy: (typeof ROUTING_STRATEGIES)[number];
+  readonly strategy: RoutingStrategy;
   /** Tries beyond one per target. */
   readonly retries: number;
   /** Statuses that go on to the next target besides the table in failure-policy.ts. */
   readonly retryStatuses: readonly number[];
   /** The alias that serves the call where no target of this one does, as clients write it. */
   readonly fallback: string | null;
-  /** Null: no hedge. */
+  /** After so long without a status a second target is called as well. Null: no hedge. */
   readonly hedgeMs: number | null;
 }
 
@@ -69,11 +68,18 @@ export interface AliasTools {
 /** What is known of targets: the order in which to try them, and what failed or cools. */
 export interface TargetStates {
   /** The alias's targets in the order to try them; `draw` is a random number from 0 up to, not including, 1. */
-  order(alias: Alias, draw: number): readonly AliasTarget[];
+  order(alias: Alias, draw: number, isStream?: boolean): readonly AliasTarget[];
   noteFailure(targetId: string): void;
   noteSuccess(targetId: string): void;
   /** A target was limited or refused by its provider, with this status: it is tried last for a while. */
   cool(targetId: string, reason: string, waitMs: number | null): void;
+  /** How long targets take until their status, for aliases that are routed by it. */
+  readonly latency: {
+    note(targetId: string, isStream: boolean, ms: number): void;
+    noteAtLeast(targetId: string, isStream: boolean, ms: number): void;
+  };
+  /** Calls in flight of targets with a limit. False where a target is at its limit. */
+  readonly flights: { enter(target: AliasTarget): boolean; leave(target: AliasTarget): void };
 }
 
 /** Of an alias as a company calls it that has stored its own keys at the providers of the alias. */

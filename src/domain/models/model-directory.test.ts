@@ -9,12 +9,9 @@ import { createInProcessState } from '../../adapters/shared-state/in-process.ts'
 import { serviceOf } from '../breakers/breaker.ts';
 import { type AliasTarget, DEFAULT_BOUNDS } from './aliases.ts';
 import { createCipher } from './cipher.ts';
-import {
-  createModelDirectory,
-  createTargetRest,
-  type ModelDirectory,
-  type ModelDirectoryParts,
-} from './model-directory.ts';
+import { createModelDirectory, type ModelDirectory, type ModelDirectoryParts } from './model-directory.ts';
+import { createTargetLatency } from './routing/target-latency.ts';
+import { createTargetOrder } from './routing/target-order.ts';
 import { setAliasTargets } from './targets.ts';
 
 const secrets = createSystemSecrets();
@@ -41,11 +38,11 @@ function restOf(targets: readonly AliasTarget[]) {
   const clock = createManualClock();
   const coolUntil = new Map<string, number>();
   const cooling = { isEmpty: () => coolUntil.size === 0, untilMs: (id: string) => coolUntil.get(id) ?? 0 };
-  const rest = createTargetRest({ clock, cooling });
+  const rest = createTargetOrder({ clock, cooling, latency: createTargetLatency({ clock }) });
   rest.keepOnly(new Set(targets.map(({ id }) => id)));
   const ids = (draw: number) =>
     rest
-      .order(targets, draw)
+      .order({ targets }, draw)
       .map(({ id }) => id)
       .join('');
   const fail = (id: string, times: number) => {

@@ -10,8 +10,11 @@ import { aliasToolsOf, readTools, type StoredTools } from './hosted-tools.ts';
 import { type AliasPrice, readPrices } from './prices.ts';
 import { createBelowCostReport } from './prices-below-cost.ts';
 import { wireOf } from './providers.ts';
+import { createTargetFlights, type TargetFlights } from './routing/target-flights.ts';
+import { createTargetLatency, type TargetLatency } from './routing/target-latency.ts';
+import { createTargetOrder } from './routing/target-order.ts';
 import type { StoredTarget } from './target.ts';
-import { type Cooling, createTargetCooling, type TargetCooling } from './target-cooling.ts';
+import { type Cooling, createTargetCooling } from './target-cooling.ts';
 import { openTargetSecrets } from './target-secrets.ts';
 import { MODELS_TOPIC, readCatalogue, readVersion } from './targets.ts';
 import { watchVersion } from './watch-version.ts';
@@ -35,7 +38,10 @@ export interface ModelDirectory {
   find(alias: string): Alias | null;
   all(): readonly Alias[];
   /** The alias's targets in the order to try them; `draw` is a random number from 0 up to, not including, 1. */
-  order(alias: Alias, draw: number): readonly AliasTarget[];
+  order(alias: Alias, draw: number, isStream?: boolean): readonly AliasTarget[];
+  /** Of targets of aliases that are routed by latency. */
+  readonly latency: Pick<TargetLatency, 'note' | 'noteAtLeast'>;
+  readonly flights: TargetFlights;
   noteFailure(targetId: string): void;
   noteSuccess(targetId: string): void;
   /** A target was limited or refused by its provider, with this status: it is tried last for a while. */
@@ -59,7 +65,9 @@ export interface CoolingTarget extends Cooling {
 export async function createModelDirectory(parts: ModelDirectoryParts): Promise<ModelDirectory> {
   const { database, sharedState, clock, log } = parts;
   const cooling = await createTargetCooling({ clock, log, sharedState });
-  const rest = createTargetRest({ clock, cooling });
+  const latency = createTargetLatency({ clock });
+  const rest = createTargetOrder({ clock, cooling, latency });
+  const flights = createTargetFlights();
   const reportBelowCost = createBelowCostReport(parts);
   let catalogue: OpenedCatalogue = new Map();
   let aliases: readonly Alias[] = [];
@@ -81,6 +89,7 @@ export async function createModelDirectory(parts: ModelDirectoryParts): Promise<
     const targetIds = new Set(aliases.flatMap(({ targets }) => targets.map(({ id }) => id)));
     rest.keepOnly(targetIds);
     cooling.keepOnly(targetIds);
+    latency.keepOnly(targetIds);
     reportBelowCost(aliases);
     isLoaded = true;
     return stored.version;
@@ -98,7 +107,9 @@ export async function createModelDirectory(parts: ModelDirectoryParts): Promise<
   return {
     find: (alias) => catalogue.get(alias) ?? null,
     all: () => aliases,
-    order: (alias, draw) => rest.order(alias.targets, draw),
+    order: rest.order,
+    latency,
+    flights,
     noteFailure: rest.noteFailure,
     noteSuccess(targetId) {
       rest.noteSuccess(targetId);
@@ -114,73 +125,6 @@ export async function createModelDirectory(parts: ModelDirectoryParts): Promise<
       ),
     async close() {
       await Promise.all([watched.close(), cooling.close()]);
-    },
-  };
-}
-
-/**
- * Which targets are tried last for a while, as this process has seen them: one that fails 5 times in a row rests
- * for 10 s, and for 10 s more with every failure after that, until it answers once. So does one that cools. Such a
- * target is still tried when all others have failed: resting saves time, it never refuses a call.
- */
-const FAILURES_BEFORE_REST = 5;
-const REST_MS = 10_000;
-
-interface Failing {
-  inARow: number;
-  restsUntil: number;
-}
-
-interface TargetRest {
-  noteFailure(targetId: string): void;
-  noteSuccess(targetId: string): void;
-  /** Forgets all targets but these, which bounds what is remembered by the catalogue's targets. */
-  keepOnly(targetIds: ReadonlySet<string>): void;
-  /**
-   * `draw` is from 0 up to 1. The first by weight, then the rest in their order; those that rest come last, the one that
-   * is free first before the others.
-   */
-  order(targets: readonly AliasTarget[], draw: number): readonly AliasTarget[];
-}
-
-interface TargetRestParts {
-  readonly clock: Pick<Clock, 'now'>;
-  readonly cooling: Pick<TargetCooling, 'isEmpty' | 'untilMs'>;
-}
-
-export function createTargetRest({ clock, cooling }: TargetRestParts): TargetRest {
-  const failing = new Map<string, Failing>();
-  let known: ReadonlySet<string> = new Set();
-
-  return {
-    noteFailure(targetId) {
-      // A call may end after its target was replaced.
-      if (!known.has(targetId)) return;
-      const failures = failing.get(targetId) ?? { inARow: 0, restsUntil: 0 };
-      failures.inARow += 1;
-      if (failures.inARow >= FAILURES_BEFORE_REST) failures.restsUntil = clock.now() + REST_MS;
-      failing.set(targetId, failures);
-    },
-    noteSuccess: (targetId) => void failing.delete(targetId),
-    keepOnly(targetIds) {
-      known = targetIds;
-      for (const id of failing.keys()) if (!targetIds.has(id)) failing.delete(id);
-    },
-    order(targets, draw) {
-      if (targets.length < 2) return targets;
-      if (failing.size === 0 && cooling.isEmpty()) return drawnFirst(targets, draw);
-      const now = clock.now();
-      const freeAt = ({ id }: AliasTarget) => Math.max(failing.get(id)?.restsUntil ?? 0, cooling.untilMs(id));
-      const rests = (target: AliasTarget) => freeAt(target) > now;
-      const resting = targets.filter(rests).sort((one, other) => freeAt(one) - freeAt(other));
-      if (resting.length === 0 || resting.length === targets.length) return drawnFirst(targets, draw);
-      return [
-        ...drawnFirst(
-          targets.filter((target) => !rests(target)),
-          draw,
-        ),
-        ...resting,
-      ];
     },
   };
 }
@@ -276,19 +220,4 @@ function embeddedTarget(
 ): readonly AliasTarget[] {
   if (!embeddedAllowed && kind !== 'extract') return [];
   return [{ id: 'embedded', baseUrl: null, model: alias, apiKey: null, weight: 1 }];
-}
-
-function drawnFirst(targets: readonly AliasTarget[], draw: number): readonly AliasTarget[] {
-  let left = 0;
-  for (const { weight } of targets) left += weight;
-  left *= draw;
-  // The last one stays where rounding has left a rest after all of them.
-  let drawn = targets.length - 1;
-  for (let at = 0; at < drawn; at += 1) {
-    left -= targets[at]?.weight ?? 0;
-    if (left < 0) drawn = at;
-  }
-  const first = targets[drawn];
-  if (drawn === 0 || first === undefined) return targets;
-  return [first, ...targets.slice(0, drawn), ...targets.slice(drawn + 1)];
 }

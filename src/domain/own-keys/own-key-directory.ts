@@ -5,7 +5,9 @@ import type { SharedState } from '../../ports/shared-state.ts';
 import type { Alias, AliasTarget, OwnKeyUse, TargetStates } from '../models/aliases.ts';
 import { aliasOf } from '../models/aliases.ts';
 import type { Cipher } from '../models/cipher.ts';
-import { createTargetRest } from '../models/model-directory.ts';
+import { createTargetFlights } from '../models/routing/target-flights.ts';
+import { createTargetLatency } from '../models/routing/target-latency.ts';
+import { createTargetOrder } from '../models/routing/target-order.ts';
 import { coolingMs } from '../models/target-cooling.ts';
 import { watchVersion } from '../models/watch-version.ts';
 import { originOf } from './own-key-places.ts';
@@ -171,12 +173,15 @@ interface OwnStates extends TargetStates {
  * What this process has seen of the targets with one company's keys. A key that is refused or limited changes the order of
  * that company's targets; the operator's targets, and those of other companies, are as they were.
  */
-function createOwnStates(clock: Pick<Clock, 'now'>): OwnStates {
+function createOwnStates(clock: Pick<Clock, 'now' | 'uptimeMs'>): OwnStates {
   const coolUntil = new Map<string, number>();
   const cooling = { isEmpty: () => coolUntil.size === 0, untilMs: (id: string) => coolUntil.get(id) ?? 0 };
-  const rest = createTargetRest({ clock, cooling });
+  const latency = createTargetLatency({ clock });
+  const rest = createTargetOrder({ clock, cooling, latency });
   return {
-    order: (alias, draw) => rest.order(alias.targets, draw),
+    order: rest.order,
+    latency,
+    flights: createTargetFlights(),
     noteFailure: rest.noteFailure,
     noteSuccess(targetId) {
       rest.noteSuccess(targetId);
@@ -187,6 +192,7 @@ function createOwnStates(clock: Pick<Clock, 'now'>): OwnStates {
     },
     keepOnly(targetIds) {
       rest.keepOnly(targetIds);
+      latency.keepOnly(targetIds);
       for (const id of coolUntil.keys()) if (!targetIds.has(id)) coolUntil.delete(id);
     },
   };

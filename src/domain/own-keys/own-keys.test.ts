@@ -6,7 +6,7 @@ import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { addCompany } from '../accounts/company.ts';
-import { holdsFor, recordOf } from '../model-calls/paid-call.ts';
+import { holdsFor, recordOf, sizeOfText } from '../model-calls/paid-call.ts';
 import { checkByokFee, percentOfFee } from '../models/byok-fee.ts';
 import { updateAlias } from '../models/change-alias.ts';
 import { createCipher } from '../models/cipher.ts';
@@ -199,10 +199,10 @@ describe('own provider keys', () => {
   });
 
   test('a call holds and is charged the fee’s share; one without a fee holds nothing', async () => {
-    const usage = { promptTokens: 1_000_000, completionTokens: 0 };
+    const size = sizeOfText(4_000_000);
     const payer = { companyId, keyId: null, monthlyLimitMicro: null, startedAtMs: clock.now(), userId: null };
     const holds = { of: (_payer: unknown, amount: number) => [{ amount }] as never };
-    const held = () => holdsFor(holds, payer, own(), usage).map(({ amount }) => amount);
+    const held = () => holdsFor(holds, payer, { alias: own(), size }).map(({ amount }) => amount);
     const [whole = 0] = held();
     await store('one.example');
     await until(() => own().ownKey?.problem === null);

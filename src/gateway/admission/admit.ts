@@ -10,13 +10,7 @@ import type { KeyInUse } from '../../domain/keys/key-lookup.ts';
 import type { AbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
 import type { CallReservation } from '../../domain/limits/call-reservation.ts';
 import type { KeyAllowances, Limits } from '../../domain/limits/limits.ts';
-import {
-  type CallSize,
-  type HostedPlan,
-  holdsFor,
-  type PaidCall,
-  usageToHold,
-} from '../../domain/model-calls/paid-call.ts';
+import { type HostedPlan, holdsFor, type PaidCall } from '../../domain/model-calls/paid-call.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
 import type { ModelDirectory } from '../../domain/models/model-directory.ts';
 import type { StoredResponses } from '../../domain/stored-responses/stored-responses.ts';
@@ -29,6 +23,7 @@ import { type CacheUse, cacheAsked, findCached, holdsForHit, type WantedCaching 
 import { estimateOf, isFree, sizeOf } from './call-size.ts';
 import { continueResponse, isContinuation } from './continue-response.ts';
 import { COMPANY_IN_DEBT, levelRefusal, limitMessage, payerOf } from './credit-refusals.ts';
+import { fallbackAliases, usableFallbacks } from './fallback-aliases.ts';
 import { isHosted, planHosted, type UnavailableTools } from './hosted-tools.ts';
 import {
   askedOnce,
@@ -37,7 +32,7 @@ import {
   refusalOfState,
   UNREADABLE_KEY,
 } from './idempotency.ts';
-import { aliasOfCompany, type CompanyAliasParts, ownKeyRefusal } from './own-keys.ts';
+import { aliasOfCompany, type CompanyAliasParts } from './own-keys.ts';
 import { readCallBody } from './read-call-body.ts';
 import { type ParseFields, readParseBody } from './read-parse-body.ts';
 import type { Refusal } from './refusals.ts';
@@ -79,6 +74,8 @@ interface AdmittedPaid<OwnRoute, Fields> extends PaidCall {
   readonly key: KeyInUse;
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly fields: Fields;
+  /** The aliases that answer where its own cannot, in their order; left out for nearly every call. */
+  readonly fallbacks?: readonly Alias[] | undefined;
   readonly allowances: KeyAllowances;
   /** Null without an idempotency key. Ended with the call. */
   readonly claim: IdempotentClaim | null;
@@ -90,8 +87,6 @@ interface AdmittedPaid<OwnRoute, Fields> extends PaidCall {
   readonly droppedTools?: readonly string[];
   /** Null where neither the client nor the key says anything of it. */
   readonly attribution: CallAttribution | null;
-  /** How often a provider was called so far. */
-  tries: number;
 }
 
 export type AdmittedModelCall = AdmittedPaid<ModelRoute, ModelBodyFields>;
@@ -199,9 +194,9 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
     const message = `${alias.alias} is a model of the kind ${alias.kind}, which ${path} does not serve.`;
     return refuse({ name: 'invalidRequest', message, param: 'model' }, known);
   }
-  const unusable = ownKeyRefusal(alias);
-  if (unusable !== null) return refuse(unusable, known);
-  const wanted = { id, route, key, alias, bytes, fields, attribution, caching };
+  const fallbacks = fallbackAliases(parts, { key, alias, fields, allowed: found.models });
+  if ('refusal' in fallbacks) return refuse(fallbacks.refusal, known);
+  const wanted = { id, route, key, alias, fallbacks, bytes, fields, attribution, caching };
   if (idempotencyKey === null) return await admitPaidCall(parts, wanted, startedAtMs, null);
 
   const asking = { keyId: key.id, idempotencyKey, method: request.method, path, bytes };
@@ -223,7 +218,10 @@ function keyIn(request: Request, isMessages: boolean): string {
 }
 
 interface WantedCall
-  extends Pick<AdmittedPaidCall, 'id' | 'route' | 'key' | 'alias' | 'bytes' | 'fields' | 'attribution'> {
+  extends Pick<
+    AdmittedPaidCall,
+    'id' | 'route' | 'key' | 'alias' | 'fallbacks' | 'bytes' | 'fields' | 'attribution'
+  > {
   /** Null where it does not use the cache. */
   readonly caching: WantedCaching | null;
 }
@@ -246,6 +244,7 @@ async function admitPaidCall(
   if (planned?.outcome === 'refused') return refuse(planned.refusal, known);
   const { alias, bytes, fields } = planned ?? plain;
   const hosted = planned?.plan ?? null;
+  const fallbacks = usableFallbacks(wanted.fallbacks, continued !== null, fields);
   const standing = await parts.standings.find(key.companyId);
   if (standing === null) return refuse(NOT_PAYABLE_NOW, known);
   if (isBlocked(standing, startedAtMs)) return refuse({ name: 'planLimitExceeded' }, known);
@@ -257,10 +256,9 @@ async function admitPaidCall(
   const size = sizeOf(route, bytes, fields);
   const estimatedTokens = hit === null ? estimateOf(size) : 0;
   const payer = payerOf(key, startedAtMs, standing.budgets, wanted.attribution?.endUser);
-  const holds =
-    hit === null
-      ? holdsOf(parts, payer, { route, alias, size, hosted })
-      : holdsForHit(parts, payer, alias, hit);
+  // What costs nothing is held back by no balance.
+  const ofCall = isFree(route) ? [] : holdsFor(parts.holds, payer, { alias, size, hosted, fallbacks });
+  const holds = hit === null ? ofCall : holdsForHit(parts, payer, alias, hit);
   const marks = {
     isOnlyStream: hit === null && fields.stream && parts.abandoned.isLimited(key.companyId),
     isDocument: route.kind === 'parse',
@@ -275,6 +273,7 @@ async function admitPaidCall(
     key,
     payer,
     alias,
+    fallbacks,
     bytes,
     fields,
     estimatedTokens,
@@ -285,7 +284,6 @@ async function admitPaidCall(
     cache,
     droppedTools: planned?.dropped,
     attribution: wanted.attribution,
-    tries: 0,
   };
   // The route says of which of the two kinds the fields are.
   const admitted = { outcome: route.kind, call } as Extract<Admission, { outcome: 'model-call' | 'parse' }>;
@@ -297,18 +295,6 @@ async function admitPaidCall(
     return { outcome: 'replay', call: { id, route, key, asked: claim, allowances, reservation } };
   }
   return refuse(refusalOfState(state), { ...known, allowances });
-}
-
-interface CallToHold {
-  readonly route: ModelRoute | ParseRoute;
-  readonly alias: Alias;
-  readonly size: CallSize;
-  readonly hosted: HostedPlan | null;
-}
-
-/** What costs nothing is held back by no balance. */
-function holdsOf({ holds }: AdmitParts, payer: Payer, { route, alias, size, hosted }: CallToHold) {
-  return isFree(route) ? [] : holdsFor(holds, payer, alias, usageToHold(alias, size), hosted);
 }
 
 /** The first of its kind: svc/extract-default. */

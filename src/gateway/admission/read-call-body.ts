@@ -35,8 +35,8 @@ export async function readCallBody(
       if (read.outcome !== 'read') {
         return refuseBody({ name: 'invalidRequest', message: read.message, param: read.param });
       }
-      const { fields } = read;
-      return { outcome: 'read', bytes: body.bytes, fields };
+      const { fields, bytes = body.bytes } = read;
+      return { outcome: 'read', bytes, fields };
     }
   }
 }

@@ -9,8 +9,14 @@ import type { CallBook, Settled } from '../../domain/calls/settlement/settle-cal
 import type { CreditHolds } from '../../domain/credits/holds/holds.ts';
 import type { AbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
 import type { CallAbort } from '../../domain/model-calls/call-abort.ts';
-import { type CallEnding, recordOf, releaseCall, tokensToCount } from '../../domain/model-calls/paid-call.ts';
-import type { NoteBroken } from '../../domain/model-calls/try-targets.ts';
+import {
+  type CallEnding,
+  recordOf,
+  releaseCall,
+  type Served,
+  tokensToCount,
+} from '../../domain/model-calls/paid-call.ts';
+import type { NoteBroken } from '../../domain/model-calls/try-target.ts';
 import type { StoredResponses } from '../../domain/stored-responses/stored-responses.ts';
 import type { Connection } from '../../http/listen.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -63,7 +69,9 @@ export interface ModelCallContext {
   /** Those of the client's headers that go on to the provider. */
   readonly forwardedHeaders: Readonly<Record<string, string>>;
   /** What every answer to this call carries. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Record<string, string>;
+  /** Set once the targets were tried, where the first try of the requested alias was not the answer. */
+  served?: Served | undefined;
   /** Null where this call is not taken down. */
   readonly trace?: CallTrace | null;
 }
@@ -77,7 +85,7 @@ export interface CallTrace {
   /** A try begins; returns the trace headers for the provider. */
   trying(call: AdmittedModelCall, target: UpstreamTarget): Readonly<Record<string, string>>;
   /** The try came to nothing. */
-  failed(reason: string): void;
+  failed(reason: string, target: UpstreamTarget): void;
   /** The model has answered to its end, or will not. */
   ended(ending: CallEnding): void;
   /** The call's row is written, or could not be. */
@@ -142,7 +150,7 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
         prompts,
         choices,
         attribution: call.attribution,
-        tries: call.tries,
+        served: context.served,
         overMcp: context.overMcp,
       },
       ending,

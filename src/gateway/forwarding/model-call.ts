@@ -1,13 +1,10 @@
 import type { AnswerCache, CachedAnswer } from '../../domain/answer-cache/answer-cache.ts';
 import { elapsedMs } from '../../domain/calls/settlement/finished-call.ts';
 import { type CallAbort, createCallAbort } from '../../domain/model-calls/call-abort.ts';
-import {
-  type CallKind,
-  type ModelRequest,
-  type Tried,
-  type TryTargetsParts,
-  tryTargets,
-} from '../../domain/model-calls/try-targets.ts';
+import { servedOf } from '../../domain/model-calls/paid-call.ts';
+import type { CallKind, ModelRequest, TryTargetsParts } from '../../domain/model-calls/try-target.ts';
+import { type Tried, tryTargets } from '../../domain/model-calls/try-targets.ts';
+import type { Alias } from '../../domain/models/aliases.ts';
 import type { ModelDirectory } from '../../domain/models/model-directory.ts';
 import { speaks } from '../../domain/models/providers.ts';
 import { gatherBody } from '../../http/read-body.ts';
@@ -73,6 +70,7 @@ async function answerForwarded(
 ): Promise<Response> {
   if (call.cache?.hit != null) return await answerCached(parts, call, context, end, call.cache.hit);
   const tried = await forward(parts, call, context, upstreamAbort);
+  noteTries(call, context, tried);
   switch (tried.outcome) {
     case 'aborted':
       await end(failure('client-left', 499, tried.targetId));
@@ -104,6 +102,24 @@ async function answerForwarded(
   }
 }
 
+export const TRIES_HEADER = 'x-turnpike-tries';
+export const SERVED_BY_HEADER = 'x-turnpike-served-by';
+
+/** For the client, and for the record where it was not the first try of the requested alias that answered. */
+function noteTries(
+  { alias }: AdmittedModelCall,
+  context: ModelCallContext,
+  tried: Tried<UpstreamAnswer>,
+): void {
+  if (tried.outcome === 'not-tried') return;
+  context.headers[TRIES_HEADER] = String(tried.tries);
+  const by = tried.outcome === 'answered' ? tried.alias : alias;
+  const served = servedOf(alias, by, tried.tries);
+  if (served === undefined) return;
+  context.served = served;
+  if (served.by !== null) context.headers[SERVED_BY_HEADER] = by.alias;
+}
+
 /**
  * Tries the alias's targets before the first byte and never after: the answer is taken unread, at its status. A target
  * receives what the client sent, but for the model's name and, on streams, include_usage. No step is added here: the
@@ -115,7 +131,8 @@ function forward(
   context: ModelCallContext,
   signal: EndSignal,
 ): Promise<Tried<UpstreamAnswer>> {
-  const request = { alias: call.alias, endpoint: call.route.endpoint, call, context };
+  const { alias, fallbacks, route, fields } = call;
+  const request = { alias, fallbacks, endpoint: route.endpoint, isStream: fields.stream, call, context };
   return tryTargets(parts, FORWARDED_CALL, request, signal);
 }
 
@@ -127,14 +144,14 @@ interface ForwardedCall extends ModelRequest {
 const FORWARDED_CALL: CallKind<ForwardedCall, UpstreamAnswer> = {
   order: 'weighted',
   uses: 'all',
-  bodyFor: ({ call }, target) => rewriteModelBody(call.bytes, call.fields, changesFor(call, target)),
+  bodyFor: ({ alias, call }, target) =>
+    rewriteModelBody(call.bytes, call.fields, changesFor(alias, call, target)),
   headersFor({ call, endpoint, context: { forwardedHeaders, trace = null } }, target) {
-    call.tries += 1;
     // Of a call that is translated they say nothing to its provider.
     const forwarded = speaks(target, endpoint) ? forwardedHeaders : NO_HEADERS;
     return trace === null ? forwarded : { ...forwarded, ...trace.trying(call, target) };
   },
-  onFailure: ({ context }, reason) => context.trace?.failed(reason),
+  onFailure: ({ context }, reason, target) => context.trace?.failed(reason, target),
   logFields: ({ call, context }) => ({ callId: call.id, requestId: context.requestId }),
   whole: null,
 };
@@ -142,7 +159,8 @@ const FORWARDED_CALL: CallKind<ForwardedCall, UpstreamAnswer> = {
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 
 function changesFor(
-  { alias, route: { endpoint, wire: clientWire } }: AdmittedModelCall,
+  alias: Alias,
+  { route: { endpoint, wire: clientWire } }: AdmittedModelCall,
   { model, wire }: Pick<UpstreamTarget, 'model' | 'wire'>,
 ): BodyChanges {
   const isBounded = alias.enforceMaxOutput && !UNANSWERED.includes(endpoint);

@@ -58,8 +58,16 @@ async function answerRead(
     return refusalResponse(isWritten ? refusal : { name: 'unavailable' }, context.headers);
   }
   const { parses: kind } = call.route;
-  const { alias } = call;
-  const document = await parser.parse({ companyId, kind, text: text.text, alias, signal, mayAsk: true });
+  const { alias, fallbacks } = call;
+  const document = await parser.parse({
+    companyId,
+    kind,
+    text: text.text,
+    alias,
+    fallbacks,
+    signal,
+    mayAsk: true,
+  });
   if (signal.aborted) {
     await end(failure('client-left', 499, document.targetId));
     return refusalResponse({ name: 'unavailable' }, context.headers);

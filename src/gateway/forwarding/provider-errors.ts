@@ -1,5 +1,6 @@
 import { type ProviderError, readProviderError } from '../../domain/model-calls/provider-error.ts';
-import type { NoteBroken, Tried } from '../../domain/model-calls/try-targets.ts';
+import type { NoteBroken } from '../../domain/model-calls/try-target.ts';
+import type { Tried } from '../../domain/model-calls/try-targets.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
 import { RATE_LIMITED_MS } from '../../domain/models/target-cooling.ts';
 import { gatherBody } from '../../http/read-body.ts';

@@ -3,6 +3,7 @@ import { isFoldedName } from './json-text.ts';
 /** Each of these decides what a call is or what it costs: twice, or in other letters, they are refused (G-13). */
 export const LISTED_NAMES = [
   'model',
+  'models',
   'stream',
   'stream_options',
   'include_usage',

@@ -42,7 +42,7 @@ describe('the model', () => {
     [`{"model":"${'long'.repeat(50)}"}`, 'long'.repeat(50)],
     ['{"mod\\u0065l":"fast"}', 'fast'],
     ['{"\\u006d\\u006F\\u0064\\u0065\\u006c":"fast"}', 'fast'],
-    ['{"models":"other","model":"fast","model ":"other","mode":"other","":"other"}', 'fast'],
+    ['{"modelx":"other","model":"fast","model ":"other","mode":"other","":"other"}', 'fast'],
     ['{"a":{"model":"inner"},"model":"fast","b":[{"model":1,"model":2}]}', 'fast'],
     ['{"mod\\u0066l":"other","mod\\n0065l":"other","model":"fast"}', 'fast'],
     ['{"mod\\\\u0065l":"other","model":"fast"}', 'fast'],

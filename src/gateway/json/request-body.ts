@@ -22,26 +22,36 @@ import {
   watchName,
 } from './json-text.ts';
 import {
-  type BodyProblem,
+  type ListedMembers,
+  type ModelList,
+  readModels,
+  readStreamOptions,
+  refuseMember,
+  type StreamOptionsPlace,
+  withoutModels,
+} from './listed-members.ts';
+import {
   LISTED_NAMES,
   LISTED_OF_RESPONSES,
   type ListedName,
   noteName,
   OUTSIDE_NAMES,
   refuseCaseVariant,
-  type SeenNames,
 } from './listed-names.ts';
 import { readChatMember, readMessagesMember, readResponsesMember } from './provider-references.ts';
 import { type MemberReader, OPENING_BRACKET, readMembers, readTexts, valueEnd } from './scan-json.ts';
 
 type ReadModelBody =
-  | { outcome: 'read'; fields: ModelBodyFields }
+  /** `bytes` where they are others than those that were read: without a list of `models`. */
+  | { outcome: 'read'; fields: ModelBodyFields; bytes?: Uint8Array<ArrayBuffer> }
   | { outcome: 'invalid'; message: string; param: string | null };
 
 /** What the gateway needs to know of a model call's body, and where the bytes are that it changes. */
 export interface ModelBodyFields {
   /** As the client wrote it, unescaped. */
   readonly model: string;
+  /** Those that answer where it does not, by the body's own list; null without one. */
+  readonly models: readonly string[] | null;
   readonly stream: boolean;
   /**
    * The larger of `max_tokens` and `max_completion_tokens` (of a Responses body `max_output_tokens`): whole, rounded up
@@ -79,12 +89,6 @@ export interface EarlierResponses {
   readonly itemIds: readonly string[];
 }
 
-/** What a body has for `stream_options`, and where. */
-type StreamOptionsPlace =
-  | { found: 'null'; value: Span }
-  | { found: 'object-without-usage'; closingBrace: number; isEmpty: boolean }
-  | { found: 'usage'; value: Span };
-
 /**
  * One pass over the bytes. Refused is also what two parsers could read differently, since the upstream must not read
  * the body otherwise than we did: a listed name that is repeated or differs only in case, and a byte order mark, which
@@ -106,8 +110,22 @@ export function readModelBody(bytes: Uint8Array, wire: ClientWire = 'completions
   if (rest < bytes.length) return malformed(bytes, rest);
   if (!isObject) return invalid('the body must be a JSON object');
   if (members.problem !== null) return invalid(members.problem.message, members.problem.param);
+  if (members.models !== null) return readWithoutModels(bytes, members, members.models, wire);
   if (members.model === null) return invalid("'model' is missing", 'model');
   return { outcome: 'read', fields: fieldsOf(text, members, members.model, end - 1) };
+}
+
+/** Seldom: such a body is read once more. */
+function readWithoutModels(
+  bytes: Uint8Array,
+  { model }: BodyMembers,
+  list: ModelList,
+  wire: ClientWire,
+): ReadModelBody {
+  const own = model === null ? null : stringIn(bytes, model.start, model.end);
+  const { bytes: rest, names: models } = withoutModels(bytes, list, own);
+  const read = readModelBody(rest, wire);
+  return read.outcome === 'read' ? { ...read, bytes: rest, fields: { ...read.fields, models } } : read;
 }
 
 /** Whether the client requested the usage chunk of its stream. */
@@ -128,6 +146,7 @@ function fieldsOf(
   const isNull = maximum !== null && bytes[maximum.start] === FIRST_OF_NULL;
   return {
     model: stringIn(bytes, modelValue.start, modelValue.end),
+    models: null,
     stream: members.stream === true,
     maxTokens: larger(tokensIn(bytes, maximum), tokensIn(bytes, otherMaximum)),
     choices: Math.max(choicesIn(bytes, members.choices), choicesIn(bytes, members.bestOf)),
@@ -182,12 +201,10 @@ function malformed(bytes: Uint8Array, place: number): ReadModelBody {
 }
 
 /** What the top level has shown so far. */
-interface BodyMembers extends ProviderReferences, SeenNames, Attributed {
+interface BodyMembers extends ProviderReferences, ListedMembers, Attributed {
   readonly rules: WireRules;
-  problem: BodyProblem | null;
   model: Span | null;
   stream: boolean | null;
-  streamOptions: StreamOptionsPlace | null;
   maximum: Span | null;
   otherMaximum: Span | null;
   choices: Span | null;
@@ -240,6 +257,7 @@ function noMembers(rules: WireRules): BodyMembers {
     model: null,
     stream: null,
     streamOptions: null,
+    models: null,
     maximum: null,
     otherMaximum: null,
     choices: null,
@@ -265,6 +283,7 @@ const readTopLevelMember: MemberReader<BodyMembers> = (text, members, nameStart,
   }
   noteName(members, name, '');
   if (name === 'stream_options') return readStreamOptions(text, members, start);
+  if (name === 'models') return readModels(text, members, nameStart, start);
   const end = valueEnd(text, start);
   if (end < 0) return end;
   if (name === rules.maximum) members.maximum = { start, end };
@@ -342,41 +361,3 @@ function takeFlag(bytes: Uint8Array, members: BodyMembers, name: string, start: 
   if (!isKnown) refuseMember(members, name, 'must be true, false or null');
   return first === 0x74 ? true : first === 0x66 ? false : null;
 }
-
-function refuseMember(members: BodyMembers, param: string, what: string): void {
-  members.problem ??= { message: `'${param}' ${what}`, param };
-}
-
-interface StreamOptions extends SeenNames {
-  isEmpty: boolean;
-  usage: Span | null;
-}
-
-function readStreamOptions(text: JsonText, members: BodyMembers, start: number): number {
-  const { bytes } = text;
-  if (bytes[start] !== OPENING_BRACE) {
-    const end = valueEnd(text, start);
-    if (bytes[start] === FIRST_OF_NULL) members.streamOptions = { found: 'null', value: { start, end } };
-    else refuseMember(members, 'stream_options', 'must be an object or null');
-    return end;
-  }
-  const { listed } = members;
-  const options: StreamOptions = { listed, isEmpty: true, usage: null, problem: null, seen: 0 };
-  const end = readMembers(text, start, options, readStreamOption);
-  members.problem ??= options.problem;
-  members.streamOptions =
-    options.usage === null
-      ? { found: 'object-without-usage', closingBrace: end - 1, isEmpty: options.isEmpty }
-      : { found: 'usage', value: options.usage };
-  return end;
-}
-
-const readStreamOption: MemberReader<StreamOptions> = (text, options, nameStart, nameEnd, start) => {
-  const end = valueEnd(text, start);
-  options.isEmpty = false;
-  const name = nameAmong(text.bytes, nameStart, nameEnd, options.listed);
-  if (name === null) refuseCaseVariant(text.bytes, options, nameStart, nameEnd, 'stream_options');
-  else noteName(options, name, 'stream_options');
-  if (name === 'include_usage') options.usage = { start, end };
-  return end;
-};

@@ -72,7 +72,7 @@ function aiWork(opening: Opening, modelParts: ModelParts, jobQueue: JobQueue): r
   const log = opening.log.with({ service: 'ai-service' });
   const { models, ownKeys, upstream, breakers, limits, holds, standings, reader, parser } = modelParts;
   const { aliasPrefix } = configuration;
-  const platformCalls = createPlatformCalls({ limits, holds, standings, ownKeys, secrets, clock });
+  const platformCalls = createPlatformCalls({ limits, holds, standings, ownKeys, models, secrets, clock });
   const outbox = mailOutbox(opening, jobQueue);
   const extractName = aliasOf(aliasPrefix, 'extract-default');
   const model = createMeetingModel({
@@ -119,7 +119,7 @@ async function openMatching(opening: Opening, modelParts: ModelParts): Promise<M
     clock,
     log,
     answerTimeoutMs: configuration.upstream.idleTimeoutMs,
-    platformCalls: createPlatformCalls({ limits, holds, standings, ownKeys, secrets, clock }),
+    platformCalls: createPlatformCalls({ limits, holds, standings, ownKeys, models, secrets, clock }),
     aliases: () => ({ embed: find('embed-default'), extract: find('extract-default') }),
   });
   const generator = await startGenerator({

@@ -135,7 +135,7 @@ export function createConnection({
       writtenBytes = sent.written;
       if (writtenBytes > 0) given.request = null;
       unwritten = sent.rest;
-      deadlines.setAt(connection, given.begunMs + firstByteTimeoutMs);
+      deadlines.setAt(connection, given.begunMs + (given.timeoutMs ?? firstByteTimeoutMs));
       return true;
     },
     rest(idleMs) {
@@ -180,7 +180,7 @@ export function createConnection({
       shut();
       over?.failed({
         reason: 'first-byte-time-out',
-        cause: new Error(`no answer within ${firstByteTimeoutMs} ms`),
+        cause: new Error(`no answer within ${over.timeoutMs ?? firstByteTimeoutMs} ms`),
       });
     },
     awaitBytes(idleMs) {

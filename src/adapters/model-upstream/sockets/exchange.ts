@@ -31,6 +31,8 @@ export interface Exchange {
   request: RequestBytes | null;
   /** When it began, by the clock's uptime. */
   readonly begunMs: number;
+  /** Until the answer's head, from when it began; null: as the pool has it. */
+  readonly timeoutMs: number | null;
   carrier: Carrier | null;
   /** The answer's head is there: `answered` came, or the failure. */
   isSettled: boolean;
@@ -49,6 +51,7 @@ const ENOUGH_UNREAD_BYTES = 64 * 1024;
 interface ExchangeParts<Answer> {
   readonly request: RequestBytes;
   readonly begunMs: number;
+  readonly timeoutMs: number | null;
   readonly signal: EndSignal;
   toAnswer(head: AnswerHead, body: UpstreamBody): Answer;
   toError(failure: ExchangeFailure): Error;
@@ -58,6 +61,7 @@ interface ExchangeParts<Answer> {
 class OneExchange<Answer> implements Exchange, UpstreamBody {
   request: RequestBytes | null;
   readonly begunMs: number;
+  readonly timeoutMs: number | null;
   readonly answer: Promise<Answer>;
   carrier: Carrier | null = null;
   isSettled = false;
@@ -71,10 +75,11 @@ class OneExchange<Answer> implements Exchange, UpstreamBody {
   #end: 'whole' | 'broken' | null = null;
   #reader: ((read: BodyRead) => void) | null = null;
 
-  constructor({ request, begunMs, signal, toAnswer, toError }: ExchangeParts<Answer>) {
+  constructor({ request, begunMs, timeoutMs, signal, toAnswer, toError }: ExchangeParts<Answer>) {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     this.request = request;
     this.begunMs = begunMs;
+    this.timeoutMs = timeoutMs;
     this.answer = promise;
     this.#signal = signal;
     this.#toAnswer = toAnswer;

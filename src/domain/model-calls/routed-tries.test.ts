@@ -1,0 +1,379 @@
+import { describe, expect, test } from 'bun:test';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { plainModels } from '../../../test/doubles/plain-models.ts';
+import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
+import { createSeededRandom } from '../../../test/doubles/seeded-random.ts';
+import type { BodyRead, UpstreamAnswer, UpstreamCall } from '../../ports/model-upstream.ts';
+import type { CallResult } from '../breakers/breaker.ts';
+import { type Alias, type AliasRouting, type AliasTarget, DEFAULT_BOUNDS } from '../models/aliases.ts';
+import type { CallKind, ModelRequest } from './try-target.ts';
+import { tryTargets } from './try-targets.ts';
+
+const PLAIN: AliasRouting = {
+  strategy: 'order',
+  retries: 0,
+  retryStatuses: [],
+  fallback: null,
+  hedgeMs: null,
+};
+const target = (id: string, changes: Partial<AliasTarget> = {}): AliasTarget => ({
+  ...{ id, baseUrl: `https://${id}.example/v1`, model: id, apiKey: null, weight: 1, ...changes },
+});
+const aliasOf = (
+  targets: readonly AliasTarget[],
+  routing: Partial<AliasRouting> = {},
+  name = 'svc/a',
+): Alias => ({
+  ...{ alias: name, kind: 'chat', targets, prices: [], ...DEFAULT_BOUNDS.chat },
+  routing: { ...PLAIN, ...routing },
+});
+
+/** What a target does with one call: a status, or a broken connection, after so long; or nothing ever. */
+type Act = number | 'broken' | 'never' | { readonly after: number; readonly act: number | 'broken' };
+
+const UNREAD: CallKind<ModelRequest, UpstreamAnswer> = {
+  order: 'weighted',
+  uses: 'all',
+  bodyFor: ({ alias }, { model }) => new TextEncoder().encode(`${alias.alias} ${model}`),
+  whole: null,
+};
+const WHOLE: CallKind<ModelRequest, string> = {
+  ...UNREAD,
+  whole: { maxBytes: 1_000, timeoutMs: 60_000, timedFrom: 'status', parse: (text) => text },
+};
+
+/** Providers by their ids, each with what it does from call to call; the last act is repeated. */
+function open(script: Record<string, readonly Act[]>, resting: readonly string[] = []) {
+  const clock = createManualClock();
+  const { log } = createRecordingLog();
+  const caller = new AbortController();
+  const sent: string[] = [];
+  const aborted: string[] = [];
+  const reported: string[] = [];
+  const noted: string[] = [];
+  const open = new Set<object>();
+  const inFlight = new Map<string, number>();
+  const most = new Map<string, number>();
+  const random = createSeededRandom(1);
+
+  function flies(id: string): () => void {
+    const now = (inFlight.get(id) ?? 0) + 1;
+    inFlight.set(id, now);
+    most.set(id, Math.max(most.get(id) ?? 0, now));
+    let isOver = false;
+    return () => {
+      if (!isOver) inFlight.set(id, (inFlight.get(id) ?? 0) - 1);
+      isOver = true;
+    };
+  }
+
+  function answerOf(id: string, status: number, land: () => void): UpstreamAnswer {
+    const chunks: BodyRead[] = [new TextEncoder().encode(`from ${id}`)];
+    const mark = {};
+    open.add(mark);
+    const end = () => {
+      land();
+      open.delete(mark);
+    };
+    const read = (): BodyRead => {
+      const next = chunks.shift() ?? null;
+      if (next === null) end();
+      return next;
+    };
+    return { status, contentType: '', retryAfterMs: null, body: { read, cancel: end } };
+  }
+
+  async function send(
+    { id }: { readonly id: string },
+    { body, signal }: UpstreamCall,
+  ): Promise<UpstreamAnswer> {
+    const acts = script[id] ?? [];
+    const before = sent.filter((one) => one.endsWith(` ${id}`)).length;
+    const act = acts[Math.min(before, acts.length - 1)] ?? 'never';
+    sent.push(new TextDecoder().decode(body));
+    const land = flies(id);
+    const { promise, resolve, reject } = Promise.withResolvers<UpstreamAnswer>();
+    const fail = (reason: string) => {
+      land();
+      reject(Object.assign(new Error(reason), { name: 'UpstreamFailure', reason }));
+    };
+    signal.addEventListener('abort', () => {
+      aborted.push(id);
+      fail('aborted');
+    });
+    const finish = (final: number | 'broken') =>
+      final === 'broken' ? fail('broken') : resolve(answerOf(id, final, land));
+    if (act === 'never') return promise;
+    if (typeof act === 'object') clock.after(act.after, () => void (signal.aborted || finish(act.act)));
+    else finish(act);
+    return promise;
+  }
+
+  const parts = {
+    ...{ clock, log, upstream: { send } },
+    secrets: { randomBytes: (length: number) => Uint8Array.from({ length }, () => random.below(256)) },
+    models: plainModels((alias) => alias.targets, {
+      noteSuccess: (id) => void noted.push(`${id} success`),
+      noteFailure: (id) => void noted.push(`${id} failure`),
+      cool: (id) => void noted.push(`${id} cools`),
+    }),
+    breakers: {
+      enter: (service: string) =>
+        resting.some((id) => service.startsWith(`${id}.`))
+          ? { outcome: 'rejected' as const, retryAfterMs: 5_000 }
+          : {
+              outcome: 'enter' as const,
+              report: (result: CallResult) =>
+                void reported.push(
+                  `${service.split('.')[0]} ${typeof result === 'string' ? result : 'failure'}`,
+                ),
+            },
+    },
+  };
+  const run = (alias: Alias, fallbacks?: readonly Alias[]) =>
+    tryTargets(parts, UNREAD, { alias, fallbacks, endpoint: 'chat/completions' }, caller.signal);
+  const runWhole = (alias: Alias) =>
+    tryTargets(parts, WHOLE, { alias, endpoint: 'chat/completions' }, caller.signal);
+  /** To its end, while time passes. */
+  async function ended<Result>(running: Promise<Result>, ms = 60_000): Promise<Result> {
+    await clock.advance(ms);
+    return await running;
+  }
+  return { run, runWhole, ended, clock, caller, sent, aborted, reported, noted, open, inFlight, most, parts };
+}
+
+const A = target('a');
+const B = target('b');
+const C = target('c');
+
+describe('retries', () => {
+  test('so many further tries, after a pause, of targets whose failure may pass', async () => {
+    const { run, ended, sent } = open({ a: [500], b: ['broken', 200] });
+    const tried = await ended(run(aliasOf([A, B], { retries: 2 })));
+    expect(tried).toMatchObject({ outcome: 'answered', target: { id: 'b' }, tries: 4 });
+    expect(sent).toEqual(['svc/a a', 'svc/a b', 'svc/a a', 'svc/a b']);
+  });
+
+  test('none more than was set, and without any each target has one try', async () => {
+    for (const retries of [0, 1, 3]) {
+      const { run, ended, sent } = open({ a: [500], b: [500] });
+      const tried = await ended(run(aliasOf([A, B], { retries })));
+      expect(tried).toMatchObject({ outcome: 'failed', tries: 2 + retries });
+      expect(sent).toHaveLength(2 + retries);
+    }
+  });
+
+  test('a refused key or an unknown model is not tried again', async () => {
+    for (const status of [401, 403, 404]) {
+      const { run, ended, sent } = open({ a: [status] });
+      expect(await ended(run(aliasOf([A], { retries: 3 })))).toMatchObject({ outcome: 'failed', tries: 1 });
+      expect(sent).toHaveLength(1);
+    }
+  });
+
+  test('a caller that leaves ends the pause', async () => {
+    const { run, clock, caller, sent } = open({ a: [500] });
+    const running = run(aliasOf([A], { retries: 1 }));
+    await clock.advance(0);
+    caller.abort();
+    expect(await running).toEqual({ outcome: 'aborted', targetId: 'a', tries: 1 });
+    expect([sent.length, clock.pendingTimers()]).toEqual([1, 0]);
+  });
+});
+
+describe('statuses that go on', () => {
+  test('the next target is tried, and the refusal is dropped where that answers', async () => {
+    const { run, open: bodies } = open({ a: [400], b: [200] });
+    const tried = await run(aliasOf([A, B], { retryStatuses: [400] }));
+    expect(tried).toMatchObject({ outcome: 'answered', target: { id: 'b' }, tries: 2 });
+    expect(bodies.size).toBe(1);
+  });
+
+  test('where nobody answers the last refusal is the client’s, unread', async () => {
+    const { run, open: bodies } = open({ a: [400], b: [422], c: [500] });
+    const tried = await run(aliasOf([A, B, C], { retryStatuses: [400, 422] }));
+    expect(tried).toMatchObject({ outcome: 'request-refused', target: { id: 'b' }, tries: 3 });
+    expect(bodies.size).toBe(1);
+    const stopped = open({ a: [400], b: [200] });
+    expect(await stopped.run(aliasOf([A, B], { retryStatuses: [413] }))).toMatchObject({
+      outcome: 'request-refused',
+      tries: 1,
+    });
+  });
+});
+
+describe('a fallback', () => {
+  test('has its turn when every target of the first has failed, with its own name in the body', async () => {
+    const { run, sent } = open({ a: [500], b: [200] });
+    const other = aliasOf([B], {}, 'svc/other');
+    const tried = await run(aliasOf([A]), [other]);
+    expect(tried).toMatchObject({ outcome: 'answered', alias: { alias: 'svc/other' }, tries: 2 });
+    expect(sent).toEqual(['svc/a a', 'svc/other b']);
+  });
+
+  test('also where no target of the first may be called, and then there was one try', async () => {
+    const { run } = open({ b: [200] }, ['a']);
+    const tried = await run(aliasOf([A]), [aliasOf([B], {}, 'svc/other')]);
+    expect(tried).toMatchObject({ outcome: 'answered', alias: { alias: 'svc/other' }, tries: 1 });
+    expect(await open({}).run(aliasOf([]), [aliasOf([])])).toEqual({
+      outcome: 'not-tried',
+      retryAfterMs: null,
+    });
+  });
+
+  test('a request that is at fault goes to no other alias', async () => {
+    const { run, sent } = open({ a: [400], b: [200] });
+    expect(await run(aliasOf([A]), [aliasOf([B])])).toMatchObject({ outcome: 'request-refused' });
+    expect(sent).toHaveLength(1);
+  });
+});
+
+describe('a limit of calls in flight', () => {
+  const limited = (id: string, maxInFlight: number) => target(id, { maxInFlight });
+
+  test('a target at its limit is passed over until an answer has ended, however it ends', async () => {
+    for (const end of ['read', 'cancel', 'abort'] as const) {
+      const { run, sent, caller } = open({ a: [200], b: [200] });
+      const alias = aliasOf([limited('a', 1), B]);
+      const first = await run(alias);
+      expect(await run(alias)).toMatchObject({ target: { id: 'b' }, tries: 1 });
+      if (first.outcome !== 'answered') throw new Error('it was not answered');
+      if (end === 'read') while ((await first.answer.body.read(0)) !== null);
+      else if (end === 'cancel') first.answer.body.cancel();
+      else caller.abort();
+      first.answer.body.cancel();
+      if (end === 'abort') continue;
+      expect(await run(alias)).toMatchObject({ target: { id: 'a' } });
+      expect(sent).toEqual(['svc/a a', 'svc/a b', 'svc/a a']);
+    }
+  });
+
+  test('where all are at their limit nobody is called, and a second later there may be room', async () => {
+    const { run } = open({ a: ['never'] });
+    const alias = aliasOf([limited('a', 1)]);
+    void run(alias);
+    expect(await run(alias)).toEqual({ outcome: 'not-tried', retryAfterMs: 1_000 });
+  });
+
+  test('failures and aborted calls give their place back', async () => {
+    const { run, runWhole, caller, parts } = open({ a: [500, 'broken', 400, 200, 'never'] });
+    const one = limited('a', 1);
+    const alias = aliasOf([one]);
+    for (let call = 0; call < 2; call += 1) expect(await run(alias)).toMatchObject({ outcome: 'failed' });
+    const refused = await run(alias);
+    if (refused.outcome === 'request-refused') refused.answer.body.cancel();
+    expect(await runWhole(alias)).toMatchObject({ outcome: 'answered', answer: 'from a' });
+    const waiting = run(alias);
+    caller.abort();
+    expect(await waiting).toMatchObject({ outcome: 'aborted' });
+    expect(parts.models.flights.enter(one)).toBe(true);
+  });
+});
+
+describe('a hedge', () => {
+  const HEDGED = { hedgeMs: 100 };
+
+  test('a target that answers in time is the only one that is called', async () => {
+    const { run, ended, sent, clock } = open({ a: [{ after: 99, act: 200 }], b: [200] });
+    expect(await ended(run(aliasOf([A, B], HEDGED)))).toMatchObject({ target: { id: 'a' }, tries: 1 });
+    expect([sent.length, clock.pendingTimers()]).toEqual([1, 0]);
+  });
+
+  test('else the first answer is taken; the other call is aborted and counts for nothing', async () => {
+    for (const [script, winner, loser] of [
+      [{ a: ['never'], b: [200] }, 'b', 'a'],
+      [{ a: [{ after: 150, act: 200 }], b: ['never'] }, 'a', 'b'],
+    ] as const) {
+      const { run, ended, sent, aborted, reported, noted, open: bodies, clock } = open(script);
+      const tried = await ended(run(aliasOf([A, B, C], HEDGED)));
+      expect(tried).toMatchObject({ outcome: 'answered', target: { id: winner }, tries: 2 });
+      expect([sent.length, aborted, bodies.size]).toEqual([2, [loser], 1]);
+      expect(reported.toSorted()).toEqual([`${winner} success`, `${loser} ignored`].toSorted());
+      expect([noted, clock.pendingTimers()]).toEqual([[`${winner} success`], 0]);
+    }
+  });
+
+  test('answers that are read whole are hedged as well', async () => {
+    const { runWhole, ended, aborted } = open({ a: ['never'], b: [200] });
+    const tried = await ended(runWhole(aliasOf([A, B], HEDGED)));
+    expect(tried).toMatchObject({ outcome: 'answered', answer: 'from b', tries: 2 });
+    expect(aborted).toEqual(['a']);
+  });
+
+  test('where one of the two fails the other is waited for, and where both do the next target is tried', async () => {
+    const one = open({ a: [{ after: 300, act: 200 }], b: [500] });
+    expect(await one.ended(one.run(aliasOf([A, B], HEDGED)))).toMatchObject({
+      target: { id: 'a' },
+      tries: 2,
+    });
+    const both = open({ a: [{ after: 300, act: 500 }], b: ['broken'], c: [200] });
+    expect(await both.ended(both.run(aliasOf([A, B, C], HEDGED)))).toMatchObject({
+      ...{ outcome: 'answered', target: { id: 'c' }, tries: 3 },
+    });
+    expect(both.sent).toHaveLength(3);
+  });
+
+  test('a second target that is passed over is no try', async () => {
+    const { run, ended } = open({ a: [{ after: 300, act: 200 }] }, ['b']);
+    expect(await ended(run(aliasOf([A, B], HEDGED)))).toMatchObject({ target: { id: 'a' }, tries: 1 });
+  });
+
+  test('a caller that leaves ends both, also after one has answered', async () => {
+    const both = open({ a: ['never'], b: ['never'] });
+    const running = both.run(aliasOf([A, B], HEDGED));
+    await both.clock.advance(200);
+    both.caller.abort();
+    expect(await running).toMatchObject({ outcome: 'aborted' });
+    expect(both.aborted.toSorted()).toEqual(['a', 'b']);
+    const answered = open({ a: ['never'], b: [200] });
+    await answered.ended(answered.run(aliasOf([A, B], HEDGED)));
+    answered.caller.abort();
+    expect(answered.aborted).toEqual(['a', 'b']);
+  });
+});
+
+test('under retries, hedges, limits and fallbacks a call has one end, each call of a provider is a try, and no answer stays open', async () => {
+  for (let seed = 1; seed <= 150; seed += 1) {
+    const random = createSeededRandom(seed);
+    const ids = ['a', 'b', 'c', 'd'];
+    const acts = (): readonly Act[] =>
+      Array.from({ length: 1 + random.below(3) }, () =>
+        random.pick<Act>([
+          200,
+          200,
+          500,
+          400,
+          'broken',
+          { after: random.below(400), act: 200 },
+          { after: random.below(400), act: 500 },
+        ]),
+      );
+    const world = open(Object.fromEntries(ids.map((id) => [id, acts()])), random.below(3) === 0 ? ['b'] : []);
+    const limit = 1 + random.below(2);
+    const targets = ids.map((id) => target(id, random.below(2) === 0 ? { maxInFlight: limit } : {}));
+    const routing = {
+      retries: random.below(4),
+      retryStatuses: random.below(2) === 0 ? [400] : [],
+      hedgeMs: random.below(3) === 0 ? null : random.below(200),
+    };
+    const first = aliasOf(targets.slice(0, 2), routing);
+    const other = aliasOf(targets.slice(2), routing, 'svc/other');
+    const calls = Array.from({ length: 1 + random.below(5) }, () => world.run(first, [other]));
+    await world.clock.advance(60_000);
+    const tried = await Promise.all(calls);
+    const tries = tried.reduce((sum, one) => sum + ('tries' in one ? one.tries : 0), 0);
+    const unread = tried.flatMap((one) => ('answer' in one ? one.answer : []));
+    expect({ seed, tries, open: world.open.size }).toEqual({
+      ...{ seed, tries: world.sent.length, open: unread.length },
+    });
+    for (const { body } of unread) body.cancel();
+    for (const { id, maxInFlight } of targets) {
+      expect(world.inFlight.get(id) ?? 0).toBe(0);
+      if (maxInFlight !== undefined) expect(world.most.get(id) ?? 0).toBeLessThanOrEqual(maxInFlight);
+      for (let place = 0; place < (maxInFlight ?? 0); place += 1) {
+        expect(world.parts.models.flights.enter(target(id, { maxInFlight: maxInFlight ?? 0 }))).toBe(true);
+      }
+    }
+    expect(world.clock.pendingTimers()).toBe(0);
+  }
+});

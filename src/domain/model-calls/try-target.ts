@@ -1,0 +1,303 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type {
+  BodyRead,
+  EndSignal,
+  ModelEndpoint,
+  ModelUpstream,
+  UpstreamAnswer,
+  UpstreamBody,
+  UpstreamFailure,
+} from '../../ports/model-upstream.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import { type Entry, serviceOf } from '../breakers/breaker.ts';
+import type { Breakers } from '../breakers/breakers.ts';
+import type { Alias, AliasTarget, TargetStates } from '../models/aliases.ts';
+import { breakerResult, type FailureRule, reasonFor, ruleFor, type TargetResult } from './failure-policy.ts';
+import { withRequestFault } from './provider-error.ts';
+import { createDeadline, type Deadline, parsed, readWhole, type WholeAnswer } from './whole-answer.ts';
+
+export interface TryTargetsParts {
+  readonly models: TargetStates;
+  readonly upstream: ModelUpstream;
+  /** One for each provider: a provider that keeps failing is not called for a while. */
+  readonly breakers: Pick<Breakers, 'enter'>;
+  readonly secrets: Pick<Secrets, 'randomBytes'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** One call of a model. */
+export interface ModelRequest {
+  /** Whose targets are tried: after those of the first, the next of the fallbacks. */
+  readonly alias: Alias;
+  /** The aliases that answer where the first cannot, in their order; left out where there is none. */
+  readonly fallbacks?: readonly Alias[] | undefined;
+  readonly endpoint: ModelEndpoint;
+  readonly isStream?: boolean;
+}
+
+/** How the calls of one kind are made. The gateway's is a constant: nothing of it is built for each call. */
+export interface CallKind<Request extends ModelRequest, Answer> {
+  /** By the alias's strategy, those that rest last; or in the order of the catalogue. */
+  readonly order: 'weighted' | 'as-listed';
+  readonly uses: 'all' | 'providers' | 'embedded';
+  bodyFor(request: Request, target: AliasTarget): Uint8Array<ArrayBuffer>;
+  headersFor?(request: Request, target: AliasTarget): Readonly<Record<string, string>>;
+  /** Runs when a try came to nothing. */
+  onFailure?(request: Request, reason: string, target: AliasTarget): void;
+  /** What the log line of a failed target says besides. */
+  logFields?(request: Request): Readonly<Record<string, unknown>>;
+  /** Null takes the answer unread, at its status; then Answer is UpstreamAnswer. */
+  readonly whole: WholeAnswer<Answer> | null;
+}
+
+/** What one try at a target came to. `tries` is set by the loop, over all targets. */
+export type TargetOutcome<Answer> = Ending<Answer> | WentWrong;
+
+export type Ending<Answer> =
+  | {
+      readonly outcome: 'answered';
+      readonly target: AliasTarget;
+      /** Whose target it is: the requested one, or a fallback. */
+      readonly alias: Alias;
+      readonly answer: Answer;
+      /** For a caller that took the answer unread, where it breaks off later. Null for the embedded models. */
+      readonly noteBroken: NoteBroken | null;
+      tries: number;
+    }
+  /** The request is at fault. The body is unread where the kind takes answers unread. */
+  | {
+      readonly outcome: 'request-refused';
+      readonly target: AliasTarget;
+      readonly answer: UpstreamAnswer;
+      tries: number;
+    }
+  | { readonly outcome: 'aborted'; readonly targetId: string | null; tries: number };
+
+/** The next target is tried. */
+export type WentWrong =
+  | {
+      readonly outcome: 'failed-try';
+      readonly target: AliasTarget;
+      readonly result: TargetResult;
+      readonly retryAfterMs: number | null;
+    }
+  /** It was not called: its provider's breaker is open, or it has as many calls in flight as it may. */
+  | { readonly outcome: 'passed-over'; readonly retryAfterMs: number };
+
+/**
+ * What became of an answer after its status. The provider's breaker counts it as a failure: the connection broke, or
+ * nothing came in time. An error within the answer counts as the status that it stands for, and cools the target.
+ */
+export type NoteBroken = (result: 'broken-off' | 'late' | 429 | 529) => void;
+
+/** When a target may have room again that has as many calls in flight as it may. */
+const AT_LIMIT_RETRY_MS = 1_000;
+const AT_LIMIT = { outcome: 'passed-over', retryAfterMs: AT_LIMIT_RETRY_MS } as const;
+
+/** One try at one target: its place in flight, its provider's breaker, the call, and what each of them counts. */
+export function tryTarget<Request extends ModelRequest, Answer>(
+  parts: TryTargetsParts,
+  kind: CallKind<Request, Answer>,
+  request: Request,
+  target: AliasTarget,
+  signal: EndSignal,
+): Promise<TargetOutcome<Answer>> {
+  return target.maxInFlight === undefined
+    ? tryOnce(parts, kind, request, target, signal)
+    : tryWithinLimit(parts, kind, request, target, signal);
+}
+
+/** A call is in flight until its answer has ended, also where somebody else reads it. */
+async function tryWithinLimit<Request extends ModelRequest, Answer>(
+  parts: TryTargetsParts,
+  kind: CallKind<Request, Answer>,
+  request: Request,
+  target: AliasTarget,
+  signal: EndSignal,
+): Promise<TargetOutcome<Answer>> {
+  const { flights } = parts.models;
+  if (!flights.enter(target)) return AT_LIMIT;
+  let isOver = true;
+  try {
+    const tried = await tryOnce(parts, kind, request, target, signal);
+    if (kind.whole !== null || !('answer' in tried)) return tried;
+    isOver = false;
+    const answer = tried.answer as UpstreamAnswer;
+    const body = endingBody(answer.body, signal, () => flights.leave(target));
+    return { ...tried, answer: { ...answer, body } } as TargetOutcome<Answer>;
+  } finally {
+    if (isOver) flights.leave(target);
+  }
+}
+
+/** Reports the end of a body once, however it ends. */
+function endingBody(body: UpstreamBody, signal: EndSignal, onEnd: () => void): UpstreamBody {
+  let hasEnded = false;
+  const end = () => {
+    if (hasEnded) return;
+    hasEnded = true;
+    signal.removeEventListener('abort', end);
+    onEnd();
+  };
+  const noted = (read: BodyRead): BodyRead => {
+    if (read === null || read === 'broken') end();
+    return read;
+  };
+  signal.addEventListener('abort', end);
+  return {
+    read(idleMs) {
+      const read = body.read(idleMs);
+      return read instanceof Promise ? read.then(noted) : noted(read);
+    },
+    cancel() {
+      end();
+      body.cancel();
+    },
+  };
+}
+
+async function tryOnce<Request extends ModelRequest, Answer>(
+  parts: TryTargetsParts,
+  kind: CallKind<Request, Answer>,
+  request: Request,
+  target: AliasTarget,
+  signal: EndSignal,
+): Promise<TargetOutcome<Answer>> {
+  const { whole } = kind;
+  const entering = entered(parts, target);
+  const entry = entering instanceof Promise ? await entering : entering;
+  if (entry?.outcome === 'rejected') return { outcome: 'passed-over', retryAfterMs: entry.retryAfterMs };
+  const body = kind.bodyFor(request, target);
+  const headers = kind.headersFor?.(request, target) ?? NO_HEADERS;
+  const deadline = whole === null ? null : createDeadline(parts.clock, signal, whole);
+  const timing = timingOf(parts, request, target);
+  let answer: UpstreamAnswer | null = null;
+  let read: Answer | null = null;
+  let result: TargetResult;
+  let error: unknown = null;
+  try {
+    const sent = { endpoint: request.endpoint, body, headers, signal: deadline?.signal ?? signal };
+    answer = await parts.upstream.send(target, sent);
+    timing?.(answer.status);
+    if (isReadableError(answer)) answer = await withRequestFault(answer);
+    result = answer.status;
+    if (whole !== null && deadline !== null && ruleFor(result).action === 'take') {
+      read = parsed(whole, await readWhole(answer, whole, deadline));
+      if (read === null) result = 'unreadable';
+    }
+  } catch (thrown) {
+    error = thrown;
+    result = failureOf(error, answer, signal, deadline);
+    if (answer === null) timing?.(result);
+  } finally {
+    deadline?.cancel();
+  }
+  const rule = ruleOf(result, answer);
+  entry?.report(breakerResult(rule, result));
+  noteTarget(parts, rule, target, result, answer);
+  if (rule.action === 'take') {
+    return {
+      outcome: 'answered',
+      target,
+      alias: request.alias,
+      // An answer that is not to be read is taken as it is.
+      answer: read ?? (answer as Answer),
+      noteBroken: whole === null ? brokenReport(parts, target, entry) : null,
+      tries: 1,
+    };
+  }
+  const reason = reasonFor(result);
+  kind.onFailure?.(request, reason, target);
+  if (result === 'aborted') return { outcome: 'aborted', targetId: target.id, tries: 1 };
+  if (rule.action === 'stop' && answer !== null) {
+    if (whole !== null) discard(answer);
+    return { outcome: 'request-refused', target, answer, tries: 1 };
+  }
+  if (answer !== null) discard(answer);
+  const alias = request.alias.alias;
+  const more = { ...problemIn(error), ...kind.logFields?.(request) };
+  parts.log.warn('a model target failed', { alias, targetId: target.id, reason, ...more });
+  return { outcome: 'failed-try', target, result, retryAfterMs: answer?.retryAfterMs ?? null };
+}
+
+function isReadableError({ status, contentType }: UpstreamAnswer): boolean {
+  return status >= 500 && contentType === 'application/json';
+}
+
+/** Of aliases that are routed by latency, how long the status took; null for others. Errors come quicker than answers do. */
+function timingOf(
+  { models: { latency }, clock }: TryTargetsParts,
+  { alias, isStream = false }: ModelRequest,
+  { id }: AliasTarget,
+): ((result: TargetResult) => void) | null {
+  if (alias.routing?.strategy !== 'latency') return null;
+  const sentMs = clock.uptimeMs();
+  return (result) => {
+    const ms = clock.uptimeMs() - sentMs;
+    if (typeof result === 'number') {
+      if (ruleFor(result).action === 'take') latency.note(id, isStream, ms);
+    } else if (result === 'aborted' || result === 'first-byte-time-out')
+      latency.noteAtLeast(id, isStream, ms);
+  };
+}
+
+function brokenReport(parts: TryTargetsParts, target: AliasTarget, entry: Entry | null): NoteBroken | null {
+  if (entry === null || entry.outcome !== 'enter') return null;
+  return (result) => {
+    const rule = ruleFor(result);
+    entry.report(breakerResult(rule, result));
+    if (typeof result === 'number') noteTarget(parts, rule, target, result, null);
+  };
+}
+
+const NO_HEADERS: Readonly<Record<string, string>> = {};
+
+/** An answer that no provider gave says nothing about one. */
+function ruleOf(result: TargetResult, answer: UpstreamAnswer | null): FailureRule {
+  const rule = ruleFor(result);
+  return answer?.isOurs === true ? { ...rule, breaker: 'ignored', target: 'unchanged' } : rule;
+}
+
+/** Null for the embedded models, which need no breaker. A closed one answers at once, without a promise. */
+function entered({ breakers }: TryTargetsParts, target: AliasTarget): Entry | null | Promise<Entry> {
+  const service = serviceOf(target);
+  return service === null ? null : breakers.enter(service);
+}
+
+function noteTarget(
+  { models }: TryTargetsParts,
+  rule: FailureRule,
+  { id }: AliasTarget,
+  result: TargetResult,
+  answer: UpstreamAnswer | null,
+): void {
+  if (rule.target === 'success') models.noteSuccess(id);
+  else if (rule.target === 'failure') models.noteFailure(id);
+  else if (rule.target === 'cools') models.cool(id, String(result), answer?.retryAfterMs ?? null);
+}
+
+/** `answer`: of a try that failed after its status. */
+function failureOf(
+  error: unknown,
+  answer: UpstreamAnswer | null,
+  signal: EndSignal,
+  deadline: Deadline | null,
+): TargetResult {
+  if (signal.aborted) return 'aborted';
+  if (deadline?.isPast() === true) return 'late';
+  if (answer !== null) return 'broken-off';
+  const { reason = 'broken' } = error as Partial<UpstreamFailure>;
+  return reason === 'aborted' ? 'broken' : reason;
+}
+
+/** What an upstream's client says about a failure, for the operator: it has no secret and nothing of the call in it. */
+function problemIn(error: unknown): { readonly problem?: string } {
+  const cause = error instanceof Error && error.name === 'UpstreamFailure' ? error.cause : null;
+  return cause instanceof Error ? { problem: cause.message } : {};
+}
+
+export function discard({ body }: UpstreamAnswer): void {
+  body.cancel();
+}

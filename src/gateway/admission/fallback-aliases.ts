@@ -1,0 +1,56 @@
+import type { Alias } from '../../domain/models/aliases.ts';
+import { fallbacksOf, mayServe } from '../../domain/models/routing/fallbacks.ts';
+import type { ModelBodyFields } from '../json/request-body.ts';
+import { aliasOfCompany, type CompanyAliasParts, ownKeyRefusal } from './own-keys.ts';
+import type { ParseFields } from './read-parse-body.ts';
+import type { Refusal } from './refusals.ts';
+
+interface FirstChoice {
+  readonly key: { readonly companyId: string };
+  readonly alias: Alias;
+  readonly fields: ModelBodyFields | ParseFields;
+  /** The aliases that the key may call; null is all of them. */
+  readonly allowed: ReadonlySet<string> | null;
+}
+
+type FallbackAliases = readonly Alias[] | { readonly refusal: Refusal };
+
+const NONE: readonly Alias[] = [];
+
+/**
+ * Which aliases answer where the first cannot: those of the body's own list, each of which the key must be allowed, or else
+ * what the operator has set, for which the key needs the first one alone.
+ */
+export function fallbackAliases(parts: CompanyAliasParts, choice: FirstChoice): FallbackAliases {
+  const { key, alias: first, fields, allowed } = choice;
+  const unusable = ownKeyRefusal(first);
+  if (unusable !== null) return { refusal: unusable };
+  const names = 'models' in fields ? fields.models : null;
+  if (names === null) {
+    if (first.routing == null) return NONE;
+    return fallbacksOf({ find: (name) => aliasOfCompany(parts, key.companyId, name) }, first);
+  }
+  const found: Alias[] = [];
+  for (const name of names) {
+    const alias = aliasOfCompany(parts, key.companyId, name);
+    if (alias === null || (allowed !== null && !allowed.has(alias.alias))) {
+      return { refusal: { name: 'modelNotAllowed', param: 'models' } };
+    }
+    if (alias.kind !== first.kind) {
+      const message = `'models' has models of one kind: ${alias.alias} is of the kind ${alias.kind}, ${first.alias} of the kind ${first.kind}.`;
+      return { refusal: { name: 'invalidRequest', message, param: 'models' } };
+    }
+    if (mayServe(first, alias)) found.push(alias);
+  }
+  return found;
+}
+
+/** A call that needs something of its provider, an earlier response or a hosted tool, stays with the first alias. */
+export function usableFallbacks(
+  fallbacks: readonly Alias[] | undefined,
+  isContinued: boolean,
+  fields: ModelBodyFields | ParseFields,
+): readonly Alias[] | undefined {
+  const isHosted = 'hosted' in fields && fields.hosted !== null;
+  return isContinued || isHosted || fallbacks?.length === 0 ? undefined : fallbacks;
+}

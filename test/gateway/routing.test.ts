@@ -1,0 +1,342 @@
+import { afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { readAliases, routingOf } from '../../src/domain/models/alias-catalogue.ts';
+import { storedNameOf } from '../../src/domain/models/aliases.ts';
+import { updateAlias, type WantedAlias } from '../../src/domain/models/change-alias.ts';
+import { readCatalogue } from '../../src/domain/models/targets.ts';
+import { CV_TEXT } from '../ai-service/workers-under-test.ts';
+import { createSeededRandom } from '../doubles/seeded-random.ts';
+import { until } from '../doubles/until.ts';
+import { callTool, openClient } from '../mcp/mcp-client.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway, PROVIDER_MODEL, post, refusalOf } from './gateway-under-test.ts';
+import {
+  chatAnswer,
+  chunk,
+  done,
+  openStream,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+  streamOf,
+  usageChunk,
+} from './scripted-upstream.ts';
+
+const gateway = useResource(() => openGateway());
+const second = useResource(() => Promise.resolve(startScriptedUpstream()));
+const DEFAULT = 'svc/chat-default';
+const CHEAP = 'svc/chat-cheap';
+const PREMIUM = 'svc/chat-premium';
+/** The usage of an answer is 12 tokens: a credit for a million is 12 micro-credits. */
+const TOKENS = 12n;
+const priced = (credits: string) => ({ prompt: credits, cached: credits, completion: credits });
+const OFF = { strategy: null, retries: null, retryStatuses: null, fallback: null, hedgeMs: null };
+let key: { rawKey: string; id: string };
+
+const at = ({ url }: ScriptedUpstream, changes: object = {}) => ({
+  ...{ baseUrl: url, model: PROVIDER_MODEL, apiKey: 'sk-provider', weight: 1, ...changes },
+});
+
+/** Sets an alias, and waits until the gateway has it as it is stored. */
+async function set(alias: string, wanted: Omit<WantedAlias, 'alias'>): Promise<void> {
+  const { catalogue, models } = gateway;
+  const set = await updateAlias(catalogue, { alias, ...OFF, ...wanted });
+  if (set.outcome === 'wrong') throw new Error(set.problem);
+  const name = storedNameOf(alias);
+  const stored = (await readAliases(catalogue.database)).find((one) => one.name === name);
+  const { targets } = await readCatalogue(catalogue.database);
+  const ids = targets.filter((target) => target.alias === name).map(({ id }) => id);
+  const routing = stored === undefined ? null : routingOf(catalogue.prefix, stored);
+  await until(() => {
+    const found = models.find(alias);
+    return Bun.deepEquals([found?.routing, found?.targets.map(({ id }) => id)], [routing, ids]);
+  });
+}
+
+const ok = () => Response.json(chatAnswer());
+const failing = (status: number) => () => new Response('no', { status });
+const silent = () => new Promise<Response>(() => {});
+
+function ask(changes: object = {}, rawKey = key.rawKey, path = 'chat/completions'): Promise<Response> {
+  const body = { model: DEFAULT, messages: [{ role: 'user', content: 'Hi' }], ...changes };
+  return post(`${gateway.url}/${path}`, rawKey, body);
+}
+
+/** A key of its own for each test: its rows are those of the test. */
+async function fresh(models?: readonly string[]) {
+  key = await gateway.mint(models === undefined ? {} : { models: [...models] });
+  gateway.upstream.received.length = 0;
+  second.received.length = 0;
+}
+
+const counts = () => [gateway.upstream.received.length, second.received.length];
+
+async function recorded() {
+  const [row, ...more] = await gateway.calls(key.id, 1);
+  expect(more).toEqual([]);
+  const charges = await gateway.credits.chargesOf(row?.id);
+  return { row, charges };
+}
+
+beforeAll(async () => {
+  await set(DEFAULT, { price: priced('1') });
+  await set(CHEAP, { targets: [at(second)], price: priced('10') });
+  await set(PREMIUM, { targets: [at(second)], price: priced('100') });
+});
+afterEach(async () => {
+  gateway.upstream.answer(ok);
+  second.answer(ok);
+  await set(DEFAULT, { targets: [at(gateway.upstream)] });
+});
+
+describe('a fallback', () => {
+  test('answers under the requested name, is charged at its own price, and needs no place in the key’s list', async () => {
+    await set(DEFAULT, { targets: [at(gateway.upstream)], fallback: CHEAP });
+    gateway.upstream.answer(failing(500));
+    for (const stream of [false, true]) {
+      await fresh([DEFAULT]);
+      second.answer(() => (stream ? streamOf(chunk('Hi'), usageChunk, done) : ok()));
+      const response = await ask({ stream });
+      expect(response.status).toBe(200);
+      expect(response.headers.get('x-turnpike-served-by')).toBe(CHEAP);
+      expect(response.headers.get('x-turnpike-tries')).toBe('2');
+      const text = await response.text();
+      expect(text).toContain(`"model":"${DEFAULT}"`);
+      expect(text).not.toContain(CHEAP);
+      const { row, charges } = await recorded();
+      expect(row).toMatchObject({ alias: DEFAULT, served_by: CHEAP, tries: 2, charge_micro: TOKENS * 10n });
+      expect(charges).toMatchObject([{ amount_micro: -TOKENS * 10n }]);
+    }
+  });
+
+  test('is not used, nor named, while the requested model answers', async () => {
+    await set(DEFAULT, { targets: [at(gateway.upstream)], fallback: CHEAP });
+    await fresh();
+    const response = await ask();
+    expect(response.headers.get('x-turnpike-served-by')).toBeNull();
+    expect(response.headers.get('x-turnpike-tries')).toBe('1');
+    await response.text();
+    const { row } = await recorded();
+    expect(row).toMatchObject({ served_by: null, tries: null, charge_micro: TOKENS });
+  });
+
+  test('while a call runs, the credits for the dearest alias that may answer are held', async () => {
+    const held = async (fallback: string | null) => {
+      await set(DEFAULT, { targets: [at(gateway.upstream)], fallback });
+      const stream = openStream();
+      gateway.upstream.answer(() => stream.response);
+      stream.send(chunk('a'));
+      const response = await ask({ stream: true, max_tokens: 1_000 });
+      const micro = await gateway.credits.held();
+      stream.send(usageChunk + done);
+      stream.end();
+      await response.text();
+      await until(async () => (await gateway.credits.held()) === 0);
+      return micro;
+    };
+    await fresh();
+    const alone = await held(null);
+    expect(alone).toBeGreaterThan(1_000);
+    expect(await held(PREMIUM)).toBe(alone * 100);
+  });
+
+  test('serves MCP, and the parser, by the same rules', async () => {
+    await set(DEFAULT, { targets: [at(gateway.upstream)], fallback: CHEAP });
+    gateway.upstream.answer(failing(500));
+    await fresh();
+    const client = await openClient(gateway.url, key.rawKey, '2026');
+    const called = await callTool(client, 'chat', { model: DEFAULT, prompt: 'Hi' });
+    await client.close();
+    expect(JSON.stringify(called)).toContain('Hello.');
+    expect((await recorded()).row).toMatchObject({ alias: DEFAULT, served_by: CHEAP, tries: 2 });
+
+    await set('svc/extract-fast', { targets: [at(second)], price: priced('10') });
+    await set('svc/extract-default', { targets: [at(gateway.upstream)], fallback: 'svc/extract-fast' });
+    const profile = {
+      document_kind: 'cv',
+      basics: { name: 'Ada Byron' },
+      work: [],
+      education: [],
+      skills: [],
+    };
+    const message = { role: 'assistant', content: JSON.stringify(profile) };
+    second.answer(() => Response.json(chatAnswer({ choices: [{ index: 0, message }] })));
+    await fresh();
+    const response = await ask(
+      { text: CV_TEXT, model: undefined, messages: undefined },
+      key.rawKey,
+      'parse/cv',
+    );
+    expect(await response.json()).toMatchObject({ model: 'svc/extract-default', engine: 'model' });
+    const { row } = await recorded();
+    expect(row).toMatchObject({ alias: 'svc/extract-default', served_by: 'svc/extract-fast' });
+    expect(row?.charge_micro).toBe(TOKENS * 10n * BigInt(second.received.length));
+  });
+});
+
+describe('models in the body', () => {
+  const sent = (upstream: ScriptedUpstream) => new TextDecoder().decode(upstream.received.at(-1)?.body);
+
+  test('are tried in their order and reach no provider, on every wire', async () => {
+    for (const [path, body] of [
+      ['chat/completions', { messages: [] }],
+      ['responses', { input: 'Hi' }],
+      ['messages', { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 5 }],
+    ] as const) {
+      await fresh([DEFAULT, CHEAP]);
+      gateway.upstream.answer(failing(500));
+      const answered = await ask(
+        { messages: undefined, ...body, models: [DEFAULT, CHEAP] },
+        key.rawKey,
+        path,
+      );
+      await answered.text();
+      expect([answered.status, answered.headers.get('x-turnpike-served-by')]).toEqual([200, CHEAP]);
+      for (const upstream of [gateway.upstream, second]) expect(sent(upstream)).not.toContain('models');
+      expect((await recorded()).row).toMatchObject({ alias: DEFAULT, served_by: CHEAP });
+    }
+  });
+
+  test('the rest of the body stays byte for byte, and the first of them is the model of a body without one', async () => {
+    await fresh();
+    const rest = '"messages":[ ], "seed":9007199254740993';
+    for (const body of [
+      `{"models" : ["${DEFAULT}"], ${rest}}`,
+      `{"model":"${DEFAULT}", "models":null ,${rest}}`,
+      `{${rest}, "model":"${DEFAULT}" , "models":["${CHEAP}"] }`,
+    ]) {
+      const response = await post(`${gateway.url}/chat/completions`, key.rawKey, body);
+      expect(await response.json()).toMatchObject({ model: DEFAULT });
+      expect(sent(gateway.upstream)).toContain('"seed":9007199254740993');
+      expect(JSON.parse(sent(gateway.upstream))).toEqual({
+        messages: [],
+        model: PROVIDER_MODEL,
+        seed: expect.anything(),
+      });
+    }
+  });
+
+  test('each must be allowed, of the same kind, at most eight, and written once', async () => {
+    await fresh([DEFAULT]);
+    expect(await refusalOf(ask({ models: [CHEAP] }))).toMatchObject({ status: 403, param: 'models' });
+    await fresh();
+    expect(await refusalOf(ask({ models: ['svc/none'] }))).toMatchObject({ status: 403, param: 'models' });
+    expect(await refusalOf(ask({ models: ['svc/embed-default'] }))).toMatchObject({
+      status: 400,
+      param: 'models',
+    });
+    for (const models of [Array(9).fill(CHEAP), [1], CHEAP, {}]) {
+      expect(await refusalOf(ask({ models }))).toMatchObject({ status: 400, param: 'models' });
+    }
+    for (const twice of ['"models":[],"models":[]', '"Models":[]', `"models":[],"model":"${CHEAP}"`]) {
+      const body = `{"model":"${DEFAULT}","messages":[],${twice}}`;
+      expect(await refusalOf(post(`${gateway.url}/chat/completions`, key.rawKey, body))).toMatchObject({
+        status: 400,
+      });
+    }
+    expect(counts()).toEqual([0, 0]);
+  });
+});
+
+describe('tries', () => {
+  test('a further try of the same target, with one charge', async () => {
+    await set(DEFAULT, { targets: [at(gateway.upstream)], retries: 1 });
+    await fresh();
+    let asked = 0;
+    gateway.upstream.answer(() => (++asked === 1 ? failing(503)() : ok()));
+    const response = await ask();
+    expect([response.status, response.headers.get('x-turnpike-tries')]).toEqual([200, '2']);
+    await response.text();
+    const { row, charges } = await recorded();
+    expect([row?.tries, charges.length, counts()]).toEqual([2, 1, [2, 0]]);
+  });
+
+  test('a status that goes on, and where nobody answers its message', async () => {
+    const targets = [at(gateway.upstream), at(second)];
+    await set(DEFAULT, { targets, strategy: 'order', retryStatuses: [400] });
+    await fresh();
+    const tooLong = () =>
+      Response.json({ error: { message: 'too long', code: 'context_length_exceeded' } }, { status: 400 });
+    gateway.upstream.answer(tooLong);
+    expect((await ask()).status).toBe(200);
+    second.answer(tooLong);
+    const refused = await refusalOf(ask());
+    expect(refused).toMatchObject({ status: 400, code: 'context_length_exceeded', message: 'too long' });
+    expect(refused.headers.get('x-turnpike-tries')).toBe('2');
+  });
+
+  test('a target’s own time-out', async () => {
+    const targets = [at(gateway.upstream, { timeoutMs: 200 }), at(second)];
+    await set(DEFAULT, { targets, strategy: 'order' });
+    await fresh();
+    gateway.upstream.answer(silent);
+    const response = await ask();
+    expect([response.status, response.headers.get('x-turnpike-tries')]).toEqual([200, '2']);
+  });
+
+  test('a target at its limit of calls in flight is passed over, and used again afterwards', async () => {
+    const targets = [at(gateway.upstream, { maxInFlight: 1 }), at(second)];
+    await set(DEFAULT, { targets, strategy: 'order' });
+    await fresh();
+    const stream = openStream();
+    stream.send(chunk('a'));
+    gateway.upstream.answer(() => stream.response);
+    const first = await ask({ stream: true });
+    await (await ask()).text();
+    expect(counts()).toEqual([1, 1]);
+    stream.send(usageChunk + done);
+    stream.end();
+    await first.text();
+    gateway.upstream.answer(ok);
+    await (await ask()).text();
+    expect(counts()).toEqual([2, 1]);
+  });
+});
+
+describe('a hedge', () => {
+  test('the first answer is taken, the other call is closed, and one is charged: whole and streamed', async () => {
+    const targets = [at(gateway.upstream), at(second)];
+    await set(DEFAULT, { targets, strategy: 'order', hedgeMs: 30 });
+    for (const stream of [false, true]) {
+      await fresh();
+      gateway.upstream.answer(silent);
+      second.answer(() => (stream ? streamOf(chunk('Hi'), usageChunk, done) : ok()));
+      const response = await ask({ stream });
+      expect([response.status, response.headers.get('x-turnpike-tries')]).toEqual([200, '2']);
+      await response.text();
+      await gateway.upstream.received[0]?.closed;
+      const { row, charges } = await recorded();
+      expect([row?.tries, row?.charge_micro, charges.length, counts()]).toEqual([2, TOKENS, 1, [1, 1]]);
+    }
+  });
+
+  test('however calls are tried, each has one record and one charge, and nothing stays held', async () => {
+    const targets = [at(gateway.upstream, { maxInFlight: 5 }), at(second)];
+    await set(DEFAULT, { targets, strategy: 'latency', retries: 2, fallback: CHEAP, hedgeMs: 5 });
+    await fresh();
+    const random = createSeededRandom(11);
+    const script = async () => {
+      const [delay, what] = [random.below(25), random.below(10)];
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      return what < 3 ? new Response('no', { status: 500 }) : ok();
+    };
+    for (const upstream of [gateway.upstream, second]) upstream.answer(script);
+    const calls = await Promise.all(
+      Array.from({ length: 40 }, async () => {
+        const response = await ask();
+        await response.text();
+        return { status: response.status, tries: Number(response.headers.get('x-turnpike-tries')) };
+      }),
+    );
+    const rows = await gateway.calls(key.id, 40);
+    expect(rows).toHaveLength(40);
+    const paid = rows.filter((row) => row.outcome === 'SUCCEEDED');
+    expect(paid).toHaveLength(calls.filter(({ status }) => status === 200).length);
+    for (const row of paid) {
+      const price = row.served_by === CHEAP ? 10n : 1n;
+      expect(await gateway.credits.chargesOf(row.id)).toMatchObject([{ amount_micro: -TOKENS * price }]);
+    }
+    // A hedge that was aborted before it was written is a try that no provider has seen.
+    const [one = 0, other = 0] = counts();
+    expect(calls.reduce((sum, { tries }) => sum + tries, 0)).toBeGreaterThanOrEqual(one + other);
+    await until(async () => (await gateway.credits.held()) === 0);
+  });
+});
