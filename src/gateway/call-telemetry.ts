@@ -1,36 +1,6 @@
 import { chargedTokens, type FinishedCall } from '../domain/calls/settlement/finished-call.ts';
 import type { CallBook } from '../domain/calls/settlement/settle-call.ts';
 import type { Counter as CounterMetric, MetricSample } from '../http/metrics.ts';
-import type { UpstreamTarget } from '../ports/model-upstream.ts';
-import type { Span, Tracer } from '../ports/tracer.ts';
-import { routeOf } from './admission/routes.ts';
-import { type CallTrace, refusalReason } from './forwarding/end-call.ts';
-
-const OPERATIONS: Readonly<Record<string, string>> = {
-  'chat/completions': 'chat',
-  completions: 'text_completion',
-  embeddings: 'embeddings',
-  responses: 'chat',
-  messages: 'chat',
-  'messages/count_tokens': 'count_tokens',
-};
-
-export function beginTrace(
-  tracer: Tracer,
-  request: Request,
-  path: string,
-  requestId: string,
-): CallTrace | null {
-  const { method } = request;
-  // A path that is none of ours would be a name of its own for each.
-  const name = routeOf(method, path) === null ? method : `${method} ${path}`;
-  const root = tracer.begin(name, 'server', request.headers.get('traceparent'), {
-    'http.request.method': method,
-    'url.path': path,
-    'turnpike.request.id': requestId,
-  });
-  return root === null ? null : traceOf(root);
-}
 
 /**
  * Counts of the calls of this process for Prometheus. Labels are bounded by what there is: endpoints, aliases, outcomes
@@ -143,74 +113,6 @@ export function withMeters(book: CallBook, meters: CallMeters): CallBook {
       meters.count(call);
       book.note(call);
     },
-  };
-}
-
-function traceOf(root: Span): CallTrace {
-  const admitting = root.begin('admit', 'internal');
-  /** By target: of a hedged call two are asked at a time. */
-  const asking = new Map<string, Span>();
-  let settling: Span | null = null;
-  return {
-    admitted(admission) {
-      if (admission.outcome === 'refused') {
-        const reason = refusalReason(admission.refusal);
-        admitting.end(reason);
-        return;
-      }
-      const { id, key } = admission.call;
-      root.set({ 'turnpike.call.id': id, 'turnpike.company.id': key.companyId, 'turnpike.key.id': key.id });
-      admitting.end();
-    },
-    trying({ alias, route, fields }, target) {
-      const operation = OPERATIONS[route.endpoint] ?? route.endpoint;
-      const span = root.begin(`${operation} ${alias.alias}`, 'client', {
-        'gen_ai.operation.name': operation,
-        'gen_ai.request.model': alias.alias,
-        'gen_ai.response.model': target.model,
-        'gen_ai.request.stream': fields.stream,
-        ...(fields.maxTokens === null ? {} : { 'gen_ai.request.max_tokens': fields.maxTokens }),
-        ...targetAttributes(target),
-      });
-      asking.set(target.id, span);
-      return { traceparent: span.traceparent };
-    },
-    failed(reason, { id }) {
-      asking.get(id)?.end(reason);
-      asking.delete(id);
-    },
-    ended({ tokens, reason, httpStatus, targetId }) {
-      const answered = targetId === null ? undefined : asking.get(targetId);
-      root.set({ 'http.response.status_code': httpStatus });
-      if (tokens !== null) {
-        answered?.set({
-          'gen_ai.usage.input_tokens': tokens.promptTokens,
-          'gen_ai.usage.output_tokens': tokens.completionTokens,
-        });
-      }
-      answered?.end(reason);
-      settling = root.begin('settle', 'internal');
-    },
-    settled(outcome) {
-      settling?.end(outcome === 'not-written' ? outcome : null);
-      root.end(outcome === 'not-written' ? outcome : null);
-    },
-    answered(status) {
-      root.set({ 'http.response.status_code': status });
-      root.end(status >= 500 ? String(status) : null);
-    },
-  };
-}
-
-function targetAttributes({ id, baseUrl, wire }: UpstreamTarget): Record<string, string | number> {
-  if (baseUrl === null) return { 'turnpike.target.id': id, 'gen_ai.provider.name': 'embedded' };
-  const { hostname, port, protocol } = new URL(baseUrl);
-  const standard = protocol === 'https:' ? 443 : 80;
-  return {
-    'turnpike.target.id': id,
-    'gen_ai.provider.name': wire?.provider ?? 'openai',
-    'server.address': hostname,
-    'server.port': port === '' ? standard : Number(port),
   };
 }
 

@@ -15,7 +15,8 @@ import { replay } from './admission/idempotency.ts';
 import { messagesError, type Refusal, refusalResponse, refusalStatus } from './admission/refusals.ts';
 import { BASE_PATH, MCP_PATH, wireOfPath } from './admission/routes.ts';
 import { unknownRoute } from './admission/unknown-routes.ts';
-import { beginTrace, type CallMeters } from './call-telemetry.ts';
+import type { CallMeters } from './call-telemetry.ts';
+import { beginTrace } from './call-trace.ts';
 import { recordOfRead, recordOfRefusal, recordOfReplay, refusalReason } from './forwarding/end-call.ts';
 import {
   answerModelCall,

@@ -1,6 +1,6 @@
 export type SpanKind = 'server' | 'client' | 'internal';
 
-export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
+export type SpanAttributes = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
 /** A piece of work with a beginning and an end. What is set or begun after its end is lost. */
 export interface Span {

@@ -8,12 +8,18 @@ export interface CollectedSpan {
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
   readonly status: { readonly code?: number; readonly message?: string };
-  readonly attributes: Readonly<Record<string, string | boolean | number>>;
+  readonly attributes: Readonly<Record<string, string | boolean | number | readonly string[]>>;
 }
 
 interface WireAttribute {
   readonly key: string;
-  readonly value: { stringValue?: string; boolValue?: boolean; intValue?: string; doubleValue?: number };
+  readonly value: {
+    stringValue?: string;
+    boolValue?: boolean;
+    intValue?: string;
+    doubleValue?: number;
+    arrayValue?: { readonly values: readonly { readonly stringValue: string }[] };
+  };
 }
 
 /** Takes OTLP over HTTP in JSON, as a collector does. */
@@ -46,8 +52,9 @@ export function startTraceCollector() {
 function plain(attributes: readonly WireAttribute[]): CollectedSpan['attributes'] {
   return Object.fromEntries(
     attributes.map(({ key, value }) => {
-      const { stringValue, boolValue, intValue, doubleValue } = value;
-      return [key, stringValue ?? boolValue ?? doubleValue ?? Number(intValue)];
+      const { stringValue, boolValue, intValue, doubleValue, arrayValue } = value;
+      const list = arrayValue?.values.map((one) => one.stringValue);
+      return [key, list ?? stringValue ?? boolValue ?? doubleValue ?? Number(intValue)];
     }),
   );
 }

@@ -93,6 +93,37 @@ test('one trace goes from the request through admission and the provider to the 
   for (const hidden of ['a secret thought', rawKey, 'sk-provider']) expect(sent?.text).not.toContain(hidden);
 });
 
+test('a call has what Langfuse, Phoenix and collectors read: cached tokens, cost, end user, session, tags, tries', async () => {
+  gateway.upstream.answer(() => Response.json(chatAnswer()));
+  const changes = { user: 'u-7', metadata: { session_id: 's-9', feature: 'search' } };
+  await (await call(changes, { 'x-turnpike-tags': 'beta' })).text();
+  const spans = await spansOf(4);
+  const [root, model] = [
+    named(spans, 'POST /llm/v1/chat/completions'),
+    named(spans, 'chat svc/chat-default'),
+  ];
+  const [row] = (await gateway.calls(keyId, 1)).slice(-1);
+  const credits = Number(row?.charge_micro) / 1_000_000;
+  expect(credits).toBeGreaterThan(0);
+  expect(model.attributes).toMatchObject({
+    ...{ 'gen_ai.provider.name': 'openai', 'gen_ai.system': 'openai', 'turnpike.target.id': row?.target_id },
+    ...{ 'gen_ai.usage.cache_read.input_tokens': 2, 'gen_ai.usage.total_tokens': 12 },
+    ...{ 'gen_ai.usage.cost': credits, 'turnpike.cost.credits': credits, 'llm.cost.total': credits },
+    ...{ 'openinference.span.kind': 'LLM', 'llm.token_count.prompt': 7, 'llm.token_count.completion': 5 },
+    'gen_ai.response.finish_reasons': ['stop'],
+    'turnpike.tries': 1,
+  });
+  for (const { attributes } of [root, model]) {
+    expect(attributes).toMatchObject({
+      ...{ 'user.id': 'u-7', 'langfuse.user.id': 'u-7' },
+      ...{ 'session.id': 's-9', 'langfuse.session.id': 's-9', 'gen_ai.conversation.id': 's-9' },
+      'langfuse.trace.tags': ['beta', 'feature:search', 'session_id:s-9'],
+    });
+  }
+  const sent = collector.requests.at(-1)?.text ?? '';
+  for (const hidden of ['a secret thought', 'Hello.']) expect(sent).not.toContain(hidden);
+});
+
 test('a caller’s trace is gone on with, and who does not want theirs taken down is heard', async () => {
   gateway.upstream.answer(() => Response.json(chatAnswer()));
   const traceId = '0af7651916cd43dd8448eb211c80319c';

@@ -203,7 +203,8 @@ function attributesOf(attributes: SpanAttributes) {
   return Object.entries(attributes).map(([key, value]) => ({ key, value: typedValue(value) }));
 }
 
-function typedValue(value: string | number | boolean) {
+function typedValue(value: SpanAttributes[string]): unknown {
+  if (typeof value === 'object') return { arrayValue: { values: value.map(typedValue) } };
   if (typeof value === 'string') return { stringValue: value };
   if (typeof value === 'boolean') return { boolValue: value };
   return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };

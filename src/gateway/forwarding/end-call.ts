@@ -17,6 +17,7 @@ import {
   tokensToCount,
 } from '../../domain/model-calls/paid-call.ts';
 import type { NoteBroken } from '../../domain/model-calls/try-target.ts';
+import type { Alias } from '../../domain/models/aliases.ts';
 import type { StoredResponses } from '../../domain/stored-responses/stored-responses.ts';
 import type { Connection } from '../../http/listen.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -86,8 +87,10 @@ export interface CallTrace {
   trying(call: AdmittedModelCall, target: UpstreamTarget): Readonly<Record<string, string>>;
   /** The try came to nothing. */
   failed(reason: string, target: UpstreamTarget): void;
-  /** The model has answered to its end, or will not. */
-  ended(ending: CallEnding): void;
+  /** An answer in one piece. */
+  whole(answer: Uint8Array): void;
+  /** The model has answered to its end, or will not; `priced` is the alias whose price is charged. */
+  ended(record: FinishedCall, priced: Alias): void;
   /** The call's row is written, or could not be. */
   settled(outcome: string): void;
   /** Of a request that calls no model. */
@@ -156,7 +159,7 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
       ending,
     );
     const tokens = tokensToCount(record);
-    context.trace?.ended(ending);
+    context.trace?.ended(record, context.served?.by ?? call.alias);
     const isPlain = call.claim === null && ending.response == null;
     const settled = isPlain ? await written(record) : await settle(record, call.claim, ending);
     context.trace?.settled(settled.outcome);

@@ -224,6 +224,7 @@ async function answerWhole(answering: Answering): Promise<Response> {
     const isWritten = await end(failure('upstream-broken', refusalStatus(refusal), target.id, firstByteMs));
     return refuse(call, context, isWritten ? refusal : { name: 'unavailable' });
   }
+  context.trace?.whole(read.bytes);
   const isFine = read.usage !== null || call.route.endpoint === 'messages/count_tokens';
   const isWritten = await end({
     outcome: isFine ? 'SUCCEEDED' : 'FAILED',
