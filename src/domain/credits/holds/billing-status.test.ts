@@ -17,7 +17,7 @@ async function given(maxEntries?: number) {
     query: async (_: string, [ids]: readonly string[][]) =>
       (ids ?? []).flatMap((companyId) => {
         const dueMs = due.get(companyId);
-        return dueMs === undefined ? [] : [{ companyId, dueAt: new Date(dueMs) }];
+        return dueMs === undefined ? [] : [{ companyId, dueAt: new Date(dueMs), budgets: null }];
       }),
   } as unknown as Statements;
   const database = steerStatements(table);
