@@ -34,6 +34,9 @@ const Keys = page(() => import('./pages/keys/keys.tsx'), 'Keys');
 const ServiceTokens = page(() => import('./pages/keys/service-tokens.tsx'), 'ServiceTokens');
 const ProviderKeys = page(() => import('./pages/keys/provider-keys.tsx'), 'ProviderKeys');
 const Billing = page(() => import('./pages/billing/billing.tsx'), 'Billing');
+const Payloads = page(() => import('./pages/usage/payloads.tsx'), 'Payloads');
+const StoredCall = page(() => import('./pages/usage/payloads.tsx'), 'StoredCall');
+const SendAgain = page(() => import('./pages/keys/send-again.tsx'), 'SendAgain');
 const Playground = page(() => import('./pages/keys/playground.tsx'), 'Playground');
 const Alerts = page(() => import('./pages/billing/alerts.tsx'), 'Alerts');
 const Connect = page(() => import('./pages/keys/connect.tsx'), 'Connect');
@@ -69,6 +72,12 @@ const WithheldUsage = page(() => import('./operations/withheld-usage.tsx'), 'Wit
 const AuditReport = page(() => import('./operations/audit-report.tsx'), 'AuditReport');
 const Generator = page(() => import('./admin/generator.tsx'), 'Generator');
 
+const STORED_PROMPTS: readonly Place[] = [
+  { path: '/payloads', name: 'Stored prompts', page: Payloads },
+  { path: '/calls/:requestId/payload', page: StoredCall },
+  { path: '/playground/:requestId', page: SendAgain },
+];
+
 /** What a person may see, and nothing else: an address that is not in here leads nowhere for them. */
 export function roomsOf(person: Person): readonly Room[] {
   const isMember = person.companyId !== null;
@@ -82,7 +91,7 @@ export function roomsOf(person: Person): readonly Room[] {
     ...when(isMember, { path: '/usage', name: 'Usage', page: Usage }, { path: '/calls', page: Usage }),
     ...when(isAdmin, { path: '/requests', name: 'Requests', page: Requests }),
     ...when(isAdmin, { path: '/billing', name: 'Credits', page: Billing }),
-    ...when(isAdmin, { path: '/playground', name: 'Playground', page: Playground }),
+    ...when(isAdmin, { path: '/playground', name: 'Playground', page: Playground }, ...STORED_PROMPTS),
     ...when(isMember, { path: '/mcp', name: 'Agents and MCP', page: Connect }),
     ...when(isMember, { path: '/team', name: 'Team', page: Team }),
     ...when(isAdmin, { path: '/alerts', name: 'Alerts', page: Alerts }),

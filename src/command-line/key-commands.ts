@@ -142,7 +142,7 @@ export const revokeKeyCommand: Command = {
 };
 
 const MINT_OPTIONS =
-  '[--scopes a,b] [--models a,b] [--rpm N] [--tpm N] [--in-flight N] [--spending-limit CREDITS] [--payer MEMBER_EMAIL] [--expires 2031-12-31T23:00Z] [--stream-usage-chunk always|asked] [--project NAME] [--cache-ttl SECONDS] [--json]';
+  '[--scopes a,b] [--models a,b] [--rpm N] [--tpm N] [--in-flight N] [--spending-limit CREDITS] [--payer MEMBER_EMAIL] [--expires 2031-12-31T23:00Z] [--stream-usage-chunk always|asked] [--project NAME] [--cache-ttl SECONDS] [--log-payloads] [--json]';
 
 const OPTION_OF: Partial<Record<string, string>> = {
   name: 'NAME',
@@ -190,6 +190,7 @@ function readKeyToMint(words: readonly string[]): (KeyToMint & { readonly payer:
     'stream-usage-chunk': option,
     project: option,
     'cache-ttl': option,
+    'log-payloads': { type: 'boolean' } as const,
   };
   try {
     const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
@@ -213,6 +214,7 @@ function readKeyToMint(words: readonly string[]): (KeyToMint & { readonly payer:
       streamUsageChunk: values['stream-usage-chunk']?.toUpperCase() ?? null,
       project: values.project ?? null,
       cacheTtlSeconds: numberIn(values['cache-ttl']),
+      logPayloads: values['log-payloads'] ?? false,
     };
   } catch {
     // An option that there is not, or one without its value.
@@ -266,6 +268,7 @@ function lineAbout(key: ApiKey, nowMs: number): string {
     key.streamUsageChunk === null ? null : `usage chunk ${key.streamUsageChunk.toLowerCase()}`,
     key.project === null ? null : `project ${JSON.stringify(key.project)}`,
     key.cacheTtlSeconds === null ? null : `cached ${key.cacheTtlSeconds} s`,
+    key.logPayloads ? 'prompts and answers stored' : null,
     `created ${key.createdAt.toISOString()}`,
     `last used ${key.lastUsedAt?.toISOString() ?? 'never'}`,
     key.rotatedFromId === null ? null : `rotated from ${key.rotatedFromId}`,

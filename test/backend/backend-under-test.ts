@@ -6,6 +6,8 @@ import type { AccountMail } from '../../src/domain/accounts/mail-outbox.ts';
 import { createAccessTokens } from '../../src/domain/accounts/tokens.ts';
 import { addUser, type Role } from '../../src/domain/accounts/user.ts';
 import type { ChannelMail } from '../../src/domain/alerts/dispatch.ts';
+import { REDACTED_KINDS } from '../../src/domain/call-payloads/redaction.ts';
+import { createAnswerCipher } from '../../src/domain/calls/idempotency/answer-cipher.ts';
 import { createHeldCredits } from '../../src/domain/credits/holds/holds.ts';
 import { createCompanyCounters } from '../../src/domain/limits/company-ceilings.ts';
 import { createLogWatchers } from '../../src/domain/logs/live-log.ts';
@@ -16,6 +18,7 @@ import { createPaymentEvents } from '../../src/domain/payments/payment-events.ts
 import { createClientAddress } from '../../src/http/client-identity.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type { JobData } from '../../src/ports/job-queue.ts';
+import type { Secrets } from '../../src/ports/secrets.ts';
 import { createAgreeingProvider } from '../doubles/agreeing-provider.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
@@ -47,6 +50,16 @@ const ACCEPTING: BackendParts['alertRules']['webhooks'] = {
     return { outcome: 'answered', status: 204, body: new Uint8Array(), isWhole: true, durationMs: 3 };
   },
 };
+
+/** What opens provider keys and stored prompts, and the bounds of the latter. */
+function storedContent(secrets: Secrets) {
+  const masterKeys = ['a master key of sufficient length'] as const;
+  return {
+    cipher: createCipher({ masterKeys, secrets }),
+    answerCipher: createAnswerCipher({ masterKeys, secrets }),
+    payloads: { retentionDays: 30, maxRetentionDays: 90, maxBytes: 65_536, redacts: REDACTED_KINDS },
+  };
+}
 
 /** Takes every mail that people cause, and sends none. */
 function createRecordingOutbox() {
@@ -97,7 +110,7 @@ export async function openBackend(changes: Partial<BackendParts> = {}) {
     consoleUrl: 'https://console.example',
     providers: { send: () => Promise.reject(new Error('no provider is called in this test')) },
     draftPosting: async (text) => (text.includes('TIG') ? { mustHave: ['TIG'] } : {}),
-    cipher: createCipher({ masterKeys: ['a master key of sufficient length'], secrets }),
+    ...storedContent(secrets),
     heldCredits: createHeldCredits({ sharedState: changes.sharedState ?? sharedState, log }),
     logWatchers: createLogWatchers({ sharedState: changes.sharedState ?? sharedState, clock }),
     ...{ aliasPrefix: 'svc', requireSuperAdminTotp: false, trialCredits: 0 },

@@ -17,6 +17,7 @@ import {
   walkUsage,
 } from './walk-company.ts';
 import { walkJobs, walkMatches, walkMeetings, walkTalents } from './walk-hiring.ts';
+import { walkPayloads } from './walk-payloads.ts';
 import { walkRequests } from './walk-requests.ts';
 import { walkEndedSession, walkMissingScripts } from './walk-traps.ts';
 
@@ -63,6 +64,7 @@ describe.skipIf(givenChromium() === null)('the forms of a company', () => {
 
   test('G-19 a key is minted with all that can be chosen, limited, rotated; P-15 its failures are shown and alerts set', async () => {
     await walkKeys(admin.page, world.demo);
+    await walkPayloads(admin.page, world.demo);
     await walkUsage(admin.page);
     await walkAlertsAndAgents(admin.page, world.demo);
     quiet();

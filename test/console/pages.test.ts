@@ -22,6 +22,8 @@ const COMPANY = [
   '/requests',
   '/billing',
   '/playground',
+  '/payloads',
+  '/calls/req_none/payload',
   '/mcp',
   '/team',
   '/alerts',

@@ -48,6 +48,7 @@ export function createKeyRecords(): KeyRecords {
         streamUsageChunk: null,
         project: null,
         cacheTtlSeconds: null,
+        logPayloads: false,
         payerUserId: null,
         ceilings: null,
         ...people,

@@ -9,6 +9,8 @@ import { createInProcessState } from '../../src/adapters/shared-state/in-process
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import { type AnswerCacheParts, createAnswerCache } from '../../src/domain/answer-cache/answer-cache.ts';
 import { createBreakers } from '../../src/domain/breakers/breakers.ts';
+import { createPayloadLog, type PayloadLogParts } from '../../src/domain/call-payloads/payload-log.ts';
+import { REDACTED_KINDS } from '../../src/domain/call-payloads/redaction.ts';
 import { createAnswerCipher } from '../../src/domain/calls/idempotency/answer-cipher.ts';
 import {
   createIdempotentCalls,
@@ -76,6 +78,7 @@ export interface GatewayOptions {
   readonly journalMaxCalls?: number;
   readonly maxAnswerBytes?: number;
   readonly cache?: Partial<AnswerCacheParts>;
+  readonly payloads?: Partial<PayloadLogParts>;
   readonly tracer?: Tracer;
   /** STORED_RESPONSES=on. */
   readonly storesResponses?: boolean;
@@ -269,7 +272,7 @@ function openResponses(
 }
 
 function openStores(
-  parts: Pick<AnswerCacheParts, 'database' | 'clock' | 'log'> & { secrets: Secrets },
+  parts: Pick<PayloadLogParts, 'database' | 'clock' | 'log'> & { secrets: Secrets },
   options: GatewayOptions,
 ) {
   const masterKeys = [MASTER_KEY] as const;
@@ -277,7 +280,10 @@ function openStores(
   const bounds = { maxAnswerBytes: 100_000, maxCompanyBytes: 1_000_000, maxCompanyAnswers: 100 };
   const terms = { maxTtlSeconds: 86_400, priceShareMillionths: 0 };
   const cache = createAnswerCache({ ...parts, cipher, masterKeys, ...bounds, ...terms, ...options.cache });
-  return { responses: openResponses(parts, options), cache, kept: createKeptAnswers({ cache }) };
+  const retention = { retentionDays: 30, maxRetentionDays: 90, maxBytes: 2_000, redacts: REDACTED_KINDS };
+  const payloads = createPayloadLog({ ...parts, cipher, ...retention, ...options.payloads });
+  const kept = createKeptAnswers({ cache, payloads });
+  return { responses: openResponses(parts, options), cache, payloads, kept };
 }
 
 function breakable(real: Database, outage: { isAway: boolean }): Database {

@@ -93,6 +93,12 @@ export const domainSiblings: readonly AllowedArrow[] = [
     reason: 'encrypts answers as calls encrypt those of idempotent calls; removes old ones in chunks',
   },
   {
+    from: 'call-payloads',
+    to: ['calls', 'retention'],
+    reason:
+      'encrypts prompts and answers as calls encrypt those of idempotent calls; removes old ones in chunks',
+  },
+  {
     from: 'stored-responses',
     to: ['calls', 'retention'],
     reason: 'encrypts responses as calls encrypt stored answers; removes old ones in chunks',
@@ -328,6 +334,7 @@ export const tableOwners: readonly TableOwner[] = [
   },
   { owner: 'src/domain/alerts', owns: ['alert_channels', 'alert_deliveries'] },
   { owner: 'src/domain/answer-cache', owns: ['cached_answers'] },
+  { owner: 'src/domain/call-payloads', owns: ['call_payloads', 'payload_settings'] },
   { owner: 'src/domain/audit', owns: ['audit_log'] },
   {
     owner: 'src/domain/calls',

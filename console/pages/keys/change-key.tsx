@@ -27,6 +27,7 @@ interface ChangeProps {
     readonly streamUsageChunk: StreamUsageChunk | null;
     readonly project: string | null;
     readonly cacheTtlSeconds: number | null;
+    readonly logPayloads: boolean;
   };
   close(): void;
 }

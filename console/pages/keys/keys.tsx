@@ -23,7 +23,7 @@ import { CacheCard, StoredContentFields, StoredContentNote, storedContentIn } fr
 
 const KEYS = graphql(`{ apiKeys { id name prefix lastFour scopes models status createdAt expiresAt lastUsedAt
   requestsPerMinute tokensPerMinute maxCallsInFlight monthlySpendingLimit streamUsageChunk project
-  cacheTtlSeconds payerUser { email } } }`);
+  cacheTtlSeconds logPayloads payerUser { email } } }`);
 const REVOKE = graphql(`mutation($id: ID!) { revokeApiKey(id: $id) { id } }`);
 const CHOICES = graphql(`{ modelAliases { alias } members(first: 50) { nodes { id email } } }`);
 const MINT = graphql(`mutation($input: CreateApiKeyInput!) {

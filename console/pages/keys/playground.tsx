@@ -121,7 +121,7 @@ function Equivalent({ gatewayUrl, body }: { gatewayUrl: string; body: string }) 
 }
 
 /** A key for this visit of the page: it is held in memory only, and another visit mints another one. */
-function usePlaygroundKey(): () => Promise<string> {
+export function usePlaygroundKey(): () => Promise<string> {
   const { session } = useConsole();
   const minted = useRef<{ key: string; untilMs: number } | null>(null);
   return async () => {

@@ -1,6 +1,7 @@
 import { useState } from 'react';
+import { Link } from 'wouter';
 import { Confirmed } from '../../parts/dialog.tsx';
-import { Field } from '../../parts/form.tsx';
+import { Checks, Field } from '../../parts/form.tsx';
 import type { FormValues } from '../../parts/form-values.ts';
 import { Card, Notice } from '../../parts/page.tsx';
 import { count } from '../../parts/words.tsx';
@@ -11,31 +12,52 @@ const CLEAR = graphql('mutation { clearCache }');
 
 interface StoredContent {
   readonly cacheTtlSeconds: number | null;
+  readonly logPayloads: boolean;
 }
 
-const NOTHING: StoredContent = { cacheTtlSeconds: null };
+const NOTHING: StoredContent = { cacheTtlSeconds: null, logPayloads: false };
 /** Thirty days. */
 const LONGEST_TTL = 2_592_000;
 
 /** What of the calls of a key is stored. */
 export function StoredContentFields({ value = NOTHING }: { value?: StoredContent }) {
   return (
-    <Field
-      label="Cache answers for (seconds)"
-      {...{ name: 'cacheTtl', type: 'number', min: 1, max: LONGEST_TTL, step: 1 }}
-      hint="Equal requests get the stored answer. Empty: only calls that ask for it."
-      defaultValue={value.cacheTtlSeconds ?? ''}
-    />
+    <>
+      <Field
+        label="Cache answers for (seconds)"
+        {...{ name: 'cacheTtl', type: 'number', min: 1, max: LONGEST_TTL, step: 1 }}
+        hint="Equal requests get the stored answer. Empty: only calls that ask for it."
+        defaultValue={value.cacheTtlSeconds ?? ''}
+      />
+      <Checks
+        legend="Prompts and answers"
+        name="stores"
+        values={[STORE]}
+        chosen={value.logPayloads ? [STORE] : []}
+      />
+    </>
   );
 }
 
-export function storedContentIn({ number }: Pick<FormValues, 'number'>): StoredContent {
-  return { cacheTtlSeconds: number('cacheTtl') };
+const STORE = 'Store prompts and answers of its calls';
+
+export function storedContentIn({ number, all }: Pick<FormValues, 'number' | 'all'>): StoredContent {
+  return { cacheTtlSeconds: number('cacheTtl'), logPayloads: all('stores').length > 0 };
 }
 
-export function StoredContentNote({ cacheTtlSeconds }: StoredContent) {
-  if (cacheTtlSeconds === null) return null;
-  return <div className="small quiet">answers cached for {count(cacheTtlSeconds)} s</div>;
+export function StoredContentNote({ cacheTtlSeconds, logPayloads }: StoredContent) {
+  return (
+    <>
+      {cacheTtlSeconds !== null && (
+        <div className="small quiet">answers cached for {count(cacheTtlSeconds)} s</div>
+      )}
+      {logPayloads && (
+        <div className="small">
+          <Link href="/payloads">prompts and answers are stored</Link>
+        </div>
+      )}
+    </>
+  );
 }
 
 /** Removes what is cached of all keys. */

@@ -60,10 +60,15 @@ export function RequestDetails({ call, close }: { call: Call; close(): void }) {
           ['Provider cost', call.providerCost !== null && `${credits(call.providerCost)} credits`],
         ]}
       />
-      <div>
+      <div className="row">
         <button type="button" className="main" onClick={close}>
           Close
         </button>
+        {isAdmin && (
+          <Link className="button" href={`/calls/${encodeURIComponent(call.requestId)}/payload`}>
+            Prompt and answer
+          </Link>
+        )}
       </div>
     </Dialog>
   );

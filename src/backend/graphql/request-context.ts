@@ -4,6 +4,9 @@ import { findServiceToken, isServiceToken, type TokenInUse } from '../../domain/
 import type { AccessTokens } from '../../domain/accounts/tokens.ts';
 import { findSignedInUser, type SignedInUser } from '../../domain/accounts/user.ts';
 import type { ChannelOutbox } from '../../domain/alerts/dispatch.ts';
+import type { PayloadBounds } from '../../domain/call-payloads/call-payloads.ts';
+import type { RedactedKind } from '../../domain/call-payloads/redaction.ts';
+import type { AnswerCipher } from '../../domain/calls/idempotency/answer-cipher.ts';
 import type { HeldCredits } from '../../domain/credits/holds/holds.ts';
 import type { JobFields } from '../../domain/jobs/job.ts';
 import type { CompanyCounters } from '../../domain/limits/company-ceilings.ts';
@@ -58,6 +61,10 @@ export interface GraphqlParts {
   readonly providers: ModelUpstream;
   /** Seals providers' keys. */
   readonly cipher: Cipher;
+  /** Opens stored prompts and answers. */
+  readonly answerCipher: AnswerCipher;
+  /** The operator's bounds on them. */
+  readonly payloads: PayloadBounds & { readonly maxBytes: number; readonly redacts: readonly RedactedKind[] };
   readonly heldCredits: HeldCredits;
   readonly logWatchers: LogWatchers;
   readonly provider: PaymentProvider;

@@ -31,6 +31,7 @@ import { meetingDeclarations } from './hiring/meetings.ts';
 import { talentDeclarations } from './hiring/talents.ts';
 import { answerCacheDeclarations } from './keys/answer-cache.ts';
 import { apiKeyDeclarations } from './keys/api-keys.ts';
+import { callPayloadDeclarations } from './keys/call-payloads.ts';
 import { apiKeyChangeDeclarations } from './keys/change-api-key.ts';
 import { aliasTargetDeclarations } from './models/alias-targets.ts';
 import { changeAliasDeclarations } from './models/change-alias.ts';
@@ -84,6 +85,7 @@ const declarations: readonly Declaration[] = [
   ...apiKeyDeclarations,
   ...apiKeyChangeDeclarations,
   ...answerCacheDeclarations,
+  ...callPayloadDeclarations,
   ...modelAliasDeclarations,
   ...aliasTargetDeclarations,
   ...changeAliasDeclarations,

@@ -225,10 +225,21 @@ export async function dropAnswersOfKeys(
   return await removed(statements, 'company_id = $1 and key_id = any ($2::uuid[])', [companyId, keyIds]);
 }
 
+/** For prompts and answers that are erased: what was cached of the same request or end user. */
+export async function dropAnswersOf(
+  statements: Statements,
+  companyId: string,
+  { requestId, endUser }: { readonly requestId: string | null; readonly endUser: string | null },
+): Promise<number> {
+  const which =
+    'company_id = $1 and ($2::text is null or request_id = $2) and ($3::text is null or end_user = $3)';
+  return await removed(statements, which, [companyId, requestId, endUser]);
+}
+
 async function removed(
   statements: Statements,
   which: string,
-  values: readonly (string | readonly string[])[],
+  values: readonly (string | null | readonly string[])[],
 ): Promise<number> {
   const [row] = await statements.query<{ count: bigint }>(
     `with removed as (delete from cached_answers where ${which} returning 1) select count(*) from removed`,

@@ -33,6 +33,8 @@ export interface KeySettings {
   readonly project: string | null;
   /** How long answers to its calls are cached where the call does not say so; null is not at all. */
   readonly cacheTtlSeconds: number | null;
+  /** Whether prompts and answers of its calls are stored. */
+  readonly logPayloads: boolean;
 }
 
 /** Thirty days; the operator's CACHE_MAX_TTL_SECONDS applies besides. */
@@ -64,7 +66,8 @@ export const KEY_COLUMNS = `id, company_id as "companyId", name, prefix, last_fo
   max_calls_in_flight as "maxCallsInFlight", monthly_spending_limit_micro as "monthlySpendingLimitMicro",
   payer_user_id as "payerUserId", created_by as "createdBy", rotated_from_id as "rotatedFromId", created_at as "createdAt",
   last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt",
-  stream_usage_chunk as "streamUsageChunk", project, cache_ttl_seconds as "cacheTtlSeconds"`;
+  stream_usage_chunk as "streamUsageChunk", project, cache_ttl_seconds as "cacheTtlSeconds",
+  log_payloads as "logPayloads"`;
 
 export function keyStatus(key: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, nowMs: number): KeyStatus {
   if (key.revokedAt !== null) return 'REVOKED';

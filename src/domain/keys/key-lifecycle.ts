@@ -49,10 +49,10 @@ export async function rotateKey(parts: MintParts, old: KeyToRotate): Promise<Rot
   const rows = await database.query<ApiKey>(
     `insert into api_keys (id, company_id, name, sha256, prefix, last_four, scopes, models, requests_per_minute,
        tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, created_by, rotated_from_id, expires_at,
-       stream_usage_chunk, payer_user_id, project, cache_ttl_seconds)
+       stream_usage_chunk, payer_user_id, project, cache_ttl_seconds, log_payloads)
      select $1::uuid, company_id, name, $2::bytea, $3::text, $4::text, scopes, models, requests_per_minute,
        tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, $5::uuid, id, case when $9 then $10::timestamptz else expires_at end,
-       stream_usage_chunk, payer_user_id, project, cache_ttl_seconds
+       stream_usage_chunk, payer_user_id, project, cache_ttl_seconds, log_payloads
      from api_keys
      where company_id = $6 and id = $7 and revoked_at is null and (expires_at is null or expires_at > $8)
      returning ${KEY_COLUMNS}`,
@@ -136,6 +136,7 @@ interface KeyChanges {
   readonly streamUsageChunk?: StreamUsageChunk | null | undefined;
   readonly project?: string | null | undefined;
   readonly cacheTtlSeconds?: number | null | undefined;
+  readonly logPayloads?: boolean | undefined;
 }
 
 type ChangedKey =
@@ -173,6 +174,7 @@ export async function changeKey(
     streamUsageChunk: limitAfter(changes.streamUsageChunk, old.streamUsageChunk),
     project: limitAfter(changes.project, old.project),
     cacheTtlSeconds: limitAfter(changes.cacheTtlSeconds, old.cacheTtlSeconds),
+    logPayloads: changes.logPayloads ?? old.logPayloads,
   };
   const checked = checkWantedKey(wanted, clock.now());
   if (checked.outcome === 'invalid') return checked;
@@ -181,11 +183,12 @@ export async function changeKey(
   const changed = await transaction.query<ApiKey>(
     `update api_keys set requests_per_minute = $2, tokens_per_minute = $3, max_calls_in_flight = $4,
        monthly_spending_limit_micro = $5, name = $6, expires_at = $7, stream_usage_chunk = $8, project = $9,
-       cache_ttl_seconds = $10
+       cache_ttl_seconds = $10, log_payloads = $11
      where id = $1 returning ${KEY_COLUMNS}`,
     [
       ...[keyId, requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimitMicro],
       ...[rest.name, rest.expiresAt, rest.streamUsageChunk, rest.project, rest.cacheTtlSeconds],
+      rest.logPayloads,
     ],
   );
   return { outcome: 'changed', key: changed[0] ?? old };

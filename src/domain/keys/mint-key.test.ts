@@ -68,6 +68,7 @@ describe('G-19 minting', () => {
       streamUsageChunk: null,
       project: null,
       cacheTtlSeconds: null,
+      logPayloads: false,
     });
     expect(keyStatus(key, clock.now())).toBe('LIVE');
   });

@@ -43,6 +43,7 @@ interface WantedKey {
   readonly streamUsageChunk?: string | null | undefined;
   readonly project?: string | null | undefined;
   readonly cacheTtlSeconds?: number | null | undefined;
+  readonly logPayloads?: boolean | null | undefined;
   /** A user of the company, with a credit account; null or left out, the company pays. */
   readonly payerUserId?: string | null | undefined;
   /** The aliases there are. Without it any name of the right form is taken, and one that is none opens nothing. */
@@ -106,6 +107,7 @@ export function checkWantedKey(wanted: WantedKey, nowMs: number): CheckedKey {
     expiresAt: wanted.expiresAt ?? null,
     streamUsageChunk: STREAM_USAGE_CHUNKS.find((one) => one === wanted.streamUsageChunk) ?? null,
     cacheTtlSeconds: wanted.cacheTtlSeconds ?? null,
+    logPayloads: wanted.logPayloads ?? false,
     payerUserId: wanted.payerUserId ?? null,
     project: wanted.project?.trim() || null,
   };
@@ -144,9 +146,10 @@ export async function addKey(statements: Statements, secrets: Secrets, key: NewK
   const rows = await statements.query<ApiKey>(
     `insert into api_keys (id, company_id, name, sha256, prefix, last_four, scopes, models, requests_per_minute,
        tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, created_by, expires_at,
-       stream_usage_chunk, payer_user_id, project, cache_ttl_seconds)
+       stream_usage_chunk, payer_user_id, project, cache_ttl_seconds, log_payloads)
      select $1::uuid, companies.id, $3::text, $4::bytea, $5::text, $6::text, $7::text[], $8::text[], $9::integer,
-       $10::integer, $11::integer, $12::bigint, $13::uuid, $14::timestamptz, $15::text, $16::uuid, $17::text, $18::integer
+       $10::integer, $11::integer, $12::bigint, $13::uuid, $14::timestamptz, $15::text, $16::uuid, $17::text, $18::integer,
+       $19::boolean
      from companies where companies.id = $2
      returning ${KEY_COLUMNS}`,
     [
@@ -168,6 +171,7 @@ export async function addKey(statements: Statements, secrets: Secrets, key: NewK
       key.payerUserId ?? null,
       key.project ?? null,
       key.cacheTtlSeconds ?? null,
+      key.logPayloads ?? false,
     ],
   );
   return rows[0] ?? null;

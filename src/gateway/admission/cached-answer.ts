@@ -101,6 +101,12 @@ function isCacheable(
   return route.wire !== 'responses' || store === false;
 }
 
+/** What of the price a hit costs, in millionths: of a company with its own provider key, a share of its share. */
+function hitShare(cache: AnswerCache | undefined, { ownKey }: Pick<Alias, 'ownKey'>): number {
+  const share = cache?.priceShareMillionths ?? 0;
+  return ownKey === undefined ? share : Math.ceil((share * ownKey.chargeShareMillionths) / 1_000_000);
+}
+
 /** What a hit may cost, which is known: nothing is held where it is free. */
 export function holdsForHit(
   { cache, holds }: { readonly cache?: AnswerCache; readonly holds: Pick<CreditHolds, 'of'> },
@@ -108,7 +114,7 @@ export function holdsForHit(
   alias: Alias,
   { tokens }: CachedAnswer,
 ): ReturnType<CreditHolds['of']> {
-  const share = cache?.priceShareMillionths ?? 0;
+  const share = hitShare(cache, alias);
   if (share === 0) return [];
   const price = estimateCost(priceAt(alias, payer.startedAtMs), tokens);
   return holds.of(payer, Math.ceil((price * share) / 1_000_000));

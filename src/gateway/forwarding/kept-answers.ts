@@ -1,14 +1,26 @@
 import type { AnswerCache } from '../../domain/answer-cache/answer-cache.ts';
-import {
-  type AnswerGathering,
-  createAnswerGatherings,
-} from '../../domain/calls/idempotency/idempotent-calls.ts';
+import type { PayloadLog } from '../../domain/call-payloads/payload-log.ts';
+import { createAnswerGatherings } from '../../domain/calls/idempotency/idempotent-calls.ts';
 import type { CallTokens, FinishedCall } from '../../domain/calls/settlement/finished-call.ts';
 import type { AdmittedModelCall, AdmittedPaidCall } from '../admission/admit.ts';
+import type { ClientWire } from '../json/client-wire.ts';
+import { foldedAnswer } from '../streaming/folded-answer.ts';
+import { EVENT_STREAM_TYPE } from '../streaming/server-sent-events.ts';
 
 /** The answer of a call as it left, for what is stored of it after its end. */
-export interface AnswerCopy extends Pick<AnswerGathering, 'push' | 'bytes'> {
+export interface AnswerCopy {
   readonly contentType: string;
+  push(piece: Uint8Array): void;
+  /** All of it; null where it is too large to be cached, or is not to be. */
+  cached(): Uint8Array<ArrayBuffer> | null;
+  /** As much of it as is stored; null where it is not to be. */
+  logged(): LoggedAnswer | null;
+}
+
+interface LoggedAnswer {
+  readonly bytes: Uint8Array;
+  /** More came than these bytes. */
+  readonly isCut: boolean;
 }
 
 /** What of an ending matters here. */
@@ -20,8 +32,8 @@ interface KeptEnding {
 }
 
 /**
- * What is stored of answers besides those of idempotent calls. A call that opted in to nothing meets one look at its own
- * fields, and nothing is made for it.
+ * What is stored of answers besides those of idempotent calls: in the cache, and with their prompts where the key has opted
+ * in. A call that opted in to nothing meets one look at its own fields, and nothing is made for it.
  */
 export interface KeptAnswers {
   /** For an answer that leaves piece by piece; null for nearly every call. */
@@ -34,10 +46,13 @@ export interface KeptAnswers {
 
 export interface KeptAnswerParts {
   readonly cache: AnswerCache;
+  readonly payloads: PayloadLog;
 }
 
-export function createKeptAnswers({ cache }: KeptAnswerParts): KeptAnswers {
-  const gatherings = createAnswerGatherings(cache.maxAnswerBytes);
+export function createKeptAnswers({ cache, payloads }: KeptAnswerParts): KeptAnswers {
+  const toBeCached = createAnswerGatherings(cache.maxAnswerBytes);
+  const toBeLogged = createAnswerGatherings(payloads.maxTakenBytes);
+  const isLogged = ({ key }: AdmittedPaidCall) => key.logPayloads && payloads.isOn;
 
   /** The call waits for it, so that the same request finds the answer as soon as this one has its last byte. */
   function toCache(
@@ -47,34 +62,63 @@ export function createKeptAnswers({ cache }: KeptAnswerParts): KeptAnswers {
   ): Promise<void> | null {
     if (use === null || use.digest === null || use.hit !== null || copy === undefined) return null;
     const isUsable = isWhole && outcome === 'SUCCEEDED' && httpStatus === 200 && servedBy === undefined;
-    const bytes = isUsable ? copy.bytes() : null;
+    const bytes = isUsable ? copy.cached() : null;
     if (bytes === null || tokens === null) return null;
     return cache.store({
-      ...{
-        companyId: key.companyId,
-        keyId: key.id,
-        requestId,
-        endUser: endUser ?? null,
-        startedAtMs,
-        tokens,
-        bytes,
-      },
-      ...{ digest: use.digest, ttlMs: use.ttlMs, contentType: copy.contentType },
+      ...{ companyId: key.companyId, keyId: key.id, requestId, endUser: endUser ?? null, startedAtMs },
+      ...{ digest: use.digest, ttlMs: use.ttlMs, contentType: copy.contentType, bytes, tokens },
+    });
+  }
+
+  /** Nothing waits for it. */
+  function toLog(call: AdmittedModelCall, { requestId, endUser }: FinishedCall, copy?: AnswerCopy): void {
+    const { id: callId, key, route, bytes } = call;
+    const { maxTakenBytes: most } = payloads;
+    const answer = copy?.logged() ?? null;
+    payloads.note({
+      ...{ callId, companyId: key.companyId, keyId: key.id, requestId, endUser: endUser ?? null },
+      endpoint: route.endpoint,
+      // A large body is not held in memory for the sake of its start.
+      request: bytes.length > most ? bytes.slice(0, most) : bytes,
+      response: answer && { ...answer, textOf: (taken) => answerText(taken, copy?.contentType, route.wire) },
     });
   }
 
   return {
     gather(call, contentType) {
-      if (!isToBeCached(call)) return null;
-      const gathering = gatherings.begin(call.id);
-      return { contentType, push: gathering.push, bytes: gathering.bytes };
+      const cached = isToBeCached(call) ? toBeCached.begin(call.id) : null;
+      const logged = isLogged(call) ? toBeLogged.begin(call.id, true) : null;
+      if (cached === null && logged === null) return null;
+      return {
+        contentType,
+        push(piece) {
+          cached?.push(piece);
+          logged?.push(piece);
+        },
+        cached: () => cached?.bytes() ?? null,
+        logged: () => logged && { bytes: logged.bytes() ?? new Uint8Array(), isCut: logged.isTooLarge() },
+      };
     },
-    whole: (call, contentType, bytes) =>
-      isToBeCached(call) ? { contentType, push: () => {}, bytes: () => bytes } : null,
+    whole(call, contentType, bytes) {
+      const [cached, logged] = [isToBeCached(call), isLogged(call)];
+      if (!cached && !logged) return null;
+      const { maxTakenBytes: most } = payloads;
+      const isCut = bytes.length > most;
+      return {
+        contentType,
+        push: () => {},
+        cached: () => (cached ? bytes : null),
+        logged: () => (logged ? { bytes: isCut ? bytes.slice(0, most) : bytes, isCut } : null),
+      };
+    },
     ended(call, record, ending) {
-      if (call.cache == null) return null;
+      const isModelCall = !('input' in call.fields);
+      const logged = isModelCall && isLogged(call);
+      if (call.cache == null && !logged) return null;
       const storing = toCache(call, record, ending);
-      gatherings.end(call.id);
+      if (logged) toLog(call as AdmittedModelCall, record, ending.copy);
+      toBeCached.end(call.id);
+      toBeLogged.end(call.id);
       return storing;
     },
   };
@@ -82,4 +126,9 @@ export function createKeptAnswers({ cache }: KeptAnswerParts): KeptAnswers {
 
 function isToBeCached({ cache = null }: AdmittedModelCall): boolean {
   return cache !== null && cache.digest !== null && cache.hit === null;
+}
+
+function answerText(bytes: Uint8Array, contentType: string | undefined, wire: ClientWire): string {
+  const text = new TextDecoder().decode(bytes);
+  return contentType === EVENT_STREAM_TYPE ? foldedAnswer(text, wire) : text;
 }

@@ -137,7 +137,7 @@ export function answerStream(answering: Answering): Response {
     const free = failure(DRAINED_WITHOUT_USAGE, answer.status, target.id, firstByteMs);
     const ended = isBilled
       ? { ...ending(CLIENT_LEFT), reason: DRAINED }
-      : { ...free, estimatedTokens: lost() };
+      : { ...free, estimatedTokens: lost(), copy };
     await end({ ...ended, ...made(drained, isBilled) });
     await parts.abandoned.drained(call.key, isBilled).catch(() => {});
   }
@@ -175,7 +175,7 @@ export function answerStream(answering: Answering): Response {
     if (result !== null && (!hasPassed || typeof result === 'number')) answering.noteBroken?.(result);
     abortUpstream();
     const broken = failure(reason, answer.status, target.id, firstByteMs);
-    await end({ ...broken, estimatedTokens: lost(), ...made(null, false) });
+    await end({ ...broken, estimatedTokens: lost(), copy, ...made(null, false) });
     controller.enqueue(brokenEvent(refusal));
     controller.close();
   }

@@ -114,6 +114,22 @@ export function networks(meaning: string) {
   return { schema: schema.transform((value): readonly string[] => value ?? []), fallback: null, meaning };
 }
 
+/** Some of a list of words, all of them by default; `none` is none. */
+export function someOf<Word extends string>(words: readonly Word[], meaning: string) {
+  const complaint = `must be some of ${words.join(', ')}, with commas between them, or none`;
+  const isWord = (one: string): one is Word => words.some((word) => word === one);
+  const schema = z
+    .string()
+    .transform((value) => (value.trim() === 'none' ? [] : value.split(',').map((one) => one.trim())))
+    .refine((list) => list.every(isWord), complaint)
+    .optional();
+  return {
+    schema: schema.transform((value): readonly Word[] => value?.filter(isWord) ?? words),
+    fallback: words.join(','),
+    meaning,
+  };
+}
+
 export function hostPorts(meaning: string) {
   const complaint = 'must be addresses such as 10.0.0.5:6379 or [::1]:6379, with commas between them';
   const schema = z

@@ -1,5 +1,7 @@
 import type { AnswerCacheParts } from '../../domain/answer-cache/answer-cache.ts';
-import { part, whole } from './setting-forms.ts';
+import type { PayloadLogParts } from '../../domain/call-payloads/payload-log.ts';
+import { REDACTED_KINDS } from '../../domain/call-payloads/redaction.ts';
+import { part, someOf, whole } from './setting-forms.ts';
 
 /** The settings of answers that are stored on request of a key or a call, as rows of the table in settings.ts. */
 export const STORED_CONTENT_SETTINGS = {
@@ -31,6 +33,28 @@ export const STORED_CONTENT_SETTINGS = {
     5_000,
     'How many answers one company may have cached. Its oldest answers are removed for new ones.',
   ),
+  PAYLOAD_RETENTION_DAYS: whole(
+    1,
+    400,
+    30,
+    'How long prompts and answers of keys with `logPayloads` are stored, where their company has not chosen another time.',
+  ),
+  PAYLOAD_MAX_RETENTION_DAYS: whole(
+    0,
+    400,
+    90,
+    'The longest that a company may choose. With 0 no prompts and answers are stored, whatever keys say.',
+  ),
+  PAYLOAD_MAX_BYTES: whole(
+    1_024,
+    2 * 1024 * 1024,
+    64 * 1024,
+    'How much of a request, and of a response, is stored with `logPayloads`. What is longer is cut, with a mark.',
+  ),
+  PAYLOAD_REDACTION: someOf(
+    REDACTED_KINDS,
+    'What is removed from prompts and answers before they are stored, with commas; `none` for nothing. Companies add patterns of their own.',
+  ),
 };
 
 export interface StoredContent {
@@ -39,9 +63,15 @@ export interface StoredContent {
     AnswerCacheParts,
     'maxTtlSeconds' | 'maxAnswerBytes' | 'maxCompanyBytes' | 'maxCompanyAnswers' | 'priceShareMillionths'
   >;
+  /** Of stored prompts and answers. */
+  readonly payloads: Pick<PayloadLogParts, 'retentionDays' | 'maxRetentionDays' | 'maxBytes' | 'redacts'>;
 }
 
 interface Values {
+  readonly PAYLOAD_RETENTION_DAYS: number;
+  readonly PAYLOAD_MAX_RETENTION_DAYS: number;
+  readonly PAYLOAD_MAX_BYTES: number;
+  readonly PAYLOAD_REDACTION: PayloadLogParts['redacts'];
   readonly CACHE_MAX_TTL_SECONDS: number;
   readonly CACHE_PRICE_SHARE: number;
   readonly CACHE_ANSWER_MAX_BYTES: number;
@@ -57,6 +87,12 @@ export function storedContentOf(values: Values): StoredContent {
       maxCompanyBytes: values.CACHE_COMPANY_MB * 1_000_000,
       maxCompanyAnswers: values.CACHE_COMPANY_ANSWERS,
       priceShareMillionths: Math.round(values.CACHE_PRICE_SHARE * 1_000_000),
+    },
+    payloads: {
+      retentionDays: Math.min(values.PAYLOAD_RETENTION_DAYS, values.PAYLOAD_MAX_RETENTION_DAYS),
+      maxRetentionDays: values.PAYLOAD_MAX_RETENTION_DAYS,
+      maxBytes: values.PAYLOAD_MAX_BYTES,
+      redacts: values.PAYLOAD_REDACTION,
     },
   };
 }

@@ -4,6 +4,7 @@ import { ACCOUNT_QUEUES, accountWork } from '../../domain/accounts/account-work.
 import { ALERT_QUEUES, alertWork } from '../../domain/alerts/deliveries.ts';
 import { createAlertDispatch } from '../../domain/alerts/dispatch.ts';
 import { ANSWER_CACHE_QUEUES, answerCacheWork } from '../../domain/answer-cache/answer-cache.ts';
+import { PAYLOAD_QUEUES, payloadWork } from '../../domain/call-payloads/call-payloads.ts';
 import { CALL_QUEUES, callWork } from '../../domain/calls/call-work.ts';
 import { toMinorUnits } from '../../domain/catalog/currency.ts';
 import { CREDIT_QUEUES, creditWork, postpaidTerms } from '../../domain/credits/credit-work.ts';
@@ -41,6 +42,7 @@ const QUEUES: readonly QueueDefinition[] = [
   ...ACCOUNT_QUEUES,
   ...STORED_RESPONSE_QUEUES,
   ...ANSWER_CACHE_QUEUES,
+  ...PAYLOAD_QUEUES,
   ...PAYMENT_QUEUES,
   ...AUDIT_QUEUES,
   CV_QUEUE,
@@ -110,5 +112,6 @@ function ownWork(opening: Opening, jobQueue: JobQueue, mail: Mail): readonly Que
     ...accountWork(opening),
     ...storedResponseWork(opening),
     ...answerCacheWork(opening),
+    ...payloadWork(opening),
   ];
 }

@@ -8,6 +8,7 @@ import { type BackendParts, createBackend } from '../../backend/server.ts';
 import { storeDefaultCeilings } from '../../domain/accounts/ceilings.ts';
 import { createOidc } from '../../domain/accounts/oidc.ts';
 import { createAccessTokens } from '../../domain/accounts/tokens.ts';
+import { createAnswerCipher } from '../../domain/calls/idempotency/answer-cipher.ts';
 import { createHeldCredits } from '../../domain/credits/holds/holds.ts';
 import { fieldsOfPosting, type ReadPosting } from '../../domain/jobs/read-posting.ts';
 import { createCompanyCounters } from '../../domain/limits/company-ceilings.ts';
@@ -81,6 +82,8 @@ async function openBackendParts(
     heldCredits: createHeldCredits({ sharedState, log }),
     providers: openBackendProviders(opening),
     cipher: catalogueParts(opening).cipher,
+    answerCipher: createAnswerCipher({ masterKeys: accepted(ownSecrets, 'masterKey'), secrets }),
+    payloads: configuration.payloads,
     approveHost: openApproveHost(opening),
     alertRules: { webhooks: alertParts(opening).webhooks, allowsHttp: configuration.alerts.allowsHttp },
     clientAddress: createClientAddress(configuration.trustedProxies),

@@ -3,6 +3,7 @@ import { openSqliteJournal } from '../../adapters/journal/sqlite-journal.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { createOtlpTracer } from '../../adapters/tracer/otlp.ts';
 import { type AnswerCache, createAnswerCache } from '../../domain/answer-cache/answer-cache.ts';
+import { createPayloadLog, type PayloadLog } from '../../domain/call-payloads/payload-log.ts';
 import { createAnswerCipher } from '../../domain/calls/idempotency/answer-cipher.ts';
 import { createIdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
 import { createAddressRefusals } from '../../domain/calls/log/address-refusals.ts';
@@ -60,6 +61,7 @@ async function openGatewayParts(
   Omit<GatewayParts, 'dependencies' | 'maxBodyBytes'> & {
     readonly meters: CallMeters;
     readonly cache: AnswerCache;
+    readonly payloads: PayloadLog;
   }
 > {
   const { configuration, clock, secrets, database, sharedState } = opening;
@@ -94,6 +96,8 @@ async function openGatewayParts(
   const cache = createAnswerCache({
     ...{ database, clock, log, cipher, masterKeys, ...configuration.answerCache },
   });
+  const payloads = createPayloadLog({ database, clock, log, cipher, ...configuration.payloads });
+  opening.whenClosing('stored prompts', payloads.close);
   const ownState = createInProcessState({ clock, log });
   const abandoned = await createAbandonedStreams({
     ...{ sharedState, ownState, clock, log, ...configuration.abandonedStreams },
@@ -115,7 +119,8 @@ async function openGatewayParts(
     idempotency,
     responses,
     cache,
-    kept: createKeptAnswers({ cache }),
+    payloads,
+    kept: createKeptAnswers({ cache, payloads }),
     heldCredits: createHeldCredits({ sharedState, log }),
     database,
     unpaidEndings: createUnpaidEndings({ clock, log }),
@@ -135,11 +140,12 @@ interface OwnMeasured {
   readonly calls: CallBook;
   readonly abandoned: AbandonedStreams;
   readonly cache: AnswerCache;
+  readonly payloads: PayloadLog;
 }
 
 /** What the gateway of this process measures. What the database has is the same in every process. */
 function gatewayMetrics(
-  { meters, calls, abandoned, cache }: OwnMeasured,
+  { meters, calls, abandoned, cache, payloads }: OwnMeasured,
   { limits }: Pick<ModelParts, 'limits'>,
   dependencies: DependencyChecks,
 ): MetricSource {
@@ -159,6 +165,14 @@ function gatewayMetrics(
       counter('turnpike_cache_stored_total', 'Answers that were stored in the exact cache.', [
         { value: cache.counts().stored },
       ]),
+      counter('turnpike_payloads_stored_total', 'Calls whose prompt and answer were stored.', [
+        { value: payloads.counts().stored },
+      ]),
+      counter(
+        'turnpike_payloads_dropped_total',
+        'Calls whose prompt and answer were to be stored and are lost: too many waited, or the database did not take them.',
+        [{ value: payloads.counts().dropped }],
+      ),
       counter(
         'turnpike_holds_restored_total',
         'Holds of running calls stored again because Redis may have lost them.',

@@ -106,6 +106,10 @@ const apiKeyObjects: Declaration = (builder) => {
         description:
           'How long answers to its calls are cached where the call does not say so with `x-turnpike-cache`; null is not at all.',
       }),
+      logPayloads: t.exposeBoolean('logPayloads', {
+        description:
+          'Whether prompts and answers of its calls are stored: redacted, encrypted, for admins alone.',
+      }),
       payer: t.field({
         type: 'KeyPayer',
         description: 'Whose balance pays for its calls. It never changes, and a rotation has the same.',
@@ -171,6 +175,7 @@ const createApiKey: Declaration = (builder) => {
         description:
           'Caches answers to its calls for so many seconds, and gives them to equal requests. Left out, not.',
       }),
+      logPayloads: t.boolean({ description: 'Stores prompts and answers of its calls; off by default.' }),
       payer: t.field({
         type: 'KeyPayer',
         description: 'Whose balance pays for its calls; COMPANY by default.',
@@ -214,8 +219,8 @@ const createApiKey: Declaration = (builder) => {
           if (minted.outcome === 'invalid') throw badInput(keyInputField(minted.field), minted.message);
           if (minted.outcome === 'no-such-company') throw notFound('company');
           await holdKeysToCeiling(context, transaction, companyId, { isRotation: false });
-          const { id, name, scopes } = minted.key;
-          const details = { name, scopes, ...(payerUserId === null ? {} : { payerUserId }) };
+          const { id, name, scopes, logPayloads } = minted.key;
+          const details = { name, scopes, logPayloads, ...(payerUserId === null ? {} : { payerUserId }) };
           await record({ action: 'key.minted', objectKind: 'api-key', objectId: id, details });
           return { rawKey: minted.rawKey, apiKey: minted.key };
         });

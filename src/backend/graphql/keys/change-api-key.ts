@@ -33,6 +33,7 @@ const updateApiKey: Declaration = (builder) => {
       streamUsageChunk: t.field({ type: 'StreamUsageChunk' }),
       project: t.string({ description: 'Calls from now on count for it; those before stay where they are.' }),
       cacheTtlSeconds: t.int(),
+      logPayloads: t.boolean({ description: 'For calls from now on; what is stored stays until its time.' }),
     }),
   });
   builder.mutationFields((t) => ({
@@ -63,6 +64,7 @@ interface WantedChanges {
   readonly streamUsageChunk?: StreamUsageChunk | null | undefined;
   readonly project?: string | null | undefined;
   readonly cacheTtlSeconds?: number | null | undefined;
+  readonly logPayloads?: boolean | null | undefined;
 }
 
 async function changeApiKey(
@@ -85,6 +87,7 @@ async function changeApiKey(
     streamUsageChunk: wanted.streamUsageChunk,
     project: wanted.project == null ? wanted.project : bounded('line', 'input.project', wanted.project),
     cacheTtlSeconds: wanted.cacheTtlSeconds,
+    logPayloads: wanted.logPayloads ?? undefined,
     monthlySpendingLimitMicro:
       typeof spending === 'number' ? microFrom('input.monthlySpendingLimit', spending) : spending,
   };
@@ -94,7 +97,7 @@ async function changeApiKey(
     if (changed.outcome === 'not-live') throw conflict('This key is revoked or expired: mint a new one.');
     if (changed.outcome === 'invalid') throw badInput(keyInputField(changed.field), changed.message);
     const { name, requestsPerMinute, tokensPerMinute, maxCallsInFlight, expiresAt } = changed.key;
-    const { streamUsageChunk, project, cacheTtlSeconds } = changed.key;
+    const { streamUsageChunk, project, cacheTtlSeconds, logPayloads } = changed.key;
     const monthlySpendingLimit = creditsOrNull(changed.key.monthlySpendingLimitMicro);
     const limits = { requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimit };
     const details = {
@@ -104,6 +107,7 @@ async function changeApiKey(
       streamUsageChunk,
       project,
       cacheTtlSeconds,
+      logPayloads,
     };
     await record({ action, objectKind: 'api-key', objectId: keyId, details });
     return changed.key;

@@ -1,0 +1,95 @@
+import { useState } from 'react';
+import { useParams } from 'wouter';
+import { Area, Form } from '../../parts/form.tsx';
+import { Bones, Card, Empty, Notice, Page, Problem } from '../../parts/page.tsx';
+import { AnswerError } from '../../session/answer-error.ts';
+import { useConsole } from '../../session/console-context.ts';
+import { useQuery } from '../../session/use-query.ts';
+import { PAYLOAD, prettyJson } from '../usage/payloads.tsx';
+import { usePlaygroundKey } from './playground.tsx';
+
+/** The playground with a stored call: its body can be changed and sent again, to the same route. */
+export function SendAgain() {
+  const { requestId } = useParams<{ requestId: string }>();
+  const { gatewayUrl } = useConsole();
+  const result = useQuery(PAYLOAD, { requestId });
+  const keyFor = usePlaygroundKey();
+  const [answer, setAnswer] = useState<string | null>(null);
+  const payload = result.data?.callPayload ?? null;
+  return (
+    <Page
+      title="Playground"
+      says="A stored request, sent again on your credits with a key that is minted for it."
+      back={{ href: `/calls/${encodeURIComponent(requestId)}/payload`, name: 'Prompt and answer' }}
+    >
+      <Problem error={result.error} retry={result.reload} />
+      {result.data === null ? (
+        result.error === null && <Bones lines={8} />
+      ) : payload === null ? (
+        <Empty title="Nothing is stored for this request">It was erased or has expired.</Empty>
+      ) : (
+        <div className="halves">
+          <Card title="Request">
+            {payload.requestTruncated && (
+              <Notice mood="warn">It was cut when it was stored. Complete it before you send it.</Notice>
+            )}
+            {payload.request.includes('[redacted ') && (
+              <Notice mood="warn">Parts of it were redacted. They are sent as they are shown.</Notice>
+            )}
+            <Form
+              submit="Send"
+              send={async ({ text }) => {
+                setAnswer(null);
+                const body = wholeBody(text('body'));
+                setAnswer(await sent(`${gatewayUrl}/${payload.endpoint}`, await keyFor(), body));
+              }}
+            >
+              <Area label="Body" name="body" rows={16} required defaultValue={prettyJson(payload.request)} />
+            </Form>
+          </Card>
+          <Card title="Answer">
+            {answer === null ? (
+              <Empty title="No answer yet">Send the request, in one piece and without a stream.</Empty>
+            ) : (
+              <pre data-testid="answer">{prettyJson(answer)}</pre>
+            )}
+          </Card>
+        </div>
+      )}
+    </Page>
+  );
+}
+
+/** Without a stream: the answer is shown in one piece. */
+function wholeBody(text: string): string {
+  try {
+    const {
+      stream: _stream,
+      stream_options: _options,
+      ...body
+    } = JSON.parse(text) as Record<string, unknown>;
+    return JSON.stringify(body);
+  } catch {
+    throw new AnswerError('The body is not JSON. Correct it, then send it again.', 'BAD_USER_INPUT', null);
+  }
+}
+
+async function sent(url: string, key: string, body: string): Promise<string> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const response = await fetch(url, { method: 'POST', headers, body }).catch(() => {
+    throw new AnswerError('The gateway cannot be reached from this page.', 'OFFLINE', null);
+  });
+  const text = await response.text();
+  if (response.ok) return text;
+  const refusal = parsed(text) as { error?: { message?: string } } | null;
+  const message = refusal?.error?.message ?? `The gateway answered ${response.status}.`;
+  throw new AnswerError(message, String(response.status), response.headers.get('x-request-id'));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,192 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Database } from '../../ports/database.ts';
+import type { Log } from '../../ports/log.ts';
+import type { AnswerCipher } from '../calls/idempotency/answer-cipher.ts';
+import {
+  addPayloads,
+  boundTo,
+  DAY_MS,
+  findPayloadSettings,
+  type NewPayload,
+  type PayloadBounds,
+  type PayloadContent,
+  type PayloadSettings,
+} from './call-payloads.ts';
+import { createRedactor, type RedactedKind, type Redactor } from './redaction.ts';
+
+/** A call that has ended, with what was said in it. */
+export interface EndedCall {
+  readonly callId: string;
+  readonly companyId: string;
+  readonly keyId: string;
+  readonly requestId: string;
+  readonly endUser: string | null;
+  readonly endpoint: string;
+  readonly request: Uint8Array;
+  /** Null where nothing came. */
+  readonly response: EndedResponse | null;
+}
+
+interface EndedResponse {
+  readonly bytes: Uint8Array;
+  /** More came than these bytes. */
+  readonly isCut: boolean;
+  /** The answer as JSON text, of a stream what it adds up to; run when it is written, not when the call ends. */
+  textOf(bytes: Uint8Array): string;
+}
+
+/**
+ * Stores prompts and answers of calls whose key has opted in, behind the calls: they wait in a bounded queue, are redacted,
+ * cut, encrypted and written together. Where the queue is full, or the database does not take them, they are lost and
+ * counted; no call waits or fails for it.
+ */
+export interface PayloadLog {
+  /** False where nothing is stored, whatever keys say. */
+  readonly isOn: boolean;
+  /** The most that is taken of a request or an answer before it is redacted. */
+  readonly maxTakenBytes: number;
+  note(call: EndedCall): void;
+  counts(): { readonly stored: number; readonly dropped: number };
+  /** Writes what waits. */
+  close(): Promise<void>;
+}
+
+export interface PayloadLogParts extends PayloadBounds {
+  readonly database: Database;
+  readonly clock: Pick<Clock, 'now' | 'turn' | 'sleep'>;
+  readonly log: Log;
+  readonly cipher: AnswerCipher;
+  /** Of a request, and of a response. */
+  readonly maxBytes: number;
+  readonly redacts: readonly RedactedKind[];
+}
+
+const MOST_WAITING = 500;
+const MOST_WAITING_BYTES = 64 * 1024 * 1024;
+const MOST_IN_A_BATCH = 20;
+/** Streams have some ten times the bytes of what they say. */
+const TAKEN_FOR_STORED = 12;
+const PAUSES_MS = [200, 1_000] as const;
+
+export function createPayloadLog(parts: PayloadLogParts): PayloadLog {
+  const { database, clock, log, cipher, maxBytes, maxRetentionDays } = parts;
+  const kinds = new Set(parts.redacts);
+  const counts = { stored: 0, dropped: 0 };
+  let waiting: EndedCall[] = [];
+  let waitingBytes = 0;
+  let writing: Promise<void> | null = null;
+  let isFailing = false;
+  let isClosed = false;
+
+  function note(call: EndedCall): void {
+    const size = sizeOf(call);
+    const isFull = waiting.length >= MOST_WAITING || waitingBytes + size > MOST_WAITING_BYTES;
+    if (isClosed || isFull) {
+      drop(1, isClosed ? 'the process stops' : 'too many wait');
+      return;
+    }
+    waiting.push(call);
+    waitingBytes += size;
+    writing ??= write();
+  }
+
+  function drop(count: number, reason: unknown): void {
+    counts.dropped += count;
+    if (!isFailing) log.warn('prompts and answers could not be stored; calls are not affected', { reason });
+    isFailing = true;
+  }
+
+  async function write(): Promise<void> {
+    // The call that was noted ends first.
+    await clock.turn();
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, MOST_IN_A_BATCH);
+      waiting = waiting.slice(MOST_IN_A_BATCH);
+      for (const call of batch) waitingBytes -= sizeOf(call);
+      await writeBatch(batch);
+    }
+    writing = null;
+  }
+
+  async function writeBatch(batch: readonly EndedCall[]): Promise<void> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        const companyIds = [...new Set(batch.map(({ companyId }) => companyId))];
+        const settings = await findPayloadSettings(database, parts, companyIds);
+        const payloads: NewPayload[] = [];
+        for (const call of batch) {
+          const own = settings.get(call.companyId);
+          if (own !== undefined) payloads.push(await sealed(call, own));
+          // Calls go on between two of them: a large one takes milliseconds.
+          await clock.turn();
+        }
+        await addPayloads(database, payloads);
+        counts.stored += payloads.length;
+        isFailing = false;
+        return;
+      } catch (error) {
+        const pauseMs = PAUSES_MS[attempt];
+        if (pauseMs === undefined || isClosed) {
+          drop(batch.length, error);
+          return;
+        }
+        await clock.sleep(pauseMs);
+      }
+    }
+  }
+
+  async function sealed(call: EndedCall, settings: PayloadSettings): Promise<NewPayload> {
+    const { callId, companyId, keyId, requestId, endUser } = call;
+    const redactor = createRedactor(kinds, settings.redactionPatterns);
+    const content = new TextEncoder().encode(JSON.stringify(contentOf(call, redactor, maxBytes)));
+    const storedAtMs = clock.now();
+    return {
+      ...{ callId, companyId, keyId, requestId, endUser, storedAtMs },
+      expiresAtMs: storedAtMs + settings.retentionDays * DAY_MS,
+      sealed: await cipher.seal(content, boundTo(companyId, callId)),
+    };
+  }
+
+  return {
+    isOn: maxRetentionDays > 0,
+    maxTakenBytes: maxBytes * TAKEN_FOR_STORED,
+    note,
+    counts: () => ({ ...counts }),
+    async close() {
+      isClosed = true;
+      await writing;
+    },
+  };
+}
+
+function sizeOf({ request, response }: EndedCall): number {
+  return request.length + (response?.bytes.length ?? 0);
+}
+
+/** Redacted first and cut then, so that no cut hides a part of what is to be redacted. */
+function contentOf(call: EndedCall, redactor: Redactor, maxBytes: number): PayloadContent {
+  const { endpoint, request, response } = call;
+  // What is far beyond the bound is not even looked at; with some room, so that the end is redacted too.
+  const taken = request.subarray(0, maxBytes + ROOM_BYTES);
+  const asked = cut(redactor.json(new TextDecoder().decode(taken)), maxBytes, taken.length < request.length);
+  const answered =
+    response === null ? null : cut(redactor.json(response.textOf(response.bytes)), maxBytes, response.isCut);
+  return {
+    endpoint,
+    request: asked.text,
+    response: answered?.text ?? null,
+    isRequestCut: asked.isCut,
+    isResponseCut: answered?.isCut ?? false,
+  };
+}
+
+const ROOM_BYTES = 4_096;
+const CUT_MARK = ' … [cut: the rest is not stored]';
+
+function cut(text: string, maxBytes: number, isCutBefore: boolean): { text: string; isCut: boolean } {
+  const bytes = new TextEncoder().encode(text);
+  if (bytes.length <= maxBytes) return { text: isCutBefore ? text + CUT_MARK : text, isCut: isCutBefore };
+  // Without `fatal`, half of a character at the end becomes a replacement character, which is removed.
+  const kept = new TextDecoder().decode(bytes.subarray(0, maxBytes)).replace(/\uFFFD+$/, '');
+  return { text: kept + CUT_MARK, isCut: true };
+}

@@ -1,0 +1,66 @@
+import { expect } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { until } from '../doubles/until.ts';
+import type { DemoFile } from '../system/running-system.ts';
+import { settled, violationsOf, widthOf } from './page-checks.ts';
+
+const REQUEST_ID = 'req_of_the_walk';
+
+/** A key that stores prompts, a call with it; then the call is found, sent again and erased. */
+export async function walkPayloads(page: Page, demo: DemoFile): Promise<void> {
+  const button = (name: string) => page.getByRole('button', { name, exact: true });
+  await page.goto('/keys');
+  await button('Mint a key').click();
+  await page.getByLabel('Name').fill('storing');
+  await page.getByLabel('Store prompts and answers of its calls').check();
+  await button('Mint').click();
+  const key = await page.getByTestId('raw-key').innerText();
+  await button('I have kept it').click();
+  const row = page.getByRole('row').filter({ hasText: 'storing' });
+  await row.getByText('prompts and answers are stored').waitFor();
+
+  const messages = [{ role: 'user', content: 'Greet ada@mail.example' }];
+  const answer = await fetch(`${demo.gateway_url}/chat/completions`, {
+    method: 'POST',
+    headers: {
+      ...{ authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-request-id': REQUEST_ID },
+    },
+    body: JSON.stringify({ model: 'svc/chat-default', messages, max_tokens: 20, stream: true }),
+  });
+  expect(answer.status).toBe(200);
+  await answer.text();
+
+  await row.getByText('prompts and answers are stored').click();
+  await page.getByLabel('Store for (days)').fill('14');
+  await page.getByLabel(/Also redact/).fill('Falcon*');
+  await button('Save').click();
+  await page.getByText('Saved.').waitFor();
+  // It is written behind the call.
+  await until(async () => {
+    await page.goto(`/calls/${REQUEST_ID}/payload`);
+    await settled(page);
+    return (await page.getByText('Greet [redacted email]').count()) > 0;
+  });
+  await page.getByText('Your view is in the audit log.').waitFor();
+  for (const width of [390, 1440]) {
+    await page.setViewportSize({ width, height: 900 });
+    expect(await widthOf(page)).toBeLessThanOrEqual(width);
+    expect(await violationsOf(page)).toEqual([]);
+  }
+  await page.getByRole('link', { name: 'Open in the playground' }).click();
+  await page.getByText('Parts of it were redacted.').waitFor();
+  await button('Send').click();
+  await page.getByTestId('answer').getByText('chat.completion').waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+
+  await page.goto(`/calls/${REQUEST_ID}/payload`);
+  await button('Erase').click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Erase' }).click();
+  await page.getByLabel('Request id').fill(REQUEST_ID);
+  await button('Show').click();
+  await page.getByText('Nothing is stored for this request').waitFor();
+  await page.goto('/payloads');
+  await page.getByLabel('End user').fill('somebody');
+  await button('Erase all of this user').click();
+  await page.getByText('0 stored calls were erased.').waitFor();
+}
