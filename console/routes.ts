@@ -37,6 +37,7 @@ const Billing = page(() => import('./pages/billing/billing.tsx'), 'Billing');
 const Payloads = page(() => import('./pages/usage/payloads.tsx'), 'Payloads');
 const StoredCall = page(() => import('./pages/usage/payloads.tsx'), 'StoredCall');
 const SendAgain = page(() => import('./pages/keys/send-again.tsx'), 'SendAgain');
+const Budgets = page(() => import('./pages/billing/budgets.tsx'), 'Budgets');
 const Playground = page(() => import('./pages/keys/playground.tsx'), 'Playground');
 const Alerts = page(() => import('./pages/billing/alerts.tsx'), 'Alerts');
 const Connect = page(() => import('./pages/keys/connect.tsx'), 'Connect');
@@ -77,6 +78,8 @@ const STORED_PROMPTS: readonly Place[] = [
   { path: '/calls/:requestId/payload', page: StoredCall },
   { path: '/playground/:requestId', page: SendAgain },
 ];
+const CONNECT: Place = { path: '/mcp', name: 'Agents and MCP', page: Connect };
+const TEAM: Place = { path: '/team', name: 'Team', page: Team };
 
 /** What a person may see, and nothing else: an address that is not in here leads nowhere for them. */
 export function roomsOf(person: Person): readonly Room[] {
@@ -91,9 +94,9 @@ export function roomsOf(person: Person): readonly Room[] {
     ...when(isMember, { path: '/usage', name: 'Usage', page: Usage }, { path: '/calls', page: Usage }),
     ...when(isAdmin, { path: '/requests', name: 'Requests', page: Requests }),
     ...when(isAdmin, { path: '/billing', name: 'Credits', page: Billing }),
+    ...when(isAdmin, { path: '/budgets', name: 'Budgets', page: Budgets }),
     ...when(isAdmin, { path: '/playground', name: 'Playground', page: Playground }, ...STORED_PROMPTS),
-    ...when(isMember, { path: '/mcp', name: 'Agents and MCP', page: Connect }),
-    ...when(isMember, { path: '/team', name: 'Team', page: Team }),
+    ...when(isMember, CONNECT, TEAM),
     ...when(isAdmin, { path: '/alerts', name: 'Alerts', page: Alerts }),
     ...when(isAdmin, { path: '/service-tokens', name: 'Service tokens', page: ServiceTokens }),
     ...when(isAdmin, { path: '/audit', name: 'Audit log', page: AuditLog }),

@@ -6,6 +6,7 @@ import { startScriptedUpstream } from '../gateway/scripted-upstream.ts';
 import { givenChromium } from '../services/given.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
+import { walkBudgets } from './walk-budgets.ts';
 import {
   walkAlertsAndAgents,
   walkBilling,
@@ -82,6 +83,11 @@ describe.skipIf(givenChromium() === null)('the forms of a company', () => {
 
   test('an own provider key is tested, stored, shown by its end and deleted', async () => {
     await walkProviderKeys(admin.page, provider);
+    quiet();
+  });
+
+  test('budgets are set, refuse what is past them, are edited and deleted; usage is by end user and project', async () => {
+    await walkBudgets(admin.page, world.demo);
     quiet();
   });
 

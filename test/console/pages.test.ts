@@ -27,6 +27,7 @@ const COMPANY = [
   '/mcp',
   '/team',
   '/alerts',
+  '/budgets',
   '/audit',
   '/jobs',
   '/talents',

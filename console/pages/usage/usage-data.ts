@@ -3,7 +3,7 @@ import { type DataOf, graphql } from '../../session/graphql.ts';
 export const USAGE = graphql(`query($from: DateTime, $to: DateTime, $groupBy: [UsageGroup!]) {
   usage(from: $from, to: $to, groupBy: $groupBy) {
     totals { calls failures credits toolCredits promptTokens cachedTokens cacheWriteTokens completionTokens }
-    rows { day alias keyId totals { calls failures credits toolCredits promptTokens cachedTokens cacheWriteTokens completionTokens } }
+    rows { day alias keyId project endUser tag totals { calls failures credits toolCredits promptTokens cachedTokens cacheWriteTokens completionTokens } }
   }
 }`);
 

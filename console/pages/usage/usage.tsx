@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'react';
+import { useFilters } from '../../operations/filters.tsx';
 import { CEILING_NAMES, CeilingUse } from '../../parts/ceilings.tsx';
 import { Chart } from '../../parts/chart.tsx';
 import { saveCsv } from '../../parts/files.ts';
@@ -19,20 +20,32 @@ const CEILINGS = graphql(`{ company { ceilings {
   requestsPerMinute tokensPerMinute callsInFlight documentsPerDay storageMegabytes apiKeys members
   use { requestsPerMinute tokensPerMinute callsInFlight documentsPerDay storageMegabytes apiKeys members } } } }`);
 const LOOK_EVERY_MS = 5_000;
-const GROUPS = { DAY: 'Day', ALIAS: 'Model', KEY: 'Key' } as const;
+const GROUPS = {
+  DAY: 'Day',
+  ALIAS: 'Model',
+  KEY: 'Key',
+  PROJECT: 'Project',
+  END_USER: 'End user',
+  TAG: 'Tag',
+} as const;
 
 type Group = keyof typeof GROUPS;
 
 export function Usage() {
   const [span, setSpan] = useState(30);
-  const [group, setGroup] = useState<Group>('ALIAS');
+  const [group, setGroup] = useGroup();
   const from = daysAgo(span - 1, Date.now());
   const to = daysAgo(0, Date.now());
   const names = useKeyNames();
   const daily = useQuery(USAGE, { from, to, groupBy: ['DAY'] }, LOOK_EVERY_MS);
   const grouped = useQuery(USAGE, { from, to, groupBy: [group] }, LOOK_EVERY_MS);
-  const nameOf = (row: Pick<UsageRow, 'day' | 'alias' | 'keyId'>) =>
-    row.day ?? row.alias ?? (row.keyId === null ? '—' : (names.get(row.keyId) ?? row.keyId));
+  const nameOf = (row: Named) =>
+    row.day ??
+    row.alias ??
+    row.project ??
+    row.endUser ??
+    row.tag ??
+    (row.keyId === null ? '—' : (names.get(row.keyId) ?? row.keyId));
   const totals = daily.data?.usage.totals;
   const chart = useMemo(() => {
     const { days, series } = byDay(daily.data?.usage.rows ?? [], from, to);
@@ -84,6 +97,7 @@ export function Usage() {
             </option>
           ))}
         </Choice>
+        {WITHOUT[group] !== undefined && <p className="quiet">{WITHOUT[group]}</p>}
         <List
           label="Usage in detail"
           rows={rows}
@@ -98,6 +112,23 @@ export function Usage() {
     </Page>
   );
 }
+
+type Named = Pick<UsageRow, 'day' | 'alias' | 'keyId'> &
+  Partial<Pick<UsageRow, 'project' | 'endUser' | 'tag'>>;
+
+/** In the address, as `by`: it can be sent to others and survives a reload. */
+function useGroup(): readonly [Group, (group: Group) => void] {
+  const { filter, setFilter } = useFilters();
+  const given = filter('by').toUpperCase();
+  return [given in GROUPS ? (given as Group) : 'ALIAS', (group) => setFilter('by', group.toLowerCase())];
+}
+
+/** What the rows leave out: calls that carry none. A call with several tags is in several rows. */
+const WITHOUT: Partial<Record<Group, string>> = {
+  PROJECT: 'Calls of keys without a project are in no row.',
+  END_USER: 'Calls that name no end user are in no row.',
+  TAG: 'Calls without a tag are in no row; one with several tags is in each of theirs.',
+};
 
 /** Members may see the usage, but not the keys: they see ids. */
 function useKeyNames(): ReadonlyMap<string, string> {
