@@ -294,11 +294,61 @@ async function walkAlertSettings(page: Page, demo: DemoFile): Promise<void> {
   await card(page, 'What is watched').getByText('500.00').waitFor();
 }
 
+/** A webhook is added, its secret shown once, tested, changed from an outdated page, looked into and deleted. */
+async function walkAlertChannels(page: Page): Promise<void> {
+  const got: string[] = [];
+  const receiver = Bun.serve({
+    ...{ port: 0, hostname: '127.0.0.1' },
+    fetch: async (request) => new Response(String(got.push(await request.text()))),
+  });
+  await button(page, 'Add a channel').click();
+  expect(await violationsOf(page)).toEqual([]);
+  await page.getByLabel('Name').fill('Pager');
+  await page.getByLabel('URL').fill(receiver.url.href);
+  await page.getByLabel('Credits have expired').uncheck();
+  await button(page, 'Save the channel').click();
+  expect(await page.getByTestId('channel-secret').innerText()).toStartWith('whsec_');
+  await page.keyboard.press('Escape');
+  await button(page, 'I have stored it').click();
+  await button(page, 'Test Pager').click();
+  await page.getByText('The test alert to Pager was delivered').waitFor();
+  expect(JSON.parse(got[0] ?? '')).toMatchObject({ type: 'alert.test' });
+  await button(page, 'Deliveries of Pager').click();
+  await page.getByRole('dialog').getByText('delivered').waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  await button(page, 'Close').click();
+  // Another tab saves first: this one is told, and nothing of the other's is lost.
+  await button(page, 'Change Pager').click();
+  const other = await page.context().newPage();
+  await other.goto('/alerts');
+  await button(other, 'Change Pager').click();
+  await other.getByLabel('Name').fill('Pager 2');
+  await button(other, 'Save the channel').click();
+  await button(other, 'Test Pager 2').waitFor();
+  await other.close();
+  await page.getByLabel('Name').fill('Pager 3');
+  await button(page, 'Save the channel').click();
+  await refused(page, /changed after you loaded it/);
+  await button(page, 'Cancel').click();
+  await receiver.stop(true);
+  await page.reload();
+  await button(page, 'Test Pager 2').click();
+  await page.getByText('The test alert to Pager 2 failed').waitFor();
+  await page.setViewportSize({ width: 390, height: 844 });
+  expect(await violationsOf(page)).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await button(page, 'Delete Pager 2').click();
+  await inDialog(page, 'Delete Pager 2').click();
+  await page.getByText('Add one to get alerts').waitFor();
+}
+
 export async function walkAlertsAndAgents(page: Page, demo: DemoFile): Promise<void> {
   await page.goto('/alerts');
   await card(page, 'Who is told').getByText(demo.company_admin.email).waitFor();
   await card(page, 'What is watched').getByText('narrow').waitFor();
   await walkAlertSettings(page, demo);
+  await walkAlertChannels(page);
   await page.getByRole('link', { name: 'Agents and MCP' }).click();
   const settings = page.getByTestId('client-settings');
   expect(await settings.innerText()).toContain(

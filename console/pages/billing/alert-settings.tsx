@@ -6,7 +6,7 @@ import { useConsole } from '../../session/console-context.ts';
 import { type DataOf, graphql, type Variables } from '../../session/graphql.ts';
 
 const SET = graphql(`mutation($input: AlertSettingsInput!) {
-  setAlertSettings(input: $input) { isOn balanceThresholds limitPercents receivers { email } } }`);
+  setAlertSettings(input: $input) { version isOn mail balanceThresholds limitPercents receivers { email } } }`);
 
 type AlertSettings = DataOf<typeof SET>['setAlertSettings'];
 type AlertSettingsInput = Variables<typeof SET>['input'];
@@ -21,7 +21,8 @@ interface AlertSettingsProps {
 /** Changes what is told and to whom, and switches all of it off and on. */
 export function ChangeAlerts(props: AlertSettingsProps) {
   const { session } = useConsole();
-  const [isOpen, setOpen] = useState(false);
+  // As they were when the form was opened: a save from another tab since then is a conflict.
+  const [opened, setOpened] = useState<AlertSettings | null>(null);
   const { settings, changed } = props;
   const set = async (input: AlertSettingsInput) => {
     await session.request(SET, { input });
@@ -29,7 +30,7 @@ export function ChangeAlerts(props: AlertSettingsProps) {
   };
   return (
     <>
-      <button type="button" className="main" onClick={() => setOpen(true)}>
+      <button type="button" className="main" onClick={() => setOpened(settings)}>
         Change alerts
       </button>
       {settings.isOn ? (
@@ -43,13 +44,14 @@ export function ChangeAlerts(props: AlertSettingsProps) {
       ) : (
         <Act name="Switch on" isBig work={() => set({ ...inputOf(settings), isOn: true })} />
       )}
-      {isOpen && (
+      {opened !== null && (
         <SettingsForm
           {...props}
-          close={() => setOpen(false)}
+          settings={opened}
+          close={() => setOpened(null)}
           set={async (input) => {
             await set(input);
-            setOpen(false);
+            setOpened(null);
           }}
         />
       )}
@@ -100,6 +102,10 @@ function SettingsForm({ settings, isPrepaid, people, close, set }: SettingsFormP
           values={[...new Set([...chosen, ...people.emails])]}
           chosen={chosen}
         />
+        <label className="check">
+          <input type="checkbox" name="mail" value="on" defaultChecked={settings.mail} />
+          <span>Mail them (without it, alerts go to the channels alone)</span>
+        </label>
         {people.hasMore && (
           <Field
             label="Others of your people"
@@ -114,8 +120,9 @@ function SettingsForm({ settings, isPrepaid, people, close, set }: SettingsFormP
   );
 }
 
-function inputOf({ isOn, balanceThresholds, limitPercents, receivers }: AlertSettings) {
-  return { isOn, balanceThresholds, limitPercents, receivers: receivers?.map(({ email }) => email) ?? null };
+function inputOf({ version, isOn, mail, balanceThresholds, limitPercents, receivers }: AlertSettings) {
+  const emails = receivers?.map(({ email }) => email) ?? null;
+  return { version, isOn, mail, balanceThresholds, limitPercents, receivers: emails };
 }
 
 /** A field that is not shown stays as it was; an empty one goes back to its default. */
@@ -125,7 +132,7 @@ function read({ text, all }: FormValues, settings: AlertSettings) {
   const percents = numbersIn(text('percents'), 'Write shares as 80 or 100, with spaces between them.');
   const receivers = [...all('receivers'), ...wordsIn(text('others'))];
   return {
-    isOn: present.isOn,
+    ...{ version: present.version, isOn: present.isOn, mail: all('mail').length > 0 },
     balanceThresholds: all('balances').length === 0 ? present.balanceThresholds : orNull(balances),
     limitPercents: orNull(percents),
     receivers: orNull(receivers),

@@ -6,11 +6,12 @@ import { Bones, Card, type Mood, Notice, Page, Problem, Tag } from '../../parts/
 import { credits, Moment } from '../../parts/words.tsx';
 import { type DataOf, graphql } from '../../session/graphql.ts';
 import { useQuery } from '../../session/use-query.ts';
+import { AlertChannels } from './alert-channels.tsx';
 import { ChangeAlerts } from './alert-settings.tsx';
 
 const ALERTS = graphql(`{
   creditAlerts { kind thresholdPercent threshold keyName budgetOf raisedAt mailedAt }
-  alertSettings { isOn balanceThresholds limitPercents receivers { email } }
+  alertSettings { version isOn mail balanceThresholds limitPercents receivers { email } }
   company { billingMode creditLimit }
   members(first: 100) { nodes { id email role } pageInfo { hasNextPage } }
   apiKeys { id name status monthlySpendingLimit }
@@ -49,6 +50,7 @@ export function Alerts() {
         <Notice mood="warn">Alerts are off: nothing of this is watched, and nobody is told.</Notice>
       )}
       {data === null ? error === null && <Bones lines={6} /> : <AlertsWatched {...data} />}
+      <AlertChannels />
       <Card title="What was told">
         <List
           label="Alerts"
@@ -121,7 +123,9 @@ function AlertsWatched({ company, apiKeys, alertSettings, members }: AlertsData)
       </Card>
       <Card title="Who is told">
         <p className="quiet">
-          {receivers === null ? (
+          {!alertSettings.mail ? (
+            'Nobody by mail: alerts go to the channels alone.'
+          ) : receivers === null ? (
             <>
               Every admin of your company, by mail. Whoever becomes an admin under{' '}
               <Link href="/team">Team</Link> is told too.
@@ -131,7 +135,7 @@ function AlertsWatched({ company, apiKeys, alertSettings, members }: AlertsData)
           )}
         </p>
         <ul className="points">
-          {told.map(({ email }) => (
+          {(alertSettings.mail ? told : []).map(({ email }) => (
             <li key={email}>{email}</li>
           ))}
         </ul>
