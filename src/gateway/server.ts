@@ -125,7 +125,7 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts, overMcp?: tru
     const startedAtMs = clock.now();
     const address = parts.clientAddress(request, connection.peerAddress);
     const trace = tracer === null ? null : beginTrace(tracer, request, path, requestId);
-    const admission = await admit(admitParts, { request, path, address, startedAtMs });
+    const admission = await admit(admitParts, { request, path, address, startedAtMs, requestId });
     trace?.admitted(admission);
     const callClock = () => ({ requestId, overMcp, startedAtMs, nowMs: clock.now() });
     if (admission.outcome === 'refused') {

@@ -175,6 +175,7 @@ const ACCESS: Readonly<Record<string, readonly Demand[]>> = {
   companies: ['superAdmin'],
   logStream: ['superAdmin'],
   capturedMails: ['superAdmin'],
+  callHookDeliveries: ['superAdmin'],
 };
 
 const schema = createSchema();

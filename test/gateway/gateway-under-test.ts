@@ -6,6 +6,7 @@ import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
 import { openSqliteJournal } from '../../src/adapters/journal/sqlite-journal.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
+import { createWebhookSender } from '../../src/adapters/webhook-sender/webhook-sender.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import { type AnswerCacheParts, createAnswerCache } from '../../src/domain/answer-cache/answer-cache.ts';
 import { createBreakers } from '../../src/domain/breakers/breakers.ts';
@@ -38,6 +39,7 @@ import {
   createStoredResponses,
   type StoredResponseParts,
 } from '../../src/domain/stored-responses/stored-responses.ts';
+import { type CallHookParts, createCallHook } from '../../src/gateway/admission/call-hook.ts';
 import { REFUSALS } from '../../src/gateway/admission/refusals.ts';
 import { createUnpaidEndings } from '../../src/gateway/forwarding/end-call.ts';
 import { createKeptAnswers } from '../../src/gateway/forwarding/kept-answers.ts';
@@ -86,6 +88,8 @@ export interface GatewayOptions {
   readonly database?: Database;
   /** In the place of this process's memory; whoever opened it closes it. */
   readonly sharedState?: SharedState;
+  /** The hook before calls, as the settings give it. */
+  readonly callHook?: Omit<CallHookParts, 'webhooks' | 'clock' | 'log'>;
   readonly abandonedStreams?: Partial<Pick<AbandonedStreamsParts, 'mode' | 'freePerHour' | 'drainMs'>>;
 }
 
@@ -130,7 +134,7 @@ export async function openGateway(options: GatewayOptions = {}) {
     holds: createCreditHolds({ database, clock, log }),
     heldCredits: createHeldCredits({ sharedState, log }),
     limits: createLimits({ sharedState, ownState, clock, log, addressRequestsPerMinute }),
-    unpaidEndings: createUnpaidEndings({ clock, log }),
+    ...{ unpaidEndings: createUnpaidEndings({ clock, log }), callHook: openHook({ clock, log }, options) },
     clientAddress: createClientAddress(options.trustedProxies ?? []),
     ...choicesOf(options),
     ...{ maxBodyBytes, dependencies: async () => ({}), tracer: options.tracer ?? null },
@@ -252,6 +256,11 @@ export async function refusalOf(response: Response | Promise<Response>) {
     headers: answered.headers,
     message: error.message,
   };
+}
+
+function openHook(parts: Pick<CallHookParts, 'clock' | 'log'>, { callHook }: GatewayOptions) {
+  const webhooks = createWebhookSender({ clock: parts.clock, approveHost: null, connects: 'runtime' });
+  return callHook === undefined ? null : createCallHook({ ...callHook, ...parts, webhooks });
 }
 
 function openIdempotency(

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { announceBudgets, deleteBudget, setBudget } from '../../src/domain/credits/budgets/budgets.ts';
 import { COMPANIES_TOPIC } from '../../src/domain/credits/ledger/credit-account.ts';
 import { REVOKED_KEYS_TOPIC } from '../../src/domain/keys/key-lifecycle.ts';
@@ -12,7 +12,19 @@ import { callTool, ERAS, openClient } from './mcp-client.ts';
 
 const CHAT = { model: 'svc/chat-default', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 50 };
 
-const gateway = useResource(() => openGateway({ billingMode: 'POSTPAID' }));
+let blocks = false;
+/** The operator's hook before calls, which allows everything unless a run says otherwise. */
+const hook = Bun.serve({
+  ...{ port: 0, hostname: '127.0.0.1' },
+  fetch: () => Response.json({ action: blocks ? 'block' : 'allow', message: 'Not this one.' }),
+});
+afterAll(() => hook.stop(true));
+const callHook = {
+  ...{ url: hook.url.href, secret: 'a secret of the hook', timeoutMs: 5_000, maxBodyBytes: 10_000 },
+  onFailure: 'closed' as const,
+};
+
+const gateway = useResource(() => openGateway({ billingMode: 'POSTPAID', callHook }));
 
 interface RefusedRun {
   readonly status: number;
@@ -45,6 +57,7 @@ const RUNS: Readonly<Record<string, RefusedRun>> = {
     arrange: useUp,
   },
   'a budget that is used up': { ...forbidden, code: 'BUDGET_EXCEEDED', arrange: useUpBudget },
+  'a policy of the operator': { ...forbidden, code: 'BLOCKED_BY_HOOK', arrange: blockAll },
   'a model that the key may not call': {
     ...forbidden,
     code: 'LLM_MODEL_NOT_ALLOWED',
@@ -146,6 +159,13 @@ describe.each([...ERAS])('a client of %s', (era) => {
     await client.close();
   });
 });
+
+async function blockAll(): Promise<() => Promise<void>> {
+  blocks = true;
+  return async () => {
+    blocks = false;
+  };
+}
 
 async function oweMoney(): Promise<() => Promise<void>> {
   const { database, secrets, clock, sharedState } = gateway.parts;

@@ -70,6 +70,11 @@ export const domainSiblings: readonly AllowedArrow[] = [
     reason: 'a channel belongs to a company and mails its people; removes old deliveries in chunks',
   },
   {
+    from: 'call-hooks',
+    to: ['calls', 'credits', 'retention'],
+    reason: 'a record says what a call was charged, in credits; removes old deliveries in chunks',
+  },
+  {
     from: 'mail',
     to: ['credits', 'retention'],
     reason: 'writes amounts of credits as all other texts do; removes old mail in chunks',
@@ -336,6 +341,7 @@ export const tableOwners: readonly TableOwner[] = [
   { owner: 'src/domain/answer-cache', owns: ['cached_answers'] },
   { owner: 'src/domain/call-payloads', owns: ['call_payloads', 'payload_settings'] },
   { owner: 'src/domain/audit', owns: ['audit_log'] },
+  { owner: 'src/domain/call-hooks', owns: ['call_hook_deliveries'] },
   {
     owner: 'src/domain/calls',
     owns: [

@@ -146,6 +146,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'upstream-too-large': 'The provider’s answer was too large',
   'unreadable-document': 'The document could not be read',
   INSUFFICIENT_CREDITS: 'There were no credits left',
+  BLOCKED_BY_HOOK: 'A policy of the operator blocked the call',
   KEY_SPENDING_LIMIT: 'The key had reached its monthly spending limit',
   BUDGET_EXCEEDED: 'A monthly budget was used up',
   LLM_SCOPE_DENIED: 'The key lacks the scope',

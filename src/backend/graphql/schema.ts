@@ -41,6 +41,7 @@ import { modelAliasDeclarations } from './models/model-aliases.ts';
 import { ownKeyDeclarations } from './models/own-keys.ts';
 import { aiOperationDeclarations } from './operations/ai-operations.ts';
 import { auditReportDeclarations } from './operations/audit-report.ts';
+import { callHookDeclarations } from './operations/call-hooks.ts';
 import { capturedMailDeclarations } from './operations/captured-mails.ts';
 import { circuitBreakerDeclarations } from './operations/circuit-breakers.ts';
 import { logDeclarations } from './operations/logs.ts';
@@ -94,6 +95,7 @@ const declarations: readonly Declaration[] = [
   ...marginDeclarations,
   ...ownKeyDeclarations,
   ...aiOperationDeclarations,
+  ...callHookDeclarations,
   ...capturedMailDeclarations,
   ...circuitBreakerDeclarations,
   ...logDeclarations,

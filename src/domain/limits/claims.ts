@@ -84,9 +84,15 @@ export const inFlightName = ({ id }: KeyLimits) => `calls ${id}`;
 export const ONE_STREAM_NAME = 'one-stream';
 
 /** Requests, tokens, calls in flight, the one stream: the order in which they refuse. */
-export function keyClaims(key: KeyLimits, callId: string, tokens: number, isOnlyStream: boolean): Claim[] {
+export function keyClaims(
+  key: KeyLimits,
+  callId: string,
+  tokens: number,
+  isOnlyStream: boolean,
+  requests: 0 | 1 = 1,
+): Claim[] {
   const claims = [
-    windowClaim(requestsName(key), key.requestsPerMinute, 1),
+    windowClaim(requestsName(key), key.requestsPerMinute, requests),
     // What takes no tokens is never refused for them, even where calls used more than their estimates.
     windowClaim(tokensName(key), tokens === 0 ? NO_LIMIT : key.tokensPerMinute, tokens),
   ];

@@ -25,15 +25,17 @@ interface CountedCall {
   readonly callId: string;
   readonly tokens: number;
   readonly isDocument: boolean;
+  /** 0 where it has been counted before. */
+  readonly requests: 0 | 1;
 }
 
 /** After those of the key, in the order of `companyLimits`. */
 export function addCompanyClaims(
   claims: Claim[],
   { requestsPerMinute, tokensPerMinute, callsInFlight, documentsPerDay }: CallCeilings,
-  { callId, tokens, isDocument }: CountedCall,
+  { callId, tokens, isDocument, requests }: CountedCall,
 ): void {
-  if (requestsPerMinute !== null) claims.push(windowClaim(COMPANY_REQUESTS, requestsPerMinute, 1));
+  if (requestsPerMinute !== null) claims.push(windowClaim(COMPANY_REQUESTS, requestsPerMinute, requests));
   if (tokensPerMinute !== null) {
     // What takes no tokens is never refused for them.
     claims.push(windowClaim(COMPANY_TOKENS, tokens === 0 ? NO_LIMIT : tokensPerMinute, tokens));
@@ -42,7 +44,7 @@ export function addCompanyClaims(
     const entry = { entry: callId, amount: 1, ttlMs: HELD_MS, rule: 'fits' } as const;
     claims.push({ kind: 'held', name: COMPANY_CALLS, limit: callsInFlight, ...entry });
   }
-  if (documentsPerDay !== null && isDocument) claims.push(documentClaim(documentsPerDay, 1));
+  if (documentsPerDay !== null && isDocument) claims.push(documentClaim(documentsPerDay, requests));
 }
 
 /** Which of them a call is held to, in the order of its claims. */

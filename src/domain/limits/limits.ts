@@ -55,6 +55,8 @@ export interface CallMarks {
   readonly isOnlyStream?: boolean;
   /** A CV or a posting, which the company's documents of the day count. */
   readonly isDocument?: boolean;
+  /** It has been counted as a request, and as a document: a call whose body was replaced is admitted again. */
+  readonly isCounted?: boolean;
 }
 
 type KeyOutcome =
@@ -142,11 +144,11 @@ export function createLimits(parts: LimitsParts): Limits {
   return {
     countAddress: (address) => countAddress(addressBlock(address)),
     async reserve(key, callId, estimatedTokens, holds, marks = NO_MARKS) {
-      const { isOnlyStream = false, isDocument = false } = marks;
+      const { isOnlyStream = false, isDocument = false, isCounted = false } = marks;
       const ceilings = key.ceilings ?? null;
       const tokens = Math.min(Math.max(0, Math.ceil(estimatedTokens)), mostTokens(key));
       // A lease counts for its key alone: where the company has a ceiling every call is counted singly.
-      const isSingle = isOnlyStream || ceilings !== null;
+      const isSingle = isOnlyStream || ceilings !== null || isCounted;
       const slot = isSingle ? null : (leases?.take(key, callId, tokens, holds) ?? null);
       if (slot !== null) {
         const { entry, windowStart } = slot;
@@ -167,9 +169,10 @@ export function createLimits(parts: LimitsParts): Limits {
         };
       }
       const tag = key.companyId;
-      const others = keyClaims(key, callId, tokens, isOnlyStream);
+      const requests = isCounted ? 0 : 1;
+      const others = keyClaims(key, callId, tokens, isOnlyStream, requests);
       const ofKey = others.length;
-      if (ceilings !== null) addCompanyClaims(others, ceilings, { callId, tokens, isDocument });
+      if (ceilings !== null) addCompanyClaims(others, ceilings, { callId, tokens, isDocument, requests });
       const wanted = { tag, callId, holds, others };
       let reserved = await place.reserve(tag, claimsWithHolds(wanted));
       if (reserved.reservation.outcome === 'level-unknown') {
@@ -185,7 +188,9 @@ export function createLimits(parts: LimitsParts): Limits {
       const { reservation, state } = reserved;
       if (reservation.outcome !== 'reserved') return refusedBy(key, reservation, holds, marks);
       const inHand =
-        ceilings === null ? leases?.admitted({ key, callId, tokens, holds, reservation }) : undefined;
+        ceilings === null && !isCounted
+          ? leases?.admitted({ key, callId, tokens, holds, reservation })
+          : undefined;
       const windowStart = reservation.standings[holds.length + 1]?.windowStart ?? 0;
       const first = holds.length + ofKey;
       const companyWindow = ceilings === null ? null : companyWindowOf(key, reservation.standings, first);

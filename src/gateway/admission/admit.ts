@@ -10,7 +10,7 @@ import type { KeyInUse } from '../../domain/keys/key-lookup.ts';
 import type { AbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
 import type { CallReservation } from '../../domain/limits/call-reservation.ts';
 import type { KeyAllowances, Limits } from '../../domain/limits/limits.ts';
-import { type HostedPlan, holdsFor, type PaidCall } from '../../domain/model-calls/paid-call.ts';
+import type { HostedPlan, PaidCall } from '../../domain/model-calls/paid-call.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
 import type { ModelDirectory } from '../../domain/models/model-directory.ts';
 import type { StoredResponses } from '../../domain/stored-responses/stored-responses.ts';
@@ -20,13 +20,15 @@ import type { Secrets } from '../../ports/secrets.ts';
 import type { ModelBodyFields } from '../json/request-body.ts';
 import { attributionOf } from './attribution.ts';
 import { type CacheUse, cacheAsked, findCached, holdsForHit, type WantedCaching } from './cached-answer.ts';
-import { estimateOf, isFree, sizeOf } from './call-size.ts';
+import { type CallHook, throughHook } from './call-hook.ts';
+import { estimateOf, holdsOf, sizeOf } from './call-size.ts';
 import { continueResponse, isContinuation } from './continue-response.ts';
 import { COMPANY_IN_DEBT, levelRefusal, limitMessage, payerOf } from './credit-refusals.ts';
 import { fallbackAliases, usableFallbacks } from './fallback-aliases.ts';
 import { isHosted, planHosted, type UnavailableTools } from './hosted-tools.ts';
 import {
   askedOnce,
+  claimOrGiveBack,
   IDEMPOTENCY_KEY_HEADER,
   isIdempotencyKey,
   refusalOfState,
@@ -56,6 +58,8 @@ export interface AdmitParts extends CompanyAliasParts {
   readonly bodyBounds: BodyBounds;
   /** What becomes of optional hosted tools that the model does not have; refused where left out. */
   readonly unavailableTools?: UnavailableTools;
+  /** Left out, or null, where no hook runs before calls. */
+  readonly callHook?: CallHook | null;
 }
 
 interface Arrival {
@@ -63,6 +67,7 @@ interface Arrival {
   readonly path: string;
   readonly address: string;
   readonly startedAtMs: number;
+  readonly requestId: string;
 }
 
 type ModelRoute = Extract<Route, { kind: 'model-call' }>;
@@ -137,7 +142,7 @@ export type Admission =
  * a body refers to are looked up after that (404), and then hosted tools that the model does not have are refused (400).
  */
 export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admission> {
-  const { request, path, address, startedAtMs } = arrival;
+  const { request, path, address } = arrival;
   const counted = await parts.limits.countAddress(address);
   if (counted.outcome === 'refused') {
     return refuse({ name: 'rateLimited', message: ADDRESS_MESSAGE, retryAfterMs: counted.retryAfterMs });
@@ -197,12 +202,12 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   const fallbacks = fallbackAliases(parts, { key, alias, fields, allowed: found.models });
   if ('refusal' in fallbacks) return refuse(fallbacks.refusal, known);
   const wanted = { id, route, key, alias, fallbacks, bytes, fields, attribution, caching };
-  if (idempotencyKey === null) return await admitPaidCall(parts, wanted, startedAtMs, null);
+  if (idempotencyKey === null) return await admitPaidCall(parts, wanted, arrival, null);
 
   const asking = { keyId: key.id, idempotencyKey, method: request.method, path, bytes };
   const asked = await askedOnce(parts.secrets, asking);
   const state = await parts.idempotency.find(asked);
-  if (state === 'free') return await admitPaidCall(parts, wanted, startedAtMs, asked);
+  if (state === 'free') return await admitPaidCall(parts, wanted, arrival, asked);
   if (state === 'answered') return await admitReplay(parts, wanted, asked);
   return refuse(refusalOfState(state), known);
 }
@@ -224,15 +229,18 @@ interface WantedCall
   > {
   /** Null where it does not use the cache. */
   readonly caching: WantedCaching | null;
+  /** The hook before calls has decided on it. */
+  readonly isHooked?: true;
 }
 
 async function admitPaidCall(
   parts: AdmitParts,
   wanted: WantedCall,
-  startedAtMs: number,
+  arrival: Arrival,
   asked: AskedOnce | null,
 ): Promise<Admission> {
   const { id, route, key } = wanted;
+  const { startedAtMs } = arrival;
   const known = { route, key, alias: wanted.alias.alias, attribution: wanted.attribution };
   const continued = isContinuation(wanted) ? await continueResponse(parts.responses, wanted) : null;
   if (continued?.outcome === 'refused') return refuse(continued.refusal, known);
@@ -256,16 +264,23 @@ async function admitPaidCall(
   const size = sizeOf(route, bytes, fields);
   const estimatedTokens = hit === null ? estimateOf(size) : 0;
   const payer = payerOf(key, startedAtMs, standing.budgets, wanted.attribution?.endUser);
-  // What costs nothing is held back by no balance.
-  const ofCall = isFree(route) ? [] : holdsFor(parts.holds, payer, { alias, size, hosted, fallbacks });
-  const holds = hit === null ? ofCall : holdsForHit(parts, payer, alias, hit);
+  const holds =
+    hit === null
+      ? holdsOf(parts, payer, { route, alias, size, hosted, fallbacks })
+      : holdsForHit(parts, payer, alias, hit);
   const marks = {
     isOnlyStream: hit === null && fields.stream && parts.abandoned.isLimited(key.companyId),
     isDocument: route.kind === 'parse',
+    isCounted: wanted.isHooked === true,
   };
   const limited = await parts.limits.reserve(key, id, estimatedTokens, holds, marks);
   if (limited.outcome !== 'admitted') return refuseByLimit(limited, payer, known, hosted !== null);
   const { allowances, reservation } = limited;
+  if (parts.callHook != null && wanted.isHooked !== true) {
+    const decision = await throughHook(parts, parts.callHook, wanted, arrival, reservation);
+    if (decision.outcome === 'refused') return refuse(decision.refusal, known);
+    if (decision.outcome === 'replaced') return await admitPaidCall(parts, decision.call, arrival, asked);
+  }
   const claim = asked === null ? null : { ...asked, callId: id };
   const call = {
     id,
@@ -287,8 +302,16 @@ async function admitPaidCall(
   };
   // The route says of which of the two kinds the fields are.
   const admitted = { outcome: route.kind, call } as Extract<Admission, { outcome: 'model-call' | 'parse' }>;
-  if (claim === null) return admitted;
+  return claim === null ? admitted : await claimed(parts, admitted, claim, known);
+}
 
+async function claimed(
+  parts: AdmitParts,
+  admitted: Extract<Admission, { outcome: 'model-call' | 'parse' }>,
+  claim: IdempotentClaim,
+  known: Partial<Refused>,
+): Promise<Admission> {
+  const { id, route, key, allowances, reservation } = admitted.call;
   const state = await claimOrGiveBack(parts, claim, reservation);
   if (state === 'claimed') return admitted;
   if (state === 'answered') {
@@ -310,22 +333,6 @@ async function admitRead(parts: AdmitParts, id: string, route: ReadRoute, key: K
   if (limited.outcome !== 'admitted') return refuseByLimit(limited, payerOf(key, 0), { route, key });
   const { allowances, reservation } = limited;
   return { outcome: 'read', call: { id, route, key, allowances, reservation } };
-}
-
-/** Last of all, so that a call that is refused anyway writes nothing. An answered one needs the reservation still. */
-async function claimOrGiveBack(
-  parts: Pick<AdmitParts, 'idempotency'>,
-  claim: IdempotentClaim,
-  reservation: CallReservation,
-) {
-  let isTaken = false;
-  try {
-    const state = await parts.idempotency.claim(claim);
-    isTaken = state === 'claimed' || state === 'answered';
-    return state;
-  } finally {
-    if (!isTaken) await reservation.end(0, []);
-  }
 }
 
 /** It counts as a request and is held back by no invoice and no balance: it was paid for. */

@@ -1,5 +1,7 @@
+import type { CreditHolds, Payer } from '../../domain/credits/holds/holds.ts';
 import { estimateUsage } from '../../domain/limits/claims.ts';
-import { type CallSize, totalTokens } from '../../domain/model-calls/paid-call.ts';
+import { type CallSize, type HostedPlan, holdsFor, totalTokens } from '../../domain/model-calls/paid-call.ts';
+import type { Alias } from '../../domain/models/aliases.ts';
 import type { ModelBodyFields } from '../json/request-body.ts';
 import type { ParseFields } from './read-parse-body.ts';
 import type { Route } from './routes.ts';
@@ -30,4 +32,21 @@ const NOTHING_USED: CallSize = {
 /** What it counts against the tokens a minute until its own are known. */
 export function estimateOf({ bytes, isAnswered, maxTokens, choices, prompts }: CallSize): number {
   return totalTokens(estimateUsage(bytes, isAnswered ? maxTokens : 0, choices * prompts));
+}
+
+interface CallToHold {
+  readonly route: Pick<Route, 'endpoint'>;
+  readonly alias: Alias;
+  readonly size: CallSize;
+  readonly hosted: HostedPlan | null;
+  readonly fallbacks: readonly Alias[] | undefined;
+}
+
+/** What costs nothing is held back by no balance. */
+export function holdsOf(
+  { holds }: { readonly holds: CreditHolds },
+  payer: Payer,
+  { route, ...call }: CallToHold,
+) {
+  return isFree(route) ? [] : holdsFor(holds, payer, call);
 }

@@ -1,5 +1,10 @@
 import type { IdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
-import type { AskedOnce, IdempotencyState } from '../../domain/calls/idempotency/key-claims.ts';
+import type {
+  AskedOnce,
+  IdempotencyState,
+  IdempotentClaim,
+} from '../../domain/calls/idempotency/key-claims.ts';
+import type { CallReservation } from '../../domain/limits/call-reservation.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { STREAM_HEADERS } from '../streaming/server-sent-events.ts';
 import type { Refusal } from './refusals.ts';
@@ -92,3 +97,19 @@ const OTHER_BODY =
 const NOT_KEPT =
   'The call with this Idempotency-Key was answered and charged, but its answer is too large to be stored and cannot be returned again. Use a new key to make a new call.';
 const AWAY = 'Idempotency keys cannot be checked right now. Retry with backoff.';
+
+/** Last of all, so that a call that is refused anyway writes nothing. An answered one needs the reservation still. */
+export async function claimOrGiveBack(
+  parts: { readonly idempotency: Pick<IdempotentCalls, 'claim'> },
+  claim: IdempotentClaim,
+  reservation: CallReservation,
+) {
+  let isTaken = false;
+  try {
+    const state = await parts.idempotency.claim(claim);
+    isTaken = state === 'claimed' || state === 'answered';
+    return state;
+  } finally {
+    if (!isTaken) await reservation.end(0, []);
+  }
+}

@@ -51,12 +51,13 @@ export async function readParseBody(request: Request, bounds: BodyBounds): Promi
       return invalid('The body is incomplete or broken.');
     case 'read': {
       const { bytes } = body;
-      return isForm ? await readForm(bytes, contentType) : readJson(bytes);
+      return isForm ? await readForm(bytes, contentType) : readParseJson(bytes);
     }
   }
 }
 
-function readJson(bytes: Uint8Array<ArrayBuffer>): ReadParseBody {
+/** A body that is JSON. */
+export function readParseJson(bytes: Uint8Array<ArrayBuffer>): ReadParseBody {
   const json = readBodyJson(bytes);
   if (json.outcome === 'too-deep') return invalid(TOO_DEEP);
   const given = json.outcome === 'read' ? json.value : undefined;

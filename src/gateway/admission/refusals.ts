@@ -49,6 +49,12 @@ export const REFUSALS = {
     code: 'LLM_MODEL_NOT_ALLOWED',
     message: 'This key may not call that model. GET /models lists those it may call.',
   },
+  blockedByHook: {
+    status: 403,
+    type: 'permission_error',
+    code: 'BLOCKED_BY_HOOK',
+    message: 'This request was blocked by a policy of the operator.',
+  },
   planLimitExceeded: {
     status: 403,
     type: 'permission_error',

@@ -154,6 +154,25 @@ describe('configuration', () => {
     }
   });
 
+  test('hooks around calls are off unless they are set, and are signed', () => {
+    expect(configurationOf('everything', fetches).callHooks).toMatchObject({ before: null, afterUrl: null });
+    const hooked = { ...fetches, CALL_HOOK_BEFORE_URL: 'https://guard.example', CALL_HOOK_SECRET: strong };
+    expect(configurationOf('everything', hooked).callHooks).toMatchObject({
+      before: { url: 'https://guard.example', onFailure: 'closed', timeoutMs: 2_000 },
+      secret: strong,
+    });
+    for (const [name, value] of [
+      ['CALL_HOOK_SECRET', ''],
+      ['CALL_HOOK_SECRET', 'short'],
+      ['CALL_HOOK_BEFORE_URL', 'guard.example'],
+      ['CALL_HOOK_FAILURE', 'ajar'],
+    ] as const) {
+      expect(problemsOf('everything', { ...hooked, [name]: value })[0]).toContain(name);
+    }
+    const both = { ...hooked, CALL_HOOK_SECRET_FILE: '/nowhere/secret' };
+    expect(problemsOf('everything', both)).toHaveLength(2);
+  });
+
   test('A-6 the AI service does not start in production without an internal token', () => {
     const { INTERNAL_TOKEN: _, ...without } = { ...production, ...outside };
     expect(problemsOf('ai-service', without)[0]).toStartWith('INTERNAL_TOKEN is missing');

@@ -14,7 +14,13 @@ import {
 import { SETTINGS, type SettingName, type SettingValues } from './settings.ts';
 import { type StoredContent, storedContentOf } from './stored-content.ts';
 import { HOW_TO_MAKE_A_SECRET, refusePublicDemo, refuseUnsafeProduction } from './unsafe-settings.ts';
-import { type AlertConfiguration, alertsOf } from './webhooks.ts';
+import {
+  type AlertConfiguration,
+  alertsOf,
+  type CallHookConfiguration,
+  callHooksOf,
+  refuseHalfHooks,
+} from './webhooks.ts';
 
 /** What this process runs; it decides which settings are needed. */
 export type Role = 'everything' | 'gateway' | 'backend' | 'ai-service' | 'command-line';
@@ -93,6 +99,7 @@ export interface Configuration extends StoredContent {
     readonly privateNetworks: readonly string[] | 'all';
   };
   readonly alerts: AlertConfiguration;
+  readonly callHooks: CallHookConfiguration;
   readonly breakers: { failures: number; cooldownMs: number };
   /** What becomes of streams whose clients leave before their usage has come. */
   readonly streamUsageChunk: 'always' | 'asked';
@@ -164,6 +171,7 @@ export function readConfiguration(role: Role, environment: Environment): ReadCon
   }
   refuseMissingParts(role, values, problems);
   refuseHalfOidc(values, problems);
+  refuseHalfHooks(values, problems);
   refuseWrongServers(values, problems);
   refuseFewFetches(role, environment, problems);
   const models =
@@ -307,7 +315,7 @@ function assemble(
     limitShareAlone: (values.LIMIT_SHARE_WITHOUT_REDIS || 100 / values.GATEWAY_PROCESSES) / 100,
     trustedProxies: values.TRUSTED_PROXIES,
     upstream: upstreamOf(values, isProduction),
-    alerts: alertsOf(values, isProduction),
+    ...{ alerts: alertsOf(values, isProduction), callHooks: callHooksOf(values) },
     ...{ streamUsageChunk: values.STREAM_USAGE_CHUNK, unavailableTools: values.UNAVAILABLE_TOOLS },
     abandonedStreams: abandonedStreamsIn(values),
     breakers: {

@@ -21,7 +21,7 @@ import {
   word,
 } from './setting-forms.ts';
 import { STORED_CONTENT_SETTINGS } from './stored-content.ts';
-import { ALERT_SETTINGS } from './webhook-rows.ts';
+import { ALERT_SETTINGS, CALL_HOOK_SETTINGS } from './webhook-rows.ts';
 
 /**
  * Every setting, with its form, its default and its meaning: the environment is read by this table, and
@@ -292,6 +292,7 @@ export const SETTINGS = {
     'Proxies whose forwarded-for header is believed: addresses or networks, with commas.',
   ),
   ...ALERT_SETTINGS,
+  ...CALL_HOOK_SETTINGS,
   UPSTREAM_PRIVATE_NETWORKS: networks(
     'Inside networks in which providers may run, such as 10.0.0.0/8, with commas. In production, or where it is set, every other host that has no address or one that is not of the internet is refused.',
   ),

@@ -1,4 +1,4 @@
-import { networks, whole } from './setting-forms.ts';
+import { httpUrl, networks, oneOf, secret, text, whole } from './setting-forms.ts';
 
 /** The settings of webhooks that we send, as rows of the table in settings.ts. */
 
@@ -7,4 +7,35 @@ export const ALERT_SETTINGS = {
     'Inside networks to which the alert webhooks of companies may go, such as 10.0.0.0/8, with commas. In production, or where it is set, every other host inside is refused, and so is `http://` where it is not set. docs/alerts.md.',
   ),
   ALERT_DELIVERIES_KEEP_DAYS: whole(1, 400, 30, 'How long the delivery log of alert channels goes back.'),
+};
+
+export const CALL_HOOK_SETTINGS = {
+  CALL_HOOK_BEFORE_URL: httpUrl(
+    null,
+    'A webhook that decides on every model call before it runs: allow, block, or replace the body. Prompts go there. Without it no call waits for anything. docs/hooks.md.',
+  ),
+  CALL_HOOK_AFTER_URL: httpUrl(
+    null,
+    'A webhook that gets the records of finished calls, many in one request, without prompts and answers. docs/hooks.md.',
+  ),
+  CALL_HOOK_SECRET: secret('Signs the requests to both hooks; at least 32 characters. Needed with either.'),
+  CALL_HOOK_SECRET_FILE: text(null, 'A file with it, in its place.'),
+  CALL_HOOK_TIMEOUT_MS: whole(50, 60_000, 2_000, 'How long the hook before calls may take to decide.'),
+  CALL_HOOK_FAILURE: oneOf(
+    ['closed', 'open'],
+    'closed',
+    'What becomes of calls while the hook before them gives no decision: refused with 503, or let through.',
+  ),
+  CALL_HOOK_MAX_BODY_BYTES: whole(
+    1_024,
+    20 * 1024 * 1024,
+    1024 * 1024,
+    'The largest body that the hook before calls gets; of a larger one it gets the size alone.',
+  ),
+  CALL_HOOK_DELIVERIES_KEEP_DAYS: whole(
+    1,
+    400,
+    7,
+    'How long the delivery log of the hook after calls goes back.',
+  ),
 };

@@ -4,6 +4,7 @@ import { ACCOUNT_QUEUES, accountWork } from '../../domain/accounts/account-work.
 import { ALERT_QUEUES, alertWork } from '../../domain/alerts/deliveries.ts';
 import { createAlertDispatch } from '../../domain/alerts/dispatch.ts';
 import { ANSWER_CACHE_QUEUES, answerCacheWork } from '../../domain/answer-cache/answer-cache.ts';
+import { CALL_HOOK_QUEUE, callHookWork } from '../../domain/call-hooks/hook-deliveries.ts';
 import { PAYLOAD_QUEUES, payloadWork } from '../../domain/call-payloads/call-payloads.ts';
 import { CALL_QUEUES, callWork } from '../../domain/calls/call-work.ts';
 import { toMinorUnits } from '../../domain/catalog/currency.ts';
@@ -24,6 +25,7 @@ import type { Mail } from '../../ports/mail.ts';
 import type { Opening } from '../processes/start-service.ts';
 import { consoleUrl } from '../settings/addresses.ts';
 import { alertParts } from './open-alerts.ts';
+import { hookDeliveryParts } from './open-call-hooks.ts';
 import { mailOutbox, openMail } from './open-mail.ts';
 
 export interface Jobs {
@@ -37,6 +39,7 @@ export interface Jobs {
 const QUEUES: readonly QueueDefinition[] = [
   ...MAIL_QUEUES,
   ...ALERT_QUEUES,
+  CALL_HOOK_QUEUE,
   ...CREDIT_QUEUES,
   ...CALL_QUEUES,
   ...ACCOUNT_QUEUES,
@@ -100,6 +103,7 @@ function ownWork(opening: Opening, jobQueue: JobQueue, mail: Mail): readonly Que
       consoleUrl: consoleUrl(configuration),
     }),
     ...alertWork({ ...opening, jobQueue, ...alertParts(opening), keepDays: configuration.alerts.keepDays }),
+    ...callHookWork(hookDeliveryParts(opening)),
     ...creditWork({
       ...{ ...opening, jobQueue, mail: outbox, alerts },
       terms: postpaidTerms(configuration.postpaid, toMinorUnits),

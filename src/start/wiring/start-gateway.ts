@@ -31,6 +31,7 @@ import type { Opening, ServiceOpening } from '../processes/start-service.ts';
 import { consoleUrl } from '../settings/addresses.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { accepted } from '../settings/secrets.ts';
+import { openCallHooks } from './open-call-hooks.ts';
 import type { ModelParts } from './open-models.ts';
 import { checksOf, docsFiles, openServer, withMetrics } from './open-server.ts';
 
@@ -44,6 +45,7 @@ export async function startGateway(
   const parts = await openGatewayParts(opening, modelParts);
   const dependencies = checksOf(opening, parts.calls.journalState);
   const app = createGateway({ ...parts, maxBodyBytes, dependencies });
+  if (parts.hookMetrics !== null) opening.metrics.add(parts.hookMetrics);
   opening.metrics.add(gatewayMetrics(parts, modelParts, dependencies));
   const fetch = withGatewayDocs(withMetrics(opening, app.fetch));
   return openServer(opening, 'gateway', 'GATEWAY_PORT', ports.gateway, fetch, {
@@ -53,17 +55,18 @@ export async function startGateway(
   });
 }
 
+interface OwnMetrics {
+  readonly meters: CallMeters;
+  readonly cache: AnswerCache;
+  readonly payloads: PayloadLog;
+  readonly hookMetrics: MetricSource | null;
+}
+
 /** What the gateway needs besides the parts of every process. */
 async function openGatewayParts(
   opening: Opening,
   modelParts: ModelParts,
-): Promise<
-  Omit<GatewayParts, 'dependencies' | 'maxBodyBytes'> & {
-    readonly meters: CallMeters;
-    readonly cache: AnswerCache;
-    readonly payloads: PayloadLog;
-  }
-> {
+): Promise<Omit<GatewayParts, 'dependencies' | 'maxBodyBytes'> & OwnMetrics> {
   const { configuration, clock, secrets, database, sharedState } = opening;
   const log = opening.log.with({ service: 'gateway' });
   const unserved = modelParts.models.all().filter(({ targets }) => targets.length === 0);
@@ -81,8 +84,9 @@ async function openGatewayParts(
   const journal = openSqliteJournal({ folder, maxEntries: maxCalls, newId: secrets.newId, log });
   opening.whenClosing('journal', journal.close);
   const meters = createCallMeters();
-  const calls = withMeters(createCallBook({ database, journal, clock, log, commitDeadlineMs }), meters);
-  opening.whenClosing('call book', calls.close);
+  const book = withMeters(createCallBook({ database, journal, clock, log, commitDeadlineMs }), meters);
+  opening.whenClosing('call book', book.close);
+  const { callHook, calls, metrics: hookMetrics } = openCallHooks(opening, book, log);
   const addressRefusals = createAddressRefusals({ database, clock, log });
   opening.whenClosing('counts of refused addresses', addressRefusals.close);
   const masterKeys = accepted(opening.ownSecrets, 'masterKey');
@@ -107,14 +111,11 @@ async function openGatewayParts(
   const running = await createRunningCalls({ sharedState, log });
   opening.whenClosing('running tool calls', running.close);
   return {
-    clock,
-    log,
-    secrets,
+    ...{ clock, log, secrets },
     ...modelParts,
     keys,
     calls,
-    meters,
-    addressRefusals,
+    ...{ meters, callHook, hookMetrics, addressRefusals },
     tracer: openTracer(opening, log),
     idempotency,
     responses,

@@ -1,0 +1,94 @@
+import { createWebhookSender } from '../../adapters/webhook-sender/webhook-sender.ts';
+import { type AfterCalls, createAfterCalls } from '../../domain/call-hooks/after-calls.ts';
+import type { HookDeliveryParts } from '../../domain/call-hooks/hook-deliveries.ts';
+import type { CallBook } from '../../domain/calls/settlement/settle-call.ts';
+import { type CallHook, createCallHook } from '../../gateway/admission/call-hook.ts';
+import { gauge, type MetricSource } from '../../http/metrics.ts';
+import type { WebhookSender } from '../../ports/webhooks/webhook-sender.ts';
+import type { Opening } from '../processes/start-service.ts';
+import type { Parts } from './connect.ts';
+import { openApproveHost } from './open-models.ts';
+
+interface OpenedHooks {
+  /** Null where there is none: then a call does nothing for it. */
+  readonly callHook: CallHook | null;
+  /** The book itself where there is no hook after calls. */
+  readonly calls: CallBook;
+  /** Null where there is neither hook. */
+  readonly metrics: MetricSource | null;
+}
+
+/** The operator's hooks around calls. Their addresses come from the environment, and are held to UPSTREAM_PRIVATE_NETWORKS too. */
+export function openCallHooks(opening: Opening, calls: CallBook, log: Opening['log']): OpenedHooks {
+  const { configuration, clock, database, secrets } = opening;
+  const { before, afterUrl, secret } = configuration.callHooks;
+  if (before === null && afterUrl === null) return { callHook: null, calls, metrics: null };
+  const webhooks = hookWebhooks(opening);
+  const callHook = before === null ? null : createCallHook({ ...before, webhooks, clock, log, secret });
+  const hook = afterUrl === null ? null : { url: afterUrl, secret };
+  const after =
+    hook === null ? null : createAfterCalls({ ...{ database, clock, log, secrets, webhooks, hook } });
+  if (after !== null) opening.whenClosing('hook after calls', after.close);
+  return {
+    callHook,
+    calls: after === null ? calls : withAfterCalls(calls, after),
+    metrics: hookMetrics(callHook, after),
+  };
+}
+
+/** For the job that sends again what the hook after calls did not accept. */
+export function hookDeliveryParts(opening: Parts): HookDeliveryParts {
+  const { configuration, database, clock, log } = opening;
+  const { afterUrl, secret, keepDays } = configuration.callHooks;
+  const hook = afterUrl === null ? null : { url: afterUrl, secret };
+  return { database, clock, log, webhooks: hookWebhooks(opening), hook, keepDays };
+}
+
+function hookWebhooks(parts: Parts): WebhookSender {
+  return createWebhookSender({
+    ...{ clock: parts.clock, approveHost: openApproveHost(parts), connects: 'runtime' },
+  });
+}
+
+function withAfterCalls(book: CallBook, after: AfterCalls): CallBook {
+  return {
+    ...book,
+    settle(call) {
+      const settling = book.settle(call);
+      // Once it is charged, or in the journal; the call itself waits for nothing more.
+      settling.then(
+        ({ outcome }) => outcome !== 'not-written' && after.note(call),
+        () => undefined,
+      );
+      return settling;
+    },
+    note(call) {
+      book.note(call);
+      after.note(call);
+    },
+  };
+}
+
+function hookMetrics(callHook: CallHook | null, after: AfterCalls | null): MetricSource {
+  const samples = (counts: Readonly<Record<string, number>>) =>
+    Object.entries(counts).map(([outcome, value]) => ({ labels: { outcome }, value }));
+  return {
+    counters: () => [
+      {
+        ...{ name: 'turnpike_call_hook_decisions_total', type: 'counter' },
+        help: 'Decisions of the hook before calls; failed and skipped: it gave none.',
+        samples: samples(callHook?.counts() ?? {}),
+      },
+      {
+        ...{ name: 'turnpike_call_hook_records_total', type: 'counter' },
+        help: 'Records of calls for the hook after them; deferred: sent again later, dropped: too many waited.',
+        samples: samples(after?.counts() ?? {}),
+      },
+    ],
+    gauges: () => [
+      gauge('turnpike_call_hook_open', '1 while the breaker of the hook before calls is open.', 'max', [
+        { value: callHook?.isOpen() === true ? 1 : 0 },
+      ]),
+    ],
+  };
+}
