@@ -88,34 +88,37 @@ export async function listCalls(
   }
   const after = page.after === null ? null : positionOf(page.after);
   const { values, place, order } = placeOf(filter, after);
+  const placed = [...values];
   const matches = matching(filter, values);
   const most = `$${values.push(mostLookedAt)}::bigint`;
-  const rows = await statements.query<PagedRow>(
-    `select *, place = ${most} as "isLast" from (
-       select *, row_number() over () as place from (
-         select ${COLUMNS}, ${matches} as matches from calls where ${place} order by ${order} limit ${most}) as looked
-       ) as numbered
-     where matches or place = ${most} order by ${orderOfRows(order)} limit $${values.push(page.limit + 2)}`,
+  // Both levels name the order, so that the server stops at the last row of the page.
+  const rows = await statements.query<StoredCall>(
+    `select * from (
+       select ${COLUMNS}, ${matches} as matches from calls where ${place} order by ${order} limit ${most}) as looked
+     where matches order by ${orderOfRows(order)} limit $${values.push(page.limit + 1)}`,
     values,
   );
-  return pageOfRows(rows, page.limit);
-}
-
-type PagedRow = StoredCall & { readonly matches: boolean; readonly isLast: boolean };
-
-/** One row more than the page has shows that there is a next one, and so does the last one that was looked at. */
-function pageOfRows(rows: readonly PagedRow[], limit: number): CallLogPage {
-  const matching = rows.filter(({ matches }) => matches);
-  const shown = matching.slice(0, limit);
+  const shown = rows.slice(0, page.limit);
   const calls = shown.map(callOf);
   const lastShown = shown.at(-1);
-  if (matching.length > limit && lastShown !== undefined) {
+  if (rows.length > page.limit && lastShown !== undefined) {
     return { calls, next: cursorOf(lastShown), searchedUntil: null };
   }
-  const lastLooked = rows.find(({ isLast }) => isLast);
+  const [lastLooked] = await statements.query<Position & { readonly startedAt: Date }>(
+    `select id, started_at as "startedAt", (extract(epoch from started_at) * 1000000)::bigint as "startedMicros"
+     from calls where ${place} order by ${order} offset $${placed.push(mostLookedAt - 1)} limit 1`,
+    placed,
+  );
   if (lastLooked === undefined) return { calls, next: null, searchedUntil: null };
-  const isFull = shown.length === limit;
-  return { calls, next: cursorOf(lastLooked), searchedUntil: isFull ? null : lastLooked.startedAt };
+  // Calls that were added meanwhile move it towards the newest: what was shown is not shown again.
+  const isBehind = lastShown === undefined || isOlder(lastLooked, lastShown, order);
+  const next = cursorOf(isBehind ? lastLooked : lastShown);
+  return { calls, next, searchedUntil: shown.length === page.limit ? null : lastLooked.startedAt };
+}
+
+function isOlder(one: Position, other: Position, order: string): boolean {
+  if (order === BY_ID || one.startedMicros === other.startedMicros) return one.id < other.id;
+  return one.startedMicros < other.startedMicros;
 }
 
 /** Where a page begins, in the order of the log. */
@@ -278,6 +281,6 @@ const COLUMNS = `id, request_id as "requestId", company_id as "companyId", key_i
 type StoredCall = LoggedCall & { readonly startedMicros: bigint };
 
 function callOf({ startedMicros: _, ...row }: StoredCall): LoggedCall {
-  const { matches: __, isLast: ___, place: ____, ...call } = row as LoggedCall & Record<string, unknown>;
+  const { matches: __, ...call } = row as LoggedCall & Record<string, unknown>;
   return { ...call, tags: [...call.tags] } as LoggedCall;
 }
