@@ -14,6 +14,9 @@ export interface World extends WorldSize {
   readonly companyId: string;
   readonly keyId: string;
   readonly userId: string;
+  /** Of a call of the largest company, half a year ago. */
+  readonly requestId: string;
+  readonly endUser: string;
 }
 
 const MONTHS = 12;
@@ -27,13 +30,22 @@ export function sizeOf(calls: number): WorldSize {
  * Fills a migrated and empty database with a year as the charges would have left it: its books balance, and
  * `turnpike audit` says so. All of it is made by the server, in some seconds a million calls.
  */
-export async function makeWorld(sql: SQL, size: WorldSize, signal: AbortSignal): Promise<World> {
+export async function makeWorld(
+  sql: SQL,
+  size: WorldSize,
+  signal: AbortSignal,
+  hasLedger = true,
+): Promise<World> {
   const connection = await sql.reserve();
+  const found = { request: '', user: '' };
+  const kept = [...(hasLedger ? ledger() : []), ...usage()];
   try {
-    for (const step of [SESSION, functions(size), ...people(size), ...calls(), ...books(), ...others(size)]) {
+    for (const step of [SESSION, functions(size), ...people(size), ...calls(), ...kept, ...others(size)]) {
       signal.throwIfAborted();
       await connection.unsafe(step);
     }
+    const [row] = await connection.unsafe(ONE_CALL);
+    Object.assign(found, row);
   } finally {
     connection.release();
   }
@@ -45,8 +57,14 @@ export async function makeWorld(sql: SQL, size: WorldSize, signal: AbortSignal):
     companyId: id('c', 42),
     keyId: id('a', 40 + size.companies - 1),
     userId: id('e', 42),
+    requestId: String(found.request),
+    endUser: String(found.user),
   };
 }
+
+const ONE_CALL = `select request_id as request, end_user as user from calls
+  where company_id = world.id('c', 1) and end_user is not null and started_at < now() - interval '180 days'
+  order by started_at desc limit 1`;
 
 const SESSION = `set statement_timeout = 0; set work_mem = '256MB'; set maintenance_work_mem = '512MB';
   set synchronous_commit = off`;
@@ -64,6 +82,8 @@ const functions = ({ calls, companies, keys }: WorldSize) => `
     $$ select world.begin_ms() + n * ${Math.floor((365 * 86_400_000) / calls)} $$;
   create function world.call_id(n bigint) returns uuid language sql immutable as
     $$ select (lpad(to_hex(world.ms(n)), 12, '0') || '70008' || lpad(to_hex(n), 15, '0'))::uuid $$;
+  create function world.request(n bigint) returns text language sql immutable as
+    $$ select 'req_' || lpad(to_hex(world.ms(n)), 12, '0') || lpad(to_hex(n), 12, '0') $$;
   create function world.company(n bigint) returns bigint language sql immutable as
     $$ select case n % 10 when 0 then 1 else 2 + world.mixed(n) % ${companies - 1} end $$;
   create function world.key(n bigint, company bigint) returns bigint language sql immutable as
@@ -103,13 +123,14 @@ const calls = () => [
        execute format('create table %I (like calls including defaults including constraints)', name);
        execute format($f$insert into %I (id, company_id, key_id, request_id, endpoint, alias, target_id, outcome, reason,
            http_status, streamed, prompt_tokens, cached_tokens, completion_tokens, estimated_tokens, started_at,
-           first_byte_ms, duration_ms, charge_micro, price_id)
-         select world.call_id(n), world.id('c', company), world.id('a', world.key(n, company)), 'req_' || lpad(to_hex(n), 24, '0'),
+           first_byte_ms, duration_ms, charge_micro, price_id, end_user, tags)
+         select world.call_id(n), world.id('c', company), world.id('a', world.key(n, company)), world.request(n),
            'chat/completions', 'svc/' || alias[1], 'embedded', case when failed then 'FAILED' else 'SUCCEEDED' end,
            case when failed then 'connect' end, case when failed then 502 else 200 end, n %% 2 = 0,
            case when not failed then 1000 end, case when not failed then 0 end, case when not failed then 200 end, 1200,
            to_timestamp(world.ms(n) / 1000.0), 120, 400 + n %% 900, case when failed then 0 else charge end,
-           case when not failed then ('00000000-0000-8000-8000-00000000000' || alias[2])::uuid end
+           case when not failed then ('00000000-0000-8000-8000-00000000000' || alias[2])::uuid end,
+           case when n %% 50 = 0 then 'user-' || n %% 10007 end, case when n %% 20 = 0 then array['env:prod', 'team-a'] end
          from generate_series(greatest(1, ceil((%s - world.begin_ms()) / %s::float8)::bigint),
              least(%s, ceil((%s - world.begin_ms()) / %s::float8)::bigint - 1)) as n,
            lateral (select world.company(n) as company, world.mixed(n) %% 50 = 0 as failed, world.mixed(n) / 11 %% 4 as kind) as drawn,
@@ -120,6 +141,9 @@ const calls = () => [
          ('x' || left(next_bound, 12))::bit(48)::bigint, size);
        execute format('alter table %I add primary key (id)', name);
        execute format('create index on %I (company_id, started_at)', name);
+       execute format('create index on %I (key_id, started_at) where key_id is not null', name);
+       execute format('create index on %I (company_id, end_user, started_at) where end_user is not null', name);
+       execute format('create index on %I (request_id) where request_id not like ''req\\_%%''', name);
        execute format('create index on %I (id) where outcome <> ''SUCCEEDED''', name);
        execute format('create index on %I (company_id, started_at) where outcome <> ''SUCCEEDED''', name);
        begin
@@ -133,7 +157,7 @@ const calls = () => [
 ];
 
 /** What every commit keeps, made at once. The ledger's own indexes are made after its rows. */
-const books = () => [
+const ledger = () => [
   // As if they were from before there were seals, which a job makes later.
   `alter table credit_transactions disable trigger credit_transactions_sealed;
    alter table credit_transactions drop constraint credit_transactions_pkey;
@@ -155,6 +179,9 @@ const books = () => [
      topped_up_version = 1
    from (select account_id, sum(amount_micro) as balance, max(version) as version from credit_transactions group by 1) as sums
    where sums.account_id = id`,
+];
+
+const usage = () => [
   'alter table usage_days disable trigger user; alter table usage_days drop constraint usage_days_pkey',
   `insert into usage_days (company_id, key_id, day, alias, calls, failures, prompt_tokens, cached_tokens,
      completion_tokens, charge_micro)

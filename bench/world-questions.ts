@@ -2,6 +2,7 @@ import { listCompanies } from '../src/domain/accounts/company.ts';
 import { listMembers } from '../src/domain/accounts/members.ts';
 import { listSessions } from '../src/domain/accounts/sessions.ts';
 import { listAuditEntries } from '../src/domain/audit/audit-log.ts';
+import { type CallLogFilter, listCalls } from '../src/domain/calls/log/call-log.ts';
 import { countOperations, listOperations } from '../src/domain/calls/usage/ai-operations.ts';
 import { countFailures, latestFailures } from '../src/domain/calls/usage/usage-failures.ts';
 import { usageReport } from '../src/domain/calls/usage/usage-report.ts';
@@ -29,7 +30,12 @@ const PAGE = 50;
 /** What the surfaces ask of tables that grow, by the very functions that ask it. */
 export function questionsTo(world: World): readonly Question[] {
   const nowMs = Date.now();
-  return [...pagesOf(world, nowMs), ...reportsOf(world, nowMs), ...callsOf(world, nowMs)];
+  return [
+    ...pagesOf(world, nowMs),
+    ...reportsOf(world, nowMs),
+    ...callsOf(world, nowMs),
+    ...requestsOf(world, nowMs),
+  ];
 }
 
 function pagesOf({ companyId, hotCompanyId, userId }: World, nowMs: number): readonly Question[] {
@@ -143,6 +149,41 @@ function callsOf({ companyId, hotCompanyId }: World, nowMs: number): readonly Qu
           ...{ from: new Date(nowMs - 30 * DAY_MS), to: new Date(nowMs), kind: null },
           ...{ outcome: 'REFUSED', limit: PAGE, after: null },
         }),
+    },
+  ];
+}
+
+/** Pages of the log, dense and sparse; those that find nothing look at as many calls as a page may. */
+function requestsOf(world: World, nowMs: number): readonly Question[] {
+  const { companyId, hotCompanyId, keyId, requestId, endUser } = world;
+  const halfYearAgo = new Date(nowMs - 180 * DAY_MS);
+  const cursor = `${BigInt(halfYearAgo.getTime()) * 1000n}_ffffffff-ffff-4fff-8fff-ffffffffffff`;
+  const page = (label: string, filter: CallLogFilter, after: string | null = null): Question => ({
+    label: `requests: ${label}`,
+    ask: (on) => listCalls(on, filter, { limit: PAGE, after }),
+  });
+  return [
+    page('the newest of a company', { companyId }),
+    page('the newest of the largest company', { companyId: hotCompanyId }),
+    page('the largest company, a page of half a year ago', { companyId: hotCompanyId }, cursor),
+    page('of all companies', {}),
+    page('of all companies, a week of half a year ago', {
+      ...{ from: halfYearAgo, to: new Date(halfYearAgo.getTime() + 7 * DAY_MS) },
+    }),
+    page('of a key', { keyId, companyId }),
+    page('failed ones of the largest company', { companyId: hotCompanyId, status: 502 }),
+    page('a code that no call has', { companyId: hotCompanyId, code: 'none' }),
+    page('of an end user of the largest company', { companyId: hotCompanyId, endUser }),
+    page('with a tag', { companyId: hotCompanyId, tag: 'env:prod' }),
+    page('a tag that no call has, largest company', { companyId: hotCompanyId, tag: 'none' }),
+    page('a tag that no call has, all companies', { tag: 'none' }),
+    page('slower than any, largest company', { companyId: hotCompanyId, minDurationMs: 1_000_000 }),
+    page('by request id, of the largest company', { companyId: hotCompanyId, requestId }),
+    page('by request id, of all', { requestId }),
+    page('by a client’s request id that no call has', { companyId: hotCompanyId, requestId: 'none' }),
+    {
+      label: 'requests: a thousand rows of an export',
+      ask: (on) => listCalls(on, { companyId: hotCompanyId }, { limit: 1_000, after: cursor }),
     },
   ];
 }

@@ -3,6 +3,8 @@ import { createSystemClock } from '../src/adapters/clock/system-clock.ts';
 import { migrate } from '../src/adapters/database/migrate.ts';
 import { openPostgres } from '../src/adapters/database/postgres.ts';
 import { addUpUsageMonths } from '../src/domain/calls/usage/usage-months.ts';
+import { AUDIT_CHECKS } from '../src/domain/reconciliation/audit.ts';
+import { runCheck } from '../src/domain/reconciliation/audit-check.ts';
 import type { Database, SqlValue, Statements } from '../src/ports/database.ts';
 import { createSilentLog } from '../test/doubles/silent-log.ts';
 import type { Measurement, Row } from './frame/measurement.ts';
@@ -12,11 +14,14 @@ import { type Question, questionsTo } from './world-questions.ts';
 
 /** `WORLD_CALLS=10000000 npm run bench -- world` is the year that docs/scaling.md tells of. */
 const CALLS = Number(process.env.WORLD_CALLS ?? 100_000);
+/** `WORLD_LEDGER=off` leaves the ledger out, which is more than half of the time: then the audit is not run. */
+const HAS_LEDGER = process.env.WORLD_LEDGER !== 'off';
 /** Past five PostgreSQL may keep one plan for all values, which is the one to be afraid of. */
 const WARM_UP = 7;
 const ROUNDS = 9;
 /** What a page may wait for its statement. */
 const AIM_MS = 100;
+const MOST_AUDIT_MS = 60_000;
 /** A table of fewer rows is read whole at any time. */
 const MANY_ROWS = 5_000;
 
@@ -35,7 +40,7 @@ export const world: Measurement = {
     const sql = new SQL({ url, max: 1, idleTimeout: 0 });
     context.whenEnding(() => sql.close({ timeout: 0 }));
     const begun = performance.now();
-    const made = await makeWorld(sql, sizeOf(CALLS), context.signal);
+    const made = await makeWorld(sql, sizeOf(CALLS), context.signal, HAS_LEDGER);
     const madeMs = performance.now() - begun;
     // The running month and the one before it stay as days.
     await addUpUsageMonths({ database, log, clock: createSystemClock() }, context.signal);
@@ -45,9 +50,22 @@ export const world: Measurement = {
       context.signal.throwIfAborted();
       rows.push(await answered(database, question));
     }
+    if (HAS_LEDGER) rows.push(await audited(database, context.signal));
     return rows;
   },
 };
+
+/** All that `turnpike audit` proves of these books, one check after the other. */
+async function audited(database: Database, signal: AbortSignal): Promise<Row> {
+  const begun = performance.now();
+  let faults = 0;
+  for (const check of AUDIT_CHECKS) {
+    signal.throwIfAborted();
+    faults += (await runCheck(database, check)).faults.length;
+  }
+  const label = `the audit, which found ${faults} differences`;
+  return { label, unit: 'ms', value: performance.now() - begun, aim: { below: MOST_AUDIT_MS } };
+}
 
 export async function answered(database: Database, { label, ask }: Question): Promise<Row> {
   for (let round = 0; round < WARM_UP; round += 1) await ask(database);
