@@ -32,6 +32,8 @@ export interface ConsoleParts {
   readonly consoleUrl: string;
   /** The page for signing up is shown where it is `open`. */
   readonly signUpMode: 'open' | 'invited' | 'closed';
+  /** What a new company gets once its first admin has verified the address; 0 is nothing. */
+  readonly trialCredits: number;
   /** What the button for signing in by OIDC says; null where there is none. */
   readonly oidcName: string | null;
 }
@@ -189,7 +191,7 @@ function pageHeaders({ gatewayUrl, consoleUrl }: ConsoleParts): Record<string, s
 
 function shellOf(
   build: ConsoleBuild & { outcome: 'built' },
-  { gatewayUrl, signUpMode, oidcName }: ConsoleParts,
+  { gatewayUrl, signUpMode, oidcName, trialCredits }: ConsoleParts,
 ): string {
   const escaped = (text: string) =>
     text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
@@ -201,6 +203,7 @@ function shellOf(
 <meta name="color-scheme" content="light dark">
 <meta name="gateway-url" content="${escaped(gatewayUrl)}">
 <meta name="sign-up" content="${signUpMode}">
+<meta name="trial-credits" content="${trialCredits}">
 <meta name="oidc-name" content="${escaped(oidcName ?? '')}">
 <title>Turnpike</title>
 <link rel="icon" href="${ASSETS}${build.icon}" type="image/svg+xml">

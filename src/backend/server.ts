@@ -56,10 +56,10 @@ export function createBackend(parts: BackendParts): Backend {
   if (parts.oidc !== undefined) addOidcSession(app, { ...graphqlParts, ...parts.oidc });
   addBrowserSession(app, parts);
   if (parts.console !== undefined) {
-    const { consoleUrl, signUpMode, oidc, log } = parts;
+    const { consoleUrl, signUpMode, oidc, log, trialCredits } = parts;
     const assets = createConsoleAssets(parts);
     const oidcName = oidc?.name ?? null;
-    addConsoleFiles(app, { ...parts.console, assets, log, consoleUrl, signUpMode, oidcName });
+    addConsoleFiles(app, { ...parts.console, assets, log, consoleUrl, signUpMode, oidcName, trialCredits });
   }
   return { fetch: app.fetch, routes: app.routes, sockets: createLiveLogs(schema, graphqlParts) };
 }

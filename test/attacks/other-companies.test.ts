@@ -43,6 +43,7 @@ const ACCESS: Readonly<Record<string, readonly Demand[]>> = {
   inviteMember: ['companyAdmin'],
   withdrawInvitation: ['companyAdmin'],
   apiKeys: ['companyAdmin'],
+  apiKeyPage: ['companyAdmin'],
   createApiKey: ['companyAdmin'],
   rotateApiKey: ['companyAdmin'],
   revokeApiKey: ['companyAdmin'],
@@ -445,7 +446,7 @@ describe('another company’s things', () => {
   }
 
   test('P-15 lists show a company its own and nothing else', async () => {
-    const lists = `{ company { id } members { nodes { id } } apiKeys { id } budgets { id } serviceTokens { id } ownProviderKeys { id } invitations { nodes { id } } sessions { id }
+    const lists = `{ company { id } members { nodes { id } } apiKeys { id } apiKeyPage { nodes { id } } budgets { id } serviceTokens { id } ownProviderKeys { id } invitations { nodes { id } } sessions { id }
       jobs { nodes { id } } talents { nodes { id } } meetings { nodes { id } } auditLog(first: 100) { nodes { companyId objectId } }
       creditTransactions { nodes { source } } invoices { nodes { id } } subscription { id plan { name } }
       creditPackPurchases { nodes { id creditPack { name } } } alertChannels { id } }`;

@@ -260,4 +260,47 @@ describe('API keys', () => {
     // Who asks, the aliases, their bounds and all their targets.
     expect(statements.count).toBe(4);
   });
+
+  test('a company with more than 1,000 keys reaches and finds all of them', async () => {
+    const companyId = await backend.company('Many keys');
+    const admin = await backend.person(companyId, { role: 'COMPANY_ADMIN' });
+    await backend.database.query(
+      `insert into api_keys (id, company_id, name, sha256, prefix, last_four, scopes, requests_per_minute, tokens_per_minute,
+         created_at, expires_at, monthly_spending_limit_micro)
+       select gen_random_uuid(), $1, 'Key number ' || n, sha256(n::text::bytea), 'sk-x', lpad(n::text, 4, '0'), '{usage:read}', 1, 1,
+         $2::timestamptz - make_interval(secs => n), case when n = 1100 then $2::timestamptz end,
+         case when n = 1099 then 1 end
+       from generate_series(1, 1105) as n`,
+      [companyId, new Date(backend.clock.now())],
+    );
+    const PAGE = `query($after: ID, $search: String, $status: ApiKeyStatus, $limited: Boolean, $ids: [ID!]) {
+      apiKeyPage(first: 100, after: $after, search: $search, status: $status, limited: $limited, ids: $ids) {
+        nodes { id name status } pageInfo { hasNextPage endCursor } } }`;
+    interface Found {
+      apiKeyPage: { nodes: Key[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } };
+    }
+    const seen = new Set<string>();
+    let after: string | null = null;
+    for (let pages = 0; pages < 12; pages += 1) {
+      const { apiKeyPage }: Found = await admin.ask<Found>(PAGE, { after });
+      for (const { id } of apiKeyPage.nodes) seen.add(id);
+      after = apiKeyPage.pageInfo.endCursor;
+      expect(apiKeyPage.pageInfo.hasNextPage).toBe(pages < 11);
+    }
+    expect(seen.size).toBe(1_105);
+    const names = async (filter: object) =>
+      (await admin.ask<Found>(PAGE, filter)).apiKeyPage.nodes.map(({ name }) => name);
+    expect(await names({ search: '  NUMBER 1104 ' })).toEqual(['Key number 1104']);
+    expect(await names({ search: '…1105' })).toEqual(['Key number 1105']);
+    expect(await names({ search: ' ' })).toHaveLength(100);
+    expect(await names({ status: 'EXPIRED' })).toEqual(['Key number 1100']);
+    expect(await names({ limited: true })).toEqual(['Key number 1099']);
+    const [oldest = ''] = [...seen].slice(-1);
+    expect(await names({ ids: [oldest] })).toEqual(['Key number 1105']);
+    const many = Array.from({ length: 101 }, () => oldest);
+    expect((await admin.refusal(PAGE, { ids: many })).extensions).toMatchObject({ field: 'ids' });
+    // Another company's ids find nothing.
+    const stranger = await backend.people.otherAdmin.ask<Found>(PAGE, { ids: [oldest] });
+    expect(stranger.apiKeyPage.nodes).toEqual([]);
+  });
 });

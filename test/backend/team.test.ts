@@ -168,4 +168,31 @@ describe('members', () => {
       'BAD_USER_INPUT',
     );
   });
+
+  test('people, companies and talents are found by words, whatever their case', async () => {
+    const { admin, member } = await team();
+    const search = `query($search: String) { members(search: $search) { nodes { email } } talents(search: $search) { nodes { name } } }`;
+    const found = (text: string) => admin.ask(search, { search: text });
+    const profile = { basics: { name: 'Zoë Quark', label: 'Pastry cook' } };
+    await admin.ask('mutation($input: TalentInput!) { createTalent(input: $input) { id } }', {
+      input: { profile },
+    });
+    expect(await found(member.email.toUpperCase().slice(0, 34))).toEqual({
+      members: { nodes: [{ email: member.email }] },
+      talents: { nodes: [] },
+    });
+    expect(await found('cook zoë')).toEqual({
+      members: { nodes: [] },
+      talents: { nodes: [{ name: 'Zoë Quark' }] },
+    });
+    const operator = await backend.person(null, { isSuperAdmin: true });
+    const companies = (text: string) =>
+      operator.ask('query($search: String) { companies(search: $search) { nodes { id } } }', {
+        search: text,
+      });
+    const own = { companies: { nodes: [{ id: admin.companyId }] } };
+    expect(await companies(`team ${member.email}`)).toEqual(own);
+    expect(await companies(admin.companyId ?? '')).toEqual(own);
+    expect(await companies(`other ${member.email}`)).toEqual({ companies: { nodes: [] } });
+  });
 });

@@ -35,6 +35,11 @@ export function conflict(message: string): GraphQLError {
   return refusal('CONFLICT', message);
 }
 
+/** For an edit that is based on an older version. */
+export function changedSince(what: string): GraphQLError {
+  return conflict(`The ${what} was changed since you opened it. Load it again and repeat your change.`);
+}
+
 /** P-26: in the provider's own words, which are fit to be shown. */
 export function providerFailed(message: string): GraphQLError {
   return refusal('PAYMENT_PROVIDER_FAILED', message);

@@ -5,6 +5,7 @@ import {
   type UsageBound,
   type UsageRange,
 } from '../../domain/calls/usage/usage-range.ts';
+import { searchWords } from '../../domain/jobs/job.ts';
 import { isId } from '../../domain/keys/api-key.ts';
 import { badInput, notFound } from './errors.ts';
 import { isGivenAsDay } from './schema-builder.ts';
@@ -48,6 +49,11 @@ export function bounded<Kind extends keyof typeof bounds>(
   const read = bounds[kind].safeParse(value);
   if (read.success) return read.data as z.output<(typeof bounds)[Kind]>;
   throw badInput(field, read.error.issues[0]?.message ?? 'it cannot be read');
+}
+
+/** The words of a search; none where it is left out or blank. */
+export function searchArg(search: string | null | undefined): readonly string[] {
+  return search == null || search.trim() === '' ? [] : searchWords(bounded('line', 'search', search));
 }
 
 /** Null and left out stay null. */

@@ -30,6 +30,7 @@ import { matchDeclarations } from './hiring/matches.ts';
 import { meetingDeclarations } from './hiring/meetings.ts';
 import { talentDeclarations } from './hiring/talents.ts';
 import { answerCacheDeclarations } from './keys/answer-cache.ts';
+import { apiKeyPageDeclarations } from './keys/api-key-page.ts';
 import { apiKeyDeclarations } from './keys/api-keys.ts';
 import { callPayloadDeclarations } from './keys/call-payloads.ts';
 import { apiKeyChangeDeclarations } from './keys/change-api-key.ts';
@@ -84,6 +85,7 @@ const declarations: readonly Declaration[] = [
   ...meetingDeclarations,
   ...talentDeclarations,
   ...apiKeyDeclarations,
+  ...apiKeyPageDeclarations,
   ...apiKeyChangeDeclarations,
   ...answerCacheDeclarations,
   ...callPayloadDeclarations,

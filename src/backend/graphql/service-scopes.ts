@@ -20,6 +20,7 @@ export const SCOPE_OF_OPERATION: Readonly<Record<string, ServiceScope>> = {
   withdrawInvitation: 'members:write',
   removeMember: 'members:write',
   apiKeys: 'keys:read',
+  apiKeyPage: 'keys:read',
   createApiKey: 'keys:write',
   rotateApiKey: 'keys:write',
   revokeApiKey: 'keys:write',

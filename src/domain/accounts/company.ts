@@ -77,13 +77,26 @@ export async function findCompanyByCustomer(
 }
 
 /** In the order of their ids. `after` is the last id of the page before. */
+interface CompanyPage {
+  readonly limit: number;
+  /** The id of the last company of the page before. */
+  readonly after?: string | undefined;
+  /** Words, in lower case, that must all be in its name, id, billing address or the address of one of its people. */
+  readonly words?: readonly string[];
+}
+
 export async function listCompanies(
   statements: Statements,
-  { limit, after }: { readonly limit: number; readonly after?: string | undefined },
+  { limit, after, words = [] }: CompanyPage,
 ): Promise<readonly Company[]> {
   return await statements.query<Company>(
-    `select ${COMPANY_COLUMNS} from companies where $1::uuid is null or id > $1 order by id limit $2`,
-    [after ?? null, limit],
+    `select ${COMPANY_COLUMNS} from companies where ($1::uuid is null or id > $1)
+       and not exists (select 1 from unnest($3::text[]) as word
+         where position(word in lower(concat_ws(' ', name, id::text, billing_email))) = 0
+           and not exists (select 1 from users
+             where company_id = companies.id and removed_at is null and position(word in lower(email)) > 0))
+     order by id limit $2`,
+    [after ?? null, limit, words],
   );
 }
 

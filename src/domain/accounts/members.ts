@@ -8,16 +8,25 @@ import { endAllSessions } from './sessions.ts';
 import { drawOneTimeToken } from './tokens.ts';
 import { findUserByEmail, insertUser, type Role, USER_COLUMNS, type User } from './user.ts';
 
+interface MemberPage {
+  readonly limit: number;
+  readonly after: string | null;
+  /** Words, in lower case, that must all be in the address. */
+  readonly words?: readonly string[];
+}
+
 /** A company's people in the order in which they came. `after` is the last id of the page before. */
 export async function listMembers(
   statements: Statements,
   companyId: string,
-  { limit, after }: { readonly limit: number; readonly after: string | null },
+  { limit, after, words = [] }: MemberPage,
 ): Promise<readonly User[]> {
   return await statements.query<User>(
     `select ${USER_COLUMNS} from users
-     where company_id = $1 and removed_at is null and ($2::uuid is null or id > $2) order by id limit $3`,
-    [companyId, after, limit],
+     where company_id = $1 and removed_at is null and ($2::uuid is null or id > $2)
+       and not exists (select 1 from unnest($4::text[]) as word where position(word in lower(email)) = 0)
+     order by id limit $3`,
+    [companyId, after, limit, words],
   );
 }
 

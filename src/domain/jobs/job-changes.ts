@@ -88,12 +88,16 @@ interface JobChanges {
   /** Another posting in the place of the one before: it is read again. */
   readonly file?: JobFile | undefined;
   readonly draft?: Partial<JobFields> | undefined;
+  /** The version that was looked at; left out, whichever there is now. */
+  readonly version?: number | undefined;
 }
 
 type ChangedJob =
   /** Not new where everything was as wished already. */
   | { readonly outcome: 'changed'; readonly job: Job; readonly isNew: boolean }
   | { readonly outcome: 'no-such-job' }
+  /** Another change came in between: nothing is written. */
+  | { readonly outcome: 'changed-since'; readonly version: number }
   | { readonly outcome: 'invalid'; readonly field: JobFieldName; readonly message: string };
 
 interface ChangeJobParts {
@@ -111,6 +115,9 @@ export async function changeJob(
   if (checked.outcome === 'invalid') return checked;
   const old = await lockJob(transaction, changes.companyId, changes.jobId);
   if (old === null) return { outcome: 'no-such-job' };
+  if (changes.version !== undefined && changes.version !== old.version) {
+    return { outcome: 'changed-since', version: old.version };
+  }
   const given = [...new Set([...old.given, ...(Object.keys(checked.fields) as JobFieldName[])])];
   const { file } = changes;
   const draft = file === undefined ? {} : withoutGiven(changes.draft ?? {}, given);

@@ -6,6 +6,7 @@ import {
   isId,
   KEY_COLUMNS,
   type KeySettings,
+  type KeyStatus,
   keyStatus,
   recognition,
   type StreamUsageChunk,
@@ -200,22 +201,37 @@ interface KeyPage {
   /** Default and maximum 1,000. */
   readonly limit?: number;
   /** The id of the last key of the page before. */
-  readonly after?: string;
+  readonly after?: string | undefined;
+  /** Words, in lower case, that must all be in the name or in what is shown of the key. */
+  readonly words?: readonly string[];
+  /** With the moment at which a key is live. */
+  readonly status?: { readonly is: KeyStatus; readonly now: Date } | undefined;
+  readonly ids?: readonly string[] | undefined;
+  /** True: those with a monthly spending limit. */
+  readonly isLimited?: boolean;
 }
 
 /** A company's keys of every status, the newest first. */
 export async function listKeys(
   statements: Statements,
   companyId: string,
-  { limit = LONGEST_PAGE, after }: KeyPage = {},
+  { limit = LONGEST_PAGE, after, words = [], status, ids, isLimited = false }: KeyPage = {},
 ): Promise<readonly ApiKey[]> {
   if (!isId(companyId) || (after !== undefined && !isId(after))) return [];
   return await statements.query<ApiKey>(
     `select ${KEY_COLUMNS} from api_keys
      where company_id = $1 and ($2::uuid is null or (created_at, id) <
        (select last.created_at, last.id from api_keys last where last.id = $2 and last.company_id = $1))
+       and not exists (select 1 from unnest($4::text[]) as word
+         where position(word in lower(concat_ws(' ', name, prefix || '…' || last_four))) = 0)
+       and ($5::text is null or $5 = case when revoked_at is not null then 'REVOKED'
+         when expires_at <= $6 then 'EXPIRED' else 'LIVE' end)
+       and ($7::uuid[] is null or id = any($7)) and (not $8 or monthly_spending_limit_micro is not null)
      order by created_at desc, id desc limit $3`,
-    [companyId, after ?? null, Math.min(limit, LONGEST_PAGE)],
+    [
+      ...[companyId, after ?? null, Math.min(limit, LONGEST_PAGE), words],
+      ...[status?.is ?? null, status?.now ?? null, ids ?? null, isLimited],
+    ],
   );
 }
 

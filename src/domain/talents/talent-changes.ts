@@ -70,11 +70,15 @@ interface TalentEdit {
   readonly changedBy: string;
   /** The whole profile, in the place of the one before. */
   readonly profile: unknown;
+  /** The version that was looked at; left out, whichever there is now. */
+  readonly version?: number | undefined;
 }
 
 type ChangedTalent =
   | { readonly outcome: 'changed'; readonly talent: Talent }
   | { readonly outcome: 'no-such-talent' }
+  /** Another change came in between: nothing is written. */
+  | { readonly outcome: 'changed-since' }
   | { readonly outcome: 'invalid'; readonly message: string };
 
 /**
@@ -84,12 +88,13 @@ type ChangedTalent =
 export async function changeTalent(
   transaction: Transaction,
   clock: Clock,
-  { companyId, talentId, changedBy, profile: wanted }: TalentEdit,
+  { companyId, talentId, changedBy, profile: wanted, version }: TalentEdit,
 ): Promise<ChangedTalent> {
   const checked = checkProfile(wanted);
   if (checked.outcome === 'invalid') return checked;
   const old = await lockTalent(transaction, companyId, talentId);
   if (old === null) return { outcome: 'no-such-talent' };
+  if (version !== undefined && version !== old.version) return { outcome: 'changed-since' };
   const { profile } = checked;
   const next = {
     ...old,

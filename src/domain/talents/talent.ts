@@ -119,6 +119,8 @@ interface TalentListArgs {
   readonly after: string | null;
   /** Null is every status. */
   readonly status?: TalentStatus | null;
+  /** Words, in lower case, that must all be in the name, headline, address or number. */
+  readonly words?: readonly string[];
 }
 
 const MOST_AT_ONCE = 1_000;
@@ -127,13 +129,15 @@ const MOST_AT_ONCE = 1_000;
 export async function listTalents(
   statements: Statements,
   companyId: string,
-  { limit, after, status = null }: TalentListArgs,
+  { limit, after, status = null, words = [] }: TalentListArgs,
 ): Promise<readonly Talent[]> {
   return await statements.query<Talent>(
     `select ${TALENT_COLUMNS} from talents
      where company_id = $1 and ($2::uuid is null or id < $2) and ($3::text is null or status = $3)
+       and not exists (select 1 from unnest($5::text[]) as word
+         where position(word in lower(concat_ws(' ', name, headline, email, phone))) = 0)
      order by id desc limit $4`,
-    [companyId, after, status, Math.min(Math.max(1, limit), MOST_AT_ONCE)],
+    [companyId, after, status, Math.min(Math.max(1, limit), MOST_AT_ONCE), words],
   );
 }
 

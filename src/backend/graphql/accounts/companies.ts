@@ -19,7 +19,7 @@ import { updateStaleCustomers } from '../../../domain/payments/customer-profile.
 import { countAttempt, member } from '../access.ts';
 import { creditsOrNull } from '../amounts.ts';
 import { badInput, conflict, notFound, signUpRefused } from '../errors.ts';
-import { bounded, boundedOrNull, idOf } from '../input.ts';
+import { bounded, boundedOrNull, idOf, searchArg } from '../input.ts';
 import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
@@ -126,10 +126,20 @@ const companies: Declaration = (builder) =>
       type: 'CompanyConnection',
       description: 'All companies, in the order of their ids.',
       authScopes: { superAdmin: true },
-      args: { first: t.arg.int(), after: t.arg.id() },
+      args: {
+        first: t.arg.int(),
+        after: t.arg.id(),
+        search: t.arg.string({
+          description:
+            'Words that must all be in its name, id, billing address or the address of one of its people.',
+        }),
+      },
       async resolve(_root, args, { parts }) {
         const { limit, after } = pageArgs(args);
-        const page = { limit: limit + 1, after: after === null ? undefined : idOf('page', after) };
+        const page = {
+          ...{ limit: limit + 1, after: after === null ? undefined : idOf('page', after) },
+          words: searchArg(args.search),
+        };
         return pageOf(await listCompanies(parts.database, page), limit, ({ id }) => id);
       },
     }),

@@ -14,7 +14,7 @@ import { publishMoved } from '../../../domain/credits/ledger/user-account.ts';
 import { countAttempt, member } from '../access.ts';
 import { settleLeaver } from '../billing/user-credits.ts';
 import { badInput, conflict, notFound, refusal, signUpRefused } from '../errors.ts';
-import { bounded, idOf } from '../input.ts';
+import { bounded, idOf, searchArg } from '../input.ts';
 import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
@@ -71,11 +71,18 @@ const members: Declaration = (builder) =>
       type: 'MemberConnection',
       description: 'The people of the caller’s company, in the order in which they came.',
       authScopes: { member: true },
-      args: { first: t.arg.int(), after: t.arg.id() },
+      args: {
+        first: t.arg.int(),
+        after: t.arg.id(),
+        search: t.arg.string({ description: 'Words that must all be in the address.' }),
+      },
       async resolve(_root, args, context) {
         const { companyId } = await member(context);
         const { limit, after } = pageArgs(args);
-        const page = { limit: limit + 1, after: after === null ? null : idOf('page', after) };
+        const page = {
+          ...{ limit: limit + 1, after: after === null ? null : idOf('page', after) },
+          words: searchArg(args.search),
+        };
         const rows = await listMembers(context.parts.database, companyId, page);
         return pageOf(rows, limit, ({ id }) => id);
       },

@@ -9,14 +9,13 @@ import {
   listJobs,
   listJobVersions,
   MOST_REQUIREMENTS,
-  searchWords,
 } from '../../../domain/jobs/job.ts';
 import { changeJob, createJob as storeJob } from '../../../domain/jobs/job-changes.ts';
 import { titleBeforeReading } from '../../../domain/jobs/read-posting.ts';
 import { member } from '../access.ts';
 import { countDocument, holdStorageToCeiling } from '../accounts/ceilings.ts';
-import { badInput, notFound } from '../errors.ts';
-import { boundedOrNull, idOf } from '../input.ts';
+import { badInput, changedSince, notFound } from '../errors.ts';
+import { idOf, searchArg } from '../input.ts';
 import { defineConnection, idCursor, type Page, pageArgs, pageOf } from '../paging.ts';
 import type { FieldSize } from '../query-cost.ts';
 import { recordedChange } from '../recorded-change.ts';
@@ -150,13 +149,12 @@ const jobs: Declaration = (builder) =>
       async resolve(_root, args, context) {
         const { companyId } = await member(context);
         const { limit, after } = pageArgs(args);
-        const search = boundedOrNull('line', 'search', args.search);
         const rows = await listJobs(context.parts.database, companyId, {
           limit: limit + 1,
           after: idCursor(after),
           status: args.status ?? null,
           updatedSince: args.updatedSince ?? null,
-          words: search === null ? [] : searchWords(search),
+          words: searchArg(args.search),
         });
         return pageOf(rows, limit, ({ id }) => id);
       },
@@ -209,14 +207,25 @@ const updateJob: Declaration = (builder) =>
       description:
         'What is left out stays; null takes away what a job need not have. Another text or file is read anew.',
       authScopes: { member: true },
-      args: { id: t.arg.id({ required: true }), input: t.arg({ type: 'JobInput', required: true }) },
-      async resolve(_root, { id, input }, context) {
+      args: {
+        id: t.arg.id({ required: true }),
+        input: t.arg({ type: 'JobInput', required: true }),
+        version: t.arg.int({
+          description:
+            'The version that this changes: refused with CONFLICT where it was changed since. Left out, it saves over it.',
+        }),
+      },
+      async resolve(_root, { id, input, version }, context) {
         const { companyId, id: changedBy } = await member(context);
         const jobId = idOf('job', id);
-        const changes = { companyId, jobId, changedBy, ...(await jobFrom(input, companyId, context)) };
+        const changes = {
+          ...{ companyId, jobId, changedBy, version: version ?? undefined },
+          ...(await jobFrom(input, companyId, context)),
+        };
         return await recordedChange(context, async ({ transaction, record, nothingChanged }) => {
           const changed = await changeJob(transaction, context.parts, changes);
           if (changed.outcome === 'no-such-job') throw notFound('job');
+          if (changed.outcome === 'changed-since') throw changedSince('job');
           if (changed.outcome === 'invalid') throw badInput(`input.${changed.field}`, changed.message);
           if ('file' in changes) await holdStorageToCeiling(transaction, companyId);
           const { title, status: now, version } = changed.job;

@@ -23,8 +23,8 @@ import { changeTalent, createTalent as storeTalent } from '../../../domain/talen
 import { DOCUMENT_LIMITS } from '../../../ports/document-reader.ts';
 import { member } from '../access.ts';
 import { countDocument, holdStorageToCeiling } from '../accounts/ceilings.ts';
-import { badInput, notFound } from '../errors.ts';
-import { boundedOrNull, idOf } from '../input.ts';
+import { badInput, changedSince, notFound } from '../errors.ts';
+import { boundedOrNull, idOf, searchArg } from '../input.ts';
 import { defineConnection, idCursor, type Page, pageArgs, pageOf } from '../paging.ts';
 import type { FieldSize } from '../query-cost.ts';
 import { recordedChange } from '../recorded-change.ts';
@@ -172,11 +172,21 @@ const talents: Declaration = (builder) =>
       type: 'TalentConnection',
       description: 'The company’s talents, the newest first.',
       authScopes: { member: true },
-      args: { first: t.arg.int(), after: t.arg.id(), status: t.arg({ type: 'TalentStatus' }) },
+      args: {
+        first: t.arg.int(),
+        after: t.arg.id(),
+        status: t.arg({ type: 'TalentStatus' }),
+        search: t.arg.string({
+          description: 'Words that must all be in the name, headline, address or number.',
+        }),
+      },
       async resolve(_root, args, context) {
         const { companyId } = await member(context);
         const { limit, after } = pageArgs(args);
-        const page = { limit: limit + 1, after: idCursor(after), status: args.status ?? null };
+        const page = {
+          ...{ limit: limit + 1, after: idCursor(after) },
+          ...{ status: args.status ?? null, words: searchArg(args.search) },
+        };
         const rows = await listTalents(context.parts.database, companyId, page);
         return pageOf(rows, limit, ({ id }) => id);
       },
@@ -244,14 +254,25 @@ const updateTalent: Declaration = (builder) =>
       type: 'Talent',
       description: 'Puts a profile in the place of the one before, which is kept as a version.',
       authScopes: { member: true },
-      args: { id: t.arg.id({ required: true }), profile: t.arg({ type: 'JSON', required: true }) },
+      args: {
+        id: t.arg.id({ required: true }),
+        profile: t.arg({ type: 'JSON', required: true }),
+        version: t.arg.int({
+          description:
+            'The version that this changes: refused with CONFLICT where it was changed since. Left out, it saves over it.',
+        }),
+      },
       async resolve(_root, args, context) {
         const { companyId, id: changedBy } = await member(context);
         const talentId = idOf('talent', args.id);
-        const edit = { companyId, talentId, changedBy, profile: args.profile };
+        const edit = {
+          ...{ companyId, talentId, changedBy },
+          ...{ profile: args.profile, version: args.version ?? undefined },
+        };
         return await recordedChange(context, async ({ transaction, record }) => {
           const changed = await changeTalent(transaction, context.parts.clock, edit);
           if (changed.outcome === 'no-such-talent') throw notFound('talent');
+          if (changed.outcome === 'changed-since') throw changedSince('talent');
           if (changed.outcome === 'invalid') throw badInput('profile', changed.message);
           const details = { version: changed.talent.version };
           await record({ action: 'talent.changed', objectKind: 'talent', objectId: talentId, details });

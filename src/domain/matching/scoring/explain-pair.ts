@@ -67,14 +67,25 @@ export function explainPair(
       },
     ];
   });
-  const { mustCount, mustMet } = scored;
-  const gate = mustCount === 0 ? [] : [`Meets ${mustMet} of ${mustCount} must-haves.`];
+  const gate = scored.mustCount === 0 ? [] : [gateWords(job, scored)];
   const others = parts.filter(({ name }) => name !== 'skills');
   return {
     parts,
     reasons: [...gate, ...skills.reasons, ...others.flatMap(({ found }) => found)].slice(0, MOST_LINES),
     missing: [...skills.missing, ...others.flatMap(({ missing }) => missing)].slice(0, MOST_LINES),
   };
+}
+
+/** Years and degrees count as must-haves do, and are no lines of their list: the sentence says what it counts. */
+function gateWords(job: JobFeatures, { mustCount, mustMet, parts }: PairScore): string {
+  const besides = [
+    ...(job.isMonthsMust && (job.months ?? 0) > 0 ? ['experience'] : []),
+    ...(job.isDegreeMust && (parts[3] ?? null) !== null ? ['education'] : []),
+  ];
+  if (besides.length === 0) return `Meets ${mustMet} of ${mustCount} must-haves.`;
+  const counted = [...(mustCount > besides.length ? ['must-haves'] : []), ...besides];
+  const last = counted.pop();
+  return `Meets ${mustMet} of ${mustCount} requirements: ${[counted.join(', '), last].filter(Boolean).join(' and ')}.`;
 }
 
 function explainTitles(talent: TalentFeatures, job: JobFeatures): FoundAndMissing {

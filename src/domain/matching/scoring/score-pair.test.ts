@@ -54,6 +54,14 @@ describe('A-12 a score', () => {
     expect(three as number).toBeGreaterThan(90);
   });
 
+  test('A-12 says what it counts: years and degrees are no lines of the list of must-haves', () => {
+    const cook = talent({ ...developer, ...skills('Python', 'SQL', 'Docker') });
+    const listed = { mustHave: ['Python', 'SQL', 'Docker'] };
+    expect(explained(cook, job(listed)).reasons[0]).toBe('Meets 3 of 3 must-haves.');
+    const years = job({ ...listed, minMonthsExperience: 24 });
+    expect(explained(cook, years).reasons[0]).toBe('Meets 4 of 4 requirements: must-haves and experience.');
+  });
+
   test('A-12 knows near skills and says which one stands in', () => {
     const { parts, missing } = explained(
       talent(skills('React', 'MySQL')),
