@@ -11,20 +11,23 @@ import icon from './icon.svg';
 import { ConsoleContext } from './session/console-context.ts';
 import { returnToPage } from './session/return-to-page.ts';
 import { createSession } from './session/session.ts';
+import { guardUnsaved } from './session/unsaved.ts';
 
 const meta = (name: string) => document.querySelector<HTMLMetaElement>(`meta[name=${name}]`)?.content ?? '';
 const gatewayUrl = meta('gateway-url');
 const canSignUp = meta('sign-up') === 'open';
 const oidcName = meta('oidc-name');
+const trialCredits = Number(meta('trial-credits'));
 const place = document.getElementById('console');
 if (place === null) throw new Error('the shell has no place for the console');
+guardUnsaved();
 const session = createSession();
 void session.open();
 returnToPage();
 // What the boundary shows is not an error of the browser’s console as well.
 createRoot(place, { onCaughtError: () => undefined }).render(
   <StrictMode>
-    <ConsoleContext value={{ session, gatewayUrl, canSignUp, oidcName, icon }}>
+    <ConsoleContext value={{ session, gatewayUrl, canSignUp, oidcName, trialCredits, icon }}>
       <App />
     </ConsoleContext>
   </StrictMode>,

@@ -39,6 +39,7 @@ const StoredCall = page(() => import('./pages/usage/payloads.tsx'), 'StoredCall'
 const SendAgain = page(() => import('./pages/keys/send-again.tsx'), 'SendAgain');
 const Budgets = page(() => import('./pages/billing/budgets.tsx'), 'Budgets');
 const Playground = page(() => import('./pages/keys/playground.tsx'), 'Playground');
+const Prices = page(() => import('./pages/billing/prices.tsx'), 'Prices');
 const Alerts = page(() => import('./pages/billing/alerts.tsx'), 'Alerts');
 const Connect = page(() => import('./pages/keys/connect.tsx'), 'Connect');
 const Jobs = page(() => import('./pages/hiring/jobs.tsx'), 'Jobs');
@@ -78,8 +79,11 @@ const STORED_PROMPTS: readonly Place[] = [
   { path: '/calls/:requestId/payload', page: StoredCall },
   { path: '/playground/:requestId', page: SendAgain },
 ];
-const CONNECT: Place = { path: '/mcp', name: 'Agents and MCP', page: Connect };
-const TEAM: Place = { path: '/team', name: 'Team', page: Team };
+const MEMBER_PLACES: readonly Place[] = [
+  { path: '/prices', name: 'Models and prices', page: Prices },
+  { path: '/mcp', name: 'Agents and MCP', page: Connect },
+  { path: '/team', name: 'Team', page: Team },
+];
 
 /** What a person may see, and nothing else: an address that is not in here leads nowhere for them. */
 export function roomsOf(person: Person): readonly Room[] {
@@ -96,7 +100,7 @@ export function roomsOf(person: Person): readonly Room[] {
     ...when(isAdmin, { path: '/billing', name: 'Credits', page: Billing }),
     ...when(isAdmin, { path: '/budgets', name: 'Budgets', page: Budgets }),
     ...when(isAdmin, { path: '/playground', name: 'Playground', page: Playground }, ...STORED_PROMPTS),
-    ...when(isMember, CONNECT, TEAM),
+    ...when(isMember, ...MEMBER_PLACES),
     ...when(isAdmin, { path: '/alerts', name: 'Alerts', page: Alerts }),
     ...when(isAdmin, { path: '/service-tokens', name: 'Service tokens', page: ServiceTokens }),
     ...when(isAdmin, { path: '/audit', name: 'Audit log', page: AuditLog }),

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { Dialog } from '../parts/dialog.tsx';
-import { List } from '../parts/list.tsx';
+import { List, RowButton } from '../parts/list.tsx';
 import { Card, Notice, Page, Problem } from '../parts/page.tsx';
 import { Moment } from '../parts/words.tsx';
 import { graphql, type RowOf } from '../session/graphql.ts';
@@ -27,6 +27,7 @@ export function CapturedMails() {
             error={result.error}
             retry={result.reload}
             keyOf={({ id }) => id}
+            nameOf={({ subject, to }) => `${subject}, ${to}`}
             empty={<p>Invitations, receipts and resets appear here.</p>}
             columns={[
               { name: 'When', show: ({ capturedAt }) => <Moment at={capturedAt} /> },
@@ -34,11 +35,7 @@ export function CapturedMails() {
               { name: 'Subject', show: ({ subject }) => subject },
               {
                 name: 'Do',
-                show: (mail) => (
-                  <button type="button" className="little" onClick={() => setShown(mail)}>
-                    Read
-                  </button>
-                ),
+                show: (mail) => <RowButton onClick={() => setShown(mail)}>Read</RowButton>,
               },
             ]}
           />

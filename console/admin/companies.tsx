@@ -1,15 +1,18 @@
 import { useState } from 'react';
+import { useFilters } from '../operations/filters.tsx';
 import { CEILING_NAMES, CEILING_WORDS, CeilingUse } from '../parts/ceilings.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Choice, Field, Form } from '../parts/form.tsx';
-import { List } from '../parts/list.tsx';
+import { List, RowButton } from '../parts/list.tsx';
 import { Bones, Card, type Mood, Notice, Page, Problem, Tag } from '../parts/page.tsx';
 import { credits, Moment, spoken } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql, type RowOf } from '../session/graphql.ts';
 import { usePages, useQuery } from '../session/use-query.ts';
+import { AdjustCredits } from './adjust-credits.tsx';
 
-const COMPANIES = graphql(`query($after: ID) { companies(first: 30, after: $after) {
+const COMPANIES =
+  graphql(`query($after: ID, $search: String) { companies(first: 30, after: $after, search: $search) {
   nodes { id name billingMode creditLimit createdAt standing balance { credits }
     postpaidTerms { dueDays invoiceDay plan { id name } } } pageInfo { hasNextPage endCursor } } }`);
 const SET_BILLING = graphql(`mutation($id: ID!, $mode: BillingMode!, $limit: Float) {
@@ -17,8 +20,6 @@ const SET_BILLING = graphql(`mutation($id: ID!, $mode: BillingMode!, $limit: Flo
 const ASSIGN = graphql(`mutation($id: ID!, $plan: ID!, $limit: Float, $due: Int, $day: Int) {
   assignPlan(companyId: $id, planId: $plan, creditLimit: $limit, dueDays: $due, invoiceDay: $day) { id } }`);
 const PLANS = graphql(`{ plans { id name active billingMode } }`);
-const ADJUST = graphql(`mutation($id: ID!, $credits: Float!, $reason: String!, $once: String!) {
-  adjustCredits(companyId: $id, credits: $credits, reason: $reason, idempotencyKey: $once) { balanceAfter } }`);
 
 const CEILINGS = graphql(`query($id: ID!) { companyCeilings(companyId: $id) {
   requestsPerMinute tokensPerMinute callsInFlight documentsPerDay storageMegabytes apiKeys members
@@ -32,7 +33,8 @@ type Company = RowOf<typeof COMPANIES>;
 const MOODS: Record<Company['standing'], Mood> = { GOOD: 'good', OUT_OF_CREDITS: 'bad', OVERDUE: 'bad' };
 
 export function Companies() {
-  const pages = usePages(COMPANIES);
+  const { filter, typed } = useFilters();
+  const pages = usePages(COMPANIES, { search: filter('search') });
   const [billed, setBilled] = useState<Company | null>(null);
   const [assigned, setAssigned] = useState<Company | null>(null);
   const [adjusted, setAdjusted] = useState<Company | null>(null);
@@ -43,6 +45,7 @@ export function Companies() {
       says="All of them: how each pays, what it holds, and whether its calls are answered."
     >
       <Card>
+        <Field label="Search" hint="Name, id, or the e-mail of one of its people." {...typed('search')} />
         <List
           label="Companies"
           rows={pages.nodes}
@@ -50,7 +53,14 @@ export function Companies() {
           retry={pages.reload}
           more={pages}
           keyOf={({ id }) => id}
-          empty={<p>The first company signs up by itself.</p>}
+          nameOf={({ name }) => name}
+          empty={
+            <p>
+              {filter('search') === ''
+                ? 'The first company signs up by itself.'
+                : 'No company has these words.'}
+            </p>
+          }
           columns={[
             {
               name: 'Company',
@@ -84,18 +94,10 @@ export function Companies() {
               name: 'Do',
               show: (company) => (
                 <div className="row">
-                  <button type="button" className="little" onClick={() => setBilled(company)}>
-                    Billing
-                  </button>
-                  <button type="button" className="little" onClick={() => setAssigned(company)}>
-                    Assign a plan
-                  </button>
-                  <button type="button" className="little" onClick={() => setAdjusted(company)}>
-                    Adjust credits
-                  </button>
-                  <button type="button" className="little" onClick={() => setLimited(company)}>
-                    Ceilings
-                  </button>
+                  <RowButton onClick={() => setBilled(company)}>Billing</RowButton>
+                  <RowButton onClick={() => setAssigned(company)}>Assign a plan</RowButton>
+                  <RowButton onClick={() => setAdjusted(company)}>Adjust credits</RowButton>
+                  <RowButton onClick={() => setLimited(company)}>Ceilings</RowButton>
                 </div>
               ),
             },
@@ -108,7 +110,7 @@ export function Companies() {
         <AssignPlan company={assigned} close={() => setAssigned(null)} changed={pages.reload} />
       )}
       {adjusted !== null && (
-        <Adjust company={adjusted} close={() => setAdjusted(null)} changed={pages.reload} />
+        <AdjustCredits company={adjusted} close={() => setAdjusted(null)} changed={pages.reload} />
       )}
       {limited !== null && <CompanyCeilings company={limited} close={() => setLimited(null)} />}
     </Page>
@@ -300,49 +302,6 @@ function CompanyCeilings({ company, close }: { company: Company; close(): void }
           </Form>
         </>
       )}
-    </Dialog>
-  );
-}
-
-/** Unlike randomUUID, there over plain HTTP too. */
-function newMark(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
-/** One dialog is one posting, however often its button is pressed. */
-function Adjust({ company, close, changed }: { company: Company; close(): void; changed(): Promise<void> }) {
-  const { session } = useConsole();
-  const [once] = useState(() => newMark());
-  const [balance, setBalance] = useState<number | null>(null);
-  const cancel = (
-    <button type="button" onClick={close}>
-      Close
-    </button>
-  );
-  return (
-    <Dialog title={`Credits of ${company.name}`} close={close}>
-      {balance !== null && <Notice mood="good">Done. The balance is {credits(balance)} credits.</Notice>}
-      <Form
-        submit="Post it"
-        beside={cancel}
-        send={async ({ text, number }) => {
-          const wanted = { id: company.id, credits: number('credits') ?? 0, reason: text('reason'), once };
-          const { adjustCredits } = await session.request(ADJUST, wanted);
-          setBalance(adjustCredits.balanceAfter);
-          await changed();
-        }}
-      >
-        <Field
-          label="Credits"
-          hint="Below zero they are taken."
-          name="credits"
-          type="number"
-          step="any"
-          required
-        />
-        <Field label="Reason" hint="The company sees it." name="reason" maxLength={200} required />
-      </Form>
     </Dialog>
   );
 }

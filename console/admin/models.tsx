@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { Dialog } from '../parts/dialog.tsx';
 import { Field, Form } from '../parts/form.tsx';
-import { List } from '../parts/list.tsx';
+import { List, RowButton } from '../parts/list.tsx';
 import { Card, Page, Tag } from '../parts/page.tsx';
 import { count, exact } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
@@ -37,6 +37,7 @@ export function Models() {
           error={result.error}
           retry={result.reload}
           keyOf={({ alias }) => alias}
+          nameOf={({ alias }) => alias}
           empty={<p>Aliases come with the system.</p>}
           columns={[
             { name: 'Alias', show: ({ alias }) => <code>{alias}</code> },
@@ -47,18 +48,10 @@ export function Models() {
               name: 'Do',
               show: (alias) => (
                 <div className="row">
-                  <button type="button" className="little" onClick={() => setAimed(alias)}>
-                    Targets
-                  </button>
-                  <button type="button" className="little" onClick={() => setPriced(alias)}>
-                    Price
-                  </button>
-                  <button type="button" className="little" onClick={() => setEquipped(alias)}>
-                    Tools
-                  </button>
-                  <button type="button" className="little" onClick={() => setOpened(alias)}>
-                    Own keys
-                  </button>
+                  <RowButton onClick={() => setAimed(alias)}>Targets</RowButton>
+                  <RowButton onClick={() => setPriced(alias)}>Price</RowButton>
+                  <RowButton onClick={() => setEquipped(alias)}>Tools</RowButton>
+                  <RowButton onClick={() => setOpened(alias)}>Own keys</RowButton>
                 </div>
               ),
             },

@@ -1,9 +1,9 @@
-import { useState } from 'react';
+import { useFilters } from '../operations/filters.tsx';
 import { Act } from '../parts/dialog.tsx';
 import { Choice } from '../parts/form.tsx';
 import { List } from '../parts/list.tsx';
 import { Card, type Mood, Page, Tag } from '../parts/page.tsx';
-import { count, Moment, spoken } from '../parts/words.tsx';
+import { count, Moment, readable, spoken } from '../parts/words.tsx';
 import { graphql, type RowOf } from '../session/graphql.ts';
 import { useChange, usePages } from '../session/use-query.ts';
 
@@ -23,8 +23,9 @@ const MOODS: Record<PaymentEvent['status'], Mood> = {
 type PaymentEvent = RowOf<typeof EVENTS>;
 
 export function PaymentEvents() {
-  const [status, setStatus] = useState<PaymentEvent['status'] | ''>('');
-  const pages = usePages(EVENTS, status === '' ? {} : { status });
+  const { setFilter, oneOf } = useFilters();
+  const status = oneOf('status', Object.keys(MOODS) as PaymentEvent['status'][]);
+  const pages = usePages(EVENTS, status === undefined ? {} : { status });
   const change = useChange(pages.reload);
   return (
     <Page
@@ -33,8 +34,8 @@ export function PaymentEvents() {
       actions={
         <Choice
           label="Status"
-          value={status}
-          onChange={(event) => setStatus(event.target.value as typeof status)}
+          value={status ?? ''}
+          onChange={(event) => setFilter('status', event.target.value)}
         >
           <option value="">All</option>
           {Object.keys(MOODS).map((one) => (
@@ -53,6 +54,7 @@ export function PaymentEvents() {
           retry={pages.reload}
           more={pages}
           keyOf={({ id }) => id}
+          nameOf={({ providerEventId }) => providerEventId}
           empty={<p>They come with the first purchase.</p>}
           columns={[
             { name: 'Received', show: ({ receivedAt }) => <Moment at={receivedAt} /> },
@@ -66,7 +68,7 @@ export function PaymentEvents() {
               ),
             },
             { name: 'Status', show: (event) => <Tag mood={MOODS[event.status]}>{spoken(event.status)}</Tag> },
-            { name: 'What became of it', show: ({ effect, error }) => error ?? effect ?? '' },
+            { name: 'What became of it', show: ({ effect, error }) => readable(error ?? effect ?? '') },
             { name: 'Tries', isNumber: true, show: ({ attempts }) => count(attempts) },
             {
               name: 'Do',

@@ -29,6 +29,7 @@ export function Breakers() {
           error={result.error}
           retry={result.reload}
           keyOf={({ service }) => service}
+          nameOf={({ service }) => service}
           nothing="No external AI service"
           empty={
             <p>

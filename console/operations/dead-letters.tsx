@@ -81,6 +81,7 @@ export function DeadLetters() {
           retry={pages.reload}
           more={pages}
           keyOf={({ id }) => id}
+          nameOf={({ id }) => `…${id.slice(-6)}`}
           nothing="No dead letters"
           empty={<p>Every job was done, or is tried again by itself.</p>}
           columns={[

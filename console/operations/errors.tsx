@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { Dialog } from '../parts/dialog.tsx';
 import { Choice, Field, Form } from '../parts/form.tsx';
-import { List } from '../parts/list.tsx';
+import { List, RowButton } from '../parts/list.tsx';
 import { Card, Page, Tag } from '../parts/page.tsx';
 import { count, Moment } from '../parts/words.tsx';
 import { graphql, type RowOf } from '../session/graphql.ts';
@@ -77,6 +77,7 @@ function Groups({ level, hours, showRequest }: GroupsProps) {
         error={result.error}
         retry={result.reload}
         keyOf={({ service, message }) => `${service} ${message}`}
+        nameOf={({ message }) => message}
         nothing={level === 'ERROR' ? 'No errors' : 'No warnings'}
         empty={<p>Nothing of this kind was logged in this time.</p>}
         columns={[
@@ -93,17 +94,9 @@ function Groups({ level, hours, showRequest }: GroupsProps) {
             name: 'Do',
             show: (group) => (
               <div className="row">
-                <button type="button" className="little" onClick={() => setShown(group)}>
-                  Lines
-                </button>
+                <RowButton onClick={() => setShown(group)}>Lines</RowButton>
                 {group.sampleRequestId !== null && (
-                  <button
-                    type="button"
-                    className="little"
-                    onClick={() => showRequest(group.sampleRequestId ?? '')}
-                  >
-                    Last request
-                  </button>
+                  <RowButton onClick={() => showRequest(group.sampleRequestId ?? '')}>Last request</RowButton>
                 )}
               </div>
             ),

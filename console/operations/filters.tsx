@@ -1,7 +1,9 @@
+import type { ChangeEvent } from 'react';
 import { useSearchParams } from 'wouter';
 import { Choice } from '../parts/form.tsx';
 
 const USUAL_HOURS = 24;
+const LONGEST_SEARCH = 200;
 const SPANS = [
   [1, 'The last hour'],
   [6, 'The last 6 hours'],
@@ -13,20 +15,34 @@ const SPANS = [
 export function useFilters() {
   const [filters, setSearch] = useSearchParams();
   /** An empty value takes the filter out. */
-  const setFilters = (values: Readonly<Record<string, string>>) =>
-    setSearch((now) => {
-      const next = new URLSearchParams(now);
-      for (const [name, value] of Object.entries(values)) {
-        if (value === '') next.delete(name);
-        else next.set(name, value);
-      }
-      return next;
-    });
+  const setFilters = (values: Readonly<Record<string, string>>, isTyped = false) =>
+    setSearch(
+      (now) => {
+        const next = new URLSearchParams(now);
+        for (const [name, value] of Object.entries(values)) {
+          if (value === '') next.delete(name);
+          else next.set(name, value);
+        }
+        return next;
+      },
+      // One step back for a word, not one for each letter.
+      { replace: isTyped },
+    );
   return {
     filter: (name: string) => filters.get(name) ?? '',
     hours: Number(filters.get('hours') ?? USUAL_HOURS),
     setFilter: (name: string, value: string) => setFilters({ [name]: value }),
     setFilters,
+    /** Spread into a search field. */
+    typed: (name: string) => ({
+      type: 'search',
+      maxLength: LONGEST_SEARCH,
+      value: filters.get(name) ?? '',
+      onChange: (event: ChangeEvent<HTMLInputElement>) => setFilters({ [name]: event.target.value }, true),
+    }),
+    /** The value where it is one of these; what people type into the address is none of the schema’s words. */
+    oneOf: <Value extends string>(name: string, values: readonly Value[]) =>
+      values.find((value) => value === filters.get(name)),
   };
 }
 

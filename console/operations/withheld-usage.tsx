@@ -1,12 +1,13 @@
 import { useState } from 'react';
 import { Dialog } from '../parts/dialog.tsx';
 import { Choice, Field, Form } from '../parts/form.tsx';
-import { type Column, List } from '../parts/list.tsx';
+import { type Column, List, RowButton } from '../parts/list.tsx';
 import { Card, type Mood, Page, Tag } from '../parts/page.tsx';
 import { count, credits, Moment, spoken } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql, type RowOf } from '../session/graphql.ts';
 import { usePages } from '../session/use-query.ts';
+import { useFilters } from './filters.tsx';
 
 const WITHHELD = graphql(`query($after: ID, $all: Boolean) {
   withheldUsage(first: 30, after: $after, includeResolved: $all) {
@@ -30,7 +31,8 @@ interface Resolving {
 }
 
 export function WithheldUsage() {
-  const [all, setAll] = useState(false);
+  const { filter, setFilter } = useFilters();
+  const all = filter('show') === 'all';
   const pages = usePages(WITHHELD, { all });
   const [resolving, setResolving] = useState<Resolving | null>(null);
   return (
@@ -41,7 +43,7 @@ export function WithheldUsage() {
         <Choice
           label="Show"
           value={all ? 'all' : 'open'}
-          onChange={(event) => setAll(event.target.value === 'all')}
+          onChange={(event) => setFilter('show', event.target.value === 'all' ? 'all' : '')}
         >
           <option value="open">Open</option>
           <option value="all">All</option>
@@ -56,6 +58,7 @@ export function WithheldUsage() {
           retry={pages.reload}
           more={pages}
           keyOf={({ id }) => id}
+          nameOf={({ id, companyName }) => `${companyName ?? ''} …${id.slice(-6)}`}
           empty={<p>No usage is withheld.</p>}
           columns={columns(setResolving)}
         />
@@ -106,16 +109,10 @@ function columns(resolve: (resolving: Resolving) => void): readonly Column<Withh
       show: (usage) =>
         usage.status === 'OPEN' && (
           <div className="row">
-            <button type="button" className="little" onClick={() => resolve({ usage, action: 'post' })}>
-              Post
-            </button>
-            <button
-              type="button"
-              className="little danger"
-              onClick={() => resolve({ usage, action: 'drop' })}
-            >
+            <RowButton onClick={() => resolve({ usage, action: 'post' })}>Post</RowButton>
+            <RowButton isDanger onClick={() => resolve({ usage, action: 'drop' })}>
               Drop
-            </button>
+            </RowButton>
           </div>
         ),
     },

@@ -46,15 +46,17 @@ export function Chart({
     const options: uPlot.Options = {
       width: box.clientWidth,
       height: HEIGHT_PX,
-      legend: { show: false },
+      // The values of the day under the pointer, beside the colours that they have.
+      legend: { show: true, live: true },
       cursor: { y: false },
       scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC'),
       axes: [across, up],
       series: [
-        {},
+        { label: 'Day (UTC)', value: (_, at) => (at == null ? '—' : dayForm.format(at * 1_000)) },
         ...series.map((one) => ({
           label: one.name,
+          value: (_: uPlot, value: number | null) => (value == null ? '—' : upForm.format(value)),
           stroke: colour(one.colour),
           width: 2,
           points: { show: days.length < 2 },

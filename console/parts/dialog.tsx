@@ -1,32 +1,50 @@
-import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react';
 import { useAction } from '../session/use-query.ts';
 import { Problem } from './page.tsx';
+import { useButtonName } from './row-name.tsx';
 
 interface DialogProps {
   readonly title: string;
   /** For what has a table in it. */
   readonly isWide?: boolean;
-  /** Hides the page behind it, and does not close with Escape. */
+  /** Escape does not close it: for what is shown once. */
+  readonly isLasting?: boolean;
+  /** Lasting, and it hides the page behind it. */
   readonly isCovering?: boolean;
   readonly children: ReactNode;
   close(): void;
 }
 
-export function Dialog({ title, isWide = false, isCovering = false, close, children }: DialogProps) {
+export function Dialog(props: DialogProps) {
+  const { title, isWide = false, isCovering = false, isLasting = isCovering, close, children } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  useEffect(() => {
+  // While the dialog is still in the document: a browser gives the focus back on close, and not on removal.
+  useLayoutEffect(() => {
     const shown = dialog.current;
     if (shown?.open === false) shown.showModal();
-    return () => shown?.close();
+    return () => {
+      shown?.close();
+      // What opened it may go with the row that it was in, in the same commit.
+      queueMicrotask(() => {
+        if (document.activeElement !== document.body && document.activeElement !== null) return;
+        document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
+      });
+    };
   }, []);
   return (
     <dialog
       ref={dialog}
       aria-labelledby={titleId}
       className={[isWide ? 'wide' : '', isCovering ? 'covering' : ''].join(' ').trim() || undefined}
+      // A browser closes on a second Escape whatever onCancel says, unless the key itself is refused.
+      onKeyDown={(event) => isLasting && event.key === 'Escape' && event.preventDefault()}
       onCancel={(event) => {
-        if (isCovering) event.preventDefault();
+        // A file field of the dialog cancels too.
+        if (event.target !== event.currentTarget) return;
+        const isTouched = event.currentTarget.querySelector('form[data-touched]') !== null;
+        if (isLasting || (isTouched && !confirm('Close this without saving what you typed?')))
+          event.preventDefault();
         else close();
       }}
     >
@@ -62,6 +80,7 @@ export function Confirmed({ name, title, says, danger = true, isBig = false, wor
         type="button"
         className={`${isBig ? '' : 'little'} ${danger ? 'danger' : ''}`}
         onClick={() => setOpen(true)}
+        {...useButtonName(name)}
       >
         {name}
       </button>
@@ -103,6 +122,7 @@ export function Act({
         className={main ? 'main' : isBig ? '' : 'little'}
         disabled={action.isBusy}
         onClick={() => void action.run(work)}
+        {...useButtonName(name)}
       >
         {action.isBusy ? 'Working…' : name}
       </button>

@@ -1,20 +1,41 @@
-import { type ComponentProps, type FormEvent, type ReactNode, useEffect, useRef } from 'react';
+import { type ComponentProps, type FormEvent, type ReactNode, useEffect, useId, useRef } from 'react';
+import { AnswerError } from '../session/answer-error.ts';
 import { useAction } from '../session/use-query.ts';
 import { type FormValues, formValues } from './form-values.ts';
 import { Problem } from './page.tsx';
 
 interface FieldProps extends ComponentProps<'input'> {
   readonly label: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
+}
+
+/** A label, what it is the label of, and a hint that is read after it. */
+function Labelled(props: {
+  label: string;
+  hint?: string | undefined;
+  children: (named: { readonly id: string; readonly 'aria-describedby'?: string }) => ReactNode;
+}) {
+  const { label, hint, children } = props;
+  const id = useId();
+  const described = hint === undefined ? {} : { 'aria-describedby': `${id}-hint` };
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {children({ id, ...described })}
+      {hint !== undefined && (
+        <small className="quiet" id={`${id}-hint`}>
+          {hint}
+        </small>
+      )}
+    </div>
+  );
 }
 
 export function Field({ label, hint, ...input }: FieldProps) {
   return (
-    <label className="field">
-      <span>{label}</span>
-      <input {...input} />
-      {hint !== undefined && <small className="quiet">{hint}</small>}
-    </label>
+    <Labelled label={label} hint={hint}>
+      {(named) => <input {...named} {...input} />}
+    </Labelled>
   );
 }
 
@@ -26,30 +47,28 @@ export function CodeField({ orRecoveryCode = false, isFirst = false }) {
     if (isFirst) field.current?.focus();
   }, [isFirst]);
   return (
-    <label className="field">
-      <span>Two-factor code</span>
-      <input ref={field} name="totp" autoComplete="one-time-code" maxLength={40} required />
-      {hint !== undefined && <small className="quiet">{hint}</small>}
-    </label>
+    <Field
+      {...{ label: 'Two-factor code', hint, ref: field, name: 'totp', autoComplete: 'one-time-code' }}
+      maxLength={40}
+      required
+    />
   );
 }
 
 export function Choice({ label, children, ...select }: ComponentProps<'select'> & { label: string }) {
   return (
-    <label className="field">
-      <span>{label}</span>
-      <select {...select}>{children}</select>
-    </label>
+    <Labelled label={label}>
+      {(named) => (
+        <select {...named} {...select}>
+          {children}
+        </select>
+      )}
+    </Labelled>
   );
 }
 
 export function Area({ label, ...area }: ComponentProps<'textarea'> & { label: string }) {
-  return (
-    <label className="field">
-      <span>{label}</span>
-      <textarea {...area} />
-    </label>
-  );
+  return <Labelled label={label}>{(named) => <textarea {...named} {...area} />}</Labelled>;
 }
 
 export function Checks(props: {
@@ -78,24 +97,52 @@ interface FormProps {
   readonly beside?: ReactNode;
   /** Empty again once it is sent: for forms that add one thing after the other. */
   readonly clears?: boolean;
+  /** Asks before the page is left with something typed that was not sent. */
+  readonly guards?: boolean;
   /** False while what it offers to choose from is loading. */
   readonly isReady?: boolean;
   send(values: FormValues): Promise<unknown>;
 }
 
-export function Form({ submit, children, beside, clears = false, isReady = true, send }: FormProps) {
+export function Form(props: FormProps) {
+  const { submit, children, beside, clears = false, guards = false, isReady = true, send } = props;
   const action = useAction();
+  const form = useRef<HTMLFormElement>(null);
+  const problemId = useId();
+  const { error } = action;
+  const wrong =
+    error instanceof AnswerError && error.field !== null ? controlOf(form.current, error.field) : null;
+  useEffect(() => {
+    if (wrong === null) return;
+    return markWrong(wrong, problemId);
+  }, [wrong, problemId]);
   const onSubmit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const form = event.currentTarget;
-    const data = new FormData(form);
-    const sending = action.run(() => send(formValues(data)));
-    void sending.then((isSent) => isSent && clears && form.reset());
+    const sent = event.currentTarget;
+    const data = new FormData(sent);
+    const work = async () => {
+      delete sent.dataset.touched;
+      await send(formValues(data));
+    };
+    void action.run(work).then((isSent) => {
+      if (!isSent) sent.dataset.touched = '';
+      else if (clears) sent.reset();
+    });
   };
   return (
-    <form onSubmit={onSubmit}>
+    <form
+      ref={form}
+      data-guards={guards ? '' : undefined}
+      onInput={(event) => {
+        event.currentTarget.dataset.touched = '';
+      }}
+      onReset={(event) => delete event.currentTarget.dataset.touched}
+      onSubmit={onSubmit}
+    >
       {children}
-      <Problem error={action.error} />
+      <div id={problemId}>
+        <Problem error={error} about={wrong === null ? undefined : labelOf(wrong)} />
+      </div>
       <div className="row">
         <button type="submit" className="main" disabled={action.isBusy || !isReady}>
           {action.isBusy ? 'Working…' : submit}
@@ -104,4 +151,39 @@ export function Form({ submit, children, beside, clears = false, isReady = true,
       </div>
     </form>
   );
+}
+
+type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
+
+/** The control of a field of the API: by its name, or by `data-field` where the form calls it otherwise. */
+function controlOf(form: HTMLFormElement | null, field: string): Control | null {
+  const name = field.slice(field.lastIndexOf('.') + 1);
+  const controls = [...(form?.elements ?? [])] as Control[];
+  return (
+    controls.find((one) => one.dataset.field === name) ?? controls.find((one) => one.name === name) ?? null
+  );
+}
+
+function labelOf(control: Control): string {
+  const isBox = control.type === 'checkbox';
+  const label = isBox ? control.closest('fieldset')?.querySelector('legend') : control.labels?.[0];
+  return label?.textContent ?? '';
+}
+
+/** Focused, and described by the error until it is changed or the error is another one. */
+function markWrong(control: Control, problemId: string): () => void {
+  const described = control.getAttribute('aria-describedby');
+  control.setAttribute('aria-invalid', 'true');
+  control.setAttribute('aria-describedby', [described, problemId].filter((one) => one !== null).join(' '));
+  control.focus();
+  const clear = () => {
+    control.removeAttribute('aria-invalid');
+    if (described === null) control.removeAttribute('aria-describedby');
+    else control.setAttribute('aria-describedby', described);
+  };
+  control.addEventListener('input', clear, { once: true });
+  return () => {
+    control.removeEventListener('input', clear);
+    clear();
+  };
 }

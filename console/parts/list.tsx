@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { Bones, Empty, Problem } from './page.tsx';
+import { RowName, useButtonName } from './row-name.tsx';
 import { count } from './words.tsx';
 
 export interface Column<Row> {
@@ -13,6 +14,8 @@ interface ListProps<Row> {
   readonly rows: readonly Row[] | null;
   readonly columns: readonly Column<Row>[];
   readonly keyOf: (row: Row) => string;
+  /** What a row is called in the names of its buttons. */
+  readonly nameOf?: (row: Row) => string;
   readonly empty: ReactNode;
   /** What an empty list is called. */
   readonly nothing?: string;
@@ -28,6 +31,7 @@ export function List<Row>(props: ListProps<Row>) {
     rows,
     columns,
     keyOf,
+    nameOf,
     empty,
     nothing = 'Nothing here yet',
     error = null,
@@ -57,13 +61,15 @@ export function List<Row>(props: ListProps<Row>) {
           </thead>
           <tbody>
             {rows.map((row) => (
-              <tr key={keyOf(row)}>
-                {columns.map((column) => (
-                  <td key={column.name} className={numeric(column)} data-name={column.name}>
-                    <div>{column.show(row)}</div>
-                  </td>
-                ))}
-              </tr>
+              <RowName key={keyOf(row)} value={nameOf?.(row) ?? ''}>
+                <tr>
+                  {columns.map((column) => (
+                    <td key={column.name} className={numeric(column)} data-name={column.name}>
+                      <div>{column.show(row)}</div>
+                    </td>
+                  ))}
+                </tr>
+              </RowName>
             ))}
           </tbody>
         </table>
@@ -76,6 +82,21 @@ export function List<Row>(props: ListProps<Row>) {
         </div>
       )}
     </>
+  );
+}
+
+/** A small button of a row. */
+export function RowButton(props: { onClick(): void; children: string; isDanger?: boolean }) {
+  const { onClick, children, isDanger = false } = props;
+  return (
+    <button
+      type="button"
+      className={isDanger ? 'little danger' : 'little'}
+      onClick={onClick}
+      {...useButtonName(children)}
+    >
+      {children}
+    </button>
   );
 }
 

@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useRef } from 'react';
 import { Link } from 'wouter';
 import { AnswerError } from '../session/answer-error.ts';
+import { spoken } from './words.tsx';
 
 interface PageProps {
   readonly title: string;
@@ -60,11 +61,19 @@ export function Card({
   );
 }
 
-export function Figure({ name, value, says }: { name: string; value: ReactNode; says?: ReactNode }) {
+interface FigureProps {
+  readonly name: string;
+  readonly value: ReactNode;
+  /** All digits of a rounded value, on hover. */
+  readonly exact?: string | undefined;
+  readonly says?: ReactNode;
+}
+
+export function Figure({ name, value, exact, says }: FigureProps) {
   return (
     <section className="card figure" aria-label={name}>
       <span className="quiet small">{name}</span>
-      <strong>{value}</strong>
+      <strong title={exact}>{value}</strong>
       {says !== undefined && <span className="quiet small">{says}</span>}
     </section>
   );
@@ -80,12 +89,36 @@ export function Notice({ mood = 'plain', children }: { mood?: Mood; children: Re
   );
 }
 
-export function Problem({ error, retry }: { error: Error | null; retry?: () => unknown }) {
+/** Where a person does something about it, by the code of the error. */
+const REMEDIES = new Map([
+  ['INSUFFICIENT_CREDITS', { href: '/billing', name: 'Buy credits' }],
+  ['PLAN_LIMIT_EXCEEDED', { href: '/billing', name: 'See the invoices' }],
+  ['KEY_SPENDING_LIMIT', { href: '/keys', name: 'Raise the limit of the key' }],
+]);
+
+interface ProblemProps {
+  readonly error: Error | null;
+  /** The label of the field that it is about, where the page has it. */
+  readonly about?: string | undefined;
+  readonly retry?: () => unknown;
+}
+
+export function Problem({ error, about, retry }: ProblemProps) {
   if (error === null) return null;
+  const field = error instanceof AnswerError ? error.field : null;
+  const subject = about ?? (field === null ? null : spoken(field.slice(field.lastIndexOf('.') + 1)));
   const requestId = error instanceof AnswerError ? error.requestId : null;
+  const remedy = error instanceof AnswerError ? REMEDIES.get(error.code) : undefined;
   return (
     <Notice mood="bad">
-      <p>{error.message}</p>
+      <p>
+        {subject === null || subject === '' ? error.message : `${subject}: ${error.message}`}{' '}
+        {remedy !== undefined && (
+          <Link className="button" href={remedy.href}>
+            {remedy.name}
+          </Link>
+        )}
+      </p>
       {requestId !== null && <p className="small">Request id {requestId}</p>}
       {retry !== undefined && (
         <button type="button" className="little" onClick={() => void retry()}>

@@ -21,6 +21,24 @@ export function credits(amount: number): string {
   return creditForm.format(amount);
 }
 
+const roundedForm = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
+/** For figures that are read at a glance; below a credit every digit counts. */
+export function roundedCredits(amount: number): string {
+  return Math.abs(amount) < 1 ? credits(amount) : roundedForm.format(amount);
+}
+
+/** A sentence of a log for people: amounts in credits, times in their zone, the end of an id in place of all of it. */
+export function readable(sentence: string): string {
+  return sentence
+    .replaceAll(
+      /(-?\d+) micro-credits/g,
+      (_, micro: string) => `${credits(Number(micro) / 1_000_000)} credits`,
+    )
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (at) => exact(at))
+    .replaceAll(/[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{6}([\da-f]{6})/g, '…$1');
+}
+
 export function count(amount: number): string {
   return countForm.format(amount);
 }

@@ -2,17 +2,28 @@
 export class AnswerError extends Error {
   readonly code: string;
   readonly requestId: string | null;
+  /** The field of the API that it is about, as input.name; the message is without it. */
+  readonly field: string | null;
+  /** Of an answer of the gateway; GraphQL has codes alone. */
+  readonly status: number | null;
 
-  constructor(message: string, code: string, requestId: string | null) {
-    super(message);
+  constructor(
+    message: string,
+    code: string,
+    requestId: string | null,
+    { status = null, field = null }: { status?: number | null; field?: string | null } = {},
+  ) {
+    super(field !== null && message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message);
     this.code = code;
     this.requestId = requestId;
+    this.status = status;
+    this.field = field;
   }
 }
 
 interface GraphqlAnswer<Data> {
   readonly data?: Data | null;
-  readonly errors?: readonly { message: string; extensions?: { code?: string; requestId?: string } }[];
+  readonly errors?: readonly { message: string; extensions?: { code?: string; field?: string } }[];
 }
 
 /** Sends JSON to the backend; whatever is not an answer becomes an AnswerError. */
@@ -38,7 +49,8 @@ export async function post<Data>(path: string, body: unknown, token: string | nu
   }
   const error = answer.errors?.[0];
   if (error !== undefined) {
-    throw new AnswerError(error.message, error.extensions?.code ?? 'UNKNOWN', requestId);
+    const { code = 'UNKNOWN', field = null } = error.extensions ?? {};
+    throw new AnswerError(error.message, code, requestId, { field });
   }
   if (answer.data === undefined || answer.data === null) {
     throw new AnswerError(

@@ -9,6 +9,8 @@ export interface Console {
   readonly canSignUp: boolean;
   /** The name of the identity provider; empty where people sign in with a password only. */
   readonly oidcName: string;
+  /** What a new company gets once its first admin has verified the address; 0 is nothing. */
+  readonly trialCredits: number;
   readonly icon: string;
 }
 

@@ -20,7 +20,15 @@ import {
 import { walkJobs, walkMatches, walkMeetings, walkTalents } from './walk-hiring.ts';
 import { walkPayloads } from './walk-payloads.ts';
 import { walkRequests } from './walk-requests.ts';
-import { walkEndedSession, walkMissingScripts } from './walk-traps.ts';
+import {
+  walkAdjustments,
+  walkBatchUpload,
+  walkEndedSession,
+  walkLongNames,
+  walkManyKeys,
+  walkMissingScripts,
+  walkTwoTabs,
+} from './walk-traps.ts';
 
 describe.skipIf(givenChromium() === null)('the forms of a company', () => {
   let admin: Visitor;
@@ -116,6 +124,30 @@ describe.skipIf(givenChromium() === null)('the forms of a company', () => {
 
   test('P-8 a session that has ended asks for the log-in over the page, and nothing that was typed is lost', async () => {
     await walkEndedSession(world);
+  });
+
+  test('more keys than a page shows can be reached, found and filtered, and a reload keeps the filter', async () => {
+    await walkManyKeys(world, admin.page);
+    quiet();
+  });
+
+  test('two adjustments in one dialog are both posted, and a large one asks first', async () => {
+    await walkAdjustments(world);
+  });
+
+  test('P-15 one bad file of a batch does not stop the others', async () => {
+    await walkBatchUpload(admin.page);
+    quiet();
+  });
+
+  test('names of full length hide no action at 390 and 1440 px', async () => {
+    await walkLongNames(world, admin.page);
+    quiet();
+  });
+
+  test('two tabs do not overwrite each other, and what was typed is not left without a question', async () => {
+    await walkTwoTabs(admin.page);
+    quiet();
   });
 
   test('P-8 the own password is changed, and the last admin cannot leave', async () => {

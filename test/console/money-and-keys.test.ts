@@ -6,11 +6,12 @@ import { givenChromium } from '../services/given.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
 import { violationsOf, widthOf } from './page-checks.ts';
+import { walkDialogs, walkFirstCall, walkPlaygroundLeft } from './walk-first-call.ts';
 
 describe.skipIf(givenChromium() === null)('in a real browser', () => {
   let admin: Visitor;
 
-  const world = useResource(() => openBrowserSystem());
+  const world = useResource(() => openBrowserSystem(undefined, { TRIAL_CREDITS: '25' }));
   beforeAll(async () => {
     admin = await world.visit();
     await logIn(admin.page, world.demo.company_admin);
@@ -63,9 +64,9 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
 
   test('G-19 a revoked key answers 401', async () => {
     const { page } = admin;
-    const key = await mint('to revoke');
+    const key = await mint('short lived');
     expect((await call(key)).status).toBe(200);
-    const row = page.getByRole('row').filter({ hasText: 'to revoke' });
+    const row = page.getByRole('row').filter({ hasText: 'short lived' });
     await row.getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await row.getByText('Revoked').waitFor();
@@ -96,7 +97,7 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
   });
 
   const balance = async (page: Page) =>
-    Number((await figure(page, 'Balance').innerText()).replaceAll(',', ''));
+    Number(((await figure(page, 'Balance').getAttribute('title')) ?? '').replaceAll(',', ''));
 
   async function balanceUntil(page: Page, isSo: (now: number) => boolean): Promise<number> {
     const deadline = performance.now() + 20_000;
@@ -191,6 +192,20 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
     await open(page, 'API keys');
     await page.getByRole('row').filter({ hasText: 'Playground' }).first().waitFor();
     expect(admin.complaints).toEqual([]);
+  });
+
+  test('leaving the playground ends its call, and coming back uses the same key', async () => {
+    await walkPlaygroundLeft(world, admin.page);
+    expect(admin.complaints).toEqual([]);
+  });
+
+  test('the focus returns where a dialog was opened, rows have buttons of their own names, refused fields are marked', async () => {
+    await walkDialogs(admin.page);
+    expect(admin.complaints).toEqual([]);
+  });
+
+  test('a new company gets from the sign-up to its first call by the checklist, with trial credits', async () => {
+    await walkFirstCall(world);
   });
 
   test('P-8 a reload keeps the session, no script can read its cookie, and a log-out reaches the other tab', async () => {

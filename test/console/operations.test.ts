@@ -311,6 +311,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await page.getByRole('spinbutton', { name: 'Credits' }).fill('-100000000');
     await page.getByLabel('Reason').fill('to see it');
     await page.getByRole('button', { name: 'Post it' }).click();
+    await page.getByRole('button', { name: 'Yes, post this amount' }).click();
     await page
       .getByRole('dialog')
       .getByText(/The balance is -/)

@@ -24,6 +24,7 @@ const COMPANY = [
   '/playground',
   '/payloads',
   '/calls/req_none/payload',
+  '/prices',
   '/mcp',
   '/team',
   '/alerts',

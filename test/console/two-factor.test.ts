@@ -82,7 +82,7 @@ describe.skipIf(givenChromium() === null)('two-factor authentication in the cons
     await logIn(page, world.demo.super_admin);
     const { codes } = await setUp(page);
     await page.goto('/companies');
-    await button(page, 'Adjust credits').first().click();
+    await page.getByRole('button', { name: 'Adjust credits' }).first().click();
     await page.getByRole('spinbutton', { name: 'Credits' }).fill('3');
     await page.getByLabel('Reason').fill('goodwill');
     await button(page, 'Post it').click();

@@ -212,7 +212,9 @@ async function walkMemberCredits(page: Page, demo: DemoFile): Promise<void> {
   await page.getByLabel('Credits', { exact: true }).fill('1000000000');
   await page.getByLabel('Reason').fill('for trying things');
   await button(page, 'Move the credits').click();
+  await button(page, 'Yes, post this amount').click();
   await refused(page, /credits/i);
+  await button(page, 'No, change it').click();
   await page.getByLabel('Credits', { exact: true }).fill('2.5');
   await button(page, 'Move the credits').click();
   await person.getByText('2.50', { exact: true }).waitFor();
@@ -277,7 +279,7 @@ async function walkAlertSettings(page: Page, demo: DemoFile): Promise<void> {
   await page.getByText('“a” cannot be read. Write balances as').waitFor();
   await page.getByLabel('Balances, in credits').fill('1 2 3 4 5 6');
   await button(page, 'Set the alerts').click();
-  await refused(page, /balanceThresholds: 1 to 5/);
+  await refused(page, /Balances, in credits: 1 to 5/);
   await page.getByLabel('Balances, in credits').fill('2.5, 500');
   await page.getByLabel('Shares of limits, in percent').fill('90 %');
   await page.getByLabel(demo.company_admin.email).check();

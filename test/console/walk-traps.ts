@@ -1,6 +1,8 @@
 /** What the console must survive: files that do not load, sessions that end, names that are too long. */
 import { expect } from 'bun:test';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
+import { graphqlClient } from '../backend/graphql-client.ts';
+import { until } from '../doubles/until.ts';
 import { type BrowserSystem, logIn, type Visitor } from './browser-system.ts';
 import { violationsOf } from './page-checks.ts';
 
@@ -79,4 +81,193 @@ export async function walkEndedSession(world: BrowserSystem): Promise<void> {
   expect(await heading(page, 'Agents and MCP').count()).toBe(0);
   expect(complaints).toEqual([]);
   await close();
+}
+
+type Ask = ReturnType<typeof graphqlClient>['ask'];
+
+/** The backend as the page's person: what the browser would take minutes to click. */
+async function askAs(world: BrowserSystem, person: { email: string; password: string }): Promise<Ask> {
+  const send = async (request: Request) =>
+    await fetch(`${world.demo.backend_url}/graphql`, {
+      method: 'POST',
+      headers: request.headers,
+      body: await request.text(),
+    });
+  const { login } = await graphqlClient(send, null).ask<{ login: { accessToken: string } }>(
+    'mutation($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }',
+    person,
+  );
+  return graphqlClient(send, login.accessToken).ask;
+}
+
+/** More keys than one page: all can be reached and found, and a reload shows the same list. */
+export async function walkManyKeys(world: BrowserSystem, page: Page): Promise<void> {
+  const ask = await askAs(world, world.demo.company_admin);
+  const names = Array.from({ length: 55 }, (_, at) => `many-${at}.`);
+  for (let at = 0; at < names.length; at += 5) {
+    const minted = names
+      .slice(at, at + 5)
+      .map((name, n) => `k${n}: createApiKey(input: { name: "${name}" }) { rawKey }`);
+    await ask(`mutation { ${minted.join(' ')} }`);
+  }
+  await page.goto('/keys');
+  const rows = page.getByRole('row').filter({ hasText: 'many' });
+  await rows.nth(49).waitFor();
+  expect(await page.getByText('many-0.').count()).toBe(0);
+  await button(page, 'Show more').click();
+  await page.getByText('many-0.').waitFor();
+  await page.getByLabel('Search').fill('many-3.');
+  await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
+  await page.reload();
+  await rows.first().waitFor();
+  expect(await page.getByLabel('Search').inputValue()).toBe('many-3.');
+  expect(await rows.count()).toBe(1);
+  await page.getByLabel('Status').selectOption('REVOKED');
+  await page.getByText('No such key').waitFor();
+  await page.goto('/');
+  await page.goBack();
+  await page.getByText('No such key').waitFor();
+}
+
+/** Two postings in one dialog are two; a large one is asked about first; a company is found by its name. */
+export async function walkAdjustments(world: BrowserSystem): Promise<void> {
+  const { page, complaints, close } = await world.visit();
+  await logIn(page, world.demo.super_admin);
+  const ask = await askAs(world, world.demo.super_admin);
+  const balance = async () => {
+    const { companies } = await ask<{ companies: { nodes: { id: string; balance: { credits: number } }[] } }>(
+      '{ companies(first: 100) { nodes { id balance { credits } } } }',
+    );
+    return companies.nodes.find(({ id }) => id === world.demo.company_id)?.balance.credits ?? Number.NaN;
+  };
+  const before = await balance();
+  await page.goto(`/companies?search=${world.demo.company_id}`);
+  await page.getByRole('button', { name: 'Adjust credits' }).click();
+  const dialog = page.getByRole('dialog');
+  const post = async (amount: string) => {
+    await dialog.getByLabel('Credits').fill(amount);
+    await dialog.getByLabel('Reason').fill('a gift');
+    await button(page, 'Post it').click();
+  };
+  await post('1');
+  await dialog.getByText('Done. The balance is').waitFor();
+  await post('2');
+  await dialog.getByText('Done. The balance is').waitFor();
+  expect(await balance()).toBeCloseTo(before + 3, 4);
+  await post('20000');
+  await dialog.getByText('Give 20,000.00 credits to').waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  expect(await balance()).toBeCloseTo(before + 3, 4);
+  await button(page, 'No, change it').click();
+  await post('-20000');
+  await button(page, 'Yes, post this amount').click();
+  await dialog.getByText('Done. The balance is').waitFor();
+  expect(await balance()).toBeCloseTo(before + 3 - 20_000, 4);
+  await post('20000');
+  await button(page, 'Yes, post this amount').click();
+  await dialog.getByText('Done. The balance is').waitFor();
+  await button(page, 'Close').click();
+  await page.getByLabel('Search').fill('no such company');
+  await page.getByText('No company has these words.').waitFor();
+  expect(complaints).toEqual([]);
+  await close();
+}
+
+/** One file of three is refused: the others are sent, and the list says which was not and why. */
+export async function walkBatchUpload(page: Page): Promise<void> {
+  await page.goto('/talents');
+  const text = (name: string) => ({
+    name,
+    mimeType: 'text/plain',
+    buffer: Buffer.from(`${name}\nCook and baker since 2012\n${name.slice(0, 4)}@people.example`),
+  });
+  const files = [text('Anna.txt'), { ...text('Bad.txt'), buffer: Buffer.alloc(0) }, text('Cleo.txt')];
+  await page.getByLabel('Drop CVs here, or choose them').setInputFiles(files);
+  await page.getByText('2 of 3 files sent').waitFor();
+  const refused = page.getByRole('alert').filter({ hasText: 'Bad.txt:' });
+  await refused.waitFor();
+  expect(await refused.getByRole('listitem').count()).toBe(1);
+  await button(page, 'Send it again').click();
+  await page.getByText('Nothing was sent.').waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  await page.getByLabel('Search').fill('nobody of this name');
+  await page.getByText('Nothing here yet').waitFor();
+}
+
+/** Names as long as they may be: every action is still within the window, on a telephone and on a desk. */
+export async function walkLongNames(world: BrowserSystem, page: Page): Promise<void> {
+  const ask = await askAs(world, world.demo.company_admin);
+  await ask('mutation($name: String!) { createApiKey(input: { name: $name }) { rawKey } }', {
+    name: `${'W'.repeat(180)}key`,
+  });
+  await ask('mutation($title: String!) { createJob(input: { title: $title, description: "x" }) { id } }', {
+    title: `${'W'.repeat(280)}job`,
+  });
+  for (const width of [390, 1440]) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.goto('/keys?search=wwwwkey');
+    const row = page.getByRole('row').filter({ hasText: 'WWkey' });
+    for (const name of ['Edit', 'Rotate', 'Revoke']) await isWithin(row.getByRole('button', { name }), width);
+    await row.getByRole('button', { name: 'Revoke' }).click();
+    await isWithin(page.getByRole('dialog').getByRole('button', { name: 'Revoke' }), width);
+    await button(page, 'Cancel').click();
+    await page.goto('/jobs?search=wwwwjob');
+    await isWithin(page.getByRole('link', { name: 'Matches', exact: true }).last(), width);
+    await page.getByRole('link', { name: /WWjob/ }).click();
+    await isWithin(page.getByRole('link', { name: 'Edit', exact: true }), width);
+    await isWithin(button(page, 'Close'), width);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+  }
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+async function isWithin(place: Locator, width: number): Promise<void> {
+  await place.waitFor();
+  const box = await place.boundingBox();
+  expect(box?.x).toBeGreaterThanOrEqual(0);
+  expect((box?.x ?? width) + (box?.width ?? width)).toBeLessThanOrEqual(width);
+}
+
+/** Two tabs with one job: the second save is refused with words, and the first is not taken back. */
+export async function walkTwoTabs(page: Page): Promise<void> {
+  await page.goto('/jobs');
+  await page.getByLabel('Title').fill('Tailor of two tabs');
+  await page.getByLabel('Description').fill('Sewing.');
+  await button(page, 'Add it').click();
+  await page.getByRole('link', { name: 'Tailor of two tabs' }).click();
+  await page.getByRole('link', { name: 'Edit', exact: true }).click();
+  await page.getByLabel('Place').fill('Leeds');
+  const other = await page.context().newPage();
+  await other.goto(page.url());
+  await other.getByLabel('Months of experience').fill('24');
+  await button(other, 'Save').click();
+  await other.getByText('at least 2 years').waitFor();
+  await other.close();
+  await page.getByText('was changed in another tab').waitFor();
+  expect(await page.getByLabel('Place').inputValue()).toBe('Leeds');
+  expect(await violationsOf(page)).toEqual([]);
+  await button(page, 'Save').click();
+  await page
+    .getByRole('alert')
+    .getByText(/was changed since you opened it/)
+    .waitFor();
+
+  // What was typed is not lost by a link or the back button; the form's own Cancel leaves.
+  const asked: string[] = [];
+  page.on('dialog', (dialog) => {
+    asked.push(dialog.message());
+    void dialog.dismiss();
+  });
+  await page.getByRole('link', { name: 'Talents', exact: true }).click();
+  await page.goBack();
+  await until(() => asked.length === 2);
+  expect(asked[0]).toContain('not saved');
+  expect(await page.getByLabel('Place').inputValue()).toBe('Leeds');
+  await button(page, 'Load the newer version').click();
+  expect(await page.getByLabel('Months of experience').inputValue()).toBe('24');
+  await page.getByLabel('Place').fill('York');
+  await button(page, 'Save').click();
+  await page.getByText('York').first().waitFor();
+  expect(asked).toHaveLength(2);
+  page.removeAllListeners('dialog');
 }

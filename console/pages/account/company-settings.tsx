@@ -62,11 +62,12 @@ function Profile({
   save,
 }: {
   company: Company;
-  save(profile: ReturnType<typeof read>): Promise<void>;
+  save(profile: Partial<ReturnType<typeof read>>): Promise<void>;
 }) {
   const { address } = company;
+  const [first] = useState(company);
   return (
-    <Form submit="Save the profile" send={(values) => save(read(values))}>
+    <Form submit="Save the profile" guards send={(values) => save(changed(read(values), first))}>
       <Field label="Name" name="name" maxLength={200} defaultValue={company.name} required />
       <Field
         label="Address"
@@ -121,6 +122,17 @@ function Profile({
       </p>
     </Form>
   );
+}
+
+/** What was not touched is not sent: another tab or person may have changed it meanwhile. */
+function changed(profile: ReturnType<typeof read>, first: Company): Partial<ReturnType<typeof read>> {
+  const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+  return {
+    ...(profile.name === first.name ? {} : { name: profile.name }),
+    ...(same(profile.address, first.address) ? {} : { address: profile.address }),
+    ...(profile.taxId === first.taxId ? {} : { taxId: profile.taxId }),
+    ...(profile.billingEmail === first.billingEmail ? {} : { billingEmail: profile.billingEmail }),
+  };
 }
 
 /** An empty field removes what was there; an address begins with its first line. */

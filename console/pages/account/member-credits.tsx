@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { isLarge, LargeAmount, usePostingMark } from '../../parts/amounts.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Choice, Field, Form } from '../../parts/form.tsx';
 import { List, Nil } from '../../parts/list.tsx';
@@ -13,6 +14,11 @@ const TRANSACTIONS =
 const GRANT = graphql(`mutation($userId: ID!, $credits: Float!, $reason: String!, $idempotencyKey: String!) {
   grantUserCredits(userId: $userId, credits: $credits, reason: $reason, idempotencyKey: $idempotencyKey) { id }
 }`);
+
+interface Transfer {
+  readonly credits: number;
+  readonly reason: string;
+}
 
 interface MemberCreditsProps {
   readonly member: {
@@ -29,8 +35,13 @@ export function MemberCredits({ member, close, moved }: MemberCreditsProps) {
   const { session } = useConsole();
   const { id: userId, email, creditBalance } = member;
   const transactions = usePages(TRANSACTIONS, { userId });
-  // Sent again after a broken connection, it is the same transfer.
-  const [idempotencyKey] = useState(() => crypto.randomUUID());
+  const mark = usePostingMark();
+  const [large, setLarge] = useState<Transfer | null>(null);
+  const move = async (transfer: Transfer) => {
+    await session.request(GRANT, { ...transfer, userId, idempotencyKey: mark.of(transfer) });
+    await moved();
+    close();
+  };
   const cancel = (
     <button type="button" onClick={close}>
       Cancel
@@ -42,19 +53,25 @@ export function MemberCredits({ member, close, moved }: MemberCreditsProps) {
         {credits(creditBalance?.credits ?? 0)} credits, {credits(creditBalance?.held ?? 0)} held by calls. API
         keys that are paid by this person draw on them.
       </p>
+      {large !== null && (
+        <LargeAmount
+          says={`Move ${credits(Math.abs(large.credits))} credits ${large.credits < 0 ? `from ${email} back to the company` : `from the company to ${email}`}?`}
+          confirm={() => move(large)}
+          cancel={() => setLarge(null)}
+        />
+      )}
       <Form
         submit="Move the credits"
         beside={cancel}
+        isReady={large === null}
         send={async ({ text, number }) => {
           const amount = number('credits') ?? 0;
-          await session.request(GRANT, {
-            userId,
+          const transfer = {
             credits: text('direction') === 'back' ? -amount : amount,
             reason: text('reason'),
-            idempotencyKey,
-          });
-          await moved();
-          close();
+          };
+          if (isLarge(amount)) setLarge(transfer);
+          else await move(transfer);
         }}
       >
         <div className="columns">

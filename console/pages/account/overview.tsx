@@ -2,11 +2,12 @@ import { useMemo, useState } from 'react';
 import { Link } from 'wouter';
 import { Chart } from '../../parts/chart.tsx';
 import { Bones, Card, Empty, Figure, Notice, Page, Problem } from '../../parts/page.tsx';
-import { count, credits } from '../../parts/words.tsx';
+import { count, credits, roundedCredits } from '../../parts/words.tsx';
 import { useSessionState } from '../../session/console-context.ts';
 import { type DataOf, graphql } from '../../session/graphql.ts';
 import { useQuery } from '../../session/use-query.ts';
 import { byDay, daysAgo, USAGE, type UsageData } from '../usage/usage-data.ts';
+import { FirstCall } from './first-call.tsx';
 
 const STANDING = graphql(`{
   company { name billingMode }
@@ -29,24 +30,39 @@ export function Overview() {
     <Page title="Overview" says={name === undefined ? 'The last 30 days.' : `${name}, the last 30 days.`}>
       <Problem error={standing.error ?? usage.error} retry={usage.reload} />
       <Attention standing={standing.data} usage={usage.data} />
+      {standing.data !== null && usage.data !== null && (
+        <FirstCall
+          hasCredits={
+            standing.data.creditBalance.credits > 0 || standing.data.company.billingMode === 'POSTPAID'
+          }
+          hasCalls={usage.data.usage.totals.calls > 0}
+        />
+      )}
       <div className="columns">
         <Figure
           name="Balance"
-          value={standing.data === null ? '…' : credits(standing.data.creditBalance.credits)}
+          value={standing.data === null ? '…' : roundedCredits(standing.data.creditBalance.credits)}
+          exact={standing.data === null ? undefined : credits(standing.data.creditBalance.credits)}
           says={
             standing.data === null
               ? 'credits'
-              : `credits, ${credits(standing.data.creditBalance.held)} held by calls`
+              : `credits, ${roundedCredits(standing.data.creditBalance.held)} held by calls`
           }
         />
         {standing.data?.myCreditBalance != null && (
           <Figure
             name="Your own balance"
-            value={credits(standing.data.myCreditBalance.credits)}
-            says={`credits, ${credits(standing.data.myCreditBalance.held)} held by calls`}
+            value={roundedCredits(standing.data.myCreditBalance.credits)}
+            exact={credits(standing.data.myCreditBalance.credits)}
+            says={`credits, ${roundedCredits(standing.data.myCreditBalance.held)} held by calls`}
           />
         )}
-        <Figure name="Spent" value={totals === undefined ? '…' : credits(totals.credits)} says="credits" />
+        <Figure
+          name="Spent"
+          value={totals === undefined ? '…' : roundedCredits(totals.credits)}
+          exact={totals === undefined ? undefined : credits(totals.credits)}
+          says="credits"
+        />
         <Figure name="Calls" value={totals === undefined ? '…' : count(totals.calls)} says="all models" />
         <Figure
           name="Failures"
@@ -104,11 +120,10 @@ function Charts({ data, range }: { data: UsageData; range: { from: string; to: s
   }, [data, range]);
   if (data.usage.totals.calls === 0) {
     return (
-      <Card title="First steps">
-        <Empty title="No calls yet">
+      <Card title="Spend and calls by day">
+        <Empty title="No calls in the last 30 days">
           <p>
-            Mint a key under <Link href="/keys">API keys</Link>, make a call with the line you get, and see it
-            here.
+            See what the models cost under <Link href="/prices">Models and prices</Link>.
           </p>
         </Empty>
       </Card>

@@ -3,7 +3,7 @@ import { Act, Confirmed } from '../../parts/dialog.tsx';
 import { Field, Form } from '../../parts/form.tsx';
 import { List } from '../../parts/list.tsx';
 import { Card, Notice, Page, Tag } from '../../parts/page.tsx';
-import { Moment } from '../../parts/words.tsx';
+import { exact, Moment } from '../../parts/words.tsx';
 import { useConsole, useSessionState } from '../../session/console-context.ts';
 import { type DataOf, graphql } from '../../session/graphql.ts';
 import { type QueryResult, useChange, useQuery } from '../../session/use-query.ts';
@@ -98,6 +98,7 @@ function Sessions({ sessions }: { sessions: QueryResult<DataOf<typeof SESSIONS>>
         error={sessions.error}
         retry={sessions.reload}
         keyOf={({ id }) => id}
+        nameOf={({ userAgent, createdAt }) => `${browserWords(userAgent)}, ${exact(createdAt)}`}
         empty={<p>Only this page.</p>}
         columns={[
           {

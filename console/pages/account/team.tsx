@@ -1,7 +1,8 @@
 import { useState } from 'react';
+import { useFilters } from '../../operations/filters.tsx';
 import { Act, Confirmed } from '../../parts/dialog.tsx';
 import { Choice, Field, Form } from '../../parts/form.tsx';
-import { type Column, List, Nil } from '../../parts/list.tsx';
+import { type Column, List, Nil, RowButton } from '../../parts/list.tsx';
 import { Card, Page, Tag } from '../../parts/page.tsx';
 import { credits, Moment, spoken } from '../../parts/words.tsx';
 import { useSessionState } from '../../session/console-context.ts';
@@ -9,7 +10,8 @@ import { graphql, type RowOf } from '../../session/graphql.ts';
 import { useChange, usePages } from '../../session/use-query.ts';
 import { MemberCredits } from './member-credits.tsx';
 
-const MEMBERS = graphql(`query($after: ID) { members(first: 50, after: $after) {
+const MEMBERS =
+  graphql(`query($after: ID, $search: String) { members(first: 50, after: $after, search: $search) {
   nodes { id email role createdAt creditBalance { credits held } } pageInfo { hasNextPage endCursor } } }`);
 const INVITATIONS = graphql(`query($after: ID) { invitations(first: 50, after: $after) {
   nodes { id email role createdAt expiresAt } pageInfo { hasNextPage endCursor } } }`);
@@ -37,18 +39,15 @@ export function Team() {
 }
 
 function Members({ isAdmin, ownId }: { isAdmin: boolean; ownId: string }) {
-  const pages = usePages(MEMBERS);
+  const { filter, typed } = useFilters();
+  const pages = usePages(MEMBERS, { search: filter('search') });
   const change = useChange(pages.reload);
   const [moving, setMoving] = useState<Member | null>(null);
   const actions: Column<Member> = {
     name: 'Do',
     show: (member) => {
       const { id, email, role } = member;
-      const move = (
-        <button type="button" className="little" onClick={() => setMoving(member)}>
-          Credits
-        </button>
-      );
+      const move = <RowButton onClick={() => setMoving(member)}>Credits</RowButton>;
       if (id === ownId) {
         return (
           <div className="row">
@@ -77,6 +76,7 @@ function Members({ isAdmin, ownId }: { isAdmin: boolean; ownId: string }) {
   };
   return (
     <Card title="People">
+      <Field label="Search people" {...typed('search')} />
       <List
         label="People"
         rows={pages.nodes}
@@ -84,7 +84,8 @@ function Members({ isAdmin, ownId }: { isAdmin: boolean; ownId: string }) {
         retry={pages.reload}
         more={pages}
         keyOf={({ id }) => id}
-        empty={<p>Invite a member below.</p>}
+        nameOf={({ email }) => email}
+        empty={<p>No one has an address with these words.</p>}
         columns={[...COLUMNS, ...(isAdmin ? [CREDITS, actions] : [])]}
       />
       {moving !== null && (
@@ -120,6 +121,7 @@ function Invitations() {
           retry={pages.reload}
           more={pages}
           keyOf={({ id }) => id}
+          nameOf={({ email }) => email}
           empty={<p>An invitation is mailed, and good for a week.</p>}
           columns={[
             { name: 'E-mail', show: ({ email }) => email },

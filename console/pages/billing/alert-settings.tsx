@@ -1,7 +1,8 @@
 import { useState } from 'react';
 import { Act, Confirmed, Dialog } from '../../parts/dialog.tsx';
-import { Checks, Field, Form } from '../../parts/form.tsx';
+import { Field, Form } from '../../parts/form.tsx';
 import type { FormValues } from '../../parts/form-values.ts';
+import { PeopleChecks } from '../../parts/picker.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { type DataOf, graphql, type Variables } from '../../session/graphql.ts';
 
@@ -14,7 +15,6 @@ type AlertSettingsInput = Variables<typeof SET>['input'];
 interface AlertSettingsProps {
   readonly settings: AlertSettings;
   readonly isPrepaid: boolean;
-  readonly people: { readonly emails: readonly string[]; readonly hasMore: boolean };
   changed(): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ interface SettingsFormProps extends AlertSettingsProps {
   set(input: AlertSettingsInput): Promise<void>;
 }
 
-function SettingsForm({ settings, isPrepaid, people, close, set }: SettingsFormProps) {
+function SettingsForm({ settings, isPrepaid, close, set }: SettingsFormProps) {
   const chosen = settings.receivers?.map(({ email }) => email) ?? [];
   const cancel = (
     <button type="button" onClick={close}>
@@ -82,6 +82,7 @@ function SettingsForm({ settings, isPrepaid, people, close, set }: SettingsFormP
             label="Balances, in credits"
             hint="Up to five, with spaces between. Empty: 20 %, 5 % and nothing of the last top-up."
             name="balances"
+            data-field="balanceThresholds"
             maxLength={120}
             placeholder="500 100 0"
             autoComplete="off"
@@ -92,29 +93,20 @@ function SettingsForm({ settings, isPrepaid, people, close, set }: SettingsFormP
           label="Shares of limits, in percent"
           hint="Of the credit limit and of the monthly limits of keys. Up to five; empty: 80 and 100."
           name="percents"
+          data-field="limitPercents"
           maxLength={60}
           autoComplete="off"
           defaultValue={settings.limitPercents.join(' ')}
         />
-        <Checks
-          legend="Only these are told (nobody chosen: every admin)"
+        <PeopleChecks
+          legend="Send only to these people (none chosen: to every admin)"
           name="receivers"
-          values={[...new Set([...chosen, ...people.emails])]}
           chosen={chosen}
         />
         <label className="check">
           <input type="checkbox" name="mail" value="on" defaultChecked={settings.mail} />
           <span>Mail them (without it, alerts go to the channels alone)</span>
         </label>
-        {people.hasMore && (
-          <Field
-            label="Others of your people"
-            hint="Their addresses, with spaces between."
-            name="others"
-            maxLength={2_600}
-            autoComplete="off"
-          />
-        )}
       </Form>
     </Dialog>
   );
@@ -130,7 +122,7 @@ function read({ text, all }: FormValues, settings: AlertSettings) {
   const present = inputOf(settings);
   const balances = numbersIn(text('balances'), 'Write balances as 500 or 2.5, with spaces between them.');
   const percents = numbersIn(text('percents'), 'Write shares as 80 or 100, with spaces between them.');
-  const receivers = [...all('receivers'), ...wordsIn(text('others'))];
+  const receivers = all('receivers');
   return {
     ...{ version: present.version, isOn: present.isOn, mail: all('mail').length > 0 },
     balanceThresholds: all('balances').length === 0 ? present.balanceThresholds : orNull(balances),

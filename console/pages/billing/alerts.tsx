@@ -14,7 +14,7 @@ const ALERTS = graphql(`{
   alertSettings { version isOn mail balanceThresholds limitPercents receivers { email } }
   company { billingMode creditLimit }
   members(first: 100) { nodes { id email role } pageInfo { hasNextPage } }
-  apiKeys { id name status monthlySpendingLimit }
+  apiKeyPage(first: 20, status: LIVE, limited: true) { nodes { id name } pageInfo { hasNextPage } }
 }`);
 const LOOK_EVERY_MS = 15_000;
 
@@ -28,10 +28,6 @@ export function Alerts() {
     <ChangeAlerts
       settings={data.alertSettings}
       isPrepaid={data.company.billingMode === 'PREPAID'}
-      people={{
-        emails: data.members.nodes.map(({ email }) => email),
-        hasMore: data.members.pageInfo.hasNextPage,
-      }}
       changed={async () => {
         await reload();
         setSet(true);
@@ -105,7 +101,7 @@ function wordsOf({ kind, thresholdPercent, threshold, keyName, budgetOf }: Alert
 }
 
 /** What is watched and who is told, in words. */
-function AlertsWatched({ company, apiKeys, alertSettings, members }: AlertsData) {
+function AlertsWatched({ company, apiKeyPage, alertSettings, members }: AlertsData) {
   const { balanceThresholds, limitPercents, receivers } = alertSettings;
   const isPrepaid = company.billingMode === 'PREPAID';
   const shares = listed(limitPercents.map((percent) => `${percent} %`));
@@ -117,7 +113,7 @@ function AlertsWatched({ company, apiKeys, alertSettings, members }: AlertsData)
           facts={[
             ['Balance', isPrepaid && balanceWords(balanceThresholds)],
             ['Credit limit', !isPrepaid && limitWords(company.creditLimit, shares)],
-            ['Keys', keysWords(apiKeys, shares)],
+            ['Keys', keysWords(apiKeyPage, shares)],
           ]}
         />
       </Card>
@@ -138,6 +134,11 @@ function AlertsWatched({ company, apiKeys, alertSettings, members }: AlertsData)
           {(alertSettings.mail ? told : []).map(({ email }) => (
             <li key={email}>{email}</li>
           ))}
+          {receivers === null && members.pageInfo.hasNextPage && (
+            <li>
+              and other admins: see <Link href="/team">Team</Link>
+            </li>
+          )}
         </ul>
       </Card>
     </div>
@@ -156,9 +157,8 @@ function limitWords(limit: number | null, shares: string): string {
   return `when ${shares} of ${credits(limit)} credits are used; once a month`;
 }
 
-function keysWords(apiKeys: AlertsData['apiKeys'], shares: string): ReactNode {
-  const limited = apiKeys.filter((key) => key.status === 'LIVE' && key.monthlySpendingLimit !== null);
-  if (limited.length === 0) {
+function keysWords({ nodes, pageInfo }: AlertsData['apiKeyPage'], shares: string): ReactNode {
+  if (nodes.length === 0) {
     return (
       <>
         no key has a monthly limit. <Link href="/keys">Set one</Link> to be told at {shares} of it.
@@ -167,7 +167,8 @@ function keysWords(apiKeys: AlertsData['apiKeys'], shares: string): ReactNode {
   }
   return (
     <>
-      {limited.map(({ name }) => name).join(', ')}: at {shares} of the monthly limit.{' '}
+      {nodes.map(({ name }) => name).join(', ')}
+      {pageInfo.hasNextPage && ' and others'}: at {shares} of the monthly limit.{' '}
       <Link href="/keys">Change limits</Link>
     </>
   );

@@ -4,7 +4,7 @@ import { Act } from '../../parts/dialog.tsx';
 import { saveFile } from '../../parts/files.ts';
 import { List } from '../../parts/list.tsx';
 import { Bones, Card, Empty, Figure, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
-import { credits, Moment, money, spoken } from '../../parts/words.tsx';
+import { credits, Moment, money, roundedCredits, spoken } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import {
   type DataOf,
@@ -55,7 +55,8 @@ export function Billing() {
       <div className="columns">
         <Figure
           name="Balance"
-          value={balance === undefined ? '…' : credits(balance.credits)}
+          value={balance === undefined ? '…' : roundedCredits(balance.credits)}
+          exact={balance === undefined ? undefined : credits(balance.credits)}
           says={
             balance === undefined ? (
               'credits'
@@ -68,7 +69,8 @@ export function Billing() {
         />
         <Figure
           name="Held by calls"
-          value={balance === undefined ? '…' : credits(balance.held)}
+          value={balance === undefined ? '…' : roundedCredits(balance.held)}
+          exact={balance === undefined ? undefined : credits(balance.held)}
           says="credits"
         />
         <NextExpiry lots={shop.data?.creditLots ?? []} />
@@ -91,7 +93,8 @@ function NextExpiry({ lots }: { lots: readonly Lot[] }) {
   return (
     <Figure
       name="Next to expire"
-      value={credits(next.left)}
+      value={roundedCredits(next.left)}
+      exact={credits(next.left)}
       says={
         <>
           credits, <Moment at={next.expiresAt} />

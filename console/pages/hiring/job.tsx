@@ -1,4 +1,6 @@
+import { useState } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
+import { ChangedSince, useFirstVersion } from '../../parts/changed-since.tsx';
 import { Confirmed } from '../../parts/dialog.tsx';
 import { Chips, Facts } from '../../parts/facts.tsx';
 import { Area, Choice, Field, Form } from '../../parts/form.tsx';
@@ -12,13 +14,30 @@ import { History } from './history.tsx';
 import { experienceWords } from './talent-profile.ts';
 
 const JOB = graphql(`query($id: ID!) { job(id: $id) {
-  id title description status location remote employmentType mustHave niceToHave minMonthsExperience parsing
+  id version title description status location remote employmentType mustHave niceToHave minMonthsExperience parsing
   parseProblem engine createdAt updatedAt versions { version what fields changedByEmail changedAt } } }`);
-const UPDATE = graphql(`mutation($id: ID!, $input: JobInput!) { updateJob(id: $id, input: $input) { id } }`);
+const UPDATE = graphql(`mutation($id: ID!, $input: JobInput!, $version: Int) {
+  updateJob(id: $id, input: $input, version: $version) { id } }`);
 const CLOSE = graphql(`mutation($id: ID!) { closeJob(id: $id) { id } }`);
 export const JOB_MOODS: Record<Job['status'], Mood> = { ACTIVE: 'good', DRAFT: 'warn', CLOSED: 'plain' };
 export const LOOK_WHILE_READING_MS = 1_500;
 const KINDS = ['full-time', 'part-time', 'contract', 'temporary', 'internship', 'apprenticeship'];
+/** What advertisements call the same, in the words of schema.org. */
+const SAME_KINDS: Readonly<Record<string, string>> = {
+  FULL_TIME: 'full-time',
+  PART_TIME: 'part-time',
+  CONTRACTOR: 'contract',
+  TEMPORARY: 'temporary',
+  INTERN: 'internship',
+  VOLUNTEER: 'volunteer',
+  PER_DIEM: 'per day',
+  OTHER: 'other',
+};
+
+/** One word for one kind, whether a person chose it or it was read from an advertisement. */
+function employmentWords(kind: string | null): string | null {
+  return kind === null ? null : (SAME_KINDS[kind] ?? kind);
+}
 
 type Job = DataOf<typeof JOB>['job'];
 
@@ -70,7 +89,7 @@ function ShownJob({ job }: { job: Job }) {
                 ],
                 ['Place', job.location],
                 ['Remote', job.remote ? 'yes' : 'no'],
-                ['Employment', job.employmentType],
+                ['Employment', employmentWords(job.employmentType)],
               ]}
             />
           </Card>
@@ -121,41 +140,54 @@ function JobActions({ job: { id, title, status }, changed }: { job: Job; changed
 }
 
 export function JobEdit() {
-  const { session } = useConsole();
   const { id } = useParams<{ id: string }>();
-  const [, navigate] = useLocation();
   const { job, error, reload } = useJob(id);
-  const here = `/jobs/${id}`;
+  const [form, setForm] = useState(0);
   return (
     <Page
       title={job === null ? 'Edit' : `Edit “${job.title}”`}
       says="What you set is never replaced by what the advertisement says. The earlier version is kept."
-      back={{ href: here, name: job?.title ?? 'Job' }}
+      back={{ href: `/jobs/${id}`, name: job?.title ?? 'Job' }}
     >
       <Problem error={error} retry={reload} />
       {job === null ? (
         error === null && <Bones lines={8} />
       ) : (
         <Card>
-          <Form
-            submit="Save"
-            beside={<Link href={here}>Cancel</Link>}
-            send={async (values) => {
-              await session.request(UPDATE, { id, input: jobInput(values) });
-              navigate(here);
-            }}
-          >
-            <JobFields job={job} />
-          </Form>
+          <JobForm key={form} job={job} loadNewer={() => setForm(form + 1)} />
         </Card>
       )}
     </Page>
   );
 }
 
+function JobForm({ job, loadNewer }: { job: Job; loadNewer(): void }) {
+  const { session } = useConsole();
+  const [, navigate] = useLocation();
+  const version = useFirstVersion(job.version);
+  const here = `/jobs/${job.id}`;
+  return (
+    <>
+      {version.isOld && <ChangedSince what="This job" load={loadNewer} />}
+      <Form
+        submit="Save"
+        guards
+        beside={<Link href={here}>Cancel</Link>}
+        send={async (values) => {
+          await session.request(UPDATE, { id: job.id, input: jobInput(values), version: version.first });
+          navigate(here);
+        }}
+      >
+        <JobFields job={job} />
+      </Form>
+    </>
+  );
+}
+
 /** The fields of a job, empty for a new one. */
 export function JobFields({ job }: { job?: Job }) {
-  const kinds = [...new Set([...KINDS, ...(job?.employmentType == null ? [] : [job.employmentType])])];
+  const kind = employmentWords(job?.employmentType ?? null);
+  const kinds = [...new Set([...KINDS, ...(kind === null ? [] : [kind])])];
   return (
     <>
       <Field label="Title" name="title" maxLength={300} required defaultValue={job?.title} />
@@ -180,7 +212,7 @@ export function JobFields({ job }: { job?: Job }) {
       />
       <div className="columns">
         <Field label="Place" name="location" maxLength={300} defaultValue={job?.location ?? ''} />
-        <Choice label="Employment" name="employment" defaultValue={job?.employmentType ?? ''}>
+        <Choice label="Employment" name="employment" defaultValue={kind ?? ''}>
           <option value="">Not said</option>
           {kinds.map((kind) => (
             <option key={kind}>{kind}</option>

@@ -1,5 +1,5 @@
-import { useState } from 'react';
 import { Link } from 'wouter';
+import { useFilters } from '../../operations/filters.tsx';
 import { Area, Choice, Field, Form } from '../../parts/form.tsx';
 import { List } from '../../parts/list.tsx';
 import { Card, Page, Tag } from '../../parts/page.tsx';
@@ -20,9 +20,9 @@ type JobInput = Variables<typeof CREATE>['input'];
 
 export function Jobs() {
   const { session } = useConsole();
-  const [status, setStatus] = useState<Job['status'] | ''>('');
-  const [search, setSearch] = useState('');
-  const wanted = { ...(status === '' ? {} : { status }), ...(search === '' ? {} : { search }) };
+  const { filter, setFilter, typed, oneOf } = useFilters();
+  const status = oneOf('status', ['ACTIVE', 'DRAFT', 'CLOSED'] as const);
+  const wanted = { ...(status === undefined ? {} : { status }), search: filter('search') };
   const pages = usePages(JOBS, wanted, (nodes) =>
     nodes.some(({ parsing }) => parsing === 'PENDING') ? LOOK_WHILE_READING_MS : null,
   );
@@ -35,16 +35,11 @@ export function Jobs() {
     <Page title="Jobs" says="What you are hiring for. Active jobs are matched with your talents.">
       <Card title="Your jobs">
         <div className="columns">
-          <Field
-            label="Search"
-            type="search"
-            value={search}
-            onChange={(event) => setSearch(event.target.value)}
-          />
+          <Field label="Search" {...typed('search')} />
           <Choice
             label="Status"
-            value={status}
-            onChange={(event) => setStatus(event.target.value as typeof status)}
+            value={status ?? ''}
+            onChange={(event) => setFilter('status', event.target.value)}
           >
             <option value="">All</option>
             <option value="ACTIVE">Active</option>
@@ -93,7 +88,7 @@ function NewJob({ add }: { add(input: JobInput): Promise<void> }) {
   return (
     <div className="halves">
       <Card title="Add a job">
-        <Form submit="Add it" clears send={(typed) => add(jobInput(typed))}>
+        <Form submit="Add it" clears guards send={(typed) => add(jobInput(typed))}>
           <JobFields />
         </Form>
       </Card>
@@ -101,7 +96,7 @@ function NewJob({ add }: { add(input: JobInput): Promise<void> }) {
         <p className="quiet">
           It becomes a draft, and its fields are read from the text. Publish it when they are right.
         </p>
-        <Form submit="Read it" clears send={({ text }) => add({ text: text('text') })}>
+        <Form submit="Read it" clears guards send={({ text }) => add({ text: text('text') })}>
           <Area label="Text of the advertisement" name="text" rows={10} required />
         </Form>
       </Card>

@@ -3,7 +3,7 @@ import { Link, useSearch } from 'wouter';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Chips, Score } from '../../parts/facts.tsx';
 import { Field, Form } from '../../parts/form.tsx';
-import { List } from '../../parts/list.tsx';
+import { List, RowButton } from '../../parts/list.tsx';
 import { Bones, Card, Notice, Page, Problem } from '../../parts/page.tsx';
 import { count, Moment, spoken } from '../../parts/words.tsx';
 import { useConsole, useSessionState } from '../../session/console-context.ts';
@@ -50,6 +50,7 @@ export function Matches() {
           retry={pages.reload}
           more={pages}
           keyOf={({ id }) => id}
+          nameOf={({ talent, job }) => `${talent.name ?? 'Without a name'}, ${job.title}`}
           empty={
             <p>
               Add a <Link href="/jobs">job</Link> and a <Link href="/talents">talent</Link>; matches appear by
@@ -69,11 +70,7 @@ export function Matches() {
             { name: 'Scored', show: ({ updatedAt }) => <Moment at={updatedAt} /> },
             {
               name: 'Do',
-              show: (match) => (
-                <button type="button" className="little" onClick={() => setShown(match)}>
-                  Reasons
-                </button>
-              ),
+              show: (match) => <RowButton onClick={() => setShown(match)}>Reasons</RowButton>,
             },
           ]}
         />

@@ -1,25 +1,25 @@
 import { type ChangeEvent, useRef } from 'react';
 import { Confirmed } from '../../parts/dialog.tsx';
 import { saveFile } from '../../parts/files.ts';
-import { Area, Checks, Choice, Form } from '../../parts/form.tsx';
+import { Area, Choice, Form } from '../../parts/form.tsx';
 import { Card, Problem } from '../../parts/page.tsx';
+import { PeopleChecks, Picker } from '../../parts/picker.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { graphql } from '../../session/graphql.ts';
-import { useAction, useQuery } from '../../session/use-query.ts';
+import { useAction } from '../../session/use-query.ts';
 
 const ADD = graphql(`mutation($id: ID!, $text: String!, $kind: MeetingTextKind) {
   addMeetingTranscript(meetingId: $id, text: $text, kind: $kind) { id } }`);
 const DELETE = graphql(`mutation($id: ID!) { deleteMeetingTranscript(meetingId: $id) }`);
 const LINK = graphql(`mutation($id: ID!, $jobId: ID, $talentId: ID) {
   linkMeeting(meetingId: $id, jobId: $jobId, talentId: $talentId) { id } }`);
-const SUBJECTS = graphql(`{
-  jobs(first: 100) { nodes { id title } }
-  talents(first: 100, status: READY) { nodes { id name } }
-}`);
+const JOBS = graphql(`query($search: String) {
+  jobs(first: 50, search: $search) { nodes { id title } pageInfo { hasNextPage } } }`);
+export const TALENTS_TO_PICK = graphql(`query($search: String) {
+  talents(first: 50, status: READY, search: $search) { nodes { id name } pageInfo { hasNextPage } } }`);
 const SUMMARY = graphql(`query($id: ID!, $format: MeetingSummaryFormat) {
   meetingSummary(meetingId: $id, format: $format) }`);
 const MAIL = graphql(`mutation($id: ID!, $to: [String!]!) { mailMeetingSummary(meetingId: $id, to: $to) }`);
-const MEMBERS = graphql(`{ members(first: 100) { nodes { email } } }`);
 
 interface FormProps {
   readonly id: string;
@@ -56,6 +56,7 @@ export function AddText({ id, changed, hasText }: FormProps & { hasText: boolean
       <Form
         submit="Add"
         clears
+        guards
         send={async ({ text }) => {
           const kind = text('kind') === 'NOTES' ? 'NOTES' : 'TRANSCRIPT';
           await session.request(ADD, { id, text: text('text'), kind });
@@ -101,8 +102,6 @@ export function AddText({ id, changed, hasText }: FormProps & { hasText: boolean
 export function LinkMeeting(props: FormProps & { jobId: string | null; talentId: string | null }) {
   const { session } = useConsole();
   const { id, changed, jobId, talentId } = props;
-  const { data, error, reload } = useQuery(SUBJECTS);
-  if (data === null) return <Problem error={error} retry={reload} />;
   return (
     <details>
       <summary>Link a job or a talent</summary>
@@ -114,28 +113,16 @@ export function LinkMeeting(props: FormProps & { jobId: string | null; talentId:
         }}
       >
         <div className="beside">
-          <Choice label="Job" name="job" defaultValue={jobId ?? ''}>
-            <option value="">None</option>
-            {jobId !== null && data.jobs.nodes.every((job) => job.id !== jobId) && (
-              <option value={jobId}>The job that is linked now</option>
-            )}
-            {data.jobs.nodes.map((job) => (
-              <option key={job.id} value={job.id}>
-                {job.title}
-              </option>
-            ))}
-          </Choice>
-          <Choice label="Talent" name="talent" defaultValue={talentId ?? ''}>
-            <option value="">None</option>
-            {talentId !== null && data.talents.nodes.every((talent) => talent.id !== talentId) && (
-              <option value={talentId}>The talent that is linked now</option>
-            )}
-            {data.talents.nodes.map((talent) => (
-              <option key={talent.id} value={talent.id}>
-                {talent.name ?? 'Without a name'}
-              </option>
-            ))}
-          </Choice>
+          <Picker
+            {...{ label: 'Job', name: 'job', none: 'None', query: JOBS }}
+            chosen={jobId === null ? null : { id: jobId, name: 'The job that is linked now' }}
+            nameOf={({ title }) => title}
+          />
+          <Picker
+            {...{ label: 'Talent', name: 'talent', none: 'None', query: TALENTS_TO_PICK }}
+            chosen={talentId === null ? null : { id: talentId, name: 'The talent that is linked now' }}
+            nameOf={({ name }) => name ?? 'Without a name'}
+          />
         </div>
       </Form>
     </details>
@@ -145,7 +132,6 @@ export function LinkMeeting(props: FormProps & { jobId: string | null; talentId:
 /** The summary as a file, and by mail to members. */
 export function PassOn({ id, room }: { id: string; room: string }) {
   const { session } = useConsole();
-  const { data, error, reload } = useQuery(MEMBERS);
   const action = useAction();
   const save = (format: 'MARKDOWN' | 'TEXT') =>
     action.run(async () => {
@@ -164,18 +150,16 @@ export function PassOn({ id, room }: { id: string; room: string }) {
           Save as text
         </button>
       </div>
-      <Problem error={action.error ?? error} retry={reload} />
-      {data !== null && (
-        <Form
-          submit="Send by mail"
-          clears
-          send={async ({ all }) => {
-            await session.request(MAIL, { id, to: [...all('to')] });
-          }}
-        >
-          <Checks legend="To" name="to" values={data.members.nodes.map(({ email }) => email)} chosen={[]} />
-        </Form>
-      )}
+      <Problem error={action.error} />
+      <Form
+        submit="Send by mail"
+        clears
+        send={async ({ all }) => {
+          await session.request(MAIL, { id, to: [...all('to')] });
+        }}
+      >
+        <PeopleChecks legend="To" name="to" chosen={[]} />
+      </Form>
     </Card>
   );
 }

@@ -1,18 +1,18 @@
 import { Link } from 'wouter';
-import { Choice, Field, Form } from '../../parts/form.tsx';
+import { Field, Form } from '../../parts/form.tsx';
 import { List } from '../../parts/list.tsx';
-import { Card, Page, Problem, Tag } from '../../parts/page.tsx';
+import { Card, Page, Tag } from '../../parts/page.tsx';
+import { Picker } from '../../parts/picker.tsx';
 import { Moment } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { graphql } from '../../session/graphql.ts';
-import { usePages, useQuery } from '../../session/use-query.ts';
+import { usePages } from '../../session/use-query.ts';
+import { TALENTS_TO_PICK } from './meeting-forms.tsx';
 
 const MEETINGS = graphql(`query($after: ID) { meetings(first: 20, after: $after) {
   nodes { id room startsAt startedAt endedAt jobId } pageInfo { hasNextPage endCursor } } }`);
-const SUBJECTS = graphql(`{
-  jobs(first: 100, status: ACTIVE) { nodes { id title } }
-  talents(first: 100, status: READY) { nodes { id name } }
-}`);
+const OPEN_JOBS = graphql(`query($search: String) {
+  jobs(first: 50, status: ACTIVE, search: $search) { nodes { id title } pageInfo { hasNextPage } } }`);
 const ANNOUNCE = graphql(`mutation($input: MeetingInput!) { createMeeting(input: $input) { id } }`);
 
 export function Meetings() {
@@ -47,13 +47,11 @@ export function Meetings() {
 
 function Announce({ changed }: { changed(): Promise<void> }) {
   const { session } = useConsole();
-  const { data, error, reload } = useQuery(SUBJECTS);
   return (
     <Card title="Announce a room">
       <p className="quiet">
         With a job and a talent it is an interview: briefed when it begins, followed up when it ends.
       </p>
-      <Problem error={error} retry={reload} />
       <Form
         submit="Announce"
         clears
@@ -74,22 +72,14 @@ function Announce({ changed }: { changed(): Promise<void> }) {
           <Field label="Room" name="room" maxLength={200} required />
           <Field label="Starts" name="starts" type="datetime-local" />
           <Field label="Minutes" name="minutes" type="number" min={1} step={1} />
-          <Choice label="Job" name="job">
-            <option value="">None</option>
-            {data?.jobs.nodes.map(({ id, title }) => (
-              <option key={id} value={id}>
-                {title}
-              </option>
-            ))}
-          </Choice>
-          <Choice label="Talent" name="talent">
-            <option value="">None</option>
-            {data?.talents.nodes.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name ?? 'Without a name'}
-              </option>
-            ))}
-          </Choice>
+          <Picker
+            {...{ label: 'Job', name: 'job', none: 'None', query: OPEN_JOBS }}
+            nameOf={({ title }) => title}
+          />
+          <Picker
+            {...{ label: 'Talent', name: 'talent', none: 'None', query: TALENTS_TO_PICK }}
+            nameOf={({ name }) => name ?? 'Without a name'}
+          />
         </div>
       </Form>
     </Card>

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
+import { ChangedSince, useFirstVersion } from '../../parts/changed-since.tsx';
 import { Area, Field, Form } from '../../parts/form.tsx';
 import type { FormValues } from '../../parts/form-values.ts';
 import { objectIn, textIn } from '../../parts/json.ts';
@@ -11,13 +12,15 @@ import { editedProfile, type KeyedEntry, SECTIONS, type Sections } from './talen
 import { type Entry, profileOf } from './talent-profile.ts';
 
 const UPDATE = graphql(
-  `mutation($id: ID!, $profile: JSON!) { updateTalent(id: $id, profile: $profile) { id } }`,
+  `mutation($id: ID!, $profile: JSON!, $version: Int) {
+    updateTalent(id: $id, profile: $profile, version: $version) { id } }`,
 );
 
 export function TalentEdit() {
   const { id } = useParams<{ id: string }>();
   const { talent, error, reload } = useTalent(id);
   const name = talent?.name ?? 'this talent';
+  const [form, setForm] = useState(0);
   return (
     <Page
       title={talent === null ? 'Edit' : `Edit ${name}`}
@@ -28,27 +31,32 @@ export function TalentEdit() {
       {talent === null ? (
         error === null && <Bones lines={8} />
       ) : (
-        <ProfileForm talent={talent} key={talent.id} />
+        <ProfileForm talent={talent} key={`${talent.id} ${form}`} loadNewer={() => setForm(form + 1)} />
       )}
     </Page>
   );
 }
 
-function ProfileForm({ talent }: { talent: Talent }) {
+function ProfileForm({ talent, loadNewer }: { talent: Talent; loadNewer(): void }) {
+  const version = useFirstVersion(talent.version);
   const { session } = useConsole();
   const [, navigate] = useLocation();
   const profile = profileOf(talent.profile);
   const whole = objectIn(talent.profile);
+  // What the fields show is of the version that the form began with.
+  const [first] = useState(whole);
   const [sections, setSections] = useState<Sections>(() => keyed(profile));
   const { basics } = profile;
   const place = objectIn(basics.location);
   const here = `/talents/${talent.id}`;
   const send = async (values: FormValues) => {
-    await session.request(UPDATE, { id: talent.id, profile: editedProfile(whole, sections, values) });
+    const edited = editedProfile(first, sections, values);
+    await session.request(UPDATE, { id: talent.id, profile: edited, version: version.first });
     navigate(here);
   };
   return (
-    <Form submit="Save" beside={<Link href={here}>Cancel</Link>} send={send}>
+    <Form submit="Save" guards beside={<Link href={here}>Cancel</Link>} send={send}>
+      {version.isOld && <ChangedSince what="This profile" load={loadNewer} />}
       {talent.status === 'PENDING' && (
         <Notice mood="warn">The CV is still being read. If you save now, what it says is left aside.</Notice>
       )}

@@ -17,7 +17,7 @@ import { SourceText, Traces } from './talent-source.tsx';
 const TALENT = graphql(`query($id: ID!) { talent(id: $id) {
   id name headline status problem profile evidence document engine text createdAt duplicateOf { id name }
   proposal { id fromTalentId createdAt changes { field before after } }
-  versions { version what profile changedByEmail changedAt } } }`);
+  version versions { version what profile changedByEmail changedAt } } }`);
 const ERASE = graphql(`mutation($id: ID!) { eraseTalent(id: $id) }`);
 const EXPORT = graphql(`mutation($id: ID!) { exportTalent(id: $id) }`);
 export const TALENT_MOODS: Record<Talent['status'], Mood> = { PENDING: 'warn', READY: 'good', FAILED: 'bad' };

@@ -1,16 +1,17 @@
 import { type DragEvent, useState } from 'react';
 import { Link } from 'wouter';
-import { Area, Choice, Form } from '../../parts/form.tsx';
+import { useFilters } from '../../operations/filters.tsx';
+import { Area, Choice, Field, Form } from '../../parts/form.tsx';
 import { List } from '../../parts/list.tsx';
-import { Card, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
+import { Card, Notice, Page, Tag } from '../../parts/page.tsx';
 import { Moment, spoken } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { graphql, type RowOf, type Variables } from '../../session/graphql.ts';
 import { useAction, usePages } from '../../session/use-query.ts';
 import { LOOK_WHILE_READING_MS, TALENT_MOODS } from './talent.tsx';
 
-const TALENTS = graphql(`query($after: ID, $status: TalentStatus) {
-  talents(first: 20, after: $after, status: $status) {
+const TALENTS = graphql(`query($after: ID, $status: TalentStatus, $search: String) {
+  talents(first: 20, after: $after, status: $status, search: $search) {
     nodes { id name headline email status problem createdAt duplicateOf { id } proposal { id } }
     pageInfo { hasNextPage endCursor } } }`);
 const CREATE = graphql(`mutation($input: TalentInput!) { createTalent(input: $input) { id } }`);
@@ -20,8 +21,10 @@ type TalentInput = Variables<typeof CREATE>['input'];
 
 export function Talents() {
   const { session } = useConsole();
-  const [status, setStatus] = useState<Talent['status'] | ''>('');
-  const pages = usePages(TALENTS, status === '' ? {} : { status }, (nodes) =>
+  const { filter, setFilter, typed, oneOf } = useFilters();
+  const status = oneOf('status', ['READY', 'PENDING', 'FAILED'] as const);
+  const wanted = { ...(status === undefined ? {} : { status }), search: filter('search') };
+  const pages = usePages(TALENTS, wanted, (nodes) =>
     nodes.some((talent) => talent.status === 'PENDING') ? LOOK_WHILE_READING_MS : null,
   );
   const pending = pages.nodes?.filter(({ status }) => status === 'PENDING').length ?? 0;
@@ -42,16 +45,19 @@ export function Talents() {
         </Notice>
       )}
       <Card title="Your talents">
-        <Choice
-          label="Status"
-          value={status}
-          onChange={(event) => setStatus(event.target.value as typeof status)}
-        >
-          <option value="">All</option>
-          <option value="READY">Ready</option>
-          <option value="PENDING">Being read</option>
-          <option value="FAILED">Not readable</option>
-        </Choice>
+        <div className="columns">
+          <Field label="Search" hint="Name, headline, e-mail or telephone." {...typed('search')} />
+          <Choice
+            label="Status"
+            value={status ?? ''}
+            onChange={(event) => setFilter('status', event.target.value)}
+          >
+            <option value="">All</option>
+            <option value="READY">Ready</option>
+            <option value="PENDING">Being read</option>
+            <option value="FAILED">Not readable</option>
+          </Choice>
+        </div>
         <List
           label="Talents"
           rows={pages.nodes}
@@ -73,7 +79,7 @@ export function Talents() {
           <CvDrop add={(file) => add({ file })} />
         </Card>
         <Card title="Or paste one">
-          <Form submit="Read it" clears send={({ text }) => add({ text: text('text') })}>
+          <Form submit="Read it" clears guards send={({ text }) => add({ text: text('text') })}>
             <Area label="Text of the CV" name="text" rows={8} required />
           </Form>
         </Card>
@@ -99,22 +105,35 @@ function PersonName({ id, name, headline, email, problem, duplicateOf, proposal 
 const MAX_BYTES = 10 * 1024 * 1024;
 const CHUNK = 0x8000;
 
-/** By drop, or by the button for keyboards. One after the other, with what is done said. */
+interface SentFile {
+  readonly file: File;
+  /** Null while it waits or is being sent; '' once it is sent; otherwise why it was refused. */
+  readonly problem: string | null;
+}
+
+/** By drop, or by the button for keyboards. One after the other: a file that is refused does not stop the others. */
 function CvDrop({ add }: { add(file: NonNullable<TalentInput['file']>): Promise<void> }) {
   const [isOver, setOver] = useState(false);
-  const [done, setDone] = useState<string | null>(null);
+  const [sent, setSent] = useState<readonly SentFile[]>([]);
   const action = useAction();
+  const send = async (file: File): Promise<string> => {
+    if (file.size > MAX_BYTES) return 'It is larger than 10 MiB.';
+    try {
+      await add({ name: file.name, contentBase64: await base64Of(file) });
+      return '';
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  };
   const take = (files: readonly File[]) =>
     action.run(async () => {
+      setSent(files.map((file) => ({ file, problem: null })));
       for (const [at, file] of files.entries()) {
-        setDone(`Sending ${at + 1} of ${files.length}: ${file.name}`);
-        if (file.size > MAX_BYTES) throw new Error(`${file.name} is larger than 10 MiB.`);
-        await add({ name: file.name, contentBase64: await base64Of(file) });
+        const problem = await send(file);
+        setSent((now) => now.map((one, place) => (place === at ? { file, problem } : one)));
       }
-      setDone(
-        files.length === 1 ? 'Sent. It is being read.' : `${files.length} files sent. They are being read.`,
-      );
     });
+  const refused = sent.filter(({ problem }) => problem !== null && problem !== '');
   const drop = (event: DragEvent) => {
     event.preventDefault();
     setOver(false);
@@ -145,11 +164,44 @@ function CvDrop({ add }: { add(file: NonNullable<TalentInput['file']>): Promise<
         </label>
       </div>
       <p className="quiet" role="status">
-        {done}
+        {batchWords(sent)}
       </p>
-      <Problem error={action.error} />
+      {refused.length > 0 && (
+        <Notice mood="bad">
+          <ul className="points">
+            {refused.map(({ file, problem }) => (
+              <li key={file.name}>
+                <strong>{file.name}:</strong> {problem}
+              </li>
+            ))}
+          </ul>
+          {!action.isBusy && (
+            <button
+              type="button"
+              className="little"
+              onClick={() => void take(refused.map(({ file }) => file))}
+            >
+              Send {refused.length === 1 ? 'it' : 'them'} again
+            </button>
+          )}
+        </Notice>
+      )}
     </>
   );
+}
+
+function batchWords(sent: readonly SentFile[]): string {
+  const waiting = sent.find(({ problem }) => problem === null);
+  const done = sent.filter(({ problem }) => problem === '').length;
+  if (sent.length === 0) return '';
+  if (waiting !== undefined) {
+    return `Sending ${sent.indexOf(waiting) + 1} of ${sent.length}: ${waiting.file.name}`;
+  }
+  if (done === 0) return 'Nothing was sent.';
+  if (sent.length === 1) return 'Sent. It is being read.';
+  return done === sent.length
+    ? `${done} files sent. They are being read.`
+    : `${done} of ${sent.length} files sent. They are being read.`;
 }
 
 async function base64Of(file: File): Promise<string> {

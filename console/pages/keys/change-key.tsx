@@ -69,21 +69,25 @@ export function EditKey({ apiKey, close, changed }: ChangeProps & { changed(): P
           <Field
             label="Requests a minute"
             {...{ name: 'requests', type: 'number', min: 1, max: HIGHEST_RATE, required: true }}
+            data-field="requestsPerMinute"
             defaultValue={requestsPerMinute}
           />
           <Field
             label="Tokens a minute"
             {...{ name: 'tokens', type: 'number', min: 1, max: HIGHEST_RATE, required: true }}
+            data-field="tokensPerMinute"
             defaultValue={tokensPerMinute}
           />
           <Field
             label="Calls at once"
             {...{ hint: 'Empty: no limit.', name: 'inFlight', type: 'number', min: 1 }}
+            data-field="maxCallsInFlight"
             defaultValue={maxCallsInFlight ?? ''}
           />
           <Field
             label="Credits a month"
             {...{ hint: 'Empty: no limit.', name: 'monthly', type: 'number', min: 0, step: 'any' }}
+            data-field="monthlySpendingLimit"
             defaultValue={monthlySpendingLimit ?? ''}
           />
         </div>
@@ -150,7 +154,14 @@ export function usageChunkIn(text: string): StreamUsageChunk | null {
 
 export function ExpiryField({ label = 'Expires', value = '' }) {
   return (
-    <Field label={label} name="expires" type="datetime-local" hint="Empty: never." defaultValue={value} />
+    <Field
+      label={label}
+      name="expires"
+      data-field="expiresAt"
+      type="datetime-local"
+      hint="Empty: never."
+      defaultValue={value}
+    />
   );
 }
 

@@ -1,13 +1,15 @@
 import { useState } from 'react';
-import { Confirmed, Copy, Dialog } from '../../parts/dialog.tsx';
+import { useFilters } from '../../operations/filters.tsx';
+import { Confirmed, Dialog } from '../../parts/dialog.tsx';
 import { Checks, Choice, Field, Form } from '../../parts/form.tsx';
 import type { FormValues } from '../../parts/form-values.ts';
-import { type Column, List } from '../../parts/list.tsx';
-import { Bones, Card, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
+import { type Column, List, RowButton } from '../../parts/list.tsx';
+import { Bones, Card, type Mood, Page, Problem, Tag } from '../../parts/page.tsx';
+import { Picker } from '../../parts/picker.tsx';
 import { count, credits, Moment, spoken } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { type DataOf, graphql, type RowOf } from '../../session/graphql.ts';
-import { useChange, useQuery } from '../../session/use-query.ts';
+import { useChange, usePages, useQuery } from '../../session/use-query.ts';
 import { SettingsTabs } from '../account/company-settings.tsx';
 import {
   EditKey,
@@ -19,27 +21,57 @@ import {
   UsageChunkField,
   usageChunkIn,
 } from './change-key.tsx';
+import { ShownKey } from './shown-key.tsx';
 import { CacheCard, StoredContentFields, StoredContentNote, storedContentIn } from './stored-content.tsx';
 
-const KEYS = graphql(`{ apiKeys { id name prefix lastFour scopes models status createdAt expiresAt lastUsedAt
-  requestsPerMinute tokensPerMinute maxCallsInFlight monthlySpendingLimit streamUsageChunk project
-  cacheTtlSeconds logPayloads payerUser { email } } }`);
+const KEYS = graphql(`query($after: ID, $search: String, $status: ApiKeyStatus) {
+  apiKeyPage(first: 50, after: $after, search: $search, status: $status) {
+    nodes { id name prefix lastFour scopes models status createdAt expiresAt lastUsedAt rotatedFromId
+      requestsPerMinute tokensPerMinute maxCallsInFlight monthlySpendingLimit streamUsageChunk project
+      cacheTtlSeconds logPayloads payerUser { email } }
+    pageInfo { hasNextPage endCursor } } }`);
+const PEOPLE = graphql(`query($search: String) {
+  members(first: 50, search: $search) { nodes { id email } pageInfo { hasNextPage } } }`);
 const REVOKE = graphql(`mutation($id: ID!) { revokeApiKey(id: $id) { id } }`);
-const CHOICES = graphql(`{ modelAliases { alias } members(first: 50) { nodes { id email } } }`);
+const CHOICES = graphql(`{ modelAliases { alias } }`);
 const MINT = graphql(`mutation($input: CreateApiKeyInput!) {
   createApiKey(input: $input) { rawKey apiKey { name } }
 }`);
 const MOODS: Record<ApiKey['status'], Mood> = { LIVE: 'good', REVOKED: 'bad', EXPIRED: 'warn' };
-const LOOK_EVERY_MS = 10_000;
 const SCOPES = ['inference:chat', 'inference:parse', 'usage:read', 'jobs:read'];
 const DEFAULT_SCOPES = SCOPES.slice(0, 3);
-export const SAMPLE_ALIAS = 'svc/chat-default';
 
 type ApiKey = RowOf<typeof KEYS>;
 type MintedKey = DataOf<typeof MINT>['createApiKey'];
 
+const STATUSES = ['LIVE', 'REVOKED', 'EXPIRED'] as const;
+
+function KeyFilters({ setFilter, typed, oneOf }: ReturnType<typeof useFilters>) {
+  return (
+    <div className="columns">
+      <Field label="Search" hint="Name, or the end of the key." {...typed('search')} />
+      <Choice
+        label="Status"
+        value={oneOf('status', STATUSES) ?? ''}
+        onChange={(event) => setFilter('status', event.target.value)}
+      >
+        <option value="">All</option>
+        {STATUSES.map((status) => (
+          <option key={status} value={status}>
+            {spoken(status)}
+          </option>
+        ))}
+      </Choice>
+    </div>
+  );
+}
+
 export function Keys() {
-  const keys = useQuery(KEYS, {}, LOOK_EVERY_MS);
+  const filters = useFilters();
+  const { filter, oneOf } = filters;
+  const status = oneOf('status', STATUSES);
+  const isFiltered = status !== undefined || filter('search') !== '';
+  const keys = usePages(KEYS, { search: filter('search'), ...(status === undefined ? {} : { status }) });
   const change = useChange(keys.reload);
   const [isMinting, setMinting] = useState(false);
   const [minted, setMinted] = useState<MintedKey | null>(null);
@@ -56,12 +88,8 @@ export function Keys() {
     show: (key) =>
       key.status === 'LIVE' && (
         <div className="row tight">
-          <button type="button" className="little" onClick={() => setEdited(key)}>
-            Edit
-          </button>
-          <button type="button" className="little" onClick={() => setRotated(key)}>
-            Rotate
-          </button>
+          <RowButton onClick={() => setEdited(key)}>Edit</RowButton>
+          <RowButton onClick={() => setRotated(key)}>Rotate</RowButton>
           <Confirmed
             name="Revoke"
             title={`Revoke “${key.name}”?`}
@@ -83,27 +111,39 @@ export function Keys() {
     >
       <SettingsTabs />
       <Card>
+        <KeyFilters {...filters} />
         <List
           label="API keys"
-          rows={keys.data?.apiKeys ?? null}
+          rows={keys.nodes}
           error={keys.error}
           retry={keys.reload}
+          more={keys}
+          nothing={isFiltered ? 'No such key' : 'Nothing here yet'}
           keyOf={({ id }) => id}
-          columns={[...COLUMNS, actions]}
-          empty={<p>Mint your first key: it comes with a line you can paste into a terminal.</p>}
+          nameOf={({ name, lastFour }) => `${name} (…${lastFour})`}
+          columns={[columnOfName(keys.nodes ?? []), ...COLUMNS, actions]}
+          empty={
+            <p>
+              {isFiltered
+                ? 'Choose another status or other words.'
+                : 'Mint your first key: it comes with a line you can paste into a terminal.'}
+            </p>
+          }
         />
       </Card>
       <CacheCard />
       {isMinting && <MintKey close={() => setMinting(false)} minted={show} />}
-      {minted !== null && <ShownOnce minted={minted} close={() => setMinted(null)} />}
+      {minted !== null && <ShownKey minted={minted} close={() => setMinted(null)} />}
       {edited !== null && <EditKey apiKey={edited} close={() => setEdited(null)} changed={keys.reload} />}
       {rotated !== null && <RotateKey apiKey={rotated} close={() => setRotated(null)} rotated={show} />}
     </Page>
   );
 }
 
-const COLUMNS: readonly Column<ApiKey>[] = [
-  {
+/** A rotated key has the name of the one that it replaces: the list says which is which. */
+function columnOfName(keys: readonly ApiKey[]): Column<ApiKey> {
+  const replaced = new Set(keys.map(({ rotatedFromId }) => rotatedFromId));
+  return {
     name: 'Key',
     show: (key) => (
       <>
@@ -111,12 +151,25 @@ const COLUMNS: readonly Column<ApiKey>[] = [
         <code className="quiet">
           {key.prefix}…{key.lastFour}
         </code>
+        {key.rotatedFromId !== null && (
+          <div className="small quiet">
+            Rotated <Moment at={key.createdAt} />
+          </div>
+        )}
+        {key.status === 'LIVE' && replaced.has(key.id) && (
+          <div className="small">
+            <Tag mood="warn">Replaced</Tag> Revoke it once nothing uses it.
+          </div>
+        )}
         {key.project !== null && <div className="small quiet">project {key.project}</div>}
         {key.payerUser !== null && <div className="small quiet">paid by {key.payerUser.email}</div>}
         <StoredContentNote {...key} />
       </>
     ),
-  },
+  };
+}
+
+const COLUMNS: readonly Column<ApiKey>[] = [
   { name: 'Status', show: ({ status }) => <Tag mood={MOODS[status]}>{spoken(status)}</Tag> },
   { name: 'Scopes', show: ({ scopes }) => <span className="mono">{scopes.join(', ')}</span> },
   {
@@ -143,6 +196,28 @@ const COLUMNS: readonly Column<ApiKey>[] = [
   { name: 'Last used', show: ({ lastUsedAt }) => <Moment at={lastUsedAt} /> },
   { name: 'Expires', show: ({ expiresAt }) => <Moment at={expiresAt} /> },
 ];
+
+function LimitFields() {
+  const rate = { type: 'number', min: 1, max: HIGHEST_RATE, step: 1 };
+  return (
+    <div className="columns">
+      <Field label="Requests a minute" name="requests" data-field="requestsPerMinute" {...rate} />
+      <Field label="Tokens a minute" name="tokens" data-field="tokensPerMinute" {...rate} />
+      <Field
+        label="Calls at once"
+        name="inFlight"
+        data-field="maxCallsInFlight"
+        {...{ type: 'number', min: 1, step: 1 }}
+      />
+      <Field
+        label="Credits a month"
+        name="monthly"
+        data-field="monthlySpendingLimit"
+        {...{ type: 'number', min: 0, step: 'any' }}
+      />
+    </div>
+  );
+}
 
 interface MintKeyProps {
   close(): void;
@@ -180,57 +255,16 @@ function MintKey({ close, minted }: MintKeyProps) {
           <ProjectField />
           <Checks legend="Scopes" name="scopes" values={SCOPES} chosen={DEFAULT_SCOPES} />
           <Checks legend="Models" name="models" values={names} chosen={names} />
-          <div className="columns">
-            <Field
-              label="Requests a minute"
-              name="requests"
-              type="number"
-              min={1}
-              max={HIGHEST_RATE}
-              step={1}
-            />
-            <Field label="Tokens a minute" name="tokens" type="number" min={1} max={HIGHEST_RATE} step={1} />
-            <Field label="Calls at once" name="inFlight" type="number" min={1} step={1} />
-            <Field label="Credits a month" name="monthly" type="number" min={0} step="any" />
-          </div>
-          <Choice label="Paid by" name="payer">
-            <option value="">the company</option>
-            {choices.data?.members.nodes.map(({ id, email }) => (
-              <option key={id} value={id}>
-                {`the personal credits of ${email}`}
-              </option>
-            ))}
-          </Choice>
+          <LimitFields />
+          <Picker
+            {...{ label: 'Paid by', name: 'payer', none: 'the company', query: PEOPLE }}
+            nameOf={({ email }) => `the personal credits of ${email}`}
+          />
           <ExpiryField />
           <UsageChunkField />
           <StoredContentFields />
         </Form>
       )}
-    </Dialog>
-  );
-}
-
-function ShownOnce({ minted, close }: { minted: MintedKey; close(): void }) {
-  const { gatewayUrl } = useConsole();
-  return (
-    <Dialog title={`Your key “${minted.apiKey.name}”`} close={close}>
-      <Notice mood="warn">This is the only time it is shown. Copy it now.</Notice>
-      <pre data-testid="raw-key">{minted.rawKey}</pre>
-      <div className="row">
-        <Copy text={minted.rawKey} name="Copy the key" />
-      </div>
-      {Object.entries(samples(gatewayUrl, minted.rawKey)).map(([name, text]) => (
-        <details key={name} open={name === 'curl'}>
-          <summary>{name}</summary>
-          <pre>{text}</pre>
-          <Copy text={text} name={`Copy the ${name} line`} />
-        </details>
-      ))}
-      <div>
-        <button type="button" className="main" onClick={close}>
-          I have kept it
-        </button>
-      </div>
     </Dialog>
   );
 }
@@ -254,19 +288,4 @@ function newKeyInput(values: FormValues, names: readonly string[]) {
   };
   const filled = Object.entries(given).filter(([, value]) => value !== null);
   return { name: text('name'), scopes: all('scopes'), ...Object.fromEntries(filled) };
-}
-
-function samples(gatewayUrl: string, key: string): Record<string, string> {
-  const body = JSON.stringify({ model: SAMPLE_ALIAS, messages: [{ role: 'user', content: 'Hello' }] });
-  return {
-    curl: `curl ${gatewayUrl}/chat/completions -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${body}'`,
-    Node: `import OpenAI from 'openai';
-const client = new OpenAI({ baseURL: '${gatewayUrl}', apiKey: '${key}' });
-const answer = await client.chat.completions.create(${body});
-console.log(answer.choices[0].message.content);`,
-    Python: `from openai import OpenAI
-client = OpenAI(base_url="${gatewayUrl}", api_key="${key}")
-answer = client.chat.completions.create(model="${SAMPLE_ALIAS}", messages=[{"role": "user", "content": "Hello"}])
-print(answer.choices[0].message.content)`,
-  };
 }

@@ -1,14 +1,14 @@
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Copy } from '../../parts/dialog.tsx';
 import { Area, Choice, Field, Form } from '../../parts/form.tsx';
 import type { FormValues } from '../../parts/form-values.ts';
 import { Card, Empty, Notice, Page, Problem } from '../../parts/page.tsx';
 import { count, credits } from '../../parts/words.tsx';
 import { AnswerError } from '../../session/answer-error.ts';
-import { useConsole } from '../../session/console-context.ts';
+import { useConsole, useSessionState } from '../../session/console-context.ts';
 import { graphql, type RowOf } from '../../session/graphql.ts';
 import { useQuery } from '../../session/use-query.ts';
-import { SAMPLE_ALIAS } from './keys.tsx';
+import { SAMPLE_ALIAS } from './shown-key.tsx';
 
 const ALIASES = graphql(`{ modelAliases { alias kind prices { prompt cached completion } } }`);
 const MINT = graphql(`mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { rawKey } }`);
@@ -28,12 +28,14 @@ export function Playground() {
   const { gatewayUrl } = useConsole();
   const aliases = useQuery(ALIASES);
   const chat = aliases.data?.modelAliases.filter(({ kind }) => kind === 'chat') ?? [];
-  const keyFor = usePlaygroundKey();
+  const playgroundKey = usePlaygroundKey();
   const [answer, setAnswer] = useState<Answer | null>(null);
   const [body, setBody] = useState<string | null>(null);
   const [price, setPrice] = useState<ModelPrice | null>(null);
   const [isRunning, setRunning] = useState(false);
   const stop = useRef<AbortController | null>(null);
+  // Whoever leaves the page ends the call: nothing is generated, and charged, for no reader.
+  useEffect(() => () => stop.current?.abort(), []);
 
   const send = async ({ text, number }: FormValues) => {
     const alias = text('alias');
@@ -43,9 +45,10 @@ export function Playground() {
       { role: 'user', content: text('said') },
     ];
     const wanted = { model: alias, messages, max_tokens: number('maxTokens') ?? 400, stream: true };
-    const key = await keyFor();
     const control = new AbortController();
     stop.current = control;
+    const key = await playgroundKey.get();
+    if (control.signal.aborted) return;
     setBody(JSON.stringify(wanted));
     setPrice(chat.find((one) => one.alias === alias)?.prices[0] ?? null);
     setAnswer({ text: '', usage: null, isStopped: false });
@@ -55,6 +58,10 @@ export function Playground() {
     try {
       const ended = await streamChat({ gatewayUrl, key, body: wanted, signal: control.signal, onText });
       setAnswer((now) => ({ text: now?.text ?? '', ...ended }));
+    } catch (error) {
+      // Revoked under API keys: the next call gets a new one.
+      if (error instanceof AnswerError && error.status === 401) playgroundKey.drop();
+      throw error;
     } finally {
       setRunning(false);
     }
@@ -120,20 +127,31 @@ function Equivalent({ gatewayUrl, body }: { gatewayUrl: string; body: string }) 
   );
 }
 
-/** A key for this visit of the page: it is held in memory only, and another visit mints another one. */
-export function usePlaygroundKey(): () => Promise<string> {
+/** Held in memory only, for as long as this tab has the console open: another visit of the page uses the same key. */
+const playgroundKeys = new Map<string, { readonly key: Promise<string>; readonly untilMs: number }>();
+
+export function usePlaygroundKey(): { get(): Promise<string>; drop(): void } {
   const { session } = useConsole();
-  const minted = useRef<{ key: string; untilMs: number } | null>(null);
-  return async () => {
-    const nowMs = Date.now();
-    if (minted.current !== null && minted.current.untilMs - nowMs > RENEW_BEFORE_MS)
-      return minted.current.key;
-    const untilMs = nowMs + KEY_LIFE_MS;
+  const state = useSessionState();
+  const personId = state.status === 'in' ? state.person.id : '';
+  const mint = async (untilMs: number) => {
     const scopes = ['inference:chat', 'inference:parse'];
     const input = { name: 'Playground', scopes, expiresAt: new Date(untilMs).toISOString() };
-    const { createApiKey } = await session.request(MINT, { input });
-    minted.current = { key: createApiKey.rawKey, untilMs };
-    return createApiKey.rawKey;
+    return (await session.request(MINT, { input })).createApiKey.rawKey;
+  };
+  return {
+    get() {
+      const nowMs = Date.now();
+      const known = playgroundKeys.get(personId);
+      if (known !== undefined && known.untilMs - nowMs > RENEW_BEFORE_MS) return known.key;
+      const minted = { key: mint(nowMs + KEY_LIFE_MS), untilMs: nowMs + KEY_LIFE_MS };
+      // One person's at a time.
+      playgroundKeys.clear();
+      playgroundKeys.set(personId, minted);
+      minted.key.catch(() => playgroundKeys.delete(personId));
+      return minted.key;
+    },
+    drop: () => playgroundKeys.clear(),
   };
 }
 
@@ -150,7 +168,7 @@ interface Chunk {
     readonly completion_tokens: number;
     readonly prompt_tokens_details?: { readonly cached_tokens?: number };
   } | null;
-  readonly error?: { readonly message: string };
+  readonly error?: { readonly message: string; readonly code?: string | null };
 }
 
 interface ChatCall {
@@ -182,7 +200,7 @@ async function streamChat(call: ChatCall): Promise<{ usage: StreamedUsage | null
     if (!response.ok || response.body === null) {
       const refusal = (await response.json().catch(() => ({}))) as Chunk;
       const message = refusal.error?.message ?? `The gateway answered ${response.status}.`;
-      throw new AnswerError(message, String(response.status), requestId);
+      throw new AnswerError(message, refusal.error?.code ?? '', requestId, { status: response.status });
     }
     for await (const data of eventsOf(response.body)) {
       if (data === '[DONE]') break;

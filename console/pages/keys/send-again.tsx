@@ -41,7 +41,7 @@ export function SendAgain() {
               send={async ({ text }) => {
                 setAnswer(null);
                 const body = wholeBody(text('body'));
-                setAnswer(await sent(`${gatewayUrl}/${payload.endpoint}`, await keyFor(), body));
+                setAnswer(await sent(`${gatewayUrl}/${payload.endpoint}`, await keyFor.get(), body));
               }}
             >
               <Area label="Body" name="body" rows={16} required defaultValue={prettyJson(payload.request)} />

@@ -60,6 +60,7 @@ export function ServiceTokens() {
           error={tokens.error}
           retry={tokens.reload}
           keyOf={({ id }) => id}
+          nameOf={({ name }) => name}
           columns={[...COLUMNS, actions]}
           empty={<p>There is none yet. Calls to models need an API key instead.</p>}
         />
@@ -115,7 +116,13 @@ function CreateToken({ close, created }: CreateTokenProps) {
             required
           />
           <Checks legend="Scopes" name="scopes" values={scopes.data.serviceTokenScopes} chosen={[]} />
-          <Field label="Expires" name="expires" type="datetime-local" hint="Empty: in a year." />
+          <Field
+            label="Expires"
+            name="expires"
+            data-field="expiresAt"
+            type="datetime-local"
+            hint="Empty: in a year."
+          />
         </Form>
       )}
     </Dialog>
@@ -126,7 +133,7 @@ function ShownOnce({ created, close }: { created: CreatedToken; close(): void })
   const { rawToken, serviceToken } = created;
   const call = `curl -s ${location.origin}/graphql -H 'authorization: Bearer ${rawToken}' -H 'content-type: application/json' -d '${JSON.stringify({ query: '{ apiKeys { name status } }' })}'`;
   return (
-    <Dialog title={`Your token “${serviceToken.name}”`} close={close}>
+    <Dialog title={`Your token “${serviceToken.name}”`} isLasting close={close}>
       <Notice mood="warn">This is the only time it is shown. Copy it now.</Notice>
       <pre data-testid="raw-token">{rawToken}</pre>
       <div className="row">

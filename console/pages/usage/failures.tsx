@@ -1,5 +1,5 @@
-import { useState } from 'react';
 import { Link } from 'wouter';
+import { useFilters } from '../../operations/filters.tsx';
 import { saveCsv } from '../../parts/files.ts';
 import { Choice } from '../../parts/form.tsx';
 import { type Column, List } from '../../parts/list.tsx';
@@ -31,7 +31,8 @@ interface FailuresProps {
 }
 
 export function Failures({ from, to, nameOf }: FailuresProps) {
-  const [group, setGroup] = useState<Group>('NONE');
+  const { setFilter, oneOf } = useFilters();
+  const group = oneOf('split', Object.keys(GROUPS) as Group[]) ?? 'NONE';
   const groupBy = group === 'NONE' ? [] : [group];
   const result = useQuery(FAILURES, { from, to, groupBy }, LOOK_EVERY_MS);
   const rows = result.data?.usageFailures.rows ?? null;
@@ -64,7 +65,7 @@ export function Failures({ from, to, nameOf }: FailuresProps) {
         {countedFrom !== null && (
           <Notice mood="warn">There are very many: counted since {exact(countedFrom)}.</Notice>
         )}
-        <Choice label="Split by" value={group} onChange={(event) => setGroup(event.target.value as Group)}>
+        <Choice label="Split by" value={group} onChange={(event) => setFilter('split', event.target.value)}>
           {Object.entries(GROUPS).map(([value, name]) => (
             <option key={value} value={value}>
               {name}

@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { useFilters } from '../../operations/filters.tsx';
 import { CEILING_NAMES, CeilingUse } from '../../parts/ceilings.tsx';
 import { Chart } from '../../parts/chart.tsx';
@@ -6,16 +6,13 @@ import { saveCsv } from '../../parts/files.ts';
 import { Choice } from '../../parts/form.tsx';
 import { type Column, List } from '../../parts/list.tsx';
 import { Card, Figure, Page } from '../../parts/page.tsx';
-import { count, credits } from '../../parts/words.tsx';
-import { useIsAdmin } from '../../session/console-context.ts';
+import { count, credits, roundedCredits } from '../../parts/words.tsx';
 import { graphql } from '../../session/graphql.ts';
+import { useKeyNames } from '../../session/key-names.ts';
 import { useQuery } from '../../session/use-query.ts';
 import { Failures } from './failures.tsx';
 import { byDay, daysAgo, USAGE, type UsageRow } from './usage-data.ts';
 
-const KEY_NAMES = graphql(
-  `query($isAdmin: Boolean!) { apiKeys @include(if: $isAdmin) { id name lastFour } }`,
-);
 const CEILINGS = graphql(`{ company { ceilings {
   requestsPerMinute tokensPerMinute callsInFlight documentsPerDay storageMegabytes apiKeys members
   use { requestsPerMinute tokensPerMinute callsInFlight documentsPerDay storageMegabytes apiKeys members } } } }`);
@@ -32,11 +29,12 @@ const GROUPS = {
 type Group = keyof typeof GROUPS;
 
 export function Usage() {
-  const [span, setSpan] = useState(30);
-  const [group, setGroup] = useGroup();
+  const { filter, setFilter, oneOf } = useFilters();
+  const span = Number(oneOf('days', ['7', '90'] as const) ?? 30);
+  const group = groupIn(filter('by'));
   const from = daysAgo(span - 1, Date.now());
   const to = daysAgo(0, Date.now());
-  const names = useKeyNames();
+  const keyName = useKeyNames();
   const daily = useQuery(USAGE, { from, to, groupBy: ['DAY'] }, LOOK_EVERY_MS);
   const grouped = useQuery(USAGE, { from, to, groupBy: [group] }, LOOK_EVERY_MS);
   const nameOf = (row: Named) =>
@@ -45,7 +43,7 @@ export function Usage() {
     row.project ??
     row.endUser ??
     row.tag ??
-    (row.keyId === null ? '—' : (names.get(row.keyId) ?? row.keyId));
+    (row.keyId === null ? '—' : keyName(row.keyId));
   const totals = daily.data?.usage.totals;
   const chart = useMemo(() => {
     const { days, series } = byDay(daily.data?.usage.rows ?? [], from, to);
@@ -61,7 +59,7 @@ export function Usage() {
       title="Usage"
       says="What your keys have used. A call is in it as soon as its answer has ended; failed calls cost nothing."
       actions={
-        <Choice label="Time" value={span} onChange={(event) => setSpan(Number(event.target.value))}>
+        <Choice label="Time" value={span} onChange={(event) => setFilter('days', event.target.value)}>
           <option value={7}>7 days</option>
           <option value={30}>30 days</option>
           <option value={90}>90 days</option>
@@ -69,7 +67,12 @@ export function Usage() {
       }
     >
       <div className="columns">
-        <Figure name="Spent" value={totals === undefined ? '…' : credits(totals.credits)} says="credits" />
+        <Figure
+          name="Spent"
+          value={totals === undefined ? '…' : roundedCredits(totals.credits)}
+          exact={totals === undefined ? undefined : credits(totals.credits)}
+          says="credits"
+        />
         <Figure name="Calls" value={totals === undefined ? '…' : count(totals.calls)} />
         <Figure name="Failures" value={totals === undefined ? '…' : count(totals.failures)} />
         <Figure
@@ -90,7 +93,11 @@ export function Usage() {
           </button>
         }
       >
-        <Choice label="By" value={group} onChange={(event) => setGroup(event.target.value as Group)}>
+        <Choice
+          label="By"
+          value={group}
+          onChange={(event) => setFilter('by', event.target.value.toLowerCase())}
+        >
           {Object.entries(GROUPS).map(([value, name]) => (
             <option key={value} value={value}>
               {name}
@@ -103,7 +110,7 @@ export function Usage() {
           rows={rows}
           error={grouped.error}
           retry={grouped.reload}
-          keyOf={(row) => nameOf(row)}
+          keyOf={(row) => row.keyId ?? nameOf(row)}
           empty={<p>There were no calls in this time. Make one with a key, or in the playground.</p>}
           columns={columns(GROUPS[group], nameOf)}
         />
@@ -116,11 +123,9 @@ export function Usage() {
 type Named = Pick<UsageRow, 'day' | 'alias' | 'keyId'> &
   Partial<Pick<UsageRow, 'project' | 'endUser' | 'tag'>>;
 
-/** In the address, as `by`: it can be sent to others and survives a reload. */
-function useGroup(): readonly [Group, (group: Group) => void] {
-  const { filter, setFilter } = useFilters();
-  const given = filter('by').toUpperCase();
-  return [given in GROUPS ? (given as Group) : 'ALIAS', (group) => setFilter('by', group.toLowerCase())];
+function groupIn(given: string): Group {
+  const group = given.toUpperCase();
+  return group in GROUPS ? (group as Group) : 'ALIAS';
 }
 
 /** What the rows leave out: calls that carry none. A call with several tags is in several rows. */
@@ -129,13 +134,6 @@ const WITHOUT: Partial<Record<Group, string>> = {
   END_USER: 'Calls that name no end user are in no row.',
   TAG: 'Calls without a tag are in no row; one with several tags is in each of theirs.',
 };
-
-/** Members may see the usage, but not the keys: they see ids. */
-function useKeyNames(): ReadonlyMap<string, string> {
-  const isAdmin = useIsAdmin();
-  const { data } = useQuery(KEY_NAMES, { isAdmin });
-  return new Map(data?.apiKeys?.map(({ id, name, lastFour }) => [id, `${name} (…${lastFour})`]));
-}
 
 function columns(first: string, nameOf: (row: UsageRow) => string): readonly Column<UsageRow>[] {
   return [

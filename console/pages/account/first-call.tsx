@@ -1,0 +1,164 @@
+import { type ReactNode, useState } from 'react';
+import { Link } from 'wouter';
+import { Act } from '../../parts/dialog.tsx';
+import { Card, Notice } from '../../parts/page.tsx';
+import { credits } from '../../parts/words.tsx';
+import { useConsole, useSessionState } from '../../session/console-context.ts';
+import { type DataOf, graphql } from '../../session/graphql.ts';
+import type { Person } from '../../session/session.ts';
+import { useQuery } from '../../session/use-query.ts';
+import { ShownKey } from '../keys/shown-key.tsx';
+
+const KEYS = graphql(`{ apiKeyPage(first: 50) { nodes { id name lastUsedAt } } }`);
+const MINT = graphql(`mutation($input: CreateApiKeyInput!) {
+  createApiKey(input: $input) { rawKey apiKey { name } } }`);
+const LOOK_EVERY_MS = 5_000;
+
+type MintedKey = DataOf<typeof MINT>['createApiKey'];
+
+interface FirstCallProps {
+  readonly hasCredits: boolean;
+  readonly hasCalls: boolean;
+}
+
+/** From a new company to its first answered call. It is shown to admins until all of it is done, or it is dismissed. */
+export function FirstCall(props: FirstCallProps) {
+  const state = useSessionState();
+  const person = state.status === 'in' ? state.person : null;
+  const [isDismissed, setDismissed] = useState(() => person !== null && isStoredDismissed(person));
+  if (person === null || person.role !== 'COMPANY_ADMIN' || isDismissed) return null;
+  const dismiss = () => {
+    localStorage.setItem(nameFor(person), 'dismissed');
+    setDismissed(true);
+  };
+  return <Checklist {...props} person={person} dismiss={dismiss} />;
+}
+
+interface Step {
+  readonly name: string;
+  readonly isDone: boolean;
+  readonly says: ReactNode;
+}
+
+function Checklist({
+  hasCredits,
+  hasCalls,
+  person,
+  dismiss,
+}: FirstCallProps & { person: Person; dismiss(): void }) {
+  const { session } = useConsole();
+  const keys = useQuery(KEYS, {}, LOOK_EVERY_MS);
+  const [minted, setMinted] = useState<MintedKey | null>(null);
+  const [wasOpen, setWasOpen] = useState(false);
+  if (keys.data === null) return null;
+  const { nodes } = keys.data.apiKeyPage;
+  const steps = stepsOf({
+    person,
+    hasCredits,
+    // The playground's own key is shown to no one.
+    hasKey: nodes.some(({ name }) => name !== 'Playground'),
+    hasCalls: hasCalls || nodes.some(({ lastUsedAt }) => lastUsedAt !== null),
+    mint: async () => {
+      const { createApiKey } = await session.request(MINT, { input: { name: 'First key' } });
+      setMinted(createApiKey);
+      await keys.reload();
+    },
+  });
+  const left = steps.filter(({ isDone }) => !isDone).length;
+  // Those who had it all done before they came see nothing; those who finish it here see that it is done.
+  if (left === 0 && !wasOpen && minted === null) return null;
+  if (left > 0 && !wasOpen) setWasOpen(true);
+  const close = (
+    <button type="button" className="little" onClick={dismiss}>
+      {left === 0 ? 'Close the checklist' : 'Dismiss the checklist'}
+    </button>
+  );
+  return (
+    <Card title="Your first call" actions={close}>
+      {left === 0 && <Notice mood="good">All done: your company is ready.</Notice>}
+      <ol className="steps">
+        {steps.map(({ name, isDone, says }) => (
+          <li key={name} data-done={isDone}>
+            <div>
+              <strong>{name}</strong> {isDone && <span className="word good">Done</span>}
+            </div>
+            {!isDone && <div className="quiet">{says}</div>}
+          </li>
+        ))}
+      </ol>
+      {minted !== null && <ShownKey minted={minted} close={() => setMinted(null)} />}
+    </Card>
+  );
+}
+
+interface StepsArgs {
+  readonly person: Person;
+  readonly hasCredits: boolean;
+  readonly hasKey: boolean;
+  readonly hasCalls: boolean;
+  mint(): Promise<void>;
+}
+
+function stepsOf({ person, hasCredits, hasKey, hasCalls, mint }: StepsArgs): readonly Step[] {
+  return [
+    {
+      name: 'Verify your e-mail address',
+      isDone: person.emailVerified,
+      says: <VerifyWords person={person} />,
+    },
+    {
+      name: 'Have credits',
+      isDone: hasCredits,
+      says: (
+        <>
+          Calls are paid from credits. <Link href="/billing">Buy credits</Link>, or see what{' '}
+          <Link href="/prices">the models cost</Link>.
+        </>
+      ),
+    },
+    {
+      name: 'Create an API key',
+      isDone: hasKey,
+      says: (
+        <>
+          <p>Your programs call the models with it. It comes with a curl line that is ready to paste.</p>
+          <Act name="Create a key" work={mint} />
+        </>
+      ),
+    },
+    {
+      name: 'Make the first call',
+      isDone: hasCalls,
+      says: hasKey ? (
+        <>
+          <p>
+            Paste the curl line that you got with the key into a terminal; this step ticks itself. A key is
+            shown once: if you do not have it any more, create another one.
+          </p>
+          <div className="row">
+            <Act name="Create another key with its curl line" work={mint} />
+            <Link href="/playground">Or try a model in the playground</Link>
+          </div>
+        </>
+      ) : (
+        'With the key of the step before.'
+      ),
+    },
+  ];
+}
+
+function VerifyWords({ person }: { person: Person }) {
+  const { trialCredits } = useConsole();
+  return (
+    <>
+      Open the link that was mailed to {person.email}.
+      {trialCredits > 0 && ` Your company then gets ${credits(trialCredits)} credits to try the models with.`}
+    </>
+  );
+}
+
+const nameFor = (person: Person) => `first-call-${person.companyId}-${person.id}`;
+
+function isStoredDismissed(person: Person): boolean {
+  return localStorage.getItem(nameFor(person)) !== null;
+}

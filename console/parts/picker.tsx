@@ -1,0 +1,136 @@
+import { type RefObject, useEffect, useRef, useState } from 'react';
+import { graphql, type Query } from '../session/graphql.ts';
+import { useQuery } from '../session/use-query.ts';
+import { Choice, Field } from './form.tsx';
+import { Problem } from './page.tsx';
+
+const MEMBERS = graphql(`query($search: String) {
+  members(first: 50, search: $search) { nodes { id email } pageInfo { hasNextPage } } }`);
+const MORE = 'There are more than the list shows: type to find others.';
+
+interface Found<Node> {
+  readonly [field: string]: {
+    readonly nodes: readonly Node[];
+    readonly pageInfo: { readonly hasNextPage: boolean };
+  };
+}
+
+interface PickerProps<Node> {
+  readonly label: string;
+  readonly name: string;
+  /** With a variable `search`, and one connection as its only field. */
+  readonly query: Query<Found<Node>, { search?: string | null }>;
+  readonly none: string;
+  /** What is chosen at first, which need not be among the first rows. */
+  readonly chosen?: { readonly id: string; readonly name: string } | null;
+  nameOf(node: Node): string;
+}
+
+/** One of many: a list to choose from, and a search where there are more than it shows. */
+export function Picker<Node extends { readonly id: string }>(props: PickerProps<Node>) {
+  const { label, name, query, none, chosen = null, nameOf } = props;
+  const [search, setSearch] = useState('');
+  const [value, setValue] = useState(chosen);
+  const place = useRef<HTMLDivElement>(null);
+  useReset(place, () => {
+    setValue(chosen);
+    setSearch('');
+  });
+  const { data, error, reload } = useQuery(query as Query<Found<Node>, object>, { search });
+  const page = data === null ? undefined : Object.values(data)[0];
+  const rows = (page?.nodes ?? []).map((node) => ({ id: node.id, name: nameOf(node) }));
+  const options = value === null || rows.some(({ id }) => id === value.id) ? rows : [value, ...rows];
+  const hasMore = page?.pageInfo.hasNextPage === true;
+  return (
+    <div className="picker" ref={place}>
+      <Choice
+        label={label}
+        name={name}
+        value={value?.id ?? ''}
+        onChange={(event) => setValue(options.find(({ id }) => id === event.target.value) ?? null)}
+      >
+        <option value="">{none}</option>
+        {options.map((one) => (
+          <option key={one.id} value={one.id}>
+            {one.name}
+          </option>
+        ))}
+      </Choice>
+      {(hasMore || search !== '') && (
+        <Field
+          label={`Find: ${label.toLowerCase()}`}
+          type="search"
+          hint={hasMore ? MORE : `${rows.length} found.`}
+          value={search}
+          maxLength={200}
+          onChange={(event) => setSearch(event.target.value)}
+        />
+      )}
+      <Problem error={error} retry={reload} />
+    </div>
+  );
+}
+
+/** Some of the company's people, by address: those that are chosen are always among the boxes. */
+export function PeopleChecks({
+  legend,
+  name,
+  chosen,
+}: {
+  legend: string;
+  name: string;
+  chosen: readonly string[];
+}) {
+  const [search, setSearch] = useState('');
+  const [picked, setPicked] = useState(chosen);
+  const { data, error, reload } = useQuery(MEMBERS, { search });
+  const place = useRef<HTMLFieldSetElement>(null);
+  useReset(place, () => {
+    setPicked(chosen);
+    setSearch('');
+  });
+  const found = data?.members.nodes.map(({ email }) => email) ?? [];
+  const hasMore = data?.members.pageInfo.hasNextPage === true;
+  return (
+    <fieldset ref={place}>
+      <legend>{legend}</legend>
+      {(hasMore || search !== '') && (
+        <Field
+          label="Find people"
+          type="search"
+          hint={hasMore ? MORE : `${found.length} found.`}
+          value={search}
+          maxLength={200}
+          onChange={(event) => setSearch(event.target.value)}
+        />
+      )}
+      {[...new Set([...picked, ...found])].map((email) => (
+        <label className="check" key={email}>
+          <input
+            type="checkbox"
+            name={name}
+            value={email}
+            checked={picked.includes(email)}
+            onChange={(event) =>
+              setPicked(event.target.checked ? [...picked, email] : picked.filter((one) => one !== email))
+            }
+          />
+          <span>{email}</span>
+        </label>
+      ))}
+      <Problem error={error} retry={reload} />
+    </fieldset>
+  );
+}
+
+/** A form that is emptied after it was sent empties what React holds too. */
+function useReset(place: RefObject<HTMLElement | null>, reset: () => void): void {
+  const latest = useRef(reset);
+  latest.current = reset;
+  useEffect(() => {
+    const form = place.current?.closest('form') ?? null;
+    const onReset = () => latest.current();
+    form?.addEventListener('reset', onReset);
+    return () => form?.removeEventListener('reset', onReset);
+  }, [place]);
+}
