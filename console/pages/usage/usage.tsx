@@ -44,7 +44,6 @@ export function Usage() {
     row.endUser ??
     row.tag ??
     (row.keyId === null ? '—' : keyName(row.keyId));
-  const totals = daily.data?.usage.totals;
   const chart = useMemo(() => {
     const { days, series } = byDay(daily.data?.usage.rows ?? [], from, to);
     return {
@@ -66,21 +65,7 @@ export function Usage() {
         </Choice>
       }
     >
-      <div className="columns">
-        <Figure
-          name="Spent"
-          value={totals === undefined ? '…' : roundedCredits(totals.credits)}
-          exact={totals === undefined ? undefined : credits(totals.credits)}
-          says="credits"
-        />
-        <Figure name="Calls" value={totals === undefined ? '…' : count(totals.calls)} />
-        <Figure name="Failures" value={totals === undefined ? '…' : count(totals.failures)} />
-        <Figure
-          name="Tokens"
-          value={totals === undefined ? '…' : count(totals.promptTokens + totals.completionTokens)}
-          says={totals === undefined ? '' : `${count(totals.cachedTokens)} of them from a cache`}
-        />
-      </div>
+      <Totals totals={daily.data?.usage.totals} />
       <Ceilings />
       <Card title="Spend by day">
         <Chart label="Credits spent by day" {...chart} />
@@ -117,6 +102,26 @@ export function Usage() {
       </Card>
       <Failures from={from} to={to} nameOf={nameOf} />
     </Page>
+  );
+}
+
+function Totals({ totals }: { readonly totals: UsageRow['totals'] | undefined }) {
+  return (
+    <div className="columns">
+      <Figure
+        name="Spent"
+        value={totals === undefined ? '…' : roundedCredits(totals.credits)}
+        exact={totals === undefined ? undefined : credits(totals.credits)}
+        says="credits"
+      />
+      <Figure name="Calls" value={totals === undefined ? '…' : count(totals.calls)} />
+      <Figure name="Failures" value={totals === undefined ? '…' : count(totals.failures)} />
+      <Figure
+        name="Tokens"
+        value={totals === undefined ? '…' : count(totals.promptTokens + totals.completionTokens)}
+        says={totals === undefined ? '' : `${count(totals.cachedTokens)} of them from a cache`}
+      />
+    </div>
   );
 }
 

@@ -264,10 +264,8 @@ async function admitPaidCall(
   const size = sizeOf(route, bytes, fields);
   const estimatedTokens = hit === null ? estimateOf(size) : 0;
   const payer = payerOf(key, startedAtMs, standing.budgets, wanted.attribution?.endUser);
-  const holds =
-    hit === null
-      ? holdsOf(parts, payer, { route, alias, size, hosted, fallbacks })
-      : holdsForHit(parts, payer, alias, hit);
+  const held = { route, alias, size, hosted, fallbacks };
+  const holds = hit === null ? holdsOf(parts, payer, held) : holdsForHit(parts, payer, alias, hit);
   const marks = {
     isOnlyStream: hit === null && fields.stream && parts.abandoned.isLimited(key.companyId),
     isDocument: route.kind === 'parse',
