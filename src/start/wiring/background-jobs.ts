@@ -25,7 +25,7 @@ import type { Mail } from '../../ports/mail.ts';
 import type { Opening } from '../processes/start-service.ts';
 import { consoleUrl } from '../settings/addresses.ts';
 import { alertParts } from './open-alerts.ts';
-import { hookDeliveryParts } from './open-call-hooks.ts';
+import { hookDeliveryParts } from './open-hook-deliveries.ts';
 import { mailOutbox, openMail } from './open-mail.ts';
 
 export interface Jobs {

@@ -1,13 +1,9 @@
-import { createWebhookSender } from '../../adapters/webhook-sender/webhook-sender.ts';
 import { type AfterCalls, createAfterCalls } from '../../domain/call-hooks/after-calls.ts';
-import type { HookDeliveryParts } from '../../domain/call-hooks/hook-deliveries.ts';
 import type { CallBook } from '../../domain/calls/settlement/settle-call.ts';
 import { type CallHook, createCallHook } from '../../gateway/admission/call-hook.ts';
 import { gauge, type MetricSource } from '../../http/metrics.ts';
-import type { WebhookSender } from '../../ports/webhooks/webhook-sender.ts';
 import type { Opening } from '../processes/start-service.ts';
-import type { Parts } from './connect.ts';
-import { openApproveHost } from './open-models.ts';
+import { hookWebhooks } from './open-hook-deliveries.ts';
 
 interface OpenedHooks {
   /** Null where there is none: then a call does nothing for it. */
@@ -34,20 +30,6 @@ export function openCallHooks(opening: Opening, calls: CallBook, log: Opening['l
     calls: after === null ? calls : withAfterCalls(calls, after),
     metrics: hookMetrics(callHook, after),
   };
-}
-
-/** For the job that sends again what the hook after calls did not accept. */
-export function hookDeliveryParts(opening: Parts): HookDeliveryParts {
-  const { configuration, database, clock, log } = opening;
-  const { afterUrl, secret, keepDays } = configuration.callHooks;
-  const hook = afterUrl === null ? null : { url: afterUrl, secret };
-  return { database, clock, log, webhooks: hookWebhooks(opening), hook, keepDays };
-}
-
-function hookWebhooks(parts: Parts): WebhookSender {
-  return createWebhookSender({
-    ...{ clock: parts.clock, approveHost: openApproveHost(parts), connects: 'runtime' },
-  });
 }
 
 function withAfterCalls(book: CallBook, after: AfterCalls): CallBook {

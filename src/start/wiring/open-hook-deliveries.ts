@@ -1,0 +1,19 @@
+import { createWebhookSender } from '../../adapters/webhook-sender/webhook-sender.ts';
+import type { HookDeliveryParts } from '../../domain/call-hooks/hook-deliveries.ts';
+import type { WebhookSender } from '../../ports/webhooks/webhook-sender.ts';
+import type { Parts } from './connect.ts';
+import { openApproveHost } from './open-models.ts';
+
+/** For the job that sends again what the hook after calls did not accept. */
+export function hookDeliveryParts(opening: Parts): HookDeliveryParts {
+  const { configuration, database, clock, log } = opening;
+  const { afterUrl, secret, keepDays } = configuration.callHooks;
+  const hook = afterUrl === null ? null : { url: afterUrl, secret };
+  return { database, clock, log, webhooks: hookWebhooks(opening), hook, keepDays };
+}
+
+export function hookWebhooks(parts: Parts): WebhookSender {
+  return createWebhookSender({
+    ...{ clock: parts.clock, approveHost: openApproveHost(parts), connects: 'runtime' },
+  });
+}
