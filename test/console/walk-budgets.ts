@@ -18,7 +18,7 @@ async function call({ gateway_url, api_key }: DemoFile, user: string): Promise<n
 
 async function add(page: Page, scope: string, fill: () => Promise<void>): Promise<void> {
   await button(page, 'Add a budget').click();
-  await page.getByLabel('For', { exact: true }).selectOption(scope);
+  await page.getByRole('dialog').getByLabel('For').selectOption(scope);
   await fill();
   await button(page, 'Save').click();
   await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -30,12 +30,12 @@ export async function walkBudgets(page: Page, demo: DemoFile): Promise<void> {
   await page.getByText('There is none yet').waitFor();
   await add(page, 'END_USER', async () => {
     expect(await violationsOf(page)).toEqual([]);
-    await page.getByLabel('End user').fill('visitor-7');
-    await page.getByLabel('Credits a month').fill('0.000001');
+    await page.getByRole('textbox', { name: 'End user' }).fill('visitor-7');
+    await page.getByRole('spinbutton', { name: 'Credits a month' }).fill('0.000001');
   });
   await add(page, 'COMPANY', async () => {
-    await page.getByLabel('Credits a month').fill('1000');
-    await page.getByLabel('When it is used up').selectOption('alert');
+    await page.getByRole('spinbutton', { name: 'Credits a month' }).fill('1000');
+    await page.getByRole('combobox', { name: 'When it is used up' }).selectOption('alert');
   });
   expect(await call(demo, 'visitor-7')).toBe(200);
   expect(await call(demo, 'visitor-7')).toBe(403);
@@ -48,15 +48,14 @@ export async function walkBudgets(page: Page, demo: DemoFile): Promise<void> {
     expect(await violationsOf(page)).toEqual([]);
   }
   await button(page, 'Edit the budget of the end user visitor-7').click();
-  await page.getByLabel('Credits a month').fill('50');
+  await page.getByRole('spinbutton', { name: 'Credits a month' }).fill('50');
   await button(page, 'Save').click();
   await row.getByText('refuses calls').waitFor();
   expect(await call(demo, 'visitor-7')).toBe(200);
   await page.goto('/usage?by=end_user');
-  const detail = page.getByRole('table', { name: 'Usage in detail' });
-  await detail.getByText('visitor-7').waitFor();
-  await detail.getByText('visitor-8').waitFor();
-  await page.getByLabel('By', { exact: true }).selectOption('PROJECT');
+  for (const user of ['visitor-7', 'visitor-8'])
+    await page.getByText(user, { exact: true }).first().waitFor();
+  await page.getByRole('combobox', { name: 'By' }).first().selectOption('PROJECT');
   await page.waitForURL(/by=project/);
   await page.goto('/budgets');
   for (const name of ['the company', 'the end user visitor-7']) {
