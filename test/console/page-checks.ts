@@ -9,9 +9,13 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
 }
 
-/** As a link would, without a new load. Each page has a title of its own, and sets it when it appears. */
+/**
+ * As a link would, without a new load. Each page has a title of its own, and sets it when it appears; a page that is
+ * already shown does not set it again.
+ */
 export async function moveTo(page: Page, path: string): Promise<void> {
   await page.evaluate((wanted) => {
+    if (`${location.pathname}${location.search}` === wanted) return;
     document.title = 'moving';
     history.pushState(null, '', wanted);
   }, path);
