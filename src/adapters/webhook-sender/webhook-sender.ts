@@ -57,9 +57,7 @@ export function createWebhookSender({ clock, approveHost, connects }: WebhookSen
         'content-type': 'application/json',
         'user-agent': 'Turnpike-Webhooks/1.0',
         ...webhook.headers,
-        ...(secrets.length === 0
-          ? {}
-          : { [SIGNATURE_HEADER]: await signWebhook(body, secrets, clock.now()) }),
+        ...(secrets.length === 0 ? {} : { [SIGNATURE_HEADER]: signWebhook(body, secrets, clock.now()) }),
       };
       const sending = {
         url,

@@ -100,7 +100,7 @@ export function createCourier(options: CourierOptions): Courier {
       const headers = {
         'content-type': 'application/json; charset=utf-8',
         'user-agent': 'Payment-Sandbox/1.0',
-        'stripe-signature': await signatureOf(payload, secret, clock.now(), delivery),
+        'stripe-signature': signatureOf(payload, secret, clock.now(), delivery),
       };
       const { signal } = ending;
       const answer = await fetch(url, { method: 'POST', headers, body: payload, redirect: 'manual', signal });
@@ -128,7 +128,7 @@ function signatureOf(
   secret: string,
   nowMs: number,
   { flaw, attempts }: DueDelivery,
-): Promise<string> {
+): string {
   const isSpoiled = attempts === 0;
   const staleMs = isSpoiled && flaw === 'stale_timestamp' ? STALE_SECONDS * 1_000 : 0;
   const key = isSpoiled && flaw === 'bad_signature' ? `${secret}-wrong` : secret;
