@@ -213,24 +213,25 @@ async function changeTargets(
 }
 
 const BAD_ADDRESS =
-  'its address must begin with http:// or https:// and have no user name, no password, no ? and no #';
+  'its address must begin with http:// or https:// and have no user name, no password, no ?, no #, no comma and no space';
 
 /**
- * A password in an address would reach logs, and after a ? or # no path could be added. Fails closed: what is not
- * surely an address is none.
+ * A password in an address would reach logs, and after a ? or # no path could be added. A comma or a space comes from a
+ * list typed into one field, which would parse as a path. Fails closed: what is not surely an address is none.
  */
 function plainAddress(text: string): string | null {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return null;
-  if (url.hostname === '' || url.username !== '' || url.password !== '' || /[?#]/.test(text)) return null;
+  if (url.hostname === '' || url.username !== '' || url.password !== '') return null;
+  if (/[?#,\s]/.test(text.trim())) return null;
   const plain = url.href.replace(/\/+$/, '');
   return plain.length <= LONGEST_URL ? plain : null;
 }
 
 function problemWith(target: WantedTarget): string | null {
   const { model, apiKey, weight } = target;
-  if (model.trim() === '' || model.length > LONGEST_MODEL) {
-    return `its model must have 1 to ${LONGEST_MODEL} characters`;
+  if (model.trim() === '' || model.length > LONGEST_MODEL || model.includes(',')) {
+    return `its model must have 1 to ${LONGEST_MODEL} characters and no comma: one target has one model`;
   }
   // A header takes nothing else, and a line break at a key's end is the usual accident with files.
   if (apiKey !== null && (apiKey.length > LONGEST_KEY || !/^[\x21-\x7e]+$/.test(apiKey))) {
