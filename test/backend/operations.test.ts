@@ -158,6 +158,30 @@ describe('what runs now', () => {
         { service: HOST, cooling },
       ],
     });
+    type Aliases = { modelAliases: { alias: string; targets: { id: string }[] }[] };
+    const READ = `{ modelAliases { alias targets { id
+      health { state coolingStatus coolingUntil recentFailures lastFailureReason lastFailureAt } } } }`;
+    const target = async () =>
+      (await ask<Aliases>(READ)).modelAliases.find(({ alias }) => alias === 'svc/chat-default')?.targets[0];
+    const targetId = (await target())?.id;
+    const now = backend.clock.now();
+    for (const [agoMs, reason] of [
+      [90_000_000, 'late'],
+      [2_000, '503'],
+      [1_000, '429'],
+    ] as const) {
+      await backend.database.query(
+        `insert into log_entries (timestamp, level, message, context) values ($1, 'warn', 'a model target failed', $2)`,
+        [new Date(now - agoMs), { targetId, reason }],
+      );
+    }
+    expect(await target()).toMatchObject({
+      health: {
+        ...{ state: 'CLOSED', coolingStatus: 429, coolingUntil: until9, recentFailures: 2 },
+        ...{ lastFailureReason: '429', lastFailureAt: new Date(now - 1_000).toISOString() },
+      },
+    });
+    await backend.database.query(`delete from log_entries where message = 'a model target failed'`);
     await backend.database.query('delete from service_processes');
   });
 

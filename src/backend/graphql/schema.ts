@@ -40,6 +40,7 @@ import { hostedToolDeclarations } from './models/hosted-tools.ts';
 import { knownModelDeclarations } from './models/known-models.ts';
 import { modelAliasDeclarations } from './models/model-aliases.ts';
 import { ownKeyDeclarations } from './models/own-keys.ts';
+import { targetHealthDeclarations } from './models/target-health.ts';
 import { aiOperationDeclarations } from './operations/ai-operations.ts';
 import { auditReportDeclarations } from './operations/audit-report.ts';
 import { callHookDeclarations } from './operations/call-hooks.ts';
@@ -93,6 +94,7 @@ const declarations: readonly Declaration[] = [
   ...aliasTargetDeclarations,
   ...changeAliasDeclarations,
   ...knownModelDeclarations,
+  ...targetHealthDeclarations,
   ...hostedToolDeclarations,
   ...marginDeclarations,
   ...ownKeyDeclarations,

@@ -173,14 +173,16 @@ export interface TargetFailure {
   /** In a word, as connect, late or 503. */
   readonly reason: string;
   readonly failedAt: Date;
+  /** Of the target since then, among the newest failures of all targets that are read. */
+  readonly count: number;
 }
 
 const MOST_FAILURES_READ = 2_000;
 
-/** The last failure of each model target since then, by what its callers logged. */
+/** The last failure of each model target since then, and how many there were, by what its callers logged. */
 export async function lastFailures(statements: Statements, since: Date): Promise<readonly TargetFailure[]> {
   return await statements.query<TargetFailure>(
-    `select distinct on ("targetId") * from (
+    `select distinct on ("targetId") *, count(*) over (partition by "targetId")::int as count from (
        select context ->> 'targetId' as "targetId", left(coalesce(context ->> 'reason', 'unknown'), 200) as reason,
          timestamp as "failedAt"
        from log_entries where level = 'warn' and timestamp >= $1 and message = 'a model target failed'

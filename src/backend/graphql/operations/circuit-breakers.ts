@@ -119,7 +119,7 @@ const resetCircuitBreaker: Declaration = (builder) =>
 
 type Parts = Pick<GraphqlParts, 'database' | 'sharedState' | 'clock' | 'log' | 'aliasPrefix'>;
 
-const FAILURES_OF_MS = 24 * 3_600_000;
+export const FAILURES_OF_MS = 24 * 3_600_000;
 const WORST_FIRST: readonly BreakerState[] = ['open', 'half-open', 'closed'];
 
 /**
@@ -127,7 +127,7 @@ const WORST_FIRST: readonly BreakerState[] = ['open', 'half-open', 'closed'];
  * called is in shared state, where all agree; while that is unavailable the reports of the processes count, which are
  * seconds old.
  */
-async function readAiServices(parts: Parts): Promise<readonly AiService[]> {
+export async function readAiServices(parts: Parts): Promise<readonly AiService[]> {
   const { database, clock, log, aliasPrefix } = parts;
   const nowMs = clock.now();
   const [{ targets }, processes, failures] = [
