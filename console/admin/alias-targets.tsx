@@ -6,10 +6,12 @@ import { Problem } from '../parts/page.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql, type RowOf } from '../session/graphql.ts';
 import { useAction, useQuery } from '../session/use-query.ts';
+import { KNOWN_MODELS } from './alias-form.tsx';
+import { Health, type TargetHealth } from './target-health.tsx';
 
 const PRESETS = graphql('{ providerPresets { name title baseUrl needsKey note } }');
-const SET_TARGETS = graphql(`mutation($alias: String!, $targets: [AliasTargetInput!]!) {
-  setAliasTargets(alias: $alias, targets: $targets) { alias } }`);
+const SET_TARGETS = graphql(`mutation($alias: String!, $input: ModelAliasInput!, $ifVersion: String) {
+  updateModelAlias(alias: $alias, input: $input, ifVersion: $ifVersion) { alias } }`);
 const TEST_TARGET = graphql(`mutation($alias: String!, $input: AliasTargetInput!) {
   testAliasTarget(alias: $alias, input: $input) { ok latencyMs message } }`);
 
@@ -24,10 +26,22 @@ interface StoredTarget {
   readonly hasKey: boolean;
   readonly apiVersion: string | null;
   readonly headerNames: readonly string[];
+  readonly timeoutMs: number | null;
+  readonly maxInFlight: number | null;
+  readonly cost: Cost | null;
+  readonly health: TargetHealth | null;
+}
+
+interface Cost {
+  readonly prompt: number;
+  readonly cached: number;
+  readonly completion: number;
+  readonly cacheWrite: number | null;
 }
 
 interface TargetFormProps {
   readonly alias: string;
+  readonly version: string | null;
   readonly targets: readonly StoredTarget[];
   close(): void;
   changed(): Promise<void>;
@@ -40,9 +54,11 @@ interface Row {
 }
 
 /** The targets of an alias, one group of fields each. A stored key stays unless another one is entered. */
-export function TargetForm({ alias, targets, close, changed }: TargetFormProps) {
+export function TargetForm({ alias, version, targets, close, changed }: TargetFormProps) {
   const { session } = useConsole();
   const presets = useQuery(PRESETS);
+  // As the rows, of when the form was opened: a change that came since then is not overwritten.
+  const [ifVersion] = useState(version);
   const [rows, setRows] = useState<readonly Row[]>(
     targets.map((stored, number) => {
       return { number, stored };
@@ -76,7 +92,7 @@ export function TargetForm({ alias, targets, close, changed }: TargetFormProps) 
           }
           send={async (values) => {
             const wanted = rows.map((row) => targetIn(values, row));
-            await session.request(SET_TARGETS, { alias, targets: wanted });
+            await session.request(SET_TARGETS, { alias, input: { targets: wanted }, ifVersion });
             await changed();
             close();
           }}
@@ -107,9 +123,25 @@ function targetIn(values: FormValues, { number, stored }: Row) {
     model: text('model'),
     weight: values.number(`weight-${number}`) ?? 1,
     ...(text('apiKey') === '' ? {} : { apiKey: text('apiKey') }),
+    ...(text('removeKey') === 'on' && text('apiKey') === '' ? { removeKey: true } : {}),
     ...(text('apiVersion') === '' ? {} : { apiVersion: text('apiVersion') }),
-    ...(headers === null ? {} : { headers }),
+    ...(text('removeHeaders') === 'on' ? { headers: {} } : headers === null ? {} : { headers }),
+    timeoutMs: values.number(`timeoutMs-${number}`),
+    maxInFlight: values.number(`maxInFlight-${number}`),
+    cost: costIn(values, number),
   };
+}
+
+/** Null where all of it is empty. */
+function costIn(values: FormValues, number: number) {
+  const [prompt, cached, completion, cacheWrite] = ['Prompt', 'Cached', 'Completion', 'CacheWrite'].map(
+    (part) => values.number(`cost${part}-${number}`),
+  );
+  if (prompt == null && cached == null && completion == null && cacheWrite == null) return null;
+  if (prompt == null || completion == null) {
+    throw new Error('Enter what the prompt and the completion cost at the provider, or leave both empty.');
+  }
+  return { prompt, cached: cached ?? prompt, completion, cacheWrite: cacheWrite ?? null };
 }
 
 /** One a line, `name: value`; null where the field is empty. */
@@ -145,6 +177,7 @@ function TargetFields({ title, alias, row, presets, remove }: TargetFieldsProps)
   return (
     <fieldset>
       <legend>{title}</legend>
+      {stored !== null && <Health health={stored.health} isLong />}
       <Choice
         label="Provider"
         name={`provider-${number}`}
@@ -169,7 +202,7 @@ function TargetFields({ title, alias, row, presets, remove }: TargetFieldsProps)
           preset?.baseUrl === null ? 'As the provider gave it to you.' : 'Empty: the address of the provider.'
         }
       />
-      <Field label="Model" name={`model-${number}`} defaultValue={stored?.model} maxLength={200} required />
+      <ModelField row={row} provider={provider} />
       <Field
         label="Weight"
         name={`weight-${number}`}
@@ -186,6 +219,12 @@ function TargetFields({ title, alias, row, presets, remove }: TargetFieldsProps)
         placeholder={stored?.hasKey ? '••••••••' : ''}
         hint={keyHint}
       />
+      {stored?.hasKey && (
+        <label className="check">
+          <input type="checkbox" name={`removeKey-${number}`} />
+          <span>Remove the stored key</span>
+        </label>
+      )}
       <MoreFields row={row} isAzure={provider === 'azure'} />
       <div className="row">
         <TestButton title={title} alias={alias} row={row} />
@@ -197,10 +236,87 @@ function TargetFields({ title, alias, row, presets, remove }: TargetFieldsProps)
   );
 }
 
-function MoreFields({ row: { stored, number }, isAzure }: { row: Row; isAzure: boolean }) {
+/** With the names of the provider's well-known models to choose from. */
+function ModelField({ row: { stored, number }, provider }: { row: Row; provider: string }) {
+  const known = (useQuery(KNOWN_MODELS).data?.knownModels ?? []).filter((one) => one.provider === provider);
+  return (
+    <>
+      <Field
+        label="Model"
+        name={`model-${number}`}
+        list={`models-${number}`}
+        defaultValue={stored?.model}
+        maxLength={200}
+        required
+      />
+      <datalist id={`models-${number}`}>
+        {known.map(({ model }) => (
+          <option key={model} value={model} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
+/** What it may take, and what it costs at the provider. */
+function LimitFields({ row: { stored, number } }: { row: Row }) {
+  const amount = { type: 'number', min: 0, step: 'any' } as const;
+  const whole = { type: 'number', min: 1, step: 1 } as const;
+  const cost = stored?.cost ?? null;
+  const name = (part: string) => `${part}-${number}`;
+  return (
+    <details>
+      <summary>Limits and cost</summary>
+      <div className="columns">
+        <Field
+          label="Time-out, in ms"
+          name={name('timeoutMs')}
+          {...whole}
+          defaultValue={stored?.timeoutMs ?? ''}
+        />
+        <Field
+          label="Calls at once"
+          name={name('maxInFlight')}
+          {...whole}
+          defaultValue={stored?.maxInFlight ?? ''}
+          hint="In each process."
+        />
+        <Field
+          label="Cost of the prompt"
+          name={name('costPrompt')}
+          {...amount}
+          defaultValue={cost?.prompt ?? ''}
+        />
+        <Field
+          label="Cost when cached"
+          name={name('costCached')}
+          {...amount}
+          defaultValue={cost?.cached ?? ''}
+        />
+        <Field
+          label="Cost of the completion"
+          name={name('costCompletion')}
+          {...amount}
+          defaultValue={cost?.completion ?? ''}
+        />
+        <Field
+          label="Cost of cache writes"
+          name={name('costCacheWrite')}
+          {...amount}
+          defaultValue={cost?.cacheWrite ?? ''}
+        />
+      </div>
+      <p className="small quiet">Costs are what the provider bills you, in credits for a million tokens.</p>
+    </details>
+  );
+}
+
+function MoreFields({ row, isAzure }: { row: Row; isAzure: boolean }) {
+  const { stored, number } = row;
   const headerNames = stored?.headerNames ?? [];
   return (
     <>
+      <LimitFields row={row} />
       {isAzure && (
         <Field
           label="API version"
@@ -220,6 +336,12 @@ function MoreFields({ row: { stored, number }, isAzure }: { row: Row; isAzure: b
         placeholder="x-team: a"
         spellCheck={false}
       />
+      {headerNames.length > 0 && (
+        <label className="check">
+          <input type="checkbox" name={`removeHeaders-${number}`} />
+          <span>Remove the stored headers</span>
+        </label>
+      )}
     </>
   );
 }

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { Dialog } from '../parts/dialog.tsx';
+import { Confirmed, Dialog } from '../parts/dialog.tsx';
 import { Field, Form } from '../parts/form.tsx';
 import { List, RowButton } from '../parts/list.tsx';
 import { Card, Page, Tag } from '../parts/page.tsx';
@@ -7,83 +7,189 @@ import { count, exact } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql, type RowOf } from '../session/graphql.ts';
 import { useQuery } from '../session/use-query.ts';
+import { AliasForm } from './alias-form.tsx';
 import { TargetForm } from './alias-targets.tsx';
 import { ToolsForm } from './alias-tools.tsx';
 import { OwnKeyFeeForm } from './own-key-fee.tsx';
 import { PriceWarnings } from './price-warnings.tsx';
+import { Health } from './target-health.tsx';
 
 const ALIASES =
-  graphql(`{ modelAliases { alias kind byokFeePercent priceWarnings prices { id prompt cached completion cacheWrite inForceFrom }
-  targets { id provider baseUrl model weight hasKey responses apiVersion headerNames }
+  graphql(`query($includeRetired: Boolean) { modelAliases(includeRetired: $includeRetired) { alias kind byokFeePercent
+  priceWarnings isDocumented contextLength maxOutputTokens retiredAt version strategy retries retryStatuses fallback hedgeMs
+  prices { id prompt cached completion cacheWrite inForceFrom }
+  targets { id provider baseUrl model weight hasKey apiVersion headerNames timeoutMs maxInFlight
+    cost { prompt cached completion cacheWrite }
+    health { state coolingStatus coolingUntil recentFailures lastFailureReason lastFailureAt } }
   hostedTools { tools { name creditsPerUse } maxUses providerIds } } }`);
+const RETIRE = graphql(`mutation($alias: String!) { retireModelAlias(alias: $alias) { alias } }`);
 const SET_PRICE = graphql(`mutation($alias: String!, $price: AliasPriceInput!, $from: DateTime) {
   setAliasPrice(alias: $alias, price: $price, from: $from) { id } }`);
 
+/** Health changes by itself. */
+const LOOK_EVERY_MS = 10_000;
+
 type Alias = RowOf<typeof ALIASES>;
 
+/** Which form is open, and for which alias; null with `settings` is a new one. */
+type Opened =
+  | { readonly form: 'targets' | 'price' | 'tools' | 'own-keys'; readonly alias: Alias }
+  | { readonly form: 'settings'; readonly alias: Alias | null };
+
 export function Models() {
-  const result = useQuery(ALIASES);
-  const [priced, setPriced] = useState<Alias | null>(null);
-  const [aimed, setAimed] = useState<Alias | null>(null);
-  const [equipped, setEquipped] = useState<Alias | null>(null);
-  const [opened, setOpened] = useState<Alias | null>(null);
+  const [includeRetired, setIncludeRetired] = useState(false);
+  const result = useQuery(ALIASES, { includeRetired }, LOOK_EVERY_MS);
+  const [opened, setOpened] = useState<Opened | null>(null);
+  // Set with the name of a new alias: its targets are what comes next.
+  const [added, setAdded] = useState<string | null>(null);
+  const aliases = result.data?.modelAliases ?? null;
+  const next = aliases?.find(({ alias }) => alias === added) ?? null;
+  const shown = opened ?? (next === null ? null : ({ form: 'targets', alias: next } as const));
+  const close = () => {
+    setOpened(null);
+    setAdded(null);
+  };
   return (
-    <Page title="Models" says="The names that companies call, who answers for them, and what they cost.">
+    <Page
+      title="Models"
+      says="The names that companies call, who answers for them, and what they cost."
+      actions={
+        <button type="button" className="main" onClick={() => setOpened({ form: 'settings', alias: null })}>
+          Add an alias
+        </button>
+      }
+    >
       <PriceWarnings aliases={result.data?.modelAliases} />
       <Card>
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={includeRetired}
+            onChange={(event) => setIncludeRetired(event.currentTarget.checked)}
+          />
+          <span>Show retired aliases</span>
+        </label>
         <List
           label="Models"
-          rows={result.data?.modelAliases ?? null}
+          rows={aliases}
           error={result.error}
           retry={result.reload}
           keyOf={({ alias }) => alias}
           nameOf={({ alias }) => alias}
           empty={<p>Aliases come with the system.</p>}
           columns={[
-            { name: 'Alias', show: ({ alias }) => <code>{alias}</code> },
-            { name: 'Kind', show: ({ kind }) => <Tag>{kind}</Tag> },
+            { name: 'Alias', show: (alias) => <Name alias={alias} /> },
             { name: 'Served by', show: (alias) => <Served alias={alias} /> },
             { name: 'Credits for a million tokens', show: ({ prices }) => <Prices prices={prices} /> },
             {
               name: 'Do',
-              show: (alias) => (
-                <div className="row">
-                  <RowButton onClick={() => setAimed(alias)}>Targets</RowButton>
-                  <RowButton onClick={() => setPriced(alias)}>Price</RowButton>
-                  <RowButton onClick={() => setEquipped(alias)}>Tools</RowButton>
-                  <RowButton onClick={() => setOpened(alias)}>Own keys</RowButton>
-                </div>
-              ),
+              show: (alias) => <Actions alias={alias} open={setOpened} changed={result.reload} />,
             },
           ]}
         />
       </Card>
-      {priced !== null && <PriceForm alias={priced} close={() => setPriced(null)} changed={result.reload} />}
-      {opened !== null && (
-        <OwnKeyFeeForm
-          alias={opened.alias}
-          percent={opened.byokFeePercent}
-          close={() => setOpened(null)}
+      {shown !== null && (
+        <OpenedForm
+          opened={shown}
+          aliases={aliases ?? []}
+          close={close}
           changed={result.reload}
-        />
-      )}
-      {equipped !== null && (
-        <ToolsForm
-          alias={equipped.alias}
-          stored={equipped.hostedTools}
-          close={() => setEquipped(null)}
-          changed={result.reload}
-        />
-      )}
-      {aimed !== null && (
-        <TargetForm
-          alias={aimed.alias}
-          targets={aimed.targets ?? []}
-          close={() => setAimed(null)}
-          changed={result.reload}
+          added={setAdded}
         />
       )}
     </Page>
+  );
+}
+
+interface OpenedFormProps {
+  readonly opened: Opened;
+  readonly aliases: readonly Alias[];
+  close(): void;
+  changed(): Promise<void>;
+  added(alias: string): void;
+}
+
+function OpenedForm({ opened, aliases, close, changed, added }: OpenedFormProps) {
+  if (opened.form === 'settings') {
+    const saved = async (alias: string) => {
+      await changed();
+      close();
+      if (opened.alias === null) added(alias);
+    };
+    const others = aliases.filter(
+      ({ alias, retiredAt }) => retiredAt === null && alias !== opened.alias?.alias,
+    );
+    return <AliasForm stored={opened.alias} others={others} close={close} saved={saved} />;
+  }
+  const { alias } = opened;
+  if (opened.form === 'price') return <PriceForm alias={alias} close={close} changed={changed} />;
+  if (opened.form === 'tools') {
+    return <ToolsForm alias={alias.alias} stored={alias.hostedTools} close={close} changed={changed} />;
+  }
+  if (opened.form === 'own-keys') {
+    const { alias: name, byokFeePercent } = alias;
+    return <OwnKeyFeeForm alias={name} percent={byokFeePercent} close={close} changed={changed} />;
+  }
+  const { targets, version } = alias;
+  return (
+    <TargetForm
+      alias={alias.alias}
+      version={version}
+      targets={targets ?? []}
+      close={close}
+      changed={changed}
+    />
+  );
+}
+
+function Name({
+  alias: { alias, kind, isDocumented, retiredAt, contextLength, maxOutputTokens, fallback },
+}: {
+  alias: Alias;
+}) {
+  return (
+    <>
+      <code>{alias}</code> <Tag>{kind}</Tag> {retiredAt !== null && <Tag mood="warn">retired</Tag>}
+      <div className="small quiet">
+        {isDocumented ? 'documented' : 'your own'}, reads {count(contextLength)}
+        {kind !== 'embed' && `, writes ${count(maxOutputTokens)}`} tokens
+        {fallback !== null && `, falls back to ${fallback}`}
+      </div>
+    </>
+  );
+}
+
+interface ActionsProps {
+  readonly alias: Alias;
+  open(opened: Opened): void;
+  changed(): Promise<void>;
+}
+
+function Actions({ alias, open, changed }: ActionsProps) {
+  const { session } = useConsole();
+  if (alias.retiredAt !== null) return <span className="quiet">retired {exact(alias.retiredAt)}</span>;
+  const button = (name: string, form: Opened['form']) => (
+    <RowButton onClick={() => open({ form, alias })}>{name}</RowButton>
+  );
+  return (
+    <div className="row">
+      {button('Targets', 'targets')}
+      {button('Settings', 'settings')}
+      {button('Price', 'price')}
+      {button('Tools', 'tools')}
+      {button('Own keys', 'own-keys')}
+      {!alias.isDocumented && (
+        <Confirmed
+          name="Retire"
+          title={`Retire ${alias.alias}?`}
+          says="Its calls are refused from now on, and the keys of its providers are deleted. Its prices and usage stay readable. Adding the same name again, with the same kind, brings it back."
+          work={async () => {
+            await session.request(RETIRE, { alias: alias.alias });
+            await changed();
+          }}
+        />
+      )}
+    </div>
   );
 }
 
@@ -103,10 +209,10 @@ function Served({ alias: { targets, hostedTools } }: { alias: Alias }) {
 
 function Targets({ targets }: { targets: NonNullable<Alias['targets']> }) {
   if (targets.length === 0) return <span className="quiet">the embedded models</span>;
-  return targets.map(({ id, provider, baseUrl, model, weight, hasKey }) => (
+  return targets.map(({ id, provider, baseUrl, model, weight, hasKey, health }) => (
     <div key={id} className="small">
       <code>{model}</code> of {provider} at {baseUrl}, weight {count(weight)},{' '}
-      {hasKey ? 'with a key' : 'without a key'}
+      {hasKey ? 'with a key' : 'without a key'} <Health health={health} />
     </div>
   ));
 }

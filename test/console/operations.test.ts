@@ -60,6 +60,14 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await moveTo(page, path);
     await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
   };
+  const target = (number: number) =>
+    page.getByRole('dialog').getByRole('group', { name: `Target ${number}` });
+  const isWholeAtBothWidths = async () => {
+    for (const width of [390, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      expect([width, await violationsOf(page)]).toEqual([width, []]);
+    }
+  };
   const call = async () => {
     const response = await fetch(`${world.demo.gateway_url}/chat/completions`, {
       method: 'POST',
@@ -93,9 +101,13 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await row('svc/chat-cheap').getByRole('button', { name: 'Targets' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Add a target' }).click();
-    await dialog.getByLabel('Address').fill(`http://${host}/v1`);
     await dialog.getByLabel('Model').fill('some-model');
     await dialog.getByLabel('Key').fill('sk-of-the-console');
+    // A list typed into one field is no address.
+    await dialog.getByLabel('Address').fill(`http://${host}/v1, some-model, 3`);
+    await dialog.getByRole('button', { name: 'Save the targets' }).click();
+    await dialog.getByText(/target 1: its address must .* no comma and no space/).waitFor();
+    await dialog.getByLabel('Address').fill(`http://${host}/v1`);
     await dialog.getByRole('button', { name: 'Test Target 1' }).click();
     await dialog.getByText(/^Failed: The provider answered with status 5/).waitFor();
     await keepPicture(page, 'targets of an alias');
@@ -103,6 +115,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await row('svc/chat-cheap').getByText(host).waitFor();
     // A changed weight keeps the key.
     await row('svc/chat-cheap').getByRole('button', { name: 'Targets' }).click();
+    await dialog.getByText('No failure in the last 24 hours.').waitFor();
     await dialog.getByLabel('Weight').fill('3');
     await dialog.getByRole('button', { name: 'Save the targets' }).click();
     await row('svc/chat-cheap').getByText('weight 3, with a key').waitFor();
@@ -130,6 +143,93 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await row(host).getByText('Closed').waitFor();
     expect(await violationsOf(page)).toEqual([]);
     refusal = 400;
+    // The page of models says the same of the target.
+    await open('/models', 'Models');
+    await row('svc/chat-cheap')
+      .getByText(/^cools after 401, \d+ s left$/)
+      .waitFor();
+    await row('svc/chat-cheap')
+      .getByText(/last failure 401/)
+      .waitFor();
+  });
+
+  test('P-15 an alias of one’s own is added with suggested values and has its own targets', async () => {
+    await open('/models', 'Models');
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Add an alias' }).click();
+    await dialog.getByLabel('Name').fill('team-a/fast');
+    await dialog.getByLabel('Like the well-known').fill('gpt-4o-mini');
+    await dialog.getByRole('button', { name: 'Use suggested values' }).click();
+    expect(await dialog.getByLabel('Context length').inputValue()).toBe('128000');
+    for (const [label, value] of [
+      ['Prompt', '0.2'],
+      ['Cached', '0.1'],
+      ['Completion', '0.8'],
+    ] as const) {
+      await dialog.getByLabel(label, { exact: true }).fill(value);
+    }
+    await dialog.getByLabel('Fallback').selectOption('svc/chat-cheap');
+    await dialog.getByLabel('Statuses that go on').fill('404; 9');
+    await dialog.getByRole('button', { name: 'Add the alias' }).click();
+    await dialog.getByText('“9” is not one').waitFor();
+    await dialog.getByLabel('Statuses that go on').fill('404, 409');
+    await isWholeAtBothWidths();
+    await dialog.getByRole('button', { name: 'Add the alias' }).click();
+    // Its targets come next.
+    await page.getByRole('heading', { name: 'Targets of team-a/fast' }).waitFor();
+    for (const number of [1, 2]) {
+      await dialog.getByRole('button', { name: 'Add a target' }).click();
+      await target(number).getByLabel('Address').fill(`http://${host}/v1`);
+      await target(number).getByLabel('Model').fill(`gpt-4o-mini-${number}`);
+      await target(number).getByLabel('Key').fill('sk-of-the-console');
+    }
+    await target(1).getByText('Limits and cost').click();
+    await target(1).getByLabel('Calls at once').fill('7');
+    await target(1).getByLabel('Cost of the prompt').fill('0.15');
+    await target(1).getByLabel('Cost of the completion').fill('0.6');
+    await isWholeAtBothWidths();
+    await keepPicture(page, 'targets of an own alias');
+    await dialog.getByRole('button', { name: 'Save the targets' }).click();
+    await row('team-a/fast').getByText('falls back to svc/chat-cheap').waitFor();
+    // A changed weight keeps the keys of all targets.
+    await page.getByRole('button', { name: 'Targets team-a/fast' }).click();
+    await target(1).getByLabel('Weight').fill('5');
+    await dialog.getByRole('button', { name: 'Save the targets' }).click();
+    await row('team-a/fast').getByText('weight 5, with a key').waitFor();
+    await row('team-a/fast').getByText('weight 1, with a key').waitFor();
+  });
+
+  test('P-15 an alias of one’s own is changed from one tab at a time, and retired', async () => {
+    const dialog = page.getByRole('dialog');
+    const other = await world.visit();
+    await logIn(other.page, world.demo.super_admin);
+    await other.page.goto('/models');
+    await other.page.getByRole('button', { name: 'Targets team-a/fast' }).click();
+    await page.getByRole('button', { name: 'Targets team-a/fast' }).click();
+    await target(1).getByLabel('Remove the stored key').check();
+    await dialog.getByRole('button', { name: 'Save the targets' }).click();
+    await row('team-a/fast').getByText('weight 5, without a key').waitFor();
+    await row('team-a/fast').getByText('weight 1, with a key').waitFor();
+    await other.page.getByLabel('Weight').first().fill('9');
+    await other.page.getByRole('button', { name: 'Save the targets' }).click();
+    await other.page.getByText('The alias was changed since you opened it').waitFor();
+    await other.close();
+
+    await page.getByRole('button', { name: 'Targets team-a/fast' }).click();
+    expect(await target(1).getByLabel('Calls at once').inputValue()).toBe('7');
+    expect(await target(1).getByLabel('Cost of the prompt').inputValue()).toBe('0.15');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Settings team-a/fast' }).click();
+    expect(await dialog.getByLabel('Statuses that go on').inputValue()).toBe('404, 409');
+    await dialog.getByLabel('Retries').fill('2');
+    await dialog.getByRole('button', { name: 'Save the settings' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await row('team-a/fast').getByRole('button', { name: 'Retire' }).click();
+    await dialog.getByRole('button', { name: 'Retire' }).click();
+    await row('team-a/fast').waitFor({ state: 'detached' });
+    await page.getByLabel('Show retired aliases').check();
+    await row('team-a/fast').getByText('retired', { exact: true }).waitFor();
+    await page.getByLabel('Show retired aliases').uncheck();
   });
 
   test('P-24 the audit shows whether the books agree with the payment provider, and starts at a click', async () => {

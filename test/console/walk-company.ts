@@ -224,11 +224,14 @@ async function walkMemberCredits(page: Page, demo: DemoFile): Promise<void> {
   await page.goto('/keys');
   await button(page, 'Mint a key').click();
   await page.getByLabel('Name').fill('my own');
+  await page.getByLabel('Also models that are added later').uncheck();
   await page.getByLabel('Paid by').selectOption({ label: `the personal credits of ${email}` });
   await button(page, 'Mint').click();
   const rawKey = await page.getByTestId('raw-key').innerText();
   await button(page, 'I have kept it').click();
-  await page.getByRole('row').filter({ hasText: 'my own' }).getByText(`paid by ${email}`).waitFor();
+  const row = page.getByRole('row').filter({ hasText: 'my own' });
+  await row.getByText(`paid by ${email}`).waitFor();
+  await row.getByText(/^\d+ models$/).waitFor();
   const answer = await fetch(`${demo.gateway_url}/usage`, { headers: { authorization: `Bearer ${rawKey}` } });
   expect(await answer.json()).toMatchObject({ balance: { credits: 2.5, payer: 'user' } });
   await page.goto('/');

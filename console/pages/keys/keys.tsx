@@ -26,7 +26,7 @@ import { CacheCard, StoredContentFields, StoredContentNote, storedContentIn } fr
 
 const KEYS = graphql(`query($after: ID, $search: String, $status: ApiKeyStatus) {
   apiKeyPage(first: 50, after: $after, search: $search, status: $status) {
-    nodes { id name prefix lastFour scopes models status createdAt expiresAt lastUsedAt rotatedFromId
+    nodes { id name prefix lastFour scopes models allModels status createdAt expiresAt lastUsedAt rotatedFromId
       requestsPerMinute tokensPerMinute maxCallsInFlight monthlySpendingLimit streamUsageChunk project
       cacheTtlSeconds logPayloads payerUser { email } }
     pageInfo { hasNextPage endCursor } } }`);
@@ -174,8 +174,10 @@ const COLUMNS: readonly Column<ApiKey>[] = [
   { name: 'Scopes', show: ({ scopes }) => <span className="mono">{scopes.join(', ')}</span> },
   {
     name: 'Models',
-    show: ({ models }) =>
-      models.length <= 2 ? (
+    show: ({ models, allModels }) =>
+      allModels ? (
+        'all, also later ones'
+      ) : models.length <= 2 ? (
         <span className="mono">{models.join(', ')}</span>
       ) : (
         <details>
@@ -255,6 +257,10 @@ function MintKey({ close, minted }: MintKeyProps) {
           <ProjectField />
           <Checks legend="Scopes" name="scopes" values={SCOPES} chosen={DEFAULT_SCOPES} />
           <Checks legend="Models" name="models" values={names} chosen={names} />
+          <label className="check">
+            <input type="checkbox" name="laterModels" defaultChecked />
+            <span>Also models that are added later, where all of these are chosen</span>
+          </label>
           <LimitFields />
           <Picker
             {...{ label: 'Paid by', name: 'payer', none: 'the company', query: PEOPLE }}
@@ -282,7 +288,8 @@ function newKeyInput(values: FormValues, names: readonly string[]) {
     streamUsageChunk: usageChunkIn(text('usageChunk')),
     project: text('project') === '' ? null : text('project'),
     ...storedContentIn(values),
-    models: models.length === names.length ? null : models,
+    // Without a list it may call what is added later, so that is a choice of its own.
+    models: models.length === names.length && text('laterModels') === 'on' ? null : models,
     payer: text('payer') === '' ? null : ('USER' as const),
     payerUserId: text('payer') === '' ? null : text('payer'),
   };
