@@ -4,10 +4,11 @@ import type { UpstreamTarget } from '../ports/model-upstream.ts';
 import type { Span, SpanAttributes, Tracer } from '../ports/tracer.ts';
 import { routeOf } from './admission/routes.ts';
 import { type CallTrace, refusalReason } from './forwarding/end-call.ts';
+import { contentAttributes } from './traced-content.ts';
 
 /**
  * The spans of a call, by OpenTelemetry's conventions for generative AI, with what Langfuse and Phoenix read besides. They
- * have models, tokens, cost, tries and whom the call was for; never a prompt, an answer or a key.
+ * have models, tokens, cost, tries and whom the call was for; never a key, and what was said only with `said`.
  */
 const OPERATIONS: Readonly<Record<string, string>> = {
   'chat/completions': 'chat',
@@ -48,6 +49,8 @@ function traceOf(root: Span): CallTrace {
   /** By target: of a hedged call two are tried at a time. */
   const trying = new Map<string, Span>();
   let settling: Span | null = null;
+  let waits = false;
+  let send: ((rest: SpanAttributes) => void) | null = null;
   return {
     admitted(admission) {
       if (admission.outcome === 'refused') {
@@ -84,7 +87,8 @@ function traceOf(root: Span): CallTrace {
       if (reasons.length === 0) return;
       for (const span of trying.values()) span.set({ 'gen_ai.response.finish_reasons': reasons });
     },
-    ended(record, priced) {
+    ended(record, priced, isToWait) {
+      waits = isToWait;
       root.set({
         'http.response.status_code': record.httpStatus,
         ...attributionOf(record),
@@ -92,13 +96,18 @@ function traceOf(root: Span): CallTrace {
       });
       const answered = record.targetId === null ? undefined : trying.get(record.targetId);
       answered?.set({ ...usageOf(record, priced), ...attributionOf(record), ...triesOf(record) });
-      answered?.end(record.reason);
+      if (waits) send = answered?.endPending(record.reason) ?? null;
+      else answered?.end(record.reason);
       settling = root.begin('settle', 'internal');
     },
     settled(outcome) {
       settling?.end(outcome === 'not-written' ? outcome : null);
-      root.end(outcome === 'not-written' ? outcome : null);
+      const failure = outcome === 'not-written' ? outcome : null;
+      // An answer from the cache, and a call that no provider answered, have no span of their own.
+      if (waits && send === null) send = root.endPending(failure);
+      else root.end(failure);
     },
+    said: (content) => send?.(content === null ? {} : contentAttributes(content)),
     answered(status) {
       root.set({ 'http.response.status_code': status });
       root.end(status >= 500 ? String(status) : null);

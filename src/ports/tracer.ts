@@ -10,6 +10,8 @@ export interface Span {
   set(attributes: SpanAttributes): void;
   /** `failure`: one word of what went wrong. */
   end(failure?: string | null): void;
+  /** Ends it now, and sends it once the returned function is called with what was not known yet. */
+  endPending(failure?: string | null): (rest: SpanAttributes) => void;
 }
 
 /** Takes down what happens to a request across processes. Never throws, never holds anybody up. */

@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test';
-import { createPayloadLog } from '../../src/domain/call-payloads/payload-log.ts';
+import { changePayloadSettings, type PayloadContent } from '../../src/domain/call-payloads/call-payloads.ts';
+import { createPayloadLog, type EndedCall } from '../../src/domain/call-payloads/payload-log.ts';
+import { contentAttributes } from '../../src/gateway/traced-content.ts';
 import { openBackend } from '../backend/backend-under-test.ts';
 import { graphqlClient } from '../backend/graphql-client.ts';
 import { useResource } from '../setup/use-resource.ts';
@@ -13,7 +15,12 @@ const ERASE = `mutation($requestId: String, $endUser: String) {
 const backend = useResource(() => openBackend());
 
 /** As a gateway stores it. */
-async function store(companyId: string, requestId: string, endUser: string | null = null): Promise<void> {
+async function store(
+  companyId: string,
+  requestId: string,
+  endUser: string | null = null,
+  more: Partial<EndedCall> = {},
+): Promise<void> {
   const { database, clock, log, secrets, answerCipher: cipher, payloads: bounds } = backend.parts;
   const payloads = createPayloadLog({ database, clock, log, cipher, ...bounds });
   const text = JSON.stringify({ content: ANSWER });
@@ -24,6 +31,7 @@ async function store(companyId: string, requestId: string, endUser: string | nul
       request: new TextEncoder().encode(JSON.stringify({ content: PROMPT })),
     },
     response: { bytes: new TextEncoder().encode(text), isCut: false, textOf: () => text },
+    ...more,
   });
   await payloads.close();
   expect(payloads.counts().stored).toBe(1);
@@ -118,4 +126,23 @@ test('their time is the company’s choice within the operator’s, and no servi
   );
   const robot = graphqlClient(backend.fetch, token.createServiceToken.rawToken);
   expect((await robot.refusal(VIEW, { id: 'req_short' })).extensions.code).toBe('FORBIDDEN');
+});
+
+test('a trace gets no more of them than is stored: what the company redacts is in none of its attributes', async () => {
+  const { database, payloads: bounds } = backend.parts;
+  const companyId = backend.people.otherAdmin.companyId ?? '';
+  await changePayloadSettings(database, bounds, companyId, { redactionPatterns: ['Project Falcon'] });
+  const said = {
+    role: 'user',
+    content: 'Project \\u0046alcon: ask ada@mail.example, key sk-0123456789abcdef',
+  };
+  const request = JSON.stringify({ messages: [said] }).replaceAll('\\\\u', '\\u');
+  const seen: (PayloadContent | null)[] = [];
+  const traced = (content: PayloadContent | null) => void seen.push(content);
+  await store(companyId, 'req_traced', null, { request: new TextEncoder().encode(request), traced });
+  const [content] = seen;
+  if (content == null) throw new Error('nothing came');
+  const sent = JSON.stringify(contentAttributes(content));
+  for (const hidden of [/falcon/i, /0046alcon/i, /ada@/, /sk-0123/]) expect(sent).not.toMatch(hidden);
+  expect(sent).toContain('[redacted pattern]: ask [redacted email], key [redacted secret]');
 });

@@ -82,6 +82,8 @@ export interface GatewayOptions {
   readonly cache?: Partial<AnswerCacheParts>;
   readonly payloads?: Partial<PayloadLogParts>;
   readonly tracer?: Tracer;
+  /** TRACE_PAYLOADS. */
+  readonly tracesPayloads?: boolean;
   /** STORED_RESPONSES=on. */
   readonly storesResponses?: boolean;
   /** In the place of a database in memory; whoever opened it closes it. */
@@ -291,7 +293,7 @@ function openStores(
   const cache = createAnswerCache({ ...parts, cipher, masterKeys, ...bounds, ...terms, ...options.cache });
   const retention = { retentionDays: 30, maxRetentionDays: 90, maxBytes: 2_000, redacts: REDACTED_KINDS };
   const payloads = createPayloadLog({ ...parts, cipher, ...retention, ...options.payloads });
-  const kept = createKeptAnswers({ cache, payloads });
+  const kept = createKeptAnswers({ cache, payloads, tracesPayloads: options.tracesPayloads ?? false });
   return { responses: openResponses(parts, options), cache, payloads, kept };
 }
 

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createOtlpTracer } from '../../src/adapters/tracer/otlp.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { until } from '../doubles/until.ts';
 import { type GatewayUnderTest, openGateway, PROVIDER_MODEL, post } from './gateway-under-test.ts';
-import { chatAnswer } from './scripted-upstream.ts';
+import { chatAnswer, chunk, done, streamOf, usageChunk } from './scripted-upstream.ts';
 import { type CollectedSpan, startTraceCollector } from './trace-collector.ts';
 
 const collector = startTraceCollector();
@@ -166,4 +166,111 @@ test('a collector that is away costs no call, and what comes after it is back ar
   collector.state.status = 200;
   expect((await call()).status).toBe(200);
   expect((await spansOf(4)).length).toBeGreaterThanOrEqual(4);
+});
+
+describe('what was said in calls', () => {
+  const PROMPT = 'Who is ada@mail.example?';
+  let on: GatewayUnderTest;
+  let optedIn: string;
+
+  beforeAll(async () => {
+    on = await openGateway({ tracer, tracesPayloads: true, payloads: { maxBytes: 64 * 1024 } });
+    ({ rawKey: optedIn } = await on.mint({ logPayloads: true }));
+  });
+  afterAll(() => on.close());
+
+  const say = async (to: GatewayUnderTest, key: string, what: object = {}, path = 'chat/completions') => {
+    const body = { model: 'svc/chat-default', messages: [{ role: 'user', content: PROMPT }], ...what };
+    const answered = await post(`${to.url}/${path}`, key, body);
+    expect(answered.status).toBe(200);
+    return await answered.text();
+  };
+  const CONTENT =
+    /^(?:gen_ai\.(?:input|output)\.messages|langfuse\.observation\.(?:in|out)put|(?:in|out)put\.)/;
+  const contents = ({ attributes }: CollectedSpan) =>
+    Object.entries(attributes).filter(([name]) => CONTENT.test(name));
+  const json = (value: unknown) => JSON.parse(String(value));
+
+  test('is in the span of the try where key and operator have opted in: redacted, for each backend by its name', async () => {
+    on.upstream.answer(() => Response.json(chatAnswer()));
+    const answer = await say(on, optedIn);
+    const spans = await spansOf(4);
+    const { attributes, ...model } = named(spans, 'chat svc/chat-default');
+    for (const name of ['langfuse.observation.input', 'input.value']) {
+      expect(json(attributes[name]).messages[0].content).toBe('Who is [redacted email]?');
+    }
+    expect(json(attributes['gen_ai.input.messages'])).toEqual([
+      { role: 'user', parts: [{ type: 'text', content: 'Who is [redacted email]?' }] },
+    ]);
+    expect([attributes['langfuse.observation.output'], attributes['output.value']]).toEqual([answer, answer]);
+    expect(json(attributes['gen_ai.output.messages'])).toEqual([
+      { role: 'assistant', parts: [{ type: 'text', content: 'Hello.' }], finish_reason: 'stop' },
+    ]);
+    expect(attributes['input.mime_type']).toBe('application/json');
+    // It is sent later and does not end later.
+    const settle = named(spans, 'settle');
+    expect(BigInt(model.endTimeUnixNano)).toBeLessThanOrEqual(BigInt(settle.startTimeUnixNano));
+    expect(contents(named(spans, 'POST /llm/v1/chat/completions'))).toEqual([]);
+    expect(collector.requests.map(({ text }) => text).join()).not.toContain('ada@mail.example');
+  });
+
+  test('is absent where the key has not opted in, or where the operator has not', async () => {
+    const plain = await on.mint();
+    const stored = await gateway.mint({ logPayloads: true });
+    for (const [to, key] of [
+      [on, plain.rawKey],
+      [gateway, stored.rawKey],
+    ] as const) {
+      collector.spans.length = 0;
+      to.upstream.answer(() => Response.json(chatAnswer()));
+      await say(to, key);
+      const spans = await spansOf(4);
+      expect(spans.flatMap(contents)).toEqual([]);
+      expect(named(spans, 'chat svc/chat-default').attributes['gen_ai.usage.input_tokens']).toBe(7);
+    }
+  });
+
+  test('in streams is what they add up to, so that what is split over events is redacted', async () => {
+    on.upstream.answer(() => streamOf(chunk('To bob@'), chunk('mail.exa'), chunk('mple.'), usageChunk, done));
+    await say(on, optedIn, { stream: true });
+    const { attributes } = named(await spansOf(4), 'chat svc/chat-default');
+    const [output] = json(attributes['gen_ai.output.messages']);
+    expect(output.parts).toEqual([{ type: 'text', content: 'To [redacted email].' }]);
+    expect(json(attributes['output.value']).choices[0].message.content).toBe('To [redacted email].');
+  });
+
+  test('is cut to 32 kB, and then in no form that a cut text cannot have', async () => {
+    on.upstream.answer(() => Response.json(chatAnswer()));
+    await say(on, optedIn, { messages: [{ role: 'user', content: 'word '.repeat(10_000) }] });
+    const { attributes } = named(await spansOf(4), 'chat svc/chat-default');
+    const input = String(attributes['input.value']);
+    expect([input.length < 33_000, input.endsWith('[cut: the rest is not stored]')]).toEqual([true, true]);
+    expect(attributes['input.mime_type']).toBe('text/plain');
+    expect(attributes['gen_ai.input.messages']).toBeUndefined();
+    expect(attributes['gen_ai.output.messages']).toBeDefined();
+  });
+
+  test('is in the span of the request where no provider answered', async () => {
+    const { rawKey: caching } = await on.mint({ logPayloads: true, cacheTtlSeconds: 60 });
+    on.upstream.answer(() => Response.json(chatAnswer()));
+    await say(on, caching);
+    await spansOf(4);
+    collector.spans.length = 0;
+    await say(on, caching);
+    const spans = await spansOf(3);
+    const { attributes } = named(spans, 'POST /llm/v1/chat/completions');
+    expect(json(attributes['gen_ai.output.messages'])[0].parts[0].content).toBe('Hello.');
+  });
+
+  test('is sent in requests of a bounded size, and past what may wait spans go without it', async () => {
+    const root = tracer.begin('many', 'server', null);
+    const before = collector.requests.length;
+    const text = 'x'.repeat(200_000);
+    for (let n = 0; n < 100; n += 1) root?.begin(`span ${n}`, 'client').endPending()({ 'input.value': text });
+    const spans = await spansOf(100);
+    const withText = spans.filter((span) => contents(span).length > 0);
+    expect([spans.length, withText.length]).toEqual([100, 83]);
+    const sizes = collector.requests.slice(before).map((request) => request.text.length);
+    expect(Math.max(...sizes)).toBeLessThan(1_500_000);
+  });
 });

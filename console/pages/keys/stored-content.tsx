@@ -35,6 +35,9 @@ export function StoredContentFields({ value = NOTHING }: { value?: StoredContent
         values={[STORE]}
         chosen={value.logPayloads ? [STORE] : []}
       />
+      <p className="small quiet">
+        Redacted, and shown to company admins. The operator can also have them in its traces.
+      </p>
     </>
   );
 }

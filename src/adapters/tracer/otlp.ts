@@ -19,6 +19,9 @@ const GATHER_MS = 1_000;
 const MOST_AT_ONCE = 512;
 /** What waits for the collector; past it spans are dropped and counted. */
 const MOST_WAITING = 4_096;
+/** Characters of what comes after the end of spans, which is larger than everything else: at once, and waiting. */
+const MOST_RESTS_AT_ONCE = 1024 * 1024;
+const MOST_RESTS_WAITING = 16 * 1024 * 1024;
 const SEND_TIMEOUT_MS = 5_000;
 /** version, trace, parent, flags; a trace or a parent of zeros is none. */
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
@@ -38,6 +41,7 @@ type Nanos = () => bigint;
 export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
   const { clock, secrets, log } = parts;
   let waiting: EndedSpan[] = [];
+  let waitingRests = 0;
   let timer: Timer | null = null;
   let sending: Promise<void> = Promise.resolve();
   let dropped = 0;
@@ -49,8 +53,17 @@ export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
       return;
     }
     waiting.push(span);
-    if (waiting.length === MOST_AT_ONCE) flush();
+    const isFull = isBatch(waitingRests + span.restLength) && !isBatch(waitingRests);
+    waitingRests += span.restLength;
+    if (waiting.length === MOST_AT_ONCE || isFull) flush();
     else timer ??= clock.after(GATHER_MS, flush);
+  }
+
+  /** While too much waits, the span goes without it. */
+  function addWithRest(span: EndedSpan, rest: SpanAttributes): void {
+    const restLength = lengthOf(rest);
+    if (waitingRests + restLength > MOST_RESTS_WAITING) add(span);
+    else add({ ...span, attributes: { ...span.attributes, ...rest }, restLength });
   }
 
   function flush(): void {
@@ -61,12 +74,13 @@ export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
 
   async function sendAll(): Promise<void> {
     while (waiting.length > 0) {
-      const batch = waiting.slice(0, MOST_AT_ONCE);
+      const batch = nextBatch(waiting);
       const failure = await send(batch);
       if (failure !== null && !isAway) log.warn('traces cannot be sent', { reason: failure });
       if (failure === null && isAway) log.info('traces are sent again', { dropped });
       isAway = failure !== null;
       waiting = waiting.slice(batch.length);
+      for (const { restLength } of batch) waitingRests -= restLength;
       // What a collector refuses today it refuses tomorrow: the batch is gone, the next one is tried later.
       if (isAway) {
         dropped += batch.length;
@@ -98,15 +112,29 @@ export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
     const startNanos = nanos();
     const attributes = { ...first };
     let hasEnded = false;
+    const ended = (failure: string | null): EndedSpan | null => {
+      if (hasEnded) return null;
+      hasEnded = true;
+      return {
+        ...{ ...place, spanId, name, kind, startNanos, endNanos: nanos(), attributes, failure },
+        restLength: 0,
+      };
+    };
     return {
       traceparent: `00-${place.traceId}-${spanId}-01`,
       begin: (child, childKind, more = {}) =>
         start({ traceId: place.traceId, parentSpanId: spanId }, nanos, child, childKind, more),
       set: (more) => void Object.assign(attributes, more),
       end(failure = null) {
-        if (hasEnded) return;
-        hasEnded = true;
-        add({ ...place, spanId, name, kind, startNanos, endNanos: nanos(), attributes, failure });
+        const span = ended(failure);
+        if (span !== null) add(span);
+      },
+      endPending(failure = null) {
+        let span = ended(failure);
+        return (rest) => {
+          if (span !== null) addWithRest(span, rest);
+          span = null;
+        };
       },
     };
   }
@@ -164,6 +192,29 @@ interface EndedSpan {
   readonly endNanos: bigint;
   readonly attributes: SpanAttributes;
   readonly failure: string | null;
+  /** Characters of what came after its end. */
+  readonly restLength: number;
+}
+
+function lengthOf(attributes: SpanAttributes): number {
+  let length = 0;
+  for (const value of Object.values(attributes)) length += typeof value === 'string' ? value.length : 0;
+  return length;
+}
+
+function isBatch(restLength: number): boolean {
+  return restLength >= MOST_RESTS_AT_ONCE;
+}
+
+/** At least one; collectors refuse requests that are too large. */
+function nextBatch(waiting: readonly EndedSpan[]): readonly EndedSpan[] {
+  let length = 0;
+  const end = waiting.slice(0, MOST_AT_ONCE).findIndex((span) => {
+    const isOver = isBatch(length);
+    length += span.restLength;
+    return isOver;
+  });
+  return waiting.slice(0, end === -1 ? MOST_AT_ONCE : end);
 }
 
 const KINDS = { internal: 1, server: 2, client: 3 } as const;

@@ -162,7 +162,11 @@ describe('stored prompts and answers', () => {
       ...{ callId: secrets.newId(), companyId: secrets.newId(), keyId: secrets.newId(), requestId: 'r' },
       ...{ endUser: null, endpoint: 'chat/completions', request: bytes('{"a":"SECRET"}'), response: null },
     };
-    for (let n = 0; n < 700; n += 1) payloads.note(call);
+    let lost = 0;
+    const traced = (content: unknown) => {
+      if (content === null) lost += 1;
+    };
+    for (let n = 0; n < 700; n += 1) payloads.note({ ...call, traced });
     expect(payloads.counts()).toEqual({ stored: 0, dropped: 200 });
     const closing = payloads.close();
     await until(async () => {
@@ -170,8 +174,10 @@ describe('stored prompts and answers', () => {
       return payloads.counts().dropped === 700;
     });
     await closing;
-    payloads.note(call);
+    payloads.note({ ...call, traced });
     expect(payloads.counts()).toEqual({ stored: 0, dropped: 701 });
+    // No span waits for what does not come.
+    expect(lost).toBe(701);
     expect(entries).toHaveLength(1);
     expect(JSON.stringify(entries)).not.toContain('SECRET');
   });

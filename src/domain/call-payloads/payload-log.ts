@@ -25,7 +25,12 @@ export interface EndedCall {
   readonly request: Uint8Array;
   /** Null where nothing came. */
   readonly response: EndedResponse | null;
+  /** Takes what is stored, cut to TRACED_BYTES, for a trace; null where it is lost. More than once where storing is repeated. */
+  readonly traced?: (content: PayloadContent | null) => void;
 }
+
+/** Of a request, and of an answer, in a trace. */
+export const TRACED_BYTES = 32 * 1024;
 
 interface EndedResponse {
   readonly bytes: Uint8Array;
@@ -82,7 +87,7 @@ export function createPayloadLog(parts: PayloadLogParts): PayloadLog {
     const size = sizeOf(call);
     const isFull = waiting.length >= MOST_WAITING || waitingBytes + size > MOST_WAITING_BYTES;
     if (isClosed || isFull) {
-      drop(1, isClosed ? 'the process stops' : 'too many wait');
+      drop([call], isClosed ? 'the process stops' : 'too many wait');
       return;
     }
     waiting.push(call);
@@ -90,8 +95,9 @@ export function createPayloadLog(parts: PayloadLogParts): PayloadLog {
     writing ??= write();
   }
 
-  function drop(count: number, reason: unknown): void {
-    counts.dropped += count;
+  function drop(calls: readonly EndedCall[], reason: unknown): void {
+    counts.dropped += calls.length;
+    for (const { traced } of calls) traced?.(null);
     if (!isFailing) log.warn('prompts and answers could not be stored; calls are not affected', { reason });
     isFailing = true;
   }
@@ -127,7 +133,7 @@ export function createPayloadLog(parts: PayloadLogParts): PayloadLog {
       } catch (error) {
         const pauseMs = PAUSES_MS[attempt];
         if (pauseMs === undefined || isClosed) {
-          drop(batch.length, error);
+          drop(batch, error);
           return;
         }
         await clock.sleep(pauseMs);
@@ -138,7 +144,9 @@ export function createPayloadLog(parts: PayloadLogParts): PayloadLog {
   async function sealed(call: EndedCall, settings: PayloadSettings): Promise<NewPayload> {
     const { callId, companyId, keyId, requestId, endUser } = call;
     const redactor = createRedactor(kinds, settings.redactionPatterns);
-    const content = new TextEncoder().encode(JSON.stringify(contentOf(call, redactor, maxBytes)));
+    const redacted = redactedOf(call, redactor, maxBytes);
+    const content = new TextEncoder().encode(JSON.stringify(contentOf(redacted, maxBytes)));
+    call.traced?.(contentOf(redacted, Math.min(maxBytes, TRACED_BYTES)));
     const storedAtMs = clock.now();
     return {
       ...{ callId, companyId, keyId, requestId, endUser, storedAtMs },
@@ -163,14 +171,34 @@ function sizeOf({ request, response }: EndedCall): number {
   return request.length + (response?.bytes.length ?? 0);
 }
 
+interface RedactedText {
+  readonly text: string;
+  /** There was more than this. */
+  readonly isCut: boolean;
+}
+
+interface RedactedCall {
+  readonly endpoint: string;
+  readonly request: RedactedText;
+  readonly response: RedactedText | null;
+}
+
 /** Redacted first and cut then, so that no cut hides a part of what is to be redacted. */
-function contentOf(call: EndedCall, redactor: Redactor, maxBytes: number): PayloadContent {
+function redactedOf(call: EndedCall, redactor: Redactor, maxBytes: number): RedactedCall {
   const { endpoint, request, response } = call;
   // What is far beyond the bound is not even looked at; with some room, so that the end is redacted too.
   const taken = request.subarray(0, maxBytes + ROOM_BYTES);
-  const asked = cut(redactor.json(new TextDecoder().decode(taken)), maxBytes, taken.length < request.length);
-  const answered =
-    response === null ? null : cut(redactor.json(response.textOf(response.bytes)), maxBytes, response.isCut);
+  const asked = redactor.json(new TextDecoder().decode(taken));
+  return {
+    endpoint,
+    request: { text: asked, isCut: taken.length < request.length },
+    response: response && { text: redactor.json(response.textOf(response.bytes)), isCut: response.isCut },
+  };
+}
+
+function contentOf({ endpoint, request, response }: RedactedCall, maxBytes: number): PayloadContent {
+  const asked = cut(request, maxBytes);
+  const answered = response && cut(response, maxBytes);
   return {
     endpoint,
     request: asked.text,
@@ -183,9 +211,9 @@ function contentOf(call: EndedCall, redactor: Redactor, maxBytes: number): Paylo
 const ROOM_BYTES = 4_096;
 const CUT_MARK = ' … [cut: the rest is not stored]';
 
-function cut(text: string, maxBytes: number, isCutBefore: boolean): { text: string; isCut: boolean } {
+function cut({ text, isCut }: RedactedText, maxBytes: number): RedactedText {
   const bytes = new TextEncoder().encode(text);
-  if (bytes.length <= maxBytes) return { text: isCutBefore ? text + CUT_MARK : text, isCut: isCutBefore };
+  if (bytes.length <= maxBytes) return { text: isCut ? text + CUT_MARK : text, isCut };
   // Without `fatal`, half of a character at the end becomes a replacement character, which is removed.
   const kept = new TextDecoder().decode(bytes.subarray(0, maxBytes)).replace(/\uFFFD+$/, '');
   return { text: kept + CUT_MARK, isCut: true };

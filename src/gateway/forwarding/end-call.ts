@@ -1,3 +1,4 @@
+import type { PayloadContent } from '../../domain/call-payloads/call-payloads.ts';
 import type { AnswerToKeep, IdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
 import type { IdempotentClaim } from '../../domain/calls/idempotency/key-claims.ts';
 import {
@@ -79,7 +80,8 @@ export interface ModelCallContext {
 
 /**
  * What is taken down of one call, in OpenTelemetry's names: the request, its admission, each try at a provider and the
- * settlement. Tokens, models and ids; never a prompt, an answer or a key. Nothing of it runs while tracing is off.
+ * settlement. Tokens, models and ids; never a key, and what was said only where key and operator have opted in. Nothing of
+ * it runs while tracing is off.
  */
 export interface CallTrace {
   admitted(admission: Admission): void;
@@ -89,8 +91,13 @@ export interface CallTrace {
   failed(reason: string, target: UpstreamTarget): void;
   /** An answer in one piece. */
   whole(answer: Uint8Array): void;
-  /** The model has answered to its end, or will not; `priced` is the alias whose price is charged. */
-  ended(record: FinishedCall, priced: Alias): void;
+  /**
+   * The model has answered to its end, or will not; `priced` is the alias whose price is charged. With `waits` its span, or the
+   * request's where no model answered, is sent once `said` is called.
+   */
+  ended(record: FinishedCall, priced: Alias, waits: boolean): void;
+  /** What was said, redacted and cut; null where it is lost. */
+  said(content: PayloadContent | null): void;
   /** The call's row is written, or could not be. */
   settled(outcome: string): void;
   /** Of a request that calls no model. */
@@ -159,12 +166,12 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
       ending,
     );
     const tokens = tokensToCount(record);
-    context.trace?.ended(record, context.served?.by ?? call.alias);
+    context.trace?.ended(record, context.served?.by ?? call.alias, parts.kept?.isTraced(call) ?? false);
     const isPlain = call.claim === null && ending.response == null;
     const settled = isPlain ? await written(record) : await settle(record, call.claim, ending);
     context.trace?.settled(settled.outcome);
     if (call.claim !== null) parts.idempotency.ended(call.claim, settled);
-    const storing = parts.kept?.ended(call, record, ending) ?? null;
+    const storing = parts.kept?.ended(call, record, ending, context.trace) ?? null;
     if (storing !== null) await storing;
     switch (settled.outcome) {
       case 'settled':

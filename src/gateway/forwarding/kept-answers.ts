@@ -1,4 +1,5 @@
 import type { AnswerCache } from '../../domain/answer-cache/answer-cache.ts';
+import type { PayloadContent } from '../../domain/call-payloads/call-payloads.ts';
 import type { PayloadLog } from '../../domain/call-payloads/payload-log.ts';
 import { createAnswerGatherings } from '../../domain/calls/idempotency/idempotent-calls.ts';
 import type { CallTokens, FinishedCall } from '../../domain/calls/settlement/finished-call.ts';
@@ -40,19 +41,35 @@ export interface KeptAnswers {
   gather(call: AdmittedModelCall, contentType: string): AnswerCopy | null;
   /** For an answer in one piece. */
   whole(call: AdmittedModelCall, contentType: string, bytes: Uint8Array<ArrayBuffer>): AnswerCopy | null;
+  /** Whether the trace of the call waits for what was said in it. */
+  isTraced(call: AdmittedPaidCall): boolean;
   /** After the commit of the call. Null where nothing is to be waited for. */
-  ended(call: AdmittedPaidCall, record: FinishedCall, ending: KeptEnding): Promise<void> | null;
+  ended(
+    call: AdmittedPaidCall,
+    record: FinishedCall,
+    ending: KeptEnding,
+    trace?: ContentTrace | null,
+  ): Promise<void> | null;
+}
+
+/** A trace that waits for what was said, redacted and cut; null where it is lost. */
+interface ContentTrace {
+  said(content: PayloadContent | null): void;
 }
 
 export interface KeptAnswerParts {
   readonly cache: AnswerCache;
   readonly payloads: PayloadLog;
+  /** TRACE_PAYLOADS: traces get what is stored of keys that opted in. */
+  readonly tracesPayloads: boolean;
 }
 
-export function createKeptAnswers({ cache, payloads }: KeptAnswerParts): KeptAnswers {
+export function createKeptAnswers({ cache, payloads, tracesPayloads }: KeptAnswerParts): KeptAnswers {
   const toBeCached = createAnswerGatherings(cache.maxAnswerBytes);
   const toBeLogged = createAnswerGatherings(payloads.maxTakenBytes);
   const isLogged = ({ key }: AdmittedPaidCall) => key.logPayloads && payloads.isOn;
+  const isLoggedModelCall = (call: AdmittedPaidCall): call is AdmittedModelCall =>
+    isLogged(call) && !('input' in call.fields);
 
   /** The call waits for it, so that the same request finds the answer as soon as this one has its last byte. */
   function toCache(
@@ -71,7 +88,12 @@ export function createKeptAnswers({ cache, payloads }: KeptAnswerParts): KeptAns
   }
 
   /** Nothing waits for it. */
-  function toLog(call: AdmittedModelCall, { requestId, endUser }: FinishedCall, copy?: AnswerCopy): void {
+  function toLog(
+    call: AdmittedModelCall,
+    { requestId, endUser }: FinishedCall,
+    copy: AnswerCopy | undefined,
+    trace: ContentTrace | null,
+  ): void {
     const { id: callId, key, route, bytes } = call;
     const { maxTakenBytes: most } = payloads;
     const answer = copy?.logged() ?? null;
@@ -81,6 +103,7 @@ export function createKeptAnswers({ cache, payloads }: KeptAnswerParts): KeptAns
       // A large body is not held in memory for the sake of its start.
       request: bytes.length > most ? bytes.slice(0, most) : bytes,
       response: answer && { ...answer, textOf: (taken) => answerText(taken, copy?.contentType, route.wire) },
+      ...(trace === null || !tracesPayloads ? {} : { traced: trace.said }),
     });
   }
 
@@ -111,12 +134,12 @@ export function createKeptAnswers({ cache, payloads }: KeptAnswerParts): KeptAns
         logged: () => (logged ? { bytes: isCut ? bytes.slice(0, most) : bytes, isCut } : null),
       };
     },
-    ended(call, record, ending) {
-      const isModelCall = !('input' in call.fields);
-      const logged = isModelCall && isLogged(call);
+    isTraced: (call) => tracesPayloads && isLoggedModelCall(call),
+    ended(call, record, ending, trace = null) {
+      const logged = isLoggedModelCall(call);
       if (call.cache == null && !logged) return null;
       const storing = toCache(call, record, ending);
-      if (logged) toLog(call as AdmittedModelCall, record, ending.copy);
+      if (logged) toLog(call, record, ending.copy, trace);
       toBeCached.end(call.id);
       toBeLogged.end(call.id);
       return storing;

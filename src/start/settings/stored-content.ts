@@ -1,7 +1,7 @@
 import type { AnswerCacheParts } from '../../domain/answer-cache/answer-cache.ts';
 import type { PayloadLogParts } from '../../domain/call-payloads/payload-log.ts';
 import { REDACTED_KINDS } from '../../domain/call-payloads/redaction.ts';
-import { part, someOf, whole } from './setting-forms.ts';
+import { part, permission, someOf, whole } from './setting-forms.ts';
 
 /** The settings of answers that are stored on request of a key or a call, as rows of the table in settings.ts. */
 export const STORED_CONTENT_SETTINGS = {
@@ -55,6 +55,9 @@ export const STORED_CONTENT_SETTINGS = {
     REDACTED_KINDS,
     'What is removed from prompts and answers before they are stored, with commas; `none` for nothing. Companies add patterns of their own.',
   ),
+  TRACE_PAYLOADS: permission(
+    'Traces carry prompts and answers of keys with `logPayloads`, redacted and up to 32 kB each. They leave Turnpike for the address of OTEL_EXPORTER_OTLP_ENDPOINT, where its retention and erasures do not apply.',
+  ),
 };
 
 export interface StoredContent {
@@ -65,6 +68,7 @@ export interface StoredContent {
   >;
   /** Of stored prompts and answers. */
   readonly payloads: Pick<PayloadLogParts, 'retentionDays' | 'maxRetentionDays' | 'maxBytes' | 'redacts'>;
+  readonly tracesPayloads: boolean;
 }
 
 interface Values {
@@ -72,6 +76,7 @@ interface Values {
   readonly PAYLOAD_MAX_RETENTION_DAYS: number;
   readonly PAYLOAD_MAX_BYTES: number;
   readonly PAYLOAD_REDACTION: PayloadLogParts['redacts'];
+  readonly TRACE_PAYLOADS: boolean;
   readonly CACHE_MAX_TTL_SECONDS: number;
   readonly CACHE_PRICE_SHARE: number;
   readonly CACHE_ANSWER_MAX_BYTES: number;
@@ -94,5 +99,6 @@ export function storedContentOf(values: Values): StoredContent {
       maxBytes: values.PAYLOAD_MAX_BYTES,
       redacts: values.PAYLOAD_REDACTION,
     },
+    tracesPayloads: values.TRACE_PAYLOADS,
   };
 }

@@ -100,6 +100,8 @@ async function openGatewayParts(
   const cache = createAnswerCache({
     ...{ database, clock, log, cipher, masterKeys, ...configuration.answerCache },
   });
+  // Before the stored prompts, for which spans may wait: what is opened last is closed first.
+  const tracer = openTracer(opening, log);
   const payloads = createPayloadLog({ database, clock, log, cipher, ...configuration.payloads });
   opening.whenClosing('stored prompts', payloads.close);
   const ownState = createInProcessState({ clock, log });
@@ -114,9 +116,8 @@ async function openGatewayParts(
     ...{ clock, log, secrets },
     ...modelParts,
     ...{ keys, calls, meters, callHook, hookMetrics, addressRefusals },
-    tracer: openTracer(opening, log),
-    ...{ idempotency, responses, cache, payloads },
-    kept: createKeptAnswers({ cache, payloads }),
+    ...{ tracer, idempotency, responses, cache, payloads },
+    kept: createKeptAnswers({ cache, payloads, tracesPayloads: configuration.tracesPayloads }),
     heldCredits: createHeldCredits({ sharedState, log }),
     database,
     unpaidEndings: createUnpaidEndings({ clock, log }),
