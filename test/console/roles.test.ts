@@ -193,7 +193,7 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     await page.goto('/forgotten-password');
     await page.getByLabel('E-mail').fill(email);
     await page.getByRole('button', { name: 'Mail me a link' }).click();
-    await page.getByText('a mail with a link is on its way').waitFor();
+    await page.getByText('we have sent a link to it').waitFor();
     const superAdmin = await world.visit();
     await logIn(superAdmin.page, world.demo.super_admin);
     const link = await mailedLink(superAdmin.page, email, 'reset-password');

@@ -46,6 +46,12 @@ const NOT_RUN: readonly (readonly [file: string, beginning: string, reason: stri
     'import { createHmac',
     'verifies a request; test/adapters/webhook-sender.test.ts runs it',
   ],
+  ['docs/hooks.md', '{ callHookDeliveries', 'for super admins; test/attacks/other-companies.test.ts asks it'],
+  [
+    'docs/monitoring.md',
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+    'starts the system with a collector that a deployment has; test/gateway/traces.test.ts checks the export',
+  ],
   ['docs/mcp.md', 'claude mcp add', 'a client of its own, which is not installed'],
   ['docs/mcp.md', 'npx @modelcontextprotocol/inspector', 'test/mcp runs the inspector; npx would fetch it'],
   ['docs/operations.md', 'export POSTGRES_PASSWORD', 'needs a container engine'],
