@@ -43,7 +43,7 @@ export interface GatewayParts
   readonly consoleOrigin?: string;
   readonly mcp?: McpChoices;
   readonly meters?: Pick<CallMeters, 'countUnknown'>;
-  /** Left out where nobody looks at them. */
+  /** Left out where they are not exposed. */
   readonly addressRefusals?: Pick<AddressRefusals, 'note'>;
   /** Null while tracing is off. */
   readonly tracer?: Tracer | null;

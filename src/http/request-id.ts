@@ -10,7 +10,7 @@ const IDS_DRAWN_AT_ONCE = 256;
 
 /**
  * The client's own id where it is acceptable, else a new one: `req_` and 24 hexadecimal digits. With a clock the first twelve are
- * its moment in milliseconds, so that whoever has the id of a call finds its record without an index on ids.
+ * its moment in milliseconds, so that the record of a call is found by its id without an index on ids.
  */
 export function createRequestIds(
   secrets: Pick<Secrets, 'randomBytes'>,

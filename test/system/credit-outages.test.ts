@@ -92,7 +92,8 @@ describeServers('G-33 under load, while a part is away', () => {
   test('PostgreSQL paused: a call waits for one deadline at most, most of them for none', async () => {
     const backs = times('the database is back');
     const tookMs = await loadThrough(world.toDatabase.hold, world.toDatabase.release, noticedAndOn);
-    expect(tookMs[tookMs.length >> 1]).toBeLessThan(DEADLINE_MS / 2);
+    // One that waits for the deadline takes at least that long, on a machine of any speed.
+    expect(tookMs[tookMs.length >> 1]).toBeLessThan(DEADLINE_MS);
     expect(tookMs.at(-1)).toBeLessThan(DEADLINE_MS + 2_000);
     await until(() => times('the database is back') > backs);
   });

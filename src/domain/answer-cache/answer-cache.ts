@@ -198,7 +198,7 @@ function boundTo(companyId: string, digest: Uint8Array<ArrayBuffer>): string {
 
 const DIGEST_PURPOSE = 'turnpike: digests of cached requests, version 1';
 
-/** Without MASTER_KEY nobody can find out from a digest whether a guessed prompt was sent. */
+/** Keyed with MASTER_KEY, so a digest does not reveal whether a guessed prompt was sent. */
 async function digestKey(masterKey: string): Promise<CryptoKey> {
   const material = await crypto.subtle.importKey('raw', utf8(masterKey), 'HKDF', false, ['deriveKey']);
   const derivation = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(32), info: utf8(DIGEST_PURPOSE) };

@@ -90,7 +90,7 @@ export function createCompanyCounters(parts: StatePlaceParts): CompanyCounters {
       return { outcome: 'refused', retryAfterMs: reservation.retryAfterMs ?? DAY_MS };
     },
     async look(companyId) {
-      const probe = { entry: 'nobody', amount: 0, ttlMs: 1, rule: 'fits' } as const;
+      const probe = { entry: 'probe', amount: 0, ttlMs: 1, rule: 'fits' } as const;
       const { reservation } = await place.reserve(companyId, [
         windowClaim(COMPANY_REQUESTS, NO_LIMIT, 0),
         windowClaim(COMPANY_TOKENS, NO_LIMIT, 0),

@@ -109,7 +109,7 @@ export function tryTarget<Request extends ModelRequest, Answer>(
     : tryWithinLimit(parts, kind, request, target, signal);
 }
 
-/** A call is in flight until its answer has ended, also where somebody else reads it. */
+/** A call is in flight until its answer has ended, also where the caller reads it later. */
 async function tryWithinLimit<Request extends ModelRequest, Answer>(
   parts: TryTargetsParts,
   kind: CallKind<Request, Answer>,

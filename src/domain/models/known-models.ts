@@ -72,7 +72,7 @@ export function knownModels(): readonly KnownModel[] {
   return read;
 }
 
-/** Null where the catalogue has none of this name. Models of one name at several providers are told apart by the preset. */
+/** Null where the catalogue has none of this name. The preset distinguishes models of one name at several providers. */
 export function knownModel(provider: string, model: string): KnownModel | null {
   const named = knownModels().filter((known) => known.model === model);
   return named.find(({ vendor }) => vendor === provider) ?? (isPreset(provider) ? null : (named[0] ?? null));

@@ -22,7 +22,7 @@ export function aliasOfCompany(
 
 /**
  * Of calls with a company's own provider key. They never go on with the operator's: a company may have its own key because
- * of what its contract with the provider says. It is a 403, which clients do not retry: somebody has to act first, and a 401
+ * of what its contract with the provider says. It is a 403, which clients do not retry: an admin has to act first, and a 401
  * would say that the key of the gateway is wrong.
  */
 export function ownKeyRefusal({ ownKey }: Pick<Alias, 'ownKey'>): Refusal | null {

@@ -1,4 +1,4 @@
-/** Sends what happened to an address that somebody outside of the code has set. */
+/** Sends events to addresses that operators or companies have configured. */
 export interface WebhookSender {
   /** One POST, signed, without following redirects. Never rejects. */
   send(webhook: Webhook): Promise<WebhookAnswer>;

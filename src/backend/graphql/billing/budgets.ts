@@ -129,9 +129,7 @@ const setBudget: Declaration = (builder) => {
           const set = await setOne(transaction, budget, { newId: secrets.newId(), now });
           if (set.outcome === 'invalid') throw badInput(`input.${set.field}`, set.problem);
           if (set.outcome === 'outdated') {
-            throw conflict(
-              'This budget was changed or deleted by somebody else. Read it again, then change it.',
-            );
+            throw conflict('This budget was changed or deleted meanwhile. Reload it, then change it.');
           }
           await record({
             action: set.isNew ? 'budget.created' : 'budget.changed',

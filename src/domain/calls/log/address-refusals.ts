@@ -107,7 +107,7 @@ export async function listRefusedAddresses(
   );
 }
 
-/** Addresses are personal data: they are stored for as long as somebody looks into an attack. */
+/** Addresses are personal data: they are stored only as long as an attack is investigated. */
 export const ADDRESS_REFUSALS_KEEP_DAYS = 7;
 
 export async function purgeAddressRefusals(

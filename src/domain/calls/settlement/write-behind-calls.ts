@@ -20,7 +20,7 @@ const NOTES_WAIT_AGAIN_MS = 1_000;
 
 /** Refusals of one key with one code in a minute that have a record each; the record of those past it carries their count. */
 export const MOST_REFUSALS_A_MINUTE = 60;
-/** Keys and codes of one minute that are told apart; of refusals past it only the number is known. */
+/** How many keys and codes of one minute are distinguished; refusals beyond it are only counted. */
 const MOST_REFUSED = 10_000;
 const MINUTE_MS = 60_000;
 

@@ -65,8 +65,8 @@ export async function readAlertSettings(statements: Statements, companyId: strin
 
 /**
  * All of them at once: what is null goes back to its default. They hold for what is charged from the commit on. A
- * threshold is told when it is passed, so one above today's balance waits for the next top-up; one that was told in its
- * episode is not told again in it, however often it is taken away and set anew.
+ * threshold alerts when it is passed, so one above today's balance waits for the next top-up; one that has alerted in its
+ * episode does not alert again in it, however often it is removed and set again.
  */
 export async function setAlertSettings(
   transaction: Transaction,
@@ -131,7 +131,7 @@ function refusalOf(wanted: WantedAlerts): Extract<SetAlerts, { outcome: 'refused
   const { balanceThresholdsMicro: balances, limitPercents: percents, receivers } = wanted;
   const rules = [
     ['balanceThresholds', countProblem(balances, MOST_THRESHOLDS)],
-    ['balanceThresholds', balances?.some((micro) => micro < 0n) && 'a balance to be told of is zero or more'],
+    ['balanceThresholds', balances?.some((micro) => micro < 0n) && 'a balance threshold is zero or more'],
     ['balanceThresholds', isRepeated(balances) && 'each may be named once'],
     ['limitPercents', countProblem(percents, MOST_THRESHOLDS)],
     ['limitPercents', percents?.some(isNoShare) && 'a share is a whole number of percent, 1 to 100'],

@@ -11,7 +11,7 @@ import { readKeyMonth } from '../holds/holds.ts';
 import { type AlertContent, eventOf } from './alert-content.ts';
 import { type AlertKind, mailReceivers, ownBalanceMicro, readAlertSettings } from './alert-settings.ts';
 
-/** A threshold that was passed, by what it is told apart by. */
+/** What identifies a threshold that was passed. */
 interface AlertName {
   /** The account: a company's id, or a user's. */
   readonly companyId: string;
@@ -92,7 +92,7 @@ export interface AlertNotice extends AlertName, AccountInNotice {
   readonly mailedAs: string;
   readonly isOfUser: boolean;
   readonly raisedAt: Date;
-  /** The addresses of those who are told: whom the company chose and still has, else its admins. */
+  /** The recipients' addresses: the members that the company chose and still has, else its admins. */
   readonly receivers: readonly string[];
   /** The key that KEY_SPENDING is about. */
   readonly key: KeyInNotice | null;
@@ -244,7 +244,7 @@ async function readBudget(
 export type AlertMail = AlertContent & {
   readonly to: string;
   readonly companyId: string;
-  /** The same alert to the same person is one mail, however often it is told. */
+  /** The same alert to the same person is one mail, however often it is dispatched. */
   readonly dedupeKey: string;
 };
 
