@@ -79,9 +79,9 @@ function firstSecondsRow(one: Contestant, results: ReadonlyMap<Contestant, LoadR
 }
 
 /** One after the other, several times over, so that whatever else the machine does hits all of them. */
-async function inRounds(all: readonly Contestant[]): Promise<Map<Contestant, LoadResult[]>> {
+async function inRounds(all: readonly Contestant[], rounds = ROUNDS): Promise<Map<Contestant, LoadResult[]>> {
   const results = new Map<Contestant, LoadResult[]>();
-  for (let round = 0; round < ROUNDS; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     for (const one of all) results.set(one, [...(results.get(one) ?? []), await runLoad(one, SMALL)]);
   }
   return results;
@@ -153,27 +153,43 @@ async function addedTime(direct: Contestant, ours: Contestant): Promise<Row[]> {
   ];
 }
 
+const WIRE_ROUNDS = 7;
+
+export const gatewayWires: Measurement = {
+  name: 'gateway-wires',
+  what: 'CPU time of a small call of /responses and /messages to providers that speak them, beside chat completions',
+  withinMs: 600_000,
+  async run(context) {
+    const upstream = await startUpstream(context);
+    const ours = await startGateway(context, upstream, 'servers');
+    await warmUp(ours);
+    return await byWire(ours, WIRE_ROUNDS);
+  },
+};
+
 const HELLO = '{"role":"user","content":"Hello FILLER"}';
-const WIRES = [
+const RESPONSE = `"model":"svc/chat-default","input":[${HELLO}],"max_output_tokens":5`;
+const WIRES: readonly { path: string; body: string; name?: string }[] = [
   { path: '/chat/completions', body: `"model":"svc/chat-default","messages":[${HELLO}],"max_tokens":5` },
-  { path: '/responses', body: `"model":"svc/chat-default","input":[${HELLO}],"max_output_tokens":5` },
+  { path: '/responses', body: `${RESPONSE},"store":false` },
+  { path: '/responses', body: RESPONSE, name: '/responses that are recorded, to be read and continued' },
   { path: '/messages', body: `"model":"svc/chat-premium","messages":[${HELLO}],"max_tokens":5` },
 ];
 
 /** The routes of other wires to providers that speak them, beside chat: whole answers, and streams of 50 events. */
-async function byWire(ours: Contestant): Promise<Row[]> {
+async function byWire(ours: Contestant, rounds = ROUNDS): Promise<Row[]> {
   const rows: Row[] = [];
   for (const [kind, more] of [
     ['a whole answer', ''],
     ['a stream of 50 events', ',"stream":true'],
   ] as const) {
-    const wires = WIRES.map(({ path, body }) => {
+    const wires = WIRES.map(({ path, body, name = path }) => {
       const url = ours.url.replace('/chat/completions', path);
-      return { ...ours, name: `${kind}: ${path}`, url, body: `{${body}${more}}` };
+      return { ...ours, name: `${kind}: ${name}`, url, body: `{${body}${more}}` };
     });
     // The process is warm; only what is the wire's own is compiled.
     for (const wire of wires) await warmUp(wire, 2);
-    const results = await inRounds(wires);
+    const results = await inRounds(wires, rounds);
     const [chat, ...others] = wires as [Contestant, ...Contestant[]];
     const least = medianCost(results, chat);
     rows.push({ label: chat.name, unit: 'µs', ...medianOf(costsOf(results, chat)) });

@@ -3,7 +3,7 @@ import { charges } from './charges.ts';
 import { databasePglite } from './database-pglite.ts';
 import { databasePostgres } from './database-postgres.ts';
 import type { Measurement } from './frame/measurement.ts';
-import { gatewayCost } from './gateway-cost.ts';
+import { gatewayCost, gatewayWires } from './gateway-cost.ts';
 import { gatewayMillion } from './gateway-million.ts';
 import { gatewayStreams } from './gateway-streams.ts';
 import { graphql } from './graphql.ts';
@@ -56,6 +56,7 @@ export const measurements: readonly Measurement[] = [
   liveLogs,
   upstreamClient,
   gatewayCost,
+  gatewayWires,
   openLoop,
   pacedStreams,
   gatewayStreams,
