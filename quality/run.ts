@@ -1,76 +1,98 @@
 /**
- * `npm run quality -- FOLDER`: what the embedded engine finds in the documents of FOLDER, beside what one line of code
- * finds. FOLDER/cv-entities/cvs.zip holds CVs with labels, FOLDER/job-skills/dev.json sentences of postings,
- * FOLDER/matches jobs, CVs and judgements (`npm run quality -- quality` has one); each is measured where it is there. Only the part of the CVs that nothing was tuned on is reported.
+ * `npm run quality -- FOLDER`: what the embedded engine finds in the labelled documents of FOLDER, by source and with 95 %
+ * intervals. FOLDER/SOURCE/cvs.jsonl holds CVs of one source (`quality/sources/convert.ts` writes it from public sets),
+ * FOLDER/cv-entities/cvs.zip the CVs of the training set's family, FOLDER/job-skills/dev.json sentences of postings, FOLDER/matches
+ * jobs, CVs and judgements (`npm run quality -- quality` has one); each is measured where it is there.
+ *
+ * Two thirds of each source are reported. The other third may be looked at while rules are written: `--look` prints its
+ * figures, `--errors FIELD` what was missed and made up in it.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { createEmbeddedEngine } from '../src/domain/documents/embedded-engine.ts';
-import { BASELINES, FIELDS, type Field, foundOf, wantedOf } from './cv-fields.ts';
-import { partOf, readLabelledCvs } from './labelled-cvs.ts';
 import { measureMatches } from './match-ranking.ts';
 import { measurePostingSkills } from './posting-skills.ts';
-import { compare, figuresOf, isNear, isSame, type Tally } from './score.ts';
+import { figuresOf } from './score.ts';
+import type { Interval } from './sources/intervals.ts';
+import { measureSource, type Reader, type SourceFigures } from './sources/measure-sources.ts';
+import { readSources } from './sources/source-cvs.ts';
 
-const folder = process.argv[2];
+const { positionals, values: options } = parseArgs({
+  allowPositionals: true,
+  options: { look: { type: 'boolean' }, errors: { type: 'string' }, source: { type: 'string' } },
+});
+const folder = positionals[0];
 if (folder === undefined || !existsSync(folder)) {
   console.error(
-    'usage: npm run quality -- FOLDER, a folder with cv-entities/cvs.zip, job-skills/dev.json or matches',
+    'usage: npm run quality -- FOLDER [--source NAME] [--look] [--errors FIELD], a folder with SOURCE/cvs.jsonl, cv-entities/cvs.zip, job-skills/dev.json or matches',
   );
   process.exit(2);
 }
-const cvs = join(folder, 'cv-entities', 'cvs.zip');
+const sources = readSources(folder).filter(
+  ({ name }) => options.source === undefined || name === options.source,
+);
+const isLook = options.look === true || options.errors !== undefined;
+for (const reader of readers()) await measureCvs(reader);
 const sentences = join(folder, 'job-skills', 'dev.json');
-if (existsSync(cvs)) measureCvs(cvs);
-if (existsSync(sentences)) measureSentences(sentences);
 const matches = join(folder, 'matches');
-if (existsSync(matches)) for (const line of await measureMatches(matches)) console.log(line);
-if (![cvs, sentences, matches].some((path) => existsSync(path))) {
-  console.error(`${folder} has neither cv-entities/cvs.zip nor job-skills/dev.json nor matches`);
+const isWhole = options.source === undefined && !isLook;
+if (isWhole && existsSync(sentences)) measureSentences(sentences);
+if (isWhole && existsSync(matches)) for (const line of await measureMatches(matches)) console.log(line);
+if (sources.length === 0 && !existsSync(sentences) && !existsSync(matches)) {
+  console.error(`${folder} has no SOURCE/cvs.jsonl, cv-entities/cvs.zip, job-skills/dev.json or matches`);
   process.exit(1);
 }
 
-function measureCvs(zipFile: string): void {
+/** The ways of reading that are measured beside one another. */
+function readers(): Reader[] {
   const engine = createEmbeddedEngine();
-  const reported = readLabelledCvs(zipFile).filter(({ name }) => partOf(name) === 'report');
-  const tallies = new Map<Field, FieldTallies>();
-  for (const field of FIELDS) tallies.set(field, emptyTallies());
-  let refused = 0;
-  const startedMs = performance.now();
-  const profiles = reported.map(({ text }) => engine.parseCv(text, { year: 2020, month: 1 }).profile);
-  const tookMs = performance.now() - startedMs;
-  reported.forEach((cv, at) => {
-    const profile = profiles[at] ?? null;
-    if (profile === null) refused++;
-    for (const field of FIELDS) {
-      const into = tallies.get(field);
-      const wanted = wantedOf(cv, field);
-      if (into === undefined) continue;
-      compare(into.same, wanted, foundOf(profile, field), isSame);
-      compare(into.near, wanted, foundOf(profile, field), isNear);
-      compare(into.rule, wanted, BASELINES[field](cv.text), isNear);
-      // A CV in which nobody marked a field may have one all the same: the second figure leaves such CVs out.
-      if (wanted.length > 0) compare(into.marked, wanted, foundOf(profile, field), isNear);
-    }
-  });
-  console.log(`${reported.length} CVs that nothing was tuned on; ${refused} of them not taken for CVs`);
-  console.log(`${((1000 * reported.length) / tookMs).toFixed(0)} CVs a second on this machine, one core\n`);
-  row('field', 'labels', 'F1 near', 'precision', 'recall', 'F1 equal', 'marked CVs', 'one-line rule');
-  for (const field of FIELDS) {
-    const { same, near, rule, marked } = tallies.get(field) ?? emptyTallies();
-    const figures = figuresOf(near);
-    row(
-      field,
-      String(figures.wanted),
-      ...[
-        figures.f1,
-        figures.precision,
-        figures.recall,
-        figuresOf(same).f1,
-        figuresOf(marked).f1,
-        figuresOf(rule).f1,
-      ].map(plainFigure),
+  return [{ name: 'linear tagger', read: (text, today) => engine.parseCv(text, today) }];
+}
+
+async function measureCvs(reader: Reader): Promise<void> {
+  for (const source of sources) {
+    const figures = await measureSource(source, isLook ? 'look' : 'report', reader);
+    if (options.errors === undefined) printFigures(figures);
+    else printErrors(figures, options.errors);
+  }
+  if (sources.length > 0) {
+    Bun.gc(true);
+    const megabytes = Math.round(process.memoryUsage().rss / 1_000_000);
+    console.log(
+      `\n${reader.name}: ${megabytes} MB held by this process, the sources and their records among them`,
     );
+  }
+}
+
+function printFigures({ source, reader, cvs, refused, msPerCv, characters, fields }: SourceFigures): void {
+  const part = isLook ? 'that may be looked at' : 'that are only reported';
+  console.log(`\n${source}, ${reader}: ${cvs} CVs ${part}, ${refused} of them not taken for CVs`);
+  console.log(
+    `${msPerCv.toFixed(1)} ms of one core for a CV of ${Math.round(characters).toLocaleString('en')} characters\n`,
+  );
+  if (fields.length === 0) return;
+  row('field', 'labels', 'F1 equal', '95 %', 'precision', 'recall', 'F1 near', '95 %', 'one-line rule');
+  for (const { field, labels, strict, precision, recall, near, rule } of fields) {
+    const name = field === 'months' ? 'months (share right)' : field;
+    row(
+      name,
+      String(labels),
+      plainFigure(strict.value),
+      range(strict),
+      plainFigure(precision),
+      plainFigure(recall),
+      plainFigure(near.value),
+      range(near),
+      field === 'months' ? '–' : plainFigure(rule),
+    );
+  }
+}
+
+function printErrors({ source, errors }: SourceFigures, wanted: string): void {
+  for (const { cv, field, missed, extra } of errors) {
+    if (field !== wanted) continue;
+    console.log(`${source} ${cv}: missed ${JSON.stringify(missed)} made up ${JSON.stringify(extra)}`);
   }
 }
 
@@ -90,27 +112,16 @@ function measureSentences(file: string): void {
   }
 }
 
-interface FieldTallies {
-  readonly same: Tally;
-  readonly near: Tally;
-  readonly marked: Tally;
-  readonly rule: Tally;
-}
-
-function emptyTallies(): FieldTallies {
-  return { same: tally(), near: tally(), marked: tally(), rule: tally() };
-}
-
-function tally(): Tally {
-  return { right: 0, extra: 0, missed: 0 };
-}
-
 function plainFigure(value: number): string {
   return value.toFixed(3);
 }
 
+function range({ low, high }: Interval): string {
+  return `${low.toFixed(2)}–${high.toFixed(2)}`;
+}
+
 function row(first: string, ...cells: readonly string[]): void {
   console.log(
-    `${first.padEnd(22)}${cells.map((cell) => cell.padStart(Math.max(10, cell.length + 2))).join('')}`,
+    `${first.padEnd(22)}${cells.map((cell) => cell.padStart(Math.max(11, cell.length + 2))).join('')}`,
   );
 }

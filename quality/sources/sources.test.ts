@@ -1,0 +1,185 @@
+import { expect, test } from 'bun:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ParsedCv } from '../../src/domain/documents/parsed-document.ts';
+import { readDataturks, skillsIn } from './dataturks.ts';
+import { f1Interval, shareInterval } from './intervals.ts';
+import { isoMonth, labelSpan, lastMonth, monthsOf } from './label-months.ts';
+import { readLabelStudio, readPassages } from './marked-spans.ts';
+import { measureSource } from './measure-sources.ts';
+
+test('an interval holds its value, narrows with more documents, and is the same each time', () => {
+  const documents = (count: number) =>
+    Array.from({ length: count }, (_, at) => ({ right: at % 3, extra: at % 2, missed: (at + 1) % 2 }));
+  const [few, many] = [f1Interval(documents(12)), f1Interval(documents(240))];
+  expect(few.low).toBeLessThan(few.value);
+  expect(few.high).toBeGreaterThan(few.value);
+  expect(many.high - many.low).toBeLessThan((few.high - few.low) / 2);
+  expect(f1Interval(documents(12))).toEqual(few);
+  expect(shareInterval([true, true, true, false]).value).toBe(0.75);
+  expect(f1Interval([])).toMatchObject({ value: 0, low: 0, high: 0 });
+});
+
+test('spans of labels are counted once each, and only where they cannot be misread', () => {
+  const spans = ['Jan 2015 to March 2016', 'February 2016 - Present'].map((label) => labelSpan(label));
+  expect(spans).toEqual([
+    { from: 2015 * 12 + 1, to: 2016 * 12 + 3 },
+    { from: 2016 * 12 + 2, to: null },
+  ]);
+  expect(
+    monthsOf(
+      spans.filter((span) => span !== null),
+      2016 * 12 + 12,
+    ),
+  ).toBe(24);
+  expect(monthsOf([labelSpan('2015 to 2018') ?? { from: 0, to: 0 }], 2020 * 12)).toBe(36);
+  expect(monthsOf([labelSpan('2015 to 2015') ?? { from: 0, to: 0 }], 2020 * 12)).toBe(6);
+  expect(isoMonth(lastMonth([{ from: 2016 * 12 + 2, to: null }]))).toBe('2016-12');
+  for (const label of ['three years', '03/04 to 05/06', 'Summer 2015', 'Foo 2015 to Bar 2016'])
+    expect(labelSpan(label)).toBeNull();
+});
+
+test('a block of skills is read item by item', () => {
+  expect(
+    skillsIn(
+      '• Programming language: C, C++ (2 years)\n• Oracle PeopleSoft.\nAble to work under pressure in every team',
+    ),
+  ).toEqual(['C', 'C++', 'Oracle PeopleSoft']);
+});
+
+test('the sets are read by what their labels repeat, not by their offsets', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sources-'));
+  try {
+    const point = (text: string) => [{ start: 90, end: 99, text }];
+    const content =
+      'Ada Example\n\nWORK EXPERIENCE\n\nTester\n\nBlue Harbour\n\nMay 2014 to June 2015\n\nEDUCATION\n2012 to 2013';
+    const line = {
+      content,
+      annotation: [
+        { label: ['Name'], points: point(' Ada Example\n') },
+        { label: ['Companies worked at'], points: point('Blue Harbour') },
+        { label: [], points: point('x') },
+      ],
+    };
+    writeFileSync(join(folder, 'cvs.jsonl'), `${JSON.stringify(line)}\n${JSON.stringify(line)}\n`);
+    expect(readDataturks(join(folder, 'cvs.jsonl'))).toEqual([
+      {
+        name: 'dataturks-001',
+        text: content,
+        values: { name: ['Ada Example'], companies: ['Blue Harbour'], 'e-mail': [] },
+        months: 14,
+        today: '2015-06',
+      },
+    ]);
+    const mark = (label: string, text: string) => ({ value: { labels: [label], text } });
+    const text = 'Tester Blue Harbour May 2014 to June 2015 Masters in Physics Town College';
+    const result = [
+      mark('designation', 'Tester '),
+      mark('company_name', 'Blue Harbour'),
+      mark('work_year', 'May 2014 to June 2015'),
+      mark('higher_education', 'Masters in Physics'),
+      mark('company_name', 'not there'),
+    ];
+    writeFileSync(
+      join(folder, 'one.json'),
+      JSON.stringify([{ id: 7, data: { text }, annotations: [{ result: result.slice(0, 4) }] }]),
+    );
+    expect(readLabelStudio(folder)).toEqual([
+      {
+        name: 'task-7',
+        text,
+        values: { titles: ['Tester'], companies: ['Blue Harbour'], degrees: ['Masters in Physics'] },
+        months: 14,
+        today: '2015-06',
+      },
+    ]);
+    rmSync(join(folder, 'one.json'));
+    const long = 'Tested every part of the harbour software and wrote down what went wrong. '.repeat(6);
+    writeFileSync(join(folder, '2.json'), JSON.stringify({ annotations: [[long, { entities: [] }]] }));
+    writeFileSync(
+      join(folder, '1.json'),
+      JSON.stringify({
+        annotations: [
+          [
+            'ADA EXAMPLE Tester',
+            {
+              entities: [
+                [0, 11, 'PERSON_NAME'],
+                [12, 18, 'JOB_TITLE'],
+              ],
+            },
+          ],
+        ],
+      }),
+    );
+    expect(readPassages(folder)).toEqual([
+      {
+        name: 'passages-1',
+        text: `ADA EXAMPLE Tester\n${long}`,
+        values: { name: ['ADA EXAMPLE'], titles: ['Tester'] },
+      },
+    ]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+const EMPTY = {
+  document: { kind: 'cv', language: 'en', confidence: 1, warnings: [] },
+  evidence: [],
+} as const;
+
+function parsed(basics: { name?: string; email?: string; phone?: string }, months: number): ParsedCv {
+  return {
+    ...EMPTY,
+    evidence: [],
+    document: { ...EMPTY.document, warnings: [] },
+    profile: {
+      basics: {
+        name: null,
+        label: null,
+        email: null,
+        phone: null,
+        url: null,
+        summary: null,
+        location: null,
+        profiles: [],
+        ...basics,
+      },
+      work: [],
+      education: [],
+      skills: [],
+      languages: [],
+      certificates: [],
+      projects: [],
+      total_months_experience: months,
+      current_title: null,
+      current_company: null,
+      highest_degree_level: null,
+    },
+  };
+}
+
+test('only what a CV labels counts, e-mail addresses to the letter and telephone numbers to the digit', async () => {
+  const cvs = [
+    {
+      name: 'a',
+      text: 'a',
+      values: { 'e-mail': ['ada@example.com'], phone: ['+49 (0)30 123 4567'] },
+      months: 100,
+    },
+    { name: 'b', text: 'b', values: { 'e-mail': [] }, months: 10 },
+    { name: 'c', text: 'c', values: {} },
+  ];
+  const records: Record<string, ParsedCv> = {
+    a: parsed({ name: 'Ada', email: 'adaexample.com', phone: '030 1234567' }, 109),
+    b: parsed({ email: 'ben@example.com' }, 12),
+    c: parsed({ email: 'cy@example.com' }, 3),
+  };
+  const reader = { name: 'recorded', read: (text: string) => records[text] ?? parsed({}, 0) };
+  const { fields, errors } = await measureSource({ name: 's', look: [], report: cvs }, 'report', reader);
+  const figures = Object.fromEntries(fields.map(({ field, strict }) => [field, strict.value]));
+  expect(figures).toEqual({ 'e-mail': 0, phone: 1, months: 0.5 });
+  expect(errors.map(({ cv, field }) => `${cv} ${field}`)).toEqual(['a e-mail', 'b e-mail', 'b months']);
+});
