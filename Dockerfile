@@ -24,6 +24,7 @@ COPY --from=packages /app/node_modules node_modules
 COPY package.json bunfig.toml LICENSE ./
 COPY migrations migrations
 COPY console console
+COPY models models
 COPY src src
 
 USER 10001:10001

@@ -29,7 +29,7 @@ const WORDS =
   'built led designed shipped maintained reduced improved migrated automated monitored reporting platform customers payments pipelines dashboards billing warehouse clinic store release quality budget hiring training safety'.split(
     ' ',
   );
-const DIMENSIONS = 512;
+const DIMENSIONS = 384;
 const vocabulary = createSkillVocabulary();
 
 /** Vectors of as many numbers as the embedded model gives, without the model: the time of matching alone is measured. */

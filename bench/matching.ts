@@ -71,7 +71,7 @@ function pairsASecond(label: string, isWorded: boolean): Row {
   const vector = () =>
     storedVector(
       'bench',
-      Array.from({ length: 512 }, () => random.below(2_000) / 1_000 - 1),
+      Array.from({ length: 384 }, () => random.below(2_000) / 1_000 - 1),
     );
   const talents = Array.from({ length: 500 }, (_, at) =>
     talentFeatures(

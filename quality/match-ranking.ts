@@ -9,6 +9,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSystemClock } from '../src/adapters/clock/system-clock.ts';
 import { createEmbeddedUpstream } from '../src/adapters/model-upstream/embedded.ts';
+import { createTextVectors } from '../src/adapters/networks/text-vectors.ts';
 import { createEmbeddedEngine } from '../src/domain/documents/embedded-engine.ts';
 import { fieldsOfPosting } from '../src/domain/jobs/read-posting.ts';
 import { type StoredVector, storedVector } from '../src/domain/matching/facts/facts.ts';
@@ -106,7 +107,8 @@ function ranked(talents: readonly TalentFeatures[], job: JobFeatures | undefined
 
 /** Of the embedded model, as the embed alias has it without a provider. */
 function openVectors(): { embed(text: string): Promise<StoredVector | null>; close(): Promise<void> } {
-  const upstream = createEmbeddedUpstream({ clock: createSystemClock(), log: createSilentLog() });
+  const [clock, log] = [createSystemClock(), createSilentLog()];
+  const upstream = createEmbeddedUpstream({ clock, log, encoder: createTextVectors({ clock, log }) });
   const target = { id: 'embedded', baseUrl: null, model: 'embedded', apiKey: null };
   return {
     async embed(text) {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** What runs, besides the packages; as in the container image. */
-const FOLDERS = ['src', 'migrations', 'console'];
+const FOLDERS = ['src', 'migrations', 'console', 'models'];
 const SINGLE = ['package.json', 'LICENSE'];
 /** The runtime is the executable itself. */
 const LEFT_OUT = /^node_modules\/(?:bun|bun-types|@types\/.+|@oven\/.+)$/;

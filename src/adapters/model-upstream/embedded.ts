@@ -1,10 +1,11 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { EndSignal, ModelEndpoint, ModelUpstream, UpstreamAnswer } from '../../ports/model-upstream.ts';
+import type { TextVectors } from '../../ports/networks/text-vectors.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { answerChat } from './embedded/chat.ts';
 import { answerCompletion } from './embedded/completions.ts';
-import { answerEmbeddings, createEmbeddingModel, type ThreadHandle } from './embedded/embeddings.ts';
+import { answerEmbeddings } from './embedded/embeddings.ts';
 import { type OpenCall, type Refusal, refusedAnswer, upstreamFailure } from './embedded/open-call.ts';
 import { loadTokens, type Tokens } from './embedded/tokens.ts';
 
@@ -17,8 +18,8 @@ interface EmbeddedOptions {
   readonly clock: Clock;
   readonly secrets?: Pick<Secrets, 'newId'>;
   readonly log: Log;
-  /** For tests; the embedding model's own where there is none. */
-  readonly startThread?: () => ThreadHandle;
+  /** Closed with the models. */
+  readonly encoder: TextVectors;
 }
 
 const NO_JSON: Refusal = { status: 400, message: 'The body is not valid JSON.', param: null };
@@ -32,17 +33,11 @@ const NO_ENDPOINT: Refusal = {
  * Models that need no network, no key and no download, so that a fresh machine answers: real embeddings, and for
  * chat a small program that says that it is one. They speak OpenAI's wire like any other upstream.
  */
-export function createEmbeddedUpstream({
-  clock,
-  secrets,
-  log,
-  ...threads
-}: EmbeddedOptions): EmbeddedUpstream {
-  const embeddings = createEmbeddingModel({ clock, log, ...threads });
+export function createEmbeddedUpstream({ clock, secrets, log, encoder }: EmbeddedOptions): EmbeddedUpstream {
   const answers: Partial<Record<ModelEndpoint, (call: OpenCall) => Promise<UpstreamAnswer>>> = {
     'chat/completions': answerChat,
     completions: answerCompletion,
-    embeddings: (call) => answerEmbeddings(call, embeddings),
+    embeddings: (call) => answerEmbeddings(call, encoder),
   };
   const newId = () => (secrets?.newId() ?? crypto.randomUUID()).replaceAll('-', '');
   let loading: Promise<Tokens> | null = null;
@@ -67,7 +62,7 @@ export function createEmbeddedUpstream({
         throw upstreamFailure('broken', error);
       }
     },
-    close: () => embeddings.close(),
+    close: () => encoder.close(),
   };
 }
 

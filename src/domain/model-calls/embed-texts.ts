@@ -9,7 +9,7 @@ export type EmbeddedTexts =
       readonly outcome: 'embedded';
       /** In the order of the texts. */
       readonly vectors: readonly (readonly number[])[];
-      /** The model's name at its provider. */
+      /** The model's name at its provider, or the version of the embedded one: vectors of two cannot be compared. */
       readonly model: string;
       readonly promptTokens: number;
       readonly targetId: string;
@@ -30,6 +30,7 @@ const answerSchema = z.object({
     .array(z.object({ index: z.int().nonnegative(), embedding: z.array(z.number()).max(4_096) }))
     .max(1_000),
   usage: z.object({ prompt_tokens: z.int().nonnegative() }).optional(),
+  system_fingerprint: z.string().nullish(),
 });
 
 /**
@@ -59,26 +60,30 @@ export async function embedTexts(
   const tried = await tryTargets(parts, kind, { alias, endpoint: 'embeddings' }, signal);
   if (tried.outcome !== 'answered') return { outcome: 'failed', ...failureIn(tried) };
   const { answer, target } = tried;
+  const { vectors, promptTokens, fingerprint } = answer;
+  // The embedded model goes by the alias, and a new release may have another one. A provider's fingerprint changes with its
+  // servers, and its vectors stay comparable under the model's name.
+  const model = target.baseUrl === null && fingerprint !== null ? fingerprint : target.model;
   return {
-    outcome: 'embedded',
-    ...answer,
-    model: target.model.slice(0, LONGEST_MODEL),
-    targetId: target.id,
+    ...{ outcome: 'embedded', vectors, promptTokens },
+    ...{ model: model.slice(0, LONGEST_MODEL), targetId: target.id },
   };
 }
 
 interface Vectors {
   readonly vectors: readonly (readonly number[])[];
   readonly promptTokens: number;
+  readonly fingerprint: string | null;
 }
 
 function vectorsIn(text: string, count: number): Vectors | null {
   const read = answerSchema.safeParse(JSON.parse(text));
   if (!read.success || read.data.data.length !== count) return null;
-  const { data, usage } = read.data;
+  const { data, usage, system_fingerprint: fingerprint } = read.data;
   const inOrder = data.toSorted((one, other) => one.index - other.index);
   return {
     vectors: inOrder.map(({ embedding }) => embedding),
     promptTokens: usage?.prompt_tokens ?? 0,
+    fingerprint: fingerprint ?? null,
   };
 }

@@ -1,6 +1,7 @@
 import { createDocumentReader } from '../../adapters/document-reader/reader-pool.ts';
 import { createHttpUpstream } from '../../adapters/model-upstream/http.ts';
 import { createSocketUpstream } from '../../adapters/model-upstream/sockets.ts';
+import { createTextVectors } from '../../adapters/networks/text-vectors.ts';
 import { createApproveHost } from '../../adapters/outgoing-addresses/approve-host.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { createRequestThread } from '../../adapters/worker-thread/request-thread.ts';
@@ -218,7 +219,7 @@ function openUpstream(opening: Opening): ModelUpstream {
   opening.whenClosing('embedded models', async () => await (await embedded)?.close());
   async function loadEmbedded() {
     const { createEmbeddedUpstream } = await import('../../adapters/model-upstream/embedded.ts');
-    return createEmbeddedUpstream({ clock, log });
+    return createEmbeddedUpstream({ clock, log, encoder: createTextVectors({ clock, log }) });
   }
   async function sendEmbedded(...call: Parameters<ModelUpstream['send']>) {
     embedded ??= loadEmbedded();

@@ -2,6 +2,7 @@ import {
   createEmbeddedUpstream,
   type EmbeddedUpstream,
 } from '../../../src/adapters/model-upstream/embedded.ts';
+import { createTextVectors } from '../../../src/adapters/networks/text-vectors.ts';
 import type { ModelEndpoint, UpstreamAnswer } from '../../../src/ports/model-upstream.ts';
 import { createManualClock } from '../../doubles/manual-clock.ts';
 import { createSilentLog } from '../../doubles/silent-log.ts';
@@ -10,7 +11,8 @@ import { textIn } from '../../doubles/upstream-body.ts';
 export const target = { id: 'embedded', baseUrl: null, model: 'embedded-chat', apiKey: null };
 
 export function openUpstream(): EmbeddedUpstream {
-  return createEmbeddedUpstream({ clock: createManualClock(), log: createSilentLog() });
+  const [clock, log] = [createManualClock(), createSilentLog()];
+  return createEmbeddedUpstream({ clock, log, encoder: createTextVectors({ clock, log }) });
 }
 
 export function callOf(endpoint: ModelEndpoint, body: unknown, signal = new AbortController().signal) {

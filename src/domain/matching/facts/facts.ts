@@ -86,7 +86,7 @@ export interface SkillVocabulary {
 export const SCORER_VERSION = 2;
 
 /**
- * A unit vector in whole numbers of one byte: 512 bytes instead of 2 KB, and the same number on every machine. The
+ * A unit vector in whole numbers of one byte: 384 bytes instead of 1.5 KB, and the same number on every machine. The
  * cosine of two of them is off by less than 0.005, which is far less than the model's own noise.
  */
 export interface StoredVector {

@@ -1,102 +1,81 @@
 import { describe, expect, test } from 'bun:test';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import {
-  createEmbeddingJobs,
+  createEncoderJobs,
   type FromThread,
   meanVector,
   type ToThread,
-  textWindows,
-} from '../../../src/adapters/model-upstream/embedded/embedding-jobs.ts';
-import {
-  createEmbeddingModel,
-  type ThreadHandle,
-} from '../../../src/adapters/model-upstream/embedded/embeddings.ts';
-import { createManualClock } from '../../doubles/manual-clock.ts';
-import { createRecordingLog } from '../../doubles/recording-log.ts';
+  type WindowInJob,
+  windowsOf,
+} from './encoder-jobs.ts';
+import { createTextVectors, type ThreadHandle } from './text-vectors.ts';
 
-const wordCount = (words: string) => words.split(' ').length;
 const never = new AbortController().signal;
 
 describe('windows of a text', () => {
-  test('are cut between words at 128 tokens; white space of any kind separates', () => {
-    expect(textWindows('one\n two\t three ', wordCount)).toEqual([{ text: 'one two three', tokenCount: 3 }]);
-    const windows = textWindows('word '.repeat(300), wordCount);
-    expect(windows.map(({ tokenCount }) => tokenCount)).toEqual([128, 128, 44]);
+  /** Words of as many pieces each; the ids count the pieces. */
+  function pieces(...lengths: number[]) {
+    const isFirst = lengths.flatMap((length) => Array.from({ length }, (_, at) => at === 0));
+    return { ids: isFirst.map((_, at) => at), starts: [], ends: [], isFirst };
+  }
+
+  test('are cut between words at 510 pieces', () => {
+    expect(windowsOf(pieces(1, 1, 1))).toEqual([[0, 1, 2]]);
+    const windows = windowsOf(pieces(...Array.from({ length: 400 }, () => 3)));
+    expect(windows.map(({ length }) => length)).toEqual([510, 510, 180]);
+    const uneven = windowsOf(pieces(...Array.from({ length: 300 }, () => 4)));
+    expect(uneven.map(({ length }) => length)).toEqual([508, 508, 184]);
+    expect(uneven.flat()).toEqual(Array.from({ length: 1_200 }, (_, at) => at));
   });
 
-  test('a text of white space has one', () => {
-    for (const text of ['', ' ', '\n\t'])
-      expect(textWindows(text, wordCount)).toEqual([{ text: ' ', tokenCount: 1 }]);
+  test('a text without pieces has one', () => {
+    expect(windowsOf(pieces())).toEqual([[]]);
   });
 
-  test('a long word is cut, within no character', () => {
-    const [window] = textWindows('🙂'.repeat(100), () => 10);
-    expect(window?.text.split(' ').every((part) => part.length <= 64 && part.isWellFormed())).toBe(true);
-    expect(window?.text.replaceAll(' ', '')).toBe('🙂'.repeat(100));
+  test('of more than four, four are taken, evenly, the first and the last among them', () => {
+    const taken = windowsOf(pieces(...Array.from({ length: 510 * 13 }, () => 1)));
+    expect(taken.map(([first = 0]) => first / 510)).toEqual([0, 4, 8, 12]);
   });
 
-  test('of more than 16, 16 are taken, evenly, the first and the last among them', () => {
-    const words = Array.from({ length: 128 * 40 }, (_, at) => `w${Math.floor(at / 128)}`);
-    const taken = textWindows(words.join(' '), wordCount).map(({ text }) =>
-      Number(text.split(' ')[0]?.slice(1)),
-    );
-    expect(taken).toHaveLength(16);
-    expect([taken[0], taken.at(-1)]).toEqual([0, 39]);
-    const steps = taken.slice(1).map((one, at) => one - (taken[at] ?? 0));
-    expect([Math.min(...steps), Math.max(...steps)]).toEqual([2, 3]);
-  });
-
-  test('a text’s vector is the mean of its windows’, by their tokens, at unit length', () => {
-    const windows = [3, 1].map((tokenCount) => ({ text: '', tokenCount }));
-    const mean = meanVector(windows, [
-      [1, 0],
-      [0, 1],
-    ]);
+  test('a text’s vector is the mean of its windows’, by their pieces, at unit length', () => {
+    const [one, other, against] = [Float32Array.of(1, 0), Float32Array.of(0, 1), Float32Array.of(-1, 0)];
+    const mean = meanVector([[1, 2, 3], [4]], [one, other]);
     expect(mean[0]).toBeCloseTo(3 / Math.sqrt(10), 6);
     expect(mean[1]).toBeCloseTo(1 / Math.sqrt(10), 6);
-    expect([
-      ...meanVector(windows.slice(1).concat(windows.slice(1)), [
-        [1, 0],
-        [-1, 0],
-      ]),
-    ]).toEqual([0, 0]);
+    expect([...meanVector([[1], [2]], [one, against])]).toEqual([0, 0]);
   });
 });
 
 describe('the order of work', () => {
-  const open = (tokenCount = 100) => createEmbeddingJobs((text) => [{ text, tokenCount }]);
-  const texts = (slice: readonly { window: { text: string } }[]) => slice.map(({ window }) => window.text);
+  /** One window for each character. */
+  const open = () => createEncoderJobs((text) => [...text].map((one) => [one.charCodeAt(0)]));
+  const taken = (window: WindowInJob | null) => String.fromCharCode(...(window?.ids ?? []));
 
-  test('requests take turns, and share a slice', () => {
+  test('requests take turns, window by window', () => {
     const jobs = open();
-    jobs.add(1, ['a1', 'a2', 'a3']);
-    jobs.add(2, ['b1']);
-    jobs.add(3, ['c1', 'c2']);
-    expect(texts(jobs.nextSlice())).toEqual(['a1', 'b1']);
-    expect(texts(jobs.nextSlice())).toEqual(['c1', 'a2']);
-    expect(texts(jobs.nextSlice())).toEqual(['c2', 'a3']);
-    expect(jobs.nextSlice()).toEqual([]);
-  });
-
-  test('a slice is bounded by its places times its longest; one that is longer goes alone', () => {
-    const jobs = createEmbeddingJobs((text) => [{ text, tokenCount: Number(text) }]);
-    jobs.add(1, ['10', '10', '10', '120', '300', '1']);
-    expect(texts(jobs.nextSlice())).toEqual(['10', '10', '10']);
-    expect(texts(jobs.nextSlice())).toEqual(['120']);
-    expect(texts(jobs.nextSlice())).toEqual(['300']);
-    expect(texts(jobs.nextSlice())).toEqual(['1']);
+    jobs.add(1, ['ab', 'c']);
+    jobs.add(2, ['x']);
+    const order: string[] = [];
+    for (let window = jobs.next(); window !== null; window = jobs.next()) {
+      order.push(taken(window));
+      jobs.finish(window, Float32Array.of(1));
+    }
+    expect(order.join('')).toBe('axbc');
   });
 
   test('vectors come back in the order of the texts; what is forgotten is not finished', () => {
-    const jobs = createEmbeddingJobs((text) => [...text].map((one) => ({ text: one, tokenCount: 100 })));
+    const jobs = open();
     jobs.add(1, ['xy', 'z']);
     jobs.add(2, ['w']);
-    const vectorOf = ({ window }: { window: { text: string } }) => (window.text === 'z' ? [0, 1] : [1, 0]);
-    const first = jobs.nextSlice();
-    jobs.forget(2);
-    expect(jobs.finish(first, first.map(vectorOf))).toEqual([]);
-    const second = jobs.nextSlice();
-    const finished = jobs.finish(second, second.map(vectorOf));
-    expect(finished).toEqual([{ id: 1, vectors: [new Float32Array([1, 0]), new Float32Array([0, 1])] }]);
+    const finished: unknown[] = [];
+    for (let window = jobs.next(); window !== null; window = jobs.next()) {
+      if (window.jobId === 2) jobs.forget(2);
+      const vector = taken(window) === 'z' ? Float32Array.of(0, 1) : Float32Array.of(1, 0);
+      const done = jobs.finish(window, vector);
+      if (done !== null) finished.push(done);
+    }
+    expect(finished).toEqual([{ id: 1, vectors: [Float32Array.of(1, 0), Float32Array.of(0, 1)] }]);
   });
 });
 
@@ -123,8 +102,9 @@ function createScriptedThreads() {
     };
     threads.push(thread);
     return {
-      postMessage: (message) => void thread.sent.push(message),
-      terminate() {
+      postMessage(message) {
+        thread.sent.push(message);
+        if (message.kind !== 'close') return;
         thread.isEnded = true;
         tell('close', {});
       },
@@ -133,7 +113,7 @@ function createScriptedThreads() {
       },
     };
   };
-  return { model: createEmbeddingModel({ clock, log, startThread }), threads, clock, entries };
+  return { model: createTextVectors({ clock, log, startThread }), threads, clock, entries };
 }
 
 describe('the model’s queue', () => {
@@ -209,5 +189,18 @@ describe('the model’s queue', () => {
     expect(threads).toHaveLength(2);
     await model.close();
     expect(clock.pendingTimers()).toBe(0);
+  });
+
+  test('on a platform without a runtime every request is refused, no other thread is started, and the log says so once', async () => {
+    const { model, threads, entries } = createScriptedThreads();
+    const asked = [model.embed(['a'], never), model.embed(['b'], never)];
+    threads[0]?.say({ kind: 'unavailable', reason: 'no library for plan9-mips' });
+    threads[0]?.say({ kind: 'unavailable', reason: 'no library for plan9-mips' });
+    expect(await Promise.all(asked)).toEqual([{ outcome: 'unavailable' }, { outcome: 'unavailable' }]);
+    expect(await model.embed(['c'], never)).toEqual({ outcome: 'unavailable' });
+    expect(threads.map(({ isEnded }) => isEnded)).toEqual([true]);
+    expect(entries.map(({ level, context }) => [level, context.reason])).toEqual([
+      ['warn', 'no library for plan9-mips'],
+    ]);
   });
 });
