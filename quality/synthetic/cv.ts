@@ -15,6 +15,7 @@ import { type MarkedSpan, rendered } from './marked-text.ts';
 import { withNoise } from './noise.ts';
 import { asIndeed, asLinkedIn } from './profile-exports.ts';
 import { createRandom } from './random.ts';
+import { asTheme } from './resume-themes.ts';
 import type { Block, Writing } from './sections.ts';
 import { createStyle } from './style.ts';
 import { LANGUAGE_OF, LANGUAGES, type Language } from './words.ts';
@@ -41,6 +42,7 @@ const LAYOUTS: Readonly<Record<string, readonly [weight: number, make: (writing:
   prose: [2, asProse],
   linkedin: [5, asLinkedIn],
   indeed: [7, asIndeed],
+  theme: [8, asTheme],
   europass: [3, asEuropass],
   naukri: [2, asNaukri],
   monster: [2, asMonster],

@@ -359,7 +359,7 @@ export function otherSection(writing: Writing, section: Section): Block {
 function projects(writing: Writing): Block {
   const { random, facts, language, style } = writing;
   return Array.from({ length: random.int(1, 3) }, (_, at) => {
-    const name = random.pick(language.list('topics'));
+    const name = random.chance(0.5) ? random.pick(language.list('topics')) : facts.values.company();
     const used = join(
       random.some(facts.skills, random.int(2, 5)).map((skill) => marked('skill', skill)),
       ', ',

@@ -48,6 +48,20 @@ const TRADE_WEIGHTS: Readonly<Record<string, number>> = Object.fromEntries(
   TRADES.map((_, at) => [String(at), at === 0 ? 7 : at === 1 ? 2 : 1]),
 );
 
+const SYLLABLES =
+  'ba be bo ca co da de di do fa fi fo ga go ha he ho ja ka ki ko la le li lo lu ma me mi mo na ne ni no nu pa pe pi po ra re ri ro sa se si so ta te ti to tu va ve vi vo xa ya yo za ze zi zo fle gra pla sta tri bri cle cro dra kno qui sho spi swe thri vel mar tal nor sen kel wid eru fin hal'.split(
+    ' ',
+  );
+const CODAS = ['', '', '', 'n', 'x', 'r', 's', 'l', 'co', 'ta', 'do', 'ly', 'ia', 'go', 'za', 'ck'];
+const COMMON_WORDS =
+  'Alloy; Capsule; Monograph; Elastic; Square; Stripe; Slack; Notion; Segment; Harvest; Basecamp; Lattice; Compass; Beacon; Anchor; Lantern; Canvas; Ember; Forge; Glacier; Harbor; Juniper; Keystone; Ledger; Mosaic; Nimbus; Opal; Paragon; Quarry; Ripple; Saffron; Tandem; Umbrella; Velvet; Willow; Yonder; Zephyr; Acorn; Bamboo; Cobalt; Drift; Echo; Flint; Gravity; Hinge; Indigo; Jigsaw; Kindle; Lumen; Meridian; Oasis; Pivot; Quill; Relay; Spark; Thrive; Unity; Vista; Wander; Minority; Better; Instinct; Candor; Mirror; Signal; Bridge; Common; Circle; Origin; Plural; Bloom'.split(
+    '; ',
+  );
+const TEAMS =
+  'Delivery Team; Marketing Data & Analytics; Organic Product Performance; Customer Success; Platform; Growth; EMEA; APAC; North America; Payments; R&D; Operations; Special Projects; Data Science; Retail; Night Shift; Infrastructure; Mobile; Enterprise; Quality; Key Accounts; Core Services; Ward 4; Wholesale'.split(
+    '; ',
+  );
+
 const SAINTS = [
   'Mary',
   'Xavier',
@@ -182,6 +196,15 @@ const COMPANY_PATTERNS: readonly (readonly [weight: number, pattern: string])[] 
   [2, '{given} {family} {sector}'],
   [1, '{brand}.com'],
   [1, '{brand}.io'],
+  [1, '{brand}.ai'],
+  [1, '{brand} (acquired by {brand})'],
+  [1, '{brand}, a {brand} company'],
+  [1, '{brand}&{brand}'],
+  [1, '{brand} {country}'],
+  [1, '{brand} / {brand}'],
+  [1, '{sector} Department, {city} University'],
+  [1, '{brand} Labs'],
+  [4, '{brand}'],
   [2, '{country} {sector} {legal}'],
 ];
 
@@ -205,7 +228,21 @@ export function createValues(random: Random, language: Language): Values {
   const number = () => String(random.chance(0.7) ? random.int(2, 40) : random.int(41, 900));
   const otherFamily = () => random.pick(NAMES[random.weighted(country.cultures)]?.family ?? []);
   const city = () => random.pick(country.cities);
+  const coined = (): string => {
+    const syllables = Array.from({ length: random.int(2, 3) }, () => random.pick(SYLLABLES)).join('');
+    return syllables.slice(0, 1).toUpperCase() + syllables.slice(1) + random.pick(CODAS);
+  };
   const brand = (): string => {
+    const kind = random.weighted({ parts: 60, coined: 24, word: 12, numbered: 4 });
+    if (kind === 'coined') return coined();
+    if (kind === 'word') return random.pick(COMMON_WORDS);
+    if (kind === 'numbered')
+      return random.pick([
+        `${random.int(1, 9)}${coined().toUpperCase().slice(0, 3)}`,
+        `Studio ${random.int(2, 99)}`,
+        `${random.int(2, 9)}x${random.int(2, 9)}`,
+        `${coined()} ${random.int(24, 365)}`,
+      ]);
     const part = random.pick(BRAND_PARTS);
     const end = random.chance(0.55)
       ? random.pick(BRAND_ENDS)
@@ -320,6 +357,11 @@ function titleOf(random: Random, language: Language, trade: Trade, near: Near): 
     `${head} (${domain})`,
     `${domain} ${head}/${random.pick(trade.heads)}`,
     `${domain} & ${random.pick(trade.domains)} ${head}`,
+    `${domain} ${head}, ${random.pick(TEAMS)}`,
+    `${head}, ${random.pick(TEAMS)}`,
+    `${domain} ${head} ${random.pick(['I', 'II', 'III', 'I, II', '2', 'L3'])}`,
+    `${domain} ${head} (${random.pick(['Part-time', 'Contract', 'Remote', 'Intern', 'Volunteer', 'Consultant', 'Freelance'])})`,
+    `${domain} ${head}${random.pick(['/', ' / ', ' & ', ' and ', ' - '])}${random.pick(['Co-founder', 'Owner', 'Team Lead', 'Scrum Master', 'Product Owner', 'Trainer', 'Partner'])}`,
   ]);
   return random.chance(0.22) ? `${list('seniority')} ${base}` : base;
 }
