@@ -45,6 +45,7 @@ const MASTER_KEY = 'a master key of sufficient length';
 const PLAIN: AnswerCipher = {
   seal: async (answer) => new Uint8Array(answer),
   open: async (sealed) => new Uint8Array(sealed),
+  reseal: async () => 'current',
 };
 
 /** The gateway as `src/start` wires it, on simulated ports. */

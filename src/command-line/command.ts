@@ -1,4 +1,5 @@
 import type { AccessTokens } from '../domain/accounts/tokens.ts';
+import type { AnswerCipher } from '../domain/calls/idempotency/answer-cipher.ts';
 import { creditsOfMicro } from '../domain/credits/ledger/credit-account.ts';
 import type { Cipher } from '../domain/models/cipher.ts';
 import type { MissedEventsParts } from '../domain/payments/missed-events.ts';
@@ -30,6 +31,8 @@ export interface OpenedSystem {
   readonly aliasPrefix: string;
   /** For providers' keys. Rejects where this process was not given the MASTER_KEY of the services. */
   cipher(): Promise<Cipher>;
+  /** For stored texts of customers. Rejects as `cipher` does. */
+  answerCipher(): Promise<AnswerCipher>;
   /** For test calls. Left out where no provider can be called. */
   providers?(): Promise<ModelUpstream & { close(): void }>;
   /** Where this process was given one. */

@@ -24,7 +24,6 @@ import {
   aliasesCommand,
   marginsCommand,
   pricesCommand,
-  resealKeysCommand,
   retireAliasCommand,
   setPriceCommand,
 } from './model-commands.ts';
@@ -44,6 +43,7 @@ import {
   setPlanRateCommand,
 } from './plan-commands.ts';
 import { rebuildPackPricingCommand, rebuildPlanPricingCommand } from './pricing-commands.ts';
+import { resealKeysCommand } from './secrets/reseal-keys-command.ts';
 import {
   createServiceTokenCommand,
   revokeServiceTokenCommand,

@@ -50,7 +50,13 @@ async function type(name: string, ...words: string[]) {
     },
   } as unknown as JobQueue;
   const nowhere = () => Promise.reject(new Error('not here'));
-  const rest = { aliasPrefix: 'svc', accessTokens: nowhere, cipher: nowhere, migrate: async () => [] };
+  const rest = {
+    aliasPrefix: 'svc',
+    accessTokens: nowhere,
+    cipher: nowhere,
+    answerCipher: nowhere,
+    migrate: async () => [],
+  };
   const system = { terminal, clock, secrets, database, sharedState, jobQueue, ...rest };
   return { exitCode: await command.run(system, words), lines };
 }

@@ -9,16 +9,10 @@ import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../adapters/shared-state/in-process.ts';
 import { createCipher } from '../domain/models/cipher.ts';
 import { PROVIDER_PRESETS } from '../domain/models/providers.ts';
-import { readCatalogue, setAliasTargets } from '../domain/models/targets.ts';
+import { readCatalogue } from '../domain/models/targets.ts';
 import type { ModelUpstream, UpstreamTarget } from '../ports/model-upstream.ts';
 import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
-import {
-  aliasesCommand,
-  marginsCommand,
-  resealKeysCommand,
-  retireAliasCommand,
-  setPriceCommand,
-} from './model-commands.ts';
+import { aliasesCommand, marginsCommand, retireAliasCommand, setPriceCommand } from './model-commands.ts';
 import { modelsCommand, providersCommand, setAliasCommand } from './set-alias-command.ts';
 
 const secrets = createSystemSecrets();
@@ -26,7 +20,6 @@ const clock = createManualClock();
 const cipher = createCipher({ masterKeys: ['the master key of these tests, long enough'], secrets });
 const ALIAS = 'acme/chat-default';
 const URL = 'https://one.example/v1';
-const NEW = 'the master key that is to stay, long enough';
 
 const database = useMemoryDatabase();
 
@@ -66,6 +59,7 @@ describe('models and targets', () => {
         sharedState: createInProcessState({ clock }),
         aliasPrefix: 'acme',
         cipher: async () => cipher,
+        answerCipher: never,
         accessTokens: never,
         migrate: never,
         jobQueue: {} as never,
@@ -366,57 +360,5 @@ describe('models and targets', () => {
     expect(lines[1]).toBe('  no targets: calls answer 503. Add one with turnpike set-alias');
     const json = await typedCommand({ database, isProduction: true }, aliasesCommand, '--json');
     expect(JSON.parse(json.lines.join('\n'))[0].status).toBe('unconfigured');
-  });
-});
-
-describe('turnpike reseal-keys', () => {
-  const secrets = createSystemSecrets();
-  const clock = createManualClock();
-  const OLD = 'the master key that is to go, long enough';
-  const ADDRESS = 'https://one.example/v1';
-  const under = (...masterKeys: [string, ...string[]]) => createCipher({ masterKeys, secrets });
-  beforeEach(async () => {
-    await database.query('delete from model_targets');
-    const sharedState = createInProcessState({ clock });
-    const parts = { database, sharedState, secrets, prefix: 'svc', cipher: under(OLD) };
-    const target = { baseUrl: ADDRESS, model: 'm', apiKey: 'sk-kept', weight: 1 };
-    await setAliasTargets(parts, 'svc/chat-default', [target, { ...target, apiKey: null }]);
-  });
-
-  async function typed(cipher: ReturnType<typeof under>, ...words: string[]) {
-    const lines: string[] = [];
-    const terminal = {
-      print: (line: string) => void lines.push(line),
-      complain: (line: string) => void lines.push(`! ${line}`),
-    };
-    const never = () => Promise.reject(new Error('not in this test'));
-    const sharedState = createInProcessState({ clock });
-    const system = { clock, secrets, database, sharedState, aliasPrefix: 'svc', jobQueue: {} as never };
-    const context = { terminal, ...system, cipher: async () => cipher, accessTokens: never, migrate: never };
-    return { exitCode: await resealKeysCommand.run(context, words), lines };
-  }
-
-  async function sealedKeys() {
-    const { targets } = await readCatalogue(database);
-    return targets.flatMap(({ sealedKey }) => (sealedKey === null ? [] : [sealedKey]));
-  }
-
-  test('a master key is changed without an outage: all keys open under the new one alone afterwards', async () => {
-    const [before] = await sealedKeys();
-    expect(await under(NEW, OLD).decrypt(before ?? new Uint8Array(), ADDRESS)).toBe('sk-kept');
-    const { exitCode, lines } = await typed(under(NEW, OLD));
-    expect([exitCode, lines]).toEqual([EXIT_OK, ['1 provider keys are encrypted under MASTER_KEY']]);
-    const [after] = await sealedKeys();
-    expect(await under(NEW).decrypt(after ?? new Uint8Array(), ADDRESS)).toBe('sk-kept');
-    expect(lines.join()).not.toContain('sk-kept');
-  });
-
-  test('a key that opens under neither is named and stays as it is', async () => {
-    const [before] = await sealedKeys();
-    const { exitCode, lines } = await typed(under(NEW));
-    expect(exitCode).toBe(EXIT_FAILED);
-    expect(lines.at(-1)).toStartWith(`! the key of ${ADDRESS} behind svc/chat-default opens under neither`);
-    expect(await sealedKeys()).toEqual([before ?? new Uint8Array()]);
-    expect((await typed(under(NEW), 'x')).exitCode).toBe(EXIT_USAGE);
   });
 });

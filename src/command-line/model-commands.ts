@@ -1,5 +1,4 @@
 import { parseArgs } from 'node:util';
-import { resealTotp } from '../domain/accounts/two-factor.ts';
 import {
   type Margin,
   type MarginGroup,
@@ -16,8 +15,7 @@ import { aliasToolsOf, readTools } from '../domain/models/hosted-tools.ts';
 import { type AliasPrice, readPrices, setPrice } from '../domain/models/prices.ts';
 import { belowCostText, pricesBelowCost } from '../domain/models/prices-below-cost.ts';
 import type { StoredTarget } from '../domain/models/target.ts';
-import { readCatalogue, resealTargets } from '../domain/models/targets.ts';
-import { resealOwnKeys } from '../domain/own-keys/own-keys.ts';
+import { readCatalogue } from '../domain/models/targets.ts';
 import {
   type Command,
   type CommandContext,
@@ -323,40 +321,3 @@ function readMarginQuestion(words: readonly string[], nowMs: number): MarginQues
 function isDay(text: string): boolean {
   return DAY.test(text) && !Number.isNaN(Date.parse(text));
 }
-
-/** The second of the three steps in which MASTER_KEY is changed; docs/operations.md tells all of them. */
-export const resealKeysCommand: Command = {
-  name: 'reseal-keys',
-  usage: '',
-  summary:
-    'Encrypts all provider keys and two-factor secrets anew under MASTER_KEY, so that MASTER_KEY_ALSO can go.',
-  works: 'on-the-database',
-  async run({ terminal, database, sharedState, aliasPrefix, cipher }, words) {
-    if (words.length > 0) {
-      return complainOfUsage(terminal, resealKeysCommand);
-    }
-    const sealing = await cipher();
-    const { resealed, unreadable } = await resealTargets({ database, sharedState, cipher: sealing });
-    const own = await resealOwnKeys({ database, sharedState, cipher: sealing });
-    const totp = await resealTotp(database, sealing);
-    terminal.print(`${resealed + own.resealed} provider keys are encrypted under MASTER_KEY`);
-    for (const { alias, baseUrl } of unreadable) {
-      terminal.complain(
-        `the key of ${baseUrl} behind ${aliasOf(aliasPrefix, alias)} opens under neither MASTER_KEY nor MASTER_KEY_ALSO: set the alias again`,
-      );
-    }
-    for (const { alias, companyId } of own.unreadable) {
-      terminal.complain(
-        `the own key of company ${companyId} for ${aliasOf(aliasPrefix, alias)} opens under neither MASTER_KEY nor MASTER_KEY_ALSO: the company has to store it again`,
-      );
-    }
-    if (totp.resealed > 0)
-      terminal.print(`${totp.resealed} two-factor secrets are encrypted under MASTER_KEY`);
-    for (const userId of totp.unreadable) {
-      terminal.complain(
-        `the two-factor secret of user ${userId} opens under neither MASTER_KEY nor MASTER_KEY_ALSO: run turnpike reset-totp`,
-      );
-    }
-    return unreadable.length + own.unreadable.length + totp.unreadable.length > 0 ? EXIT_FAILED : EXIT_OK;
-  },
-};

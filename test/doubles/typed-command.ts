@@ -6,7 +6,9 @@ import type { SharedState } from '../../src/ports/shared-state.ts';
 import type { TableFiles } from '../../src/ports/table-files.ts';
 import { createManualClock } from './manual-clock.ts';
 
-export interface TypedParts extends Pick<OpenedSystem, 'payments' | 'paymentProvider'> {
+export interface TypedParts
+  extends Pick<OpenedSystem, 'payments' | 'paymentProvider'>,
+    Partial<Pick<OpenedSystem, 'cipher' | 'answerCipher'>> {
   readonly database: Database;
   readonly sharedState?: SharedState;
   readonly isProduction?: boolean;
@@ -29,6 +31,7 @@ export async function typedCommand(parts: TypedParts, command: Command, ...words
       sharedState: createInProcessState({ clock }),
       aliasPrefix: 'acme',
       cipher: never,
+      answerCipher: never,
       accessTokens: never,
       migrate: never,
       jobQueue: {} as never,

@@ -239,6 +239,47 @@ export async function openChannel(
   return { url: await cipher.decrypt(row.sealedUrl, urlOf(id)), secrets };
 }
 
+interface SealedChannel {
+  readonly id: string;
+  readonly url: Uint8Array;
+  readonly secret: Uint8Array | null;
+  readonly oldSecret: Uint8Array | null;
+}
+
+/**
+ * Encrypts addresses and signing secrets anew under the first of the master keys. Channels that open under none are
+ * returned and stay as they are.
+ */
+export async function resealChannels(
+  transaction: Transaction,
+  cipher: ChannelCipher,
+): Promise<{ readonly resealed: number; readonly unreadable: readonly string[] }> {
+  const channels = await transaction.query<SealedChannel>(
+    `select id, sealed_url as url, sealed_secret as secret, sealed_old_secret as "oldSecret"
+     from alert_channels where sealed_url is not null order by id for update`,
+  );
+  const unreadable: string[] = [];
+  const again = async (sealed: Uint8Array | null, boundTo: string) =>
+    sealed === null ? null : await cipher.encrypt(await cipher.decrypt(sealed, boundTo), boundTo);
+  for (const { id, url, secret, oldSecret } of channels) {
+    try {
+      await transaction.query(
+        'update alert_channels set sealed_url = $2, sealed_secret = $3, sealed_old_secret = $4 where id = $1',
+        [
+          id,
+          await again(url, urlOf(id)),
+          await again(secret, secretOf(id)),
+          await again(oldSecret, oldSecretOf(id)),
+        ],
+      );
+    } catch (error) {
+      if ((error as Error).name !== 'CipherFailure') throw error;
+      unreadable.push(id);
+    }
+  }
+  return { resealed: channels.length - unreadable.length, unreadable };
+}
+
 /** Whom a mail goes to now: people who left the company, or are no super admins any more, get none. */
 export async function mailReceiver(
   statements: Statements,

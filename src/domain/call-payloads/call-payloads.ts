@@ -2,6 +2,12 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Database, Statements } from '../../ports/database.ts';
 import type { QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
 import type { AnswerCipher } from '../calls/idempotency/answer-cipher.ts';
+import {
+  boundedChunk,
+  type ResealedRows,
+  resealRows,
+  type SealedRow,
+} from '../calls/idempotency/reseal-rows.ts';
 import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
 import { MOST_PATTERNS, patternComplaint } from './redaction.ts';
 
@@ -98,6 +104,29 @@ export async function readPayload(
   if (bytes === null) return null;
   const content = JSON.parse(new TextDecoder().decode(bytes)) as PayloadContent;
   return { ...content, storedAt: row.storedAt, expiresAt: row.expiresAt };
+}
+
+interface SealedPayload extends SealedRow {
+  readonly callId: string;
+}
+
+const SEALED = boundedChunk(
+  `select call_id, call_id as "callId", 'payload ' || company_id || ' ' || call_id as "boundTo", sealed_payload as sealed
+   from call_payloads where $1::uuid is null or call_id > $1`,
+  'call_id',
+);
+
+/** For a change of MASTER_KEY. */
+export async function resealPayloads(statements: Statements, cipher: AnswerCipher): Promise<ResealedRows> {
+  return await resealRows<SealedPayload>(cipher, {
+    read: (after) => statements.query(SEALED, [after?.callId ?? null]),
+    write: (rows) =>
+      statements.query(
+        `update call_payloads set sealed_payload = decode(given.sealed, 'base64')
+         from unnest($1::uuid[], $2::text[]) as given (call_id, sealed) where call_payloads.call_id = given.call_id`,
+        [rows.map(({ row }) => row.callId), rows.map(({ sealed }) => sealed)],
+      ),
+  });
 }
 
 /** Those of a request, of an end user, or of both at once. Returns how many. */

@@ -3,6 +3,12 @@ import type { Database } from '../../ports/database.ts';
 import type { QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { AnswerCipher } from '../calls/idempotency/answer-cipher.ts';
+import {
+  boundedChunk,
+  type ResealedRows,
+  resealRows,
+  type SealedRow,
+} from '../calls/idempotency/reseal-rows.ts';
 import { isDatabaseFault, type ResponseRecord } from '../calls/settlement/finished-call.ts';
 import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
 import { parseContent, type ResponseContent, writeContent } from './response-content.ts';
@@ -181,6 +187,32 @@ const CHARGED = 'update stored_responses set charge_call_id = null where company
 /** Nobody who can write the database can have one company's response given to another. */
 function boundTo(companyId: string, id: string): string {
   return `response ${companyId} ${id}`;
+}
+
+interface SealedResponse extends SealedRow {
+  readonly id: string;
+}
+
+const SEALED = boundedChunk(
+  `select id, 'response ' || company_id || ' ' || id as "boundTo", sealed_content as sealed
+   from stored_responses where sealed_content is not null and ($1::text is null or id > $1)`,
+  'id',
+);
+
+/** For a change of MASTER_KEY. */
+export async function resealResponses({
+  database,
+  cipher,
+}: Pick<StoredResponseParts, 'database' | 'cipher'>): Promise<ResealedRows> {
+  return await resealRows<SealedResponse>(cipher, {
+    read: (after) => database.query(SEALED, [after?.id ?? null]),
+    write: (rows) =>
+      database.query(
+        `update stored_responses set sealed_content = decode(given.sealed, 'base64')
+         from unnest($1::text[], $2::text[]) as given (id, sealed) where stored_responses.id = given.id`,
+        [rows.map(({ row }) => row.id), rows.map(({ sealed }) => sealed)],
+      ),
+  });
 }
 
 /** Null where the database cannot be asked. */

@@ -6,6 +6,7 @@ import { socketPlace } from '../../adapters/request-channel/unix-socket.ts';
 import type { CommandContext, OpenedSystem, Terminal } from '../../command-line/command.ts';
 import { commandNamed } from '../../command-line/commands.ts';
 import { createAccessTokens } from '../../domain/accounts/tokens.ts';
+import { createAnswerCipher } from '../../domain/calls/idempotency/answer-cipher.ts';
 import { createCipher } from '../../domain/models/cipher.ts';
 import { readBody } from '../../http/read-body.ts';
 import { readJson } from '../../http/read-json.ts';
@@ -139,5 +140,6 @@ export function openedSystem(
     tableFiles: async (folder) =>
       (await import('../../adapters/table-files/parquet-folder.ts')).openParquetFolder(folder),
     cipher: async () => createCipher({ masterKeys: accepted(ownSecrets, 'masterKey'), secrets }),
+    answerCipher: async () => createAnswerCipher({ masterKeys: accepted(ownSecrets, 'masterKey'), secrets }),
   };
 }

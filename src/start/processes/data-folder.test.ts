@@ -117,6 +117,7 @@ describe('the control socket', () => {
     aliasPrefix: 'svc',
     accessTokens: () => Promise.reject(new Error('not in this test')),
     cipher: () => Promise.reject(new Error('not in this test')),
+    answerCipher: () => Promise.reject(new Error('not in this test')),
     migrate: async () => ['0007_seven'],
   };
   async function ask(folder: string, ...words: string[]) {

@@ -12,6 +12,8 @@ export interface AnswerCipher {
   seal(answer: Uint8Array, boundTo: string): Promise<Uint8Array<ArrayBuffer>>;
   /** Null where it does not open: another MASTER_KEY, or changed bytes. */
   open(sealed: Uint8Array, boundTo: string): Promise<Uint8Array<ArrayBuffer> | null>;
+  /** The same under the first master key. */
+  reseal(sealed: Uint8Array, boundTo: string): Promise<Uint8Array<ArrayBuffer> | 'current' | 'unreadable'>;
 }
 
 export interface AnswerCipherParts {
@@ -40,7 +42,19 @@ export function createAnswerCipher({ masterKeys, secrets }: AnswerCipherParts): 
     return await crypto.subtle.deriveKey(derivation, await material, aes, false, ['encrypt', 'decrypt']);
   }
 
-  return {
+  async function openUnder(masterKey: string, given: Uint8Array, boundTo: string) {
+    if (given[0] !== VERSION || given.length < HEAD_BYTES + TAG_BYTES) return null;
+    const bytes = new Uint8Array(given);
+    const key = await keyOf(masterKey, bytes.subarray(1, HEAD_BYTES));
+    try {
+      return new Uint8Array(await crypto.subtle.decrypt(gcm(boundTo), key, bytes.subarray(HEAD_BYTES)));
+    } catch {
+      // The tag says that it was sealed under another key, or changed.
+      return null;
+    }
+  }
+
+  const cipher: AnswerCipher = {
     async seal(answer, boundTo) {
       const salt = secrets.randomBytes(SALT_BYTES);
       const sealed = await crypto.subtle.encrypt(
@@ -54,20 +68,20 @@ export function createAnswerCipher({ masterKeys, secrets }: AnswerCipherParts): 
       bytes.set(new Uint8Array(sealed), HEAD_BYTES);
       return bytes;
     },
-    async open(given, boundTo) {
-      if (given[0] !== VERSION || given.length < HEAD_BYTES + TAG_BYTES) return null;
-      const bytes = new Uint8Array(given);
+    async open(sealed, boundTo) {
       for (const masterKey of masterKeys) {
-        const key = await keyOf(masterKey, bytes.subarray(1, HEAD_BYTES));
-        try {
-          return new Uint8Array(await crypto.subtle.decrypt(gcm(boundTo), key, bytes.subarray(HEAD_BYTES)));
-        } catch {
-          // The tag tells that it was another one.
-        }
+        const opened = await openUnder(masterKey, sealed, boundTo);
+        if (opened !== null) return opened;
       }
       return null;
     },
+    async reseal(sealed, boundTo) {
+      if ((await openUnder(masterKeys[0], sealed, boundTo)) !== null) return 'current';
+      const opened = await cipher.open(sealed, boundTo);
+      return opened === null ? 'unreadable' : await cipher.seal(opened, boundTo);
+    },
   };
+  return cipher;
 }
 
 function gcm(boundTo: string): AesGcmParams {

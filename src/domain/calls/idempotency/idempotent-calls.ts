@@ -1,5 +1,5 @@
 import type { Clock } from '../../../ports/clock.ts';
-import type { Database } from '../../../ports/database.ts';
+import type { Database, Statements } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 import { type FinishedCall, isDatabaseFault } from '../settlement/finished-call.ts';
 import type { Settled } from '../settlement/settle-call.ts';
@@ -13,6 +13,7 @@ import {
   type IdempotencyState,
   type IdempotentClaim,
 } from './key-claims.ts';
+import { boundedChunk, type ResealedRows, resealRows, type SealedRow } from './reseal-rows.ts';
 
 export interface AnswerToKeep {
   readonly contentType: string;
@@ -142,6 +143,40 @@ const READ_ANSWER = `select call_id as "callId", kept.http_status as "httpStatus
 /** Nobody who can write the database can have one client's answer given to another. */
 function boundTo({ keyId, idempotencyKey }: AskedOnce, callId: string): string {
   return `${callId} ${keyId} ${idempotencyKey}`;
+}
+
+interface SealedAnswerRow extends SealedRow {
+  readonly keyId: string;
+  readonly idempotencyKey: string;
+  readonly callId: string;
+}
+
+const SEALED = boundedChunk(
+  `select key_id, idempotency_key, call_id || ' ' || key_id || ' ' || idempotency_key as "boundTo", sealed_answer as sealed,
+     key_id as "keyId", idempotency_key as "idempotencyKey", call_id as "callId"
+   from idempotency_keys
+   where sealed_answer is not null and ($1::uuid is null or (key_id, idempotency_key) > ($1, $2))`,
+  'key_id, idempotency_key',
+);
+
+/** For a change of MASTER_KEY. */
+export async function resealAnswers(statements: Statements, cipher: AnswerCipher): Promise<ResealedRows> {
+  return await resealRows<SealedAnswerRow>(cipher, {
+    read: (after) => statements.query(SEALED, [after?.keyId ?? null, after?.idempotencyKey ?? null]),
+    write: (rows) =>
+      statements.query(
+        `update idempotency_keys as stored set sealed_answer = decode(given.sealed, 'base64')
+         from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[]) as given (key_id, idempotency_key, call_id, sealed)
+         where stored.key_id = given.key_id and stored.idempotency_key = given.idempotency_key
+           and stored.call_id = given.call_id`,
+        [
+          rows.map(({ row }) => row.keyId),
+          rows.map(({ row }) => row.idempotencyKey),
+          rows.map(({ row }) => row.callId),
+          rows.map(({ sealed }) => sealed),
+        ],
+      ),
+  });
 }
 
 async function unlessAway<T>(asking: Promise<T>): Promise<T | 'away'> {
