@@ -11,6 +11,8 @@ export interface PostgresOptions {
    * server's connections, so nothing is prepared, no session is set up, and notices are heard here.
    */
   readonly directUrl?: string | null;
+  /** In place of the one in the URLs; read for each connection. */
+  readonly password?: (() => string) | null;
   /** Certificates of authorities, as PEM: with them every connection uses TLS and verifies the server. */
   readonly ca?: string | null;
   readonly log: Log;
@@ -102,6 +104,7 @@ function connect(options: PostgresOptions, max: number): Client {
     connectionTimeout: Math.ceil(options.connectTimeoutMs / 1000),
     prepare: !isPooled(options),
     ...(options.ca == null ? {} : { tls: { ca: options.ca } }),
+    ...(options.password == null ? {} : { password: options.password }),
     connection: {
       application_name: options.applicationName,
       ...(isPooled(options)

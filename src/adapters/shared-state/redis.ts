@@ -20,8 +20,8 @@ interface RedisStateOptions {
   timeoutMs?: number;
   /** Keeps apart what shares one Redis: deployments, or tests. */
   prefix?: string;
-  /** In place of the one in the URL. */
-  password?: string | null;
+  /** In place of the one in the URL; read for each connection. */
+  password?: (() => string) | null;
   /** Certificates of authorities, as PEM. */
   ca?: string | null;
   topology?: RedisTopology;

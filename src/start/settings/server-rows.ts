@@ -13,7 +13,7 @@ export const DATABASE_SETTINGS = {
   ),
   DATABASE_PASSWORD_FILE: text(
     null,
-    'A file with the password of DATABASE_URL and DATABASE_DIRECT_URL, in place of one in them.',
+    'A file with the password of DATABASE_URL and DATABASE_DIRECT_URL, in place of one in them. It is read again for each new connection.',
   ),
   DATABASE_CA_FILE: text(
     null,
@@ -46,7 +46,10 @@ export const REDIS_SETTINGS = {
     "Redis 6.2 or newer or Valkey, as `redis://user:password@host:6379`, `rediss://` for TLS. Without it, this process's memory. docs/scaling.md has Sentinel and Cluster.",
   ),
   REDIS_TIMEOUT_MS: whole(50, 60_000, 2_000, 'How long connecting to Redis or one command may take.'),
-  REDIS_PASSWORD_FILE: text(null, 'A file with the password of REDIS_URL, in place of one in it.'),
+  REDIS_PASSWORD_FILE: text(
+    null,
+    'A file with the password of REDIS_URL, in place of one in it. It is read again for each new connection.',
+  ),
   REDIS_CA_FILE: text(
     null,
     'Certificates of the authorities that signed the certificates of Redis, as PEM. Needs `rediss://`.',

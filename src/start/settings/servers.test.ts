@@ -25,14 +25,19 @@ describe('the settings of PostgreSQL and Redis', () => {
     const ca = file('ca.pem', 'PEM\n');
     const direct = { DATABASE_DIRECT_URL: 'postgres://me:old@server:5432/t' };
     const files = { DATABASE_PASSWORD_FILE: secret, REDIS_PASSWORD_FILE: secret };
-    expect(read({ ...direct, ...files, DATABASE_CA_FILE: ca, REDIS_CA_FILE: ca })).toMatchObject({
-      postgres: {
-        url: 'postgres://me:p%40ss%3Aw%2Frd@db:5432/t',
-        directUrl: 'postgres://me:p%40ss%3Aw%2Frd@server:5432/t',
-        ca: 'PEM',
-      },
-      redis: { password: 'p@ss:w/rd', ca: 'PEM', topology: { kind: 'server' } },
+    const configuration = read({ ...direct, ...files, DATABASE_CA_FILE: ca, REDIS_CA_FILE: ca });
+    if (!('postgres' in configuration)) throw new Error(configuration.join());
+    const { postgres, redis } = configuration;
+    expect(postgres).toMatchObject({
+      ...{ url: 'postgres://me@db:5432/t', directUrl: 'postgres://me@server:5432/t', ca: 'PEM' },
     });
+    expect(redis).toMatchObject({ ca: 'PEM', topology: { kind: 'server' } });
+    const passwords = () => [postgres?.password?.(), redis?.password?.()];
+    expect(passwords()).toEqual(['p@ss:w/rd', 'p@ss:w/rd']);
+    file('password', 'changed\n');
+    expect(passwords()).toEqual(['changed', 'changed']);
+    file('password', '');
+    expect(passwords()).toEqual(['changed', 'changed']);
   });
 
   test('Sentinel and Cluster are what the settings say', () => {

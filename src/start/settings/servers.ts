@@ -8,6 +8,8 @@ export interface PostgresConfiguration {
   readonly url: string;
   /** The server itself, where `url` is a pooler. */
   readonly directUrl: string | null;
+  /** Read for each connection, so that a password can be changed without a restart. Null: it is in the URLs. */
+  readonly password: (() => string) | null;
   /** Certificates of authorities, as PEM. */
   readonly ca: string | null;
   readonly poolSize: number;
@@ -16,7 +18,7 @@ export interface PostgresConfiguration {
 
 export interface RedisConfiguration {
   readonly url: string;
-  readonly password: string | null;
+  readonly password: (() => string) | null;
   readonly ca: string | null;
   readonly topology: RedisTopology;
   readonly timeoutMs: number;
@@ -67,11 +69,12 @@ function refuseUnreadable(values: SettingValues, problems: string[]): void {
 
 export function postgresOf(values: SettingValues): PostgresConfiguration | null {
   if (values.DATABASE_URL === null) return null;
-  const password = fileAt(values.DATABASE_PASSWORD_FILE);
+  const password = passwordIn(values.DATABASE_PASSWORD_FILE);
+  const address = (url: string) => (password === null ? url : withoutPassword(url));
   return {
-    url: withPassword(values.DATABASE_URL, password),
-    directUrl:
-      values.DATABASE_DIRECT_URL === null ? null : withPassword(values.DATABASE_DIRECT_URL, password),
+    url: address(values.DATABASE_URL),
+    directUrl: values.DATABASE_DIRECT_URL === null ? null : address(values.DATABASE_DIRECT_URL),
+    password,
     ca: fileAt(values.DATABASE_CA_FILE),
     poolSize: values.DATABASE_POOL_SIZE,
     connectTimeoutMs: values.DATABASE_CONNECT_TIMEOUT_MS,
@@ -82,7 +85,7 @@ export function redisOf(values: SettingValues): RedisConfiguration | null {
   if (values.REDIS_URL === null) return null;
   return {
     url: values.REDIS_URL,
-    password: fileAt(values.REDIS_PASSWORD_FILE),
+    password: passwordIn(values.REDIS_PASSWORD_FILE),
     ca: fileAt(values.REDIS_CA_FILE),
     topology: topologyOf(values),
     timeoutMs: values.REDIS_TIMEOUT_MS,
@@ -95,11 +98,20 @@ function topologyOf(values: SettingValues): RedisTopology {
   return primaryName === null ? { kind: 'server' } : { kind: 'sentinel', primaryName, password, nodes };
 }
 
-function withPassword(address: string, password: string | null): string {
-  if (password === null) return address;
+function withoutPassword(address: string): string {
   const url = new URL(address);
-  url.password = encodeURIComponent(password);
+  url.password = '';
   return url.href;
+}
+
+/** While the file is being replaced it may be missing or empty: then the last password that was read counts. */
+function passwordIn(path: string | null): (() => string) | null {
+  if (path === null) return null;
+  let last = '';
+  return () => {
+    last = readTextFile(path) ?? last;
+    return last;
+  };
 }
 
 function fileAt(path: string | null): string | null {

@@ -5,6 +5,7 @@ import { SQL } from 'bun';
 import { openPostgres } from '../../../src/adapters/database/postgres.ts';
 import { failureOf } from '../../contracts/database.contract.ts';
 import { createSilentLog } from '../../doubles/silent-log.ts';
+import { until } from '../../doubles/until.ts';
 import { type Certificates, makeCertificates } from '../../services/certificates.ts';
 import { wantedPostgres } from '../../services/find-or-install.ts';
 import { makePrivateFolder } from '../../services/private-folder.ts';
@@ -71,6 +72,43 @@ describe.skipIf(binaries === null)('PostgreSQL with TLS and passwords', () => {
       expect(await database.query(encrypted)).toEqual([{ ssl: true }]);
       await database.close();
     }
+  });
+
+  test('a password that was changed is used by the next connection, without a restart', async () => {
+    const operator = new SQL({ url: server.url, max: 1 });
+    let current = PASSWORD;
+    const url = addressOf('127.0.0.1', '?sslmode=require', '');
+    const database = await openPostgres({
+      ...{ ...bounds, url, password: () => current, poolSize: 2, applicationName: 'rotated' },
+    });
+    await database.listen(
+      'news',
+      () => {},
+      () => {},
+    );
+    const pids = async () => (await database.query<{ pid: number }>('select pg_backend_pid() as pid'))[0];
+    const first = await pids();
+    await operator.unsafe(`alter role app password 'n3w p@ss'`);
+    // Those that are open go on.
+    expect(await pids()).toEqual(first);
+    current = 'n3w p@ss';
+    await operator.unsafe(
+      `select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = 'rotated'`,
+    );
+    await until(
+      async () =>
+        await pids().then(
+          (pid) => pid?.pid !== first?.pid,
+          () => false,
+        ),
+    );
+    // Notices are heard again too.
+    const listening = `select 1 from pg_stat_activity where application_name = 'rotated' and query ilike 'listen%'`;
+    await until(async () => (await operator.unsafe(listening)).length === 1);
+    const failure = await failureOf(open(addressOf('127.0.0.1', '?sslmode=require')));
+    expect(failure.message).toContain('password authentication failed');
+    await operator.unsafe(`alter role app password '${PASSWORD}'`);
+    await Promise.all([database.close(), operator.close()]);
   });
 
   test('what is refused says what to set, and never the password', async () => {

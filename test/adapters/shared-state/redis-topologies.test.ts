@@ -241,7 +241,7 @@ describeServers('a Redis with TLS and a user of its own', () => {
   });
 
   test('is used with the rights that the documents name, and the certificate is verified', async () => {
-    const state = await open(url, { password, ca });
+    const state = await open(url, { password: () => password, ca });
     expect(await state.reserve('t', [window])).toMatchObject({ outcome: 'reserved' });
     await state.settle('t', [{ kind: 'release', name: 'calls', entry: 'a' }]);
     await state.set('v', 'text', 60_000);
@@ -257,16 +257,38 @@ describeServers('a Redis with TLS and a user of its own', () => {
     expect(client.send('GET', ['elsewhere'])).rejects.toThrow('NOPERM');
   });
 
+  test('a password that was changed is used by the next connection, without a restart', async () => {
+    let current = password;
+    const state = await open(url, { password: () => current, ca });
+    const heard: string[] = [];
+    await state.subscribe('news', (message) => heard.push(message), ignore);
+    await server?.command('ACL', 'SETUSER', 'app', 'resetpass', '>n3w p@ss');
+    // Those that are open go on.
+    await state.set('v', 'text', 60_000);
+    current = 'n3w p@ss';
+    for (const type of ['normal', 'pubsub']) await server?.command('CLIENT', 'KILL', 'TYPE', type);
+    await until(
+      async () =>
+        await state.publish('news', 'm').then(
+          () => heard.length > 0,
+          () => false,
+        ),
+    );
+    expect(await state.get('v')).toBe('text');
+    await server?.command('ACL', 'SETUSER', 'app', 'resetpass', `>${password}`);
+    await state.close();
+  });
+
   test('an authority that is not trusted, another name, a wrong password and no TLS are refused', async () => {
     const other = readFileSync(certificates.otherCa, 'utf8');
     const byAddress = url.replace('localhost', '127.0.0.1');
     const plain = url.replace('rediss:', 'redis:');
     for (const [address, options] of [
-      [url, { password }],
-      [url, { password, ca: other }],
-      [byAddress, { password, ca }],
-      [url, { password: 'wrong', ca }],
-      [plain, { password }],
+      [url, { password: () => password }],
+      [url, { password: () => password, ca: other }],
+      [byAddress, { password: () => password, ca }],
+      [url, { password: () => 'wrong', ca }],
+      [plain, { password: () => password }],
     ] as const) {
       const failure = await failureOf(open(address, options));
       expect(failure.reason).toBe('unavailable');

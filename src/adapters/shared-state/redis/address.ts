@@ -14,7 +14,7 @@ const PROTOCOLS = [
 ];
 
 export interface RedisAddress {
-  /** With its credentials: only for the client. */
+  /** With the credentials of this moment: only for the client, and for one connection. */
   readonly url: string;
   /** Host and port, for messages. */
   readonly place: string;
@@ -27,8 +27,8 @@ export interface RedisAddress {
 }
 
 interface AddressOptions {
-  /** In place of the one in the URL. */
-  readonly password?: string | null | undefined;
+  /** In place of the one in the URL; read for each connection. */
+  readonly password?: (() => string) | null | undefined;
   readonly ca?: string | null | undefined;
 }
 
@@ -44,15 +44,20 @@ export function readRedisAddress(
       'The URL of Redis cannot be read: write it as redis://user:password@host:6379 (rediss:// for TLS).',
     );
   }
-  // Set by hand: the URL would change what an empty host or a socket's path means.
-  if (password !== null) parsed.password = encodeURIComponent(password);
-  const secrets = [parsed.password, decoded(parsed.password)].filter((secret) => secret !== '');
+  const secrets = new Set(withoutEmpty(parsed.password, decoded(parsed.password)));
   const isSocket = parsed.protocol.endsWith('unix:');
   return {
-    url: password === null ? url : parsed.href,
+    get url() {
+      // As it was written where it can be: the parser would change what an empty host or a socket's path means.
+      if (password === null) return url;
+      const current = password();
+      parsed.password = encodeURIComponent(current);
+      for (const secret of withoutEmpty(parsed.password, current)) secrets.add(secret);
+      return parsed.href;
+    },
     place: isSocket ? parsed.pathname : `${parsed.hostname || 'localhost'}:${parsed.port || '6379'}`,
     ca,
-    withoutPassword: (text) => secrets.reduce((clean, secret) => clean.replaceAll(secret, '***'), text),
+    withoutPassword: (text) => [...secrets].reduce((clean, secret) => clean.replaceAll(secret, '***'), text),
     at(place, other) {
       const { protocol, username, pathname } = parsed;
       const user =
@@ -60,9 +65,14 @@ export function readRedisAddress(
       const credentials = user === ':' ? '' : `${user}@`;
       // Sentinels, which have credentials of their own, have no databases.
       const database = other === undefined ? pathname : '';
-      return readRedisAddress(`${protocol}//${credentials}${place}${database}`, { ca });
+      const same = other === undefined ? password : null;
+      return readRedisAddress(`${protocol}//${credentials}${place}${database}`, { ca, password: same });
     },
   };
+}
+
+function withoutEmpty(...secrets: readonly string[]): string[] {
+  return secrets.filter((secret) => secret !== '');
 }
 
 function decoded(password: string): string {
