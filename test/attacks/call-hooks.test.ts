@@ -12,7 +12,7 @@ const gateway = useResource(() =>
     // Open: what the hook wanted changed must not pass unchanged even then.
     callHook: {
       url: hook.url.href,
-      secret: 'x'.repeat(32),
+      secrets: ['x'.repeat(32)],
       timeoutMs: 5_000,
       maxBodyBytes: 100_000,
       onFailure: 'open',

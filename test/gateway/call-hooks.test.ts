@@ -6,6 +6,7 @@ import { openGateway, post, refusalOf } from './gateway-under-test.ts';
 import { chatAnswer } from './scripted-upstream.ts';
 
 const SECRET = 'a secret of the hook, of forty characters';
+const OLD_SECRET = 'the one before, which signs during a change';
 type Asked = Record<string, unknown> & { readonly body: Record<string, unknown> };
 const asked: { text: string; signature: string }[] = [];
 let decide: (call: Asked) => Response | Promise<Response> = () => Response.json({ action: 'allow' });
@@ -19,7 +20,7 @@ const hook = Bun.serve({
 });
 afterAll(() => hook.stop(true));
 
-const callHook = { url: hook.url.href, secret: SECRET, timeoutMs: 300, maxBodyBytes: 20_000 };
+const callHook = { url: hook.url.href, secrets: [SECRET, OLD_SECRET], timeoutMs: 300, maxBodyBytes: 20_000 };
 const gateway = useResource(() => openGateway({ callHook: { ...callHook, onFailure: 'closed' } }));
 const open = useResource(() => openGateway({ callHook: { ...callHook, onFailure: 'open' } }));
 
@@ -45,6 +46,7 @@ describe('the hook before calls', () => {
     const response = await chat(rawKey, CHAT, { headers: { 'x-turnpike-tags': 'a,b' } });
     expect(response.status).toBe(200);
     const { text = '', signature = '' } = asked[0] ?? {};
+    expect(Stripe.webhooks.constructEvent(text, signature, OLD_SECRET)).toBeTruthy();
     expect(Stripe.webhooks.constructEvent(text, signature, SECRET)).toMatchObject({
       ...{ object: 'call_hook.before', request_id: response.headers.get('x-request-id') },
       ...{ company: { id: gateway.companyId }, key: { id, name: 'prod', project: null } },

@@ -20,7 +20,7 @@ const hook = Bun.serve({
 });
 afterAll(() => hook.stop(true));
 const callHook = {
-  ...{ url: hook.url.href, secret: 'a secret of the hook', timeoutMs: 5_000, maxBodyBytes: 10_000 },
+  ...{ url: hook.url.href, secrets: ['a secret of the hook'], timeoutMs: 5_000, maxBodyBytes: 10_000 },
   onFailure: 'closed' as const,
 };
 

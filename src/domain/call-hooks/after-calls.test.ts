@@ -16,7 +16,7 @@ const DAY_MS = 24 * 60 * 60_000;
 const secrets = createSystemSecrets();
 const log = createSilentLog();
 const database = useMemoryDatabase();
-const hook = { url: 'https://hooks.example/after', secret: 'a secret' };
+const hook = { url: 'https://hooks.example/after', secrets: ['a secret', 'the one before'] };
 const { signal } = new AbortController();
 
 interface Batch {
@@ -73,7 +73,7 @@ test('records go out together, signed, with what was charged, and the log has th
   expect(sent).toEqual([]);
   await clock.advance(250);
   await until(() => after.counts().delivered === 2);
-  expect(sent[0]).toMatchObject({ url: hook.url, secrets: [hook.secret] });
+  expect(sent[0]).toMatchObject({ url: hook.url, secrets: hook.secrets });
   expect(batches()[0]?.calls).toMatchObject([
     { id: call.id, credits: 0.000076, status: 200 },
     { credits: null, status: 403, code: 'BLOCKED_BY_HOOK' },

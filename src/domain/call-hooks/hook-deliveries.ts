@@ -20,7 +20,8 @@ export interface HookDelivery {
 /** Where records go. */
 export interface AfterHook {
   readonly url: string;
-  readonly secret: string;
+  /** All of them sign. */
+  readonly secrets: readonly string[];
 }
 
 export interface HookDeliveryParts {
@@ -83,7 +84,7 @@ export async function listHookDeliveries(
 /** One attempt, and its mark. True where it was accepted. */
 export async function attemptDelivery(
   { database, clock, webhooks }: Pick<HookDeliveryParts, 'database' | 'clock' | 'webhooks'>,
-  { url, secret }: AfterHook,
+  { url, secrets }: AfterHook,
   delivery: {
     readonly id: string;
     readonly payload: string;
@@ -93,7 +94,7 @@ export async function attemptDelivery(
   signal?: AbortSignal,
 ): Promise<boolean> {
   const answer = await webhooks.send({
-    ...{ url, body: delivery.payload, secrets: [secret], timeoutMs: TIMEOUT_MS, maxAnswerBytes: READ_BYTES },
+    ...{ url, body: delivery.payload, secrets, timeoutMs: TIMEOUT_MS, maxAnswerBytes: READ_BYTES },
     ...(signal === undefined ? {} : { signal }),
   });
   const attempts = delivery.attempts + 1;

@@ -82,7 +82,8 @@ export interface CallHookParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly url: string;
-  readonly secret: string;
+  /** All of them sign. */
+  readonly secrets: readonly string[];
   readonly timeoutMs: number;
   /** A larger body is not sent to the hook, which then decides without it. */
   readonly maxBodyBytes: number;
@@ -125,7 +126,7 @@ export function createCallHook(parts: CallHookParts): CallHook {
     waiting += 1;
     try {
       return await webhooks.send({
-        ...{ url: parts.url, body, secrets: [parts.secret], timeoutMs: parts.timeoutMs },
+        ...{ url: parts.url, body, secrets: parts.secrets, timeoutMs: parts.timeoutMs },
         maxAnswerBytes: parts.maxBodyBytes + ANSWER_BYTES,
         signal: request.request.signal,
       });

@@ -159,10 +159,13 @@ describe('configuration', () => {
     const hooked = { ...fetches, CALL_HOOK_BEFORE_URL: 'https://guard.example', CALL_HOOK_SECRET: strong };
     expect(configurationOf('everything', hooked).callHooks).toMatchObject({
       before: { url: 'https://guard.example', onFailure: 'closed', timeoutMs: 2_000 },
-      secret: strong,
+      secrets: [strong],
     });
+    const changing = { ...hooked, CALL_HOOK_SECRET_ALSO: `a${strong}` };
+    expect(configurationOf('everything', changing).callHooks.secrets).toEqual([strong, `a${strong}`]);
     for (const [name, value] of [
       ['CALL_HOOK_SECRET', ''],
+      ['CALL_HOOK_SECRET_ALSO', 'short'],
       ['CALL_HOOK_SECRET', 'short'],
       ['CALL_HOOK_BEFORE_URL', 'guard.example'],
       ['CALL_HOOK_FAILURE', 'ajar'],

@@ -37,7 +37,7 @@ interface Setting<T> {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const WHILE_CHANGED = 'For the time in which a secret is changed.';
+const WHILE_CHANGED = 'For the time while the secret is changed: docs/operations.md.';
 
 export const SETTINGS = {
   NODE_ENV: oneOf(
@@ -141,7 +141,7 @@ export const SETTINGS = {
   ),
   ...REDIS_SETTINGS,
   JWT_SECRET: secret('Signs the access tokens. Needed by the backend.'),
-  JWT_SECRET_ALSO: secret(`A second one whose tokens are taken too. ${WHILE_CHANGED}`),
+  JWT_SECRET_ALSO: secret(`A second one whose tokens are accepted too. ${WHILE_CHANGED}`),
   REQUIRE_SUPER_ADMIN_TOTP: truth(
     'false, in production true',
     'Whether super admins have their rights only once they have set up two-factor authentication.',
@@ -157,7 +157,7 @@ export const SETTINGS = {
   ),
   MASTER_KEY_ALSO: secret(`A second one that opens what was encrypted under it. ${WHILE_CHANGED}`),
   WEBHOOK_SECRET: secret("The payment provider's signing secret of the webhook. Needed by the backend."),
-  WEBHOOK_SECRET_ALSO: secret(`A second one whose events are taken too. ${WHILE_CHANGED}`),
+  WEBHOOK_SECRET_ALSO: secret(`A second one whose events are accepted too. ${WHILE_CHANGED}`),
   PAYMENT_PROVIDER_KEY: secret(
     "The payment provider's secret key. Without it and without the sandbox nothing can be bought.",
   ),

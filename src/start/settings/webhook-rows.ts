@@ -20,6 +20,9 @@ export const CALL_HOOK_SETTINGS = {
   ),
   CALL_HOOK_SECRET: secret('Signs the requests to both hooks; at least 32 characters. Needed with either.'),
   CALL_HOOK_SECRET_FILE: text(null, 'A file with it, in its place.'),
+  CALL_HOOK_SECRET_ALSO: secret(
+    'A second one that signs too, so that receivers may verify either. For the time while the secret is changed: docs/operations.md.',
+  ),
   CALL_HOOK_TIMEOUT_MS: whole(50, 60_000, 2_000, 'How long the hook before calls may take to decide.'),
   CALL_HOOK_FAILURE: oneOf(
     ['closed', 'open'],

@@ -29,7 +29,8 @@ export interface CallHookConfiguration {
     readonly maxBodyBytes: number;
   } | null;
   readonly afterUrl: string | null;
-  readonly secret: string;
+  /** All of them sign. */
+  readonly secrets: readonly string[];
   readonly keepDays: number;
 }
 
@@ -48,6 +49,11 @@ export function refuseHalfHooks(values: SettingValues, problems: string[]): void
       `CALL_HOOK_SECRET is missing, or shorter than ${LEAST_SECRET} characters: hooks are signed with it`,
     );
   }
+  if ((values.CALL_HOOK_SECRET_ALSO?.length ?? LEAST_SECRET) < LEAST_SECRET) {
+    problems.push(
+      `CALL_HOOK_SECRET_ALSO is shorter than ${LEAST_SECRET} characters: hooks are signed with it too`,
+    );
+  }
 }
 
 export function callHooksOf(values: SettingValues): CallHookConfiguration {
@@ -63,7 +69,10 @@ export function callHooksOf(values: SettingValues): CallHookConfiguration {
             maxBodyBytes: values.CALL_HOOK_MAX_BODY_BYTES,
           },
     afterUrl: values.CALL_HOOK_AFTER_URL,
-    secret: secretOf(values),
+    secrets: [
+      secretOf(values),
+      ...(values.CALL_HOOK_SECRET_ALSO === null ? [] : [values.CALL_HOOK_SECRET_ALSO]),
+    ],
     keepDays: values.CALL_HOOK_DELIVERIES_KEEP_DAYS,
   };
 }

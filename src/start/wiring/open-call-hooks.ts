@@ -17,11 +17,12 @@ interface OpenedHooks {
 /** The operator's hooks around calls. Their addresses come from the environment, and are held to UPSTREAM_PRIVATE_NETWORKS too. */
 export function openCallHooks(opening: Opening, calls: CallBook, log: Opening['log']): OpenedHooks {
   const { configuration, clock, database, secrets } = opening;
-  const { before, afterUrl, secret } = configuration.callHooks;
+  const { before, afterUrl, secrets: signing } = configuration.callHooks;
   if (before === null && afterUrl === null) return { callHook: null, calls, metrics: null };
   const webhooks = hookWebhooks(opening);
-  const callHook = before === null ? null : createCallHook({ ...before, webhooks, clock, log, secret });
-  const hook = afterUrl === null ? null : { url: afterUrl, secret };
+  const callHook =
+    before === null ? null : createCallHook({ ...before, webhooks, clock, log, secrets: signing });
+  const hook = afterUrl === null ? null : { url: afterUrl, secrets: signing };
   const after =
     hook === null ? null : createAfterCalls({ ...{ database, clock, log, secrets, webhooks, hook } });
   if (after !== null) opening.whenClosing('hook after calls', after.close);

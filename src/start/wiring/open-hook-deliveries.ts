@@ -7,8 +7,8 @@ import { openApproveHost } from './open-models.ts';
 /** For the job that sends again what the hook after calls did not accept. */
 export function hookDeliveryParts(opening: Parts): HookDeliveryParts {
   const { configuration, database, clock, log } = opening;
-  const { afterUrl, secret, keepDays } = configuration.callHooks;
-  const hook = afterUrl === null ? null : { url: afterUrl, secret };
+  const { afterUrl, secrets, keepDays } = configuration.callHooks;
+  const hook = afterUrl === null ? null : { url: afterUrl, secrets };
   return { database, clock, log, webhooks: hookWebhooks(opening), hook, keepDays };
 }
 
