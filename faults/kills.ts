@@ -3,6 +3,7 @@ import { freePort } from '../test/services/free-port.ts';
 import { childrenOf } from '../test/system/running-system.ts';
 import { holds } from './frame/expect.ts';
 import type { FaultCase, Lab } from './frame/fault-case.ts';
+import { originOf } from './frame/host.ts';
 import { callMany, callOnce, keepCalling, refusedOf, tally } from './frame/load.ts';
 import { throughFault } from './frame/through-fault.ts';
 
@@ -78,7 +79,9 @@ export const killFaults: readonly FaultCase[] = [
       await Promise.all(first.map(({ exited }) => exited));
       const next = await Promise.all([lab.start('backend.ts', own), lab.start('ai-service.ts', own)]);
       const recoveryMs = performance.now() - killedAt;
-      const healthy = await Promise.all(next.map(async (process) => (await fetch(healthOf(process))).status));
+      const healthy = await Promise.all(
+        next.map(async (process) => (await fetch(`${await originOf(process)}/health`)).status),
+      );
       const calls = await load.stop();
       lab.seen.push(...calls);
       return {
@@ -148,5 +151,3 @@ async function untilLeft({ world }: Lab): Promise<void> {
 }
 
 const gatewayOf = ({ output }: { output(): string }) => /http:\S+\/llm\/v1/.exec(output())?.[0] ?? '';
-const healthOf = ({ output }: { output(): string }) =>
-  `${new URL(/http:[^\s,]+/.exec(output().split('\nready')[1] ?? output())?.[0] ?? '').origin}/health`;

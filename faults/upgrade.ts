@@ -1,12 +1,10 @@
 import { freshDatabase } from '../test/services/fresh-database.ts';
 import type { CreditWorld } from '../test/system/credit-world.ts';
-import type { RunningProcess } from '../test/system/running-system.ts';
 import { type Checkout, checkOut, oldRevision } from './frame/commits.ts';
 import { holds } from './frame/expect.ts';
 import type { FaultCase, Lab } from './frame/fault-case.ts';
-import { keepCalling, type Load, refusedOf, type TimedCall, tally } from './frame/load.ts';
-
-const LANES = 6;
+import { type Host, hostsAnswer, openHost, originOf } from './frame/host.ts';
+import { refusedOf, type TimedCall, tally } from './frame/load.ts';
 
 export const upgradeFaults: readonly FaultCase[] = [
   {
@@ -15,9 +13,11 @@ export const upgradeFaults: readonly FaultCase[] = [
     async run(lab) {
       const [old, next] = await openCommits(lab);
       const world = await worldOf(lab, old);
-      const hosts = [openHost(lab, world), openHost(lab, world)] as const;
+      const hosts = [openHost(lab, world.rawKey), openHost(lab, world.rawKey)] as const;
       const [first, second] = hosts;
-      await Promise.all(hosts.map((host) => host.run(old)));
+      const run = (host: Host, commit: Checkout) =>
+        host.run(() => commit.start('gateway.ts', [], { ...world.environment }));
+      await Promise.all(hosts.map((host) => run(host, old)));
       const steps: string[] = [];
       const step = async (what: string, work: () => Promise<unknown>) => {
         const [before, beganAt] = [calls().length, performance.now()];
@@ -27,13 +27,13 @@ export const upgradeFaults: readonly FaultCase[] = [
         steps.push(`${what} (${tookS} s): ${tally(calls().slice(before))}`);
       };
       const calls = (): TimedCall[] => hosts.flatMap(({ seen }) => seen);
-      await step('the first host is upgraded and migrates, the second runs on', () => first.run(next));
-      await step('an old process starts on the new schema', () => second.run(old));
+      await step('the first host is upgraded and migrates, the second runs on', () => run(first, next));
+      await step('an old process starts on the new schema', () => run(second, old));
       await step('old backend and AI service start on it', () => expectPlatform(lab, world, old));
-      await step('the first host goes back', () => first.run(old));
+      await step('the first host goes back', () => run(first, old));
       await step('both are upgraded', async () => {
-        await first.run(next);
-        await second.run(next);
+        await run(first, next);
+        await run(second, next);
       });
       await step('new backend and AI service start', () => expectPlatform(lab, world, next));
       for (const host of hosts) lab.seen.push(...(await host.stop()));
@@ -76,59 +76,11 @@ async function worldOf(lab: Lab, old: Checkout): Promise<CreditWorld> {
   return world;
 }
 
-interface Host {
-  readonly seen: readonly TimedCall[];
-  /** Ends what runs there, without calls in flight as a load balancer would, and starts that commit under load. */
-  run(commit: Checkout): Promise<void>;
-  stop(): Promise<readonly TimedCall[]>;
-}
-
-function openHost(lab: Lab, world: CreditWorld): Host {
-  const seen: TimedCall[] = [];
-  let running: RunningProcess | null = null;
-  let load: Load | null = null;
-  const end = async () => {
-    seen.push(...((await load?.stop()) ?? []));
-    load = null;
-    running?.signal('SIGTERM');
-    const exitCode = (await running?.exited) ?? 0;
-    if (exitCode !== 0) throw new Error(`a gateway ended with ${exitCode}: ${running?.errors()}`);
-    running = null;
-  };
-  lab.whenEnding(async () => {
-    await load?.stop();
-    running?.signal('SIGKILL');
-    await running?.exited;
-  });
-  return {
-    get seen() {
-      return [...seen, ...(load?.seen ?? [])];
-    },
-    async run(commit) {
-      await end();
-      running = commit.start('gateway.ts', [], { ...world.environment });
-      const url = /http:\S+/.exec(await running.line('ready'))?.[0] ?? '';
-      load = keepCalling(url, world.rawKey, LANES);
-    },
-    async stop() {
-      await end();
-      return seen;
-    },
-  };
-}
-
-/** Until each has answered further calls. */
-async function hostsAnswer(hosts: readonly Host[]): Promise<void> {
-  const before = hosts.map(({ seen }) => seen.length);
-  while (hosts.some(({ seen }, at) => seen.length < (before[at] ?? 0) + 5 * LANES)) await Bun.sleep(50);
-}
-
 async function expectPlatform(lab: Lab, world: CreditWorld, commit: Checkout): Promise<void> {
   for (const file of ['backend.ts', 'ai-service.ts']) {
     const process = commit.start(file, [], { ...world.environment });
     lab.whenEnding(() => process.signal('SIGKILL'));
-    const line = await process.line('ready');
-    const response = await fetch(`${new URL(/http:[^\s,]+/.exec(line)?.[0] ?? '').origin}/health`);
+    const response = await fetch(`${await originOf(process)}/health`);
     const health = await response.text();
     process.signal('SIGTERM');
     const exitCode = await process.exited;
