@@ -8,7 +8,7 @@ export class PageLoadError extends Error {
   }
 }
 
-/** In place of a white screen: what happened, and a reload. It is mounted anew for each address. */
+/** In place of a white screen: what happened, and a reload. It is mounted again for each address. */
 export class PageBoundary extends Component<{ readonly children: ReactNode }, { error: Error | null }> {
   override state: { error: Error | null } = { error: null };
 

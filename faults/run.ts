@@ -1,7 +1,7 @@
 /**
  * `npm run faults`: breaks the running system on purpose, one case after the other, on servers of its own, and says for
  * each what kept working, what was refused and how, how long recovery took and what was lost. `-- NAME …` runs only
- * those (a name stands for all that begin with it and a dash), `-- --list` says which there are. `--from` and `--to` name the
+ * those (a name means all that begin with it and a dash), `-- --list` says which there are. `--from` and `--to` name the
  * revisions of cases that run two versions. Ends with 0 only where every case held and every audit was clean.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';

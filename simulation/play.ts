@@ -255,7 +255,7 @@ async function checkEvents({ database }: World): Promise<void> {
   if (without !== undefined) throw new Violation(`event ${without.id} is ${without.status} without a reason`);
 }
 
-/** Every fault ends. Then the world has some minutes to come to rest, and all of it is looked at. */
+/** Every fault ends. Then the world has some minutes to come to rest, and all of it is checked. */
 async function heal(world: World, afterStep: () => Promise<void>): Promise<void> {
   const { scheduler, database, state, disks } = world;
   [database.trouble, state.trouble, world.deliveries] = [null, null, null];

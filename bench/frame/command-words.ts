@@ -5,7 +5,7 @@ export type Wish =
   | { readonly kind: 'wrong'; readonly problem: string }
   | { readonly kind: 'run'; readonly chosen: readonly Measurement[]; readonly jsonFile: string | null };
 
-/** `[--json FILE] [NAME …]`, or `--list`. A name also stands for all that begin with it and a dash. */
+/** `[--json FILE] [NAME …]`, or `--list`. A name also means all that begin with it and a dash. */
 export function readWords(words: readonly string[], all: readonly Measurement[]): Wish {
   const names: string[] = [];
   let jsonFile: string | null = null;

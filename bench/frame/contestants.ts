@@ -6,7 +6,7 @@ import { startProcess } from '../../test/system/running-system.ts';
 import type { BenchContext } from './measurement.ts';
 import { whenReady } from './processes.ts';
 
-/** Somebody who passes a chat call on to the instant upstream, and whose cost is looked at. */
+/** A program that passes a chat call on to the instant upstream, and whose cost is measured. */
 export interface Contestant {
   readonly name: string;
   /** The address of its chat route. */

@@ -269,7 +269,7 @@ function RoutingFields({ stored, fallbacks }: RoutingFieldsProps) {
           hint="Empty: off."
         />
         <Field
-          label="Statuses that go on"
+          label="Statuses that try the next target"
           name="retryStatuses"
           defaultValue={(stored?.retryStatuses ?? []).join(', ')}
           placeholder="404, 409"

@@ -16,7 +16,7 @@ export function CapturedMails() {
   const [shown, setShown] = useState<CapturedMail | null>(null);
   const isSent = result.data !== null && result.data.capturedMails === null;
   return (
-    <Page title="Captured mail" says="Without a mail server, mail is kept here: the last 50 messages.">
+    <Page title="Captured mail" says="Without a mail server, mail is captured here: the last 50 messages.">
       {isSent ? (
         <Notice>A mail server is set up: mail is sent to people, and none is kept here.</Notice>
       ) : (

@@ -18,7 +18,7 @@ export function StaleSubscriptions() {
   return (
     <Page
       title="Stale subscriptions"
-      says="Active here, and the payment provider tells nothing of them any more. Looking changes nothing."
+      says="Subscriptions that are active here but that the payment provider no longer reports. Opening this page changes nothing."
     >
       <Card>
         <List
@@ -32,7 +32,7 @@ export function StaleSubscriptions() {
             { name: 'Plan', show: ({ plan }) => plan.name },
             { name: 'Company', show: ({ companyId }) => <code className="quiet">{companyId}</code> },
             { name: 'Status', show: ({ status }) => <Tag>{spoken(status)}</Tag> },
-            { name: 'Last heard of', show: ({ updatedAt }) => <Moment at={updatedAt} /> },
+            { name: 'Last update', show: ({ updatedAt }) => <Moment at={updatedAt} /> },
             {
               name: 'Do',
               show: ({ providerSubscriptionId: id }) =>

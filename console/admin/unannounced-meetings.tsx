@@ -31,7 +31,7 @@ export function UnannouncedMeetings() {
             { name: 'State', show: (meeting) => <State {...meeting} /> },
             { name: 'Began', show: ({ startedAt }) => <Moment at={startedAt} never="not known" /> },
             { name: 'Ended', show: ({ endedAt }) => <Moment at={endedAt} never="not yet" /> },
-            { name: 'First heard of', show: ({ createdAt }) => <Moment at={createdAt} /> },
+            { name: 'First event', show: ({ createdAt }) => <Moment at={createdAt} /> },
           ]}
         />
       </Card>

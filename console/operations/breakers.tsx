@@ -75,7 +75,7 @@ export function Breakers() {
                   <Confirmed
                     name="Reset"
                     title={`Call ${service} again?`}
-                    says="All processes call it again at once. If it still fails, it is left alone anew."
+                    says="All processes call it again at once. If it still fails, the breaker opens again."
                     danger={false}
                     work={() => change(RESET, { service })}
                   />

@@ -50,7 +50,7 @@ export function DeadLetters() {
       <Confirmed
         name="Redrive all"
         title={`Give all dead letters of ${name} another run?`}
-        says={`${count(dead ?? shown.length)} jobs wait again, all tries anew.`}
+        says={`${count(dead ?? shown.length)} jobs are queued again, with all their attempts.`}
         danger={false}
         isBig
         work={() => redrive(null)}
@@ -67,7 +67,7 @@ export function DeadLetters() {
   return (
     <Page
       title={`Queue ${name}`}
-      says="Its dead letters: jobs that failed as often as they may. They are kept for 90 days."
+      says="Its dead letters: jobs that failed on every attempt. They are stored for 90 days."
       back={{ href: '/queues', name: 'Workers and queues' }}
       actions={actions}
     >

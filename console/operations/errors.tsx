@@ -47,7 +47,7 @@ export function Errors() {
           <Field
             key={requestId}
             label="Request id"
-            hint="As it stands in an answer’s x-request-id, or the id of a call."
+            hint="The x-request-id of a response, or the id of a call."
             name="request"
             defaultValue={requestId}
             maxLength={LONGEST_SEARCH}

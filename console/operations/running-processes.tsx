@@ -35,7 +35,7 @@ export function Services() {
   return (
     <Page
       title="Services"
-      says="Every process of every service, as it tells of itself every five seconds. Who falls silent is shown for an hour."
+      says="Every process of every service, as reported by its heartbeat every five seconds. Processes that stop reporting are shown for an hour."
     >
       {processes === null ? (
         result.error === null && <Bones />
@@ -180,7 +180,7 @@ function Who({ services, host, pid, version }: Process) {
 }
 
 function State({ isStale, isReady, seenAt }: Process) {
-  const since = <div className="quiet small">heard of {duration(-secondsUntil(seenAt))} ago</div>;
+  const since = <div className="quiet small">last heartbeat {duration(-secondsUntil(seenAt))} ago</div>;
   if (isStale) {
     return (
       <>

@@ -9,7 +9,7 @@ const C_LIBRARIES = [
 ];
 
 /**
- * The same program anew, in this process's place, with more in its environment. It stays one process with one id: what
+ * The same program again, in this process's place, with more in its environment. It stays one process with one id: what
  * watches it (systemd, a container) sees no parent that could die without its child.
  */
 export function restartWith(more: Readonly<Record<string, string>>): never {

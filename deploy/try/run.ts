@@ -1,6 +1,6 @@
 /**
  * `npm run try-deploy`: runs every command of docs/deploying.md in its order, as an operator would type it, in a folder that
- * stands for the root of a host. PostgreSQL, Redis, nginx, npm, git and the services are real; `systemctl` is a stand-in that
+ * takes the place of the root of a host. PostgreSQL, Redis, nginx, npm, git and the services are real; `systemctl` is a stand-in that
  * reads the copied unit files, and paths, ports and names are those of this run. Then it checks what the page says of the
  * proxy: TLS, streams, WebSockets, body sizes. Files that git does not know are not tried. Ends with 0 where all held.
  * `npm run try-deploy -- image` builds and starts the container image instead (deploy/try/image.ts).

@@ -24,7 +24,7 @@ export interface BackendParts
     Pick<OperationsParts, 'internalTokens'>,
     Pick<LiveLogsParts, 'maxSockets' | 'maxSocketsOfAddress'> {
   readonly dependencies: DependencyChecks;
-  /** This process's own counters, for while shared state is away. */
+  /** This process's own counters, for while shared state is unavailable. */
   readonly ownState: AttemptsParts['ownState'];
   /** Left out where people sign in with a password only. */
   readonly oidc?: Pick<OidcSessionParts, 'oidc' | 'rules'> & { readonly name: string };

@@ -46,7 +46,7 @@ const SET_USAGE = `COMPANY_ID ${[...OPTIONS.keys()].map((option) => `[--${option
 export const setCeilingsCommand: Command = {
   name: 'set-ceilings',
   usage: 'COMPANY_ID --api-keys 5 …',
-  summary: 'Sets or takes away (none) what a company may use at most. Without words it says its options.',
+  summary: 'Sets or removes (none) what a company may use at most. Without arguments it lists its options.',
   works: 'on-the-database',
   async run({ terminal, database, clock, secrets }, words) {
     const wanted = readOptions(words);

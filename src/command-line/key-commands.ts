@@ -44,7 +44,7 @@ export const keysCommand: Command = {
 export const mintKeyCommand: Command = {
   name: 'mint-key',
   usage: 'COMPANY_ID NAME [OPTION …]',
-  summary: 'Mints a key of a company and prints it, once. Without words it says its options.',
+  summary: 'Mints a key of a company and prints it, once. Without arguments it lists its options.',
   works: 'on-the-database',
   async run({ terminal, database, secrets, clock }, given) {
     const { isJson, words } = takeJson(given);
@@ -135,7 +135,9 @@ export const revokeKeyCommand: Command = {
     await dropAnswersOfKeys(database, companyId, [keyId]);
     terminal.print(`${keyId} is revoked since ${revoked.key.revokedAt?.toISOString()}`);
     if (!revoked.announced) {
-      terminal.print('shared state is away, so the gateways find out by themselves, within a second');
+      terminal.print(
+        'shared state is unavailable; the gateways notice the change themselves within a second',
+      );
     }
     return EXIT_OK;
   },

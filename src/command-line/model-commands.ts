@@ -188,7 +188,7 @@ const SET_PRICE_USAGE =
 export const setPriceCommand: Command = {
   name: 'set-price',
   usage: 'ALIAS …',
-  summary: 'Sets what an alias costs, from now or later on. Without words it says its options.',
+  summary: 'Sets what an alias costs, from now or later on. Without arguments it lists its options.',
   works: 'on-the-database',
   async run({ terminal, database, sharedState, secrets, aliasPrefix, clock }, words) {
     const change = readPriceChange(words);

@@ -181,7 +181,7 @@ export const deactivateStaleSubscriptionsCommand: Command = {
   name: 'deactivate-stale-subscriptions',
   usage: STALE_USAGE,
   summary:
-    'Lists active subscriptions that the provider tells nothing of any more; --apply cancels them here.',
+    'Lists active subscriptions that the payment provider no longer reports; --apply cancels them here.',
   works: 'on-the-database',
   async run({ terminal, database, clock }, given) {
     const { isJson, words } = takeJson(given);
@@ -257,7 +257,7 @@ export const createWebhookEndpointCommand: Command = {
 export const recreateWebhookEndpointCommand: Command = {
   name: 'recreate-webhook-endpoint',
   usage: 'URL',
-  summary: 'Makes the endpoint for URL anew, with a new signing secret, and deletes the old one.',
+  summary: 'Creates the endpoint for URL again with a new signing secret, and deletes the old one.',
   works: 'on-the-database',
   async run(context, words) {
     const provider = await checkEndpointCommand(context, 'recreate-webhook-endpoint', words);
@@ -307,7 +307,7 @@ async function createEndpoint(context: Context, provider: PaymentProvider, url: 
   if (made.outcome === 'failed') return complainOfProvider(terminal, made);
   terminal.print(`${made.value.id} gets ${HANDLED_EVENT_KINDS.length} kinds of events at ${url}`);
   terminal.print(`the signing secret, shown only now: ${made.value.secret}`);
-  terminal.print('give it to the backend as WEBHOOK_SECRET and start it anew');
+  terminal.print('set it as WEBHOOK_SECRET of the backend and restart the backend');
   return EXIT_OK;
 }
 

@@ -143,7 +143,8 @@ const WHOLE = /^\d{1,4}$/;
 export const planRatesCommand: Command = {
   name: 'plan-rates',
   usage: '[--json]',
-  summary: 'What each provider price of a plan stands for, by currency: frozen when the price was created.',
+  summary:
+    'The price and credits behind each provider price of a plan, by currency, as they were when it was created.',
   works: 'on-the-database',
   async run({ terminal, database }, given) {
     const { isJson, words } = takeJson(given);

@@ -12,7 +12,7 @@ import {
 export const rebuildPlanPricingCommand: Command = {
   name: 'rebuild-plan-pricing',
   usage: 'PLAN_ID …',
-  summary: 'Creates products and prices of plans anew that the payment provider does not know any more.',
+  summary: 'Creates products and prices of plans again that the payment provider no longer has.',
   works: 'on-the-database',
   async run(context, planIds) {
     const { terminal } = context;
@@ -42,8 +42,7 @@ export const rebuildPlanPricingCommand: Command = {
 export const rebuildPackPricingCommand: Command = {
   name: 'rebuild-pack-pricing',
   usage: 'CREDIT_PACK_ID',
-  summary:
-    'Creates product and price of one credit pack anew if the payment provider does not know them any more.',
+  summary: 'Creates product and price of one credit pack again if the payment provider no longer has them.',
   works: 'on-the-database',
   async run(context, [packId, ...rest]) {
     const { terminal } = context;

@@ -55,7 +55,7 @@ const REPAIR_USAGE = 'ID …|--all [--set FIELD=JSON …] | ID … --drop REASON
 export const repairCallsCommand: Command = {
   name: 'repair-calls',
   usage: 'ID …',
-  summary: 'Charges calls that were set aside, or drops them. Without words it says its options.',
+  summary: 'Charges calls that were set aside, or drops them. Without arguments it lists its options.',
   works: 'on-the-database',
   async run({ terminal, database, sharedState }, words) {
     const wanted = readRepair(words);

@@ -18,7 +18,7 @@ import {
 const ATTEMPTS = 20;
 const INTERVAL_MS = 3_000;
 const TOTAL_MS = 60_000;
-/** What else is wrong once the services answer is looked at again: workers start after their service. */
+/** What else is wrong once the services answer is checked again: workers start after their service. */
 const CHECK_ATTEMPTS = 3;
 
 const SERVICES = ['backend', 'gateway', 'ai'] as const;

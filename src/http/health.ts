@@ -1,7 +1,7 @@
 import type { Clock } from '../ports/clock.ts';
 import type { ServiceApp } from './service-app.ts';
 
-/** One thing this process depends on. `check` and `find` reject where it is away. */
+/** One thing this process depends on. `check` and `find` reject where it is unavailable. */
 type Dependency = { readonly name: string; readonly timeoutMs: number } & (
   | { check(): Promise<void> }
   | { find(): Promise<DependencyFindings> }

@@ -40,7 +40,7 @@ export interface Connection {
   mayBeSilent(): void;
   /**
    * Ends what `mayBeSilent` began: something is ready for the client, which is cut unless it reads on. A slow reader is
-   * not cut: the time starts anew with every write that the socket takes.
+   * not cut: the time starts again with every write that the socket takes.
    */
   mustBeRead(): void;
 }

@@ -35,7 +35,7 @@ export interface PaymentSandbox {
   close(): Promise<void>;
 }
 
-/** Stands in for the payment provider on its own wire, with pages to click; its state is in the database. */
+/** Takes the place of the payment provider on its own wire, with pages to click; its state is in the database. */
 export function createPaymentSandbox(options: PaymentSandboxOptions): PaymentSandbox {
   const { clock, database, webhookSecret, eventKinds, approveHost, webhookUrl: ownUrl } = options;
   if (webhookSecret.trim() === '')

@@ -23,7 +23,7 @@ export interface JournalFile {
 }
 
 /**
- * Where finished calls go while the database is away. What `append` called written is there after a crash of the
+ * Where finished calls go while the database is unavailable. What `append` called written is there after a crash of the
  * process or of the machine, and whatever a process leaves behind another one finds.
  */
 export interface CallJournal extends JournalFile {

@@ -26,7 +26,7 @@ export interface JobQueue {
   /** Newest first; with `after`, those that follow the last one of the previous page. */
   deadLetters(queue: string, limit: number, after?: DeadLetterPlace): Promise<readonly DeadLetter[]>;
   /**
-   * Gives dead letters another run under their old ids, all their tries anew; without ids, all of them. One whose
+   * Gives dead letters another run under their old ids, all their tries again; without ids, all of them. One whose
    * `dedupeKey` names a job that waits or runs stays a dead letter. Returns how many were given a run.
    */
   redrive(queue: string, ids?: readonly string[]): Promise<number>;

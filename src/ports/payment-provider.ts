@@ -85,7 +85,7 @@ export interface PaymentProvider {
   /** Newest first; the provider keeps them for 30 days. */
   listEvents(asked: AskedEvents): Promise<ProviderAnswer<Listed<ProviderEvent>>>;
 
-  /** The secret is in this answer and in no other: a lost one means deleting the endpoint and making it anew. */
+  /** The secret is in this answer and in no other: a lost one means deleting the endpoint and making it again. */
   createWebhookEndpoint(
     wanted: WantedEndpoint,
     idempotencyKey: string,
@@ -94,7 +94,7 @@ export interface PaymentProvider {
   /** Without a key: deleting twice is `not-found`, which is what was wanted. */
   deleteWebhookEndpoint(endpointId: string): Promise<ProviderAnswer<Created>>;
 
-  /** Over the bytes as they came. Nothing of an event is looked at before its signature holds. */
+  /** Over the bytes as they came. Nothing of an event is checked before its signature holds. */
   verifyEvent(rawBody: Uint8Array<ArrayBuffer>, signatureHeader: string | null): EventVerdict;
 }
 

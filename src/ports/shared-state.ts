@@ -23,7 +23,7 @@ export interface SharedState {
 
   publish(topic: string, message: string): Promise<void>;
   /**
-   * Resolves once messages arrive. `onGap` runs each time the subscription was lost and made anew: messages in
+   * Resolves once messages arrive. `onGap` runs each time the subscription was lost and made again: messages in
    * between are gone, so caches that rely on them must be dropped. A subscription that cannot be renewed is
    * retried for as long as it is open.
    */

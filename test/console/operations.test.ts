@@ -169,10 +169,10 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
       await dialog.getByLabel(label, { exact: true }).fill(value);
     }
     await dialog.getByLabel('Fallback').selectOption('svc/chat-cheap');
-    await dialog.getByLabel('Statuses that go on').fill('404; 9');
+    await dialog.getByLabel('Statuses that try the next target').fill('404; 9');
     await dialog.getByRole('button', { name: 'Add the alias' }).click();
     await dialog.getByText('“9” is not one').waitFor();
-    await dialog.getByLabel('Statuses that go on').fill('404, 409');
+    await dialog.getByLabel('Statuses that try the next target').fill('404, 409');
     await isWholeAtBothWidths();
     await dialog.getByRole('button', { name: 'Add the alias' }).click();
     // Its targets come next.
@@ -220,7 +220,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     expect(await target(1).getByLabel('Cost of the prompt').inputValue()).toBe('0.15');
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Settings team-a/fast' }).click();
-    expect(await dialog.getByLabel('Statuses that go on').inputValue()).toBe('404, 409');
+    expect(await dialog.getByLabel('Statuses that try the next target').inputValue()).toBe('404, 409');
     await dialog.getByLabel('Retries').fill('2');
     await dialog.getByRole('button', { name: 'Save the settings' }).click();
     await dialog.waitFor({ state: 'detached' });

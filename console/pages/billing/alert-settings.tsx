@@ -37,7 +37,7 @@ export function ChangeAlerts(props: AlertSettingsProps) {
         <Confirmed
           name="Switch off"
           title="Switch all alerts off?"
-          says="Nothing is watched and nobody is told, not even when the credits are used up and calls are refused. What is passed meanwhile is not told later."
+          says="No alerts are sent, not even when the credits are used up and calls are refused. Alerts that are missed meanwhile are not sent later."
           isBig
           work={() => set({ ...inputOf(settings), isOn: false })}
         />

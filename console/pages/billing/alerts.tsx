@@ -37,7 +37,7 @@ export function Alerts() {
   return (
     <Page
       title="Alerts"
-      says="What is watched, who is told by mail, and what was told."
+      says="Which alerts you get, who gets them by mail, and which were sent."
       actions={change || undefined}
     >
       <Problem error={error} retry={reload} />
@@ -47,7 +47,7 @@ export function Alerts() {
       )}
       {data === null ? error === null && <Bones lines={6} /> : <AlertsWatched {...data} />}
       <AlertChannels />
-      <Card title="What was told">
+      <Card title="Alerts sent">
         <List
           label="Alerts"
           rows={data?.creditAlerts ?? null}
@@ -117,7 +117,7 @@ function AlertsWatched({ company, apiKeyPage, alertSettings, members }: AlertsDa
           ]}
         />
       </Card>
-      <Card title="Who is told">
+      <Card title="Recipients">
         <p className="quiet">
           {!alertSettings.mail ? (
             'Nobody by mail: alerts go to the channels alone.'

@@ -146,7 +146,7 @@ export function JobEdit() {
   return (
     <Page
       title={job === null ? 'Edit' : `Edit “${job.title}”`}
-      says="What you set is never replaced by what the advertisement says. The earlier version is kept."
+      says="What you set is never replaced by what the advertisement says. The earlier version stays in the history."
       back={{ href: `/jobs/${id}`, name: job?.title ?? 'Job' }}
     >
       <Problem error={error} retry={reload} />

@@ -32,7 +32,7 @@ export function Value({ path, of }: { path: string; of: unknown }) {
     <button
       type="button"
       className="traced"
-      title="Show where it stands in the CV"
+      title="Show it in the CV"
       aria-pressed={chosen === path}
       onClick={() => choose(path)}
     >

@@ -129,7 +129,7 @@ function TalentActions({ talent: { id, name } }: { talent: Talent }) {
         <Confirmed
           name="Erase"
           title={`Erase ${name ?? 'this person'}?`}
-          says="Everything that is kept of them goes: profile, files, scores. This cannot be undone."
+          says="Everything that is stored about them is deleted: profile, files, scores. This cannot be undone."
           work={erase}
           isBig
         />

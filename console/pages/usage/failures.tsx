@@ -59,8 +59,8 @@ export function Failures({ from, to, nameOf }: FailuresProps) {
         }
       >
         <p className="quiet">
-          Failed calls reached a model, or tried to. Refused ones were turned away before, and are not among
-          the calls above. Neither costs anything.
+          Failed calls reached a model, or tried to. Refused ones never reached a model, and are not among the
+          calls above. Neither costs anything.
         </p>
         {countedFrom !== null && (
           <Notice mood="warn">There are very many: counted since {exact(countedFrom)}.</Notice>

@@ -53,7 +53,7 @@ export function Payloads() {
                 defaultValue={settings.payloadRetentionDays}
               />
               <Area
-                label="Also redact, one text a line; * stands for any characters of a word"
+                label="Also redact, one text per line; * matches any characters of a word"
                 name="patterns"
                 rows={4}
                 defaultValue={settings.redactionPatterns.join('\n')}

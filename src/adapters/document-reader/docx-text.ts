@@ -26,7 +26,7 @@ const OPTIONS = {
 
 /**
  * Through mammoth to HTML, and from there to text, so that lists and tables look alike in both kinds. What it reads is
- * a zip of our own, packed anew from the parts that were counted. Headers and footers, which it leaves out and in
+ * a zip of our own, packed again from the parts that were counted. Headers and footers, which it leaves out and in
  * which many CVs have their name and address, are read here.
  */
 export async function docxText(bytes: Uint8Array, limits: DocumentLimits): Promise<DocxText> {

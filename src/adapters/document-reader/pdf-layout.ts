@@ -1,8 +1,8 @@
 /**
  * The order in which people read a page. Columns are found by where their lines begin: several lines that begin at
  * one place, with nothing but white to the left of it, beside several lines that end before it. What reaches over both
- * (a heading, a rule of text) cuts the page into bands, and each band is looked at by itself. Inside a column the
- * same begins anew, for columns within columns.
+ * (a heading, a rule of text) cuts the page into bands, and each band is analysed by itself. Inside a column the
+ * same starts over, for columns within columns.
  */
 
 /** A run of text from `left` to `right`; `base` counts downwards from the top of the page. */

@@ -34,7 +34,7 @@ async function readPdf(bytes: Uint8Array, limits: DocumentLimits): Promise<Docum
     return unreadable('encrypted', 'The PDF needs a password. Save it without one and send it again.');
   }
   if (pdf.outcome === 'broken') {
-    return unreadable('broken', 'The PDF is damaged or cut off. Make it anew and send it again.');
+    return unreadable('broken', 'The PDF is damaged or incomplete. Create it again and send it again.');
   }
   const warnings = pdf.unseen > 0 ? ['Text outside of the page, or too small to be read, was left out.'] : [];
   return finished({ kind: 'pdf', text: pdf.text, pages: pdf.pages, warnings }, limits);
@@ -50,7 +50,7 @@ async function readDocx(bytes: Uint8Array, limits: DocumentLimits): Promise<Docu
     case 'other-zip':
       return unreadable('unknown-type', `The file is a zip archive, but no DOCX. ${READABLE}`);
     case 'broken':
-      return unreadable('broken', `The DOCX is damaged: ${docx.why}. Save it anew and send it again.`);
+      return unreadable('broken', `The DOCX is damaged: ${docx.why}. Save it again and send it again.`);
     case 'text':
       if (docx.isCut) return tooManyCharacters(limits);
       return finished({ kind: 'docx', text: docx.text, pages: null, warnings: [] }, limits);

@@ -113,7 +113,7 @@ export function createDocumentReader(options: DocumentReaderOptions): DocumentRe
       const message = 'Reading the document took too much memory. Send a simpler one, or its text.';
       return { outcome: 'unreadable', reason: 'too-much-memory', message };
     }
-    const message = 'The document is damaged: it cannot be read. Make it anew and send it again.';
+    const message = 'The document is damaged and cannot be read. Create it again and send it again.';
     return { outcome: 'unreadable', reason: 'broken', message };
   }
 

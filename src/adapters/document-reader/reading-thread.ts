@@ -12,7 +12,7 @@ Object.assign(globalThis, { fetch: refuse, WebSocket: undefined, EventSource: un
 const BROKEN: DocumentReading = {
   outcome: 'unreadable',
   reason: 'broken',
-  message: 'The document is damaged: it cannot be read. Make it anew and send it again.',
+  message: 'The document is damaged and cannot be read. Create it again and send it again.',
 };
 
 function tell(answer: ReadAnswer): void {

@@ -4,7 +4,7 @@ import type { DeadLetterPlace, QueueCounts, QueueDepth } from '../../ports/job-q
 import type { BossDatabase } from './boss-database.ts';
 import { deadLetterQueueOf, isDeadLetterQueue } from './job-limits.ts';
 
-/** How a run's claim is named: a job that was claimed anew has a higher count. */
+/** How a run's claim is named: a job that was claimed again has a higher count. */
 export interface Claim {
   readonly id: string;
   readonly retryCount: number;

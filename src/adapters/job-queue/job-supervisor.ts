@@ -7,7 +7,7 @@ const LOOK_EVERY_MS = 30_000;
 /** Where the database cannot be listened to, or did not answer a moment ago. */
 const LOOK_WITHOUT_NOTICES_EVERY_MS = 2_000;
 /**
- * A failure may have cost the listening connection too. Bun opens it anew, waiting longer after each try: 15 s
+ * A failure may have cost the listening connection too. Bun opens it again, waiting longer after each try: 15 s
  * were seen after an outage of 45 s.
  */
 const NOTICES_IN_DOUBT_MS = 120_000;
@@ -117,7 +117,7 @@ export function createJobSupervisor({
   }
 
   function lookAfterFailure(error: unknown): void {
-    if (!failing) log.warn('the job queue cannot reach its tables; it goes on trying', { error });
+    if (!failing) log.warn('the job queue cannot reach its tables; it will retry', { error });
     failing = true;
     inDoubtUntil = clock.now() + NOTICES_IN_DOUBT_MS;
     lookIn(LOOK_WITHOUT_NOTICES_EVERY_MS);

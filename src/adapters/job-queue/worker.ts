@@ -180,7 +180,7 @@ interface Turns {
   othersMayWait(): void;
 }
 
-/** Past this a round begins anew: its owners are parameters of each statement. */
+/** Past this a round starts over: its owners are parameters of each statement. */
 const MOST_IN_A_ROUND = 500;
 
 /**

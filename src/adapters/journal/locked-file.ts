@@ -156,7 +156,7 @@ function countOf(sqlite: Sqlite): number {
   return row?.n ?? 0;
 }
 
-/** On a full disk: what the write-ahead log holds goes to its place, and the log begins anew in the room it has. */
+/** On a full disk: what the write-ahead log holds goes to its place, and the log starts over in the room it has. */
 function withRoomMade<T>(sqlite: Sqlite, work: () => T): T {
   try {
     return work();

@@ -29,7 +29,7 @@ export interface SmtpSession {
 type Done<T> = (error?: Error | null, value?: T) => void;
 
 /**
- * nodemailer has a pool of its own, but that one sends a message anew by itself where a connection breaks, and
+ * nodemailer has a pool of its own, but that one sends a message again by itself where a connection breaks, and
  * cannot end a single delivery. Whether a message goes out twice is ours to decide, so the pool is ours too.
  */
 export function createSmtpSession(options: SessionOptions): SmtpSession {

@@ -2,7 +2,7 @@ import type { Claim, Settlement, SharedStateFailure } from '../../ports/shared-s
 
 /**
  * What both adapters refuse before they touch anything. Types do not stop a NaN that came out of an estimate,
- * and a script that adds a NaN to a counter has lost the counter, so every number is looked at here.
+ * and a script that adds a NaN to a counter has lost the counter, so every number is checked here.
  */
 
 const MAX_CLAIMS = 32;
@@ -161,7 +161,7 @@ export function sharedStateFailure(
 }
 
 export function sharedStateClosed(): SharedStateFailure {
-  return sharedStateFailure('unavailable', 'Shared state is closed: open it anew.');
+  return sharedStateFailure('unavailable', 'Shared state is closed: open it again.');
 }
 
 export function isSharedStateFailure(error: unknown): error is SharedStateFailure {

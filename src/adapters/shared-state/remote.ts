@@ -74,7 +74,7 @@ export function serveState(state: SharedState): OpenSession {
 }
 
 /**
- * The memory of another process as shared state. A connection that is lost is not made anew: the state was that process's
+ * The memory of another process as shared state. A connection that is lost is not made again: the state was that process's
  * memory and is gone with it.
  */
 export async function openRemoteState({

@@ -36,7 +36,7 @@ type Nanos = () => bigint;
 
 /**
  * Spans to an OpenTelemetry collector, as OTLP over HTTP in JSON: gathered for a second, sent in the background. A
- * collector that is away costs memory up to a bound, never a call.
+ * collector that is unavailable costs memory up to a bound, never a call.
  */
 export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
   const { clock, secrets, log } = parts;

@@ -76,7 +76,7 @@ export function addGraphql(app: ServiceApp, schema: GraphQLSchema, parts: Endpoi
       }
     }
   });
-  app.all(PATH, () => refused(405, 'GraphQL is asked with POST, or with GET.', { allow: 'GET, POST' }));
+  app.all(PATH, () => refused(405, 'Send GraphQL requests with POST or GET.', { allow: 'GET, POST' }));
 }
 
 /** Who sent a request, and from where. */

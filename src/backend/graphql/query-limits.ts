@@ -28,7 +28,7 @@ export const QUERY_LIMITS = {
   mutations: 5,
 } as const;
 
-/** Beyond so many errors nothing is looked at: each of them may cost a search for similar names. */
+/** Beyond so many errors nothing is checked: each of them may cost a search for similar names. */
 const MOST_ERRORS = 10;
 
 /** Throws GraphQLError for what is no query, and for one with more tokens than the limit. */

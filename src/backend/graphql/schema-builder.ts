@@ -30,7 +30,7 @@ export function createSchemaBuilder() {
       authScopes: accessOf,
       // At the subscription itself too, before its first event.
       authorizeOnSubscribe: true,
-      // A database that is away is a fault, not a missing right.
+      // A database that is unavailable is a fault, not a missing right.
       treatErrorsAsUnauthorized: false,
       unauthorizedError: (_parent, context) => lackingRight(context),
     },

@@ -8,7 +8,7 @@ import { resealOwnKeys } from '../../domain/own-keys/own-keys.ts';
 import { resealResponses } from '../../domain/stored-responses/stored-responses.ts';
 import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK, type OpenedSystem } from '../command.ts';
 
-/** What was encrypted anew, and what opens under no master key of this process, as complaints. */
+/** What was encrypted again, and what opens under no master key of this process, as complaints. */
 interface Resealed {
   readonly what: string;
   readonly count: number;

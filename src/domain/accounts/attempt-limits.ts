@@ -23,7 +23,7 @@ export type CountedAttempt =
 export interface Attempts {
   /** Counts one attempt from this address and, where one is named, on this account: a user's id, or what was typed as their e-mail. */
   count(kind: AttemptKind, address: string, account?: string): Promise<CountedAttempt>;
-  /** After a success: the account's own count begins anew, so that no person locks themselves out by working. */
+  /** After a success: the account's own count starts over, so that no person locks themselves out by working. */
   forgive(kind: AttemptKind, account: string): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export function createAttempts({ sharedState, ownState, secrets, log }: Attempts
     try {
       return await sharedState.reserve(tag, [claim]);
     } catch (error) {
-      log.warn('shared state is away: attempts are counted in this process alone', { error });
+      log.warn('shared state is unavailable: attempts are counted in this process alone', { error });
       return await ownState.reserve(tag, [claim]);
     }
   }
@@ -76,7 +76,7 @@ export function createAttempts({ sharedState, ownState, secrets, log }: Attempts
     return { outcome: 'refused', by, retryAfterMs: taken.retryAfterMs ?? windowMs };
   }
 
-  /** By the key that accounts are found by, so no other spelling counts anew. Hashed: shared state holds no address. */
+  /** By the key that accounts are found by, so another spelling is no separate count. Hashed: shared state holds no address. */
   function tagOf(kind: AttemptKind, by: string, whose: string): string {
     return `${kind} by ${by} ${secrets.sha256(emailKey(whose)).toHex()}`;
   }

@@ -95,7 +95,7 @@ type SetCeilings =
   | { readonly outcome: 'no-such-company' }
   | { readonly outcome: 'invalid'; readonly name: CeilingName; readonly message: string };
 
-/** What is left out stays; null takes a ceiling away. What a company has already stays, also above a new ceiling. */
+/** What is left out stays; null removes a ceiling. What a company has already stays, also above a new ceiling. */
 export async function setCeilings(
   transaction: Transaction,
   companyId: string,

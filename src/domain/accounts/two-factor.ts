@@ -182,7 +182,7 @@ export async function isSteppedUp(
   return rows.length > 0;
 }
 
-/** Seals every secret anew under the first of the master keys. Those that open under none are returned. */
+/** Seals every secret again under the first of the master keys. Those that open under none are returned. */
 export async function resealTotp(
   statements: Statements,
   cipher: SecretCipher,
@@ -194,7 +194,7 @@ export async function resealTotp(
   for (const { userId, sealed } of rows) {
     try {
       const again = await cipher.encrypt(await cipher.decrypt(sealed, boundTo(userId)), boundTo(userId));
-      // Only what was read: the person may have begun anew meanwhile.
+      // Only what was read: the person may have begun again meanwhile.
       await statements.query('update totp_secrets set sealed = $3 where user_id = $1 and sealed = $2', [
         userId,
         sealed,

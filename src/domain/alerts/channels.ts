@@ -247,7 +247,7 @@ interface SealedChannel {
 }
 
 /**
- * Encrypts addresses and signing secrets anew under the first of the master keys. Channels that open under none are
+ * Encrypts addresses and signing secrets again under the first of the master keys. Channels that open under none are
  * returned and stay as they are.
  */
 export async function resealChannels(

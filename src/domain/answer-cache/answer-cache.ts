@@ -94,7 +94,7 @@ export function createAnswerCache(parts: AnswerCacheParts): AnswerCache {
     if (row === undefined) return null;
     const bytes = await cipher.open(row.sealedAnswer, boundTo(companyId, digest));
     if (bytes === null) {
-      log.warn('a cached answer does not open under MASTER_KEY: was that changed?', { companyId });
+      log.warn('a cached answer cannot be decrypted with MASTER_KEY: was it changed?', { companyId });
       return null;
     }
     return { contentType: row.contentType, bytes, tokens: tokensOf(row) };

@@ -9,7 +9,7 @@ import type { Clock, Timer } from '../../ports/clock.ts';
  *   open       Every call is rejected at once. After `cooldownMs` it is half-open: by time, whether or not anybody
  *              calls, and so it is reported.
  *   half-open  The first call is the test, all others are rejected at once. Its success closes, its failure opens
- *              anew with a fresh cool-down. A test without a result after `trialTimeoutMs` has failed. A test
+ *              again with a fresh cool-down. A test without a result after `trialTimeoutMs` has failed. A test
  *              whose result says nothing about the service is no test: the next call is one.
  *
  * Half-open is no state of its own but an open one whose cool-down has passed: nothing has to happen for it.

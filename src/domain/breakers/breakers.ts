@@ -100,7 +100,7 @@ interface Service {
  * Failures in a row are counted over all processes, whichever made the call: each publishes its failures, and the
  * success that ends them. An opening and a closing are published too, and stored for processes that start later or
  * missed the message. A success without a failure before it takes no step to shared state; a breaker that is not closed
- * is compared with what is stored every half second. While shared state is away each process goes by its own
+ * is compared with what is stored every half second. While shared state is unavailable each process goes by its own
  * view and makes its own tests. That fails open, on purpose: a lost cache must not shut a service that works.
  */
 export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
@@ -110,7 +110,7 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
   let isClosed = false;
   let isAway = false;
 
-  /** Runs a step to shared state; null where it is away, which is said once an outage. */
+  /** Runs a step to shared state; null where it is unavailable, which is said once an outage. */
   async function step<Result>(work: () => Promise<Result>): Promise<Result | null> {
     try {
       const result = await work();
@@ -281,7 +281,7 @@ export async function readPublishedService(
 
 /**
  * A person says that the service is well again: it is closed everywhere, by a view of a later epoch, which every
- * process takes over at the message or within half a second. A process that finds it failing meanwhile opens it anew.
+ * process takes over at the message or within half a second. A process that finds it failing meanwhile opens it again.
  */
 export async function resetPublishedService(
   { sharedState, clock }: PublishedServiceParts,

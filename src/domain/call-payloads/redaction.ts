@@ -173,7 +173,7 @@ function piecesOf(pattern: string): readonly string[] {
 /**
  * The pieces in their order, with anything but white space between them; without regard to case. Where the
  * first piece is found and the others do not follow in the same word, they follow no later start in that word either, so
- * the search goes on behind it: each character is looked at a bounded number of times.
+ * the search goes on behind it: each character is checked a bounded number of times.
  */
 function withoutPattern(text: string, pieces: readonly string[]): string {
   // The one letter whose lower case is longer; it would shift every place behind it.

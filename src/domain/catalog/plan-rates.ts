@@ -2,7 +2,7 @@ import type { Statements } from '../../ports/database.ts';
 import { fromMinorUnits, toMinorUnits } from './currency.ts';
 
 /**
- * What one price of the provider stands for, by currency. The database writes a rate when it writes a plan's price
+ * What one price of the provider means, by currency. The database writes a rate when it writes a plan's price
  * (`freeze_plan_rate`) and never changes one: repricing a plan makes another price.
  */
 export interface PlanRate {

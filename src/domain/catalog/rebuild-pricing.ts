@@ -13,7 +13,7 @@ import { findPlan, type Plan } from './plan.ts';
 /**
  * Ids of the provider become stale when its secret key is replaced by one of another account or mode, as from test mode
  * to live mode: the provider then answers "No such price". Rebuilding looks up the product and the price of a plan or a
- * pack and makes anew what the provider does not know; what it knows stays as it is. So it is safe to repeat, and two
+ * pack and makes again what the provider does not know; what it knows stays as it is. So it is safe to repeat, and two
  * runs at once make one price, because the keys of the requests are made of the id and of what is replaced.
  */
 export interface RebuildParts {

@@ -390,7 +390,7 @@ describe('while the store is away', () => {
     for (let n = 0; n < 5; n += 1) await outcome(drawRawKey(secrets));
     await clock.advance(10_000);
     expect(entries.map(({ level, message }) => `${level}: ${message}`)).toEqual([
-      'warn: keys cannot be looked up; those in use go on for a while',
+      'warn: keys cannot be looked up; those in use stay valid for a while',
       'info: keys can be looked up again',
     ]);
   });

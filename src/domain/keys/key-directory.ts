@@ -25,7 +25,7 @@ export interface KeyDirectoryParts {
   readonly maxUnknownEntries?: number;
   /** How old an answer of the store may be: the longest that a revocation whose message was lost can take. */
   readonly freshMs?: number;
-  /** How long a key that was live stays usable while the store is away. */
+  /** How long a key that was live stays usable while the store is unavailable. */
   readonly staleMs?: number;
 }
 
@@ -46,8 +46,8 @@ const STALE_MS = 10 * 60_000;
  * The gateway's look at keys. Resolves when it hears of revocations.
  *
  * A revocation reaches it in two ways (G-23): the message drops the key at once, and without the message no answer
- * of the store is used for longer than `freshMs`. While the store is away there is no second way: a key that was
- * live stays usable for `staleMs`, never past its own expiry or a revocation that was heard of. That fails open, on
+ * of the store is used for longer than `freshMs`. While the store is unavailable there is no second way: a key that was
+ * live stays usable for `staleMs`, never past its own expiry or a revocation that was received. That fails open, on
  * purpose: an outage of the database is not an outage of every customer. A key that was not known is then
  * `unavailable`, never `unknown`.
  */
@@ -198,7 +198,7 @@ interface RememberedKey {
   readonly expiresAtMs: number;
   /** When the store was asked, not when it answered: what happened in between is not in the answer. */
   readonly confirmedAtMs: number;
-  /** Messages about it may have been lost: it serves only while the store is away. */
+  /** Messages about it may have been lost: it serves only while the store is unavailable. */
   isDoubted: boolean;
 }
 
@@ -209,7 +209,7 @@ interface RememberedKeys {
   keepLive(hash: string, key: KeyInUse, confirmedAtMs: number): RememberedKey;
   keepUnknown(hash: string, confirmedAtMs: number): void;
   forget(hash: string): void;
-  /** No answer is used before the store was asked again; where the store is away, live keys still serve. */
+  /** No answer is used before the store was asked again; where the store is unavailable, live keys still serve. */
   doubtAll(): void;
 }
 

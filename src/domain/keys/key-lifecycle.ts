@@ -81,7 +81,7 @@ interface RevokeParts {
 type RevokedKey =
   /**
    * `announced`: the gateways were notified and drop the key at once. Otherwise shared state was unavailable; the key
-   * is revoked all the same, and every gateway finds out when it looks it up anew, within a second.
+   * is revoked all the same, and every gateway finds out when it looks it up again, within a second.
    */
   | { readonly outcome: 'revoked'; readonly key: ApiKey; readonly announced: boolean }
   | { readonly outcome: 'no-such-key' };

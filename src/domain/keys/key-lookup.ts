@@ -8,7 +8,7 @@ export type KeyLookup =
   | LiveKey
   /** Malformed, never minted, revoked or expired: clients cannot distinguish them (G-25). */
   | { readonly outcome: 'unknown' }
-  /** The store is away and the key was not known before: it may be a good one, so it is not called unknown. */
+  /** The store is unavailable and the key was not known before: it may be a good one, so it is not called unknown. */
   | { readonly outcome: 'unavailable' };
 
 /** What the keys of a company may use together, set by operators; null is no ceiling. */
@@ -85,12 +85,12 @@ const MOST_IN_A_BATCH = 500;
 /** Keys gather while so many statements are under way, so batches grow when the store slows down. */
 const MOST_BATCHES = 2;
 const MOST_WAITING_STRANGERS = 10_000;
-/** Nobody waits for those ahead of time, so they gather. While the store is away they are what tries it. */
+/** Nobody waits for those ahead of time, so they gather. While the store is unavailable they are what tries it. */
 const GATHER_MS = 25;
 const GATHER_WHILE_AWAY_MS = 500;
-/** After so long without an answer, known keys are answered for as if the store were away. */
+/** After so long without an answer, known keys are answered for as if the store were unavailable. */
 const PATIENCE_MS = 1_000;
-/** A store that was away so long ago may be back, and what was revoked since must be seen: it is asked first. */
+/** A store that was unavailable so long ago may be back, and what was revoked since must be seen: it is asked first. */
 const AWAY_MS = 1_000;
 /** Each further attempt takes another message about that key, or another gap, while it is looked up. */
 const MOST_ATTEMPTS = 5;
@@ -276,7 +276,7 @@ function createStoreState(log: Log, clock: Clock) {
     if (found.outcome === 'answered') {
       log.info('keys can be looked up again');
     } else if (found.outcome === 'away') {
-      log.warn('keys cannot be looked up; those in use go on for a while', { error: found.error });
+      log.warn('keys cannot be looked up; those in use stay valid for a while', { error: found.error });
     } else {
       log.error('the look-up of keys is refused', { error: found.error });
     }

@@ -93,7 +93,7 @@ class HeldReservation implements CallReservation, HoldingCall {
     if (delta !== 0 && companys !== null) once.push({ kind: 'window', ...companys, delta });
     estimate.onCorrected?.(delta);
     const repeatable: Settlement[] = this.#places.map(released);
-    // A renewal would take the places anew.
+    // A renewal would take the places again.
     this.#places = [];
     if (levels instanceof Promise) {
       void this.#giveBackCredits(levels);

@@ -53,7 +53,7 @@ export interface HeldLevel {
 
 export interface StatePlaceParts {
   readonly sharedState: SharedState;
-  /** This process's own counters, for while shared state is away. */
+  /** This process's own counters, for while shared state is unavailable. */
   readonly ownState: SharedState;
   readonly clock: Clock;
   readonly log: Log;
@@ -66,7 +66,7 @@ export interface StatePlaceParts {
 export interface StatePlace {
   /** With the state it was reserved in: there it is settled. */
   reserve(tag: string, claims: readonly Claim[]): Promise<Reserved>;
-  /** Shared state is away, and this process limits by itself. */
+  /** Shared state is unavailable, and this process limits by itself. */
   isAlone(): boolean;
 }
 
@@ -203,7 +203,7 @@ interface Reserved {
 const LEFT_ALONE_MS = 1_000;
 
 /**
- * Shared state, or while it is away this process's own, at its share of the limits. Fails to the process: serving goes
+ * Shared state, or while it is unavailable this process's own, at its share of the limits. Fails to the process: serving goes
  * on; where the shares of all processes are more than one in sum, limits loosen by that much.
  */
 export function createStatePlace(parts: StatePlaceParts): StatePlace {
@@ -215,14 +215,14 @@ export function createStatePlace(parts: StatePlaceParts): StatePlace {
         try {
           const reservation = await sharedState.reserve(tag, claims);
           if (leftAloneUntil !== 0) {
-            log.info('limits are kept by all processes together again');
+            log.info('limits are shared by all processes again');
             onTogether();
           }
           leftAloneUntil = 0;
           return { reservation, state: sharedState };
         } catch (error) {
           if (leftAloneUntil === 0)
-            log.error('limits are kept by each process alone for now', { error, ownShare });
+            log.error('each process enforces its share of the limits alone for now', { error, ownShare });
           leftAloneUntil = clock.uptimeMs() + LEFT_ALONE_MS;
         }
       }

@@ -118,7 +118,7 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
       else state.next = lease;
       clock.after(size.count <= FEW_CALLS ? FEW_KEPT_MS : KEPT_MS, () => drop(state, lease));
     } catch {
-      // The call itself finds out that shared state is away, and says so.
+      // The call itself finds out that shared state is unavailable, and says so.
       state.notBeforeMs = clock.uptimeMs() + PAUSE_MS;
     } finally {
       state.isTaking = false;

@@ -176,9 +176,7 @@ describe('limits of keys and addresses', () => {
     for (const id of ['c6', 'c7', 'c8', 'c9']) await limits.reserve(open, id, 10, []);
     expect((await limits.reserve(open, 'c10', 10, [])).outcome).toBe('admitted');
     expect(limits.isAlone()).toBe(false);
-    expect(entries.map(({ message }) => message)).toContain(
-      'limits are kept by all processes together again',
-    );
+    expect(entries.map(({ message }) => message)).toContain('limits are shared by all processes again');
   });
 
   test('G-40 a clock that is set back while shared state is unavailable does not keep a process alone', async () => {

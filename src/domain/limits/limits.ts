@@ -80,7 +80,7 @@ export interface Limits {
   ): Promise<KeyOutcome>;
   /** How a key stands, without counting anything. */
   look(key: KeyLimits): Promise<KeyAllowances>;
-  /** Shared state is away, and this process limits by itself. */
+  /** Shared state is unavailable, and this process limits by itself. */
   isAlone(): boolean;
   /** From now on what running calls hold is stored again as soon as shared state has lost it. */
   listen(newId: string): Promise<StateSubscription>;

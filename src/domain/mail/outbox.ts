@@ -206,7 +206,7 @@ export const SEND_WITHIN_MS = 180_000;
  */
 export const CLAIM_MS = SEND_WITHIN_MS + 60_000;
 
-/** A server that is away is tried for about three days: 30 s, 1 min, 2 min … up to every two hours. */
+/** A server that is unavailable is tried for about three days: 30 s, 1 min, 2 min … up to every two hours. */
 export const MAIL_QUEUE: QueueDefinition = {
   name: 'mail',
   retries: 40,

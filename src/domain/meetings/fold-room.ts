@@ -49,7 +49,7 @@ const EARLIEST_MS = 60 * MINUTE_MS;
 const A_LITTLE_EARLY_MS = 5 * MINUTE_MS;
 /** Past this a planned meeting was not held. */
 export const LATEST_MS = 240 * MINUTE_MS;
-/** A room that everybody has dropped out of is destroyed, and made anew when they are back. */
+/** A room that everybody has dropped out of is destroyed, and made again when they are back. */
 const REJOIN_MS = 10 * MINUTE_MS;
 
 export function foldRoom(events: readonly StoredEvent[], nowMs: number): readonly RoomUse[] {

@@ -96,7 +96,7 @@ export async function lockMeeting(transaction: Transaction, id: string): Promise
 
 /**
  * Meetings of which something has changed, each as its id and nothing else. A run may take one call of a model; a
- * database that is away is tried again for about half an hour.
+ * database that is unavailable is tried again for about half an hour.
  */
 export const MEETING_QUEUE: QueueDefinition = {
   name: 'meeting',

@@ -100,7 +100,7 @@ export function createMeetingHandler(parts: MeetingHandlerParts): JobHandler {
           );
         return written;
       });
-      if (insight !== null) log.info('a meeting was looked at', { meetingId, status: insight.status });
+      if (insight !== null) log.info('a meeting was checked', { meetingId, status: insight.status });
     } finally {
       await made?.asked.release();
     }

@@ -252,7 +252,7 @@ async function closeOrphans(parts: MeetingRetentionParts, signal: AbortSignal): 
       await refoldRoom(transaction, parts, locked, firstAt.getTime() - DAY_MS);
     });
   }
-  if (rooms.length > 0) log.info('rooms whose end may be lost were looked at', { rooms: rooms.length });
+  if (rooms.length > 0) log.info('rooms whose end may be lost were checked', { rooms: rooms.length });
 }
 
 async function noteNotHeld({ database, clock, jobQueue }: MeetingRetentionParts): Promise<void> {

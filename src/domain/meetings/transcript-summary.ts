@@ -17,7 +17,7 @@ interface SaidThing {
 
 const SUMMARY_SENTENCES = 5;
 const MOST_THINGS = 20;
-/** Comparing all with all is quadratic: of longer meetings, these many sentences evenly spread stand for all. */
+/** Comparing all with all is quadratic: of longer meetings, these many sentences evenly spread represent all. */
 const MOST_COMPARED = 400;
 const ROUNDS = 20;
 const DAMPING = 0.85;

@@ -88,7 +88,7 @@ export type WentWrong =
 
 /**
  * What became of an answer after its status. The provider's breaker counts it as a failure: the connection broke, or
- * nothing came in time. An error within the answer counts as the status that it stands for, and cools the target.
+ * nothing came in time. An error within the answer counts as the status that it means, and cools the target.
  */
 export type NoteBroken = (result: 'broken-off' | 'late' | 429 | 529) => void;
 

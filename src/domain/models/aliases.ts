@@ -37,7 +37,7 @@ export interface AliasRouting {
   readonly strategy: RoutingStrategy;
   /** Tries beyond one per target. */
   readonly retries: number;
-  /** Statuses that go on to the next target besides the table in failure-policy.ts. */
+  /** Statuses that try the next target to the next target besides the table in failure-policy.ts. */
   readonly retryStatuses: readonly number[];
   /** The alias that serves the call where no target of this one does, as clients write it. */
   readonly fallback: string | null;

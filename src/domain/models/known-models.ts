@@ -99,7 +99,7 @@ export function listPrice({ prompt, cached, completion, cacheWrite, currency }: 
   return `${parts.flat().join(', ')} for a million tokens`;
 }
 
-/** Presets that stand for one provider: the others serve models of anyone. */
+/** Presets of one provider: the others serve models of anyone. */
 const OPEN_PRESETS: readonly string[] = ['compatible', 'vllm', 'ollama', 'openrouter', 'azure', 'bedrock'];
 
 function isPreset(name: string): boolean {

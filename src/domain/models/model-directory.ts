@@ -59,7 +59,7 @@ export interface CoolingTarget extends Cooling {
 /**
  * All aliases, their targets and prices in memory, so that a call needs no I/O. Read again when a message reports a
  * change, when messages may have been lost, and when the version in the database has moved on. While the database
- * is away the last known catalogue stays in force: a wrong target answers with an error of its own, no target
+ * is unavailable the last known catalogue stays in force: a wrong target answers with an error of its own, no target
  * would refuse every call.
  */
 export async function createModelDirectory(parts: ModelDirectoryParts): Promise<ModelDirectory> {

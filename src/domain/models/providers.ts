@@ -159,7 +159,7 @@ export function wireOf(
   const known = providerPreset(provider);
   if (known === null) return null;
   const { keyHeader, hasStreamOptions, defaultHeaders } = known;
-  // As the default it stands for compatible servers too, of which older ones know the older name alone.
+  // As the default it covers compatible servers too, of which older ones know the older name alone.
   const isCompatible = provider === DEFAULT_PROVIDER && baseUrl !== known.baseUrl;
   const maxTokensName = isCompatible ? 'max_tokens' : known.maxTokensName;
   return {

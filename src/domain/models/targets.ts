@@ -51,7 +51,7 @@ interface Resealed {
 }
 
 /**
- * Seals every provider's key anew under the first of the master keys, so that the others can be taken out of use. It
+ * Seals every provider's key again under the first of the master keys, so that the others can be taken out of use. It
  * runs beside the services: until it is committed they read what was there, afterwards what it wrote, and both open.
  */
 export async function resealTargets(

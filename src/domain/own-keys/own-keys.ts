@@ -172,7 +172,7 @@ interface ResealedOwnKeys {
   readonly unreadable: readonly SealedOwnKey[];
 }
 
-/** Seals every key anew under the first of the master keys, so that the others can be taken out of use. */
+/** Seals every key again under the first of the master keys, so that the others can be taken out of use. */
 export async function resealOwnKeys(
   parts: Pick<OwnKeyParts, 'database' | 'sharedState' | 'cipher'>,
 ): Promise<ResealedOwnKeys> {

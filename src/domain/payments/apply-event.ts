@@ -218,10 +218,13 @@ async function askProvider(
   if (answer.outcome === 'done') return answer.value;
   const { reason } = answer.failure;
   if (reason !== 'not-found') {
-    log.warn('the payment provider did not say how a subscription stands; the event’s own word counts', {
-      subscriptionId,
-      reason,
-    });
+    log.warn(
+      'the payment provider did not return the state of a subscription; the state in the event is used',
+      {
+        subscriptionId,
+        reason,
+      },
+    );
   }
   return null;
 }
@@ -254,7 +257,7 @@ async function listAllLines(
   return null;
 }
 
-/** In a statement of its own, after the undone transaction. Where the database is away the timer finds it all the same. */
+/** In a statement of its own, after the undone transaction. Where the database is unavailable the timer finds it all the same. */
 async function noteFault({ database, clock, log }: ProcessParts, id: string, error: unknown): Promise<void> {
   const now = new Date(clock.now());
   log.error('a payment event could not be applied, by a fault of our own', { paymentEventId: id, error });
@@ -281,7 +284,7 @@ function ended(processed: ProcessedEvent): Round {
   return { processed, ask: null, level: null };
 }
 
-/** When events that are not done with are looked at again by the timer. */
+/** When events that are not done with are checked again by the timer. */
 const FIRST_MS = 60_000;
 const LONGEST_MS = 6 * 60 * 60_000;
 /** The provider itself keeps its events for so long; what has not arrived by then will not arrive. */

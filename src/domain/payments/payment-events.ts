@@ -99,7 +99,7 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
         if (!isNew) return { outcome: 'duplicate', id };
         if (isOther) {
           const { apiVersion, type } = event;
-          log.error('a payment event of another API version is kept and not interpreted', {
+          log.error('a payment event of another API version is stored and not interpreted', {
             apiVersion,
             type,
           });

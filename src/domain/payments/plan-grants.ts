@@ -276,7 +276,7 @@ async function givenByLine(
     return before.length > 0 ? 0n : ((await findPlan(transaction, rate.planId))?.trialCreditsMicro ?? 0n);
   }
   if (kind !== 'FREE' || line.periodStart === null || line.periodEnd === null) return 0n;
-  // By overlap: subscribing anew within a period that has its credits begins no second one.
+  // By overlap: subscribing again within a period that has its credits begins no second one.
   const before = await transaction.query(
     `select 1 from plan_grant_lines
      where company_id = $1 and kind = 'FREE' and moved_micro > 0 and period_start < $3 and period_end > $2 limit 1`,

@@ -183,7 +183,7 @@ export function startProcessHeartbeat({
   async function beat(): Promise<void> {
     try {
       await tell();
-      if (isAway) log.info('this process tells of itself again');
+      if (isAway) log.info('heartbeats of this process are written again');
       isAway = false;
     } catch (error) {
       if (!isAway && !isClosed)
@@ -205,7 +205,7 @@ export function startProcessHeartbeat({
         await telling;
         await forgetProcess(database, name.id);
       };
-      // The row grows old by itself where the database is away: a process does not outlive its deadline for that.
+      // The row grows old by itself where the database is unavailable: a process does not outlive its deadline for that.
       await Promise.race([forget().catch(() => undefined), clock.sleep(CLOSE_WITHIN_MS, ended.signal)]);
       ended.abort();
     },

@@ -10,7 +10,7 @@ import { type Difference, lineOf } from './difference.ts';
 export interface CreditTotals {
   readonly soldMicro: bigint;
   readonly grantedMicro: bigint;
-  /** Usage that invoices asked for and that was paid. */
+  /** Usage that was invoiced and paid. */
   readonly invoicedMicro: bigint;
   /** Corrections too. */
   readonly adjustedMicro: bigint;

@@ -129,7 +129,7 @@ export function createStoredResponses(parts: StoredResponseParts): StoredRespons
     const bytes = await cipher.open(sealedContent, boundTo(companyId, row.id));
     const content = bytes === null ? null : parseContent(bytes);
     if (content !== null) return { ...rest, content };
-    log.warn('a stored response does not open under MASTER_KEY: was that changed?', { keyId: row.keyId });
+    log.warn('a stored response cannot be decrypted with MASTER_KEY: was it changed?', { keyId: row.keyId });
     return null;
   }
 

@@ -114,7 +114,7 @@ type Effect = 'returned' | 'updated' | 'linked';
 /**
  * Looks whether a talent who has just become READY was there before, and links the two. Who was there first stays the
  * one to be matched and takes over the newer profile. A profile that a person has edited stays as it is, and
- * the newer one is proposed to people. Two of one company are looked at one after the other, so that of two that come at once the second finds the first.
+ * the newer one is proposed to people. Two of one company are checked one after the other, so that of two that come at once the second finds the first.
  */
 export async function recognise(transaction: Transaction, talent: Talent, at: Date): Promise<Talent> {
   await transaction.query(`select pg_advisory_xact_lock(hashtextextended('talents ' || $1::text, 0))`, [

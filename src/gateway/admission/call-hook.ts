@@ -47,7 +47,7 @@ interface HookedRequest {
 type HookDecision =
   | { readonly outcome: 'allowed' }
   | { readonly outcome: 'refused'; readonly refusal: Refusal }
-  /** Admitted anew, and no second request. */
+  /** Admitted again, and no second request. */
   | { readonly outcome: 'replaced'; readonly body: HookedBody };
 
 type HookedBody = Pick<HookedCall, 'alias' | 'fallbacks' | 'bytes' | 'fields'>;
@@ -270,7 +270,7 @@ type Replaced =
   | Extract<HookDecision, { outcome: 'replaced' }>
   | { readonly outcome: 'unusable'; readonly reason: string };
 
-/** As a client's own body is read; written anew, so that no member is in it twice. */
+/** As a client's own body is read; written again, so that no member is in it twice. */
 function replace(
   parts: CompanyAliasParts,
   call: HookedCall,

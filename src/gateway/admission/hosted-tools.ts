@@ -105,7 +105,7 @@ function refused(message: string, param: string | null): Extract<Planned, { outc
 }
 
 function toolOf(wire: ClientWire, type: string): HostedTool | null {
-  // The only one that chat completions have; a member of the body stands for it.
+  // The only one that chat completions have; a member of the body enables it.
   if (wire === 'completions')
     return HOSTED_TOOLS.find(({ name }) => name === type && name === 'web_search') ?? null;
   return HOSTED_TOOLS.find((tool) => tool[wire]?.types.test(type) === true) ?? null;

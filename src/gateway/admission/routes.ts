@@ -5,7 +5,7 @@ import type { ModelEndpoint } from '../../ports/model-upstream.ts';
 import type { ClientWire } from '../json/client-wire.ts';
 
 export const BASE_PATH = '/llm/v1';
-/** Not in the table below: its tools stand for routes that are. */
+/** Not in the table below: its tools call routes that are. */
 export const MCP_PATH = `${BASE_PATH}/mcp`;
 
 /** What may be called, with the scope it needs. */

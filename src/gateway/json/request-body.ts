@@ -73,7 +73,7 @@ export interface ModelBodyFields {
   readonly streamOptions: StreamOptionsPlace | null;
   /** The body's own. */
   readonly closingBrace: number;
-  /** Of a Responses body: what it continues. Null where it stands for itself, and on the other wires. */
+  /** Of a Responses body: what it continues. Null where it continues nothing, and on the other wires. */
   readonly earlier: EarlierResponses | null;
   /** Of a Responses body: whether the response shall be stored; null where it does not say so. */
   readonly store: boolean | null;

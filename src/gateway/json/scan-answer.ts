@@ -11,7 +11,7 @@ import {
 
 /**
  * One pass over the bytes of one answer or chunk, a JSON object, which finds what the gateway must know of it and where
- * it is, so that no answer is parsed and written anew. 0.4 µs for a chunk of 250 bytes, which JSON.parse takes too;
+ * it is, so that no answer is parsed and written again. 0.4 µs for a chunk of 250 bytes, which JSON.parse takes too;
  * little more than half its time for long texts and embeddings.
  *
  * It reads names and values and balances brackets, but proves no numbers, escapes or commas inside of values: an object
@@ -71,7 +71,7 @@ export function createAnswerFields(inner: InnerName | null = null): AnswerFields
 }
 
 /**
- * Fills `fields` anew from bytes `start` to `end`. What follows `end`, if anything, must be a line end: then no
+ * Fills `fields` again from bytes `start` to `end`. What follows `end`, if anything, must be a line end: then no
  * look at the next byte can mistake it for a part of the object.
  */
 export function scanAnswer(bytes: Uint8Array, start: number, end: number, fields: AnswerFields): void {

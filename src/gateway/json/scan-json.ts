@@ -13,7 +13,7 @@ import {
 
 /**
  * JSON read by its bytes, in one pass and without building anything: what is forwarded as received must not be parsed
- * and written anew, which loses integers past 2^53, escapes, white space and repeated names.
+ * and written again, which loses integers past 2^53, escapes, white space and repeated names.
  *
  * It accepts what `JSON.parse` accepts after a strict UTF-8 decoder, except for a byte order mark, which is the
  * caller's to judge. Nesting is as deep as the body is long: an open bracket costs one bit, not a stack frame.

@@ -85,7 +85,7 @@ const OWN_ORIGIN = 'http://gateway.invalid';
  * G-9: {base}/mcp. What is refused before the protocol has its say, in this order: the address 429, a method other
  * than POST 405, a page of a foreign origin 403, the key 401, the body 408, 413 or 400, a tool outside of the key's
  * scopes 403. Every request counts once against its address, a batch once for each call in it; against the key's own
- * limits only tool calls count, as the route that each of them stands for.
+ * limits only tool calls count, as the route that each of them calls.
  */
 function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promise<Response> {
   const { keys, limits, bodyBounds, tools } = parts;
@@ -182,7 +182,7 @@ type BrowserGuard = (request: Request) => Response | null;
 
 /**
  * A page that a user happens to have open must not reach the tools through the user's browser. Whatever is not a
- * browser sends no Origin and passes. On loopback the Host is looked at too: a name that was made to point here is not
+ * browser sends no Origin and passes. On loopback the Host is checked too: a name that was made to point here is not
  * this machine's (DNS rebinding). Behind a proxy the Host is the public one, which the proxy answers for.
  */
 function createBrowserGuard({ consoleOrigin, checksHost }: BrowserGuardParts): BrowserGuard {

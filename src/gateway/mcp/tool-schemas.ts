@@ -1,7 +1,7 @@
 import type { Tool } from '@modelcontextprotocol/server';
 
 /**
- * What each tool takes and gives, as JSON Schema that is written once and not made anew for each request. Nothing is
+ * What each tool takes and gives, as JSON Schema that is written once and not made again for each request. Nothing is
  * required of an output and each has `error` among its properties: a failure of the tool's own run is a result of
  * the same tool, with the envelope in it (G-45). A client that checks results against the schema takes both.
  */
@@ -153,7 +153,7 @@ function parseOutput(name: string, description: string): Tool['outputSchema'] {
     document: anyObject('Language, kind and warnings.'),
     // Null for a document of another kind, such as a bill.
     [name]: { anyOf: [{ type: 'object' }, { type: 'null' }], description },
-    evidence: listOf(anyObject('A field and where it stands in the text.'), 'Where each value was found.'),
+    evidence: listOf(anyObject('A field and where it is in the text.'), 'Where each value was found.'),
     usage: USAGE,
   });
 }

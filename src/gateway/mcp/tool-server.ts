@@ -42,7 +42,7 @@ export interface ToolRun {
   readonly tellProgress: ((progress: number, message: string) => Promise<void>) | null;
 }
 
-/** One tool: how it is shown, whom it is for, and the route that it stands for. */
+/** One tool: how it is shown, whom it is for, and the route that it calls. */
 export interface GatewayTool {
   readonly definition: Tool;
   readonly scope: Scope;

@@ -76,7 +76,7 @@ const ERROR: SseEventData = { kind: 'error' };
 const DONE: SseEventData = { kind: 'done' };
 
 export function createSseEventCutter({ maxEventBytes }: { readonly maxEventBytes: number }): SseEventCutter {
-  // The beginning of an event whose end has not come. Its bytes are looked at once, however many chunks it takes.
+  // The beginning of an event whose end has not come. Its bytes are checked once, however many chunks it takes.
   let waiting: Uint8Array = NO_BYTES;
   let waitingLength = 0;
   let lines = 0;

@@ -18,7 +18,7 @@ const RETRY_AFTER_MS = [5, 30, 120, 600, 3_600, 10_800].map((seconds) => seconds
 const STALE_SECONDS = 3_600;
 /** What comes back from an endpoint is of no use but for an operator's look. */
 const LONGEST_ERROR = 300;
-/** Where nothing waits, or the database is away. */
+/** Where nothing waits, or the database is unavailable. */
 const LOOK_AGAIN_MS = 30_000;
 
 interface CourierOptions {

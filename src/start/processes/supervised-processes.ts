@@ -40,7 +40,7 @@ interface SupervisorOptions extends Pick<ChildOptions, 'clock' | 'program' | 'wo
  * Processes of one kind, each at its place. A process is starting, ready, or leaving; a place belongs to
  * one process, and what has left its place is only waited for.
  *
- * One that dies is started again, after a pause that doubles while it keeps dying; the others go on. On SIGUSR2 all are
+ * One that dies is started again, after a pause that doubles while it keeps crashing; the others go on. On SIGUSR2 all are
  * replaced, place by place: the new process takes the place when it is ready, and only then the old one leaves the port.
  * Where a new one does not become ready, the old one keeps its place and the rest are left alone: a broken deployment
  * costs no call. Resolves once all answer.

@@ -38,7 +38,7 @@ export interface Configuration extends StoredContent {
   readonly postgres: PostgresConfiguration | null;
   readonly statementTimeoutMs: number;
   readonly databaseMaxWaiting: number;
-  /** Where finished calls go while the database is away. */
+  /** Where finished calls go while the database is unavailable. */
   readonly journal: { commitDeadlineMs: number; maxCalls: number };
   /** What is kept of calls with an idempotency key, and how long. */
   readonly idempotency: { maxAnswerBytes: number; keepMs: number };

@@ -72,19 +72,19 @@ export const SETTINGS = {
     10,
     10_000_000,
     100_000,
-    'Calls that the journal of each gateway process holds while the database is away, about 1 KB each; a tenth before it, new calls get 503.',
+    'Calls that the journal of each gateway process holds while the database is unavailable, about 1 KB each; at nine tenths of it new calls get 503.',
   ),
   IDEMPOTENT_ANSWER_MAX_BYTES: whole(
     0,
     16 * 1024 * 1024,
     1024 * 1024,
-    'The largest answer that is kept for repeats with the same Idempotency-Key; repeats of a larger one get 409.',
+    'The largest answer that is stored for repeats with the same Idempotency-Key; repeats of a larger one get 409.',
   ),
   IDEMPOTENCY_KEEP_MS: whole(
     60_000,
     30 * DAY_MS,
     DAY_MS,
-    'How long at least an Idempotency-Key and its answer are kept.',
+    'How long at least an Idempotency-Key and its answer are stored.',
   ),
   STORED_RESPONSES: oneOf(
     ['off', 'on'],
@@ -114,7 +114,7 @@ export const SETTINGS = {
     0,
     1_200,
     0,
-    'Whole months, beside the running one, for which the single calls are kept; 0 keeps all. What they sum up to, and every charge, is kept for good.',
+    'Whole months, beside the running one, for which the single calls are stored; 0 stores all. Their sums, and every charge, are stored for good.',
   ),
   USAGE_NAMES_PER_DAY: whole(
     0,
@@ -137,7 +137,7 @@ export const SETTINGS = {
     60,
     36_500,
     400,
-    "How long the payment provider's events are kept once they are done with.",
+    "How long the payment provider's events are stored once they are processed.",
   ),
   ...REDIS_SETTINGS,
   JWT_SECRET: secret('Signs the access tokens. Needed by the backend.'),
@@ -153,7 +153,7 @@ export const SETTINGS = {
   ),
   METRICS_TOKEN_ALSO: secret(`A second one that opens them too. ${WHILE_CHANGED}`),
   MASTER_KEY: secret(
-    'Encrypts provider keys, two-factor secrets and kept answers in the database. Needed by all three services.',
+    'Encrypts provider keys, two-factor secrets, alert channels and stored answers in the database. Needed by all three services.',
   ),
   MASTER_KEY_ALSO: secret(`A second one that opens what was encrypted under it. ${WHILE_CHANGED}`),
   WEBHOOK_SECRET: secret("The payment provider's signing secret of the webhook. Needed by the backend."),
@@ -175,7 +175,7 @@ export const SETTINGS = {
   ),
   SMTP_URL: url(
     ['smtp:', 'smtps:'],
-    'The mail server, as `smtps://user:password@host:465`. Without it mail is only kept in DATA_DIR, to be read there.',
+    'The mail server, as `smtps://user:password@host:465`. Without it mail is only stored in DATA_DIR, to be read there.',
   ),
   MAIL_FROM: text('no-reply@localhost', 'The sender of all mail.'),
   MAIL_FROM_NAME: text('Turnpike', 'The name beside it.'),
@@ -239,7 +239,7 @@ export const SETTINGS = {
     'In production: lets CONSOLE_URL, GATEWAY_URL, PAYMENT_PROVIDER_URL and OIDC_ISSUER begin with `http://` on hosts other than loopback, as in a trusted network.',
   ),
   MODEL_CONFIG: text(null, 'A JSON file that maps model aliases to providers.'),
-  ALIAS_PREFIX: word('svc', 'What stands before the slash in the names of models.'),
+  ALIAS_PREFIX: word('svc', 'What comes before the slash in the names of models.'),
   IP_REQUESTS_PER_MINUTE: whole(
     0,
     10_000_000,
@@ -259,7 +259,7 @@ export const SETTINGS = {
     0,
     100,
     0,
-    'The part of each limit, in percent, that a process grants while Redis is away and it limits by itself. 0 is 100 divided by GATEWAY_PROCESSES.',
+    'The part of each limit, in percent, that a process grants while Redis is unavailable and it limits by itself. 0 is 100 divided by GATEWAY_PROCESSES.',
   ),
   ABANDONED_STREAMS: oneOf(
     ['free', 'drain'],
@@ -309,8 +309,13 @@ export const SETTINGS = {
     60_000,
     'How long may pass between two chunks of an answer.',
   ),
-  BREAKER_FAILURES: whole(1, 1_000, 5, 'Failures in a row after which a provider is left alone for a while.'),
-  BREAKER_COOLDOWN_SECONDS: whole(1, 86_400, 60, 'How long it is left alone before it is tested again.'),
+  BREAKER_FAILURES: whole(1, 1_000, 5, 'Failures in a row after which a provider’s breaker opens.'),
+  BREAKER_COOLDOWN_SECONDS: whole(
+    1,
+    86_400,
+    60,
+    'How long it stays open before the provider is tested again.',
+  ),
   POSTPAID_CURRENCY: currency('usd', 'What POSTPAID companies pay in: a lowercase code.'),
   POSTPAID_PRICE_PER_CREDIT: price('0.01', 'What a credit costs a POSTPAID company, in that currency.'),
   POSTPAID_DUE_DAYS: whole(0, 365, 14, 'Days until an invoice is due; past them it blocks.'),
@@ -332,7 +337,7 @@ export const SETTINGS = {
   ),
   OTEL_TRACES_SAMPLER_ARG: part(
     '1',
-    'The part of the traces that begin here which is taken down, from 0 to 1. Who calls with a `traceparent` decides for their own.',
+    'The share of traces that begin here which is recorded, from 0 to 1. Clients that send a `traceparent` decide for their own.',
   ),
   LOG_LEVEL: oneOf(['debug', 'info', 'warn', 'error'], 'info', 'The least level that is logged.'),
   LOG_FORMAT: oneOf(
@@ -340,8 +345,8 @@ export const SETTINGS = {
     'auto',
     '`auto` is `text` in a terminal, else `json`, a line an entry.',
   ),
-  LOG_KEEP_ROWS: whole(0, 100_000_000, 200_000, 'Log entries kept in the database for the log viewer.'),
-  LOG_KEEP_MS: whole(60_000, 365 * DAY_MS, 14 * DAY_MS, 'How long log entries are kept.'),
+  LOG_KEEP_ROWS: whole(0, 100_000_000, 200_000, 'Log entries stored in the database for the log viewer.'),
+  LOG_KEEP_MS: whole(60_000, 365 * DAY_MS, 14 * DAY_MS, 'How long log entries are stored.'),
 } as const satisfies Record<string, Setting<unknown>>;
 
 export type SettingName = keyof typeof SETTINGS;

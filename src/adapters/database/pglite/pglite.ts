@@ -86,7 +86,7 @@ async function openDatabase(
   let thread: Thread = await open();
   let closed = false;
 
-  /** A thread that died (out of memory, a fault in the engine) is started anew; PostgreSQL recovers its log. */
+  /** A thread that died (out of memory, a fault in the engine) is started again; PostgreSQL recovers its log. */
   async function alive(): Promise<Thread> {
     if (thread.isAlive() || closed) return thread;
     thread = await open();

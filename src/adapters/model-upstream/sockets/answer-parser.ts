@@ -252,7 +252,7 @@ interface LineReader {
 
 const FIRST_HELD_BYTES = 512;
 
-/** A line that lies whole in the bytes is not copied; each byte of any other is looked at once. */
+/** A line that lies whole in the bytes is not copied; each byte of any other is checked once. */
 function createLineReader(): LineReader {
   let held = new Uint8Array(0);
   let heldLength = 0;

@@ -20,7 +20,7 @@ export interface Deadlines {
   leave(watched: Watched): void;
 }
 
-/** Thousands of connections that end one after the other are looked at together. */
+/** Thousands of connections that end one after the other are checked together. */
 const LEAST_GAP_MS = 20;
 
 export function createDeadlines(clock: Pick<Clock, 'after' | 'uptimeMs'>): Deadlines {

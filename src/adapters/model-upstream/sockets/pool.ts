@@ -12,7 +12,7 @@ import type { Carrier, Exchange } from './exchange.ts';
 const KEEP_IDLE_MS = 60_000;
 /** An upstream that closes idle connections after so long may have begun to by then. */
 const KEEP_ALIVE_MARGIN_MS = 1_000;
-/** After this an upstream's name is looked at anew, though its connections are in use all the time. */
+/** After this an upstream's name is resolved again, though its connections are in use all the time. */
 const MOST_AGE_MS = 15 * 60_000;
 const MOST_IDLE = 512;
 /** Connections that were given up before they were made: the runtime cannot end them, the kernel does after two minutes. */

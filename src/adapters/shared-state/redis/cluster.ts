@@ -16,7 +16,7 @@ import { checkServer } from './topology.ts';
 
 const SLOTS = 16_384;
 const MOST_REDIRECTIONS = 5;
-/** While a node is gone every command would read the map anew. */
+/** While a node is gone every command would read the map again. */
 const REFRESH_EVERY_MS = 500;
 const REDIRECTION = /^(MOVED|ASK) (\d+) (\S*):(\d+)/;
 

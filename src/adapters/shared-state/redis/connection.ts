@@ -14,7 +14,7 @@ import {
 } from './address.ts';
 
 /**
- * A connection that is made anew whenever it is lost, or silent for too long.
+ * A connection that is made again whenever it is lost, or silent for too long.
  *
  * up: commands are sent as they come. Lost: the first attempt to reconnect runs at once, and commands that come
  * meanwhile wait for it (nothing of them was sent, so nothing can happen twice). Unavailable: that attempt failed;
@@ -53,7 +53,7 @@ export async function keepConnected(needs: ConnectionNeeds): Promise<KeptConnect
     if (link !== ended) return;
     link = null;
     if (closed) return;
-    log.warn('the connection to Redis is lost and is being made anew', { redis: address.place });
+    log.warn('the connection to Redis was lost; reconnecting', { redis: address.place });
     firstAttempt = restore(FIRST_PAUSE_MS);
   }
 

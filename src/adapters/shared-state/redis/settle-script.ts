@@ -4,7 +4,7 @@ import { CLEAR_UP_AFTER_MS, defineScript, type TagKeys } from './scripts.ts';
 /**
  * reserve-script.ts documents the stored layout. One key for each settlement, and after the offset:
  * 'w' windowStart delta; 'n' entry ttlMs amount (renew); 'x' count entry… (releases of one set); 'l' value version ttlMs
- * replaces, the last one '-' where only a stored level is changed, 'none' where it is also stored anew.
+ * replaces, the last one '-' where only a stored level is changed, 'none' where it is also stored again.
  */
 export const settleScript = defineScript(`
 local MOST = 9007199254740991

@@ -5,7 +5,7 @@ import { sharedStateClosed } from '../input-checks.ts';
 import type { ConnectionNeeds, KeptConnection } from './connection.ts';
 
 /**
- * All topics on one connection of their own, made when the first one is subscribed to. A connection made anew
+ * All topics on one connection of their own, made when the first one is subscribed to. A connection made again
  * subscribes to every topic again before it counts as up, and then every listener hears of the gap.
  */
 
@@ -62,7 +62,7 @@ export function createRedisSubscriptions({
   async function leave(channel: string): Promise<void> {
     if (listening.channels.get(channel)?.size !== 0) return;
     listening.channels.delete(channel);
-    // A connection that is lost is made anew without this channel.
+    // A connection that is lost is made again without this channel.
     await connection?.use((client) => client.unsubscribe(channel)).catch(() => {});
   }
 

@@ -138,7 +138,7 @@ const companyCeilings: Declaration = (builder) =>
 
 const setCompanyCeilings: Declaration = (builder) => {
   const input = builder.inputType('CeilingsInput', {
-    description: 'What is left out stays; null takes a ceiling away.',
+    description: 'What is left out stays; null removes a ceiling.',
     fields: (t) => ({
       requestsPerMinute: t.int({ description: MEANINGS.requestsPerMinute }),
       tokensPerMinute: t.int({ description: MEANINGS.tokensPerMinute }),

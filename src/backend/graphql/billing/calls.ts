@@ -192,7 +192,7 @@ async function loadCompanies(ids: string[], context: RequestContext): Promise<(N
 
 const calls: Declaration = (builder) => {
   const filterInput = builder.inputType('CallFilter', {
-    description: 'What is left out is not looked at.',
+    description: 'What is left out does not filter.',
     fields: (t) => ({
       from: t.field({ type: 'DateTime', description: 'Not before.' }),
       to: t.field({ type: 'DateTime', description: 'Before.' }),

@@ -24,7 +24,7 @@ const paymentEventObjects: Declaration = (builder) => {
   builder.enumType('PaymentEventStatus', {
     values: {
       RECEIVED: { description: 'Kept, and not applied yet.' },
-      PROCESSED: { description: 'Its effect stands.' },
+      PROCESSED: { description: 'It was applied.' },
       DEFERRED: { description: 'Waits for what it needs, and is tried again by itself.' },
       FAILED: { description: 'Somebody has to look, and may replay it.' },
       IGNORED: { description: 'Of a kind that has no effect here.' },

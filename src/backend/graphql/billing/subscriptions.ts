@@ -177,8 +177,7 @@ const deactivateStaleSubscriptions: Declaration = (builder) =>
   builder.mutationField('deactivateStaleSubscriptions', (t) =>
     t.field({
       type: ['PlanSubscription'],
-      description:
-        'Ends subscriptions that are active here and of which the payment provider tells nothing any more.',
+      description: 'Ends subscriptions that are active here and that the payment provider no longer reports.',
       authScopes: { superAdmin: true },
       args: {
         providerSubscriptionIds: t.arg.stringList({

@@ -118,7 +118,9 @@ const usageFailuresObjects: Declaration = (builder) => {
   builder.enumType('FailureOutcome', {
     values: {
       FAILED: { description: 'It was on its way to a model, or had an answer that is not charged.' },
-      REFUSED: { description: 'It was turned away before: no credits, a limit, a scope, a wrong request.' },
+      REFUSED: {
+        description: 'It was refused before it ran: no credits, a limit, a scope, an invalid request.',
+      },
     },
   });
   builder.objectType('UsageFailureRow', {

@@ -205,7 +205,7 @@ const updateJob: Declaration = (builder) =>
     t.field({
       type: 'Job',
       description:
-        'What is left out stays; null takes away what a job need not have. Another text or file is read anew.',
+        'What is left out stays; null removes what a job need not have. A new text or file is parsed again.',
       authScopes: { member: true },
       args: {
         id: t.arg.id({ required: true }),

@@ -133,7 +133,7 @@ const setMatchWeights: Declaration = (builder) => {
     t.field({
       type: ['MatchWeight'],
       description:
-        'Sets what each part counts, 0 to 100; parts that are left out go back to their default. All of the company’s matches are scored anew, in the background.',
+        'Sets what each part counts, 0 to 100; parts that are left out go back to their default. All of the company’s matches are scored again, in the background.',
       authScopes: { companyAdmin: true },
       args: { weights: t.arg({ type: [input], required: true }) },
       async resolve(_root, args, context) {

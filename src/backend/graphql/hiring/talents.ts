@@ -71,7 +71,7 @@ const talentObjects: Declaration = (builder) => {
         type: 'JSON',
         nullable: true,
         extensions: { maxCharacters: LONGEST_PROFILE } satisfies FieldSize,
-        description: 'Where each value stands in the text: path, start, end, confidence.',
+        description: 'Where each value is in the text: path, start, end, confidence.',
       }),
       document: t.expose('document', {
         type: 'JSON',
@@ -252,7 +252,7 @@ const updateTalent: Declaration = (builder) =>
   builder.mutationField('updateTalent', (t) =>
     t.field({
       type: 'Talent',
-      description: 'Puts a profile in the place of the one before, which is kept as a version.',
+      description: 'Replaces the profile; the one before is stored as a version.',
       authScopes: { member: true },
       args: {
         id: t.arg.id({ required: true }),
@@ -335,7 +335,7 @@ const exportTalent: Declaration = (builder) =>
     t.field({
       type: 'JSON',
       description:
-        'Everything that is kept of a person: files in base64, what matching knows of them, and their matches with reasons. That it was exported is recorded.',
+        'Everything that is stored about a person: files in base64, what matching knows of them, and their matches with reasons. That it was exported is recorded.',
       authScopes: { companyAdmin: true },
       args: { id: t.arg.id({ required: true }) },
       async resolve(_root, args, context) {
@@ -357,7 +357,7 @@ const eraseTalent: Declaration = (builder) =>
     t.field({
       type: 'Boolean',
       description:
-        'Takes away everything that is kept of a person: profile, versions, files, scores, and all who were recognised as the same.',
+        'Deletes everything that is stored about a person: profile, versions, files, scores, and all who were recognised as the same.',
       authScopes: { companyAdmin: true },
       args: { id: t.arg.id({ required: true }) },
       async resolve(_root, args, context) {

@@ -135,7 +135,7 @@ const payloadSettings: Declaration = (builder) => {
       args: {
         payloadRetentionDays: t.arg.int(),
         redactionPatterns: t.arg.stringList({
-          description: 'Texts to remove, at most 50; * stands for any characters of one word.',
+          description: 'Texts to remove, at most 50; * matches any characters of one word.',
         }),
       },
       async resolve(_root, { payloadRetentionDays, redactionPatterns }, context) {

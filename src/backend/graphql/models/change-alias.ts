@@ -55,7 +55,7 @@ const input: Declaration = (builder) => {
       strategy: t.string({ description: 'Which target is tried first: order, weight or latency.' }),
       retries: t.int({ description: 'Tries beyond one per target, 0 to 10.' }),
       retryStatuses: t.intList({
-        description: 'Further statuses that go on to the next target, 400 to 599.',
+        description: 'Further statuses that try the next target, 400 to 599.',
       }),
       fallback: t.string({
         description: 'An alias of the same kind that serves calls which no target of this one serves.',

@@ -157,7 +157,7 @@ const routingFields: Declaration = (builder) =>
       }),
       retryStatuses: t.intList({
         ...ofOperators,
-        description: 'For super admins: further statuses that go on to the next target.',
+        description: 'For super admins: further statuses that try the next target.',
         resolve: ({ retryStatuses }) => [...(retryStatuses ?? [])],
       }),
       fallback: t.string({

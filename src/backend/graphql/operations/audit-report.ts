@@ -43,7 +43,7 @@ const auditReportObjects: Declaration = (builder) => {
       sold: t.float({ resolve: ({ soldMicro }) => creditsAsNumber(soldMicro) }),
       granted: t.float({ resolve: ({ grantedMicro }) => creditsAsNumber(grantedMicro) }),
       invoiced: t.float({
-        description: 'Usage that invoices asked for and that was paid.',
+        description: 'Usage that was invoiced and paid.',
         resolve: ({ invoicedMicro }) => creditsAsNumber(invoicedMicro),
       }),
       adjusted: t.float({ resolve: ({ adjustedMicro }) => creditsAsNumber(adjustedMicro) }),

@@ -12,7 +12,7 @@ declare module '../schema-builder.ts' {
 
 const capturedMailObjects: Declaration = (builder) => {
   builder.objectType('CapturedMail', {
-    description: 'A mail that was kept instead of sent. It may hold a link that opens an account.',
+    description: 'A mail that was captured instead of sent. It may contain a link that opens an account.',
     fields: (t) => ({
       id: t.exposeID('id'),
       to: t.exposeString('to'),
@@ -36,7 +36,8 @@ const capturedMails: Declaration = (builder) =>
     t.field({
       type: 'CapturedMailConnection',
       nullable: true,
-      description: 'Mail that was kept in place of a mail server, the newest first; null where mail is sent.',
+      description:
+        'Mail that was captured because there is no mail server, the newest first; null where mail is sent.',
       authScopes: { superAdmin: true },
       args: { first: t.arg.int(), after: t.arg.id() },
       async resolve(_root, args, { parts }) {

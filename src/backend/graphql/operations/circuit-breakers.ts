@@ -96,7 +96,7 @@ const resetCircuitBreaker: Declaration = (builder) =>
     t.field({
       type: 'CircuitBreaker',
       description:
-        'Lets all processes call a service again before its time. It opens anew if that still fails.',
+        'Closes the breaker, so that all processes call the service again. It opens again if that still fails.',
       authScopes: { superAdmin: true },
       args: { service: t.arg.string({ required: true }) },
       async resolve(_root, args, context) {
@@ -145,7 +145,7 @@ export async function readAiServices(parts: Parts): Promise<readonly AiService[]
   return await Promise.all(
     [...names].sort().map(async (service) => {
       const shared = await readPublishedService(parts, service).catch((error: unknown) => {
-        log.warn('the breakers cannot be read from shared state: processes are asked', { error });
+        log.warn('the breakers cannot be read from shared state; reading them from the processes', { error });
         return null;
       });
       const reports = live.flatMap(({ report }) => report.breakers[service] ?? []);

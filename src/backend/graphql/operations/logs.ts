@@ -81,7 +81,7 @@ const logEntries: Declaration = (builder) =>
   builder.queryField('logEntries', (t) =>
     t.field({
       type: 'LogEntryConnection',
-      description: 'Lines of the kept log of all processes, the newest first.',
+      description: 'Stored log lines of all processes, the newest first.',
       authScopes: { superAdmin: true },
       args: {
         first: t.arg.int(),

@@ -24,7 +24,7 @@ const serviceProcessObjects: Declaration = (builder) => {
       UP: { value: 'up' },
       DOWN: { value: 'down' },
       RUNNING: { value: 'running' },
-      FAILING: { value: 'failing', description: 'It goes on trying, and work waits.' },
+      FAILING: { value: 'failing', description: 'It retries, and work waits.' },
       STOPPED: { value: 'stopped', description: 'Somebody wishes it so.' },
     } as const,
   });
@@ -71,12 +71,12 @@ const serviceProcessObjects: Declaration = (builder) => {
       startedAt: t.expose('startedAt', { type: 'DateTime' }),
       seenAt: t.expose('seenAt', { type: 'DateTime' }),
       uptimeSeconds: t.int({
-        description: 'Until it was last heard of.',
+        description: 'Until its last heartbeat.',
         resolve: ({ startedAt, seenAt }) =>
           Math.max(0, Math.floor((seenAt.getTime() - startedAt.getTime()) / 1_000)),
       }),
       isStale: t.exposeBoolean('isStale', {
-        description: 'Not heard of for 20 seconds: it hangs, is cut off or is gone. Forgotten after an hour.',
+        description: 'No heartbeat for 20 seconds: it hangs, is cut off or has ended. Removed after an hour.',
       }),
       isReady: t.boolean({ resolve: isReady }),
       parts: t.field({ type: ['ReadinessPart'], resolve: ({ report }) => [...report.parts] }),
@@ -102,7 +102,7 @@ const serviceProcesses: Declaration = (builder) =>
   builder.queryField('serviceProcesses', (t) =>
     t.field({
       type: ['ServiceProcess'],
-      description: 'Every process of every service, those that are heard of first.',
+      description: 'Every process of every service, those with a current heartbeat first.',
       authScopes: { superAdmin: true },
       async resolve(_root, _args, { parts: { database, clock } }) {
         return [...(await listProcesses(database, clock.now()))];

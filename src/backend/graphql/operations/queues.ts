@@ -96,7 +96,7 @@ const redriveDeadLetters: Declaration = (builder) =>
     t.field({
       type: 'Int',
       description:
-        'Gives dead letters of a queue another run, all tries anew: those named, or all of them. How many there were; ' +
+        'Gives dead letters of a queue another run with all their attempts: those named, or all of them. How many there were; ' +
         'one for which the same job waits already stays where it is.',
       authScopes: { superAdmin: true },
       args: { queue: t.arg.string({ required: true }), ids: t.arg({ type: ['ID'] }) },

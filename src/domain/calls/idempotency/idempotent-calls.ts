@@ -76,7 +76,7 @@ export function createIdempotentCalls(parts: IdempotentCallParts): IdempotentCal
       return (await cipher.seal(bytes, boundTo(claim, claim.callId))).toBase64();
     } catch (error) {
       // The call has happened and is charged; its answer reaches its client, only no repeat.
-      log.error('an answer could not be encrypted and is not kept', { callId: claim.callId, error });
+      log.error('an answer could not be encrypted and is not stored', { callId: claim.callId, error });
       return null;
     }
   }
@@ -122,7 +122,7 @@ export function createIdempotentCalls(parts: IdempotentCallParts): IdempotentCal
       const { callId, sealedAnswer, ...rest } = row;
       const bytes = await cipher.open(sealedAnswer, boundTo(asked, callId));
       if (bytes !== null) return { ...rest, bytes };
-      log.warn('a kept answer does not open under MASTER_KEY: was that changed?', { callId });
+      log.warn('a stored answer cannot be decrypted with MASTER_KEY: was it changed?', { callId });
       return null;
     },
     runningCount: leases.count,

@@ -18,7 +18,7 @@ export interface IdempotentClaim extends AskedOnce {
 }
 
 /**
- * How an idempotency key stands for what is asked now:
+ * The state of an idempotency key for a request:
  *   free           no call has it, or the one that had it ended without a commit
  *   running        another call has it
  *   other-body     it was used for something else
@@ -113,7 +113,7 @@ interface IdempotentLeaseParts {
 }
 
 const RENEW_MS = LEASE_MS / 3;
-/** After a failure: when the database is back, a repeat must not find leases that ended only because it was away. */
+/** After a failure: when the database is back, a repeat must not find leases that ended only because it was unavailable. */
 const RENEW_AGAIN_MS = 2_000;
 /** No call runs that long: one that does was forgotten. */
 const MOST_KEPT_MS = 48 * 3_600_000;

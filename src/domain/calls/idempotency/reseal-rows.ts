@@ -20,7 +20,7 @@ interface RowsToReseal<Row extends SealedRow> {
 }
 
 /**
- * Encrypts every row anew under the first of the master keys, so that the others can be taken out of use. It runs beside
+ * Encrypts every row again under the first of the master keys, so that the others can be taken out of use. It runs beside
  * the services, which open both, and may be repeated: rows that are done are read and left.
  */
 export async function resealRows<Row extends SealedRow>(

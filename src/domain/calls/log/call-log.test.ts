@@ -176,7 +176,7 @@ describe('refusals of a key', () => {
     expect((await rows()).map(({ count }) => count).filter((count) => count > 1)).toEqual([5_040]);
     expect(await rows()).toHaveLength(MOST_REFUSALS_A_MINUTE + 2);
     expect((await rows()).reduce((sum, { count }) => sum + count, 0)).toBe(5_101);
-    // The next minute begins anew.
+    // The next minute starts over.
     notes.add(refused(companyId, START + 60_000));
     await notes.flush();
     expect(await rows()).toHaveLength(MOST_REFUSALS_A_MINUTE + 3);

@@ -161,7 +161,7 @@ interface Place {
 }
 
 /**
- * Which calls are looked at: those of an index, in its order. Without a company or a key it is the primary key, whose
+ * Which calls are checked: those of an index, in its order. Without a company or a key it is the primary key, whose
  * ids grow with time.
  */
 function placeOf(filter: CallLogFilter, after: Position | null): Place {

@@ -31,7 +31,7 @@ const TAKE_OVER_MS = 30_000;
  *   there -> away   a commit fails for no reason of its own, or gives no answer in time
  *   away -> there   a look succeeds: it answers, and takes the journal's first calls; or a commit that had been in
  *                   doubt turns out well
- * While it is away nothing else queries it. Looks are a second apart and one at a time: one on a paused server hangs, and
+ * While it is unavailable nothing else queries it. Looks are a second apart and one at a time: one on a paused server hangs, and
  * ends well at once when the server goes on.
  */
 export function createDatabaseWatch({ database, clock, log }: DatabaseWatchParts): DatabaseWatch {
@@ -50,7 +50,7 @@ export function createDatabaseWatch({ database, clock, log }: DatabaseWatchParts
     if (state === 'away' && Math.abs(clock.now() - saidAtMs) < SAID_AGAIN_MS) return;
     state = 'away';
     saidAtMs = clock.now();
-    log.warn('the database is away: finished calls go to the journal', {
+    log.warn('the database is unavailable: finished calls go to the journal', {
       waiting: journaled?.waiting(),
       error,
     });

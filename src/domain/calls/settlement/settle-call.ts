@@ -63,7 +63,7 @@ interface Waiting {
  *   waiting -> committed              settled
  *   waiting -> refused by itself      not written; the others of its group are tried singly (SQLSTATE 22 and 23)
  *   waiting -> in doubt -> journal    any other failure, or none in time: journaled; when the database is back, committed or dropped as there already
- *   waiting -> journal                the same, where the database is known to be away
+ *   waiting -> journal                the same, where the database is known to be unavailable
  *   ... journal -> no room            not written; but where a commit is in doubt, its answer is waited for first
  */
 export function createCallBook(parts: CallBookParts): CallBook {

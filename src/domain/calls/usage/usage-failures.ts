@@ -39,7 +39,7 @@ export interface FailedCall extends WhatFailed {
 export interface CountedFailures {
   /** The most frequent first. */
   readonly groups: readonly FailureGroup[];
-  /** Where there were more calls than are looked at: only those since this moment are counted. */
+  /** Where there were more calls than are checked: only those since this moment are counted. */
   readonly countedFrom: Date | null;
 }
 

@@ -61,7 +61,7 @@ const MOST_CALLS_READ = 100_000;
 
 /**
  * What was used, from the rows that every commit keeps up to date: one for each key, day and model, however many
- * calls it stands for. So a finished call is in it at once. Whole months that are over are read as they were added
+ * calls it covers. So a finished call is in it at once. Whole months that are over are read as they were added
  * up, so that a year costs about as much as a month. All breakdowns are of one moment.
  *
  * Where the period begins or ends within a day, the calls of that part are read one by one. Where that is impossible,

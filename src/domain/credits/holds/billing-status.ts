@@ -20,7 +20,7 @@ interface BillingStatusesParts {
   readonly maxEntries?: number;
   /** How old an answer of the database may be: the longest that a payment whose message was lost takes to count. */
   readonly freshMs?: number;
-  /** How long the last known standing serves while the database is away. */
+  /** How long the last known standing serves while the database is unavailable. */
   readonly graceMs?: number;
 }
 
@@ -34,7 +34,7 @@ interface Known {
   readonly standing: BillingStatus;
   /** When the database was asked, not when it answered. */
   readonly askedAtMs: number;
-  /** A message said that it has changed: it serves only while the database is away. */
+  /** A message said that it has changed: it serves only while the database is unavailable. */
   isOutdated: boolean;
 }
 
@@ -57,7 +57,7 @@ const PATIENCE_MS = 1_000;
 /**
  * The gateway's look at what companies owe. A message drops a company at once; without it no answer is used for
  * longer than `freshMs`, and one in use is asked for again in the background before anybody has to wait. Many
- * companies go in one statement, each at most once at a time. While the database is away the last known standing
+ * companies go in one statement, each at most once at a time. While the database is unavailable the last known standing
  * serves for `graceMs`: fails open for companies that fall due in that time and were not yet known to owe.
  */
 export async function createBillingStatuses(parts: BillingStatusesParts): Promise<BillingStatuses> {
@@ -77,7 +77,7 @@ export async function createBillingStatuses(parts: BillingStatusesParts): Promis
     // A clock that was set back makes no entry younger than it is.
     const ageMs = Math.abs(clock.now() - entry.askedAtMs);
     if (ageMs < freshMs / 2 && !entry.isOutdated) return entry.standing;
-    // While the database is away, a look in the background finds out for all when it is back.
+    // While the database is unavailable, a look in the background finds out for all when it is back.
     if ((ageMs < freshMs && !entry.isOutdated) || (isAway && ageMs < graceMs)) {
       void ask(companyId, true);
       return entry.standing;

@@ -74,7 +74,7 @@ interface CreditHoldParts {
   readonly log: Log;
   /** How old a level may be: the longest that a posting whose message was lost takes to count. */
   readonly maxAgeMs?: number;
-  /** How long a level that was known stays usable while the database is away. */
+  /** How long a level that was known stays usable while the database is unavailable. */
   readonly graceMs?: number;
 }
 
@@ -83,7 +83,7 @@ const MAX_AGE_MS = 5_000;
 /**
  * Holds against credits (G-29). The levels live in shared state beside what is held against them: every commit and
  * every posting writes them there with the account's version, and one that is missing or older than `maxAgeMs` is read
- * from the database. While that is away the last known level serves for `graceMs`: what calls cost meanwhile stays
+ * from the database. While that is unavailable the last known level serves for `graceMs`: what calls cost meanwhile stays
  * held, so the level is still bounded by what it was. That fails open for the grace time; afterwards it fails closed.
  */
 export function createCreditHolds(parts: CreditHoldParts): CreditHolds {
@@ -123,7 +123,7 @@ export function createCreditHolds(parts: CreditHoldParts): CreditHolds {
       const balance: Hold = { of: 'balance', name, level: name, amount, ...ages, read: readOwn };
       const keyMonth = keyMonthOf(payer);
       if (keyMonth === null && payer.budgets === undefined) return [balance];
-      // Of a store that was away, the first read finds out whether it answers: the others wait for that.
+      // Of a store that was unavailable, the first read finds out whether it answers: the others wait for that.
       const readBehind = (level: string, ask: () => Promise<SharedLevel>) => async () =>
         reads.isAway() && (await readOwn()) === null ? null : await reads.read(`${accountId} ${level}`, ask);
       const all = [balance];
@@ -228,12 +228,12 @@ interface LevelReads<Level> {
   isAnswering(): boolean;
   /** It gave no answer when it was last asked. */
   isAway(): boolean;
-  /** Null where the store is away. Whoever asks under the same name meanwhile gets the same answer. */
+  /** Null where the store is unavailable. Whoever asks under the same name meanwhile gets the same answer. */
   read(name: string, ask: () => Promise<Level>): Promise<Level | null>;
 }
 
 /**
- * Reads levels, each by one at a time, and remembers for a moment that the store is away, so that a paused one does
+ * Reads levels, each by one at a time, and remembers for a moment that the store is unavailable, so that a paused one does
  * not hold up every call. A statement that the store refuses is a fault of ours and passes with no time: that one
  * rejects, and the call with it. Fails closed.
  */
@@ -282,7 +282,7 @@ function createLevelReads<Level>({ clock, log }: { clock: Clock; log: Log }): Le
       if (known !== undefined) return await known;
       const nowMs = clock.uptimeMs();
       if (nowMs < leftAloneUntil) return null;
-      // Of a store that was away, one call finds out for all.
+      // Of a store that was unavailable, one call finds out for all.
       if (isAway) leftAloneUntil = nowMs + PATIENCE_MS;
       const reading = askOnce(ask).finally(() => running.delete(name));
       running.set(name, reading);
@@ -328,7 +328,7 @@ const LOOK = { entry: 'look', amount: 0, ttlMs: 1, rule: 'room', limit: Number.M
 
 /**
  * What the calls in flight of a company hold against its balance, or against that of one of its users, in micro-credits: for people to see, not to decide
- * by. Null while shared state is away: each process then only knows of its own calls.
+ * by. Null while shared state is unavailable: each process then only knows of its own calls.
  */
 export function createHeldCredits(parts: {
   readonly sharedState: SharedState;

@@ -111,7 +111,7 @@ export async function insertPaidPackInvoice(
   return invoice;
 }
 
-/** After its commit the caller publishes the level: gateways then ask anew whether the company is blocked. */
+/** After its commit the caller publishes the level: gateways then ask again whether the company is blocked. */
 export type SettledInvoice =
   | {
       readonly outcome: 'settled' | 'already-settled';

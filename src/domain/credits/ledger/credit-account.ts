@@ -55,7 +55,7 @@ export function userBalanceLevel(userId: string): string {
 /** With a company's id: its balance, its billing or its invoices have changed. */
 export const COMPANIES_TOPIC = 'companies';
 
-/** How long a level is kept, and so the longest that it can serve while the database is away. */
+/** How long a level is kept, and so the longest that it can serve while the database is unavailable. */
 export const LEVEL_KEPT_MS = 10 * 60_000;
 
 export function sharedLevelOf(level: AccountLevel, name: string = BALANCE_LEVEL): SharedLevel {
@@ -69,7 +69,7 @@ export function sharedLevelOf(level: AccountLevel, name: string = BALANCE_LEVEL)
 
 /**
  * Tells every process what a committed posting has made of an account: the first call after it goes by the new
- * balance. Only for after the commit, and it never rejects: where shared state is away the posting stands all the
+ * balance. Only for after the commit, and it never rejects: where shared state is unavailable the posting stands all the
  * same, and counts as soon as the level is read again, which takes seconds.
  */
 export async function publishLevel(sharedState: SharedState, level: AccountLevel, log?: Log): Promise<void> {

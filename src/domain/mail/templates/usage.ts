@@ -112,7 +112,7 @@ export const spendingLimit = template({
           ['Key', keyName],
           ['Limit', inCredits(limitMicro)],
           ['Spent', inCredits(spentMicro)],
-          ['Starts anew', atTime(resetsAt)],
+          ['Resets on', atTime(resetsAt)],
         ),
         button('See the keys', links.keys),
       ],

@@ -30,7 +30,7 @@ export function thinkingStyle(model: string): 'adaptive' | 'budget' | 'none' {
   return version >= 307 ? 'budget' : 'none';
 }
 
-/** Tokens of thinking that stand for an effort. */
+/** Tokens of thinking for each effort. */
 export const EFFORT_BUDGETS: Readonly<Record<Effort, number>> = { low: 2_048, medium: 8_192, high: 24_576 };
 
 /** Half way between the budgets above, and no model thinks with less than 1,024. */

@@ -12,7 +12,7 @@ export interface CalledTool {
 
 /** The functions of a request, and which tool each of them is. */
 export interface ToolNames {
-  /** The function that stands for the tool; the same for the same name and namespace. */
+  /** The function that represents the tool; the same for the same name and namespace. */
   chatNameOf(tool: CalledTool): string;
   /** A name that was never given is a function of that name: models make names up. */
   toolOf(chatName: string): CalledTool;
