@@ -152,7 +152,9 @@ export function retiredCallsContract(engine: string, given: () => Database): voi
       expect([await usage(), await balance()]).toEqual([before, had]);
       expect((await audit()).exitCode).toBe(EXIT_OK);
       await given().query('update retired_usage set charge_micro = charge_micro + 1');
-      expect((await audit()).lines.join()).toContain('for calls that were let go of, which had cost');
+      expect((await audit()).lines.join()).toContain(
+        'for calls that were deleted by retention, which had cost',
+      );
       await given().query('update retired_usage set charge_micro = charge_micro - 1');
     });
 

@@ -6,8 +6,8 @@ const RETIRED_BEFORE = "coalesce((select before_id::text from calls_retirement),
 
 /** The calls are gone, so single ones cannot be named: what a company was charged for them is one sum. */
 export const retiredChargesCheck: AuditCheck = {
-  holds: 'what companies were charged for calls that were let go of is what those had cost',
-  faults: `select format('company %s was charged %s micro-credits for calls that were let go of, which had cost %s',
+  holds: 'what companies were charged for calls that were deleted by retention is what those had cost',
+  faults: `select format('company %s was charged %s micro-credits for calls that were deleted by retention, which had cost %s',
       company_id, coalesce(charged, 0), coalesce(cost, 0))
     from (select company_id, sum(charge_micro) as cost from retired_usage
       where key_id = '00000000-0000-0000-0000-000000000000' group by company_id) as retired
@@ -22,7 +22,7 @@ export const retiredChargesCheck: AuditCheck = {
 
 /**
  * A source is posted once at most, by the ledger's own constraint: so one that is there is the only one. Calls that were
- * let go of are not missed here; their sums are held against the ledger by `retiredChargesCheck`.
+ * deleted by retention are not missed here; their sums are held against the ledger by `retiredChargesCheck`.
  */
 export const chargesCheck: AuditCheck = {
   holds:
@@ -95,7 +95,7 @@ const DAY_SUMS =
 const DAYS_SUMMED = DAY_SUMS.replaceAll(/\w+/g, 'sum($&)::bigint');
 
 export const usageDaysCheck: AuditCheck = {
-  holds: 'usage by day is the sum of its calls and of those that were let go of',
+  holds: 'usage by day is the sum of its calls and of those that were deleted by retention',
   faults: `select format('usage of company %s, key %s, on %s, %s: kept is %s, its calls sum to %s',
       company_id, key_id, day, alias, coalesce(kept.sums::text, 'nothing'), coalesce(counted.sums::text, 'nothing'))
     from (select company_id, key_id, day, alias, row(${DAY_SUMS}) as sums from usage_days) as kept
@@ -120,7 +120,8 @@ export const usageDaysCheck: AuditCheck = {
 };
 
 export const costDaysCheck: AuditCheck = {
-  holds: 'costs by day are the sums of the calls whose cost is known, and of those that were let go of',
+  holds:
+    'costs by day are the sums of the calls whose cost is known, and of those that were deleted by retention',
   faults: `select format('costs of company %s on %s, %s, target %s: stored is %s, its calls sum to %s',
       company_id, day, alias, target_id, coalesce(stored.sums::text, 'nothing'), coalesce(counted.sums::text, 'nothing'))
     from (select company_id, day, alias, target_id, row(calls, charge_micro, cost_micro) as sums from cost_days) as stored

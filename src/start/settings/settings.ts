@@ -43,7 +43,7 @@ export const SETTINGS = {
   NODE_ENV: oneOf(
     ['development', 'test', 'production'],
     'development',
-    'In `production` nothing is made up: secrets must be given, and there is no demo world and no payment sandbox.',
+    'In `production` no secret is generated: all must be set. There is no demo world and no payment sandbox.',
   ),
   HOST: text(
     '127.0.0.1',
@@ -362,11 +362,11 @@ export function settingsPage(): string {
 
 Settings are environment variables. Without any, everything runs by one command on embedded parts. A process
 that cannot start with what it finds names every problem at once and ends with a code that is not 0. An empty
-value counts as not set. Under \`NODE_ENV=production\` nothing is made up: missing, weak, equal or example secrets,
+value counts as not set. Under \`NODE_ENV=production\` no secret is generated: missing, weak, equal or example secrets,
 public addresses without TLS, the demo world and the payment sandbox are refused.
 
-This page is written by \`npm --silent run turnpike -- settings > docs/configuration.md\`, and a test holds it
-against the code.
+This page is written by \`npm --silent run turnpike -- settings > docs/configuration.md\`, and a test
+compares it with the code.
 
 | setting | default | meaning |
 |---|---|---|

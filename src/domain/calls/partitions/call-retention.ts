@@ -52,7 +52,7 @@ export async function retireCalls(parts: RetireCallsParts, signal?: AbortSignal)
     if (retired === 'already-gone') continue;
     if (retired !== 'retired') return gone;
     gone += 1;
-    log.info('calls past their time were let go of', { partition: name });
+    log.info('calls past their retention were deleted', { partition: name });
   }
   // Calls that arrived after their partition was dropped, or while no partitions were made.
   const horizon = past.at(-1)?.beforeId ?? (await retiredBefore(database));
@@ -159,7 +159,7 @@ const LACKING_COSTS = `select 1 from retired_costs as retired
   left join cost_days as kept using (company_id, day, alias, target_id)
   where kept.calls is null or ${COST_SUMS.map((column) => `kept.${column} < retired.${column}`).join(' or ')} limit 1`;
 
-/** Makes the partitions of the time ahead, and lets go of calls past their time. */
+/** Makes the partitions of the time ahead, and deletes calls past their retention. */
 export const CALLS_RETENTION_QUEUE: QueueDefinition = {
   name: 'calls-retention',
   retries: 3,
