@@ -106,6 +106,8 @@ function createSession(api: Api, cpu: Pointer, session: Pointer): OnnxSession {
       if (!isOpen) throw new Error('the network is closed');
       const names = addressesOf(given.map(({ name }) => name));
       const values: Pointer[] = [];
+      const held = [given, names];
+      inUse.add(held);
       try {
         for (const input of given) values.push(tensorOf(input));
         const addresses = BigUint64Array.from(values, BigInt);
@@ -116,6 +118,7 @@ function createSession(api: Api, cpu: Pointer, session: Pointer): OnnxSession {
         return floatsOf(api, pointerFrom(result));
       } finally {
         for (const value of values) api.call.releaseValue(value);
+        inUse.delete(held);
       }
     },
     close() {
@@ -124,6 +127,9 @@ function createSession(api: Api, cpu: Pointer, session: Pointer): OnnxSession {
     },
   };
 }
+
+/** What a running network reads. The garbage collector does not see that the library uses it, but it sees this. */
+const inUse = new Set<unknown>();
 
 /** A copy: the value's own memory is freed with it. */
 function floatsOf(api: Api, value: Pointer): Float32Array<ArrayBuffer> {
