@@ -121,7 +121,7 @@ describe('A-12 matches', () => {
     );
     expect(facts).toEqual([{ facts: null, vector: null, is_live: false }]);
     expect(await world.workOff()).toEqual({ processed: 0, failed: 0 });
-    await sweep(database, Date.UTC(2100, 0, 1));
+    await sweep(database, Date.UTC(2100, 0, 1), null);
     expect(await rowsOf('match_subjects', talent)).toBe(0);
   });
 
@@ -152,8 +152,41 @@ describe('A-12 matches', () => {
     expect(await world.workOff()).toEqual({ processed: 1, failed: 0 });
     calls = letterVectors;
     await clock.advance(700_000);
-    await sweep(database, clock.now());
+    await sweep(database, clock.now(), 'letters');
     expect((await world.workOff()).processed).toBe(1);
-    expect(await sweep(database, clock.now())).toBe(0);
+    expect(await sweep(database, clock.now(), 'letters')).toBe(0);
+  });
+
+  test('A-12 after a change of the encoder stored vectors are computed again, and the scores with them', async () => {
+    const clock = createManualClock();
+    let model = 'letters';
+    const modelCalls: PlatformModelCalls = {
+      ...letterVectors,
+      embedModel: () => model,
+      async embed(call) {
+        const embedded = await letterVectors.embed(call);
+        return embedded.outcome === 'embedded' ? { ...embedded, model } : embedded;
+      },
+    };
+    const world = await openMatchingWorld(database, { clock, modelCalls });
+    await world.addJob();
+    await world.addTalent();
+    await world.workOff();
+    const stored = async () => {
+      const rows = await database.query<{ model: string }>(
+        'select embed_model as model from match_subjects where company_id = $1 and is_live',
+        [world.companyId],
+      );
+      return rows.map((row) => row.model);
+    };
+    expect(await stored()).toEqual(['letters', 'letters']);
+    model = 'letters-2';
+    await clock.advance(700_000);
+    expect(await sweep(database, clock.now(), model)).toBeGreaterThanOrEqual(2);
+    expect((await world.workOff()).processed).toBeGreaterThanOrEqual(1);
+    expect(await stored()).toEqual(['letters-2', 'letters-2']);
+    await clock.advance(700_000);
+    await sweep(database, clock.now(), model);
+    expect(await rowsOf('match_changes', world.companyId)).toBe(0);
   });
 });

@@ -88,6 +88,7 @@ async function open(targets: AliasTarget | readonly AliasTarget[], answer: Answe
       },
     },
     answerTimeoutMs: 1_000,
+    embeddedEncoder: 'encoder-2',
     aliases: () => ({ embed: alias('embed'), extract: alias('extract') }),
   });
   return { calls, breakers, sent, clock };
@@ -112,6 +113,21 @@ describe('G-28 matching’s model calls', () => {
       { tokens: { promptTokens: 7, completionTokens: 0 }, targetId: 'p', prompts: 2 },
     ]);
     expect(ended).toMatchObject({ released: 1, endpoints: ['embeddings'] });
+  });
+
+  test('A-12 vectors are of the model that gave them: a provider’s by its name, the embedded encoder’s by its version', async () => {
+    const answer = async () =>
+      json({ data: [{ index: 0, embedding: [1, 0] }], system_fingerprint: 'encoder-2' });
+    const one = { ...EMBED, texts: ['one'] };
+    for (const [target, model] of [
+      [PROVIDER, 'big'],
+      [EMBEDDED, 'encoder-2'],
+    ] as const) {
+      const { calls } = await open(target, answer);
+      expect(await calls.embed(one)).toMatchObject({ outcome: 'embedded', model });
+      expect(calls.embedModel()).toBe(model);
+    }
+    expect((await open([], answer)).calls.embedModel()).toBeNull();
   });
 
   test('G-28 without credits no provider is asked, and the embedded model works unpaid', async () => {

@@ -17,7 +17,7 @@ import {
   jsonQuestion,
   NOT_TRIED,
 } from '../../domain/model-calls/ask-model.ts';
-import { type EmbeddedTexts, embedTexts } from '../../domain/model-calls/embed-texts.ts';
+import { type EmbeddedTexts, embedModelOf, embedTexts } from '../../domain/model-calls/embed-texts.ts';
 import type { CallUsage } from '../../domain/model-calls/paid-call.ts';
 import type { PlatformCall, PlatformCalls } from '../../domain/model-calls/platform-calls.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
@@ -29,6 +29,8 @@ interface MatchModelParts extends AskModelParts {
   readonly breakers: Pick<Breakers, 'enter' | 'states'>;
   readonly secrets: Pick<Secrets, 'randomBytes' | 'newId'>;
   readonly platformCalls: PlatformCalls;
+  /** The version of the embedded encoder. */
+  readonly embeddedEncoder: string;
   /** Null where the alias has no target. */
   readonly aliases: () => { readonly embed: Alias | null; readonly extract: Alias | null };
 }
@@ -137,6 +139,7 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
   return {
     embed,
     answer,
+    embedModel: () => embedModelOf(aliases().embed, parts.embeddedEncoder),
     breakerState() {
       const { embed: one, extract: other } = aliases();
       const states = parts.breakers.states();

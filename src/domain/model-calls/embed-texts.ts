@@ -70,6 +70,13 @@ export async function embedTexts(
   };
 }
 
+/** What `embedTexts` says of vectors of the alias's first target, which is tried first. */
+export function embedModelOf(alias: Alias | null, embeddedEncoder: string): string | null {
+  const [target] = alias?.targets ?? [];
+  if (target === undefined) return null;
+  return (target.baseUrl === null ? embeddedEncoder : target.model).slice(0, LONGEST_MODEL);
+}
+
 interface Vectors {
   readonly vectors: readonly (readonly number[])[];
   readonly promptTokens: number;

@@ -1,4 +1,5 @@
 import { readQueueDepths } from '../../adapters/job-queue/boss-tables.ts';
+import { ENCODER } from '../../adapters/networks/network-files.ts';
 import { addGenerator, NAMED_WORKERS, type WorkerBoard } from '../../ai-service/health.ts';
 import { aiServiceMetrics } from '../../ai-service/monitoring.ts';
 import { createAiService } from '../../ai-service/server.ts';
@@ -120,6 +121,7 @@ async function openMatching(opening: Opening, modelParts: ModelParts): Promise<M
     log,
     answerTimeoutMs: configuration.upstream.idleTimeoutMs,
     platformCalls: createPlatformCalls({ limits, holds, standings, ownKeys, models, secrets, clock }),
+    embeddedEncoder: ENCODER.version,
     aliases: () => ({ embed: find('embed-default'), extract: find('extract-default') }),
   });
   const generator = await startGenerator({

@@ -153,7 +153,7 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
     if (hasWorked) return await pause(pace.pauseMs);
     if (clock.now() - sweptAtMs >= pace.sweepMs) {
       sweptAtMs = clock.now();
-      if ((await sweep(database, clock.now())) > 0) return;
+      if ((await sweep(database, clock.now(), modelCalls.embedModel())) > 0) return;
     }
     await pause(pace.idleMs);
   }
@@ -211,28 +211,29 @@ const SWEPT_AT_ONCE = 200;
 
 /**
  * Maintenance, a little at a time and only while nothing else waits: deletes expired rows, and enqueues subjects whose
- * facts come from an earlier scorer or whose vector is missing or of another model than the newest. Returns how many
+ * facts come from an earlier scorer or whose vector is missing or of another model than `embedModel`. Returns how many
  * were enqueued.
  */
-export async function sweep(statements: Statements, nowMs: number): Promise<number> {
+export async function sweep(
+  statements: Statements,
+  nowMs: number,
+  embedModel: string | null,
+): Promise<number> {
   await statements.query('delete from match_subjects where not is_live and written_at < $1', [
     new Date(nowMs - GONE_ROWS_MS),
   ]);
   await purgeGoneProcesses(statements, nowMs);
   const rows = await statements.query(
-    `with newest as (select embed_model from match_subjects where vector is not null
-         order by written_at desc limit 1),
-       old as (
+    `with old as (
          (select subject_id, kind, company_id from match_subjects
           where is_live and scorer_version < $1 limit ${SWEPT_AT_ONCE})
          union
          (select subject_id, kind, company_id from match_subjects
-          where is_live and written_at < $2 and (vector is null
-            or embed_model <> (select embed_model from newest))
+          where is_live and written_at < $2 and (vector is null or embed_model <> $3)
           limit ${SWEPT_AT_ONCE}))
      insert into match_changes (subject_id, kind, company_id, priority)
      select subject_id, kind, company_id, 1 from old order by 1 on conflict (subject_id) do nothing returning 1`,
-    [SCORER_VERSION, new Date(nowMs - EMBED_AGAIN_MS)],
+    [SCORER_VERSION, new Date(nowMs - EMBED_AGAIN_MS), embedModel],
   );
   return rows.length;
 }

@@ -10,6 +10,11 @@ export interface PlatformModelCalls {
   embed(call: EmbedCall): Promise<Embedded>;
   /** An answer in JSON by the extract alias, and only where a provider answers for it: never by the embedded models. */
   answer(call: AnswerCall): Promise<Answered>;
+  /**
+   * The model that vectors come from unless it fails: stored ones of another are computed again in the background. Null where
+   * there is none.
+   */
+  embedModel(): string | null;
   /** The worst state of the services that the two aliases are served by; closed where there are none. */
   breakerState(): 'closed' | 'open' | 'half-open';
 }
@@ -57,5 +62,6 @@ export interface Unavailable {
 export const NO_MODEL_CALLS: PlatformModelCalls = {
   embed: async () => ({ outcome: 'unavailable', reason: 'no-provider' }),
   answer: async () => ({ outcome: 'unavailable', reason: 'no-provider' }),
+  embedModel: () => null,
   breakerState: () => 'closed',
 };

@@ -70,6 +70,7 @@ export async function workOffChanges(
   const known = await preparedVersions(
     database,
     live.map(({ subjectId }) => subjectId),
+    parts.modelCalls.embedModel(),
   );
   const isKnown = ({ subjectId }: ClaimedChange) => known.get(subjectId) === found.get(subjectId)?.version;
   const { read, failures } = readAll(

@@ -43,15 +43,17 @@ export interface PreparedSubject {
   readonly vector: StoredVector | null;
 }
 
-/** Those whose facts and vector are stored for this version already: only their pairs are to be looked at. */
+/** Those whose facts and vector are stored for this version already, by this model: only their pairs are to be looked at. */
 export async function preparedVersions(
   statements: Statements,
   ids: readonly string[],
+  embedModel: string | null,
 ): Promise<ReadonlyMap<string, number>> {
   const rows = await statements.query<{ id: string; version: number }>(
     `select subject_id as id, version from match_subjects
-     where subject_id = any($1::uuid[]) and is_live and scorer_version >= $2 and vector is not null`,
-    [ids, SCORER_VERSION],
+     where subject_id = any($1::uuid[]) and is_live and scorer_version >= $2 and vector is not null
+       and embed_model = coalesce($3, embed_model)`,
+    [ids, SCORER_VERSION, embedModel],
   );
   return new Map(rows.map(({ id, version }) => [id, version]));
 }
