@@ -2,6 +2,7 @@ import { breakers } from './breakers.ts';
 import { charges } from './charges.ts';
 import { databasePglite } from './database-pglite.ts';
 import { databasePostgres } from './database-postgres.ts';
+import { embeddings } from './embeddings.ts';
 import type { Measurement } from './frame/measurement.ts';
 import { gatewayCost, gatewayWires } from './gateway-cost.ts';
 import { gatewayMillion } from './gateway-million.ts';
@@ -43,6 +44,7 @@ export const measurements: readonly Measurement[] = [
   workersMemory,
   monitoringCost,
   parsing,
+  embeddings,
   matching,
   matchingLarge,
   matchProcesses,
