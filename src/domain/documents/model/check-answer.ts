@@ -3,7 +3,7 @@ import { currentPosition, type Month, monthsOfExperience } from '../cv/work.ts';
 import { createCheckedValues } from '../evidence.ts';
 import { type CvProfile, type Evidence, MOST, type Posting } from '../parsed-document.ts';
 import { findEmploymentType, findExperience, findRemote, findSalary } from '../posting/employment-terms.ts';
-import { findEmails } from '../text/contact-details.ts';
+import { findEmails } from '../text/email-addresses.ts';
 import type { Found } from '../text/tokens.ts';
 import { canonicalSkill, placeBook } from '../words/word-lists.ts';
 

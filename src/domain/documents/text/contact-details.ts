@@ -1,151 +1,72 @@
-import { type Found, isTaken, type TextRange } from './tokens.ts';
+import { type Found, firstOverlap, type TextRange } from './tokens.ts';
 
-/**
- * Addresses as people and PDF readers leave them: `jane @ example . com`, `jane@gmail. com`, `jane at example dot com`,
- * `jane@g mail.com`. A blank is repaired only next to the @ or a dot of the domain, or inside the name of a provider,
- * where nothing else can be meant.
- */
-const PLAIN_EMAIL = /[\p{L}\d](?:[\p{L}\d._%+'-]{0,63})@[\p{L}\d](?:[\p{L}\d.-]{0,120})\.[\p{L}]{2,24}/gu;
-const STRAY =
-  /[\p{L}\d][\p{L}\d._%+-]{0,63} {0,2}(?:@|\(at\)|\[at\]) {0,2}(?:[\p{L}\d][\p{L}\d-]{0,60} {0,2}(?:\.|\(dot\)|\[dot\]) {0,2}){1,4}[\p{L}]{2,24}(?![\p{L}\d])/gu;
-const SPELLED =
-  /[\p{L}\d][\p{L}\d._-]{1,63} at [\p{L}\d-]{2,60} dot (?:com|org|net|edu|de|co|io|in|fr|uk)\b/giu;
-const SPLIT_PROVIDER =
-  /[\p{L}\d][\p{L}\d._%+-]{0,63} ?@ ?(g ?m ?a ?i ?l|y ?a ?h ?o ?o|h ?o ?t ?m ?a ?i ?l|o ?u ?t ?l ?o ?o ?k|i ?c ?l ?o ?u ?d) ?\. ?(c ?o ?m|n ?e ?t|co\.in|co\.uk|de|fr)(?![\p{L}\d])/gu;
-
-/** After a label, a blank inside the part before the @ is a stray one too: `E-mail: jane. doe@example.com`. */
-const LABELLED =
-  /\be-?mails?(?: id| address)?\s{0,3}[:\-–]\s{0,3}([\p{L}\d._-]{1,40}) ([\p{L}\d._-]{1,40}@[\p{L}\d.-]{1,80}\.[\p{L}]{2,24})/giu;
-
-/** Endings of addresses in real use; a sentence that goes on after a dot is not one of them. */
-const DOMAIN_ENDINGS = new Set(
-  (
-    'com org net edu gov mil int info biz name io co ai app dev me tv cc in uk us de fr es it pt nl be at ch se no dk fi ' +
-    'pl cz sk hu ro bg gr hr rs si ua ru by lt lv ee ie is tr il ae sa qa kw eg ir pk bd lk np cn tw jp kr sg my th vn ' +
-    'id ph za ng ke gh et ug tz rw ma tn dz mx ar cl co pe ve ec uy br ca au nz eu asia xyz online site tech cloud pro jobs'
-  ).split(' '),
-);
-
-/** A CV has one or two; a list of addresses is not read to its end. */
-const MOST_EMAILS = 40;
-
-export function findEmails(text: string): Found<string>[] {
-  const found: Found<string>[] = [];
-  for (const { start, end } of windowsOf(text)) {
-    if (found.length >= MOST_EMAILS) break;
-    findEmailsIn(text.slice(start, end), start, found);
-  }
-  return found.sort((one, other) => one.start - other.start);
-}
-
-const SIGN = /@|\(at\)|\[at\]| at (?=[\p{L}\d-]{2,60} dot )/giu;
-const EMAIL_REACH = 150;
-const LONGEST_WINDOW = 20_000;
-
-/** The surroundings of whatever can be the sign of an address: the patterns below are too dear for a whole text. */
-function windowsOf(text: string): { start: number; end: number }[] {
-  const windows: { start: number; end: number }[] = [];
-  for (const match of text.matchAll(SIGN)) {
-    const [start, end] = [
-      Math.max(0, match.index - EMAIL_REACH),
-      Math.min(text.length, match.index + EMAIL_REACH),
-    ];
-    const last = windows.at(-1);
-    if (last !== undefined && start <= last.end) last.end = end;
-    else if (windows.length < MOST_EMAILS * 2) windows.push({ start, end });
-    else break;
-    // A text that is nothing but signs is cut: its addresses stand at its beginning.
-    if ((windows.at(-1)?.end ?? 0) - (windows.at(-1)?.start ?? 0) > LONGEST_WINDOW) break;
-  }
-  return windows;
-}
-
-function findEmailsIn(text: string, offset: number, found: Found<string>[]): void {
-  const add = (start: number, end: number, value: string) => {
-    const [from, to] = [start + offset, end + offset];
-    const isNew = !found.some((one) => one.start < to && from < one.end);
-    if (isNew && found.length < MOST_EMAILS) found.push({ start: from, end: to, value });
-  };
-  for (const match of text.matchAll(LABELLED)) {
-    const [whole, first = '', rest = ''] = match;
-    const looksCut = /[._-]$/.test(first) || /^[._-]/.test(rest);
-    if (!looksCut) continue;
-    const start = match.index + whole.length - first.length - rest.length - 1;
-    add(start, match.index + whole.length, `${first}${rest}`);
-  }
-  for (const match of text.matchAll(PLAIN_EMAIL)) {
-    const value = trimmed(match[0]);
-    if (value !== null && !goesOn(text, match.index + match[0].length, value)) {
-      add(match.index, match.index + value.length, value);
-    }
-  }
-  for (const match of text.matchAll(SPLIT_PROVIDER)) {
-    add(match.index, match.index + match[0].length, match[0].replaceAll(' ', ''));
-  }
-  for (const match of text.matchAll(STRAY)) {
-    const value = joined(match[0]);
-    if (value !== null) add(match.index, match.index + match[0].length, value);
-  }
-  for (const match of text.matchAll(SPELLED)) {
-    const value = match[0].replace(/ at /i, '@').replace(/ dot /i, '.');
-    add(match.index, match.index + match[0].length, value);
-  }
-}
-
-/** `jane@example.co m` and `jane@example.co .uk`: the domain goes on behind a blank. */
-function goesOn(text: string, end: number, value: string): boolean {
-  const rest = text.slice(end, end + 6);
-  return (
-    (/^ \.[a-z]{2,3}\b/i.test(rest) || (/^ ?m\b/.test(rest) && value.endsWith('.co'))) && rest.startsWith(' ')
-  );
-}
-
-function trimmed(address: string): string | null {
-  const clean = address.replace(/[.-]+$/, '');
-  const [before = '', domain = ''] = clean.split('@');
-  if (before === '' || domain.includes('..')) return null;
-  // A word glued on behind the ending is left off: `jane@example.comPhone`.
-  const glued = /^(.*\.(?:com|org|net|edu|de|fr|info))[A-Z][a-z]+$/.exec(domain)?.[1];
-  return glued === undefined ? clean : `${before}@${glued}`;
-}
-
-function joined(address: string): string | null {
-  const value = address
-    .replace(/\(at\)|\[at\]/i, '@')
-    .replace(/\(dot\)|\[dot\]/gi, '.')
-    .replaceAll(' ', '');
-  const ending = value.slice(value.lastIndexOf('.') + 1).toLowerCase();
-  return DOMAIN_ENDINGS.has(ending) ? value : null;
-}
-
-/** A run of digits with what people put between them. */
+/** A run of digits with what people put between them; a label that the layout ran into its end is no part of it. */
 const PHONE_RUN =
-  /(?<![\p{L}\d@#$€£])(?:\+ ?|\(\+)?\(?\d(?:[ ()./\-–\u00a0]{0,3}\d){6,16}(?:\s?(?:x|ext\.?|extension)\s?\d{1,6})?(?![\p{L}\d@])/gu;
+  /(?<![\p{L}\d@#$€£])(?:[+＋] ?|\([+＋])?\(?\d(?:[ ()./\-–\u00a0]{0,3}\d){6,16}(?:\s?(?:x|ext\.?|extension)\s?\d{1,6})?(?![\d@]|(?!E-?mail|EMAIL|Mail|Address|Linked|Skype|Web|Mobile|Phone|Tel|Fax|Git|Date|DOB)\p{L})/gu;
+/** A number that a narrow column broke: it is known by its country code or its label. */
+const BROKEN_RUN =
+  /(?<![\p{L}\d])(?:\(?[+＋] ?)?\d[\d ()./–-]{2,14}\n[ \t]{0,8}\d[\d ()./–-]{1,12}\d(?=[ \t]*(?:\n|$|[|,;•]))/gu;
 const PHONE_LABEL =
-  /(?:phone|mobile|mob|cell|tel|telephone|telefon|handy|móvil|portable|téléphone|contact|call|fax|whatsapp|ph|no|number|[mtpc])[.:#)\s\-–]{0,6}(?:no|number|nr)?[.:#)\s\-–]{0,4}$/iu;
+  /(?<!\p{L})(?:phone|mobile|mob|mobil|cell|cel|celular|cellulare|tel|telephone|telefon|telefono|telefone|teléfono|tlf|tfno|handy|handynummer|rufnummer|telefonnummer|mobilnummer|móvil|movil|portable|téléphone|tél|gsm|natel|contact|contacto|call|fax|whatsapp|numéro|número|numero|ph|no|number|[mtpc])[.:#)\s\-–]{0,6}(?:(?:no|number|nr)(?!\p{L}))?(?:\((?:mobile|cell|home|work|privat|m)\))?[.:#)\s\-–]{0,4}$/iu;
 
-/** Telephone numbers; `taken` are the dates, e-mails and links that the text has, sorted. */
+/** Telephone numbers; `taken` are the dates, e-mails, links and codes that the text has, sorted. */
 export function findPhones(text: string, taken: readonly TextRange[]): Found<string>[] {
   const found: Found<string>[] = [];
+  const add = (start: number, end: number, value: string) => {
+    if (found.length >= MOST_PHONES || found.some((one) => one.start < end && start < one.end)) return;
+    found.push({ start, end, value: balanced(value) });
+  };
+  for (const match of text.matchAll(BROKEN_RUN)) {
+    const value = match[0].trim();
+    const end = match.index + value.length;
+    if (isBrokenPhone(text, value, match.index) && !isOther(taken, match.index, end, true))
+      add(match.index, end, value.replace(/\s*\n\s*/, ' ').replace(/- /, '-'));
+  }
   for (const match of text.matchAll(PHONE_RUN)) {
     const value = match[0].trim();
     const start = match.index;
     const end = start + value.length;
-    if (!looksLikePhone(text, value, start) || isTaken(taken, start, end)) continue;
-    found.push({ start, end, value: balanced(value) });
-    if (found.length >= 20) break;
+    const isSure = isLabelled(text, start) || /^\(?[+＋]/.test(value);
+    if (/\bIS[BS]N[:\s-]*$/i.test(text.slice(Math.max(0, start - 8), start))) continue;
+    if (looksLikePhone(value, isSure) && !isOther(taken, start, end, isSure)) add(start, end, value);
   }
-  return found;
+  return found.sort((one, other) => one.start - other.start);
 }
 
-function looksLikePhone(text: string, value: string, start: number): boolean {
+/** A CV has one or two. */
+const MOST_PHONES = 20;
+
+/** A number with a label or a country code is one even where its last digits alone would be a postal code or a year. */
+function isOther(taken: readonly TextRange[], start: number, end: number, isSure: boolean): boolean {
+  const other = firstOverlap(taken, start, end);
+  if (other === undefined) return false;
+  const isPart = other.start >= start && other.end <= end && other.end - other.start < end - start;
+  return !isSure || !isPart;
+}
+
+function isLabelled(text: string, start: number): boolean {
+  return PHONE_LABEL.test(text.slice(Math.max(0, start - 28), start));
+}
+
+/** Both lines have too few digits for a number by themselves, and together they have enough. */
+function isBrokenPhone(text: string, value: string, start: number): boolean {
+  const [first = '', second = ''] = value.split('\n').map((line) => line.replace(/\D/g, ''));
+  if (first.length >= 10 || second.length > 8 || /(?:19|20)\d\d\s*$/.test(value.split('\n')[0] ?? ''))
+    return false;
+  const isSure = isLabelled(text, start) || /^\(?[+＋]/.test(value);
+  const digits = first.length + second.length;
+  return isSure && digits >= 10 && digits <= 13 && !/^(?:19|20)\d\d$/.test(second);
+}
+
+const DAY = /(?<![\d./-])(?:0?[1-9]|[12]\d|3[01])[./-](?:0?[1-9]|1[0-2])[./-](?:19|20)?\d\d(?!\d|[./-]\d)/;
+
+function looksLikePhone(value: string, isSure: boolean): boolean {
   const digits = value.replace(/(?:x|ext).*$/i, '').replace(/\D/g, '');
   if (digits.length < 7 || digits.length > 15 || new Set(digits).size < 3) return false;
-  const isLabelled = PHONE_LABEL.test(text.slice(Math.max(0, start - 24), start));
-  if (isLabelled || /^\(?\+/.test(value)) return true;
+  if (isSure) return true;
   // Two years are a span of time, and a lone run of seven to nine digits is more often an id or a sum.
   if (/^(?:19|20)\d\d\D{1,5}(?:19|20)\d\d$/.test(value)) return false;
-  if (/\d{1,2}[./-]\d{1,2}[./-](?:19|20)?\d\d/.test(value)) return false;
+  if (DAY.test(value)) return false;
   const isParted = /\d[ ().\-–/]{1,3}\d/.test(value);
   return digits.length >= 10 || (digits.length >= 7 && isParted && digits.length !== 8);
 }

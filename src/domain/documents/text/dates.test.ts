@@ -35,6 +35,36 @@ describe('G-7 spans of time, in the ways that CVs have', () => {
     });
   }
 
+  test('labelled, in two digits, quarters, over lines and in other languages', () => {
+    const more: readonly (readonly [string, ...string[]])[] = [
+      ['From: 03/2015 To: 06/2018', '2015-03 > 2018-06'],
+      ['Start date: Jan 2015, End date: Dec 2018', '2015-01 > 2018-12'],
+      ['Von: 01.2015\nBis: 12.2018', '2015-01 > 2018-12'],
+      ['seit 03/2018', '2018-03 > now'],
+      ['Desde 03/2015 hasta 06/2018', '2015-03 > 2018-06'],
+      ['2019-Q3 - 2020-Q1', '2019-07 > 2020-03'],
+      ['Q4 2020', '2020-10'],
+      ["Sept'19 – Oct ‘21", '2019-09 > 2021-10'],
+      ["'15 - '18", '2015 > 2018'],
+      ['3/15 - 6/18', '2015-03 > 2018-06'],
+      ['2015/16', '2015 > 2016'],
+      ['1/2015-2/2016', '2015-01 > 2016-02'],
+      ['2015 January - 2018 December', '2015-01 > 2018-12'],
+      ['Mar 2015 → Jun 2018', '2015-03 > 2018-06'],
+      ['Mar 2015\n– Jun 2018', '2015-03 > 2018-06'],
+      ['05/2015 –\nDeveloper', '2015-05 > now'],
+      ['2018 – actualidad', '2018 > now'],
+      ['Mar 2015 – en cours', '2015-03 > now'],
+      ['marzec 2015 – obecnie', '2015-03 > now'],
+      ['Март 2015 – настоящее время', '2015-03 > now'],
+      ['Ocak 2015 – Şubat 2016', '2015-01 > 2016-02'],
+      ['2016年3月 – 2018年5月', '2016-03 > 2018-05'],
+    ];
+    for (const [text, ...wanted] of more) expect([text, ...spans(text)]).toEqual([text, ...wanted]);
+    for (const text of ["the class of '15", 'rated 4/10', 'Date of birth'])
+      expect([text, ...spans(text)]).toEqual([text]);
+  });
+
   test('sums, versions, addresses and telephone numbers are no dates', () => {
     for (const text of [
       '$2,010 a month',

@@ -1,30 +1,25 @@
 import { findOtherNumbers } from './other-numbers.ts';
 import { isTaken } from './tokens.ts';
 
-/** The beginnings that tell a month in seven languages; the shortest form is three letters. */
+/** The names and short forms of months in thirteen languages; the shortest form is three letters. */
 const MONTH_NAMES: readonly string[] = [
-  'jan januar january janvier janv enero ene gennaio gen janeiro januari jän jänner',
-  'feb februar february février févr fevrier febrero febbraio fevereiro fev februari',
-  'mar march märz mars marzo março maart mrz mär maerz mrt',
-  'apr april avril avr abril abr aprile',
-  'may mai mayo maggio mag maio mei',
-  'jun june juni juin junio giugno giu junho',
-  'jul july juli juillet juil julio luglio lug julho',
-  'aug august août aout agosto ago augustus',
-  'sep sept september septembre septiembre settembre set setembro',
-  'oct october oktober okt octobre octubre ottobre ott outubro out',
-  'nov november novembre noviembre novembro',
-  'dec december dezember dez décembre decembre diciembre dic dicembre dezembro',
+  'jan januar january janvier janv enero ene gennaio gen janeiro januari jän jänner styczeń stycznia sty ocak ianuarie январь января янв',
+  'feb februar february février févr fevrier febrero febbraio fevereiro fev februari luty lutego lut şubat februarie февраль февраля фев',
+  'mar march märz mars marzo março maart mrz mär maerz mrt marts marzec marca mart martie март марта',
+  'apr april avril avr abril abr aprile kwiecień kwietnia kwi nisan aprilie апрель апреля апр',
+  'may mai mayo maggio mag maio mei maj maja mayıs май мая',
+  'jun june juni juin junio giugno giu junho czerwiec czerwca cze haziran iunie июнь июня июн',
+  'jul july juli juillet juil julio luglio lug julho lipiec lipca lip temmuz iulie июль июля июл',
+  'aug august août aout agosto ago augustus augusti sierpień sierpnia sie ağustos август августа авг',
+  'sep sept september septembre septiembre settembre set setembro wrzesień września wrz eylül septembrie сентябрь сентября сен',
+  'oct october oktober okt octobre octubre ottobre ott outubro out październik października paź ekim octombrie октябрь октября окт',
+  'nov november novembre noviembre novembro listopad listopada lis kasım noiembrie ноябрь ноября ноя',
+  'dec december dezember dez décembre decembre diciembre dic dicembre dezembro desember des grudzień grudnia gru aralık decembrie декабрь декабря дек',
 ];
 
 const MONTHS = new Map(
   MONTH_NAMES.flatMap((names, at) => names.split(' ').map((name): [string, number] => [name, at + 1])),
 );
-
-/** The caller distinguishes words that are months only next to a year. */
-function monthNamed(word: string): number | null {
-  return MONTHS.get(word.toLowerCase().replace(/\.$/, '')) ?? null;
-}
 
 /** The month in which a season's work or term begins. */
 const SEASON_MONTHS: Readonly<Record<string, number>> = {
@@ -50,10 +45,14 @@ const SEASON_MONTHS: Readonly<Record<string, number>> = {
   inverno: 12,
 };
 
+/** Longer forms first, because the first that fits is taken. */
 const PRESENT_WORDS =
-  "present|presently|current|currently|now|today|date|till date|to date|till now|till present|until now|ongoing|on-going|heute|aktuell|jetzt|laufend|aujourd['’]hui|présent|actuel|ce jour|actualidad|actual|presente|actualmente|oggi|in corso|attuale|attualmente|atual|atualmente|hoje|heden|nu|huidig";
+  'presently|present|currently|current|now|today|till date|to date|till now|till present|until now|(?<=(?:to|till|until|[-–—])\\s{0,2})date|ongoing|on-going|' +
+  "heute|aktuell|jetzt|laufend|derzeit|fortlaufend|gegenwärtig|aujourd['’]hui|présent|actuellement|actuel|ce jour|en cours|maintenant|" +
+  'la actualidad|actualidad|la fecha|actualmente|actual|presente|vigente|oggi|in corso|attualmente|attuale|atualmente|atual|hoje|o momento|heden|nu|huidig|' +
+  'obecnie|teraz|nadal|dziś|chwili obecnej|pågående|nuvarande|idag|i dag|nåværende|nuværende|halen|devam ediyor|günümüz|în prezent|prezent|настоящее время|至今|现在|現在';
 
-const PRESENT = new RegExp(`^(?:${PRESENT_WORDS})$`, 'i');
+const PRESENT = new RegExp(`^(?:${PRESENT_WORDS}|date)$`, 'i');
 
 /** Whether a text says nothing but "until today". */
 export function meansPresent(text: string): boolean {
@@ -83,34 +82,54 @@ interface Atom {
   readonly end: number;
   readonly year: number | null;
   readonly month: number | null;
+  /** The month that it ends in, where that is another: of a quarter. */
+  readonly lastMonth?: number;
   readonly isPresent: boolean;
+  /** Said with two digits: a date only where a span of time says so. */
   readonly isShort: boolean;
 }
 
-const WORD = '\\p{L}{3,10}';
+const NAMED = [...MONTHS.keys(), ...Object.keys(SEASON_MONTHS)]
+  .sort((one, other) => other.length - one.length)
+  .join('|');
+const YEAR = '(?:19|20)\\d\\d';
 const ATOM = new RegExp(
   [
-    `(?<![\\p{L}\\d])(?:(?<day>\\d{1,2})(?:st|nd|rd|th|\\.)?[ ]?)?(?<word>${WORD})\\.?[ ]?(?:(?<day2>\\d{1,2})(?:st|nd|rd|th)?,?[ ]{1,2})?(?:of |de |del )?[,'’\`\\- ]{0,3}(?<year>(?:19|20)\\d\\d|['’\`]?\\d\\d(?![\\d%.,:]))(?![\\d])`,
-    `(?<![\\d./-])(?<iso>(?:19|20)\\d\\d)[-/.](?<isoMonth>0?[1-9]|1[0-2])(?:[-/.](?:[0-2]?\\d|3[01]))?(?![\\d])`,
-    `(?<![\\d./-])(?<d1>\\d{1,2})[./-](?<d2>\\d{1,2})[./-](?<dYear>(?:19|20)\\d\\d|\\d\\d)(?![\\d])`,
-    `(?<![\\d./-])(?<num>0?[1-9]|1[0-2])[ ]?[./-][ ]?(?<numYear>(?:19|20)\\d\\d)(?![\\d]|[.]\\d)`,
-    `(?<![\\d./-])(?<num2>0[1-9]|1[0-2])/(?<numYear2>\\d\\d)(?![\\d/])`,
-    `(?<![\\p{L}\\d.,$€£#])(?<lone>(?:19[4-9]|20[0-4])\\d)(?![\\d%]|[.,]\\d)`,
+    `(?<![\\p{L}\\d])(?:(?<day>\\d{1,2})(?:st|nd|rd|th|\\.)?[ ]?)?(?<word>${NAMED})(?!\\p{L})\\.?[ ]?(?:(?<day2>\\d{1,2})(?:st|nd|rd|th)?,?[ ]{1,2})?(?:of |de |del )?[,'’‘\`\\- ]{0,3}(?<year>${YEAR}|['’‘\`]?\\d\\d(?![\\d%.,:]))(?![\\d])`,
+    `(?<![\\d./-])(?<yearFirst>${YEAR}),? (?<monthAfter>${NAMED})(?!\\p{L}|\\.?[ ]?['’‘,]?[ ]?\\d)`,
+    `(?<![\\p{L}\\d])Q(?<quarter>[1-4])[ /'’-]{0,2}(?<quarterYear>${YEAR})(?!\\d)`,
+    `(?<![\\d./-])(?<quarterYear2>${YEAR})[ /-]{0,2}Q(?<quarter2>[1-4])(?![\\p{L}\\d])`,
+    `(?<!\\d)(?<cjkYear>${YEAR})年(?:(?<cjkMonth>0?[1-9]|1[0-2])月)?`,
+    `(?<![\\d./-])(?<iso>${YEAR})[-/.](?<isoMonth>0?[1-9]|1[0-2])(?:[-/.](?:[0-2]?\\d|3[01]))?(?![\\d])`,
+    `(?<![\\d./-])(?<d1>\\d{1,2})[./-](?<d2>\\d{1,2})[./-](?<dYear>${YEAR}|\\d\\d)(?!\\d|[./-]\\d)`,
+    `(?<![\\d./]|(?<!${YEAR})-)(?<num>0?[1-9]|1[0-2])[ ]?[./-][ ]?(?<numYear>${YEAR})(?![\\d]|[.]\\d)`,
+    `(?<![\\d./-])(?<num2>0?[1-9]|1[0-2])/(?<numYear2>\\d\\d)(?![\\d/])`,
+    `(?<![\\p{L}\\d.,$€£#/-])(?<pair>${YEAR})[-–/](?<pairEnd>\\d\\d)(?!\\d|[./-]\\d|%)`,
+    `(?<![\\p{L}\\d$€£#]|\\d[.,])(?<lone>(?:19[4-9]|20[0-4])\\d)(?![\\d%]|[.,]\\d)`,
+    `(?<![\\p{L}\\d])['’‘\`](?<two>\\d\\d)(?![\\p{L}\\d])`,
     `(?<![\\p{L}\\d])(?<now>${PRESENT_WORDS})(?![\\p{L}\\d])`,
-    `(?<![\\p{L}\\d])(?<monthOnly>${WORD})(?=\\.? ?(?:-|–|—|to|bis|/) ?\\p{L}{3,10}\\.?,? ?['’]?\\d{2,4})`,
+    `(?<![\\p{L}\\d])(?<monthOnly>${NAMED})(?=\\.? ?(?:-|–|—|to|bis|/) ?\\p{L}{3,10}\\.?,? ?['’‘]?\\d{2,4})`,
   ].join('|'),
   'giu',
 );
 
 const JOINT =
-  /^[\s,.)\]]{0,3}(?:-{1,3}|–|—|−|~|to|until|till|through|thru|up to|bis|à|au|al|a|hasta|fino a|ad|até|tot|t\/m|\/|and)[\s(,.]{0,3}$/iu;
+  /^[\s,.)\]]{0,3}(?:-{1,3}>?|–|—|−|~|→|>|»|to|until|till|through|thru|up to|bis(?: zum)?|à|au|al|a|hasta(?: la)?|fino a|ad|até|tot|t\/m|do|po|по|до|till och med|til|至|\/|and)[\s(,.]{0,3}$/iu;
+/** "From: 03/2015 To: 06/2018", "Start date: 2015, End date: 2018", in one line or two. */
+const LABELLED_JOINT =
+  /^[\s,.;|)]{0,4}(?:to|until|till|end(?:ed|ing)?|finish(?:ed)?|left|bis|ende|hasta|fin|fine|fim|tot|einde|au)(?: ?(?:date|datum|year))?\s{0,2}:?\s{1,3}$|^[\s,.;|)]{0,4}(?:to|end|bis|hasta|fin)(?: ?date)?:$/iu;
 /** Some texts lost their dashes: years in a row, or a year and "present", are a span all the same. */
 const LOST_JOINT = /^[ \u00a0]{1,3}$/;
+const LONGEST_JOINT = 24;
+const SINCE =
+  /(?:^|[^\p{L}])(?:since|from|seit|ab|depuis|dès|desde|dal|a partire dal|a partir de|sinds|vanaf|od|sedan|siden|с)(?: dem| el| le| o)?:?\s{1,2}$/iu;
+/** A dash and nothing behind it on its line: the time goes on. */
+const OPEN_END = /^ ?[-–—][ \t]*(?:\n|$)/;
 
 export function findDates(text: string): DateSpan[] {
   const others = findOtherNumbers(text);
   const atoms = [...text.matchAll(ATOM)]
-    .flatMap((match) => atomOf(match) ?? [])
+    .flatMap((match) => atomsOf(match))
     .filter(({ year, start, end }) => year === null || !isTaken(others, start, end));
   const spans: DateSpan[] = [];
   for (let at = 0; at < atoms.length; at++) {
@@ -121,31 +140,42 @@ export function findDates(text: string): DateSpan[] {
       spans.push(rangeOf(first, second));
       at++;
     } else if (first.year !== null && !first.isShort) {
-      const since = /(?:since|from|seit|depuis|desde|dal|sinds|ab)\s{1,2}$/i.test(
-        text.slice(Math.max(0, first.start - 8), first.start),
-      );
+      const goesOn =
+        SINCE.test(text.slice(Math.max(0, first.start - 18), first.start)) ||
+        (OPEN_END.test(text.slice(first.end, first.end + 12)) && opensLine(text, first.start));
       spans.push({
         start: first.start,
         end: first.end,
         from: pointOf(first),
-        to: since ? 'present' : null,
-        isRange: since,
+        to: goesOn ? 'present' : null,
+        isRange: goesOn,
       });
     }
   }
   return spans;
 }
 
+/** Only marks, a word or a bracket stand before it on its line: a sentence that is broken at a dash has more. */
+function opensLine(text: string, start: number): boolean {
+  const line = text.slice(Math.max(0, start - 60), start);
+  return (
+    line
+      .slice(line.lastIndexOf('\n') + 1)
+      .trim()
+      .split(/\s+/).length <= 6
+  );
+}
+
 function isJoined(text: string, first: Atom, second: Atom): boolean {
   const gap = text.slice(first.end, second.start);
-  if (gap.length > 12) return false;
+  if (gap.length > LONGEST_JOINT) return false;
   if (second.year === null && !second.isPresent) return false;
-  if (JOINT.test(gap)) return isInOrder(first, second);
+  if (JOINT.test(gap) || LABELLED_JOINT.test(gap)) return isInOrder(first, second);
   return (
     LOST_JOINT.test(gap) &&
     first.year !== null &&
     isInOrder(first, second) &&
-    (second.isPresent || !first.isShort)
+    (second.isPresent || (!first.isShort && !second.isShort))
   );
 }
 
@@ -157,70 +187,87 @@ function isInOrder(first: Atom, second: Atom): boolean {
 function rangeOf(first: Atom, second: Atom): DateSpan {
   const from =
     first.year === null && second.year !== null ? { year: second.year, month: first.month } : pointOf(first);
-  return {
-    start: first.start,
-    end: second.end,
-    from,
-    to: second.isPresent ? 'present' : pointOf(second),
-    isRange: true,
-  };
+  const to = second.year === null ? null : { year: second.year, month: second.lastMonth ?? second.month };
+  return { start: first.start, end: second.end, from, to: second.isPresent ? 'present' : to, isRange: true };
 }
 
 function pointOf(atom: Atom): DatePoint | null {
   return atom.year === null ? null : { year: atom.year, month: atom.month };
 }
 
-function atomOf(match: RegExpMatchArray): Atom | null {
-  const groups = match.groups ?? {};
+type Groups = Readonly<Record<string, string | undefined>>;
+type MakeAtom = (year: number | null, month: number | null, more?: Partial<Atom>) => Atom;
+
+/** Two for a pair of years ("2015/16"), otherwise one or none. */
+function atomsOf(match: RegExpMatchArray): Atom[] {
+  const groups: Groups = match.groups ?? {};
   const start = match.index ?? 0;
-  const atom = (year: number | null, month: number | null, more: Partial<Atom> = {}): Atom => ({
+  const end = start + match[0].length;
+  const atom: MakeAtom = (year, month, more = {}) => ({
     start,
-    end: start + match[0].length,
+    end,
     year,
     month,
     isPresent: false,
     isShort: false,
     ...more,
   });
-  if (groups.now !== undefined) return atom(null, null, { isPresent: true });
-  if (groups.lone !== undefined) return atom(Number(groups.lone), null);
-  if (groups.iso !== undefined) return atom(Number(groups.iso), Number(groups.isoMonth));
-  if (groups.num !== undefined) return atom(Number(groups.numYear), Number(groups.num));
-  if (groups.num2 !== undefined)
-    return atom(fullYear(groups.numYear2 ?? ''), Number(groups.num2), { isShort: true });
-  if (groups.dYear !== undefined) return numericDay(groups, atom);
+  if (groups.now !== undefined) return [atom(null, null, { isPresent: true })];
+  if (groups.lone !== undefined) return [atom(Number(groups.lone), null)];
+  if (groups.pair !== undefined) return pairOf(groups, atom, start, end);
+  if (groups.two !== undefined) return [atom(fullYear(groups.two), null, { isShort: true })];
   if (groups.monthOnly !== undefined) {
-    const month = monthNamed(groups.monthOnly);
-    return month === null ? null : atom(null, month);
+    const month = MONTHS.get(groups.monthOnly.toLowerCase());
+    return month === undefined ? [] : [atom(null, month)];
   }
-  return wordDate(groups, start, match, atom);
+  if (groups.word !== undefined) return wordDate(groups, atom);
+  return numbered(groups, atom);
 }
 
-type MakeAtom = (year: number | null, month: number | null, more?: Partial<Atom>) => Atom;
+/** "2015-16" are two years where the second follows the first within ten; otherwise only the first is one. */
+function pairOf(groups: Groups, atom: MakeAtom, start: number, end: number): Atom[] {
+  const year = Number(groups.pair);
+  const second = Math.floor(year / 100) * 100 + Number(groups.pairEnd);
+  const last = second < year ? second + 100 : second;
+  const first = atom(year, null, { end: start + 4 });
+  if (last <= year || last - year > 10) return [first];
+  return [first, atom(last, null, { start: end - 2 })];
+}
+
+function numbered(groups: Groups, atom: MakeAtom): Atom[] {
+  const { yearFirst, monthAfter = '', iso, num, num2, numYear2 = '', cjkYear } = groups;
+  if (yearFirst !== undefined) return [atom(Number(yearFirst), monthOrSeason(monthAfter))];
+  if (iso !== undefined) return [atom(Number(iso), Number(groups.isoMonth))];
+  if (num !== undefined) return [atom(Number(groups.numYear), Number(num))];
+  if (num2 !== undefined) return [atom(fullYear(numYear2), Number(num2), { isShort: true })];
+  if (cjkYear !== undefined)
+    return [atom(Number(cjkYear), groups.cjkMonth === undefined ? null : Number(groups.cjkMonth))];
+  const quarter = groups.quarter ?? groups.quarter2;
+  if (quarter !== undefined) {
+    const last = Number(quarter) * 3;
+    return [atom(Number(groups.quarterYear ?? groups.quarterYear2), last - 2, { lastMonth: last })];
+  }
+  const day = numericDay(groups, atom);
+  return day === null ? [] : [day];
+}
 
 /** Day and month in either order: what cannot be a month is the day; where both could be, the day is first. */
-function numericDay(groups: Record<string, string | undefined>, atom: MakeAtom): Atom | null {
+function numericDay(groups: Groups, atom: MakeAtom): Atom | null {
   const [one, two] = [Number(groups.d1), Number(groups.d2)];
   const month = two <= 12 ? two : one;
   if (month < 1 || month > 12 || one > 31 || two > 31) return null;
   return atom(fullYear(groups.dYear ?? ''), month);
 }
 
-function wordDate(
-  groups: Record<string, string | undefined>,
-  start: number,
-  match: RegExpMatchArray,
-  atom: MakeAtom,
-): Atom | null {
-  const word = groups.word ?? '';
+function monthOrSeason(word: string): number | null {
+  const lower = word.toLowerCase();
+  return MONTHS.get(lower) ?? SEASON_MONTHS[lower] ?? null;
+}
+
+function wordDate(groups: Groups, atom: MakeAtom): Atom[] {
   const raw = groups.year ?? '';
-  const month = monthNamed(word) ?? SEASON_MONTHS[word.toLowerCase()] ?? null;
-  const isShort = raw.length < 4;
-  if (month !== null)
-    return atom(fullYear(raw.replace(/\D/g, '')), month, { isShort: isShort && raw.length === 2 });
-  if (isShort) return null;
-  const yearStart = start + match[0].length - raw.length;
-  return { ...atom(Number(raw), null), start: yearStart };
+  const month = monthOrSeason(groups.word ?? '');
+  return [atom(fullYear(raw.replace(/\D/g, '')), month, { isShort: raw.length === 2 })];
 }
 
 /** Two digits are this century up to 40, the last one after it. */

@@ -1,5 +1,6 @@
-import { findEmails, findLinks, findPhones, type Link } from './contact-details.ts';
+import { findLinks, findPhones, type Link } from './contact-details.ts';
 import { type DateSpan, findDates } from './dates.ts';
+import { findEmails } from './email-addresses.ts';
 import { knownPlacesIn, knownSkillsIn, type PlaceSeen, type SkillSeen } from './gazetteer.ts';
 import { findCodesAndSums, findVersions } from './other-numbers.ts';
 import { type Heading, headingOf, type SectionKind, sectionsOf } from './sections.ts';
