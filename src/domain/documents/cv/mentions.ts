@@ -10,6 +10,7 @@ import type { LaidOutText } from '../text/layout.ts';
 import type { SectionKind } from '../text/sections.ts';
 import { firstOverlap, type Token } from '../text/tokens.ts';
 import { companySuffixes, degreesIn, isPositionWord, isSchoolWord } from '../words/word-lists.ts';
+import { labelledFields, withLabelled } from './labelled-fields.ts';
 import { inSentences, namesDegree, plainParts } from './plain-mentions.ts';
 
 export interface SeenMentions {
@@ -38,7 +39,18 @@ export function mentionsIn(laidOut: LaidOutText, weights: TaggerWeights, isPlain
   );
   const seen = [...joined, ...(isPlain ? added.flatMap((one) => trimmed(laidOut, one) ?? []) : added)];
   const inProse = isPlain ? inSentences(laidOut, seen) : [];
-  return { mentions: [...seen, ...inProse].sort((one, other) => one.from - other.from), isLikely };
+  const all = [...seen, ...inProse].filter((mention) => !isInHeading(laidOut, mention));
+  const mentions = withLabelled(
+    all.sort((one, other) => one.from - other.from),
+    isPlain ? [] : labelledFields(laidOut),
+  );
+  return { mentions, isLikely };
+}
+
+/** "Beruflicher Werdegang" heads the jobs and is none. */
+function isInHeading({ segments, headings }: LaidOutText, { segment, end }: Mention): boolean {
+  const heading = headings[segment];
+  return heading != null && end <= (segments[segment]?.start ?? 0) + heading.length;
 }
 
 /** A school is an employer too, so either will do for the other. */

@@ -8,7 +8,7 @@ import { readBasics } from './basics.ts';
 import { type FoundEducation, findEducation, highestLevel } from './education.ts';
 import { mentionsIn } from './mentions.ts';
 import { findLanguages, findSkills, languageName } from './skills-and-languages.ts';
-import { currentPosition, type FoundWork, findWork, type Month, monthsOfExperience } from './work.ts';
+import { currentPosition, type FoundWork, findWork, type Month, monthsWorked } from './work.ts';
 
 interface ReadProfile {
   readonly profile: CvProfile;
@@ -26,7 +26,8 @@ export function readProfile(
   const seen = mentionsIn(laidOut, weights, isPlain);
   const { mentions } = seen;
   const basics = readBasics(laidOut, mentions, notes);
-  const work = findWork(laidOut, seen).map((found, at) => workOf(found, `work[${at}]`, notes));
+  const found = findWork(laidOut, seen);
+  const work = found.jobs.map((job, at) => workOf(job, `work[${at}]`, notes));
   const studies = findEducation(laidOut, mentions);
   const education = studies.map((found, at) => educationOf(found, `education[${at}]`, notes));
   const languages = findLanguages(laidOut);
@@ -55,7 +56,7 @@ export function readProfile(
       ...spanOf(date, `projects[${at}]`, notes),
       url: notes.note(`projects[${at}].url`, url),
     })),
-    total_months_experience: monthsOfExperience(work, today),
+    total_months_experience: monthsWorked(found, today),
     current_title: now?.position ?? null,
     current_company: now?.name ?? null,
     highest_degree_level: highestLevel(studies.map(({ level }) => level)),
@@ -92,11 +93,11 @@ function spanOf(
   notes: EvidenceNotes,
 ): { startDate: string | null; endDate: string | null } {
   if (date === null || date.from === null) return { startDate: null, endDate: null };
-  const { start, end, from, to } = date;
-  const at = (value: string): Traced => ({ value, start, end, confidence: 0.9 });
+  const { start, end, endStart, from, to } = date;
+  const at = (value: string, begin = start): Traced => ({ value, start: begin, end, confidence: 0.9 });
   const startDate = notes.note(`${path}.startDate`, at(isoOf(from)));
   if (to === 'present') return { startDate, endDate: null };
-  return { startDate, endDate: notes.note(`${path}.endDate`, at(isoOf(to ?? from))) };
+  return { startDate, endDate: notes.note(`${path}.endDate`, at(isoOf(to ?? from), endStart)) };
 }
 
 interface FoundCertificate {

@@ -1,6 +1,7 @@
 import { type Traced, traced } from '../evidence.ts';
 import { type CvWork, MOST } from '../parsed-document.ts';
 import type { Mention } from '../tagger/decode.ts';
+import { type DateSpan, isoOf } from '../text/dates.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import type { SectionKind } from '../text/sections.ts';
 import { type Anchor, type Entry, fillGaps, groupEntries, segmentAt } from './entries.ts';
@@ -23,13 +24,20 @@ const CLOSED_SECTIONS: ReadonlySet<SectionKind> = new Set([
   'certificates',
 ]);
 
-export function findWork(laidOut: LaidOutText, seen: SeenMentions): FoundWork[] {
+interface FoundJobs {
+  readonly jobs: readonly FoundWork[];
+  /** The spans of time of paid work, those among them whose employer and position nobody could read. */
+  readonly spans: readonly DateSpan[];
+  /** Months of the jobs of a CV that gives durations and no dates. */
+  readonly undatedMonths: number;
+}
+
+export function findWork(laidOut: LaidOutText, seen: SeenMentions): FoundJobs {
   const anchors = anchorsOf(laidOut, seen.mentions);
-  const entries = groupEntries(laidOut, anchors)
-    .filter((entry) => isJob(laidOut, entry))
-    .slice(0, MOST.work);
+  const grouped = groupEntries(laidOut, anchors);
+  const entries = grouped.filter((entry) => isJob(laidOut, entry)).slice(0, MOST.work);
   fillGaps(laidOut, entries, seen);
-  return entries.map((entry, at) => {
+  const jobs = entries.map((entry, at) => {
     const next = entries[at + 1];
     return {
       ...described(laidOut, entry, next?.firstSegment ?? laidOut.segments.length),
@@ -37,6 +45,60 @@ export function findWork(laidOut: LaidOutText, seen: SeenMentions): FoundWork[] 
       ...namesOf(laidOut, entry),
     };
   });
+  const paid = entries.filter((entry) => !isUnpaid(laidOut, entry.firstSegment));
+  const bare = grouped.filter((entry) => isBareSpan(laidOut, entry, seen.mentions));
+  const dates = [...paid, ...bare].flatMap(({ date }) => date ?? []);
+  const ranges = dates.filter(({ isRange }) => isRange);
+  return {
+    jobs,
+    // Where jobs have spans, a lone year beside another is that of a project or a prize.
+    spans: ranges.length > 0 ? ranges : dates,
+    undatedMonths: dates.length > 0 ? 0 : paid.reduce((sum, entry) => sum + durationOf(laidOut, entry), 0),
+  };
+}
+
+const UNPAID =
+  /volunt|bénévol|ehrenamt|freiwillig|vrijwillig|wolontar|gönüllü|frivillig|^(?:community )?service$|community (?:service|involvement)|extra-?curricular|awards?\b|hono[u]?rs/i;
+
+/** Whether the heading above is of unpaid work, or of what is no work at all. */
+function isUnpaid({ headings, segments }: LaidOutText, segment: number): boolean {
+  for (let at = segment; at >= 0; at--) {
+    const heading = headings[at];
+    if (heading != null) return UNPAID.test((segments[at]?.text ?? '').slice(0, heading.length).trim());
+  }
+  return false;
+}
+
+/** A span of time among the jobs, on a short line, of which nothing else could be read, and no school is near. */
+function isBareSpan(laidOut: LaidOutText, entry: Entry, mentions: readonly Mention[]): boolean {
+  const { head, part, date, firstSegment, lastSegment } = entry;
+  if (head !== null || part !== null || date?.isRange !== true) return false;
+  if (laidOut.sections[firstSegment] !== 'work' || isLong(laidOut, firstSegment)) return false;
+  if (isUnpaid(laidOut, firstSegment)) return false;
+  return !mentions.some(
+    ({ kind, segment }) =>
+      (kind === 'degree' || kind === 'school') && segment >= firstSegment - 2 && segment <= lastSegment + 2,
+  );
+}
+
+const DURATION =
+  /(?<![\p{L}\d.])(?:(\d{1,2}(?:[.,]5)?)\+?\s?(?:years?|yrs?|y|jahren?|ans?|años?|anni|anno|anos?|jaar|lata?|yıl|år))?(?:[\s,]{0,2}(?:and|und|et|y|e|en|i|ve|och)?\s?(\d{1,2})\s?(?:months?|mos?|m|monaten?|monate?|mois|meses|mesi|mese|maanden|miesi[ęą]c\p{L}*|ay|månader))?(?!\p{L})/giu;
+/** More is an age or a whole life, not one job. */
+const LONGEST_DURATION = 40 * 12;
+
+/** "Duration: 2 yrs 3 mos" on a short line of a job. */
+function durationOf(laidOut: LaidOutText, { firstSegment, lastSegment }: Entry): number {
+  for (let at = firstSegment; at <= lastSegment + 1; at++) {
+    const segment = laidOut.segments[at];
+    if (segment === undefined || isLong(laidOut, at) || laidOut.headings[at] != null) continue;
+    if (laidOut.sections[at] !== 'work') continue;
+    for (const [whole, years, months] of segment.text.matchAll(DURATION)) {
+      if (whole.trim() === '' || (years === undefined && months === undefined)) continue;
+      const total = Number((years ?? '0').replace(',', '.')) * 12 + Number(months ?? 0);
+      if (total > 0 && total <= LONGEST_DURATION) return Math.round(total);
+    }
+  }
+  return 0;
 }
 
 function anchorsOf(laidOut: LaidOutText, mentions: readonly Mention[]): Anchor[] {
@@ -163,6 +225,17 @@ export function monthsOfExperience(entries: readonly DatedEntry[], today: Month)
     reached = Math.max(reached, to);
   }
   return months;
+}
+
+/** Months of all spans that were found, and of the jobs that say no more than how long they took. */
+export function monthsWorked({ spans, undatedMonths }: FoundJobs, today: Month): number | null {
+  const dated = spans.flatMap(({ from, to }) => {
+    if (from === null) return [];
+    const startDate = isoOf(from);
+    return [{ startDate, endDate: to === 'present' ? null : to === null ? startDate : isoOf(to) }];
+  });
+  const months = monthsOfExperience(dated, today);
+  return months === null && undatedMonths === 0 ? null : (months ?? 0) + undatedMonths;
 }
 
 /** From the first month up to, not including, `to`. Years alone: 2015 to 2018 are three years, 2015 to 2015 a half. */

@@ -71,6 +71,8 @@ type RangeEnd = DatePoint | 'present' | null;
 export interface DateSpan {
   readonly start: number;
   readonly end: number;
+  /** Where its end is said, if that is on another line; otherwise where all of it is. */
+  readonly endStart: number;
   readonly from: DatePoint | null;
   /** Null for a lone date. */
   readonly to: RangeEnd;
@@ -117,9 +119,9 @@ const JOINT =
   /^[\s,.)\]]{0,3}(?:-{1,3}>?|–|—|−|~|→|>|»|to|until|till|through|thru|up to|bis(?: zum)?|à|au|al|a|hasta(?: la)?|fino a|ad|até|tot|t\/m|do|po|по|до|till och med|til|至|\/|and)[\s(,.]{0,3}$/iu;
 /** "From: 03/2015 To: 06/2018", "Start date: 2015, End date: 2018", in one line or two. */
 const LABELLED_JOINT =
-  /^[\s,.;|)]{0,4}(?:to|until|till|end(?:ed|ing)?|finish(?:ed)?|left|bis|ende|hasta|fin|fine|fim|tot|einde|au)(?: ?(?:date|datum|year))?\s{0,2}:?\s{1,3}$|^[\s,.;|)]{0,4}(?:to|end|bis|hasta|fin)(?: ?date)?:$/iu;
-/** Some texts lost their dashes: years in a row, or a year and "present", are a span all the same. */
-const LOST_JOINT = /^[ \u00a0]{1,3}$/;
+  /^[\s,.;|)•▪●*-]{0,6}(?:to|until|till|end(?:ed|ing)?|finish(?:ed)?|left|bis|ende|hasta|fin|fine|fim|tot|einde|au)(?: ?(?:date|datum|year))?\s{0,2}:?\s{1,3}$|^[\s,.;|)•▪●*-]{0,6}(?:to|end|bis|hasta|fin)(?: ?date)?:$/iu;
+/** Some texts lost their dashes: years in a row, or a year and "present", are a span all the same; so are two cells of a table. */
+const LOST_JOINT = /^(?:[ \u00a0]{1,3}| ?\t ?)$/;
 const LONGEST_JOINT = 24;
 const SINCE =
   /(?:^|[^\p{L}])(?:since|from|seit|ab|depuis|dès|desde|dal|a partire dal|a partir de|sinds|vanaf|od|sedan|siden|с)(?: dem| el| le| o)?:?\s{1,2}$/iu;
@@ -137,7 +139,7 @@ export function findDates(text: string): DateSpan[] {
     if (first === undefined) continue;
     const second = atoms[at + 1];
     if (second !== undefined && !first.isPresent && isJoined(text, first, second)) {
-      spans.push(rangeOf(first, second));
+      spans.push(rangeOf(text, first, second));
       at++;
     } else if (first.year !== null && !first.isShort) {
       const goesOn =
@@ -146,6 +148,7 @@ export function findDates(text: string): DateSpan[] {
       spans.push({
         start: first.start,
         end: first.end,
+        endStart: first.start,
         from: pointOf(first),
         to: goesOn ? 'present' : null,
         isRange: goesOn,
@@ -184,11 +187,19 @@ function isInOrder(first: Atom, second: Atom): boolean {
   return first.year <= second.year;
 }
 
-function rangeOf(first: Atom, second: Atom): DateSpan {
+function rangeOf(text: string, first: Atom, second: Atom): DateSpan {
   const from =
     first.year === null && second.year !== null ? { year: second.year, month: first.month } : pointOf(first);
   const to = second.year === null ? null : { year: second.year, month: second.lastMonth ?? second.month };
-  return { start: first.start, end: second.end, from, to: second.isPresent ? 'present' : to, isRange: true };
+  const isBroken = text.slice(first.end, second.start).includes('\n');
+  return {
+    start: first.start,
+    end: second.end,
+    endStart: isBroken ? second.start : first.start,
+    from,
+    to: second.isPresent ? 'present' : to,
+    isRange: true,
+  };
 }
 
 function pointOf(atom: Atom): DatePoint | null {

@@ -124,7 +124,7 @@ export function unfoldColumns(text: string): UnfoldedText {
   const filled = lines.filter((line) => line.trim() !== '' && line.length <= LONGEST_LINE);
   if (filled.length < LEAST_LINES || text.includes('\t')) return { text, offsets: null };
   const column = commonColumn(filled);
-  if (column === null) return { text, offsets: null };
+  if (column === null || isTable(filled, column)) return { text, offsets: null };
   const left: string[] = [];
   const offsets: number[] = [];
   const right: { text: string; at: number }[] = [];
@@ -151,6 +151,18 @@ export function unfoldColumns(text: string): UnfoldedText {
       offsets.push(Math.min(text.length, piece.at + index));
   }
   return { text: left.join('\n'), offsets: Int32Array.from(offsets) };
+}
+
+/** Dates or labels on the left and what they belong to on the right: that is read line by line. */
+function isTable(lines: readonly string[], column: number): boolean {
+  const cells = lines.flatMap((line) => {
+    const cell = line.slice(0, column).trim();
+    return cell !== '' && line.length > column && line.slice(column - 2, column).trim() === '' ? [cell] : [];
+  });
+  const keys = cells.filter(
+    (cell) => cell.endsWith(':') || /^\D{0,12}(?:19|20)\d\d|^\D{0,4}\d{1,2}[./]\d{2,4}/.test(cell),
+  );
+  return keys.length >= 2 && keys.length >= cells.length / 2;
 }
 
 /** Where the right column begins: in a third of all lines at least, and in most of those that have a gap. */

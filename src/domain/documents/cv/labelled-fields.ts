@@ -1,0 +1,94 @@
+import type { Mention, MentionKind } from '../tagger/decode.ts';
+import type { LaidOutText } from '../text/layout.ts';
+import { firstOverlap } from '../text/tokens.ts';
+
+/** What forms and tables call the things of an entry, in ten languages. */
+const LABELS: readonly (readonly [MentionKind, string])[] = [
+  [
+    'company',
+    'company|company name|name of (?:the )?company|employer|employer name|organi[sz]ation|organi[sz]ation name|firm|firma|arbeitgeber|unternehmen|entreprise|société|employeur|empresa|compañía|empleador|azienda|datore di lavoro|società|empregador|werkgever|bedrijf|organisatie|pracodawca|şirket|arbetsgivare|företag|arbejdsgiver|virksomhed',
+  ],
+  [
+    'title',
+    'position|position held|job title|title|designation|role|job role|post|post held|function|occupation|tätigkeit|stelle|funktion|berufsbezeichnung|beruf|poste|poste occupé|fonction|intitulé du poste|puesto|cargo|cargo ocupado|ruolo|mansione|posizione|qualifica|função|functie|functietitel|stanowisko|pozisyon|unvan|befattning|stilling|titel',
+  ],
+  [
+    'school',
+    'institution|institute|institution name|university|college|school|name of (?:the )?(?:institution|institute|school|college|university)|universität|hochschule|schule|établissement|école|université|universidad|centro|centro de estudios|università|istituto|universidade|instituição|instelling|universiteit|uczelnia|okul|üniversite|lärosäte|skola',
+  ],
+  [
+    'degree',
+    'degree|degree name|qualification|study ?type|diploma|abschluss|studiengang|diplôme|título|titulación|titolo di studio|grau|opleiding|stopień|examen',
+  ],
+];
+
+const KIND_OF = LABELS.map(([kind, words]) => [kind, new RegExp(`^(?:${words})$`, 'iu')] as const);
+/** Heads of the other columns and labels of other lines: never a value. */
+const OTHER_LABEL =
+  /^(?:from|to|start ?date|end ?date|dates?|period|duration|years?|year of passing|location|place|city|address|responsibilities|duties|summary|description|highlights|website|url|email|e-mail|phone|mobile|name|area|major|field of study|gpa|grade|percentage|board|courses?|zeitraum|von|bis|ort|aufgaben|fechas?|funciones|période|lieu|missions|periodo|período|luogo|atividades|periode)$/iu;
+
+const IN_LINE = /^([\p{L}][\p{L} /-]{2,28}?)\s?[:–]\s?(?=\S)/u;
+const MOST_TOKENS = 10;
+
+/**
+ * Values that a label names: "Employer: Blue Harbour", or a cell beside the label, or the line behind "Employer:". Roles in projects are
+ * left to the tagger.
+ */
+export function labelledFields(laidOut: LaidOutText): Mention[] {
+  const { segments, sections, headings } = laidOut;
+  const found: Mention[] = [];
+  segments.forEach((segment, at) => {
+    if (sections[at] === 'projects' || sections[at] === 'skills') return;
+    const inLine = IN_LINE.exec(segment.text);
+    const kind = kindOf(inLine?.[1] ?? segment.text.replace(/\s?:$/, ''));
+    if (kind === null) return;
+    if (inLine !== null) {
+      const mention = mentionIn(laidOut, kind, at, segment.start + inLine[0].length);
+      if (mention !== null) found.push(mention);
+      return;
+    }
+    const next = segments[at + 1];
+    const isBeside = next?.beginsLine === false || segment.text.endsWith(':');
+    if (next === undefined || !isBeside || headings[at + 1] != null || isLabelText(next.text)) return;
+    // The head of a table's column has another head beside it.
+    if (!segment.text.endsWith(':') && at > 0 && !segment.beginsLine) return;
+    const mention = mentionIn(laidOut, kind, at + 1, next.start);
+    if (mention !== null) found.push(mention);
+  });
+  return found;
+}
+
+function kindOf(label: string): MentionKind | null {
+  return KIND_OF.find(([, words]) => words.test(label.trim()))?.[0] ?? null;
+}
+
+function isLabelText(text: string): boolean {
+  const bare = text.replace(/\s?:.*$/, '').trim();
+  return kindOf(bare) !== null || OTHER_LABEL.test(bare);
+}
+
+/** The tokens from an offset to the end of the segment, or to its first date. */
+function mentionIn(laidOut: LaidOutText, kind: MentionKind, segment: number, from: number): Mention | null {
+  const { tokens, tokenStarts, text } = laidOut;
+  const last = tokenStarts[segment + 1] ?? 0;
+  let first = tokenStarts[segment] ?? 0;
+  while (first < last && (tokens[first]?.start ?? 0) < from) first++;
+  let end = first;
+  while (end < last && tokens[end]?.kind !== 'date' && tokens[end]?.kind !== 'link') end++;
+  while (end > first && /^[^\p{L}\p{N})+#.]$/u.test(tokens[end - 1]?.text ?? '')) end--;
+  const [begin, close] = [tokens[first], tokens[end - 1]];
+  if (begin === undefined || close === undefined || end <= first || end - first > MOST_TOKENS) return null;
+  if (!/\p{L}{2}/u.test(text.slice(begin.start, close.end)) || /[:]/.test(text.slice(begin.start, close.end)))
+    return null;
+  return { kind, from: first, to: end, start: begin.start, end: close.end, segment, confidence: 0.9 };
+}
+
+/** Labels know better than the tagger: what it saw on the label or on the value gives way. */
+export function withLabelled(mentions: readonly Mention[], labelled: readonly Mention[]): Mention[] {
+  if (labelled.length === 0) return [...mentions];
+  const rest = mentions.filter(
+    ({ kind, start, end }) =>
+      kind === 'skill' || kind === 'place' || firstOverlap(labelled, start, end) === undefined,
+  );
+  return [...rest, ...labelled].sort((one, other) => one.from - other.from);
+}

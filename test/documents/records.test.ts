@@ -1,0 +1,410 @@
+import { describe, expect, test } from 'bun:test';
+import type { Evidence } from '../../src/domain/documents/parsed-document.ts';
+import { createSeededRandom } from '../doubles/seeded-random.ts';
+import { cvText, engine, profileOf, TODAY } from './recorded-documents.ts';
+
+const at = (year: number, month: number) => year * 12 + month;
+const NOW = at(TODAY.year, TODAY.month);
+
+const LAYOUTS: Readonly<Record<string, readonly [text: string, months: number, name?: string]>> = {
+  'dates in a left column set by blanks, umlauts, two jobs at a time': [
+    `Jürgen Müller
+Hauptstraße 5, 50667 Köln
+juergen.mueller@example.de
+Tel.: 0171 2345678
+
+BERUFSERFAHRUNG
+
+01/2015 – 12/2018        Geschäftsführer
+                         Müller & Söhne GmbH, Köln
+                         Führung von 12 Mitarbeitern
+03/2017 – heute          Aushilfe im Verkauf (Nebentätigkeit)
+                         Bäckerei Größe, Düsseldorf
+08/2010 – 12/2014        Kaufmännischer Angestellter
+                         Überland AG, Münster
+
+AUSBILDUNG
+
+08/2007 – 07/2010        Ausbildung zum Bürokaufmann
+                         Übungsfirma Köln`,
+    NOW - at(2010, 8) + 1,
+    'Jürgen Müller',
+  ],
+  'labelled lines': [
+    `CURRICULUM VITAE
+
+Name: Priya Raman
+Email: priya.raman@example.com
+Mobile: 98765 43210
+
+WORK EXPERIENCE
+
+Company: Blue Harbour Systems Pvt Ltd
+Designation: Senior Software Engineer
+From: 03/2018
+To: Present
+Responsibilities: Designed services.
+
+Company: Acme Retail
+Designation: Software Engineer
+Duration: June 2014 to February 2018
+Responsibilities: Wrote tests.
+
+EDUCATION
+Degree: B.E. Computer Science
+University: Anna University
+Year: 2014`,
+    NOW - at(2014, 6) + 1,
+    'Priya Raman',
+  ],
+  'labels in a left column': [
+    `Name:            Elena García
+E-mail:          elena.garcia@example.es
+Teléfono:        612 345 678
+
+EXPERIENCIA LABORAL
+
+Fechas:          03/2016 - actualidad
+Empresa:         Construcciones Peña S.L.
+Puesto:          Jefa de obra
+Funciones:       Dirección de obras y control de costes
+
+Fechas:          01/2012 - 02/2016
+Empresa:         Ingeniería Núñez S.A.
+Puesto:          Ingeniera de proyectos
+Funciones:       Cálculo de estructuras
+
+FORMACIÓN
+
+Fechas:          2006 - 2011
+Título:          Ingeniería de Caminos
+Centro:          Universidad Politécnica de Madrid`,
+    NOW - at(2012, 1) + 1,
+    'Elena García',
+  ],
+  'durations and no dates': [
+    `John Carter
+john.carter@example.com
+555-123-4567
+
+EXPERIENCE
+
+Warehouse Supervisor
+Northwind Logistics
+Duration: 2 yrs 3 mos
+Led a team of eight.
+
+Forklift Operator
+Harbor Freight Depot
+Duration: 1 year 6 months
+Loaded trucks.
+
+EDUCATION
+High School Diploma, Lincoln High School`,
+    45,
+    'John Carter',
+  ],
+  'years only, dates on the left': [
+    `MARIA ROSSI
+maria.rossi@example.it
+
+ESPERIENZE LAVORATIVE
+
+2015 – oggi   Infermiera, Ospedale San Raffaele, Milano
+2010 – 2015   Infermiera, Clinica Sant'Anna, Como
+
+ISTRUZIONE
+2006 – 2009   Laurea in Infermieristica, Università di Milano`,
+    NOW - at(2010, 1) + 1,
+    'MARIA ROSSI',
+  ],
+  'dates on the right': [
+    `Tom Baker
+tom@example.com | +44 7700 900123
+
+Employment
+
+Sales Manager                                   Jan 2019 – Present
+Brightside Foods Ltd, Leeds
+• Grew revenue by 20 %
+
+Sales Assistant                                 Mar 2015 – Dec 2018
+Oakwood Stores, York
+• Served customers
+
+Education
+BA Business, University of Leeds                2012 – 2015`,
+    NOW - at(2015, 3) + 1,
+    'Tom Baker',
+  ],
+  'jobs at the same time': [
+    `Zoë Brontë
+zoe.bronte@example.com
+
+WORK EXPERIENCE
+
+Lecturer, City College — 09/2014 to 08/2020
+Freelance Translator, self-employed — 01/2016 to present
+Tutor, Learning Hub — 2012 to 2013
+
+EDUCATION
+MA Linguistics, University of York, 2012`,
+    12 + (NOW - at(2014, 9) + 1),
+    'Zoë Brontë',
+  ],
+  'a table with tabs': [
+    `Name\tAhmed Khan
+Email\tahmed.khan@example.com
+Phone\t+92 300 1234567
+
+Employment History
+Company\tPosition\tFrom\tTo
+Gulf Traders\tAccountant\tMar 2016\tPresent
+City Bank\tJunior Accountant\tJan 2013\tFeb 2016
+
+Education
+Degree\tInstitute\tYear
+B.Com\tPunjab University\t2012`,
+    NOW - at(2013, 1) + 1,
+    'Ahmed Khan',
+  ],
+  'labelled bullets, and unpaid work': [
+    `Work
+
+• Company: Pied Piper
+• Position: Chief Executive
+• StartDate: 2013-12-01
+• EndDate: 2014-12-01
+• Summary: built compression.
+
+Volunteer
+
+• Organization: CoderDojo
+• Position: Teacher
+• StartDate: 2012-01-01
+• EndDate: 2013-01-01
+
+Education
+• Institution: University of Oklahoma
+• StudyType: Bachelor
+• StartDate: 2008-06-01
+• EndDate: 2011-01-01
+Skills
+JavaScript, HTML`,
+    13,
+  ],
+  'the export of a network': [
+    `Contact
+www.linkedin.com/in/sara-lopez
+sara.lopez@example.com
+
+Sara Lopez
+Product Manager at Nimbus
+Barcelona, Spain
+
+Experience
+
+Nimbus
+Product Manager
+January 2020 - Present (4 years 6 months)
+Barcelona
+
+Cirrus Labs
+3 years 2 months
+Senior Product Owner
+May 2018 - December 2019 (1 year 8 months)
+Product Owner
+November 2016 - April 2018 (1 year 6 months)
+
+Education
+Universitat de Barcelona
+Bachelor's degree, Economics · (2010 - 2014)`,
+    NOW - at(2016, 11) + 1,
+    'Sara Lopez',
+  ],
+  'since, in German': [
+    `Petra Schäfer
+petra.schaefer@example.de
+
+Beruflicher Werdegang
+seit 04/2019: Teamleiterin Einkauf, Grünwald Möbel GmbH, Nürnberg
+02/2013 – 03/2019: Einkäuferin, Käse König KG, Kempten
+
+Studium
+10/2008 – 01/2013: BWL, Universität Würzburg (Bachelor)`,
+    NOW - at(2013, 2) + 1,
+    'Petra Schäfer',
+  ],
+  'a period in words': [
+    `RESUME
+Name of Candidate: DAVID OKAFOR
+Contact: 08031234567, david.okafor@example.com
+
+PROFESSIONAL EXPERIENCE
+Organisation: Zenith Oil
+Post Held: Field Engineer
+Period: From 12th June 2017 to 30th April 2021
+
+Organisation: Delta Works
+Post Held: Trainee Engineer
+Period: Jan 2015 till May 2017`,
+    at(2021, 4) - at(2015, 1) + 1,
+    'DAVID OKAFOR',
+  ],
+  'since and from to, in French': [
+    `CV de Chloé Lefèvre
+chloe.lefevre@example.fr — 06 12 34 56 78
+
+Expériences professionnelles
+Depuis septembre 2020 – Cheffe de projet – Société Générale, Paris
+De mars 2016 à août 2020 – Développeuse – Éditions Dupré, Lyon
+
+Formation
+2011-2016 Diplôme d'ingénieur, INSA Lyon`,
+    NOW - at(2016, 3) + 1,
+    'Chloé Lefèvre',
+  ],
+  'spans over two lines': [
+    `Amy Wong
+amy@example.com
+
+EXPERIENCE
+Nurse
+Mercy Hospital
+Jan 2018 -
+Mar 2021
+Care Assistant
+Sunrise Home
+Feb 2015 -
+Dec 2017
+
+EDUCATION
+BSc Nursing, State University, 2014`,
+    at(2021, 3) - at(2015, 2) + 1,
+    'Amy Wong',
+  ],
+};
+
+describe('G-7 months of work, whatever the layout', () => {
+  for (const [layout, [text, months, name]] of Object.entries(LAYOUTS)) {
+    test(layout, () => {
+      const profile = profileOf(text);
+      expect(Math.abs((profile.total_months_experience ?? 0) - months)).toBeLessThanOrEqual(1);
+      if (name !== undefined) expect(profile.basics.name).toBe(name);
+    });
+  }
+
+  test('labels name employers and positions', () => {
+    const jobs = profileOf(LAYOUTS['labels in a left column']?.[0] ?? '').work;
+    expect(jobs.map(({ name, position }) => [name, position])).toEqual([
+      ['Construcciones Peña S.L.', 'Jefa de obra'],
+      ['Ingeniería Núñez S.A.', 'Ingeniera de proyectos'],
+    ]);
+  });
+
+  test('a span among the jobs counts though nothing else of the job could be read', () => {
+    const text =
+      'Ann Lee\nann.lee@example.com\n\nWORK EXPERIENCE\n\nxq\n\nzz -\n\nJanuary 2018 to December 2019\n\nEDUCATION\n\nBSc Physics, University of Leeds, 2010 to 2013';
+    expect(profileOf(text).total_months_experience).toBe(24);
+  });
+});
+
+test('G-7 the name, where the first line is another', () => {
+  const tail =
+    '\n\nEXPERIENCE\nNurse, Mercy Hospital, 2015 - 2020\n\nEDUCATION\nBSc Nursing, State University, 2014';
+  const cases: readonly (readonly [string, string])[] = [
+    ['Curriculum Vitae of Jane Miller\njane@example.com', 'Jane Miller'],
+    ['RESUME\nName of Candidate: DAVID OKAFOR\nd@example.com', 'DAVID OKAFOR'],
+    ['Lebenslauf\nVor- und Nachname: Jürgen Groß\nj@example.de', 'Jürgen Groß'],
+    ['Nombre y apellidos: Elena García\ne@example.es', 'Elena García'],
+    ['Confidential\nPage 1\n\nMARTIN KELLER\nm.keller@example.com', 'MARTIN KELLER'],
+    ['J A N E   M I L L E R\njane@example.com', 'JANE MILLER'],
+    ['Miller, Jane\njane@example.com', 'Miller, Jane'],
+    [
+      'KHUONG TRAN LE Senior Developer Male Single 12 Hill Street 0909500430 khuong@example.com',
+      'KHUONG TRAN LE',
+    ],
+    ['RESUME Name Thu Anh Vu Gender Male Phone 0983040320 Email thu@example.com', 'Thu Anh Vu'],
+  ];
+  for (const [top, wanted] of cases)
+    expect([top, profileOf(`${top}${tail}`).basics.name]).toEqual([top, wanted]);
+  const bottom = `Nurse\n${'Cares for patients in every ward of the hospital.\n'.repeat(20)}${tail}\n\nContact\nOlga Brandt\nolga.brandt@example.com`;
+  expect(profileOf(bottom).basics.name).toBe('Olga Brandt');
+});
+
+/** Letters and digits alone, without the words for the signs of an address. */
+function squeezed(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[([{<] ?(?:at|dot) ?[)\]}>]/g, '')
+    .replace(/[^\p{L}\p{N}]/gu, '');
+}
+
+/** What is derived from other values of the record, each by a rule of its own. */
+const DERIVED = /^(?:current_|highest_|total_)|canonical$|countryCode$|network$|username$/;
+
+/** The values of a record that have no evidence, or whose evidence points elsewhere. */
+function unproven(
+  text: string,
+  value: unknown,
+  evidence: ReadonlyMap<string, Evidence>,
+  path = '',
+): string[] {
+  if (value === null || typeof value === 'number' || DERIVED.test(path)) return [];
+  if (typeof value === 'string') {
+    const place =
+      evidence.get(path) ?? evidence.get(path.replace(/\.\w+$/, '')) ?? evidence.get(`${path}.url`);
+    if (place === undefined) return [`${path} has no evidence: ${value}`];
+    const seen = squeezed(text.slice(place.start, place.end));
+    const wanted = /Date$|\.date$/.test(path) ? value.slice(2, 4) : squeezed(value);
+    // Of a value over several lines of a column its first line is the place.
+    return seen.includes(wanted) || (seen !== '' && wanted.startsWith(seen))
+      ? []
+      : [`${path}: ${value} at ${seen}`];
+  }
+  return Object.entries(value as object).flatMap(([key, one]) => {
+    const step = Array.isArray(value) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`;
+    return unproven(text, one, evidence, step);
+  });
+}
+
+const CONTACTS = [
+  'jane . doe @ gmail . com',
+  'E-mail:jane@x.comPhone:+1 555 123 4567',
+  'jane@exam-\nple.com',
+  'jane [at] example [dot] com',
+  'a.first@gmail.comb.second@yahoo.com',
+  'Tel: +49 171\n1234567',
+  "Sept'19 – Oct ‘21",
+  '2015/16',
+  'seit 03/2018',
+  'J A N E   D O E',
+  'Employer: Blue Harbour',
+];
+
+test('G-7 no value is invented: each one stands where its evidence points, in every text', () => {
+  const recorded = [
+    'one-column',
+    'two-columns',
+    'table',
+    'no-headings',
+    'german',
+    'career-change',
+    'gaps-and-overlaps',
+  ];
+  const texts = [...recorded.map(cvText), ...Object.values(LAYOUTS).map(([text]) => text)];
+  for (const text of texts) check(text);
+  for (let seed = 1; seed <= 60; seed++) {
+    const random = createSeededRandom(seed);
+    const lines = [...random.pick(texts).split('\n'), ...random.pick(texts).split('\n')];
+    lines.splice(random.below(6), 0, random.pick(CONTACTS), random.pick(CONTACTS));
+    const mixed = random.below(3) === 0 ? lines.sort(() => random.below(3) - 1) : lines;
+    check(mixed.join(random.pick(['\n', '\n', '  ', ' '])).slice(random.below(40)), seed);
+  }
+
+  function check(text: string, seed = 0): void {
+    const { profile, evidence } = engine.parseCv(text, TODAY);
+    const places = new Map(evidence.map((one) => [one.path, one]));
+    expect(unproven(text, profile, places), `seed ${seed}`).toEqual([]);
+  }
+});
