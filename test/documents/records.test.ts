@@ -408,3 +408,11 @@ test('G-7 no value is invented: each one stands where its evidence points, in ev
     expect(unproven(text, profile, places), `seed ${seed}`).toEqual([]);
   }
 });
+
+test('G-7 a text that has lost its lines has its sections, names and spans all the same', () => {
+  const text =
+    'SUJAY KARMALKAR Pune Maharashtra Willing to relocate Anywhere Work Experience Software Test Engineer Tata Consultancy Services Pune Maharashtra June 2019 to August 2022 Having expertise in testing of bank software and writing cases for every part of it Junior Tester Blue Harbour Pvt Ltd Mumbai January 2017 to May 2019 Wrote tests and reports for three teams and worked with the Board of Education on a portal Education Bachelors in Mathematics Solapur University July 2013 to March 2016 Skills Jira SQL Regression testing';
+  const { basics, total_months_experience: months } = profileOf(text);
+  expect(basics.name).toBe('SUJAY KARMALKAR');
+  expect(months).toBe(at(2022, 8) - at(2017, 1) + 1);
+});

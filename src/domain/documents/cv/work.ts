@@ -73,7 +73,8 @@ function isUnpaid({ headings, segments }: LaidOutText, segment: number): boolean
 function isBareSpan(laidOut: LaidOutText, entry: Entry, mentions: readonly Mention[]): boolean {
   const { head, part, date, firstSegment, lastSegment } = entry;
   if (head !== null || part !== null || date?.isRange !== true) return false;
-  if (laidOut.sections[firstSegment] !== 'work' || isLong(laidOut, firstSegment)) return false;
+  if (laidOut.sections[firstSegment] !== 'work') return false;
+  if (!laidOut.isFlat && isLong(laidOut, firstSegment)) return false;
   if (isUnpaid(laidOut, firstSegment)) return false;
   return !mentions.some(
     ({ kind, segment }) =>
@@ -132,8 +133,18 @@ function isLong({ tokenStarts }: LaidOutText, segment: number): boolean {
 /** A position that a sentence speaks of ("reported to the project manager") heads no entry. */
 function isInProse(laidOut: LaidOutText, mention: Mention, dated: ReadonlySet<number>): boolean {
   if (!isLong(laidOut, mention.segment)) return false;
+  if (laidOut.isFlat && isBeforeSpan(laidOut, mention)) return false;
   const first = laidOut.tokenStarts[mention.segment] ?? 0;
   return mention.from - first > (dated.has(mention.segment) ? 12 : 2);
+}
+
+const MOST_BEFORE_SPAN = 14;
+
+/** Where lines are lost, a position and an employer are what comes right before a span of time. */
+function isBeforeSpan({ tokens, tokenStarts }: LaidOutText, { to, segment }: Mention): boolean {
+  const end = Math.min(tokenStarts[segment + 1] ?? 0, to + MOST_BEFORE_SPAN);
+  for (let at = to; at < end; at++) if (tokens[at]?.kind === 'date') return true;
+  return false;
 }
 
 function isJob(laidOut: LaidOutText, entry: Entry): boolean {

@@ -1,6 +1,7 @@
 import { findLinks, findPhones, type Link } from './contact-details.ts';
 import { type DateSpan, findDates } from './dates.ts';
 import { findEmails } from './email-addresses.ts';
+import { cutFlat, isFlat } from './flat-text.ts';
 import { knownPlacesIn, knownSkillsIn, type PlaceSeen, type SkillSeen } from './gazetteer.ts';
 import { findCodesAndSums, findVersions } from './other-numbers.ts';
 import { type Heading, headingOf, type SectionKind, sectionsOf } from './sections.ts';
@@ -18,6 +19,8 @@ import {
 /** A text with its layout facts; every later step reads this instead of the text. */
 export interface LaidOutText {
   readonly text: string;
+  /** Whether it has lost its line ends: its segments are long and begin in the middle of things. */
+  readonly isFlat: boolean;
   readonly segments: readonly Segment[];
   readonly headings: readonly (Heading | null)[];
   /** The kind of section that each segment lies in. */
@@ -51,7 +54,9 @@ export function layOut(whole: string): LaidOutText {
     (one, other) => one.start - other.start,
   );
   const phones = findPhones(text, taken);
-  const segments = segmentsOf(text);
+  const lines = segmentsOf(text);
+  const hasNoLines = isFlat(text, lines);
+  const segments = hasNoLines ? cutFlat(lines, dates) : lines;
   const tokens = tokensOf(segments, wholePlaces(emails, links, phones, [...dates, ...findVersions(text)]));
   const tokenStarts = startsOf(segments, tokens);
   const headings = segments.map(headingOf);
@@ -60,6 +65,7 @@ export function layOut(whole: string): LaidOutText {
   const places = knownPlacesIn(tokens);
   return {
     text,
+    isFlat: hasNoLines,
     segments,
     headings,
     sections,
