@@ -10,7 +10,7 @@ const LABELS: readonly (readonly [MentionKind, string])[] = [
   ],
   [
     'title',
-    'position|position held|job title|title|designation|role|job role|post|post held|function|occupation|tätigkeit|stelle|funktion|berufsbezeichnung|beruf|poste|poste occupé|fonction|intitulé du poste|puesto|cargo|cargo ocupado|ruolo|mansione|posizione|qualifica|função|functie|functietitel|stanowisko|pozisyon|unvan|befattning|stilling|titel',
+    'position|position held|job title|title|designation|role|job role|post held|occupation|tätigkeit|stelle|funktion|berufsbezeichnung|beruf|poste|poste occupé|fonction|intitulé du poste|puesto|cargo|cargo ocupado|ruolo|mansione|posizione|qualifica|função|functie|functietitel|stanowisko|pozisyon|unvan|befattning|stilling|titel',
   ],
   [
     'school',
@@ -29,6 +29,8 @@ const OTHER_LABEL =
 
 const IN_LINE = /^([\p{L}][\p{L} /-]{2,28}?)\s?[:–]\s?(?=\S)/u;
 const MOST_TOKENS = 10;
+/** "Role: worked on the chat service of a bank" describes. */
+const MOST_TITLE_TOKENS = 6;
 
 /**
  * Values that a label names: "Employer: Blue Harbour", or a cell beside the label, or the line behind "Employer:". Roles in projects are
@@ -77,7 +79,8 @@ function mentionIn(laidOut: LaidOutText, kind: MentionKind, segment: number, fro
   while (end < last && tokens[end]?.kind !== 'date' && tokens[end]?.kind !== 'link') end++;
   while (end > first && /^[^\p{L}\p{N})+#.]$/u.test(tokens[end - 1]?.text ?? '')) end--;
   const [begin, close] = [tokens[first], tokens[end - 1]];
-  if (begin === undefined || close === undefined || end <= first || end - first > MOST_TOKENS) return null;
+  if (begin === undefined || close === undefined || end <= first) return null;
+  if (end - first > (kind === 'title' ? MOST_TITLE_TOKENS : MOST_TOKENS)) return null;
   if (!/\p{L}{2}/u.test(text.slice(begin.start, close.end)) || /[:]/.test(text.slice(begin.start, close.end)))
     return null;
   return { kind, from: first, to: end, start: begin.start, end: close.end, segment, confidence: 0.9 };

@@ -63,9 +63,18 @@ test('G-7 national forms, with a label in the language of the CV or without one'
     ['Handynummer: 0171 1234567', '01711234567'],
     ['Phone (mobile): 07700 900123', '07700900123'],
     ['Born 12.03.1990, 0171 1234567', '01711234567'],
+    ['Muncie, Indiana 47306 (123)345-7890', '1233457890'],
+    ['+84 703651356 21/6 Dong Hamlet', '84703651356'],
   ];
   for (const [text, wanted] of cases) expect([text, ...digits(text)]).toEqual([text, wanted]);
-  for (const text of ['ISBN 978-3-16-148410-0', 'from 12345678', '01/2015 - 03/2018'])
+  for (const text of [
+    'ISBN 978-3-16-148410-0',
+    'from 12345678',
+    '01/2015 - 03/2018',
+    'T-Mobile 08/06-06/07',
+    'routers 800  1700 1800  2600',
+    'x.com/a/72/173/4712',
+  ])
     expect([text, ...digits(text)]).toEqual([text]);
 });
 

@@ -23,14 +23,22 @@ export function findPhones(text: string, taken: readonly TextRange[]): Found<str
       add(match.index, end, value.replace(/\s*\n\s*/, ' ').replace(/- /, '-'));
   }
   for (const match of text.matchAll(PHONE_RUN)) {
-    const value = match[0].trim();
-    const start = match.index;
+    // A postal code before it and a house number behind it are the address's.
+    const lead = /^\d{5} (?=\()/.exec(match[0])?.[0].length ?? 0;
+    const value = withoutHouse(match[0].slice(lead).trim());
+    const start = match.index + lead;
     const end = start + value.length;
+    const before = text.slice(Math.max(0, start - 8), start);
+    if (/\bIS[BS]N[:\s-]*$|\/$/i.test(before)) continue;
     const isSure = isLabelled(text, start) || /^\(?[+＋]/.test(value);
-    if (/\bIS[BS]N[:\s-]*$/i.test(text.slice(Math.max(0, start - 8), start))) continue;
     if (looksLikePhone(value, isSure) && !isOther(taken, start, end, isSure)) add(start, end, value);
   }
   return found.sort((one, other) => one.start - other.start);
+}
+
+function withoutHouse(value: string): string {
+  const short = value.replace(/ \d{1,3}\/\d{1,3}$/, '');
+  return short.replace(/\D/g, '').length >= 9 ? short : value;
 }
 
 /** A CV has one or two. */
@@ -63,10 +71,11 @@ const DAY = /(?<![\d./-])(?:0?[1-9]|[12]\d|3[01])[./-](?:0?[1-9]|1[0-2])[./-](?:
 function looksLikePhone(value: string, isSure: boolean): boolean {
   const digits = value.replace(/(?:x|ext).*$/i, '').replace(/\D/g, '');
   if (digits.length < 7 || digits.length > 15 || new Set(digits).size < 3) return false;
+  if (/^\d{1,2}\/\d\d ?[-–] ?\d{1,2}\/\d\d$/.test(value)) return false;
   if (isSure) return true;
   // Two years are a span of time, and a lone run of seven to nine digits is more often an id or a sum.
   if (/^(?:19|20)\d\d\D{1,5}(?:19|20)\d\d$/.test(value)) return false;
-  if (DAY.test(value)) return false;
+  if (DAY.test(value) || /\d {2,}\d/.test(value)) return false;
   const isParted = /\d[ ().\-–/]{1,3}\d/.test(value);
   return digits.length >= 10 || (digits.length >= 7 && isParted && digits.length !== 8);
 }

@@ -85,6 +85,8 @@ test('G-7 addresses that are spelled or spread out', () => {
     'npm i @scope/pkg',
     'https://medium.com/@johndoe',
     'at work. In time',
+    'PDF Resume @Jane.pdf',
+    'mail on custom @mailbunny.ai aliases',
   ])
     expect([text, ...emails(text)]).toEqual([text]);
 });

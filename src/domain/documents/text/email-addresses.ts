@@ -34,6 +34,7 @@ export function findEmails(text: string): Found<string>[] {
     const domain = readDomain(text, end, isSpelled);
     if (domain === null) continue;
     const local = readLocal(text, Math.max(last, start - LOCAL_REACH), start, domain.isSpread);
+    if (local !== null && isHandle(text, local, domain, start, end)) continue;
     if (local === null || isRemote(local.value, domain.value, text[domain.end])) continue;
     found.push({ start: local.start, end: domain.end, value: `${local.value}@${domain.value}` });
     last = domain.end;
@@ -44,6 +45,19 @@ export function findEmails(text: string): Found<string>[] {
 /** `git@github.com:jane/tool.git` is where a program is fetched from. */
 function isRemote(local: string, domain: string, next: string | undefined): boolean {
   return local === 'git' && (next === ':' || next === '/' || /^(?:github|gitlab|bitbucket)\./i.test(domain));
+}
+
+const PROVIDER =
+  /^(?:gmail|googlemail|yahoo|hotmail|outlook|live|icloud|gmx|web|aol|protonmail|proton|mail)\./i;
+
+/** "GitHub @jane.dev": a word, a blank and a handle. `jane @gmail.com` is an address, and so is what a line or a label begins. */
+function isHandle(text: string, local: Local, domain: Domain, start: number, end: number): boolean {
+  if (!/\s/.test(text[start - 1] ?? '') || /\s/.test(text[end] ?? '') || text[start] !== '@') return false;
+  const ending = domain.value.slice(domain.value.lastIndexOf('.') + 1);
+  if (!isEnding(ending)) return true;
+  const head = text.slice(Math.max(0, local.start - 40), local.start);
+  const isFirst = head.slice(head.lastIndexOf('\n') + 1).trim() === '';
+  return !/[._\d]/.test(local.value) && !PROVIDER.test(domain.value) && !isFirst && !LABEL.test(head);
 }
 
 interface Local {
