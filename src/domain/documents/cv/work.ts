@@ -45,8 +45,14 @@ export function findWork(laidOut: LaidOutText, seen: SeenMentions): FoundJobs {
       ...namesOf(laidOut, entry),
     };
   });
-  const paid = entries.filter((entry) => !isUnpaid(laidOut, entry.firstSegment));
-  const bare = grouped.filter((entry) => isBareSpan(laidOut, entry, seen.mentions));
+  const unpaid = unpaidSegments(laidOut);
+  const paid = entries.filter(({ firstSegment }) => unpaid[firstSegment] !== 1);
+  const studied = new Set(
+    seen.mentions.flatMap(({ kind, segment }) => (kind === 'degree' || kind === 'school' ? [segment] : [])),
+  );
+  const bare = grouped.filter(
+    (entry) => unpaid[entry.firstSegment] !== 1 && isBareSpan(laidOut, entry, studied),
+  );
   const dates = [...paid, ...bare].flatMap(({ date }) => date ?? []);
   const ranges = dates.filter(({ isRange }) => isRange);
   return {
@@ -60,26 +66,29 @@ export function findWork(laidOut: LaidOutText, seen: SeenMentions): FoundJobs {
 const UNPAID =
   /volunt|bénévol|ehrenamt|freiwillig|vrijwillig|wolontar|gönüllü|frivillig|^(?:community )?service$|community (?:service|involvement)|extra-?curricular|awards?\b|hono[u]?rs/i;
 
-/** Whether the heading above is of unpaid work, or of what is no work at all. */
-function isUnpaid({ headings, segments }: LaidOutText, segment: number): boolean {
-  for (let at = segment; at >= 0; at--) {
+/** 1 for the segments whose heading is of unpaid work, or of what is no work at all. */
+function unpaidSegments({ headings, segments }: LaidOutText): Uint8Array {
+  const found = new Uint8Array(segments.length);
+  let isUnpaid = false;
+  segments.forEach(({ text }, at) => {
     const heading = headings[at];
-    if (heading != null) return UNPAID.test((segments[at]?.text ?? '').slice(0, heading.length).trim());
-  }
-  return false;
+    if (heading != null) isUnpaid = UNPAID.test(text.slice(0, heading.length).trim());
+    if (isUnpaid) found[at] = 1;
+  });
+  return found;
 }
 
+/** How far from a span of time a school or a degree makes it one of studies. */
+const NEAR = 2;
+
 /** A span of time among the jobs, on a short line, of which nothing else could be read, and no school is near. */
-function isBareSpan(laidOut: LaidOutText, entry: Entry, mentions: readonly Mention[]): boolean {
+function isBareSpan(laidOut: LaidOutText, entry: Entry, studied: ReadonlySet<number>): boolean {
   const { head, part, date, firstSegment, lastSegment } = entry;
   if (head !== null || part !== null || date?.isRange !== true) return false;
   if (laidOut.sections[firstSegment] !== 'work') return false;
   if (!laidOut.isFlat && isLong(laidOut, firstSegment)) return false;
-  if (isUnpaid(laidOut, firstSegment)) return false;
-  return !mentions.some(
-    ({ kind, segment }) =>
-      (kind === 'degree' || kind === 'school') && segment >= firstSegment - 2 && segment <= lastSegment + 2,
-  );
+  for (let at = firstSegment - NEAR; at <= lastSegment + NEAR; at++) if (studied.has(at)) return false;
+  return true;
 }
 
 const DURATION =

@@ -91,14 +91,13 @@ interface Atom {
   readonly isShort: boolean;
 }
 
-const NAMED = [...MONTHS.keys(), ...Object.keys(SEASON_MONTHS)]
-  .sort((one, other) => other.length - one.length)
-  .join('|');
+/** A word that may be a month or a season; which it is, the tables say. */
+const WORD = '\\p{L}{3,12}';
 const YEAR = '(?:19|20)\\d\\d';
 const ATOM = new RegExp(
   [
-    `(?<![\\p{L}\\d])(?:(?<day>\\d{1,2})(?:st|nd|rd|th|\\.)?[ ]?)?(?<word>${NAMED})(?!\\p{L})\\.?[ ]?(?:(?<day2>\\d{1,2})(?:st|nd|rd|th)?,?[ ]{1,2})?(?:of |de |del )?[,'’‘\`\\- ]{0,3}(?<year>${YEAR}|['’‘\`]?\\d\\d(?![\\d%.,:]))(?![\\d])`,
-    `(?<![\\d./-])(?<yearFirst>${YEAR}),? (?<monthAfter>${NAMED})(?!\\p{L}|\\.?[ ]?['’‘,]?[ ]?\\d)`,
+    `(?<![\\p{L}\\d])(?:(?<day>\\d{1,2})(?:st|nd|rd|th|\\.)?[ ]?)?(?<word>${WORD})\\.?[ ]?(?:(?<day2>\\d{1,2})(?:st|nd|rd|th)?,?[ ]{1,2})?(?:of |de |del )?[,'’‘\`\\- ]{0,3}(?<year>${YEAR}|['’‘\`]?\\d\\d(?![\\d%.,:]))(?![\\d])`,
+    `(?<![\\p{L}\\d$€£#./-]|\\d,)(?<yearFirst>(?:19[4-9]|20[0-4])\\d),? (?<monthAfter>${WORD})(?!\\p{L}|\\.?[ ]?['’‘,]?[ ]?\\d)`,
     `(?<![\\p{L}\\d])Q(?<quarter>[1-4])[ /'’-]{0,2}(?<quarterYear>${YEAR})(?!\\d)`,
     `(?<![\\d./-])(?<quarterYear2>${YEAR})[ /-]{0,2}Q(?<quarter2>[1-4])(?![\\p{L}\\d])`,
     `(?<!\\d)(?<cjkYear>${YEAR})年(?:(?<cjkMonth>0?[1-9]|1[0-2])月)?`,
@@ -110,7 +109,7 @@ const ATOM = new RegExp(
     `(?<![\\p{L}\\d$€£#]|\\d[.,])(?<lone>(?:19[4-9]|20[0-4])\\d)(?![\\d%]|[.,]\\d)`,
     `(?<![\\p{L}\\d])['’‘\`](?<two>\\d\\d)(?![\\p{L}\\d])`,
     `(?<![\\p{L}\\d])(?<now>${PRESENT_WORDS})(?![\\p{L}\\d])`,
-    `(?<![\\p{L}\\d])(?<monthOnly>${NAMED})(?=\\.? ?(?:-|–|—|to|bis|/) ?\\p{L}{3,10}\\.?,? ?['’‘]?\\d{2,4})`,
+    `(?<![\\p{L}\\d])(?<monthOnly>${WORD})(?=\\.? ?(?:-|–|—|to|bis|/) ?\\p{L}{3,10}\\.?,? ?['’‘]?\\d{2,4})`,
   ].join('|'),
   'giu',
 );
@@ -130,9 +129,7 @@ const OPEN_END = /^ ?[-–—][ \t]*(?:\n|$)/;
 
 export function findDates(text: string): DateSpan[] {
   const others = findOtherNumbers(text);
-  const atoms = [...text.matchAll(ATOM)]
-    .flatMap((match) => atomsOf(match))
-    .filter(({ year, start, end }) => year === null || !isTaken(others, start, end));
+  const atoms = atomsIn(text).filter(({ year, start, end }) => year === null || !isTaken(others, start, end));
   const spans: DateSpan[] = [];
   for (let at = 0; at < atoms.length; at++) {
     const first = atoms[at];
@@ -156,6 +153,35 @@ export function findDates(text: string): DateSpan[] {
     }
   }
   return spans;
+}
+
+/** A word that is no month may have taken a date along: the search goes on right behind the word. */
+function atomsIn(text: string): Atom[] {
+  const atoms: Atom[] = [];
+  ATOM.lastIndex = 0;
+  for (let match = ATOM.exec(text); match !== null; match = ATOM.exec(text)) {
+    const { word, monthAfter, monthOnly } = match.groups ?? {};
+    const name = word ?? monthAfter ?? monthOnly;
+    if (name !== undefined && monthOrSeason(name) === null) {
+      // Of "2015 Berlin" the year is read again, alone.
+      const isYear = monthAfter !== undefined;
+      if (isYear) atoms.push(yearOf(match));
+      ATOM.lastIndex = match.index + match[0].indexOf(name) + name.length;
+    } else atoms.push(...atomsOf(match));
+  }
+  return atoms;
+}
+
+function yearOf(match: RegExpExecArray): Atom {
+  const start = match.index;
+  return {
+    start,
+    end: start + 4,
+    year: Number(match.groups?.yearFirst),
+    month: null,
+    isPresent: false,
+    isShort: false,
+  };
 }
 
 /** Only marks, a word or a bracket stand before it on its line: a sentence that is broken at a dash has more. */
