@@ -20,7 +20,7 @@ interface TextVectorsOptions {
 
 /** Besides the one in work. Past it requests are refused at once. */
 const MAX_WAITING = 64;
-/** A thread without work is ended: it gives its 90 MB back, and starts again in about half a second. */
+/** A thread without work is ended: that frees about 50 MB, and it starts again in about half a second. */
 const IDLE_MS = 10 * 60_000;
 
 /** The main thread's end of the wire to the thread that runs the encoder; the first request starts it. */
