@@ -62,9 +62,12 @@ function pagesOf({ companyId, hotCompanyId, userId }: World, nowMs: number): rea
     },
     {
       label: 'audit log of a company',
-      ask: (on) => listAuditEntries(on, companyId, { limit: PAGE, after: null }),
+      ask: (on) => listAuditEntries(on, { companyId }, { limit: PAGE, after: null }),
     },
-    { label: 'audit log of all', ask: (on) => listAuditEntries(on, null, { limit: PAGE, after: null }) },
+    {
+      label: 'audit log of all',
+      ask: (on) => listAuditEntries(on, { companyId: null }, { limit: PAGE, after: null }),
+    },
     { label: 'payment events: a page', ask: (on) => listPaymentEvents(on, { limit: PAGE }) },
     {
       label: 'payment events that failed',

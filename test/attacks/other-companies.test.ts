@@ -59,6 +59,7 @@ const ACCESS: Readonly<Record<string, readonly Demand[]>> = {
   createServiceToken: ['companyAdmin'],
   revokeServiceToken: ['companyAdmin'],
   auditLog: ['companyAdmin', 'superAdmin'],
+  objectNames: ['companyAdmin', 'superAdmin'],
   creditPacks: ['signedIn'],
   creditPackTerms: ['signedIn'],
   plans: ['signedIn'],
@@ -223,7 +224,7 @@ const MONEY_TABLES = [
 ];
 
 /** Lists that ids narrow: those of another company show nothing, as the test of lists says. */
-const NARROWED = new Set(['apiKeyPage']);
+const NARROWED = new Set(['apiKeyPage', 'objectNames']);
 
 /** Over HTTP; the one subscription, of super admins, is refused to others in live-logs.test.ts. */
 const withIds = operationsOf(createSchema()).filter(
@@ -464,5 +465,23 @@ describe('another company’s things', () => {
     expect(await backend.people.otherAdmin.ask(narrowed, { ids })).toEqual({
       apiKeyPage: { nodes: [{ id: things.keyId }] },
     });
+    // Names by ids: their own in full; to a stranger none, and to operators no job and no person who applies.
+    const named = 'query($ids: [ID!]!) { objectNames(ids: $ids) { id kind name } }';
+    const all = { ids: Object.values(things) };
+    type Names = { objectNames: { id: string; kind: string; name: string }[] };
+    const kindsFor = async ({ ask }: Person) =>
+      (await ask<Names>(named, all)).objectNames.map(({ kind }) => kind).sort();
+    expect(await kindsFor(backend.people.otherAdmin)).toEqual(
+      expect.arrayContaining(['api-key', 'company', 'job', 'user']),
+    );
+    expect(await kindsFor(stranger)).toEqual(
+      expect.not.arrayContaining(['api-key', 'company', 'job', 'user']),
+    );
+    expect(JSON.stringify(await stranger.ask(named, all))).not.toContain('theirs');
+    expect(await kindsFor(backend.people.superAdmin)).toEqual(
+      expect.not.arrayContaining(['job', 'talent', 'meeting']),
+    );
+    const many = { ids: Array.from({ length: 101 }, () => things.keyId) };
+    expect((await stranger.refusal(named, many)).extensions.code).toBe('BAD_USER_INPUT');
   });
 });

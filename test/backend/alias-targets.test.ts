@@ -383,6 +383,13 @@ describe('aliases of operators’ own, as super admins make them', () => {
       [{ fallback: 'svc/embed-default' }, 'input.fallback: '],
       [{ retries: 99 }, 'input: retries is'],
       [{ targets: [{ model: 'm', provider: 'acme' }] }, 'input.targets.0.provider: use one of'],
+      [{ targets: [{ model: 'm' }, { model: 'a,b' }] }, 'input.targets.1.model: its model must'],
+      [
+        { targets: [{ model: 'm', baseUrl: 'https://a.example, b' }] },
+        'input.targets.0.baseUrl: its address must',
+      ],
+      [{ targets: [{ model: 'm', timeoutMs: 0 }] }, 'input.targets.0.timeoutMs: '],
+      [{ targets: [{ model: 'm', headers: { host: 'x' } }] }, 'input.targets.0.headers: '],
     ] as const) {
       expect(make(changes)).rejects.toThrow(problem);
     }

@@ -178,6 +178,22 @@ describe('API keys', () => {
     await keys.close();
   });
 
+  test('G-20 a change that is based on an older version is refused and changes nothing', async () => {
+    const { admin } = backend.people;
+    const { apiKey } = await create();
+    const save = `mutation($id: ID!, $input: UpdateApiKeyInput!, $ifVersion: Int) {
+      updateApiKey(id: $id, input: $input, ifVersion: $ifVersion) { version name requestsPerMinute } }`;
+    const first = { id: apiKey.id, ifVersion: 1, input: { requestsPerMinute: 7 } };
+    expect(await admin.ask(save, first)).toMatchObject({ updateApiKey: { version: 2 } });
+    const late = { id: apiKey.id, ifVersion: 1, input: { name: 'Late' } };
+    const refused = await admin.refusal(save, late);
+    expect(refused.extensions.code).toBe('CONFLICT');
+    expect(refused.message).toContain('changed since you opened it');
+    expect(await admin.ask(save, { ...late, ifVersion: 2 })).toEqual({
+      updateApiKey: { version: 3, name: 'Late', requestsPerMinute: 7 },
+    });
+  });
+
   test('G-23 G-24 a revoked key opens nothing from then on, nor has it a sibling', async () => {
     const keys = await createKeyDirectory(backend.parts);
     const { rawKey, apiKey } = await create();

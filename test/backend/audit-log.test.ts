@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { listAuditEntries } from '../../src/domain/audit/audit-log.ts';
 import { until } from '../doubles/until.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openBackend, PASSWORD } from './backend-under-test.ts';
@@ -143,6 +144,53 @@ describe('the audit log', () => {
     expect(new Set(own.nodes.map(({ companyId }) => companyId))).toEqual(new Set([backend.companies.acme]));
     const { auditLog: theirs } = await superAdmin.ask<Log>(LOG, { companyId: backend.companies.other });
     expect(theirs.nodes.map(({ action }) => action)).toContain('company.renamed');
+  });
+
+  test('P-15 is searched by words and time; a page looks at a bounded number of entries', async () => {
+    const company = await backend.company('Searched');
+    const admin = await backend.person(company, { role: 'COMPANY_ADMIN' });
+    const days = ['2030-01-01', '2030-01-02', '2030-01-03'];
+    for (const [n, day] of days.entries()) {
+      await backend.database.query(
+        `insert into audit_log (happened_at, company_id, actor_email, action, object_kind, object_id, details,
+           client_address, request_id)
+         values ($1, $2, 'ada@searched.example', 'key.minted', 'api-key', $3, $4, '192.0.2.9', 'req_searched')`,
+        [new Date(`${day}T12:00:00Z`), company, `key-${n}`, { name: `Night job ${n}` }],
+      );
+    }
+    const find = async (filter: object) => {
+      const query = `query($search: String, $from: DateTime, $to: DateTime) {
+        auditLog(search: $search, from: $from, to: $to) { nodes { objectId } searchedUntil } }`;
+      const { auditLog } = await admin.ask<{ auditLog: { nodes: { objectId: string }[] } }>(query, filter);
+      return auditLog.nodes.map(({ objectId }) => objectId);
+    };
+    expect(await find({})).toEqual(['key-2', 'key-1', 'key-0']);
+    for (const search of ['KEY-1', 'night JOB key-1', 'ada@ minted key-1', 'req_searched key-1 192.0.2.9']) {
+      expect(await find({ search })).toEqual(['key-1']);
+    }
+    expect(await find({ search: 'night other' })).toEqual([]);
+    expect(await find({ from: '2030-01-02T00:00:00Z' })).toEqual(['key-2', 'key-1']);
+    expect(await find({ to: '2030-01-02T00:00:00Z' })).toEqual(['key-0']);
+    expect(await find({ from: '2030-01-02T00:00:00Z', to: '2030-01-03T00:00:00Z' })).toEqual(['key-1']);
+    expect(await find({ to: '2001-01-01T00:00:00Z' })).toEqual([]);
+    const turned = '{ auditLog(from: "2030-01-02", to: "2030-01-01") { nodes { id } } }';
+    expect((await admin.refusal(turned)).extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'to' });
+
+    // Of three entries two are looked at: the page says how far it got and goes on from there, without gaps or repeats.
+    const pageOf = (words: string[], after: bigint | null, limit = 5) =>
+      listAuditEntries(backend.database, { companyId: company, words }, { limit, after }, 2);
+    const first = await pageOf(['key-0'], null);
+    expect([first.entries.length, first.searchedUntil]).toEqual([0, new Date('2030-01-02T12:00:00Z')]);
+    const second = await pageOf(['key-0'], first.next);
+    expect(second).toMatchObject({ entries: [{ objectId: 'key-0' }], next: null, searchedUntil: null });
+    const seen: string[] = [];
+    let after: bigint | null = null;
+    do {
+      const page = await pageOf(['night'], after, 1);
+      seen.push(...page.entries.map(({ objectId }) => objectId));
+      after = page.next;
+    } while (after !== null);
+    expect(seen).toEqual(['key-2', 'key-1', 'key-0']);
   });
 
   test('P-15 is append-only, whoever tries', async () => {

@@ -47,6 +47,35 @@ describe('a company’s credits', () => {
     expect(seen).toEqual([5.999999, 4.499999, 2.999999, 3, 1.5]);
   });
 
+  test('P-19 transactions are filtered by type, words of the reason and time', async () => {
+    const { companyId, ask, refusal } = await admin();
+    await backend.people.superAdmin.ask(ADJUST, { companyId, credits: 4, key: `filtered ${companyId}` });
+    await chargeCalls(backend.database, [finishedCall(companyId)]);
+    const find = async (filter: string) => {
+      const query = `{ creditTransactions(${filter}) { nodes { type } } }`;
+      const { creditTransactions } = await ask<Transactions>(query);
+      return creditTransactions.nodes.map(({ type }) => type);
+    };
+    expect(await find('first: 9')).toEqual(['USAGE', 'ADJUSTMENT']);
+    expect(await find('types: [ADJUSTMENT, REFUND]')).toEqual(['ADJUSTMENT']);
+    expect(await find('types: [USAGE]')).toEqual(['USAGE']);
+    expect(await find('types: []')).toEqual(['USAGE', 'ADJUSTMENT']);
+    expect(await find('search: "GIFT a"')).toEqual(['ADJUSTMENT']);
+    expect(await find('search: "no such words"')).toEqual([]);
+    expect(await find('from: "2001-01-01", to: "2001-01-02"')).toEqual([]);
+    expect(await find('from: "2001-01-01"')).toEqual(['USAGE', 'ADJUSTMENT']);
+    const turned = '{ creditTransactions(from: "2030-01-02", to: "2030-01-01") { nodes { id } } }';
+    expect((await refusal(turned)).extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'to' });
+    // What is not usage has an index of its own: it is few rows among those of all calls.
+    await backend.database.query('set enable_seqscan = off');
+    const plan = await backend.database.query<Record<string, string>>(
+      `explain select version from credit_transactions where account_id = '${companyId}' and type <> 'USAGE'
+       order by version desc limit 10`,
+    );
+    await backend.database.query('reset enable_seqscan');
+    expect(JSON.stringify(plan)).toContain('credit_transactions_not_usage');
+  });
+
   test('P-19 an idempotency key adjusts once; the same key for something else is CONFLICT', async () => {
     const { companyId } = await admin();
     const { superAdmin } = backend.people;
@@ -237,6 +266,20 @@ describe('what a company has used', () => {
     expect(hasNextPage).toBe(true);
     const { invoices } = await ask<Listed>(query, { after });
     expect(invoices.nodes).toEqual([{ status, amount: 12.3, currency: 'usd' }]);
+    await backend.database.query(
+      `update invoices set number = 'INV-' || upper(currency), status = case currency when 'jpy' then 'PAID' else status end
+       where company_id = $1`,
+      [companyId],
+    );
+    const found = async (filter: string) => {
+      const { invoices: some } = await ask<{ invoices: { nodes: { currency: string }[] } }>(
+        `{ invoices(${filter}) { nodes { currency } } }`,
+      );
+      return some.nodes.map(({ currency }) => currency);
+    };
+    expect(await found('status: OPEN')).toEqual(['kwd', 'usd']);
+    expect(await found('search: "inv-jpy"')).toEqual(['jpy']);
+    expect(await found('search: "inv", status: PAID')).toEqual(['jpy']);
     const { invoices: foreign } = await backend.people.otherAdmin.ask<Listed>(query, { after });
     expect(foreign.nodes).toEqual([]);
   });

@@ -106,7 +106,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     // A list typed into one field is no address.
     await dialog.getByLabel('Address').fill(`http://${host}/v1, some-model, 3`);
     await dialog.getByRole('button', { name: 'Save the targets' }).click();
-    await dialog.getByText(/target 1: its address must .* no comma and no space/).waitFor();
+    await dialog.getByText(/its address must .* no comma and no space/).waitFor();
     await dialog.getByLabel('Address').fill(`http://${host}/v1`);
     await dialog.getByRole('button', { name: 'Test Target 1' }).click();
     await dialog.getByText(/^Failed: The provider answered with status 5/).waitFor();

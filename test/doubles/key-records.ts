@@ -49,6 +49,7 @@ export function createKeyRecords(): KeyRecords {
         project: null,
         cacheTtlSeconds: null,
         logPayloads: false,
+        version: 1,
         payerUserId: null,
         ceilings: null,
         ...people,

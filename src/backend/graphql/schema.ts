@@ -48,6 +48,7 @@ import { capturedMailDeclarations } from './operations/captured-mails.ts';
 import { circuitBreakerDeclarations } from './operations/circuit-breakers.ts';
 import { logDeclarations } from './operations/logs.ts';
 import { matchGeneratorDeclarations } from './operations/match-generator.ts';
+import { objectNameDeclarations } from './operations/object-names.ts';
 import { processDeclarations } from './operations/processes.ts';
 import { queueDeclarations } from './operations/queues.ts';
 import { withheldUsageDeclarations } from './operations/withheld-usage.ts';
@@ -104,6 +105,7 @@ const declarations: readonly Declaration[] = [
   ...circuitBreakerDeclarations,
   ...logDeclarations,
   ...matchGeneratorDeclarations,
+  ...objectNameDeclarations,
   ...processDeclarations,
   ...queueDeclarations,
   ...withheldUsageDeclarations,

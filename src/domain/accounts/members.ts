@@ -53,6 +53,14 @@ export async function findMembers(
   );
 }
 
+/** Of whichever company, or of none, for lists that operators read. */
+export async function findPeople(
+  statements: Statements,
+  ids: readonly string[],
+): Promise<readonly Pick<User, 'id' | 'email'>[]> {
+  return await statements.query('select id, email from users where id = any($1::uuid[])', [ids]);
+}
+
 /** Those of these people who are in the company now, by id or by address, in the order in which they came. */
 export async function findCurrentMembers(
   statements: Statements,

@@ -46,16 +46,62 @@ export async function appendAuditEntry(transaction: Transaction, entry: NewAudit
   );
 }
 
-/** The newest first. A company's own entries, or with null those of all companies and of none. */
+export interface AuditFilter {
+  /** Null: those of all companies and of none. */
+  readonly companyId: string | null;
+  /** Words, in lower case, that must all be in who, what, from where, the ids or the details. */
+  readonly words?: readonly string[];
+  /** From here on, and before there. */
+  readonly from?: Date | null;
+  readonly to?: Date | null;
+}
+
+export interface AuditLogPage {
+  readonly entries: readonly AuditEntry[];
+  /** The id behind which the next page begins; null where nothing is left. */
+  readonly next: bigint | null;
+  /** Set where the page is not full because few of the entries that were looked at match: earlier ones may match too. */
+  readonly searchedUntil: Date | null;
+}
+
+/** Entries that one page looks at: words that are nowhere would otherwise have the server read all of them. */
+const MOST_LOOKED_AT = 10_000;
+/** An entry has the time at which its transaction began, so times follow the ids only up to the longest wait. */
+const LONGEST_WAIT = "interval '1 hour'";
+const SEARCHED = `lower(concat_ws(' ', "actorEmail", action, "objectKind", "objectId", "clientAddress", "requestId", details))`;
+
+/** The newest first. Pages have no gaps and no repeats. */
 export async function listAuditEntries(
   statements: Statements,
-  companyId: string | null,
+  { companyId, words = [], from = null, to = null }: AuditFilter,
   { limit, after }: { readonly limit: number; readonly after: bigint | null },
-): Promise<readonly AuditEntry[]> {
-  return await statements.query<AuditEntry>(
-    `select ${COLUMNS} from audit_log
-     where ($1::uuid is null or company_id = $1) and ($2::bigint is null or id < $2)
-     order by id desc limit $3`,
-    [companyId, after, limit],
+  mostLookedAt = MOST_LOOKED_AT,
+): Promise<AuditLogPage> {
+  const place = `($1::uuid is null or company_id = $1) and ($2::bigint is null or id < $2)
+    and ($3::timestamptz is null or id <= (select max(id) from
+      (select id from audit_log where happened_at < $3 and happened_at >= $3 - ${LONGEST_WAIT}
+       union all (select id from audit_log where happened_at < $3 order by happened_at desc limit 1)) as before))`;
+  const placed = [companyId, after, to];
+  const rows = await statements.query<AuditEntry>(
+    `select * from (select ${COLUMNS} from audit_log where ${place} order by id desc limit $7) as looked
+     where ($3::timestamptz is null or "happenedAt" < $3) and ($4::timestamptz is null or "happenedAt" >= $4)
+       and not exists (select 1 from unnest($5::text[]) as word where position(word in ${SEARCHED}) = 0)
+     order by id desc limit $6`,
+    [...placed, from, words, limit + 1, mostLookedAt],
   );
+  const entries = rows.slice(0, limit);
+  const lastShown = entries.at(-1);
+  if (rows.length > limit && lastShown !== undefined) {
+    return { entries, next: lastShown.id, searchedUntil: null };
+  }
+  const [lastLooked] = await statements.query<{ readonly id: bigint; readonly happenedAt: Date }>(
+    `select id, happened_at as "happenedAt" from audit_log
+     where ${place} and ($4::timestamptz is null or happened_at >= $4 - ${LONGEST_WAIT})
+     order by id desc offset $5 limit 1`,
+    [...placed, from, mostLookedAt - 1],
+  );
+  if (lastLooked === undefined) return { entries, next: null, searchedUntil: null };
+  // Entries that were added meanwhile move it towards the newest: what was shown is not shown again.
+  const next = lastShown !== undefined && lastShown.id < lastLooked.id ? lastShown.id : lastLooked.id;
+  return { entries, next, searchedUntil: entries.length === limit ? null : lastLooked.happenedAt };
 }

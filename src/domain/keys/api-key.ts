@@ -11,6 +11,8 @@ export interface ApiKey extends KeySettings {
   /** Right within five seconds. */
   readonly lastUsedAt: Date | null;
   readonly revokedAt: Date | null;
+  /** One more with every change of its settings. */
+  readonly version: number;
 }
 
 /** What is chosen when a key is minted and kept when it is rotated. */
@@ -67,7 +69,7 @@ export const KEY_COLUMNS = `id, company_id as "companyId", name, prefix, last_fo
   payer_user_id as "payerUserId", created_by as "createdBy", rotated_from_id as "rotatedFromId", created_at as "createdAt",
   last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt",
   stream_usage_chunk as "streamUsageChunk", project, cache_ttl_seconds as "cacheTtlSeconds",
-  log_payloads as "logPayloads"`;
+  log_payloads as "logPayloads", version`;
 
 export function keyStatus(key: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, nowMs: number): KeyStatus {
   if (key.revokedAt !== null) return 'REVOKED';

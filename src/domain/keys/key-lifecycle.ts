@@ -138,12 +138,15 @@ interface KeyChanges {
   readonly project?: string | null | undefined;
   readonly cacheTtlSeconds?: number | null | undefined;
   readonly logPayloads?: boolean | undefined;
+  /** Refused where the key is of another version. */
+  readonly ifVersion?: number | undefined;
 }
 
 type ChangedKey =
   | { readonly outcome: 'changed'; readonly key: ApiKey }
   | InvalidSetting
   | { readonly outcome: 'no-such-key' }
+  | { readonly outcome: 'changed-since' }
   | { readonly outcome: 'not-live' };
 
 /**
@@ -164,6 +167,8 @@ export async function changeKey(
   const [old] = rows;
   if (old === undefined) return { outcome: 'no-such-key' };
   if (keyStatus(old, clock.now()) !== 'LIVE') return { outcome: 'not-live' };
+  if (changes.ifVersion !== undefined && changes.ifVersion !== old.version)
+    return { outcome: 'changed-since' };
   const wanted = {
     ...old,
     name: changes.name ?? old.name,
@@ -184,7 +189,7 @@ export async function changeKey(
   const changed = await transaction.query<ApiKey>(
     `update api_keys set requests_per_minute = $2, tokens_per_minute = $3, max_calls_in_flight = $4,
        monthly_spending_limit_micro = $5, name = $6, expires_at = $7, stream_usage_chunk = $8, project = $9,
-       cache_ttl_seconds = $10, log_payloads = $11
+       cache_ttl_seconds = $10, log_payloads = $11, version = version + 1
      where id = $1 returning ${KEY_COLUMNS}`,
     [
       ...[keyId, requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimitMicro],

@@ -69,6 +69,7 @@ describe('G-19 minting', () => {
       project: null,
       cacheTtlSeconds: null,
       logPayloads: false,
+      version: 1,
     });
     expect(keyStatus(key, clock.now())).toBe('LIVE');
   });

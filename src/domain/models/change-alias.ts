@@ -66,6 +66,8 @@ interface WrongAlias {
   readonly outcome: 'wrong';
   readonly alias: string;
   readonly field: AliasField;
+  /** Of targets: which field of which one, as `0.apiKey`. */
+  readonly place?: string | null;
   readonly problem: string;
 }
 
@@ -241,12 +243,10 @@ export async function writeAliases(given: AliasesToWrite): Promise<WrittenAliase
     if (problem !== null) return { outcome: 'wrong', alias: one.alias, ...problem };
     const isNew = before === null || before.retiredAt !== null;
     const alias = before === null || isNew ? newAlias(one) : before;
-    const targets = await sealedTargets(parts, one, given.stored);
-    if (typeof targets === 'string') {
-      return { outcome: 'wrong', alias: one.alias, field: 'targets', problem: targets };
-    }
+    const sealed = await sealedTargets(parts, one, given.stored);
+    if (sealed?.outcome === 'wrong') return { alias: one.alias, field: 'targets', ...sealed };
     aliases.set(one.name, { ...alias, ...one.routing });
-    toWrite.push({ wanted: one, alias, isNew, targets });
+    toWrite.push({ wanted: one, alias, isNew, targets: sealed?.targets ?? null });
   }
   const wrongFallback = problemWithFallbacks(parts.prefix, [...aliases.values()]);
   if (wrongFallback !== null) {
@@ -309,16 +309,15 @@ function newAlias({ name, kind }: CheckedAlias): StoredAlias {
   };
 }
 
-/** Null where they stay, and a sentence where one of them is wrong. */
+/** Null where they stay. */
 async function sealedTargets(
   parts: CatalogueParts,
   { name, targets }: CheckedAlias,
   stored: readonly StoredTarget[],
-): Promise<readonly StoredTarget[] | string | null> {
+): Promise<Awaited<ReturnType<typeof sealTargets>> | null> {
   const present = stored.filter((target) => target.alias === name);
   if (targets === null || (await isSame(parts.cipher, present, targets))) return null;
-  const sealed = await sealTargets(parts, name, targets, present);
-  return sealed.outcome === 'wrong' ? sealed.problem : sealed.targets;
+  return await sealTargets(parts, name, targets, present);
 }
 
 async function writeAlias(

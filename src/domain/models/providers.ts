@@ -199,30 +199,48 @@ const OWN_HEADERS = new Set([
   ],
 ]);
 
+interface ProviderFault {
+  readonly field: 'provider' | 'apiVersion' | 'headers';
+  readonly problem: string;
+}
+
 /** Null where all is well. No value is repeated: a header may carry a secret. */
 export function problemWithProvider({
   provider,
   apiVersion,
   headers,
   baseUrl,
-}: TargetProvider & { readonly baseUrl: string }): string | null {
+}: TargetProvider & { readonly baseUrl: string }): ProviderFault | null {
+  const fault = (field: ProviderFault['field'], problem: string): ProviderFault => ({ field, problem });
   if (providerPreset(provider) === null) {
-    return `there is no provider ${JSON.stringify(provider.slice(0, 50))}: use one of ${PROVIDER_NAMES}`;
+    return fault(
+      'provider',
+      `there is no provider ${JSON.stringify(provider.slice(0, 50))}: use one of ${PROVIDER_NAMES}`,
+    );
   }
   if (apiVersion !== null && !/^[\w.-]{1,40}$/.test(apiVersion)) {
-    return 'its API version must be like 2024-10-21';
+    return fault('apiVersion', 'its API version must be like 2024-10-21');
   }
-  if (apiVersion !== null && provider !== 'azure') return 'an API version belongs to the provider azure';
+  if (apiVersion !== null && provider !== 'azure')
+    return fault('apiVersion', 'an API version belongs to the provider azure');
   if (provider === 'azure' && apiVersion === null && !baseUrl.endsWith('/v1')) {
-    return 'azure needs an API version (such as 2024-10-21), or an address that ends in /openai/v1';
+    return fault(
+      'apiVersion',
+      'azure needs an API version (such as 2024-10-21), or an address that ends in /openai/v1',
+    );
   }
   const entries = Object.entries(headers);
-  if (entries.length > MOST_HEADERS) return `it has more than ${MOST_HEADERS} headers`;
+  if (entries.length > MOST_HEADERS) return fault('headers', `it has more than ${MOST_HEADERS} headers`);
   for (const [name, value] of entries) {
-    if (!HEADER_NAME.test(name)) return 'the name of a header has letters, digits and dashes, at most 64';
-    if (OWN_HEADERS.has(name.toLowerCase())) return `the header ${name} is set by the gateway itself`;
+    if (!HEADER_NAME.test(name))
+      return fault('headers', 'the name of a header has letters, digits and dashes, at most 64');
+    if (OWN_HEADERS.has(name.toLowerCase()))
+      return fault('headers', `the header ${name} is set by the gateway itself`);
     if (value.length > LONGEST_HEADER || !HEADER_VALUE.test(value)) {
-      return `the value of the header ${name} must be at most ${LONGEST_HEADER} visible ASCII characters`;
+      return fault(
+        'headers',
+        `the value of the header ${name} must be at most ${LONGEST_HEADER} visible ASCII characters`,
+      );
     }
   }
   return null;

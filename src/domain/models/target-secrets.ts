@@ -12,7 +12,8 @@ interface TargetSecrets {
 
 type SealedTargets =
   | { readonly outcome: 'sealed'; readonly targets: readonly StoredTarget[] }
-  | { readonly outcome: 'wrong'; readonly problem: string };
+  /** `place` is the field that it is about, as `0.apiKey`; null where it is about the target as a whole. */
+  | { readonly outcome: 'wrong'; readonly problem: string; readonly place: string | null };
 
 /**
  * Encrypts what is secret of the targets. A target that names a stored one by its id has that one's key and headers
@@ -33,12 +34,12 @@ export async function sealTargets(
       return wrong(at, 'the alias has no such target any more: load its targets again');
     }
     const kept = await keptSecrets(cipher, target, before);
-    if (typeof kept === 'string') return wrong(at, kept);
+    if (typeof kept === 'string') return wrong(at, kept, 'apiKey');
     const { provider } = providerFacts(target);
     const isSame =
       before?.baseUrl === baseUrl && before.model === model && (before.provider ?? null) === provider;
     const limits = keptLimits(target, before);
-    if (typeof limits === 'string') return wrong(at, limits);
+    if (typeof limits === 'string') return wrong(at, limits, 'cost');
     targets.push({
       id: isSame ? before.id : secrets.newId(),
       ...{ alias, baseUrl, model, provider, weight: target.weight ?? before?.weight ?? 1 },
@@ -119,6 +120,7 @@ function headersOf(baseUrl: string): string {
   return `headers of ${baseUrl}`;
 }
 
-function wrong(at: number, problem: string): SealedTargets {
-  return { outcome: 'wrong', problem: `target ${at + 1}: ${problem}` };
+function wrong(at: number, problem: string, field: keyof WantedTarget | null = null): SealedTargets {
+  const place = field === null ? null : `${at}.${field}`;
+  return { outcome: 'wrong', problem: `target ${at + 1}: ${problem}`, place };
 }

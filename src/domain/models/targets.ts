@@ -113,17 +113,26 @@ type CheckedTargets =
   /** What is wrong and with which target, without a value that could be a key. */
   | { readonly outcome: 'wrong'; readonly problem: string };
 
+/** What is wrong with one target, and which of its fields it is about. */
+export interface TargetFault {
+  readonly field: keyof WantedTarget;
+  readonly problem: string;
+}
+
+/** Null for a target that can be stored. */
+export function faultOf(target: WantedTarget): TargetFault | null {
+  const baseUrl = plainAddress(target.baseUrl);
+  return baseUrl === null ? { field: 'baseUrl', problem: BAD_ADDRESS } : problemWith({ ...target, baseUrl });
+}
+
 /** Addresses come back in one form, without a slash at their end: `/chat/completions` follows. */
 export function checkTargets(wanted: readonly WantedTarget[]): CheckedTargets {
   if (wanted.length > MOST_TARGETS) return { outcome: 'wrong', problem: TOO_MANY_TARGETS };
   const targets: WantedTarget[] = [];
   for (const [at, target] of wanted.entries()) {
-    const baseUrl = plainAddress(target.baseUrl);
-    const problem = baseUrl === null ? BAD_ADDRESS : problemWith({ ...target, baseUrl });
-    if (baseUrl === null || problem !== null) {
-      return { outcome: 'wrong', problem: `target ${at + 1}: ${problem}` };
-    }
-    targets.push({ ...target, baseUrl });
+    const fault = faultOf(target);
+    if (fault !== null) return { outcome: 'wrong', problem: `target ${at + 1}: ${fault.problem}` };
+    targets.push({ ...target, baseUrl: plainAddress(target.baseUrl) ?? target.baseUrl });
   }
   return { outcome: 'fine', targets };
 }
@@ -228,32 +237,36 @@ function plainAddress(text: string): string | null {
   return plain.length <= LONGEST_URL ? plain : null;
 }
 
-function problemWith(target: WantedTarget): string | null {
+function problemWith(target: WantedTarget): TargetFault | null {
   const { model, apiKey, weight } = target;
+  const fault = (field: TargetFault['field'], problem: string): TargetFault => ({ field, problem });
   if (model.trim() === '' || model.length > LONGEST_MODEL || model.includes(',')) {
-    return `its model must have 1 to ${LONGEST_MODEL} characters and no comma: one target has one model`;
+    const problem = `its model must have 1 to ${LONGEST_MODEL} characters and no comma: one target has one model`;
+    return fault('model', problem);
   }
   // A header takes nothing else, and a line break at a key's end is the usual accident with files.
   if (apiKey !== null && (apiKey.length > LONGEST_KEY || !/^[\x21-\x7e]+$/.test(apiKey))) {
-    return `its key must be 1 to ${LONGEST_KEY} visible ASCII characters`;
+    return fault('apiKey', `its key must be 1 to ${LONGEST_KEY} visible ASCII characters`);
   }
   if (weight !== null && !(weight > 0 && weight <= GREATEST_WEIGHT)) {
-    return `its weight must be above 0 and at most ${GREATEST_WEIGHT}`;
+    return fault('weight', `its weight must be above 0 and at most ${GREATEST_WEIGHT}`);
   }
   return (
     problemWithLimits(target) ?? problemWithProvider({ ...providerFacts(target), baseUrl: target.baseUrl })
   );
 }
 
-function problemWithLimits({ timeoutMs, maxInFlight, cost }: WantedTarget): string | null {
+function problemWithLimits({ timeoutMs, maxInFlight, cost }: WantedTarget): TargetFault | null {
   if (timeoutMs != null && !isWhole(timeoutMs, LONGEST_TIMEOUT_MS)) {
-    return `its timeout_ms must be a whole number from 1 to ${LONGEST_TIMEOUT_MS}`;
+    const problem = `its timeout_ms must be a whole number from 1 to ${LONGEST_TIMEOUT_MS}`;
+    return { field: 'timeoutMs', problem };
   }
   if (maxInFlight != null && !isWhole(maxInFlight, MOST_IN_FLIGHT)) {
-    return `its max_in_flight must be a whole number from 1 to ${MOST_IN_FLIGHT}`;
+    const problem = `its max_in_flight must be a whole number from 1 to ${MOST_IN_FLIGHT}`;
+    return { field: 'maxInFlight', problem };
   }
   const priced = cost == null ? null : checkPrice(cost);
-  return priced?.outcome === 'wrong' ? `its cost: ${priced.problem}` : null;
+  return priced?.outcome === 'wrong' ? { field: 'cost', problem: `its cost: ${priced.problem}` } : null;
 }
 
 function isWhole(value: number, most: number): boolean {

@@ -155,6 +155,18 @@ export async function findTalents(
   return ids.map((id) => byId.get(id) ?? null);
 }
 
+/** Without those that have no name yet, in no order. */
+export async function findTalentNames(
+  statements: Statements,
+  companyId: string,
+  ids: readonly string[],
+): Promise<readonly { readonly id: string; readonly name: string }[]> {
+  return await statements.query(
+    'select id, name from talents where company_id = $1 and id = any($2::uuid[]) and name is not null',
+    [companyId, ids],
+  );
+}
+
 /** Keeps a talent from being erased until the transaction ends. False where the company has no such talent. */
 export async function lockTalentKey(
   transaction: Transaction,

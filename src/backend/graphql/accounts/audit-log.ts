@@ -1,14 +1,14 @@
-import { type AuditEntry, listAuditEntries } from '../../../domain/audit/audit-log.ts';
+import { type AuditEntry, type AuditLogPage, listAuditEntries } from '../../../domain/audit/audit-log.ts';
 import { signedIn } from '../access.ts';
-import { notFound } from '../errors.ts';
-import { idOf } from '../input.ts';
-import { defineConnection, numberCursor, type Page, pageArgs, pageOf } from '../paging.ts';
+import { badInput, notFound } from '../errors.ts';
+import { idOf, searchArg } from '../input.ts';
+import { numberCursor, pageArgs } from '../paging.ts';
 import type { Declaration } from '../schema-builder.ts';
 
 declare module '../schema-builder.ts' {
   interface SchemaObjects {
     AuditEntry: AuditEntry;
-    AuditEntryConnection: Page<AuditEntry>;
+    AuditEntryConnection: AuditLogPage;
   }
 }
 
@@ -29,7 +29,24 @@ const auditEntryObjects: Declaration = (builder) => {
       requestId: t.exposeString('requestId'),
     }),
   });
-  defineConnection(builder, 'AuditEntry');
+  builder.objectType('AuditEntryConnection', {
+    fields: (t) => ({
+      nodes: t.field({ type: ['AuditEntry'], resolve: ({ entries }) => [...entries] }),
+      pageInfo: t.field({
+        type: 'PageInfo',
+        resolve: ({ entries, next }) => ({
+          ...{ nodes: entries, hasNextPage: next !== null, endCursor: next === null ? null : String(next) },
+        }),
+      }),
+      searchedUntil: t.expose('searchedUntil', {
+        type: 'DateTime',
+        nullable: true,
+        description:
+          'Set where so few entries match that the page is not full: those since then were looked at, and `endCursor` goes ' +
+          'on with earlier ones.',
+      }),
+    }),
+  });
 };
 
 const auditLog: Declaration = (builder) =>
@@ -42,6 +59,12 @@ const auditLog: Declaration = (builder) =>
         first: t.arg.int(),
         after: t.arg.id(),
         companyId: t.arg.id({ description: 'For super admins: of this company only.' }),
+        search: t.arg.string({
+          description:
+            'Words that must all be in the person, the action, the address, the ids or the details.',
+        }),
+        from: t.arg({ type: 'DateTime', description: 'Not before.' }),
+        to: t.arg({ type: 'DateTime', description: 'Before.' }),
       },
       async resolve(_root, args, context) {
         const viewer = await signedIn(context);
@@ -49,9 +72,10 @@ const auditLog: Declaration = (builder) =>
         const companyId = viewer.isSuperAdmin ? wanted : viewer.companyId;
         if (!viewer.isSuperAdmin && wanted !== null && wanted !== viewer.companyId) throw notFound('company');
         const { limit, after } = pageArgs(args);
-        const page = { limit: limit + 1, after: numberCursor(after) };
-        const entries = await listAuditEntries(context.parts.database, companyId, page);
-        return pageOf(entries, limit, ({ id }) => String(id));
+        const { from = null, to = null } = args;
+        if (from !== null && to !== null && from >= to) throw badInput('to', 'it must lie after from');
+        const filter = { companyId, words: searchArg(args.search), from, to };
+        return await listAuditEntries(context.parts.database, filter, { limit, after: numberCursor(after) });
       },
     }),
   );

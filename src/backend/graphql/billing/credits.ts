@@ -14,12 +14,12 @@ import {
   postTransaction,
   type TransactionType,
 } from '../../../domain/credits/ledger/ledger.ts';
-import { statementLines } from '../../../domain/credits/ledger/statement.ts';
+import { lastVersionBefore, statementLines } from '../../../domain/credits/ledger/statement.ts';
 import { readUserBalances } from '../../../domain/credits/ledger/user-account.ts';
 import { freshCode, member } from '../access.ts';
 import { microFrom } from '../amounts.ts';
 import { badInput, conflict, notFound } from '../errors.ts';
-import { bounded, idOf } from '../input.ts';
+import { bounded, idOf, searchArg } from '../input.ts';
 import { defineConnection, numberCursor, type Page, pageArgs, pageOf } from '../paging.ts';
 import type { FieldSize } from '../query-cost.ts';
 import { recordedChange } from '../recorded-change.ts';
@@ -133,12 +133,28 @@ const creditTransactions: Declaration = (builder) =>
       type: 'CreditTransactionConnection',
       description: 'Every change of the company’s balance, the newest first.',
       authScopes: { companyAdmin: true },
-      args: { first: t.arg.int(), after: t.arg.id() },
+      args: {
+        first: t.arg.int(),
+        after: t.arg.id(),
+        types: t.arg({ type: ['CreditTransactionType'], description: 'Those of these types alone.' }),
+        search: t.arg.string({
+          description: 'Words that must all be in the reason. Usage has none and is left out.',
+        }),
+        from: t.arg({ type: 'DateTime', description: 'Not before.' }),
+        to: t.arg({ type: 'DateTime', description: 'Before.' }),
+      },
       async resolve(_root, args, context) {
         const { companyId } = await member(context);
+        const { database } = context.parts;
         const { limit, after } = pageArgs(args);
-        const page = { first: limit + 1, after: numberCursor(after) };
-        const rows = await listTransactions(context.parts.database, companyId, page);
+        const { types, from, to } = args;
+        if (from != null && to != null && from >= to) throw badInput('to', 'it must lie after from');
+        const rows = await listTransactions(database, companyId, {
+          ...{ first: limit + 1, after: numberCursor(after), words: searchArg(args.search) },
+          types: types == null || types.length === 0 ? null : types,
+          afterVersion: from == null ? null : await lastVersionBefore(database, companyId, from),
+          upToVersion: to == null ? null : await lastVersionBefore(database, companyId, to),
+        });
         return pageOf(rows, limit, ({ version }) => String(version));
       },
     }),

@@ -6,7 +6,7 @@ import {
 } from '../../../domain/credits/invoices/invoice.ts';
 import { member } from '../access.ts';
 import { amountFrom } from '../amounts.ts';
-import { idOf } from '../input.ts';
+import { idOf, searchArg } from '../input.ts';
 import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
 import type { Declaration } from '../schema-builder.ts';
 
@@ -65,11 +65,21 @@ const invoices: Declaration = (builder) =>
       type: 'InvoiceConnection',
       description: 'The company’s invoices, the newest first.',
       authScopes: { companyAdmin: true },
-      args: { first: t.arg.int(), after: t.arg.id() },
+      args: {
+        first: t.arg.int(),
+        after: t.arg.id(),
+        search: t.arg.string({ description: 'Words that must all be in the number.' }),
+        status: t.arg({ type: 'InvoiceStatus' }),
+      },
       async resolve(_root, args, context) {
         const { companyId } = await member(context);
         const { limit, after } = pageArgs(args);
-        const page = { limit: limit + 1, ...(after === null ? {} : { after: idOf('page', after) }) };
+        const page = {
+          limit: limit + 1,
+          ...(after === null ? {} : { after: idOf('page', after) }),
+          status: args.status ?? undefined,
+          words: searchArg(args.search),
+        };
         return pageOf(await listInvoices(context.parts.database, companyId, page), limit, ({ id }) => id);
       },
     }),

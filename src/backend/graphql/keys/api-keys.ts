@@ -110,6 +110,7 @@ const apiKeyObjects: Declaration = (builder) => {
         description:
           'Whether prompts and answers of its calls are stored: redacted, encrypted, for admins alone.',
       }),
+      version: t.exposeInt('version', { description: 'One more with every change; for `ifVersion`.' }),
       payer: t.field({
         type: 'KeyPayer',
         description: 'Whose balance pays for its calls. It never changes, and a rotation has the same.',

@@ -2,7 +2,7 @@ import type { ApiKey, StreamUsageChunk } from '../../../domain/keys/api-key.ts';
 import { changeKey } from '../../../domain/keys/key-lifecycle.ts';
 import { member } from '../access.ts';
 import { creditsOrNull, microFrom } from '../amounts.ts';
-import { badInput, conflict, notFound } from '../errors.ts';
+import { badInput, changedSince, conflict, notFound } from '../errors.ts';
 import { bounded, boundedOrNull, idOf } from '../input.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
@@ -41,7 +41,14 @@ const updateApiKey: Declaration = (builder) => {
       type: 'ApiKey',
       description: 'In force within a second everywhere. A key that is revoked or expired cannot be changed.',
       authScopes: { companyAdmin: true },
-      args: { id: t.arg.id({ required: true }), input: t.arg({ type: input, required: true }) },
+      args: {
+        id: t.arg.id({ required: true }),
+        input: t.arg({ type: input, required: true }),
+        ifVersion: t.arg.int({
+          description:
+            'The version that this changes: refused with CONFLICT where the key was changed since.',
+        }),
+      },
       resolve: (_root, args, context) => changeApiKey(context, args, 'key.changed'),
     }),
     updateApiKeyLimits: t.field({
@@ -67,9 +74,15 @@ interface WantedChanges {
   readonly logPayloads?: boolean | null | undefined;
 }
 
+interface WantedChange {
+  readonly id: string;
+  readonly input: WantedChanges;
+  readonly ifVersion?: number | null | undefined;
+}
+
 async function changeApiKey(
   context: RequestContext,
-  { id, input: wanted }: { readonly id: string; readonly input: WantedChanges },
+  { id, input: wanted, ifVersion }: WantedChange,
   action: 'key.changed' | 'key.limits-changed',
 ): Promise<ApiKey> {
   const { clock } = context.parts;
@@ -79,6 +92,7 @@ async function changeApiKey(
   const changes = {
     companyId,
     keyId,
+    ifVersion: ifVersion ?? undefined,
     name: boundedOrNull('line', 'input.name', wanted.name) ?? undefined,
     expiresAt: wanted.expiresAt,
     requestsPerMinute: wanted.requestsPerMinute ?? undefined,
@@ -94,6 +108,7 @@ async function changeApiKey(
   return await recordedChange(context, async ({ transaction, record }) => {
     const changed = await changeKey(transaction, clock, changes);
     if (changed.outcome === 'no-such-key') throw notFound('API key');
+    if (changed.outcome === 'changed-since') throw changedSince('key');
     if (changed.outcome === 'not-live') throw conflict('This key is revoked or expired: mint a new one.');
     if (changed.outcome === 'invalid') throw badInput(keyInputField(changed.field), changed.message);
     const { name, requestsPerMinute, tokensPerMinute, maxCallsInFlight, expiresAt } = changed.key;

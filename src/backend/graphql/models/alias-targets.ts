@@ -13,6 +13,7 @@ import type { StoredTarget, WantedTarget } from '../../../domain/models/target.t
 import { openTargetSecrets, sealTargets } from '../../../domain/models/target-secrets.ts';
 import {
   checkTargets,
+  faultOf,
   MOST_TARGETS,
   readCatalogue,
   setAliasTargets as setTargets,
@@ -219,6 +220,7 @@ const changes: Declaration = (builder) => {
         await freshCode(context);
         const { parts } = context;
         const wanted = wantedTarget(args.input, 'input');
+        refuseFault(wanted, 'input');
         await refuseInside(parts.approveHost, wanted, 'input.baseUrl');
         const alias = boundedOrNull('line', 'alias', args.alias);
         const opened = await openWanted(parts, wanted, alias);
@@ -242,9 +244,15 @@ export async function wantedTargets(
   if (given.length > MOST_TARGETS) throw badInput(path, TOO_MANY_TARGETS);
   const targets = given.map((target, at) => wantedTarget(target, `${path}.${at}`));
   for (const [at, target] of targets.entries()) {
+    refuseFault(target, `${path}.${at}`);
     await refuseInside(approveHost, target, `${path}.${at}.baseUrl`);
   }
   return targets;
+}
+
+function refuseFault(target: WantedTarget, path: string): void {
+  const fault = faultOf(target);
+  if (fault !== null) throw badInput(`${path}.${fault.field}`, fault.problem);
 }
 
 /** For the audit log: which provider and which model. */

@@ -158,10 +158,10 @@ async function change(context: RequestContext, { how, alias: name, given, ifVers
     const parts = { database, sharedState, secrets, cipher, prefix: aliasPrefix };
     const changed = await (how === 'create' ? createAlias : updateAlias)(parts, wanted);
     if (changed.outcome === 'wrong') {
-      const { field, problem } = changed;
+      const { field, problem, place } = changed;
       if (field === 'version') throw conflict(`${problem[0]?.toUpperCase()}${problem.slice(1)}.`);
       if (field === 'alias' && how === 'update') throw notFound('model alias');
-      throw badInput(FIELDS[field], problem);
+      throw badInput(place == null ? FIELDS[field] : `${FIELDS[field]}.${place}`, problem);
     }
     const object = { objectKind: 'model-alias', objectId: alias, companyId: null };
     const action = how === 'create' ? 'alias.created' : 'alias.changed';

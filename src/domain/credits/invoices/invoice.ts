@@ -53,20 +53,28 @@ interface InvoicePage {
   readonly limit?: number;
   /** The id of the last invoice of the page before. */
   readonly after?: string;
+  readonly status?: InvoiceStatus | undefined;
+  /** Words, in lower case, that must all be in the number. */
+  readonly words?: readonly string[];
 }
 
 /** A company's invoices, the newest first. */
 export async function listInvoices(
   statements: Statements,
   companyId: string,
-  { limit = MOST_INVOICES, after }: InvoicePage = {},
+  { limit = MOST_INVOICES, after, status, words = [] }: InvoicePage = {},
 ): Promise<readonly Invoice[]> {
   return await statements.query<Invoice>(
     `select ${INVOICE_COLUMNS} from invoices
      where company_id = $1 and ($2::uuid is null or (created_at, id) <
        (select last.created_at, last.id from invoices last where last.id = $2 and last.company_id = $1))
+       and ($4::text is null or status = $4)
+       and not exists (select 1 from unnest($5::text[]) as word where position(word in lower(coalesce(number, ''))) = 0)
      order by created_at desc, id desc limit $3`,
-    [companyId, after ?? null, Math.max(1, Math.min(Math.trunc(limit), MOST_INVOICES))],
+    [
+      ...[companyId, after ?? null, Math.max(1, Math.min(Math.trunc(limit), MOST_INVOICES))],
+      ...[status ?? null, words],
+    ],
   );
 }
 

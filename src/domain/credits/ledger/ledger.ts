@@ -183,6 +183,13 @@ interface TransactionPage {
   readonly first: number;
   /** The version of the last one of the page before. */
   readonly after?: bigint | null;
+  /** Those of these types alone. */
+  readonly types?: readonly TransactionType[] | null;
+  /** Words, in lower case, that must all be in the reason, which usage does not have. */
+  readonly words?: readonly string[];
+  /** Behind this version, up to that one: what `lastVersionBefore` says of the two ends of a period. */
+  readonly afterVersion?: bigint | null;
+  readonly upToVersion?: bigint | null;
 }
 
 const MOST_TRANSACTIONS_LISTED = 1_000;
@@ -191,8 +198,10 @@ const MOST_TRANSACTIONS_LISTED = 1_000;
 export async function listTransactions(
   statements: Statements,
   accountId: string,
-  { first, after }: TransactionPage,
+  { first, after, types = null, words = [], afterVersion = null, upToVersion = null }: TransactionPage,
 ): Promise<readonly CreditTransaction[]> {
+  // Written out, so that the index without usage is used.
+  const isWithoutUsage = words.length > 0 || (types !== null && !types.includes('USAGE'));
   return await statements.query<CreditTransaction>(
     `select account_id as "accountId", version, type, amount_micro as "amountMicro",
        balance_after_micro as "balanceAfterMicro", contra, source_kind as "sourceKind", source_id as "sourceId",
@@ -200,8 +209,14 @@ export async function listTransactions(
      from credit_transactions
      left join (select account_id, version, expires_at from credit_lots) as lot using (account_id, version)
      where account_id = $1 and version < coalesce($2::bigint, 9223372036854775807)
+       and ($4::text[] is null or type = any($4)) ${isWithoutUsage ? "and type <> 'USAGE'" : ''}
+       and not exists (select 1 from unnest($5::text[]) as word where position(word in lower(coalesce(reason, ''))) = 0)
+       and ($6::bigint is null or version > $6) and ($7::bigint is null or version <= $7)
      order by version desc limit $3`,
-    [accountId, after ?? null, Math.min(Math.max(Math.trunc(first), 1), MOST_TRANSACTIONS_LISTED)],
+    [
+      ...[accountId, after ?? null, Math.min(Math.max(Math.trunc(first), 1), MOST_TRANSACTIONS_LISTED)],
+      ...[types, words, afterVersion, upToVersion],
+    ],
   );
 }
 
