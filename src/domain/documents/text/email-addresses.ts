@@ -5,7 +5,7 @@ const DOMAIN_ENDINGS = new Set(
   (
     'com org net edu gov mil int info biz name io co ai app dev me tv cc in uk us de fr es it pt nl be at ch se no dk fi ' +
     'pl cz sk hu ro bg gr hr rs si ua ru by lt lv ee ie is tr il ae sa qa kw eg ir pk bd lk np cn tw jp kr sg my th vn ' +
-    'id ph za ng ke gh et ug tz rw ma tn dz mx ar cl co pe ve ec uy br ca au nz eu asia xyz online site tech cloud pro jobs'
+    'id ph za ng ke gh et ug tz rw ma tn dz mx ar cl co pe ve ec uy br ca au nz eu asia xyz online site tech cloud pro jobs cv lol'
   ).split(' '),
 );
 
@@ -50,14 +50,14 @@ function isRemote(local: string, domain: string, next: string | undefined): bool
 const PROVIDER =
   /^(?:gmail|googlemail|yahoo|hotmail|outlook|live|icloud|gmx|web|aol|protonmail|proton|mail)\./i;
 
-/** "GitHub @jane.dev": a word, a blank and a handle. `jane @gmail.com` is an address, and so is what a line or a label begins. */
+/** "GitHub @jane.dev": a word, a blank and a handle. `jane @gmail.com` is an address, and so is what no sentence goes before. */
 function isHandle(text: string, local: Local, domain: Domain, start: number, end: number): boolean {
   if (!/\s/.test(text[start - 1] ?? '') || /\s/.test(text[end] ?? '') || text[start] !== '@') return false;
   const ending = domain.value.slice(domain.value.lastIndexOf('.') + 1);
   if (!isEnding(ending)) return true;
   const head = text.slice(Math.max(0, local.start - 40), local.start);
-  const isFirst = head.slice(head.lastIndexOf('\n') + 1).trim() === '';
-  return !/[._\d]/.test(local.value) && !PROVIDER.test(domain.value) && !isFirst && !LABEL.test(head);
+  const isInSentence = /\p{Ll}[,;]? $/u.test(head);
+  return isInSentence && !/[._\d]/.test(local.value) && !PROVIDER.test(domain.value) && !LABEL.test(head);
 }
 
 interface Local {
@@ -73,7 +73,7 @@ const LABEL =
 const LOOSE_JOINT = / \. ?$|_\n[ \t]{0,3}$/;
 /** The same after a label, where a dot ends no sentence. */
 const LABELLED_JOINT = /[._-][ \n][ \t]{0,3}$| [._-]$/;
-const SPREAD_LETTERS = /(?:(?<![\p{L}\d])[\p{L}\d._-] ){2,40}$/u;
+const SPREAD_LETTERS = /(?:(?<![\p{L}\d])[\p{L}\d._-] ){1,40}$/u;
 
 /** What is before the sign: back from `end`, at most to `from`. */
 function readLocal(text: string, from: number, end: number, isSpread: boolean): Local | null {
@@ -104,8 +104,7 @@ function readLocal(text: string, from: number, end: number, isSpread: boolean): 
 /** `Emailjane@…`, `9876543210jane@…`: what the layout ran into the address. */
 function unglued({ value, start }: Local): Local | null {
   const glued =
-    /^(?:E-?[Mm]ails?(?:ID|Id)?|EMAIL|Mailto)(?=[\p{Ll}\d])|^\d{10,14}(?=\p{L})/u.exec(value)?.[0].length ??
-    0;
+    /^(?:E-?[Mm]ail(?:ID|Id)?|EMAIL|Mailto)(?=[\p{L}\d])|^\d{10,14}(?=\p{L})/u.exec(value)?.[0].length ?? 0;
   const clean = value.slice(glued);
   return clean === '' || /^[._%+'-]|\.\./.test(clean)
     ? null
@@ -231,11 +230,14 @@ function gluedFrom(label: string, parts: readonly DomainPart[], rest: string): n
   if (isEnding(before) && /^\p{Lu}\p{Ll}/u.test(label) && parts.every(({ text }) => !/\p{Lu}/u.test(text)))
     return 0;
   if (isEnding(label)) return null;
+  // A capital or a row of digits begins what was run into it, whatever the ending: no ending has either.
+  const other = /^\p{Ll}{2,12}(?=\p{Lu})|^\p{L}{2,12}(?=\d{3})/u.exec(label)?.[0].length;
+  if (other !== undefined) return other;
   const ending = GLUED_ENDING.exec(label)?.[0];
   if (ending === undefined) return null;
   const tail = label.slice(ending.length);
   const isNextAddress = /^(?:[\p{L}\d._%+-]{0,60})@/u.test(rest);
-  return /^[\p{Lu}\d]/u.test(tail) || GLUED_WORD.test(tail) || isNextAddress ? ending.length : null;
+  return /^\d/.test(tail) || GLUED_WORD.test(tail) || isNextAddress ? ending.length : null;
 }
 
 function isEnding(label: string): boolean {
