@@ -65,6 +65,8 @@ test('G-7 national forms, with a label in the language of the CV or without one'
     ['Born 12.03.1990, 0171 1234567', '01711234567'],
     ['Muncie, Indiana 47306 (123)345-7890', '1233457890'],
     ['+84 703651356 21/6 Dong Hamlet', '84703651356'],
+    ['555 123 4567 / 555 765 4321', '5551234567'],
+    ['030 / 123 45 67', '0301234567'],
   ];
   for (const [text, wanted] of cases) expect([text, ...digits(text)]).toEqual([text, wanted]);
   for (const text of [

@@ -25,7 +25,7 @@ export function findPhones(text: string, taken: readonly TextRange[]): Found<str
   for (const match of text.matchAll(PHONE_RUN)) {
     // A postal code before it and a house number behind it are the address's.
     const lead = /^\d{5} (?=\()/.exec(match[0])?.[0].length ?? 0;
-    const value = withoutHouse(match[0].slice(lead).trim());
+    const value = firstNumber(match[0].slice(lead).trim());
     const start = match.index + lead;
     const end = start + value.length;
     const before = text.slice(Math.max(0, start - 8), start);
@@ -36,8 +36,9 @@ export function findPhones(text: string, taken: readonly TextRange[]): Found<str
   return found.sort((one, other) => one.start - other.start);
 }
 
-function withoutHouse(value: string): string {
-  const short = value.replace(/ \d{1,3}\/\d{1,3}$/, '');
+/** Without a house number behind it, or a second number behind a slash. */
+function firstNumber(value: string): string {
+  const short = value.replace(/ \d{1,3}\/\d{1,3}$| ?\/ ?\(?\d{3,}[^/]*$/, '');
   return short.replace(/\D/g, '').length >= 9 ? short : value;
 }
 
