@@ -1,9 +1,11 @@
 /** A thread that does what each request says, for tests of the adapter that starts it. */
-import { serveRequests } from '../../src/adapters/worker-thread/request-thread.ts';
+import { serveRequests, warnFromThread } from '../../src/adapters/worker-thread/request-thread.ts';
 
 export type ScriptedRequest =
   | { readonly kind: 'echo'; readonly text: string }
   | { readonly kind: 'fail'; readonly text: string }
+  /** Says something for the log, then replies. */
+  | { readonly kind: 'warn'; readonly text: string }
   /** Never replies. */
   | { readonly kind: 'hang' }
   /** Ends the thread with an error that no request carries. */
@@ -12,6 +14,9 @@ export type ScriptedRequest =
 serveRequests<ScriptedRequest, string>(async (request) => {
   switch (request.kind) {
     case 'echo':
+      return request.text;
+    case 'warn':
+      warnFromThread(request.text, 'no reason');
       return request.text;
     case 'fail':
       throw new RangeError(request.text);

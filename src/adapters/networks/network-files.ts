@@ -12,6 +12,8 @@ export const ENCODER = {
   version: 'bge-small-en-v1.5-int8-1',
 } as const;
 
+export const TAGGER_FOLDER = `${MODELS}tagger`;
+
 let pieces: WordPieces | null = null;
 
 /** One vocabulary for all networks of this folder; read once for each thread, in some 15 ms. */

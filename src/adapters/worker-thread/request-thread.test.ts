@@ -38,6 +38,14 @@ describe('a thread for requests', () => {
     expect(await thread.call({ kind: 'echo', text: 'next' })).toBe('next');
   });
 
+  test('what it says for the log is logged, with its name', async () => {
+    const { thread, entries } = open();
+    expect(await thread.call({ kind: 'warn', text: 'a part is missing' })).toBe('a part is missing');
+    expect(entries).toMatchObject([
+      { level: 'warn', message: 'a part is missing', context: { thread: 'scripted', reason: 'no reason' } },
+    ]);
+  });
+
   test('A-13 past its limit a request is rejected at once', async () => {
     const { reasonOf } = open({ maxWaiting: 1 });
     void reasonOf({ kind: 'hang' });

@@ -24,6 +24,13 @@ type ReplyMessage<Result> =
   | { readonly id: number; readonly outcome: 'done'; readonly result: Result }
   | { readonly id: number; readonly outcome: 'failed'; readonly reason: string };
 
+/** Something for the log, of no request. */
+interface ThreadWarning {
+  readonly outcome: 'warning';
+  readonly message: string;
+  readonly reason: string;
+}
+
 /**
  * One thread, started by the first request; it does not keep the process alive. If it breaks or hangs, all its
  * requests are rejected and the next request starts a new one.
@@ -39,7 +46,8 @@ export function createRequestThread<Request, Result>(
   function start(): Worker {
     const started = new Worker(entry.href);
     (started as Worker & { unref(): void }).unref();
-    started.onmessage = ({ data }: MessageEvent<ReplyMessage<Result>>) => {
+    started.onmessage = ({ data }: MessageEvent<ReplyMessage<Result> | ThreadWarning>) => {
+      if (data.outcome === 'warning') return log.warn(data.message, { thread: name, reason: data.reason });
       const request = waiting.get(data.id);
       waiting.delete(data.id);
       if (data.outcome === 'done') request?.resolve(data.result);
@@ -81,6 +89,11 @@ export function createRequestThread<Request, Result>(
 }
 
 declare const self: Worker;
+
+/** The thread's side: what operators should know. The reason must not quote a request. */
+export function warnFromThread(message: string, reason: string): void {
+  self.postMessage({ outcome: 'warning', message, reason } satisfies ThreadWarning);
+}
 
 /** The thread's side: replies to every request. Only the name of an error leaves, its message may quote the request. */
 export function serveRequests<Request, Result>(handle: (request: Request) => Promise<Result> | Result): void {
