@@ -1,6 +1,8 @@
 import { findPhrases } from '../src/domain/documents/posting/read-posting.ts';
+import { networkScores } from '../src/domain/documents/tagger/signs.ts';
 import { readWeights } from '../src/domain/documents/tagger/weights.ts';
 import { layOut } from '../src/domain/documents/text/layout.ts';
+import type { TokenScores } from '../src/ports/networks/token-scores.ts';
 import type { Tally } from './score.ts';
 import { readSentences, type Span } from './tagged-sentences.ts';
 
@@ -8,6 +10,9 @@ export interface PostingSkillTallies {
   readonly exact: Tally;
   /** A span that shares a character with a wanted one. */
   readonly touching: Tally;
+  /** The same two with the network beside the linear tagger. */
+  readonly networkExact: Tally;
+  readonly networkTouching: Tally;
   /** Equal spans by the word list alone. */
   readonly listed: Tally;
   readonly listedTouching: Tally;
@@ -15,11 +20,16 @@ export interface PostingSkillTallies {
 }
 
 /** What the engine finds in sentences, each read alone; abilities and knowledge are both wanted. */
-export function measurePostingSkills(file: string): PostingSkillTallies {
+export async function measurePostingSkills(
+  file: string,
+  tokenScores: TokenScores,
+): Promise<PostingSkillTallies> {
   const weights = readWeights().posting;
   const tallies = {
     exact: tally(),
     touching: tally(),
+    networkExact: tally(),
+    networkTouching: tally(),
     listed: tally(),
     listedTouching: tally(),
     baseline: tally(),
@@ -30,6 +40,10 @@ export function measurePostingSkills(file: string): PostingSkillTallies {
     const found = findPhrases(laidOut, weights);
     count(tallies.exact, wanted, found, isEqual);
     count(tallies.touching, wanted, found, isTouching);
+    const scores = await networkScores(tokenScores, 'posting', laidOut);
+    const foundByBoth = findPhrases(laidOut, weights, scores);
+    count(tallies.networkExact, wanted, foundByBoth, isEqual);
+    count(tallies.networkTouching, wanted, foundByBoth, isTouching);
     count(tallies.listed, wanted, laidOut.skills, isEqual);
     count(tallies.listedTouching, wanted, laidOut.skills, isTouching);
     const capitals = [...text.matchAll(/(?<=\s)[A-Z][\w+#.-]*[A-Z+#][\w+#.-]*/g)].map((match) => ({

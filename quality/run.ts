@@ -10,6 +10,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { createTokenScores } from '../src/adapters/networks/token-scores.ts';
 import { createEmbeddedEngine } from '../src/domain/documents/embedded-engine.ts';
 import { measureMatches } from './match-ranking.ts';
 import { measurePostingSkills } from './posting-skills.ts';
@@ -20,8 +21,14 @@ import { readSources } from './sources/source-cvs.ts';
 
 const { positionals, values: options } = parseArgs({
   allowPositionals: true,
-  options: { look: { type: 'boolean' }, errors: { type: 'string' }, source: { type: 'string' } },
+  options: {
+    look: { type: 'boolean' },
+    errors: { type: 'string' },
+    source: { type: 'string' },
+    reader: { type: 'string' },
+  },
 });
+const tokenScores = createTokenScores({ onUnavailable: (reason) => console.error(reason) });
 const folder = positionals[0];
 if (folder === undefined || !existsSync(folder)) {
   console.error(
@@ -37,7 +44,7 @@ for (const reader of readers()) await measureCvs(reader);
 const sentences = join(folder, 'job-skills', 'dev.json');
 const matches = join(folder, 'matches');
 const isWhole = options.source === undefined && !isLook;
-if (isWhole && existsSync(sentences)) measureSentences(sentences);
+if (isWhole && existsSync(sentences)) await measureSentences(sentences);
 if (isWhole && existsSync(matches)) for (const line of await measureMatches(matches)) console.log(line);
 if (sources.length === 0 && !existsSync(sentences) && !existsSync(matches)) {
   console.error(`${folder} has no SOURCE/cvs.jsonl, cv-entities/cvs.zip, job-skills/dev.json or matches`);
@@ -46,8 +53,12 @@ if (sources.length === 0 && !existsSync(sentences) && !existsSync(matches)) {
 
 /** The ways of reading that are measured beside one another. */
 function readers(): Reader[] {
-  const engine = createEmbeddedEngine();
-  return [{ name: 'linear tagger', read: (text, today) => engine.parseCv(text, today) }];
+  const engine = createEmbeddedEngine({ tokenScores });
+  const all: readonly Reader[] = [
+    { name: 'linear tagger', read: (text, today) => engine.parseCv(text, today) },
+    { name: 'linear tagger and network', read: (text, today) => engine.readCv(text, today) },
+  ];
+  return all.filter(({ name }) => options.reader === undefined || name === options.reader);
 }
 
 async function measureCvs(reader: Reader): Promise<void> {
@@ -96,13 +107,16 @@ function printErrors({ source, errors }: SourceFigures, wanted: string): void {
   }
 }
 
-function measureSentences(file: string): void {
-  const { exact, touching, listed, listedTouching, baseline } = measurePostingSkills(file);
+async function measureSentences(file: string): Promise<void> {
+  const tallies = await measurePostingSkills(file, tokenScores);
+  const { exact, touching, networkExact, networkTouching, listed, listedTouching, baseline } = tallies;
   console.log('\nskills and knowledge in sentences of postings');
   row('spans', 'labels', 'F1', 'precision', 'recall');
   for (const [name, one] of [
     ['equal', exact],
     ['touching', touching],
+    ['with network, equal', networkExact],
+    ['with network, touching', networkTouching],
     ['word list, equal', listed],
     ['word list, touching', listedTouching],
     ['one-line rule, equal', baseline],

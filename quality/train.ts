@@ -6,13 +6,7 @@
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  CV_KINDS,
-  firstLabel,
-  labelCount,
-  type MentionKind,
-  POSTING_KINDS,
-} from '../src/domain/documents/tagger/decode.ts';
+import { CV_KINDS, labelCount, POSTING_KINDS } from '../src/domain/documents/tagger/decode.ts';
 import {
   createFeatureReader,
   type FeatureReach,
@@ -20,20 +14,9 @@ import {
 } from '../src/domain/documents/tagger/features.ts';
 import { type LaidOutText, layOut } from '../src/domain/documents/text/layout.ts';
 import { type LabelledCv, partOf, readLabelledCvs } from './labelled-cvs.ts';
+import { allowedInCv, allowedInSentence } from './labels.ts';
 import { type Field, type FieldRow, trainField } from './sequence-field.ts';
 import { readSentences, type TaggedSentence } from './tagged-sentences.ts';
-
-const KIND_OF: Readonly<Record<string, MentionKind>> = {
-  Name: 'name',
-  Designation: 'title',
-  'Companies worked at': 'company',
-  'College Name': 'school',
-  Degree: 'degree',
-  Location: 'place',
-  'Tech Tools': 'skill',
-  'Job Specific Skills': 'skill',
-  'Soft Skills': 'skill',
-};
 
 /** Features of a line before they are numbered. */
 interface Example {
@@ -64,44 +47,14 @@ if (existsSync(sentences) && !process.argv.includes('--cvs'))
 
 function examplesOfCv({ text, spans }: LabelledCv): Example[] {
   const laidOut = layOut(text);
-  const labels = new Int8Array(laidOut.tokens.length);
-  const marked = new Set<MentionKind>();
-  for (const { type, start, end } of spans) {
-    const kind = KIND_OF[type];
-    if (kind === undefined) continue;
-    marked.add(kind);
-    let segment = -1;
-    laidOut.tokens.forEach((token, at) => {
-      if (token.start < start || token.end > end || token.kind === 'email' || token.kind === 'date') return;
-      labels[at] = firstLabel(CV_KINDS, kind) + (token.segment === segment ? 1 : 0);
-      segment = token.segment;
-    });
-  }
-  // Where nobody marked a kind in the whole CV, a token without a mark may be of that kind all the same.
-  let unmarked = 1;
-  for (const kind of CV_KINDS)
-    if (!marked.has(kind) && kind !== 'name') unmarked |= 3 << firstLabel(CV_KINDS, kind);
-  return linesOf(laidOut, 'document', (at) => (labels[at] === 0 ? unmarked : 1 << (labels[at] ?? 0)));
+  const allowed = allowedInCv(laidOut, spans);
+  return linesOf(laidOut, 'document', (at) => allowed[at] ?? 1);
 }
 
-function examplesOfSentence({ text, abilities, knowledge }: TaggedSentence): Example[] {
-  const laidOut = layOut(text);
-  const labels = new Int8Array(laidOut.tokens.length);
-  // Knowledge inside an ability ("develop in Java") gives way: one token has one label.
-  for (const [kind, spans] of [
-    ['knowledge', knowledge],
-    ['ability', abilities],
-  ] as const) {
-    for (const { start, end } of spans) {
-      let segment = -1;
-      laidOut.tokens.forEach((token, at) => {
-        if (token.end <= start || token.start >= end) return;
-        labels[at] = firstLabel(POSTING_KINDS, kind) + (token.segment === segment ? 1 : 0);
-        segment = token.segment;
-      });
-    }
-  }
-  return linesOf(laidOut, 'line', (at) => 1 << (labels[at] ?? 0));
+function examplesOfSentence(sentence: TaggedSentence): Example[] {
+  const laidOut = layOut(sentence.text);
+  const allowed = allowedInSentence(laidOut, sentence);
+  return linesOf(laidOut, 'line', (at) => allowed[at] ?? 1);
 }
 
 function linesOf(laidOut: LaidOutText, reach: FeatureReach, allowedAt: (token: number) => number): Example[] {

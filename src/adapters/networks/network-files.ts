@@ -12,6 +12,7 @@ export const ENCODER = {
   version: 'bge-small-en-v1.5-int8-1',
 } as const;
 
+/** Of the network beside the linear taggers (decisions/0069). */
 export const TAGGER_FOLDER = `${MODELS}tagger`;
 
 let pieces: WordPieces | null = null;

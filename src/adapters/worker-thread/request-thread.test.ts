@@ -46,6 +46,16 @@ describe('a thread for requests', () => {
     ]);
   });
 
+  test('an aborted call aborts the request in the thread, before it began or while it runs', async () => {
+    const { thread } = open();
+    const controller = new AbortController();
+    const running = thread.call({ kind: 'until-aborted' }, controller.signal);
+    expect(await thread.call({ kind: 'echo', text: 'meanwhile' })).toBe('meanwhile');
+    controller.abort();
+    expect(await running).toBe('aborted');
+    expect(await thread.call({ kind: 'until-aborted' }, AbortSignal.abort())).toBe('aborted');
+  });
+
   test('A-13 past its limit a request is rejected at once', async () => {
     const { reasonOf } = open({ maxWaiting: 1 });
     void reasonOf({ kind: 'hang' });

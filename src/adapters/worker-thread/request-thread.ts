@@ -15,10 +15,10 @@ interface RequestThreadOptions {
   readonly timeoutMs: number;
 }
 
-interface RequestMessage<Request> {
-  readonly id: number;
-  readonly request: Request;
-}
+type RequestMessage<Request> =
+  | { readonly id: number; readonly request: Request }
+  /** The caller of this request is no longer interested. */
+  | { readonly id: number; readonly isAborted: true };
 
 type ReplyMessage<Result> =
   | { readonly id: number; readonly outcome: 'done'; readonly result: Result }
@@ -69,7 +69,7 @@ export function createRequestThread<Request, Result>(
   }
 
   return {
-    async call(request) {
+    async call(request, signal) {
       if (waiting.size >= maxWaiting) throw new Error(`${name}: too many requests are waiting`);
       thread ??= start();
       lastId += 1;
@@ -77,11 +77,16 @@ export function createRequestThread<Request, Result>(
       const reply = Promise.withResolvers<Result>();
       waiting.set(id, reply);
       thread.postMessage({ id, request } satisfies RequestMessage<Request>);
+      const asked = thread;
+      const abort = () => asked.postMessage({ id, isAborted: true } satisfies RequestMessage<Request>);
+      if (signal?.aborted === true) abort();
+      signal?.addEventListener('abort', abort, { once: true });
       const timer = clock.after(timeoutMs, () => terminate('the thread hangs'));
       try {
         return await reply.promise;
       } finally {
         timer.cancel();
+        signal?.removeEventListener('abort', abort);
       }
     },
     close: () => terminate('the thread was closed'),
@@ -90,19 +95,34 @@ export function createRequestThread<Request, Result>(
 
 declare const self: Worker;
 
+/**
+ * The thread's side: replies to every request. Only the name of an error leaves, its message may quote the request. The
+ * signal is aborted with the caller's, once the thread comes to read its messages.
+ */
+export function serveRequests<Request, Result>(
+  handle: (request: Request, signal: AbortSignal) => Promise<Result> | Result,
+): void {
+  const running = new Map<number, AbortController>();
+  self.onmessage = async ({ data }: MessageEvent<RequestMessage<Request>>) => {
+    const { id } = data;
+    if ('isAborted' in data) {
+      running.get(id)?.abort();
+      return;
+    }
+    const reply = (message: ReplyMessage<Result>) => self.postMessage(message);
+    const controller = new AbortController();
+    running.set(id, controller);
+    try {
+      reply({ id, outcome: 'done', result: await handle(data.request, controller.signal) });
+    } catch (error) {
+      reply({ id, outcome: 'failed', reason: error instanceof Error ? error.name : 'unknown error' });
+    } finally {
+      running.delete(id);
+    }
+  };
+}
+
 /** The thread's side: what operators should know. The reason must not quote a request. */
 export function warnFromThread(message: string, reason: string): void {
   self.postMessage({ outcome: 'warning', message, reason } satisfies ThreadWarning);
-}
-
-/** The thread's side: replies to every request. Only the name of an error leaves, its message may quote the request. */
-export function serveRequests<Request, Result>(handle: (request: Request) => Promise<Result> | Result): void {
-  self.onmessage = async ({ data: { id, request } }: MessageEvent<RequestMessage<Request>>) => {
-    const reply = (message: ReplyMessage<Result>) => self.postMessage(message);
-    try {
-      reply({ id, outcome: 'done', result: await handle(request) });
-    } catch (error) {
-      reply({ id, outcome: 'failed', reason: error instanceof Error ? error.name : 'unknown error' });
-    }
-  };
 }

@@ -26,8 +26,13 @@ export class EngineBusy extends Error {
  * companies use by turns; it then rejects with EngineBusy where too many wait.
  */
 export interface DocumentEngine {
-  /** The embedded engine. */
-  read(kind: ParseKind, text: string, companyId: string): ParsedText | Promise<ParsedText>;
+  /** The embedded engine. Aborted, it rejects with EngineBusy while the text waits, and leaves out what takes long after. */
+  read(
+    kind: ParseKind,
+    text: string,
+    companyId: string,
+    signal?: AbortSignal,
+  ): ParsedText | Promise<ParsedText>;
   question(kind: ParseKind, text: string): ModelQuestion;
   /** The messages that ask a model to correct its answer, with the conversation so far. */
   repair(said: readonly ModelMessage[], answer: string, problems: readonly string[]): readonly ModelMessage[];

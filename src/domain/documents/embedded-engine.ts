@@ -1,4 +1,5 @@
 import type { Clock } from '../../ports/clock.ts';
+import type { TokenScores } from '../../ports/networks/token-scores.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { readProfile } from './cv/read-cv.ts';
 import type { Month } from './cv/work.ts';
@@ -9,9 +10,18 @@ import { extractPrompt, extractSchema, repairPrompt, speaksToProgram } from './m
 import type { DocumentFacts, ParsedCv, ParsedPosting } from './parsed-document.ts';
 import { inPlainLines, judgePlainCv, judgePlainPosting, mayBePlain } from './plain-texts.ts';
 import { readPosting } from './posting/read-posting.ts';
+import type { NetworkScores } from './tagger/decode.ts';
+import { networkScores } from './tagger/signs.ts';
 import { readWeights } from './tagger/weights.ts';
 import { classifyDocument, guessLanguage, type KindGuess } from './text/classify.ts';
-import { foldedPlace, type LaidOutText, layOut, MOST_CHARACTERS, unfoldColumns } from './text/layout.ts';
+import {
+  foldedPlace,
+  type LaidOutText,
+  layOut,
+  MOST_CHARACTERS,
+  type UnfoldedText,
+  unfoldColumns,
+} from './text/layout.ts';
 
 const KINDS = { cv: 'cv', jd: 'job_posting' } as const;
 const MARK_BYTES = 12;
@@ -23,9 +33,11 @@ const NOTHING_FOUND = 'no value of the answer stands in the document: copy value
 export function createDocumentEngine(parts: {
   readonly clock: Clock;
   readonly secrets: Pick<Secrets, 'randomBytes'>;
+  /** The network beside the linear tagger; without it the linear one reads alone. */
+  readonly tokenScores?: TokenScores;
 }): DocumentEngine {
-  const { clock, secrets } = parts;
-  const embedded = createEmbeddedEngine();
+  const { clock, secrets, tokenScores } = parts;
+  const embedded = createEmbeddedEngine({ tokenScores: tokenScores ?? null });
 
   function claimOf(kind: ParseKind, answer: string) {
     if (kind === 'cv') {
@@ -66,12 +78,12 @@ export function createDocumentEngine(parts: {
   }
 
   return {
-    read(kind, text) {
+    async read(kind, text, _companyId, signal) {
       if (kind === 'cv') {
-        const { document, profile, evidence } = embedded.parseCv(text, monthOf(clock));
+        const { document, profile, evidence } = await embedded.readCv(text, monthOf(clock), signal);
         return { document, value: profile, evidence };
       }
-      const { document, posting, evidence } = embedded.parsePosting(text);
+      const { document, posting, evidence } = await embedded.readPosting(text, signal);
       return { document, value: posting, evidence };
     },
     question(kind, text) {
@@ -95,56 +107,94 @@ export interface EmbeddedEngine {
   /** `today` is what "present" means in a span of time. */
   parseCv(text: string, today: Month): ParsedCv;
   parsePosting(text: string): ParsedPosting;
+  /** With what the network says of the text's words, where there is one. Aborted, without. */
+  readCv(text: string, today: Month, signal?: AbortSignal): Promise<ParsedCv>;
+  readPosting(text: string, signal?: AbortSignal): Promise<ParsedPosting>;
   /** Kind and language alone, which a model is not asked for. */
   describe(text: string): DocumentFacts;
 }
 
-export function createEmbeddedEngine(): EmbeddedEngine {
+/** A text that is laid out to be read as what it was sent as, before anything of it was tagged. */
+interface DocumentToRead {
+  readonly text: string;
+  readonly facts: DocumentFacts;
+  readonly laidOut: LaidOutText;
+  readonly unfolded: UnfoldedText;
+  /** `plain`: with too few signs of its kind. `other`: clearly something else, and not read. */
+  readonly form: 'full' | 'plain' | 'other';
+}
+
+export function createEmbeddedEngine({
+  tokenScores = null,
+}: {
+  readonly tokenScores?: TokenScores | null;
+} = {}): EmbeddedEngine {
   const weights = readWeights();
 
-  function parsePlainCv(text: string, facts: DocumentFacts, guess: KindGuess, today: Month): ParsedCv {
-    const refused: ParsedCv = { document: refusedAs(facts, 'a CV'), profile: null, evidence: [] };
-    if (!mayBePlain(text, guess)) return refused;
-    const laidOut = layOut(inPlainLines(text));
-    const { profile, evidence } = readProfile(laidOut, weights.cv, today, { isPlain: true });
-    const judged = judgePlainCv(laidOut, profile);
-    if (judged.outcome === 'refused') return refused;
-    return { document: takenAs(facts, 'cv', judged), profile, evidence };
+  function layOutAs(kind: 'cv' | 'job_posting', text: string): DocumentToRead {
+    const unfolded = unfoldColumns(text);
+    const laidOut = layOut(unfolded.text);
+    const guess = classifyDocument(laidOut);
+    const facts = factsOf(laidOut, guess, text.length);
+    const document = { text, facts, laidOut, unfolded };
+    if (guess.kind === kind) return { ...document, form: 'full' };
+    if (!mayBePlain(text, guess)) return { ...document, form: 'other' };
+    return { ...document, laidOut: layOut(inPlainLines(text)), form: 'plain' };
   }
 
-  function parsePlainPosting(text: string, facts: DocumentFacts, guess: KindGuess): ParsedPosting {
+  function readAsCv(document: DocumentToRead, today: Month, scores: NetworkScores | null): ParsedCv {
+    const { facts, laidOut, unfolded, form } = document;
+    const refused: ParsedCv = { document: refusedAs(facts, 'a CV'), profile: null, evidence: [] };
+    if (form === 'other') return refused;
+    const isPlain = form === 'plain';
+    const { profile, evidence } = readProfile(laidOut, weights.cv, today, { isPlain, scores });
+    if (isPlain) {
+      const judged = judgePlainCv(laidOut, profile);
+      if (judged.outcome === 'refused') return refused;
+      return { document: takenAs(facts, 'cv', judged), profile, evidence };
+    }
+    const placed = evidence.map((one) => ({ ...one, ...foldedPlace(unfolded, one.start, one.end) }));
+    return { document: facts, profile, evidence: placed };
+  }
+
+  function readAsPosting(document: DocumentToRead, scores: NetworkScores | null): ParsedPosting {
+    const { text, facts, laidOut, unfolded, form } = document;
     const refused: ParsedPosting = { document: refusedAs(facts, 'a posting'), posting: null, evidence: [] };
-    if (!mayBePlain(text, guess)) return refused;
-    const laidOut = layOut(inPlainLines(text));
+    if (form === 'other') return refused;
+    const isPlain = form === 'plain';
     const { language } = facts;
-    const { posting, evidence } = readPosting(laidOut, weights, { whole: text, language, isPlain: true });
-    const judged = judgePlainPosting(laidOut, posting);
-    if (judged.outcome === 'refused') return refused;
-    return { document: takenAs(facts, 'job_posting', judged), posting, evidence };
+    const options = { whole: text, language, isPlain, scores };
+    const { posting, evidence } = readPosting(laidOut, weights, options);
+    if (isPlain) {
+      const judged = judgePlainPosting(laidOut, posting);
+      if (judged.outcome === 'refused') return refused;
+      return { document: takenAs(facts, 'job_posting', judged), posting, evidence };
+    }
+    const placed = evidence.map((one) =>
+      one.path === 'description' ? one : { ...one, ...foldedPlace(unfolded, one.start, one.end) },
+    );
+    return { document: facts, posting, evidence: placed };
+  }
+
+  /** The network learnt from whole documents: of a few plain lines the linear tagger and the rules know more. */
+  async function scoresOf(
+    kind: 'cv' | 'posting',
+    { laidOut, form }: DocumentToRead,
+    signal: AbortSignal | undefined,
+  ): Promise<NetworkScores | null> {
+    return form === 'full' ? await networkScores(tokenScores, kind, laidOut, signal) : null;
   }
 
   return {
-    parseCv: (text, today) => {
-      const unfolded = unfoldColumns(text);
-      const laidOut = layOut(unfolded.text);
-      const guess = classifyDocument(laidOut);
-      const facts = factsOf(laidOut, guess, text.length);
-      if (guess.kind !== 'cv') return parsePlainCv(text, facts, guess, today);
-      const { profile, evidence } = readProfile(laidOut, weights.cv, today);
-      const placed = evidence.map((one) => ({ ...one, ...foldedPlace(unfolded, one.start, one.end) }));
-      return { document: facts, profile, evidence: placed };
+    parseCv: (text, today) => readAsCv(layOutAs('cv', text), today, null),
+    parsePosting: (text) => readAsPosting(layOutAs('job_posting', text), null),
+    readCv: async (text, today, signal) => {
+      const document = layOutAs('cv', text);
+      return readAsCv(document, today, await scoresOf('cv', document, signal));
     },
-    parsePosting: (text) => {
-      const unfolded = unfoldColumns(text);
-      const laidOut = layOut(unfolded.text);
-      const guess = classifyDocument(laidOut);
-      const facts = factsOf(laidOut, guess, text.length);
-      if (guess.kind !== 'job_posting') return parsePlainPosting(text, facts, guess);
-      const { posting, evidence } = readPosting(laidOut, weights, { whole: text, language: facts.language });
-      const placed = evidence.map((one) =>
-        one.path === 'description' ? one : { ...one, ...foldedPlace(unfolded, one.start, one.end) },
-      );
-      return { document: facts, posting, evidence: placed };
+    readPosting: async (text, signal) => {
+      const document = layOutAs('job_posting', text);
+      return readAsPosting(document, await scoresOf('posting', document, signal));
     },
     describe: (text) => {
       const laidOut = layOut(text);

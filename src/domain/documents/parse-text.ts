@@ -57,7 +57,7 @@ export function createTextParser(parts: TextParserParts): TextParser {
   const { engine, countTokens, clock } = parts;
 
   async function embeddedAsModel({ companyId, kind, text, signal }: TextToParse): Promise<ParsedDocument> {
-    const parsed = await engine.read(kind, text, companyId);
+    const parsed = await engine.read(kind, text, companyId, signal);
     const tokens = {
       promptTokens: await countTokens(text, signal),
       cachedTokens: 0,
@@ -67,8 +67,9 @@ export function createTextParser(parts: TextParserParts): TextParser {
     return { engine: 'embedded', parsed, tokens, targetId: 'embedded', reason: null, answeredAtMs };
   }
 
-  async function inItsPlace({ companyId, kind, text }: TextToParse, failed: Failed): Promise<ParsedDocument> {
-    const parsed = await engine.read(kind, text, companyId);
+  async function inItsPlace(asked: TextToParse, failed: Failed): Promise<ParsedDocument> {
+    const { companyId, kind, text, signal } = asked;
+    const parsed = await engine.read(kind, text, companyId, signal);
     return { engine: 'embedded', parsed, tokens: null, ...failed };
   }
 

@@ -3,8 +3,9 @@
  * move. So the embedded engine has a thread of its own.
  */
 import { createSystemClock } from '../../adapters/clock/system-clock.ts';
+import { createTokenScores } from '../../adapters/networks/token-scores.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
-import { serveRequests } from '../../adapters/worker-thread/request-thread.ts';
+import { serveRequests, warnFromThread } from '../../adapters/worker-thread/request-thread.ts';
 import type { CheckedAnswer, ParsedText, ParseKind } from '../../domain/documents/document-engine.ts';
 import { createDocumentEngine } from '../../domain/documents/embedded-engine.ts';
 
@@ -17,13 +18,20 @@ export interface EngineRequest {
 
 export type EngineResult = ParsedText | CheckedAnswer;
 
-const engine = createDocumentEngine({ clock: createSystemClock(), secrets: createSystemSecrets() });
+const engine = createDocumentEngine({
+  clock: createSystemClock(),
+  secrets: createSystemSecrets(),
+  tokenScores: createTokenScores({
+    onUnavailable: (reason) =>
+      warnFromThread('CVs and postings are read without the network, by the linear taggers alone', reason),
+  }),
+});
 
 /** Companies take turns for this thread; in it there is one text at a time. */
 const TURNS_TAKEN_BEFORE = '';
 
-serveRequests<EngineRequest, EngineResult>(({ kind, text, answer }) =>
+serveRequests<EngineRequest, EngineResult>(({ kind, text, answer }, signal) =>
   answer === null
-    ? engine.read(kind, text, TURNS_TAKEN_BEFORE)
+    ? engine.read(kind, text, TURNS_TAKEN_BEFORE, signal)
     : engine.check(kind, text, answer, TURNS_TAKEN_BEFORE),
 );

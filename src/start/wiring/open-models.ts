@@ -149,8 +149,12 @@ export function openEngine({
   whenClosing('document engine', thread.close);
   const turns = createCompanyTurns(clock, ENGINE_TURNS);
   whenClosing('texts that wait', async () => turns.close());
-  async function inTurn(companyId: string, request: EngineRequest): Promise<EngineResult> {
-    const turn = await turns.run(companyId, () => thread.call(request));
+  async function inTurn(
+    companyId: string,
+    request: EngineRequest,
+    signal?: AbortSignal,
+  ): Promise<EngineResult> {
+    const turn = await turns.run(companyId, () => thread.call(request, signal), signal && { signal });
     if (turn.outcome === 'done') return turn.result;
     throw new EngineBusy('too many texts wait to be read');
   }
@@ -160,8 +164,8 @@ export function openEngine({
     return own;
   };
   return {
-    read: async (kind, text, companyId) =>
-      (await inTurn(companyId, { kind, text, answer: null })) as ParsedText,
+    read: async (kind, text, companyId, signal) =>
+      (await inTurn(companyId, { kind, text, answer: null }, signal)) as ParsedText,
     check: async (kind, text, answer, companyId) =>
       (await inTurn(companyId, { kind, text, answer })) as CheckedAnswer,
     question: (kind, text) => here().question(kind, text),

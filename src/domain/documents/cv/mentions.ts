@@ -1,6 +1,7 @@
 import {
   type Mention,
   type MentionKind,
+  type NetworkScores,
   type Tagged,
   type TaggerWeights,
   tagMentions,
@@ -23,8 +24,13 @@ export interface SeenMentions {
  * All names, titles, companies, schools, degrees, places and skills of a text: what the tagger saw, mended at wrapped
  * lines, and what plain rules see where it was not sure.
  */
-export function mentionsIn(laidOut: LaidOutText, weights: TaggerWeights, isPlain = false): SeenMentions {
-  const { mentions: tagged, isLikely: isLikelyInEnglish } = tagMentions(laidOut, weights);
+export function mentionsIn(
+  laidOut: LaidOutText,
+  weights: TaggerWeights,
+  isPlain = false,
+  scores: NetworkScores | null = null,
+): SeenMentions {
+  const { mentions: tagged, isLikely: isLikelyInEnglish } = tagMentions(laidOut, weights, scores);
   // The tagger learnt from long English texts: elsewhere rules and word lists need no leave of it.
   const language = guessLanguage(laidOut.tokens);
   const needsLeave = !isPlain && (language === 'en' || language === 'und');

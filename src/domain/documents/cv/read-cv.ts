@@ -1,6 +1,6 @@
 import { createEvidenceNotes, type EvidenceNotes, type Traced, traced } from '../evidence.ts';
 import type { CvEducation, CvProfile, CvWork, Evidence } from '../parsed-document.ts';
-import type { TaggerWeights } from '../tagger/decode.ts';
+import type { NetworkScores, TaggerWeights } from '../tagger/decode.ts';
 import { type DateSpan, isoOf } from '../text/dates.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import { firstOverlap, type TextRange } from '../text/tokens.ts';
@@ -15,15 +15,21 @@ interface ReadProfile {
   readonly evidence: Evidence[];
 }
 
-/** `isPlain`: a text of a few lines without headings, in which rules need no leave of the tagger. */
+/**
+ * `isPlain`: a text of a few lines without headings, in which rules need no leave of the tagger. `scores`: what the network
+ * says of its tokens.
+ */
 export function readProfile(
   laidOut: LaidOutText,
   weights: TaggerWeights,
   today: Month,
-  { isPlain = false }: { readonly isPlain?: boolean } = {},
+  {
+    isPlain = false,
+    scores = null,
+  }: { readonly isPlain?: boolean; readonly scores?: NetworkScores | null } = {},
 ): ReadProfile {
   const notes = createEvidenceNotes();
-  const seen = mentionsIn(laidOut, weights, isPlain);
+  const seen = mentionsIn(laidOut, weights, isPlain, scores);
   const { mentions } = seen;
   const basics = readBasics(laidOut, mentions, notes);
   const found = findWork(laidOut, seen);

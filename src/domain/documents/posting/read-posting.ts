@@ -2,7 +2,13 @@ import { mentionsIn } from '../cv/mentions.ts';
 import { languageName } from '../cv/skills-and-languages.ts';
 import { createEvidenceNotes, type EvidenceNotes, type Traced, traced } from '../evidence.ts';
 import { type Evidence, MOST, type Posting } from '../parsed-document.ts';
-import { type Mention, type PostingKind, type TaggerWeights, tagMentions } from '../tagger/decode.ts';
+import {
+  type Mention,
+  type NetworkScores,
+  type PostingKind,
+  type TaggerWeights,
+  tagMentions,
+} from '../tagger/decode.ts';
 import type { EngineWeights } from '../tagger/weights.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import { type Found, isTaken, type TextRange } from '../text/tokens.ts';
@@ -16,16 +22,24 @@ const MOST_LOOKED_AT = 200;
 /** A posting of more items says what it asks for by headings and words. */
 const MOST_PLAIN_ITEMS = 8;
 
+interface PostingOptions {
+  readonly whole: string;
+  readonly language: string;
+  readonly isPlain?: boolean;
+  /** What the network says of the text's tokens. */
+  readonly scores?: NetworkScores | null;
+}
+
 export function readPosting(
   laidOut: LaidOutText,
   weights: EngineWeights,
-  { whole, language, isPlain = false }: { whole: string; language: string; isPlain?: boolean },
+  { whole, language, isPlain = false, scores = null }: PostingOptions,
 ): { posting: Posting; evidence: Evidence[] } {
   const notes = createEvidenceNotes();
   const { text } = laidOut;
   const { mentions } = mentionsIn(laidOut, weights.cv);
   // The tagger for postings learnt from English sentences; elsewhere the word list alone speaks.
-  const phrases = language === 'en' ? findPhrases(laidOut, weights.posting) : [];
+  const phrases = language === 'en' ? findPhrases(laidOut, weights.posting, scores) : [];
   const title = findTitle(laidOut);
   const items = itemsOf(laidOut);
   const sorted = sortItems(items);
@@ -210,8 +224,12 @@ interface PostingPhrase extends Traced {
 const LONGEST_PHRASE = 120;
 
 /** What the tagger for postings sees, in the order of the text. */
-export function findPhrases(laidOut: LaidOutText, weights: TaggerWeights<PostingKind>): PostingPhrase[] {
-  return tagMentions(laidOut, weights)
+export function findPhrases(
+  laidOut: LaidOutText,
+  weights: TaggerWeights<PostingKind>,
+  scores: NetworkScores | null = null,
+): PostingPhrase[] {
+  return tagMentions(laidOut, weights, scores)
     .mentions.filter(({ start, end }) => end - start <= LONGEST_PHRASE)
     .map(({ kind, start, end, confidence }) => {
       const phrase = traced(laidOut.text, start, end, confidence);

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
-import { bestLabels } from './decode.ts';
+import { layOut } from '../text/layout.ts';
+import { bestLabels, type TaggerWeights, tagMentions } from './decode.ts';
 
 /** One kind: 0 is nothing, 1 a first token, 2 a later one. */
 const LABELS = 3;
@@ -24,4 +25,19 @@ test('G-7 a step that was learnt decides where the scores do not', () => {
   weights[1 * LABELS + 2] = 3;
   const scores = Float32Array.from([0, 1, 0, 1, 0, 0]);
   expect([...bestLabels(scores, 2, { labels: LABELS, weights }, none)]).toEqual([1, 2]);
+});
+
+test('G-7 what the network says of a word is added to what the linear tagger says', () => {
+  // A linear tagger that knows no feature, and steps by which most words are nothing.
+  const mostlyNothing = { labels: LABELS, weights: Float32Array.from([2, 0, 0, 2, 0, 0, 2, 0, 0, 2, 0, 0]) };
+  const weights: TaggerWeights<'name'> = {
+    ...{ kinds: ['name'], reach: 'line', rowOf: () => -1, weights: new Int8Array(), scale: 1 },
+    steps: mostlyNothing,
+  };
+  const laidOut = layOut('wrote Ada Byron');
+  expect(tagMentions(laidOut, weights).mentions).toEqual([]);
+  const name = Float32Array.from([0, -9, -9, -9, 0, -9, -9, -9, 0]);
+  expect(tagMentions(laidOut, weights, name).mentions).toMatchObject([{ kind: 'name', from: 1, to: 3 }]);
+  // A text of which only the beginning was scored: the rest has the linear tagger's word alone.
+  expect(tagMentions(laidOut, weights, name.subarray(0, 6)).mentions).toMatchObject([{ from: 1, to: 2 }]);
 });

@@ -58,6 +58,12 @@ export interface Tagged<Kind extends string = MentionKind> {
   isLikely(kind: Kind, from: number, to: number): boolean;
 }
 
+/**
+ * What a network says of the same tokens: log-probabilities, a row for each token and a column for each label. Tokens
+ * behind its last row have the linear model's word alone.
+ */
+export type NetworkScores = Float32Array;
+
 /** More than any CV or posting has; what stands behind is not looked at. */
 const MOST_TOKENS = 60_000;
 /** Longer lines are read in pieces, so that the work stays even. */
@@ -69,10 +75,14 @@ const LONGEST_ROW = 400;
 const FAVOURS: Readonly<Record<string, number>> = { name: 0.3, company: 0.7, degree: 0.4, skill: 0.2 };
 const USUAL = 0.6;
 const LIKELY = 2.5;
+/** How much either says where there is a network, chosen on CVs of other sources that may be looked at. */
+const LINEAR_SHARE = 0.6;
+const NETWORK_SHARE = 1.3;
 
 export function tagMentions<Kind extends string>(
   laidOut: LaidOutText,
   weights: TaggerWeights<Kind>,
+  network: NetworkScores | null = null,
 ): Tagged<Kind> {
   const { tokens, tokenStarts, segments } = laidOut;
   const { kinds, steps } = weights;
@@ -93,6 +103,7 @@ export function tagMentions<Kind extends string>(
       for (let at = 0; at < length; at++) {
         const found = reader.read(from + at, features);
         scoreToken(features, found, weights, sums, scores, at * count);
+        if (network !== null) addScores(network, (from + at) * count, scores, at * count, count);
       }
       const seen = bestLabels(scores, length, steps, eager);
       likely.set(seen, from);
@@ -150,6 +161,20 @@ function scoreToken(
       sums[label] = (sums[label] as number) + (weights[at + label] as number);
   }
   for (let label = 0; label < count; label++) into[row + label] = (sums[label] as number) * scale;
+}
+
+/** Both are logarithms of chances, so that their sum is what both say. */
+function addScores(
+  network: NetworkScores,
+  from: number,
+  into: Float32Array,
+  row: number,
+  count: number,
+): void {
+  if (from + count > network.length) return;
+  for (let label = 0; label < count; label++)
+    into[row + label] =
+      LINEAR_SHARE * (into[row + label] as number) + NETWORK_SHARE * (network[from + label] as number);
 }
 
 /** A weight for each step from one label to the next: a row for each label, and one for the beginning of a line. */

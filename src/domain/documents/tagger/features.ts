@@ -27,7 +27,7 @@ export interface FeatureReader {
   read(token: number, into: Int32Array): number;
 }
 
-const SECTIONS = [
+export const SECTIONS = [
   'top',
   'contact',
   'summary',
@@ -218,6 +218,6 @@ export function createFeatureReader(laidOut: LaidOutText, reach: FeatureReach): 
   }
 }
 
-function lengthClass(length: number): number {
+export function lengthClass(length: number): number {
   return length === 1 ? 0 : length <= 3 ? 1 : length <= 6 ? 2 : length <= 12 ? 3 : 4;
 }

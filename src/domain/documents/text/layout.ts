@@ -111,7 +111,7 @@ function startsOf(segments: readonly Segment[], tokens: readonly Token[]): numbe
 }
 
 /** A text whose columns stand one after the other, with the way back to the offsets of the original. */
-interface UnfoldedText {
+export interface UnfoldedText {
   readonly text: string;
   /** Null where the text has no columns and is what it was. */
   readonly offsets: Int32Array | null;
