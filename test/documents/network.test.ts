@@ -80,7 +80,7 @@ describe('the network of models/tagger', () => {
   });
   const engine = createEmbeddedEngine({ tokenScores });
 
-  test('G-7 reads a CV without line breaks, in which the linear tagger is lost', async () => {
+  test('G-7 reads a CV without line breaks, in which the linear tagger runs an employer into what follows', async () => {
     const { profile } = await engine.readCv(ONE_LINE, TODAY);
     expect(profile).toMatchObject({
       basics: { name: 'Marlon Okafor' },
@@ -88,6 +88,6 @@ describe('the network of models/tagger', () => {
       current_company: 'Northwind Analytics Ltd',
       education: [{ institution: 'University of Bradford', studyType: 'BSc', area: 'Computer Science' }],
     });
-    expect(linear.parseCv(ONE_LINE, TODAY).profile?.basics.name).toBeNull();
+    expect(linear.parseCv(ONE_LINE, TODAY).profile?.current_company).not.toBe('Northwind Analytics Ltd');
   });
 });
