@@ -85,7 +85,7 @@ const DIFFERENT = 2_000;
 
 function readBench(kind: 'talent' | 'job', random: SeededRandom): TalentFacts | JobFacts {
   return kind === 'talent'
-    ? readTalent({ profile: benchProfile(random), document: null }, vocabulary)
+    ? readTalent({ profile: benchProfile(random), document: null, text: null, evidence: null }, vocabulary)
     : readJob(benchJob(random), vocabulary);
 }
 

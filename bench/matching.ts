@@ -77,7 +77,7 @@ function pairsASecond(label: string, isWorded: boolean): Row {
     talentFeatures(
       String(at),
       1,
-      readTalent({ profile: benchProfile(random), document: null }, vocabulary),
+      readTalent({ profile: benchProfile(random), document: null, text: null, evidence: null }, vocabulary),
       vector(),
     ),
   );

@@ -2,9 +2,12 @@
 const K1 = 1.2;
 const B = 0.75;
 
-/** Documents in the order of BM25 for a query, the best first: words in lower case, as they stand. */
-export function bm25Ranking(query: string, documents: ReadonlyMap<string, string>): readonly string[] {
-  const counted = [...documents].map(([id, text]) => ({ id, counts: countsOf(text) }));
+/** What BM25 gives each document for a query: words in lower case, as they stand. */
+export function bm25Scores(
+  query: string,
+  documents: ReadonlyMap<string, string>,
+): ReadonlyMap<string, number> {
+  const counted = countedOf(documents);
   const lengths = counted.map(({ counts }) => [...counts.values()].reduce((sum, count) => sum + count, 0));
   const average = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length);
   const words = [...countsOf(query).keys()];
@@ -21,9 +24,25 @@ export function bm25Ranking(query: string, documents: ReadonlyMap<string, string
       const count = counts.get(word) ?? 0;
       score += ((rarity.get(word) ?? 0) * count * (K1 + 1)) / (count + norm);
     }
-    return { id, score };
+    return [id, score] as const;
   });
-  return scored.toSorted((one, other) => other.score - one.score).map(({ id }) => id);
+  return new Map(scored);
+}
+
+interface CountedDocument {
+  readonly id: string;
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+const countedBefore = new WeakMap<ReadonlyMap<string, string>, readonly CountedDocument[]>();
+
+/** Once for all queries. */
+function countedOf(documents: ReadonlyMap<string, string>): readonly CountedDocument[] {
+  const before = countedBefore.get(documents);
+  if (before !== undefined) return before;
+  const counted = [...documents].map(([id, text]) => ({ id, counts: countsOf(text) }));
+  countedBefore.set(documents, counted);
+  return counted;
 }
 
 function countsOf(text: string): ReadonlyMap<string, number> {

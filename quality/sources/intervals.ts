@@ -32,7 +32,8 @@ export function shareInterval(isRight: readonly boolean[]): Interval {
   return { value: share((at) => at), ...bounds(isRight, share) };
 }
 
-function bounds(
+/** The 95 % interval of what is measured over documents that are drawn with replacement. */
+export function bounds(
   documents: readonly unknown[],
   measure: (draw: (at: number) => number) => number,
 ): { low: number; high: number } {

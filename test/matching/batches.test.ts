@@ -41,6 +41,31 @@ describe('A-12 matches', () => {
     expect(weights).toBeCloseTo(1, 2);
   });
 
+  test('A-12 a CV of which the reader found little is compared by the words of its text', async () => {
+    const world = await openMatchingWorld(database);
+    await world.addJob({ mustHave: [], title: 'Turbine fitter', niceToHave: ['commissioning of turbines'] });
+    const nothing = { work: [], skills: [], basics: {}, total_months_experience: null };
+    const [bare, told] = [
+      await world.addTalent({ profile: nothing }),
+      await world.addTalent({ profile: nothing }),
+    ];
+    const text = 'Ada Person\nborn 1980, married\nfitter for turbines: commissioning and repair';
+    await database.query(
+      `insert into talent_files (id, talent_id, company_id, name, sha256, bytes, text, created_at)
+       values ($1, $1, $2, 'cv.txt', sha256($3::bytea), $3, $4, now())`,
+      [told, world.companyId, new TextEncoder().encode(text), text],
+    );
+    await world.workOff();
+    const scores = await scoresOf(database, world.companyId);
+    expect(scores.map(({ talentId }) => talentId)).toEqual([told, bare]);
+    expect(scores[0]?.score).toBeGreaterThan(50);
+    const rows = await database.query<{ facts: unknown }>(
+      'select facts from match_subjects where subject_id = $1',
+      [told],
+    );
+    expect(JSON.stringify(rows[0]?.facts)).not.toMatch(/ada|person|1980|married/);
+  });
+
   test('A-12 a pair is scored once in its versions, and once more only when one of the two changes', async () => {
     const asked: string[] = [];
     const world = await openMatchingWorld(database, {

@@ -100,8 +100,8 @@ export async function addJob(database: Database, companyId: string, sketch: JobS
   const id = secrets.newId();
   await database.query(
     `insert into jobs (id, company_id, status, title, description, location, remote, must_have, nice_to_have,
-       min_months_experience, created_at, updated_at)
-     values ($1, $2, $3, $4, '', $5, $6, $7::text[], $8::text[], $9, now(), now())`,
+       min_months_experience, given, created_at, updated_at)
+     values ($1, $2, $3, $4, '', $5, $6, $7::text[], $8::text[], $9, '{mustHave,niceToHave}', now(), now())`,
     [
       id,
       companyId,

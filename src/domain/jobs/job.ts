@@ -215,6 +215,8 @@ interface MatchableJob extends Omit<JobFields, 'employmentType'> {
   readonly version: number;
   readonly isLive: boolean;
   readonly posting: unknown;
+  /** Whether a person listed the must-haves. */
+  readonly isMustGiven: boolean;
 }
 
 /** Of whichever company, in no order, without those that do not exist. */
@@ -224,7 +226,8 @@ export async function findMatchableJobs(
 ): Promise<readonly MatchableJob[]> {
   return await statements.query<MatchableJob>(
     `select id, version, title, description, location, remote, must_have as "mustHave", nice_to_have as "niceToHave",
-       min_months_experience as "minMonthsExperience", posting, status = 'ACTIVE' as "isLive"
+       min_months_experience as "minMonthsExperience", posting, status = 'ACTIVE' as "isLive",
+       'mustHave' = any(given) as "isMustGiven"
      from jobs where id = any($1::uuid[])`,
     [ids],
   );

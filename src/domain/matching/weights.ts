@@ -17,17 +17,18 @@ export type PartName = (typeof PARTS)[number];
 export type Weights = Readonly<Record<PartName, number>>;
 
 /**
- * What a company begins with. Skills, the kind of work and the closeness of the texts decide most. A
- * part that a job says nothing about does not count at all, so a posting without a degree gives education no weight.
+ * What a company begins with: learnt from judged pairs of several sources by `bun quality/match-weights.ts`, which prints
+ * them (docs/quality.md). The closeness of the texts decides most. A part that a job says nothing about does not count at all,
+ * so a posting without a degree gives education no weight.
  */
 export const DEFAULT_WEIGHTS: Weights = {
-  skills: 28,
-  titles: 22,
-  experience: 6,
-  education: 6,
-  'languages and certificates': 10,
-  'place and mode': 8,
-  closeness: 20,
+  skills: 10,
+  titles: 10,
+  experience: 10,
+  education: 5,
+  'languages and certificates': 5,
+  'place and mode': 5,
+  closeness: 57,
 };
 
 /** A company's weights as they are stored; version 0 are the defaults. */

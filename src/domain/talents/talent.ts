@@ -187,6 +187,9 @@ interface MatchableTalent {
   readonly isLive: boolean;
   readonly profile: unknown;
   readonly document: unknown;
+  /** Of the CV that the profile was read from, and where its values stand there; null where there is none. */
+  readonly text: string | null;
+  readonly evidence: unknown;
 }
 
 /** Of whichever company, in no order, without those that do not exist. */
@@ -195,8 +198,9 @@ export async function findMatchableTalents(
   ids: readonly string[],
 ): Promise<readonly MatchableTalent[]> {
   return await statements.query<MatchableTalent>(
-    `select id, version, profile, document, status = 'READY' and duplicate_of is null as "isLive"
-     from talents where id = any($1::uuid[])`,
+    `select id, version, profile, document, evidence, status = 'READY' and duplicate_of is null as "isLive",
+       (${textOf('talent.id', 'talent.company_id')}) as text
+     from talents as talent where id = any($1::uuid[])`,
     [ids],
   );
 }
@@ -239,15 +243,19 @@ export async function readTalentText(
   companyId: string,
   talentId: string,
 ): Promise<string | null> {
-  const rows = await statements.query<{ text: string }>(
-    `select file.text from talent_files as file
-     where file.company_id = $2 and file.text is not null and file.talent_id = coalesce(
-       (select talent_id from talent_decisions
-        where earlier_id = $1 and effect = 'updated' order by id desc limit 1), $1::uuid)
-     order by file.id desc limit 1`,
-    [talentId, companyId],
-  );
+  const rows = await statements.query<{ text: string }>(textOf('$1::uuid', '$2::uuid'), [
+    talentId,
+    companyId,
+  ]);
   return rows[0]?.text ?? null;
+}
+
+function textOf(talentId: string, companyId: string): string {
+  return `select file.text from talent_files as file
+     where file.company_id = ${companyId} and file.text is not null and file.talent_id = coalesce(
+       (select talent_id from talent_decisions
+        where earlier_id = ${talentId} and effect = 'updated' order by id desc limit 1), ${talentId})
+     order by file.id desc limit 1`;
 }
 
 /** Of all CVs of a company, as they were sent. The length of a file is known without reading it. */

@@ -17,13 +17,17 @@ export interface TalentFacts {
   readonly writtenIn: string | null;
   readonly certificates: readonly string[];
   readonly place: Place | null;
-  /** The words of what was done, without those that tell who did it. */
+  /** The words of the CV, without those that tell whose it is. */
   readonly terms: readonly string[];
+  /** How often each of them occurs; facts of an earlier version have none. */
+  readonly counts?: readonly number[];
 }
 
 export interface JobFacts {
   readonly title: string;
   readonly must: readonly Requirement[];
+  /** Whether a person listed them: those that were read out of a text are less sure. */
+  readonly isMustGiven?: boolean;
   readonly nice: readonly Requirement[];
   /** Named in the posting, but neither as a must nor as a nice-to-have. */
   readonly mentioned: readonly string[];
@@ -31,6 +35,8 @@ export interface JobFacts {
   readonly places: readonly Place[];
   readonly remote: boolean;
   readonly terms: readonly string[];
+  /** As for a talent. */
+  readonly counts?: readonly number[];
 }
 
 export interface Role {
@@ -83,7 +89,7 @@ export interface SkillVocabulary {
 }
 
 /** Raised with every change of how facts are read or scores computed: everything is then scored anew, in the background. */
-export const SCORER_VERSION = 2;
+export const SCORER_VERSION = 3;
 
 /**
  * A unit vector in whole numbers of one byte: 384 bytes instead of 1.5 KB, and the same number on every machine. The

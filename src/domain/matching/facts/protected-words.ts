@@ -25,10 +25,14 @@ const AGE =
   /\b\d{1,2}[- ]?(?:years?[- ]old|y\.?o\.?)\b|\b(?:aged?|age:)\s*\d{1,2}\b|\bborn\b[^.;\n]{0,40}/giu;
 const WORD = /[\p{L}][\p{L}'’]*/gu;
 
+/** A text without what is said of an age or a birth. */
+export function withoutAges(text: string): string {
+  return text.replace(AGE, ' ');
+}
+
 /** A text without those words, for whatever reads whole sentences. */
 export function withoutProtected(text: string): string {
-  return text
-    .replace(AGE, ' ')
+  return withoutAges(text)
     .replace(WORD, (word) => (PROTECTED.has(word.toLowerCase()) ? '' : word))
     .replace(/\s+/g, ' ')
     .trim();

@@ -3,7 +3,7 @@ import { placeOf, placesIn } from './places.ts';
 import { withoutProtected } from './protected-words.ts';
 import { isSoft, languagesIn, levelIn, lowestDegreeIn } from './qualifications.ts';
 import { line, list, months, object, textToEmbed } from './read-talent.ts';
-import { wordsOf } from './words.ts';
+import { countedWords, wordsOf } from './words.ts';
 
 /** A job as the database has it. `posting` is what was read out of its text, and may be null. */
 export interface StoredJob {
@@ -12,12 +12,14 @@ export interface StoredJob {
   readonly location: string | null;
   readonly remote: boolean;
   readonly mustHave: readonly string[];
+  /** Whether a person listed the must-haves; else they were read out of the posting. */
+  readonly isMustGiven?: boolean;
   readonly niceToHave: readonly string[];
   readonly minMonthsExperience: number | null;
   readonly posting: unknown;
 }
 
-const MOST = { requirements: 60, mentioned: 30, places: 5, lines: 60, terms: 220 } as const;
+const MOST = { requirements: 60, mentioned: 30, places: 5, lines: 60, terms: 300 } as const;
 const LONGEST_LINE = 300;
 const BULLET = /^[\s\-–—*•·▪●]+/u;
 /** The part of a description that is about the work; firms write about themselves at the end. */
@@ -43,25 +45,31 @@ export function readJob(job: StoredJob, vocabulary: SkillVocabulary): JobFacts {
   return {
     title: job.title,
     must,
+    isMustGiven: job.isMustGiven ?? true,
     nice: [...nice, ...degrees.filter(({ kind }) => kind === 'degree')],
     mentioned: mentioned.filter((name) => !asked.has(name) && !isSoft(name)).slice(0, MOST.mentioned),
     minMonths:
       months(job.minMonthsExperience) ?? months(experience.monthsOfExperience) ?? yearsIn(nice, isListed),
     places: placesOf(job.location, posting.jobLocation),
     remote: job.remote || posting.jobLocationType === 'TELECOMMUTE',
-    terms: wordsOf(
-      [job.title, ...job.mustHave, ...job.niceToHave, ...duties, description].map(withoutProtected),
+    // The title says most; what is listed beside the description may stand in it as well.
+    ...countedWords(
+      [job.title, job.title, ...job.mustHave, ...job.niceToHave, ...duties, description].map(
+        withoutProtected,
+      ),
       MOST.terms,
     ),
   };
 }
 
 /** As for a talent, in the same order, so that like stands beside like. */
-export function jobText(facts: JobFacts): string {
+export function jobText(facts: JobFacts, { description, posting }: StoredJob): string {
   const skills = [...facts.must, ...facts.nice].flatMap((one) => (one.kind === 'skills' ? one.skills : []));
   const words = facts.must.flatMap((one) => (one.kind === 'words' ? [one.text] : []));
   const named = [...new Set([...skills, ...facts.mentioned])].slice(0, 40);
-  return textToEmbed([[facts.title], named, words.slice(0, 6)]);
+  const duties = list(object(posting).responsibilities, MOST.lines).flatMap((one) => line(one) ?? []);
+  const said = description.slice(0, READ_DESCRIPTION).split(/\s*\n\s*/);
+  return textToEmbed([[facts.title], named, words.slice(0, 6), duties, said]);
 }
 
 /**

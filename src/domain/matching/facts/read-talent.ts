@@ -3,31 +3,47 @@ import type { DegreeLevel, Language, Place, Role, SkillVocabulary, TalentFacts }
 import { countryOf, plain } from './places.ts';
 import { withoutProtected } from './protected-words.ts';
 import { degreeIn, languageCode, levelIn } from './qualifications.ts';
-import { wordsOf } from './words.ts';
+import { countedWords, isWorkWord } from './words.ts';
+import { isPersonalLine, workLines } from './work-text.ts';
 
 /** A talent as the database has it. `profile` is JSON Resume from a parser or from a client: nothing in it is certain. */
 export interface StoredTalent {
   readonly profile: unknown;
   /** What the reader said of the document; its `language` is used. */
   readonly document: unknown;
+  /** The text of the CV; null where no CV was sent, or it is not read yet. */
+  readonly text: string | null;
+  /** Where the values of the profile stand in the text. */
+  readonly evidence: unknown;
 }
 
-const MOST = { skills: 150, roles: 12, languages: 20, certificates: 30, texts: 200, terms: 220 } as const;
+const MOST = {
+  skills: 150,
+  roles: 12,
+  titles: 4,
+  languages: 20,
+  certificates: 30,
+  texts: 200,
+  terms: 300,
+} as const;
 const LONGEST_LINE = 300;
 const LONGEST_TEXT = 5_000;
-const EMBEDDED_TEXT = 900;
+const EMBEDDED_TEXT = 1_200;
 
 /**
  * Copies skills and experience, field by field. Everything else is left out: name, photo, birth,
- * contact, schools' and employers' names, and the summary, in which people write about themselves.
+ * contact, schools' and employers' names. Of the text only the words of work are taken (work-text.ts): a CV of which the
+ * reader finds little is compared by them.
  */
-export function readTalent({ profile, document }: StoredTalent, vocabulary: SkillVocabulary): TalentFacts {
+export function readTalent(stored: StoredTalent, vocabulary: SkillVocabulary): TalentFacts {
+  const { profile, document } = stored;
   const record = object(profile);
   const work = list(record.work, MOST.roles).map(object);
   const education = list(record.education, MOST.roles).map(object);
   const texts = doneTexts(record, work);
+  const lines = stored.text === null ? [] : workLines(stored.text, stored.evidence);
   return {
-    skills: skillsOf(record, texts, vocabulary),
+    skills: skillsOf(record, [...texts, lines.join('\n')], vocabulary),
     roles: rolesOf(record, work),
     totalMonths: months(record.total_months_experience),
     degree: highestDegree(record, education),
@@ -38,15 +54,40 @@ export function readTalent({ profile, document }: StoredTalent, vocabulary: Skil
       (one) => line(object(one).name ?? one) ?? [],
     ),
     place: placeOfTalent(object(object(record.basics).location)),
-    terms: wordsOf(texts, MOST.terms),
+    ...countedWords(lines.length === 0 ? texts : [...lines, ...unsaid(texts, lines)], MOST.terms),
   };
 }
 
+/** What a recruiter added to the profile is not in the text. Of it, words that may be names do not count either. */
+function unsaid(texts: readonly string[], lines: readonly string[]): readonly string[] {
+  const said = new Set(lines.flatMap((one) => one.split(' ')));
+  const isNew = (word: string) => {
+    const lower = word.toLowerCase();
+    return !said.has(lower) && (word === lower || isWorkWord(word));
+  };
+  return texts.map((text) =>
+    text
+      .split(/[\s,;:()/]+/)
+      .filter(isNew)
+      .join(' '),
+  );
+}
+
 /** What the embed alias is asked about: the same things, in few words, so that it is quick and says what counts. */
-export function talentText(facts: TalentFacts): string {
-  const titles = facts.roles.slice(0, 4).map(({ title }) => title);
-  const parts = [titles, facts.skills.slice(0, 40), facts.areas.slice(0, 2), facts.certificates.slice(0, 5)];
+export function talentText(facts: TalentFacts, { text, evidence }: StoredTalent): string {
+  const parts = [
+    talentTitles(facts),
+    facts.skills.slice(0, 40),
+    facts.areas.slice(0, 2),
+    facts.certificates.slice(0, 5),
+    text === null ? [] : workLines(text, evidence),
+  ];
   return textToEmbed(parts);
+}
+
+/** Those that are compared with a job's title, the newest first. */
+export function talentTitles({ roles }: TalentFacts): readonly string[] {
+  return roles.slice(0, MOST.titles).map(({ title }) => title);
 }
 
 export function textToEmbed(parts: readonly (readonly string[])[]): string {
@@ -73,16 +114,19 @@ function doneTexts(record: Fields, work: readonly Fields[]): readonly string[] {
   ];
   return texts
     .flatMap((text) => (typeof text === 'string' ? text.slice(0, LONGEST_TEXT) : []))
+    .filter((text) => !isPersonalLine(text))
     .slice(0, MOST.texts)
     .map(withoutProtected);
 }
 
 function skillsOf(record: Fields, texts: readonly string[], vocabulary: SkillVocabulary): readonly string[] {
-  const named = list(record.skills, MOST.skills).flatMap((one) => {
-    const { canonical, name } = object(one);
-    const keywords = list(object(one).keywords, 20);
-    return [canonical ?? name ?? one, ...keywords].flatMap((text) => line(text) ?? []);
-  });
+  const named = list(record.skills, MOST.skills)
+    .flatMap((one) => {
+      const { canonical, name } = object(one);
+      const keywords = list(object(one).keywords, 20);
+      return [canonical ?? name ?? one, ...keywords].flatMap((text) => line(text) ?? []);
+    })
+    .filter((name) => !isPersonalLine(name));
   const skills = new Set(named.map((name) => vocabulary.canonical(name)));
   // One name may be several ("Java/J2EE"), and what was done names more than the list does.
   for (const text of [...named, ...texts]) for (const skill of vocabulary.findIn(text)) skills.add(skill);
@@ -105,7 +149,7 @@ function rolesOf(record: Fields, work: readonly Fields[]): readonly Role[] {
     roles.splice(current === null ? 0 : 1, 0, { title: withoutProtected(label), months: null });
   }
   if (current !== null && isNew(current)) roles.unshift({ title: withoutProtected(current), months: null });
-  return roles;
+  return roles.filter(({ title }) => title !== '' && !isPersonalLine(title));
 }
 
 /** A role that lasts until today has lasted as long as the others leave of the whole; that stays true. */

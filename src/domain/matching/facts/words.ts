@@ -1,4 +1,6 @@
 import { hashOf } from '../../documents/text/tokens.ts';
+import stopWords from '../../documents/words/stop-words.json' with { type: 'json' };
+import furtherWords from './common-words.json' with { type: 'json' };
 import { PROTECTED } from './protected-words.ts';
 import levels from './word-rarity.json' with { type: 'json' };
 
@@ -18,9 +20,66 @@ const COMMON = new Set(
   ),
 );
 
-const WORD = /[\p{L}\p{N}][\p{L}\p{N}+#.]*/gu;
+/** Of other languages, which the list of rarities does not know. */
+for (const list of [...Object.values(stopWords), ...Object.values(furtherWords)].flat()) {
+  for (const word of list.split(/\s+/)) COMMON.add(word);
+}
+
+const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}+#.]*/gu;
 const LONGEST_TEXT = 40_000;
 const LONGEST_WORD = 40;
+/** Endings of languages that `stem` does not know go with what is cut off. */
+const LONGEST_UNKNOWN = 8;
+
+/** What a word goes by; null for one that tells nothing about the work, or about a person what does not count. */
+export function termOf(written: string): string | null {
+  const word = written.toLowerCase().replace(/\.+$/, '');
+  if (word.length < 2 || word.length > LONGEST_WORD || /^[\d.]+$/.test(word)) return null;
+  if (COMMON.has(word) || PROTECTED.has(word)) return null;
+  const stemmed = stem(word);
+  if (rarities.has(stemmed)) return stemmed;
+  return /[+#.\d]/.test(word) ? word : stemmed.slice(0, LONGEST_UNKNOWN);
+}
+
+/** Whether a word is one of work: of the list of rarities, which was counted from descriptions of occupations. */
+export function isWorkWord(written: string): boolean {
+  return rarities.has(stem(written.toLowerCase().replace(/\.+$/, '')));
+}
+
+/** Words that every text has. They tell nothing, but a sentence reads better with them. */
+export function isCommonWord(written: string): boolean {
+  return COMMON.has(written.toLowerCase());
+}
+
+/** Each stem of a text once: for counting the list of rarities, which `termOf` looks up. */
+export function stemsIn(text: string): ReadonlySet<string> {
+  const words = [...text.toLowerCase().matchAll(WORD)].map(([match]) => match.replace(/\.+$/, ''));
+  const said = words.filter(
+    (word) => word.length > 1 && word.length <= LONGEST_WORD && !/^[\d.]+$/.test(word),
+  );
+  return new Set(said.filter((word) => !COMMON.has(word) && !PROTECTED.has(word)).map(stem));
+}
+
+export interface CountedWords {
+  readonly terms: readonly string[];
+  /** How often each of them occurs. */
+  readonly counts: readonly number[];
+}
+
+/** The words of texts with their counts; of more than `limit`, those that tell most about the work. */
+export function countedWords(texts: readonly string[], limit: number): CountedWords {
+  const counts = new Map<string, number>();
+  for (const text of texts) {
+    for (const [match] of text.slice(0, LONGEST_TEXT).matchAll(WORD)) {
+      const term = termOf(match);
+      if (term !== null) counts.set(term, (counts.get(term) ?? 0) + 1);
+    }
+  }
+  const rows = [...counts];
+  const worth = ([term, count]: readonly [string, number]) => (wordRarity(term) * count) / (count + 1);
+  const kept = rows.length <= limit ? rows : rows.toSorted((a, b) => worth(b) - worth(a)).slice(0, limit);
+  return { terms: kept.map(([term]) => term), counts: kept.map(([, count]) => count) };
+}
 
 /**
  * The words of texts, in lower case and without their endings, each once, in the order in which they first came. Words
@@ -29,11 +88,9 @@ const LONGEST_WORD = 40;
 export function wordsOf(texts: readonly string[], limit: number): readonly string[] {
   const found = new Set<string>();
   for (const text of texts) {
-    for (const [match] of text.slice(0, LONGEST_TEXT).toLowerCase().matchAll(WORD)) {
-      const word = match.replace(/\.+$/, '');
-      if (word.length < 2 || word.length > LONGEST_WORD || /^\d+$/.test(word)) continue;
-      if (COMMON.has(word) || PROTECTED.has(word)) continue;
-      found.add(stem(word));
+    for (const [match] of text.slice(0, LONGEST_TEXT).matchAll(WORD)) {
+      const term = termOf(match);
+      if (term !== null) found.add(term);
       if (found.size >= limit) return [...found];
     }
   }
@@ -114,7 +171,7 @@ function undouble(word: string): string {
 
 /**
  * Words as numbers in ascending order, each with what it weighs, so that two lists are compared in one walk. 32 bits: of
- * 200 words, two meet once in 200,000 pairs of lists.
+ * 300 words, two meet once in 100,000 pairs of lists.
  */
 export interface WeighedWords {
   readonly hashes: Uint32Array;
@@ -123,8 +180,39 @@ export interface WeighedWords {
   readonly total: number;
 }
 
-export function weighedWords(words: readonly string[]): WeighedWords {
-  const rows = words.map((word) => ({ hash: hashOf(word), weight: wordRarity(word) }));
+/** Parameters of BM25, for CVs of the usual length. */
+const K1 = 2;
+const B = 0.75;
+const USUAL_LENGTH = 250;
+/** A posting that names a word often means it: the tenth time counts half. */
+const ASKED_AGAIN = 10;
+
+/** The words of a CV: how much each counts as said, by how often and in how long a text. */
+export function saidWords({ terms, counts = [] }: SomeWords): WeighedWords {
+  const length = terms.reduce((sum, _, at) => sum + (counts[at] ?? 1), 0);
+  const norm = K1 * (1 - B + (B * length) / USUAL_LENGTH);
+  return weighed(terms, (_, at) => {
+    const count = counts[at] ?? 1;
+    return (count * (K1 + 1)) / (count + norm);
+  });
+}
+
+/** The words of a posting: what each tells about the work, and how much it is meant. */
+export function askedWords({ terms, counts = [] }: SomeWords): WeighedWords {
+  return weighed(terms, (term, at) => {
+    const count = counts[at] ?? 1;
+    return (wordRarity(term) * count * (ASKED_AGAIN + 1)) / (count + ASKED_AGAIN);
+  });
+}
+
+/** Facts of an earlier version have no counts until they are read again. */
+interface SomeWords {
+  readonly terms: readonly string[];
+  readonly counts?: readonly number[];
+}
+
+function weighed(terms: readonly string[], weightOf: (term: string, at: number) => number): WeighedWords {
+  const rows = terms.map((term, at) => ({ hash: hashOf(term), weight: weightOf(term, at) }));
   rows.sort((one, other) => one.hash - other.hash);
   return {
     hashes: Uint32Array.from(rows, ({ hash }) => hash),
@@ -133,13 +221,13 @@ export function weighedWords(words: readonly string[]): WeighedWords {
   };
 }
 
-/** What the words that two lists have in common weigh together. */
+/** What the words that two lists have in common weigh together: the sum of BM25, with fixed rarities. */
 export function commonWeight(one: WeighedWords, other: WeighedWords): number {
   const [left, right] = [one.hashes, other.hashes];
   let [sum, at, beside] = [0, 0, 0];
   while (at < left.length && beside < right.length) {
     const difference = (left[at] as number) - (right[beside] as number);
-    if (difference === 0) sum += one.weights[at] as number;
+    if (difference === 0) sum += (one.weights[at] as number) * (other.weights[beside] as number);
     if (difference <= 0) at += 1;
     if (difference >= 0) beside += 1;
   }
@@ -148,8 +236,10 @@ export function commonWeight(one: WeighedWords, other: WeighedWords): number {
 
 /**
  * What a word tells about the work: 0 for one that every CV and posting has, 1 for one that hardly any has. By how many
- * documents have it, of CVs and postings that are free to use; `bun quality/word-rarity.ts FOLDER` counts them anew. A
- * word that is not in the list is rare. The list is fixed, so that a score depends on its talent and its job alone.
+ * documents have it, of CVs, postings and descriptions of occupations that are free to use; `bun quality/word-rarity.ts`
+ * counts them again. A word that is not in the list is the
+ * rarer the longer it is: short ones are the small words of other languages. The list is fixed, so that a score depends on its talent and its
+ * job alone.
  */
 const STEPS = 9;
 const rarities = new Map(
@@ -158,6 +248,6 @@ const rarities = new Map(
   ),
 );
 
-function wordRarity(stemmed: string): number {
-  return rarities.get(stemmed) ?? 1;
+function wordRarity(term: string): number {
+  return rarities.get(term) ?? Math.min(1, term.length / LONGEST_UNKNOWN) ** 2;
 }

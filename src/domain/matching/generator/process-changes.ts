@@ -125,10 +125,10 @@ function readAll(
     try {
       if (subject.kind === 'talent') {
         const facts = readTalent(subject.stored, vocabulary);
-        read.push({ ...own, kind: 'talent', facts, text: talentText(facts) });
+        read.push({ ...own, kind: 'talent', facts, text: talentText(facts, subject.stored) });
       } else {
         const facts = readJob(subject.stored, vocabulary);
-        read.push({ ...own, kind: 'job', facts, text: jobText(facts) });
+        read.push({ ...own, kind: 'job', facts, text: jobText(facts, subject.stored) });
       }
     } catch (error) {
       log.error('a talent or job cannot be read for matching', { kind: change.kind, subjectId: id, error });

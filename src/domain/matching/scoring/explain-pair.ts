@@ -5,6 +5,7 @@ import {
   appliedWeights,
   askedCredit,
   MET,
+  nearTitles,
   type PairScore,
   rounded,
   speechCredit,
@@ -94,8 +95,7 @@ function explainTitles(talent: TalentFeatures, job: JobFeatures): FoundAndMissin
   if (talent.titles.length === 0) return { found: [], missing: ['The CV names no position.'] };
   let best = talent.facts.roles[0]?.title ?? '';
   let most = -1;
-  talent.titles.forEach((title, at) => {
-    const one = titleFits({ titles: [title] }, job)?.forJob ?? 0;
+  nearTitles(talent, job).forEach((one, at) => {
     if (one > most) [most, best] = [one, talent.facts.roles[at]?.title ?? best];
   });
   if (fit >= 0.85) return { found: [`Has worked as ${best}, which is this kind of job.`], missing: [] };

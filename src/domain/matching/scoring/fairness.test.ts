@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { createEmbeddedEngine } from '../../documents/embedded-engine.ts';
 import { createSkillVocabulary } from '../facts/qualifications.ts';
 import { readJob } from '../facts/read-job.ts';
 import { readTalent, talentText } from '../facts/read-talent.ts';
@@ -8,6 +9,7 @@ import { jobFeatures, talentFeatures } from './features.ts';
 import { scorePair } from './score-pair.ts';
 
 const vocabulary = createSkillVocabulary();
+const NO_TEXT = { text: null, evidence: null };
 
 interface Person {
   readonly name: string;
@@ -104,12 +106,15 @@ const POSTING = {
 describe('A-12 fairness', () => {
   const job = jobFeatures('job', 1, readJob(POSTING, vocabulary), null);
   const seen = PEOPLE.map((person) => {
-    const facts = readTalent({ profile: profileOf(person), document: { language: 'en' } }, vocabulary);
+    const facts = readTalent(
+      { profile: profileOf(person), document: { language: 'en' }, ...NO_TEXT },
+      vocabulary,
+    );
     const talent = talentFeatures('talent', 1, facts, null);
     const scored = scorePair(talent, job, DEFAULT_WEIGHTS);
     return {
       facts,
-      text: talentText(facts),
+      text: talentText(facts, { profile: null, document: null, ...NO_TEXT }),
       scored,
       words: explainPair(talent, job, scored, DEFAULT_WEIGHTS),
     };
@@ -133,8 +138,118 @@ describe('A-12 fairness', () => {
   test('A-12 what somebody can do still counts', () => {
     const [person] = PEOPLE;
     const without = { ...profileOf(person as Person), skills: [], work: [] };
-    const facts = readTalent({ profile: without, document: null }, vocabulary);
+    const facts = readTalent({ profile: without, document: null, ...NO_TEXT }, vocabulary);
     const scored = scorePair(talentFeatures('talent', 1, facts, null), job, DEFAULT_WEIGHTS);
     expect(scored.score).toBeLessThan((seen[0]?.scored.score ?? 0) - 20);
+  });
+});
+
+interface Told {
+  readonly name: string;
+  readonly pronoun: string;
+  readonly born: string;
+  readonly status: string;
+  readonly nationality: string;
+  readonly street: string;
+  readonly photo: string;
+}
+
+/** Names of many cultures, some of which are words of work, with all that a CV may say of the person. */
+const TOLD: readonly Told[] = (
+  [
+    ['Anna Schmidt', 'She', '12 May 1998', 'single', 'German', 'Lindenstraße 12', 'Photo: anna.jpg'],
+    ['Mohammed Al-Farsi', 'He', '3 January 1962', 'married, 4 children', 'Syrian', '4 Al Nasr Street', ''],
+    ['Nguyễn Thị Minh', 'She', '01/02/1985', 'widowed', 'Vietnamese', '27 Ly Thuong Kiet Road', ''],
+    ['Mason Baker', 'He', '1990-07-30', 'divorced', 'British', '9 Cook Lane', 'Photograph attached'],
+    ['Ngozi Okonkwo', 'They', '17.11.1979', 'engaged', 'Nigerian', '15 Broad Street', ''],
+    [
+      'Sofía García Márquez',
+      'She',
+      'June 1994',
+      'married',
+      'Colombian',
+      'Calle Mayor 3',
+      'Picture on request',
+    ],
+    ['Priya Venkataraman', 'She', '1988', 'single', 'Indian', '22 Gandhi Nagar', ''],
+    ['Wojciech Szczęsny', 'He', '5 maja 1971', 'separated', 'Polish', 'ul. Długa 5', ''],
+    ['Li Wei', 'He', '2001-01-01', 'single', 'Chinese', '8 Peace Road', ''],
+    ['Python Ruby', 'Mr', '1966', 'married', 'American', '1 Java Avenue', 'Photo enclosed'],
+    ['Jean-Baptiste de la Tour', 'He', '14 July 1969', 'pacs', 'French', '6 rue de la Paix', ''],
+    ['Yael Cohen', 'She', '9 Nisan 1983', 'married', 'Israeli', '40 Herzl Street', ''],
+  ] as const
+).map(([name, pronoun, born, status, nationality, street, photo]) => ({
+  ...{ name, pronoun, born, status, nationality, street, photo },
+}));
+
+function cvOf({ name, pronoun, born, status, nationality, street, photo }: Told): string {
+  return `${name}
+${street}, 10115 Berlin, Germany
+${name.toLowerCase().replace(/[^a-z]+/g, '.')}@example.com
+Date of birth: ${born}
+Marital status: ${status}
+Nationality: ${nationality}
+${photo}
+
+Profile
+Backend developer for payment services. ${pronoun} has led small teams.
+
+Work experience
+01/2019 - 12/2023 Backend Developer, Ticketwerk GmbH
+- built the ticket service in Python with PostgreSQL
+- moved deployments to Docker and Kubernetes
+03/2015 - 12/2018 Junior Developer, Ladenbau AG
+- maintained the invoicing of the shop system
+
+Education
+2011 - 2015 Bachelor of Science in Computer Science, Technische Universität Berlin
+
+Skills
+Python, PostgreSQL, Docker, Kubernetes, REST
+`;
+}
+
+describe('A-12 fairness of texts', () => {
+  const engine = createEmbeddedEngine();
+  const description = `We look for a backend developer who builds ticket services in Python and PostgreSQL.
+You run Docker and Kubernetes. Our bakers, masons and cooks order on ruby.example; the office is in Peace Road.`;
+  const posting = { ...POSTING, description };
+  const job = jobFeatures('job', 1, readJob(posting, vocabulary), null);
+
+  function seenOf(text: string) {
+    const { profile, document, evidence } = engine.parseCv(text, { year: 2025, month: 1 });
+    const stored = { profile, document, evidence, text };
+    const facts = readTalent(stored, vocabulary);
+    const talent = talentFeatures('talent', 1, facts, null);
+    const scored = scorePair(talent, job, DEFAULT_WEIGHTS);
+    return { facts, text: talentText(facts, stored), scored };
+  }
+
+  test('A-12 names, pronouns, births, families, nationalities, photos and streets in a text change nothing', () => {
+    const [first, ...others] = TOLD.map((one) => seenOf(cvOf(one)));
+    for (const other of others) expect(other).toEqual(first as ReturnType<typeof seenOf>);
+    expect(first?.facts.terms).toContain('deploy');
+  });
+
+  test('A-12 nor do they where the reader finds nothing and the words of the text are all there is', () => {
+    const [first, ...others] = TOLD.map((one) => {
+      const stored = { profile: {}, document: null, evidence: [], text: cvOf(one) };
+      const facts = readTalent(stored, vocabulary);
+      const scored = scorePair(talentFeatures('talent', 1, facts, null), job, DEFAULT_WEIGHTS);
+      return { facts, text: talentText(facts, stored), scored };
+    });
+    for (const other of others) expect(other).toEqual(first as NonNullable<typeof first>);
+    // And it is a score: such a text falls back on its words.
+    expect(first?.scored.score).toBeGreaterThan(30);
+  });
+
+  test('A-12 the words of the text are compared without those of the person', () => {
+    for (const one of TOLD) {
+      const { facts, text } = seenOf(cvOf(one));
+      const known = `${facts.terms.join(' ')} ${text}`.toLowerCase().split(/[^\p{L}]+/u);
+      for (const word of `${one.name} ${one.nationality} ${one.status}`.toLowerCase().split(/[^\p{L}]+/u)) {
+        if (word !== 'python' && word.length > 2) expect(known).not.toContain(word);
+      }
+    }
   });
 });

@@ -1,7 +1,8 @@
 import type { JobFacts, Requirement, StoredVector, TalentFacts } from '../facts/facts.ts';
 import { isSoft, type NearSkill, nearTo } from '../facts/qualifications.ts';
+import { talentTitles } from '../facts/read-talent.ts';
 import { shapeOfTitle, type TitleShape } from '../facts/titles.ts';
-import { stem, type WeighedWords, weighedWords, wordsOf } from '../facts/words.ts';
+import { askedWords, saidWords, stem, type WeighedWords, wordsOf } from '../facts/words.ts';
 
 /** Facts made ready for scoring, once a version: a pair then costs look-ups and one walk over words. */
 export interface TalentFeatures {
@@ -39,6 +40,8 @@ export interface JobFeatures {
   readonly speech: readonly SpeechItem[];
   readonly words: WeighedWords;
   readonly wordSet: ReadonlySet<string>;
+  /** The words of the title as texts have them. */
+  readonly titleWords: readonly string[];
   readonly vector: StoredVector | null;
 }
 
@@ -63,6 +66,7 @@ const MOST_WEIGHED = 25;
 /** Three must-haves are enough to go by. */
 const SURE_FROM_WEIGHT = 3;
 const CERTIFICATE_WORDS = 8;
+const TITLE_WORDS = 12;
 const WEIGHT = { must: 1, nice: 0.5, mentioned: 0.2, words: 0.3 } as const;
 /** Said of every certificate. */
 const OF_CERTIFICATES = new Set(
@@ -94,10 +98,10 @@ export function talentFeatures(
     facts,
     skills: new Set(facts.skills),
     weighed: facts.skills.filter((skill) => !isSoft(skill)).slice(0, MOST_WEIGHED),
-    titles: facts.roles.slice(0, 4).map(({ title }) => shapeOfTitle(title)),
+    titles: talentTitles(facts).map(shapeOfTitle),
     months: facts.totalMonths ?? (ofRoles > 0 ? ofRoles : null),
     languages: new Map(facts.languages.map(({ code, level }) => [code, level ?? 0])),
-    words: weighedWords(facts.terms),
+    words: saidWords(facts),
     wordSet: new Set(facts.terms),
     certificateWords: new Set(facts.certificates.flatMap((name) => wordsOf([name], 30))),
     areaWords: wordsOf(facts.areas, 20),
@@ -140,8 +144,9 @@ export function jobFeatures(
       ...facts.must.flatMap((one) => speechItem(one, true)),
       ...facts.nice.flatMap((one) => speechItem(one, false)),
     ],
-    words: weighedWords(facts.terms),
+    words: askedWords(facts),
     wordSet: new Set(facts.terms),
+    titleWords: wordsOf([facts.title], TITLE_WORDS),
     vector,
   };
 }

@@ -12,6 +12,7 @@ import { jobFeatures, talentFeatures } from './features.ts';
 import { appliedWeights, scorePair } from './score-pair.ts';
 
 const vocabulary = createSkillVocabulary();
+const NO_TEXT = { text: null, evidence: null };
 const NOTHING_ASKED: StoredJob = {
   title: 'Backend Developer',
   description: '',
@@ -34,7 +35,7 @@ describe('A-12 a score', () => {
   }
 
   function talent(profile: Record<string, unknown>, document: unknown = null) {
-    return talentFeatures('talent', 1, readTalent({ profile, document }, vocabulary), null);
+    return talentFeatures('talent', 1, readTalent({ profile, document, ...NO_TEXT }, vocabulary), null);
   }
 
   function explained(one: ReturnType<typeof talent>, other: ReturnType<typeof job>) {
@@ -52,6 +53,21 @@ describe('A-12 a score', () => {
     expect(one as number).toBeLessThan(two as number);
     expect(two as number).toBeLessThan(66);
     expect(three as number).toBeGreaterThan(90);
+  });
+
+  test('A-12 must-haves bound by part and leave the order; those read out of a posting are less sure', () => {
+    const musts = { mustHave: ['PostgreSQL', 'Kafka'] };
+    const of = (asked: ReturnType<typeof job>, ...names: string[]) =>
+      scorePair(talent({ ...developer, ...skills(...names) }), asked, DEFAULT_WEIGHTS).score;
+    const [given, read] = [job(musts), job({ ...musts, isMustGiven: false })];
+    expect(of(given, 'Kafka')).toBeGreaterThan(of(given, 'Haskell'));
+    expect(of(given, 'Haskell')).toBeLessThanOrEqual(35);
+    expect(of(read, 'Haskell')).toBeGreaterThan(of(given, 'Haskell'));
+    expect(of(read, 'Kafka')).toBeGreaterThan(of(read, 'Haskell'));
+    // A candidate below the bound is not level with one further below.
+    const cook = { work: [{ position: 'Cook' }] };
+    const other = scorePair(talent({ ...cook, ...skills('Haskell') }), given, DEFAULT_WEIGHTS).score;
+    expect(other).toBeLessThan(of(given, 'Haskell'));
   });
 
   test('A-12 says what it counts: years and degrees are no lines of the list of must-haves', () => {
@@ -129,7 +145,7 @@ describe('A-12 a score', () => {
   });
 
   test('A-12 vectors of one model count, those of two do not', () => {
-    const facts = readTalent({ profile: developer, document: null }, vocabulary);
+    const facts = readTalent({ profile: developer, document: null, ...NO_TEXT }, vocabulary);
     const vector = (model: string, ...numbers: number[]) => storedVector(model, numbers);
     const asked = readJob({ ...NOTHING_ASKED, description: 'billing' }, vocabulary);
     const closeness = (mine: ReturnType<typeof vector>, theirs: ReturnType<typeof vector>) =>
@@ -209,7 +225,7 @@ describe('words', () => {
   }
 
   function talent(profile: Record<string, unknown>) {
-    return talentFeatures('talent', 1, readTalent({ profile, document: null }, vocabulary), null);
+    return talentFeatures('talent', 1, readTalent({ profile, document: null, ...NO_TEXT }, vocabulary), null);
   }
 
   describe('A-12 titles', () => {

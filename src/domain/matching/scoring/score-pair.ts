@@ -1,4 +1,4 @@
-import { cosine } from '../facts/facts.ts';
+import { closenessOfVectors } from '../facts/encoders.ts';
 import { placeCloseness } from '../facts/places.ts';
 import { titleCloseness } from '../facts/titles.ts';
 import { commonWeight } from '../facts/words.ts';
@@ -12,8 +12,9 @@ import type { AskedItem, JobFeatures, SpeechItem, TalentFeatures } from './featu
  *                   parts that apply to this pair
  *   talent to job   how far the job is for the talent: wanted skills, title, place, closeness
  *   skills          weigh the less the fewer of them a job names
- *   the gate        every must-have of a kind that we can tell (skills, language, degree, years, certificate) is met or
- *                   not. With all of them met there is no bound; else nothing above 35 to 90, by the share that is met
+ *   the gate        every must-have of a kind that we can tell (skills, language, degree, years, certificate) is met, in
+ *                   part or not. With all of them met the score stays as it is; with none, 0.35 of it is left where a person
+ *                   listed them, and 0.9 where they were read out of a posting, which is less sure
  *   combined        six parts of the first to four of the second, under the gate
  */
 export interface PairScore extends ScoreNumbers {
@@ -32,35 +33,91 @@ export interface ScoreNumbers {
 }
 
 const TO_TALENT = 0.6;
-const LOWEST_BOUND = 35;
-const BOUND_SPAN = 55;
+/** What is left of a score without any of the must-haves that a person listed. */
+const WITHOUT_GIVEN_MUSTS = 0.35;
+const SHARE_POWER = 1.5;
+
+/** All that is looked at of a pair, before anything is weighed: each 0 to 1, null where it does not apply. */
+export interface Comparison {
+  readonly skills: number | null;
+  /** How far the talent's skills are wanted. */
+  readonly used: number | null;
+  readonly titles: TitleFits | null;
+  readonly experience: number | null;
+  readonly education: number | null;
+  readonly speech: number | null;
+  readonly place: number | null;
+  readonly byWords: number | null;
+  readonly byVectors: number | null;
+  readonly mustCount: number;
+  readonly mustMet: number;
+  /** Of the must-haves, what is there; null where there are none. */
+  readonly mustShare: number | null;
+  readonly isMustGiven: boolean;
+  readonly skillSureness: number;
+}
+
+/** What was learnt beside the weights of the parts (quality/match-weights.ts). */
+export interface Shares {
+  /** Of a closeness of texts, what their words say; the rest is the encoder's. */
+  readonly words: number;
+  /** What is left of a score without any of the must-haves that were read out of a posting, which is less sure. */
+  readonly withoutReadMusts: number;
+}
+
+export const SHARES: Shares = { words: 0.4, withoutReadMusts: 0.9 };
 
 export function scorePair(talent: TalentFeatures, job: JobFeatures, weights: Weights): PairScore {
+  return scoreOf(comparePair(talent, job), weights);
+}
+
+export function comparePair(talent: TalentFeatures, job: JobFeatures): Comparison {
   const skills = skillsAsked(talent, job);
-  const near = nearTitles(talent.titles, job);
-  const titles = titleFits(talent, job, near);
+  const near = nearTitles(talent, job);
   const education = educationFit(talent, job);
   const speech = speechFit(talent, job);
-  const place = placeFit(talent, job);
-  const close = closeness(talent, job);
-  const experience = experienceFit(talent, job, near);
-  const parts = [skills.part, titles?.forJob ?? null, experience, education, speech.part, place, close];
   let mustCount = skills.mustCount + speech.mustCount;
   let mustMet = skills.mustMet + speech.mustMet;
+  let mustCredit = skills.mustCredit + speech.mustCredit;
   if (job.isMonthsMust && job.months !== null && job.months > 0) {
+    const credit = Math.min(1, (talent.months ?? 0) / (job.months * MET.months));
     mustCount += 1;
-    if (talent.months !== null && talent.months >= job.months * MET.months) mustMet += 1;
+    mustCredit += credit;
+    if (credit === 1) mustMet += 1;
   }
   if (job.isDegreeMust && education !== null) {
+    const credit = Math.min(1, education / MET.degree);
     mustCount += 1;
-    if (education >= MET.degree) mustMet += 1;
+    mustCredit += credit;
+    if (credit === 1) mustMet += 1;
   }
-  const bound = mustMet === mustCount ? 100 : LOWEST_BOUND + BOUND_SPAN * (mustMet / mustCount) ** 1.5;
-  const jobToTalent = Math.min(bound, weighted(parts, weights, job));
-  const used = skillsUsed(talent, job);
-  const ofTalent = [used, titles?.forTalent ?? null, null, null, null, place, close];
-  const talentToJob = weighted(ofTalent, weights, job);
-  const combined = Math.min(bound, TO_TALENT * jobToTalent + (1 - TO_TALENT) * talentToJob);
+  return {
+    skills: skills.part,
+    used: skillsUsed(talent, job),
+    titles: titleFits(talent, job, near),
+    experience: experienceFit(talent, job, near),
+    education,
+    speech: speech.part,
+    place: placeFit(talent, job),
+    byWords: closenessOfWords(talent, job),
+    byVectors: closenessOfVectors(talent.vector, job.vector),
+    mustCount,
+    mustMet,
+    mustShare: mustCount === 0 ? null : mustCredit / mustCount,
+    isMustGiven: job.facts.isMustGiven !== false,
+    skillSureness: job.skillSureness,
+  };
+}
+
+export function scoreOf(pair: Comparison, weights: Weights, shares: Shares = SHARES): PairScore {
+  const { skills, titles, experience, education, speech, place, mustCount, mustMet } = pair;
+  const close = closeness(pair, shares);
+  const parts = [skills, titles?.forJob ?? null, experience, education, speech, place, close];
+  const ofTalent = [pair.used, titles?.forTalent ?? null, null, null, null, place, close];
+  const left = shareLeft(pair, shares);
+  const jobToTalent = left * weighted(parts, weights, pair);
+  const talentToJob = weighted(ofTalent, weights, pair);
+  const combined = TO_TALENT * jobToTalent + (1 - TO_TALENT) * left * talentToJob;
   return {
     score: rounded(combined),
     jobToTalent: rounded(jobToTalent),
@@ -71,8 +128,25 @@ export function scorePair(talent: TalentFeatures, job: JobFeatures, weights: Wei
   };
 }
 
+/** By words and by the vectors of the embed alias; by words alone where one of the vectors is missing. */
+function closeness({ byWords, byVectors }: Comparison, { words }: Shares): number | null {
+  if (byWords === null || byVectors === null) return byWords ?? byVectors;
+  return words * byWords + (1 - words) * byVectors;
+}
+
+/** What the must-haves leave of a score: all of it where each is met. */
+function shareLeft({ mustShare, isMustGiven }: Comparison, { withoutReadMusts }: Shares): number {
+  if (mustShare === null) return 1;
+  const lowest = isMustGiven ? WITHOUT_GIVEN_MUSTS : withoutReadMusts;
+  return lowest + (1 - lowest) * Math.min(1, mustShare) ** SHARE_POWER;
+}
+
 /** 0 to 100. Parts that do not apply give their weight to the others. */
-function weighted(parts: readonly (number | null)[], weights: Weights, job: JobFeatures): number {
+function weighted(
+  parts: readonly (number | null)[],
+  weights: Weights,
+  job: Pick<JobFeatures, 'skillSureness'>,
+): number {
   let [sum, weight] = [0, 0];
   for (let at = 0; at < PARTS.length; at += 1) {
     const value = parts[at] ?? null;
@@ -113,16 +187,12 @@ const RANK_DOWN = 0.12;
 /** A role this close to the job's title counts wholly as experience in the job, one half as close by half. */
 const SAME_WORK = 0.6;
 const LONG_EXPERIENCE_MONTHS = 60;
-/** Of the embedded sentence encoder: below, texts have nothing to do with each other; above, they say the same. */
-const FAR_COSINE = 0.35;
-const NEAR_COSINE = 0.9;
-/** Two texts about one job have about a third of their words in common, by weight. */
-const WORDS_IN_COMMON = 3;
-/** A long CV has more of any job's words: what it has in common counts less, but not by the whole of its length. */
-const USUAL_WEIGHT = 60;
+/** A CV that says the words of the title somewhere may be of one who does the work under another name. */
+const TITLE_IN_TEXT = 0.5;
+/** A long posting has more words that no CV has: what is in common counts by less than the whole of its length. */
+const USUAL_WEIGHT = 100;
 const BY_LENGTH = 0.8;
-const SHORTEST = 15;
-const WORDS_SHARE = 0.75;
+const WORDS_IN_COMMON = 3;
 
 function skillCredit({ name, near }: AskedItem['skills'][number], skills: ReadonlySet<string>): number {
   if (skills.has(name)) return 1;
@@ -156,19 +226,22 @@ interface Fulfilled {
   readonly part: number | null;
   readonly mustCount: number;
   readonly mustMet: number;
+  /** What is there of the must-haves: 1 for each that is met, less for one that is near. */
+  readonly mustCredit: number;
 }
 
 function skillsAsked(talent: TalentFeatures, job: JobFeatures): Fulfilled {
-  let [sum, weight, mustCount, mustMet] = [0, 0, 0, 0];
+  let [sum, weight, mustCount, mustMet, mustCredit] = [0, 0, 0, 0, 0];
   for (const item of job.asked) {
     const credit = askedCredit(item, talent);
     sum += item.weight * credit;
     weight += item.weight;
     if (!item.isMust) continue;
     mustCount += 1;
+    mustCredit += Math.min(1, credit / MET.skills);
     if (credit >= MET.skills) mustMet += 1;
   }
-  return { part: weight === 0 ? null : sum / weight, mustCount, mustMet };
+  return { part: weight === 0 ? null : sum / weight, mustCount, mustMet, mustCredit };
 }
 
 /** How much of what the talent can do is wanted. A long list of skills is no fault: the job's own list is the measure. */
@@ -186,18 +259,19 @@ interface TitleFits {
 }
 
 /** A candidate without titles in the CV may still have done the work, but that is the exception. */
-const NO_TITLES: TitleFits = { forJob: 0.2, forTalent: 0.2 };
+const NO_TITLES = 0.2;
 
 export function titleFits(
-  { titles }: Pick<TalentFeatures, 'titles'>,
+  talent: Pick<TalentFeatures, 'titles' | 'wordSet'>,
   job: JobFeatures,
-  near: readonly number[] = nearTitles(titles, job),
+  near: readonly number[] = nearTitles(talent, job),
 ): TitleFits | null {
   if (job.title.words.length === 0) return null;
-  if (titles.length === 0) return NO_TITLES;
-  let [forJob, forTalent] = [0, 0];
-  for (let at = 0; at < titles.length; at += 1) {
-    const title = titles[at];
+  const said = TITLE_IN_TEXT * wordsCredit(job.titleWords, talent.wordSet);
+  let [forJob, forTalent] =
+    talent.titles.length === 0 ? [Math.max(said, NO_TITLES), NO_TITLES] : [said, said];
+  for (let at = 0; at < talent.titles.length; at += 1) {
+    const title = talent.titles[at];
     if (title === undefined) continue;
     const up = job.title.rank - title.rank;
     const fit = (near[at] ?? 0) * (RECENCY[at] ?? 0);
@@ -209,7 +283,7 @@ export function titleFits(
 }
 
 /** How close each title is to the job's: for the titles and for the experience, so it is looked at once a pair. */
-function nearTitles(titles: TalentFeatures['titles'], job: JobFeatures): readonly number[] {
+export function nearTitles({ titles }: Pick<TalentFeatures, 'titles'>, job: JobFeatures): readonly number[] {
   return titles.map((title) => titleCloseness(title, job.title));
 }
 
@@ -259,7 +333,7 @@ export function speechCredit({ requirement, words }: SpeechItem, talent: TalentF
 }
 
 function speechFit(talent: TalentFeatures, job: JobFeatures): Fulfilled {
-  let [sum, weight, mustCount, mustMet] = [0, 0, 0, 0];
+  let [sum, weight, mustCount, mustMet, mustCredit] = [0, 0, 0, 0, 0];
   for (const item of job.speech) {
     const own = item.isMust ? 1 : 0.5;
     const credit = speechCredit(item, talent);
@@ -267,9 +341,10 @@ function speechFit(talent: TalentFeatures, job: JobFeatures): Fulfilled {
     weight += own;
     if (!item.isMust) continue;
     mustCount += 1;
+    mustCredit += Math.min(1, credit / MET.speech);
     if (credit >= MET.speech) mustMet += 1;
   }
-  return { part: weight === 0 ? null : sum / weight, mustCount, mustMet };
+  return { part: weight === 0 ? null : sum / weight, mustCount, mustMet, mustCredit };
 }
 
 function placeFit(talent: TalentFeatures, job: JobFeatures): number | null {
@@ -284,19 +359,10 @@ function placeFit(talent: TalentFeatures, job: JobFeatures): number | null {
   return best;
 }
 
-/** Three quarters by words, one by the vectors of the embed alias; by words alone where one of the vectors is missing. */
-function closeness(talent: TalentFeatures, job: JobFeatures): number | null {
-  const byWords = closenessOfWords(talent, job);
-  const cos = cosine(talent.vector, job.vector);
-  if (cos === null) return byWords;
-  const byVectors = Math.min(1, Math.max(0, (cos - FAR_COSINE) / (NEAR_COSINE - FAR_COSINE)));
-  return byWords === null ? byVectors : WORDS_SHARE * byWords + (1 - WORDS_SHARE) * byVectors;
-}
-
+/** BM25 of the posting's words in the CV, with fixed rarities, as a share: it grows towards 1 and does not reach it. */
 function closenessOfWords(talent: TalentFeatures, job: JobFeatures): number | null {
-  const [ofTalent, ofJob] = [talent.words.total, job.words.total];
-  if (ofTalent === 0 || ofJob === 0) return null;
-  const long = USUAL_WEIGHT ** (1 - BY_LENGTH) * ofTalent ** BY_LENGTH;
-  const common = commonWeight(job.words, talent.words) / Math.sqrt(ofJob * Math.max(SHORTEST, long));
-  return Math.min(1, common * WORDS_IN_COMMON);
+  const asked = job.words.total;
+  if (talent.words.hashes.length === 0 || asked === 0) return null;
+  const long = USUAL_WEIGHT ** (1 - BY_LENGTH) * asked ** BY_LENGTH;
+  return 1 - Math.exp((-WORDS_IN_COMMON * commonWeight(job.words, talent.words)) / long);
 }

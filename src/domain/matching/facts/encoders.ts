@@ -1,0 +1,35 @@
+import { cosine, type StoredVector } from './facts.ts';
+
+/** Cosines of a model: of a CV and a posting that have nothing to do with each other, and of two that say the same. */
+interface Span {
+  readonly far: number;
+  readonly near: number;
+}
+
+/** By how the name of the model begins. Each model has its own span; without one, cosines could not be put beside words. */
+const SPANS: readonly (readonly [RegExp, Span])[] = [
+  [/bge/iu, { far: 0.45, near: 0.85 }],
+  [/e5|gte/iu, { far: 0.7, near: 0.95 }],
+];
+const USUAL: Span = { far: 0.35, near: 0.9 };
+
+/** 0 to 1; null where one is missing or they cannot be compared. */
+export function closenessOfVectors(one: StoredVector | null, other: StoredVector | null): number | null {
+  const cos = cosine(one, other);
+  if (cos === null || one === null) return null;
+  const { far, near } = spanOf(one.model);
+  return Math.min(1, Math.max(0, (cos - far) / (near - far)));
+}
+
+const known = new Map<string, Span>();
+const MOST_KNOWN = 100;
+
+/** Looked up once a model, not once a pair. */
+function spanOf(model: string): Span {
+  const before = known.get(model);
+  if (before !== undefined) return before;
+  const span = SPANS.find(([name]) => name.test(model))?.[1] ?? USUAL;
+  if (known.size >= MOST_KNOWN) known.clear();
+  known.set(model, span);
+  return span;
+}
