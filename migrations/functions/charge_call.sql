@@ -1,4 +1,4 @@
--- revision: 6
+-- revision: 7
 -- Owner: src/domain/calls
 --
 -- Does what charge_calls does, for one call, and is called by it alone. Most groups are of one call, because calls gather
@@ -168,9 +168,9 @@ begin
   end if;
   insert into key_months as present (key_id, month, charge_micro)
   values (call.key, date_trunc('month', day)::date, charge)
-  on conflict (key_id, month) do update set charge_micro = present.charge_micro + excluded.charge_micro
-  returning charge_micro into spent;
+  on conflict (key_id, month) do update set charge_micro = present.charge_micro + excluded.charge_micro;
   if call.spending_limit is not null then
+    spent := key_spending(call.key, date_trunc('month', day)::date);
     insert into credit_alerts (company_id, kind, subject, threshold_percent, episode)
     select call.company, 'KEY_SPENDING', call.key::text, percent, to_char(day, 'YYYY-MM')
     from unnest(coalesce((

@@ -1,4 +1,4 @@
--- revision: 13
+-- revision: 14
 -- Owner: src/domain/calls
 --
 -- Records finished calls and charges those that are billable, all of them or none. A call whose id is already
@@ -30,11 +30,13 @@
 --
 -- A group of one call goes to charge_call, which does the same by short statements; a change here is made there too.
 --
+-- Where the key of a call has a monthly spending limit, limited_spending reads afterwards what it has spent.
+--
 -- Where a call carries a project, an end user, tags or budgets, count_attributed adds it to their sums afterwards.
 --
 -- It is a function because each connection plans it once: on the embedded engine, planning the statement takes longer
--- than running it for a single call. It returns one row for each account that changed, and one for each month of a
--- key that has a spending limit.
+-- than running it for a single call. It returns one row for each account that changed, one for each month of a key that has
+-- a spending limit, and one for each budget.
 create or replace function charge_calls(given_calls text, companies uuid[]) returns table (
   account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint
 ) language plpgsql as $$
@@ -46,15 +48,17 @@ declare
   -- The names may also be in a text of a call: then count_attributed finds nothing to do.
   is_attributed constant boolean := strpos(given_calls, '"end_user":') > 0 or strpos(given_calls, '"tags":') > 0
     or strpos(given_calls, '"project":') > 0 or strpos(given_calls, '"budgets":') > 0;
+  is_limited constant boolean := strpos(given_calls, '"spending_limit":') > 0;
+  -- A text of this length has a few calls at most: counting them costs nothing.
+  is_single constant boolean := length(given_calls) < 4000 and json_array_length(given_calls::json) = 1;
   known uuid[];
 begin
-  if is_attributed then
+  if is_attributed or is_limited and not is_single then
     -- Locked before it is read which of the calls are recorded already: only their own group can record them meanwhile.
     perform 1 from credit_accounts where id = any (companies) order by id for update;
     known := array(select calls.id from json_to_recordset(given_calls::json) as given (id uuid) join calls using (id));
   end if;
-  -- A text of this length has a few calls at most: counting them costs nothing.
-  if length(given_calls) < 4000 and json_array_length(given_calls::json) = 1 then
+  if is_single then
     return query select * from charge_call(given_calls::json -> 0, companies);
     if is_attributed then
       return query select * from count_attributed(given_calls, known);
@@ -199,39 +203,21 @@ begin
     on conflict (company_id, day, alias, target_id) do update set calls = present.calls + excluded.calls,
       charge_micro = present.charge_micro + excluded.charge_micro,
       cost_micro = present.cost_micro + excluded.cost_micro),
-  spending as (
-    select recorded.key_id, date_trunc('month', day)::date as month, company_id, account_id,
-      sum(charge_micro)::bigint as charge, max(spending_limit) as spending_limit
-    from recorded
-    -- A call may have been given twice.
-    join (select id, max(spending_limit) as spending_limit from given group by id) as own
-      using (id)
-    where recorded.key_id is not null and charge_micro <> 0
-    group by 1, 2, 3, 4),
   months as (
     insert into key_months as present (key_id, month, charge_micro)
-    select key_id, month, sum(charge)::bigint from spending group by 1, 2
-    on conflict (key_id, month) do update set charge_micro = present.charge_micro + excluded.charge_micro
-    returning key_id, month, charge_micro),
-  spent as (
-    select spending.*, charge_micro as after, charge_micro - charge as before
-    from spending join months using (key_id, month)),
+    select recorded.key_id, date_trunc('month', day)::date, sum(charge_micro)::bigint from recorded
+    where recorded.key_id is not null and charge_micro <> 0
+    group by 1, 2
+    on conflict (key_id, month) do update set charge_micro = present.charge_micro + excluded.charge_micro),
   alerts as (
     insert into credit_alerts (company_id, kind, subject, threshold_percent, episode)
     select id, alert.kind, alert.subject, alert.threshold_percent, alert.episode
     from levels, account_alerts(id, before, after, line, topped_up, topped_up_version, month) as alert
-    union all
-    select company_id, 'KEY_SPENDING', key_id::text, percent, to_char(month, 'YYYY-MM')
-    from spent, unnest(coalesce((
-      select case when is_on then limit_percents else '{}' end from alert_settings as own
-      where own.company_id = spent.company_id), '{80,100}')) as threshold (percent)
-    where spending_limit is not null
-      and before * 100.0 < spending_limit * percent::numeric and after * 100.0 >= spending_limit * percent::numeric
     on conflict do nothing)
-  select id, after, line, version, null::uuid, null::text, null::bigint from levels
-  union all
-  select account_id, null, null, levels.version, key_id, to_char(spent.month, 'YYYY-MM-DD'), spent.after
-  from spent join levels on levels.id = account_id where spending_limit is not null;
+  select id, after, line, version, null::uuid, null::text, null::bigint from levels;
+  if is_limited then
+    return query select * from limited_spending(given_calls, known);
+  end if;
   if is_attributed then
     return query select * from count_attributed(given_calls, known);
   end if;

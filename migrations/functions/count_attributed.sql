@@ -1,4 +1,4 @@
--- revision: 1
+-- revision: 2
 -- Owner: src/domain/calls
 --
 -- The second half of charge_calls, for groups of calls of which some carry a project, an end user, tags or budgets. It runs
@@ -88,8 +88,7 @@ begin
       when 'COMPANY' then (select sum(charge_micro) from usage_days where company_id = company
         and key_id = '00000000-0000-0000-0000-000000000000' and day >= carried.month
         and day < carried.month + interval '1 month')
-      when 'KEY' then (select charge_micro from key_months
-        where key_id = carried.subject::uuid and month = carried.month)
+      when 'KEY' then key_spending(carried.subject::uuid, carried.month)
       else (select charge_micro from subject_months as own where own.company_id = company
         and own.scope = carried.scope and own.month = carried.month and own.subject = carried.subject)
       end, 0)::bigint as micro

@@ -1,4 +1,4 @@
--- revision: 1
+-- revision: 2
 -- Owner: src/domain/credits
 --
 -- Trigger on credit_alerts: stores the balance, or the spending of a key and its limit, that raised the alert. Alerts are
@@ -9,8 +9,7 @@ begin
   select balance_micro, line_micro, topped_up_micro into new.balance_micro, new.line_micro, new.topped_up_micro
   from credit_accounts where id = new.company_id;
   if new.kind = 'KEY_SPENDING' then
-    select charge_micro into new.spent_micro from key_months
-    where key_id = new.subject::uuid and month = to_date(new.episode, 'YYYY-MM');
+    new.spent_micro := key_spending(new.subject::uuid, to_date(new.episode, 'YYYY-MM'));
     select monthly_spending_limit_micro into new.limit_micro from api_keys where id = new.subject::uuid;
   end if;
   return new;

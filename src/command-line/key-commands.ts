@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util';
 import { findUserByEmail } from '../domain/accounts/user.ts';
 import { dropAnswersOfKeys } from '../domain/answer-cache/answer-cache.ts';
-import { copyKeyBudget } from '../domain/credits/budgets/budgets.ts';
 import { creditsOfMicro, microOfCredits } from '../domain/credits/ledger/credit-account.ts';
 import { openUserAccount } from '../domain/credits/ledger/user-account.ts';
 import { type ApiKey, keyStatus } from '../domain/keys/api-key.ts';
@@ -97,13 +96,7 @@ export const rotateKeyCommand: Command = {
       );
       return EXIT_FAILED;
     }
-    const rotated = await database.transaction(async (transaction) => {
-      const done = await rotateKey({ database: transaction, secrets, clock }, { ...wanted, createdBy: null });
-      if (done.outcome !== 'rotated') return done;
-      const copy = { fromKeyId: keyId, toKeyId: done.key.id, newId: secrets.newId() };
-      await copyKeyBudget(transaction, companyId, copy);
-      return done;
-    });
+    const rotated = await rotateKey({ database, secrets, clock }, { ...wanted, createdBy: null });
     switch (rotated.outcome) {
       case 'rotated':
         printNewKey(terminal, rotated, isJson);

@@ -17,7 +17,12 @@ export interface KeyRecords extends Statements {
 const secrets = createSystemSecrets();
 const settings = { name: 'A key', scopes: DEFAULT_SCOPES, models: null } as const;
 const limits = { requestsPerMinute: 600, tokensPerMinute: 200_000, maxCallsInFlight: null } as const;
-const people = { companyId: secrets.newId(), createdBy: null, rotatedFromId: null } as const;
+const people = {
+  companyId: secrets.newId(),
+  createdBy: null,
+  rotatedFromId: null,
+  rotationRootId: null,
+} as const;
 const moments = { lastUsedAt: null, expiresAt: null, revokedAt: null } as const;
 
 /** A store of keys without SQL: it understands the look-up of live keys by their hashes, and nothing else. */

@@ -33,24 +33,24 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'charge_call',
-    revision: 6,
-    checksum: '27d44077c170711e',
+    revision: 7,
+    checksum: '036763f3deae8382',
     parameters: ['given_call json', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
   },
   {
     name: 'charge_calls',
-    revision: 13,
-    checksum: 'c8319312a4ed706f',
+    revision: 14,
+    checksum: 'be6504e7944cb2b7',
     parameters: ['given_calls text', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
   },
   {
     name: 'count_attributed',
-    revision: 1,
-    checksum: 'f5756c2656446909',
+    revision: 2,
+    checksum: 'ddb86044da4c0345',
     parameters: ['given_calls text', 'known uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
@@ -99,6 +99,21 @@ export const recordedFunctions: readonly RecordedFunction[] = [
     checksum: '8216ca48e4ff3be5',
     parameters: [],
     returns: 'trigger',
+  },
+  {
+    name: 'key_spending',
+    revision: 1,
+    checksum: 'e89de0dc32bf1fe6',
+    parameters: ['given_key uuid', 'given_month date'],
+    returns: 'bigint',
+  },
+  {
+    name: 'limited_spending',
+    revision: 1,
+    checksum: '0665a376223840d9',
+    parameters: ['given_calls text', 'known uuid[]'],
+    returns:
+      'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
   },
   {
     name: 'ledger_entry_text',
@@ -152,8 +167,8 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'note_alert_moment',
-    revision: 1,
-    checksum: 'e94c75e12559a49f',
+    revision: 2,
+    checksum: '168e2030a050041a',
     parameters: [],
     returns: 'trigger',
   },

@@ -7,6 +7,8 @@ export interface ApiKey extends KeySettings {
   readonly lastFour: string;
   readonly createdBy: string | null;
   readonly rotatedFromId: string | null;
+  /** The first of the keys that it follows by rotation: all of them spend one limit. Null where it was not rotated from one. */
+  readonly rotationRootId: string | null;
   readonly createdAt: Date;
   /** Right within five seconds. */
   readonly lastUsedAt: Date | null;
@@ -66,14 +68,19 @@ export const DEFAULT_SCOPES: readonly Scope[] = ['inference:chat', 'inference:pa
 export const KEY_COLUMNS = `id, company_id as "companyId", name, prefix, last_four as "lastFour", scopes, models,
   requests_per_minute as "requestsPerMinute", tokens_per_minute as "tokensPerMinute",
   max_calls_in_flight as "maxCallsInFlight", monthly_spending_limit_micro as "monthlySpendingLimitMicro",
-  payer_user_id as "payerUserId", created_by as "createdBy", rotated_from_id as "rotatedFromId", created_at as "createdAt",
-  last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt",
+  payer_user_id as "payerUserId", created_by as "createdBy", rotated_from_id as "rotatedFromId",
+  rotation_root_id as "rotationRootId", created_at as "createdAt", last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt",
   stream_usage_chunk as "streamUsageChunk", project, cache_ttl_seconds as "cacheTtlSeconds",
   log_payloads as "logPayloads", version`;
 
 export function keyStatus(key: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, nowMs: number): KeyStatus {
   if (key.revokedAt !== null) return 'REVOKED';
   return key.expiresAt !== null && key.expiresAt.getTime() <= nowMs ? 'EXPIRED' : 'LIVE';
+}
+
+/** Under whose id what it spends is held and counted, for its monthly limit and its budget. */
+export function spendingKeyId({ id, rotationRootId }: Pick<ApiKey, 'id' | 'rotationRootId'>): string {
+  return rotationRootId ?? id;
 }
 
 export function isScope(text: string): text is Scope {

@@ -56,7 +56,12 @@ describe('the life of a key', () => {
       if (rotated.outcome !== 'rotated') throw new Error(rotated.outcome);
       const { rawKey, key } = rotated;
       expect(isWellFormed(rawKey) && rawKey !== old.rawKey).toBe(true);
-      const own = { id: key.id, createdAt: key.createdAt, rotatedFromId: old.key.id };
+      const own = {
+        id: key.id,
+        createdAt: key.createdAt,
+        rotatedFromId: old.key.id,
+        rotationRootId: old.key.id,
+      };
       expect(key).toEqual({ ...old.key, ...own, prefix: rawKey.slice(0, 8), lastFour: rawKey.slice(-4) });
       expect(key.id).not.toBe(old.key.id);
       expect(await findKey(database, companyId, old.key.id)).toEqual(old.key);

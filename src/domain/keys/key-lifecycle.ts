@@ -35,7 +35,7 @@ type RotatedKey =
 /**
  * Mints a sibling with the same settings (G-22); its expiry may be another one, because a key is mostly rotated when it is
  * about to expire. The old key stays as it is, so that
- * programs can change over one by one; revoking it is a step of its own. Only a live key has a sibling: what was
+ * programs can change over one by one; revoking it is a step of its own. Both spend one monthly limit and one budget. Only a live key has a sibling: what was
  * closed on purpose is not opened again by a rotation.
  */
 export async function rotateKey(parts: MintParts, old: KeyToRotate): Promise<RotatedKey> {
@@ -49,11 +49,11 @@ export async function rotateKey(parts: MintParts, old: KeyToRotate): Promise<Rot
   const now = new Date(clock.now());
   const rows = await database.query<ApiKey>(
     `insert into api_keys (id, company_id, name, sha256, prefix, last_four, scopes, models, requests_per_minute,
-       tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, created_by, rotated_from_id, expires_at,
-       stream_usage_chunk, payer_user_id, project, cache_ttl_seconds, log_payloads)
+       tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, created_by, rotated_from_id,
+       rotation_root_id, expires_at, stream_usage_chunk, payer_user_id, project, cache_ttl_seconds, log_payloads)
      select $1::uuid, company_id, name, $2::bytea, $3::text, $4::text, scopes, models, requests_per_minute,
-       tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, $5::uuid, id, case when $9 then $10::timestamptz else expires_at end,
-       stream_usage_chunk, payer_user_id, project, cache_ttl_seconds, log_payloads
+       tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, $5::uuid, id,
+       coalesce(rotation_root_id, id), case when $9 then $10::timestamptz else expires_at end, stream_usage_chunk, payer_user_id, project, cache_ttl_seconds, log_payloads
      from api_keys
      where company_id = $6 and id = $7 and revoked_at is null and (expires_at is null or expires_at > $8)
      returning ${KEY_COLUMNS}`,

@@ -60,6 +60,7 @@ describe('G-19 minting', () => {
       monthlySpendingLimitMicro: null,
       createdBy: adminId,
       rotatedFromId: null,
+      rotationRootId: null,
       createdAt: expect.any(Date),
       lastUsedAt: null,
       payerUserId: null,
@@ -148,7 +149,7 @@ describe('G-19 minting', () => {
         'there is no scope "usage:write"; there are inference:chat, inference:parse, usage:read, jobs:read',
     });
     expect(await mint({ models: ['gpt-x'], knownModels: ['a'] })).toMatchObject({
-      message: 'there is no model "gpt-x"',
+      message: 'there is no model "gpt-x"; there are a',
     });
     const long = await mint({ scopes: Array.from({ length: 1_000 }, () => 'x'.repeat(10_000)) });
     expect(JSON.stringify(long).length).toBeLessThan(600);

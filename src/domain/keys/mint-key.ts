@@ -202,7 +202,15 @@ function modelsComplaint(models: readonly string[], known: readonly string[] | u
   if (models.length === 0) return 'name at least one model, or leave the list out for all of them';
   if (models.length > MOST_MODELS) return `at most ${MOST_MODELS} models can be named`;
   const bad = models.filter((model) => !MODEL_NAME.test(model) || known?.includes(model) === false);
-  return bad.length > 0 ? `there is no model ${quoted(bad)}` : null;
+  if (bad.length === 0) return null;
+  return `there is no model ${quoted(bad)}${known === undefined ? '' : `; there are ${listed(known)}`}`;
+}
+
+const MOST_LISTED = 20;
+
+function listed(names: readonly string[]): string {
+  const more = names.length > MOST_LISTED ? ` and ${names.length - MOST_LISTED} more` : '';
+  return `${names.slice(0, MOST_LISTED).join(', ')}${more}`;
 }
 
 function rangeComplaint(value: number | null, most: number): string | null {

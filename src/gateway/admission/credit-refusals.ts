@@ -6,6 +6,7 @@ import {
 } from '../../domain/credits/budgets/call-budgets.ts';
 import type { Payer } from '../../domain/credits/holds/holds.ts';
 import { BALANCE_LEVEL, creditsOfMicro } from '../../domain/credits/ledger/credit-account.ts';
+import { spendingKeyId } from '../../domain/keys/api-key.ts';
 import type { KeyInUse } from '../../domain/keys/key-lookup.ts';
 import type { CompanyLimitName } from '../../domain/limits/company-ceilings.ts';
 import type { KeyLimitName } from '../../domain/limits/limits.ts';
@@ -19,9 +20,12 @@ export function payerOf(
   endUser?: string,
 ): Payer {
   const { id: keyId, companyId, monthlySpendingLimitMicro: monthlyLimitMicro, payerUserId: userId } = key;
-  const payer = { companyId, keyId, monthlyLimitMicro, startedAtMs, userId };
+  const { rotationRootId } = key;
+  const own = { companyId, keyId, monthlyLimitMicro, startedAtMs, userId };
+  const payer = rotationRootId === null ? own : { ...own, spendingKeyId: rotationRootId };
   if (budgets === null) return payer;
-  return { ...payer, budgets: budgetsOfCall(budgets, { keyId, project: key.project, endUser }) };
+  const call = { keyId: spendingKeyId(key), project: key.project, endUser };
+  return { ...payer, budgets: budgetsOfCall(budgets, call) };
 }
 
 /** Of the hold that was not granted, by the level that it was held against. */

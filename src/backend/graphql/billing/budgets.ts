@@ -31,7 +31,9 @@ const budgetObjects: Declaration = (builder) => {
     values: {
       COMPANY: { description: 'All calls of the company, those that the platform makes for it too.' },
       PROJECT: { description: 'Calls of keys that have this project.' },
-      KEY: { description: 'Calls of one key; `subject` is its id.' },
+      KEY: {
+        description: 'Calls of one key and of those that it is rotated to; `subject` is the id of the first.',
+      },
       END_USER: {
         description:
           'Calls that name this end user in `user`, by whatever key; `*` is every end user without a budget of their own.',

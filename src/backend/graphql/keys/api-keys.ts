@@ -1,7 +1,6 @@
 import { findMembers } from '../../../domain/accounts/members.ts';
 import type { User } from '../../../domain/accounts/user.ts';
 import { dropAnswersOfKeys } from '../../../domain/answer-cache/answer-cache.ts';
-import { announceBudgets, copyKeyBudget } from '../../../domain/credits/budgets/budgets.ts';
 import { openUserAccount } from '../../../domain/credits/ledger/user-account.ts';
 import {
   type ApiKey,
@@ -267,19 +266,16 @@ const rotateApiKey: Declaration = (builder) =>
         const { clock, secrets } = context.parts;
         const { companyId, id: createdBy } = await member(context);
         const keyId = idOf('API key', args.id);
-        return await recordedChange(context, async ({ transaction, sharedState, record }) => {
+        return await recordedChange(context, async ({ transaction, record }) => {
           const old = { companyId, keyId, createdBy, expiresAt: args.expiresAt };
           const rotated = await rotateKey({ database: transaction, secrets, clock }, old);
           if (rotated.outcome === 'no-such-key') throw notFound('API key');
           if (rotated.outcome === 'invalid') throw badInput(rotated.field, rotated.message);
           if (rotated.outcome === 'not-live') {
-            throw conflict(`This key is ${rotated.status.toLowerCase()}: mint a new one instead.`);
+            throw conflict(`This key is ${rotated.status.toLowerCase()}: create a new one instead.`);
           }
           await holdKeysToCeiling(context, transaction, companyId, { isRotation: true });
           const { id, name } = rotated.key;
-          const copy = { fromKeyId: keyId, toKeyId: id, newId: secrets.newId() };
-          if (await copyKeyBudget(transaction, companyId, copy))
-            await announceBudgets(sharedState, companyId);
           const details = { name, rotatedFromId: keyId, expiresAt: isoOrNull(rotated.key.expiresAt) };
           await record({ action: 'key.rotated', objectKind: 'api-key', objectId: id, details });
           return { rawKey: rotated.rawKey, apiKey: rotated.key };

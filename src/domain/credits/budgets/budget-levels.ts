@@ -87,7 +87,7 @@ const SPENT: Readonly<Record<BudgetScope, string>> = {
   COMPANY: `select sum(charge_micro)::bigint as "spentMicro" from usage_days
     where company_id = $1 and key_id = '00000000-0000-0000-0000-000000000000' and day >= $2::date
       and day < $2::date + interval '1 month'`,
-  KEY: 'select charge_micro as "spentMicro" from key_months where key_id = $1 and month = $2::date',
+  KEY: 'select key_spending($1, $2::date) as "spentMicro"',
   PROJECT: OF_SUBJECT,
   END_USER: OF_SUBJECT,
 };

@@ -1,6 +1,6 @@
 import type { Statements, Transaction } from '../../../ports/database.ts';
 import type { SharedState } from '../../../ports/shared-state.ts';
-import { isId } from '../../keys/api-key.ts';
+import { isId, spendingKeyId } from '../../keys/api-key.ts';
 import { findKey, findKeys } from '../../keys/key-lifecycle.ts';
 import { projectComplaint } from '../../keys/mint-key.ts';
 import { COMPANIES_TOPIC } from '../ledger/credit-account.ts';
@@ -69,9 +69,9 @@ export async function setBudget(
   { newId, now }: { readonly newId: string; readonly now: Date },
 ): Promise<SetBudget> {
   const { companyId, scope, monthlyMicro, isHard, version } = wanted;
-  const subject = scope === 'COMPANY' ? '' : (wanted.subject?.trim() ?? '');
-  const problem = await subjectProblem(transaction, wanted, subject);
-  if (problem !== null) return { outcome: 'invalid', field: 'subject', problem };
+  const found = await subjectOf(transaction, wanted);
+  if (found.problem !== null) return { outcome: 'invalid', field: 'subject', problem: found.problem };
+  const { subject } = found;
   if (monthlyMicro < 0n || monthlyMicro > HIGHEST_BUDGET_MICRO) {
     const most = HIGHEST_BUDGET_MICRO / 1_000_000n;
     return { outcome: 'invalid', field: 'monthlyCredits', problem: `0 to ${most} credits are possible` };
@@ -97,26 +97,37 @@ export async function setBudget(
   return { outcome: 'set', budget, isNew: old === undefined };
 }
 
-async function subjectProblem(
+type FoundSubject =
+  | { readonly problem: null; readonly subject: string }
+  | { readonly problem: string; readonly subject?: undefined };
+
+/** As it is stored. A key that was rotated has the budget of the first of its rotations, which is for all of them. */
+async function subjectOf(
   statements: Statements,
   { companyId, scope, subject: given }: WantedBudget,
-  subject: string,
-): Promise<string | null> {
-  switch (scope) {
-    case 'COMPANY':
-      return (given ?? '').trim() === '' ? null : 'leave it out: a budget of the company has none';
-    case 'PROJECT':
-      if (subject === '') return 'name the project, as its keys have it';
-      return projectComplaint(subject);
-    case 'KEY':
-      return (await findKey(statements, companyId, subject)) === null
-        ? 'give the id of one of your keys'
-        : null;
-    case 'END_USER':
-      if (subject === '') return 'name the end user as your calls do in `user`, or give * for every end user';
-      if (subject.length > LONGEST_END_USER) return `an end user has at most ${LONGEST_END_USER} characters`;
-      return /\p{Cc}/u.test(subject) ? 'an end user has no control characters' : null;
+): Promise<FoundSubject> {
+  const subject = given?.trim() ?? '';
+  if (scope === 'COMPANY') {
+    if (subject === '') return { problem: null, subject };
+    return { problem: 'leave it out: a budget of the company has none' };
   }
+  if (scope === 'KEY') {
+    const key = await findKey(statements, companyId, subject);
+    if (key === null) return { problem: 'give the id of one of your keys' };
+    return { problem: null, subject: spendingKeyId(key) };
+  }
+  const problem = scope === 'PROJECT' ? projectProblem(subject) : endUserProblem(subject);
+  return problem === null ? { problem, subject } : { problem };
+}
+
+function projectProblem(project: string): string | null {
+  return project === '' ? 'name the project, as its keys have it' : projectComplaint(project);
+}
+
+function endUserProblem(endUser: string): string | null {
+  if (endUser === '') return 'name the end user as your calls do in `user`, or give * for every end user';
+  if (endUser.length > LONGEST_END_USER) return `an end user has at most ${LONGEST_END_USER} characters`;
+  return /\p{Cc}/u.test(endUser) ? 'an end user has no control characters' : null;
 }
 
 /** By scope and subject. */
@@ -139,8 +150,7 @@ export async function listBudgetStandings(
          when scope = 'COMPANY' then (select sum(charge_micro) from usage_days as day
            where day.company_id = $1 and day.key_id = '00000000-0000-0000-0000-000000000000'
              and day.day >= this.month and day.day < this.month + interval '1 month')
-         when scope = 'KEY' then (select charge_micro from key_months as own
-           where own.key_id = subject::uuid and own.month = this.month)
+         when scope = 'KEY' then key_spending(subject::uuid, this.month)
          when subject = '${EVERY_END_USER}' and scope = 'END_USER' then top.charge_micro
          else (select charge_micro from subject_months as own where own.company_id = $1
            and own.scope = budgets.scope and own.month = this.month and own.subject = budgets.subject)
@@ -225,26 +235,6 @@ export async function deleteBudget(
     [companyId, budgetId],
   );
   return budget ?? null;
-}
-
-/** A rotated key has the budget of the key that it is a sibling of; what it spends is counted by itself. */
-export async function copyKeyBudget(
-  transaction: Transaction,
-  companyId: string,
-  {
-    fromKeyId,
-    toKeyId,
-    newId,
-  }: { readonly fromKeyId: string; readonly toKeyId: string; readonly newId: string },
-): Promise<boolean> {
-  const copied = await transaction.query(
-    `insert into budgets (id, company_id, scope, subject, monthly_micro, is_hard, created_at, changed_at)
-     select $3::uuid, company_id, scope, $4::text, monthly_micro, is_hard, changed_at, changed_at
-     from budgets where company_id = $1 and scope = 'KEY' and subject = $2::text
-     on conflict do nothing returning id`,
-    [companyId, fromKeyId, newId, toKeyId],
-  );
-  return copied.length > 0;
 }
 
 /** In force at once where the message arrives, and within a second without it. */

@@ -9,7 +9,7 @@ export const EVERY_END_USER = '*';
 export interface CallBudget {
   readonly id: string;
   readonly scope: BudgetScope;
-  /** The project, the key's id or the end user of the call; empty for COMPANY. */
+  /** The project, the id of the key (of its first rotation) or the end user of the call; empty for COMPANY. */
   readonly subject: string;
   /** Below 2^53, as everything that is held. */
   readonly mostMicro: number;
@@ -39,7 +39,7 @@ export function companyBudgets(list: readonly CallBudget[]): CompanyBudgets {
 
 /** What decides which budgets a call counts for. */
 export interface BudgetedCall {
-  /** Null where the platform calls for the company. */
+  /** The first of the key's rotations, which has the budget of all. Null where the platform calls for the company. */
   readonly keyId: string | null;
   readonly project: string | null;
   /** Undefined where the client names none: then no budget of an end user applies. */

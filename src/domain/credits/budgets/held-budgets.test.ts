@@ -13,22 +13,34 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Database } from '../../../ports/database.ts';
 import type { SharedState } from '../../../ports/shared-state.ts';
 import { addCompany } from '../../accounts/company.ts';
-import { chargeCalls } from '../../calls/settlement/finished-call.ts';
+import { chargeCalls, type FinishedCall } from '../../calls/settlement/finished-call.ts';
 import { ownCharges } from '../../calls/settlement/own-charge.ts';
+import { spendingKeyId } from '../../keys/api-key.ts';
+import { rotateKey } from '../../keys/key-lifecycle.ts';
+import { mintKey } from '../../keys/mint-key.ts';
 import type { CallReservation } from '../../limits/call-reservation.ts';
 import { createLimits } from '../../limits/limits.ts';
 import { createCreditHolds, type Payer } from '../holds/holds.ts';
 import { heldBudget } from './budget-levels.ts';
 import { type BudgetScope, budgetsOfCall, type CallBudget, companyBudgets } from './call-budgets.ts';
 
-const { newId } = createSystemSecrets();
+const secrets = createSystemSecrets();
+const { newId } = secrets;
 const log = createSilentLog();
 /** A process that died leaves its holds for so long after their last renewal. */
 const HELD_MS = 90_000;
 const RENEWED_EVERY_MS = 30_000;
 
+/** What is known of a key; those that it was rotated from and to have the same root. */
+interface TestKey {
+  readonly id: string;
+  readonly rootId: string;
+  readonly limitMicro: number | null;
+}
+
 interface Running {
   readonly id: string;
+  readonly key: TestKey;
   readonly payer: Payer;
   readonly amount: number;
   readonly project: string | undefined;
@@ -57,7 +69,7 @@ function openProcess(parts: {
     limits,
     begin: async (
       companyId: string,
-      keyId: string,
+      testKey: TestKey,
       budgets: readonly CallBudget[],
       call: {
         readonly project?: string | undefined;
@@ -66,9 +78,14 @@ function openProcess(parts: {
       },
     ) => {
       const { project, endUser, amount } = call;
-      const own = budgetsOfCall(companyBudgets(budgets), { keyId, project: project ?? null, endUser });
+      const { id: keyId, rootId, limitMicro } = testKey;
+      const own = budgetsOfCall(companyBudgets(budgets), {
+        ...{ keyId: rootId, project: project ?? null, endUser },
+      });
+      const monthlyLimitMicro = limitMicro === null ? null : BigInt(limitMicro);
       const payer: Payer = {
-        ...{ companyId, keyId, monthlyLimitMicro: null, startedAtMs: clock.now(), userId: null },
+        ...{ companyId, keyId, monthlyLimitMicro, startedAtMs: clock.now(), userId: null },
+        ...(rootId === keyId ? {} : { spendingKeyId: rootId }),
         ...(own === undefined ? {} : { budgets: own }),
       };
       const id = newId();
@@ -81,33 +98,49 @@ function openProcess(parts: {
       };
       const reserved = await limits.reserve(key, id, 0, holds.of(payer, amount));
       if (reserved.outcome === 'admitted') {
-        const running: Running = { id, payer, amount, project, endUser, reservation: reserved.reservation };
-        return { outcome: 'admitted' as const, running };
+        const running = { id, key: testKey, payer, amount, project, endUser };
+        return {
+          outcome: 'admitted' as const,
+          running: { ...running, reservation: reserved.reservation } as Running,
+        };
       }
       if (reserved.outcome !== 'not-payable') throw new Error(`not admitted: ${reserved.outcome}`);
-      return { outcome: 'refused' as const, by: heldBudget(reserved.hold.name, own ?? []) };
+      const { name } = reserved.hold;
+      const by = name.startsWith('spending ') ? ('limit' as const) : heldBudget(name, own ?? []);
+      return { outcome: 'refused' as const, by };
     },
-    /** Charged 8 + 4 times the completion tokens; a failed call nothing. */
-    async end(call: Running, completionTokens: number | null): Promise<number> {
-      const { id, payer, project, endUser } = call;
-      const record = finishedCall(payer.companyId, {
-        ...{
-          id,
-          keyId: payer.keyId,
-          startedAtMs: payer.startedAtMs,
-          budgets: payer.budgets,
-          project,
-          endUser,
-        },
-        ...(completionTokens === null
-          ? { outcome: 'FAILED' as const, tokens: null }
-          : { tokens: { promptTokens: 10, cachedTokens: 4, completionTokens } }),
-      });
-      const charged = ownCharges(await chargeCalls(database, [record]))(record);
-      await call.reservation.end(null, holds.levelsAfter(payer, charged));
-      return completionTokens === null ? 0 : 8 + 4 * completionTokens;
+    /** In one commit. */
+    async end(ended: readonly Ended[]): Promise<void> {
+      const records = ended.map(recordOf);
+      const chargesOf = ownCharges(await chargeCalls(database, records));
+      for (const [at, { call }] of ended.entries()) {
+        const record = records[at];
+        if (record === undefined) throw new Error('a call has no record');
+        await call.reservation.end(null, holds.levelsAfter(call.payer, chargesOf(record)));
+      }
     },
   };
+}
+
+interface Ended {
+  readonly call: Running;
+  /** Null: it failed. */
+  readonly completionTokens: number | null;
+}
+
+function recordOf({ call: { id, payer, project, endUser }, completionTokens }: Ended): FinishedCall {
+  const { keyId, startedAtMs, budgets, monthlyLimitMicro } = payer;
+  return finishedCall(payer.companyId, {
+    ...{ id, keyId, startedAtMs, budgets, monthlyLimitMicro, project, endUser },
+    ...(completionTokens === null
+      ? { outcome: 'FAILED' as const, tokens: null }
+      : { tokens: { promptTokens: 10, cachedTokens: 4, completionTokens } }),
+  });
+}
+
+/** 8 and 4 times the completion tokens; a failed call costs nothing. */
+function costOf({ completionTokens }: Ended): number {
+  return completionTokens === null ? 0 : 8 + 4 * completionTokens;
 }
 
 async function newCompany(database: Database): Promise<string> {
@@ -115,6 +148,21 @@ async function newCompany(database: Database): Promise<string> {
   await addCompany(database, { id, name: 'Acme', billingMode: 'POSTPAID' });
   await database.query('update credit_accounts set line_micro = null where id = $1', [id]);
   return id;
+}
+
+async function newKey(database: Database, companyId: string, limitMicro: number | null): Promise<TestKey> {
+  const monthlySpendingLimitMicro = limitMicro === null ? null : BigInt(limitMicro);
+  const wanted = { companyId, name: 'key', createdBy: null, monthlySpendingLimitMicro };
+  const minted = await mintKey({ database, secrets, clock: createSystemClock() }, wanted);
+  if (minted.outcome !== 'minted') throw new Error(minted.outcome);
+  return { id: minted.key.id, rootId: minted.key.id, limitMicro };
+}
+
+async function rotated(database: Database, companyId: string, old: TestKey, clock: Clock): Promise<TestKey> {
+  const made = await rotateKey({ database, clock, secrets }, { companyId, keyId: old.id, createdBy: null });
+  if (made.outcome !== 'rotated') throw new Error(made.outcome);
+  expect(spendingKeyId(made.key)).toBe(old.rootId);
+  return { ...old, id: made.key.id };
 }
 
 function budgetOf(scope: BudgetScope, subject: string, mostMicro: number): CallBudget {
@@ -127,19 +175,69 @@ function endOfHold({ payer: { startedAtMs } }: Running, nowMs: number): number {
   return startedAtMs + renewals * RENEWED_EVERY_MS + HELD_MS;
 }
 
-/** For every subject of the call, whether it has a budget now or gets one later. */
-function count(spent: Map<string, number>, { payer, project, endUser }: Running, cost: number): void {
-  const subjects = [
-    ['COMPANY', ''],
-    ['KEY', payer.keyId],
-    ['PROJECT', project],
-    ['END_USER', endUser],
-  ] as const;
-  for (const [scope, subject] of subjects) {
-    if (subject == null) continue;
-    const name = `${scope} ${subject} ${monthOf(payer.startedAtMs)}`;
-    spent.set(name, (spent.get(name) ?? 0) + cost);
-  }
+/** What is held and spent, by whom: every subject of a call, whether it has a budget now or gets one later. */
+function createModel() {
+  const running: Running[] = [];
+  let lost: { readonly call: Running; readonly untilMs: number }[] = [];
+  const spent = new Map<string, number>();
+  const used = (name: string, isOf: (call: Running) => boolean) =>
+    [...running, ...lost.map(({ call }) => call)]
+      .filter(isOf)
+      .reduce((sum, { amount }) => sum + amount, spent.get(name) ?? 0);
+  return {
+    running,
+    /** What refuses such a call now; null where it may begin. */
+    refusalOf(
+      key: TestKey,
+      budgets: readonly CallBudget[],
+      { project, endUser }: Pick<Running, 'project' | 'endUser'>,
+      atMs: number,
+    ): CallBudget | 'limit' | null {
+      const month = monthOf(atMs);
+      const isOfKey = (call: Running) =>
+        call.key.rootId === key.rootId && monthOf(call.payer.startedAtMs) === month;
+      if (key.limitMicro !== null && used(`KEY ${key.rootId} ${month}`, isOfKey) >= key.limitMicro)
+        return 'limit';
+      const call = { keyId: key.rootId, project: project ?? null, endUser };
+      const isUsedUp = (budget: CallBudget) => {
+        const name = nameOf(budget, atMs);
+        const isHeldFor = ({ payer }: Running) =>
+          payer.budgets?.some((one) => nameOf(one, payer.startedAtMs) === name) === true;
+        return used(name, isHeldFor) >= budget.mostMicro;
+      };
+      return budgetsOfCall(companyBudgets(budgets), call)?.find(isUsedUp) ?? null;
+    },
+    count(ended: Ended): void {
+      const { payer, key, project, endUser } = ended.call;
+      const subjects = [
+        ['COMPANY', ''],
+        ['KEY', key.rootId],
+        ['PROJECT', project],
+        ['END_USER', endUser],
+      ] as const;
+      for (const [scope, subject] of subjects) {
+        if (subject == null) continue;
+        const name = `${scope} ${subject} ${monthOf(payer.startedAtMs)}`;
+        spent.set(name, (spent.get(name) ?? 0) + costOf(ended));
+      }
+    },
+    loseRunning(nowMs: number): void {
+      lost.push(...running.splice(0).map((call) => ({ call, untilMs: endOfHold(call, nowMs) })));
+    },
+    releaseLost(nowMs: number): void {
+      lost = lost.filter(({ untilMs }) => nowMs < untilMs);
+    },
+  };
+}
+
+function drawBudgets(random: ReturnType<typeof createSeededRandom>, keys: readonly TestKey[]): CallBudget[] {
+  return [
+    budgetOf('COMPANY', '', 1_000 + random.below(4_000)),
+    budgetOf('PROJECT', 'web', random.below(2_000)),
+    budgetOf('KEY', random.pick(keys).id, random.below(2_000)),
+    budgetOf('END_USER', 'ada', random.below(1_000)),
+    budgetOf('END_USER', '*', random.below(1_000)),
+  ].filter(() => random.below(4) > 0);
 }
 
 const nameOf = ({ scope, subject }: CallBudget, atMs: number) => `${scope} ${subject} ${monthOf(atMs)}`;
@@ -154,9 +252,9 @@ describe('budgets, in any order of calls, months and restarts', () => {
 
   /**
    * Against a model: a call begins if and only if what each of its budgets has spent in its month and what its running calls
-   * hold is below the budget.
+   * hold is below the budget, and the same of its key's own limit. A key counts with those that it was rotated from and to.
    */
-  async function play(seed: number): Promise<{ readonly refused: number; readonly months: number }> {
+  async function play(seed: number) {
     const random = createSeededRandom(seed);
     const clock = createManualClock(Date.UTC(2030, 0, 31, 23, 59, 30));
     const sharedState = createInProcessState({ clock });
@@ -170,58 +268,50 @@ describe('budgets, in any order of calls, months and restarts', () => {
     };
     let process = open();
     const companyId = await newCompany(database);
-    const keys = [newId(), newId()];
-    let budgets: CallBudget[] = [
-      budgetOf('COMPANY', '', 1_000 + random.below(4_000)),
-      budgetOf('PROJECT', 'web', random.below(2_000)),
-      budgetOf('KEY', keys[0] ?? '', random.below(2_000)),
-      budgetOf('END_USER', 'ada', random.below(1_000)),
-      budgetOf('END_USER', '*', random.below(1_000)),
-    ].filter(() => random.below(4) > 0);
-    let running: Running[] = [];
-    let lost: { readonly call: Running; readonly untilMs: number }[] = [];
-    const spent = new Map<string, number>();
+    const keys = [
+      await newKey(database, companyId, 500 + random.below(2_000)),
+      await newKey(database, companyId, null),
+    ];
+    let budgets = drawBudgets(random, keys);
+    const model = createModel();
+    const { running } = model;
     const months = new Set<string>();
-    let refused = 0;
-
-    const usedOf = (budget: CallBudget, atMs: number) => {
-      const name = nameOf(budget, atMs);
-      const holding = [...running, ...lost.map(({ call }) => call)].filter(({ payer }) =>
-        payer.budgets?.some((one) => nameOf(one, payer.startedAtMs) === name),
-      );
-      return holding.reduce((sum, { amount }) => sum + amount, spent.get(name) ?? 0);
-    };
+    const refused = { all: 0, byRotatedKeys: 0 };
     for (let step = 0; step < STEPS; step += 1) {
       const choice = random.below(100);
       if (choice < 60) {
-        const [keyId, nowMs] = [random.pick(keys), clock.now()];
+        const [key, nowMs] = [random.pick(keys), clock.now()];
         const call = {
           project: random.pick(PROJECTS),
           endUser: random.pick(USERS),
           amount: 1 + random.below(400),
         };
-        const own = budgetsOfCall(companyBudgets(budgets), {
-          ...{ keyId, project: call.project ?? null, endUser: call.endUser },
-        });
-        const full = (own ?? []).filter((budget) => usedOf(budget, nowMs) >= budget.mostMicro);
-        const begun = await process.begin(companyId, keyId, budgets, call);
+        const expected = model.refusalOf(key, budgets, call, nowMs);
+        const begun = await process.begin(companyId, key, budgets, call);
         const was = `seed ${seed}, step ${step}`;
         if (begun.outcome === 'admitted') {
-          expect(full, `${was}: begun though a budget is used up`).toEqual([]);
+          expect(expected, `${was}: begun though something is used up`).toBeNull();
           running.push(begun.running);
           months.add(monthOf(nowMs));
         } else {
-          refused += 1;
-          expect(begun.by, `${was}: refused by`).toEqual(full[0] ?? null);
+          refused.all += 1;
+          if (keys.length > 2 && (begun.by === 'limit' || begun.by?.scope === 'KEY'))
+            refused.byRotatedKeys += 1;
+          expect(begun.by, `${was}: refused by`).toEqual(expected);
         }
       } else if (choice < 85) {
-        const call = running.splice(random.below(running.length), 1)[0];
-        if (call !== undefined) {
-          count(spent, call, await process.end(call, random.below(4) === 0 ? null : random.below(120)));
-        }
-      } else if (choice < 93) {
+        const ended = running
+          .splice(random.below(running.length), 1 + random.below(3))
+          .map(
+            (call): Ended => ({ call, completionTokens: random.below(4) === 0 ? null : random.below(120) }),
+          );
+        if (ended.length > 0) await process.end(ended);
+        for (const one of ended) model.count(one);
+      } else if (choice < 90) {
+        keys.push(await rotated(database, companyId, random.pick(keys), clock));
+      } else if (choice < 94) {
         await clock.advance(random.below(20_000));
-      } else if (choice < 96 && budgets.length > 0) {
+      } else if (choice < 97 && budgets.length > 0) {
         // An admin changes one, up or down.
         const at = random.below(budgets.length);
         budgets = budgets.map((one, place) =>
@@ -230,24 +320,25 @@ describe('budgets, in any order of calls, months and restarts', () => {
       } else {
         // The process is killed: its calls end nowhere, what they hold ends by itself.
         life.isOver = true;
-        lost.push(...running.map((call) => ({ call, untilMs: endOfHold(call, clock.now()) })));
-        running = [];
+        model.loseRunning(clock.now());
         process = open();
       }
-      lost = lost.filter(({ untilMs }) => clock.now() < untilMs);
+      model.releaseLost(clock.now());
     }
     return { refused, months: months.size };
   }
 
   test('no call begins once a budget is used up, and none is refused before', async () => {
-    let [refused, months] = [0, 0];
+    const seen = { refused: 0, byRotatedKeys: 0, months: 0 };
     for (let seed = 1; seed <= SEEDS; seed += 1) {
-      const played = await play(seed);
-      refused += played.refused;
-      months = Math.max(months, played.months);
+      const { refused, months } = await play(seed);
+      seen.refused += refused.all;
+      seen.byRotatedKeys += refused.byRotatedKeys;
+      seen.months = Math.max(seen.months, months);
     }
-    expect(refused).toBeGreaterThan(SEEDS * 3);
-    expect(months).toBe(2);
+    expect(seen.refused).toBeGreaterThan(SEEDS * 3);
+    expect(seen.byRotatedKeys).toBeGreaterThan(SEEDS);
+    expect(seen.months).toBe(2);
   });
 });
 
@@ -256,20 +347,62 @@ describeServers('budgets of several processes on PostgreSQL and Redis', () => {
   const redis = useRedis();
   const AMOUNT = 48;
 
-  test('calls at once, by several keys, begin only while the budget of their end user covers them', async () => {
+  async function openProcesses() {
     const clock = createSystemClock();
     const prefix = redis.newPrefix();
-    const states = await Promise.all([
-      redis.open({ prefix }),
-      redis.open({ prefix }),
-      redis.open({ prefix }),
-    ]);
-    const processes = states.map((sharedState) => openProcess({ database, sharedState, clock }));
+    const states = await Promise.all([1, 2, 3].map(() => redis.open({ prefix })));
+    return states.map((sharedState) => openProcess({ database, sharedState, clock }));
+  }
+
+  test('a key and its rotation, both in use, spend one limit and one budget', async () => {
+    const processes = await openProcesses();
     const companyId = await newCompany(database);
-    const keys = [newId(), newId(), newId(), newId()];
+    for (const [limitMicro, isBudget] of [
+      [AMOUNT * 10, false],
+      [null, true],
+    ] as const) {
+      const old = await newKey(database, companyId, limitMicro);
+      const keys = [old, await rotated(database, companyId, old, createSystemClock())];
+      const budgets = isBudget ? [budgetOf('KEY', old.id, AMOUNT * 10)] : [];
+      const begin = (n: number) =>
+        processes[n % 3]?.begin(companyId, keys[n % 2] ?? old, budgets, { amount: AMOUNT });
+      const by = isBudget ? { scope: 'KEY', subject: old.id } : 'limit';
+      /** In groups of two, each of one process. */
+      const endAll = async (calls: readonly Running[]) => {
+        const groups = calls.flatMap((_, n) => (n % 2 === 0 ? [calls.slice(n, n + 2)] : []));
+        await Promise.all(
+          groups.map((group, n) =>
+            processes[n % 3]?.end(group.map((call) => ({ call, completionTokens: 10 }))),
+          ),
+        );
+      };
+      const wave = async (calls: number) => {
+        const begun = await Promise.all(Array.from({ length: calls }, (_, n) => begin(n)));
+        return begun.flatMap((one) => (one?.outcome === 'admitted' ? [one.running] : []));
+      };
+      const first = await wave(4);
+      expect(first).toHaveLength(4);
+      await endAll(first);
+      // What both have spent and what both hold counts, on every process.
+      const others = await wave(40);
+      expect(others).toHaveLength(6);
+      await endAll(others);
+      for (const n of [0, 1, 2, 3]) expect(await begin(n)).toMatchObject({ outcome: 'refused', by });
+      const alerts = await database.query(
+        'select distinct threshold_percent from credit_alerts where company_id = $1 and kind = $2 and subject = any($3)',
+        [companyId, 'KEY_SPENDING', keys.map(({ id }) => id)],
+      );
+      expect(alerts).toHaveLength(isBudget ? 0 : 2);
+    }
+  });
+
+  test('calls at once, by several keys, begin only while the budget of their end user covers them', async () => {
+    const processes = await openProcesses();
+    const companyId = await newCompany(database);
+    const keys = await Promise.all([1, 2, 3, 4].map(() => newKey(database, companyId, null)));
     const budgets = [budgetOf('END_USER', '*', AMOUNT * 10), budgetOf('COMPANY', '', AMOUNT * 25)];
     const begin = (n: number, endUser: string) =>
-      processes[n % processes.length]?.begin(companyId, keys[n % keys.length] ?? '', budgets, {
+      processes[n % processes.length]?.begin(companyId, keys[n % keys.length] as TestKey, budgets, {
         ...{ endUser, amount: AMOUNT },
       });
     const wave = async (endUser: string, calls: number) => {
@@ -286,9 +419,13 @@ describeServers('budgets of several processes on PostgreSQL and Redis', () => {
     expect(ofCy).toHaveLength(5);
     expect(await begin(1, 'dee')).toMatchObject({ outcome: 'refused', by: { scope: 'COMPANY' } });
     const all = [...ofAda, ...ofBob];
-    await Promise.all(all.map((call, n) => processes[n % processes.length]?.end(call, 10)));
+    await Promise.all(
+      all.map((call, n) => processes[n % processes.length]?.end([{ call, completionTokens: 10 }])),
+    );
     // A call that fails gives back what it held, and spends nothing.
-    await Promise.all(ofCy.map((call, n) => processes[n % processes.length]?.end(call, null)));
+    await Promise.all(
+      ofCy.map((call, n) => processes[n % processes.length]?.end([{ call, completionTokens: null }])),
+    );
     // Each of the others cost exactly what it held.
     expect(await begin(2, 'ada')).toMatchObject({ outcome: 'refused', by: { scope: 'END_USER' } });
     const [spent] = await database.query<{ spent: bigint }>(

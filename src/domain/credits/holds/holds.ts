@@ -27,6 +27,8 @@ export interface Payer {
   readonly companyId: string;
   /** Null where the platform calls for the company. */
   readonly keyId: string | null;
+  /** The key under whose id its spending is held: the first of its rotations; left out where it is the key itself. */
+  readonly spendingKeyId?: string;
   readonly monthlyLimitMicro: bigint | null;
   readonly startedAtMs: number;
   /** The user whose balance pays; null where the company's does. */
@@ -158,10 +160,13 @@ function balanceLevelOf({ userId }: Payer): string {
   return userId === null ? BALANCE_LEVEL : userBalanceLevel(userId);
 }
 
-/** What a key with a monthly limit has spent in a month, as its limit counts it; `month` is its first day. */
+/**
+ * What a key has spent in a month with those that it was rotated from and to, as its limit counts it; `month` is its first
+ * day.
+ */
 export async function readKeyMonth(statements: Statements, keyId: string, month: string): Promise<bigint> {
   const [row] = await statements.query<{ spentMicro: bigint }>(
-    'select charge_micro as "spentMicro" from key_months where key_id = $1 and month = $2::date',
+    'select key_spending($1, $2::date) as "spentMicro"',
     [keyId, month],
   );
   return row?.spentMicro ?? 0n;
@@ -181,15 +186,16 @@ export async function addKeySpending(
 }
 
 interface KeyMonth {
+  /** The first of its rotations. */
   readonly keyId: string;
   /** Its first day, UTC. */
   readonly month: string;
   readonly limitMicro: bigint;
 }
 
-function keyMonthOf({ keyId, monthlyLimitMicro, startedAtMs }: Payer): KeyMonth | null {
+function keyMonthOf({ keyId, spendingKeyId, monthlyLimitMicro, startedAtMs }: Payer): KeyMonth | null {
   if (keyId === null || monthlyLimitMicro === null) return null;
-  return { keyId, limitMicro: monthlyLimitMicro, month: monthOf(startedAtMs) };
+  return { keyId: spendingKeyId ?? keyId, limitMicro: monthlyLimitMicro, month: monthOf(startedAtMs) };
 }
 
 function monthOf(atMs: number): string {
@@ -213,10 +219,8 @@ function spendingLevel(keyMonth: KeyMonth, spentMicro: bigint, version: bigint):
 }
 
 /** In one statement, so that both are of one moment. */
-const SPENT = `select account.version, coalesce(spent.charge_micro, 0)::bigint as "spentMicro"
-  from credit_accounts as account
-  left join key_months as spent on spent.key_id = $2 and spent.month = $3::date
-  where account.id = $1`;
+const SPENT = `select account.version, key_spending($2, $3::date) as "spentMicro"
+  from credit_accounts as account where account.id = $1`;
 
 /** After so long without an answer the store counts as away: the call that asked goes by what is known. */
 const PATIENCE_MS = 1_000;
