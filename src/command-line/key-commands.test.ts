@@ -54,7 +54,15 @@ describe('the commands for keys', () => {
   });
 
   test('G-19 mint-key shows the key, keys does not', async () => {
-    const options = ['--scopes', 'jobs:read, usage:read', '--models=a,b', '--rpm', '5', '--tpm', '6'];
+    const options = [
+      '--scopes',
+      'jobs:read, usage:read',
+      '--models=svc/chat-cheap,svc/chat-default',
+      '--rpm',
+      '5',
+      '--tpm',
+      '6',
+    ];
     const { id, rawKey } = await mint(
       'Nightly',
       ...options,
@@ -70,7 +78,7 @@ describe('the commands for keys', () => {
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain(`${id} LIVE ${rawKey.slice(0, 8)}…${rawKey.slice(-4)} "Nightly" `);
     expect(lines[0]).toContain(
-      '(scopes usage:read,jobs:read; models a,b; 5 RPM; 6 TPM; 7 in flight; expires 2031-12-31T23:00:00.000Z; usage chunk asked; project "web site"; ',
+      '(scopes usage:read,jobs:read; models svc/chat-cheap,svc/chat-default; 5 RPM; 6 TPM; 7 in flight; expires 2031-12-31T23:00:00.000Z; usage chunk asked; project "web site"; ',
     );
     expect(lines[0]).not.toContain(rawKey.slice(8, -4));
   });
@@ -80,6 +88,7 @@ describe('the commands for keys', () => {
     for (const [option, value] of [
       ['--scopes', 'x'],
       ['--models', ''],
+      ['--models', 'svc/chat-cheap,svc/chat-typo'],
       ['--rpm', 'many'],
       ['--stream-usage-chunk', 'never'],
       ['--project', 'p'.repeat(65)],
@@ -94,6 +103,10 @@ describe('the commands for keys', () => {
       expect(lines.join()).toStartWith(`! ${option}: `);
       expect(exitCode).toBe(1);
     }
+    expect((await type('mint-key', companyId, 'Bad', '--models=svc/chat-typo')).lines).toEqual([
+      '! --models: there is no model "svc/chat-typo"; there are svc/chat-premium, svc/chat-default, svc/chat-cheap, ' +
+        'svc/extract-default, svc/extract-fast, svc/embed-default',
+    ]);
     expect(await type('mint-key', companyId, '')).toMatchObject({
       exitCode: 1,
       lines: ['! NAME: a key needs a name'],

@@ -6,6 +6,7 @@ import { openUserAccount } from '../domain/credits/ledger/user-account.ts';
 import { type ApiKey, keyStatus } from '../domain/keys/api-key.ts';
 import { findKey, LONGEST_PAGE, listKeys, revokeKey, rotateKey } from '../domain/keys/key-lifecycle.ts';
 import { type KeyToMint, mintKey } from '../domain/keys/mint-key.ts';
+import { callableAliases } from '../domain/models/alias-catalogue.ts';
 import type { Transaction } from '../ports/database.ts';
 import {
   type Command,
@@ -45,7 +46,7 @@ export const mintKeyCommand: Command = {
   usage: 'COMPANY_ID NAME [OPTION …]',
   summary: 'Mints a key of a company and prints it, once. Without arguments it lists its options.',
   works: 'on-the-database',
-  async run({ terminal, database, secrets, clock }, given) {
+  async run({ terminal, database, secrets, clock, aliasPrefix }, given) {
     const { isJson, words } = takeJson(given);
     const wanted = readKeyToMint(words);
     if (wanted === null) {
@@ -54,7 +55,8 @@ export const mintKeyCommand: Command = {
     const minted = await database.transaction(async (transaction) => {
       const payer = await payerOf(transaction, wanted);
       if (payer.outcome !== 'pays') return payer;
-      const key = { ...wanted, payerUserId: payer.userId };
+      const knownModels = wanted.models == null ? undefined : await callableAliases(transaction, aliasPrefix);
+      const key = { ...wanted, payerUserId: payer.userId, knownModels };
       return await mintKey({ database: transaction, secrets, clock }, key);
     });
     switch (minted.outcome) {
@@ -106,7 +108,7 @@ export const rotateKeyCommand: Command = {
         terminal.complain(`${OPTION_OF[rotated.field] ?? rotated.field}: ${rotated.message}`);
         return EXIT_FAILED;
       case 'not-live':
-        terminal.complain(`${keyId} is ${rotated.status.toLowerCase()}: mint a new key instead`);
+        terminal.complain(`${keyId} is ${rotated.status.toLowerCase()}: create a new key instead`);
         return EXIT_FAILED;
       case 'no-such-key':
         return complainOfKey(terminal, companyId, keyId);

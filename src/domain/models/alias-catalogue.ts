@@ -55,6 +55,12 @@ export async function readAliases(statements: Statements): Promise<readonly Stor
   return [...documented, ...rows.filter(({ name }) => !isDocumented(name))];
 }
 
+/** As clients write them: what a key without a list may call, and a key with one may have. */
+export async function callableAliases(statements: Statements, prefix: string): Promise<readonly string[]> {
+  const aliases = await readAliases(statements);
+  return aliases.flatMap(({ name, retiredAt }) => (retiredAt === null ? aliasOf(prefix, name) : []));
+}
+
 type FoundAlias =
   | { readonly outcome: 'found'; readonly alias: StoredAlias }
   | { readonly outcome: 'unknown-alias'; readonly problem: string };

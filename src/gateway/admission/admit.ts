@@ -167,7 +167,7 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   }
   const { key } = found;
   if (!found.scopes.has(route.scope)) {
-    const message = `This key lacks the scope ${route.scope}. Mint a key with it.`;
+    const message = `This key lacks the scope ${route.scope}. Create a key with it.`;
     return refuse({ name: 'scopeDenied', message }, { route, key });
   }
   const id = parts.secrets.newId();

@@ -109,7 +109,7 @@ async function changeApiKey(
     const changed = await changeKey(transaction, clock, changes);
     if (changed.outcome === 'no-such-key') throw notFound('API key');
     if (changed.outcome === 'changed-since') throw changedSince('key');
-    if (changed.outcome === 'not-live') throw conflict('This key is revoked or expired: mint a new one.');
+    if (changed.outcome === 'not-live') throw conflict('This key is revoked or expired: create a new one.');
     if (changed.outcome === 'invalid') throw badInput(keyInputField(changed.field), changed.message);
     const { name, requestsPerMinute, tokensPerMinute, maxCallsInFlight, expiresAt } = changed.key;
     const { streamUsageChunk, project, cacheTtlSeconds, logPayloads } = changed.key;

@@ -1,6 +1,6 @@
 import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.ts';
 import { boundsOf, readBounds } from '../../../domain/models/alias-bounds.ts';
-import { readAliases, type StoredAlias } from '../../../domain/models/alias-catalogue.ts';
+import { callableAliases, readAliases, type StoredAlias } from '../../../domain/models/alias-catalogue.ts';
 import { readAliasVersions } from '../../../domain/models/alias-version.ts';
 import { type AliasBounds, type AliasName, aliasOf, isDocumented } from '../../../domain/models/aliases.ts';
 import { percentOfFee } from '../../../domain/models/byok-fee.ts';
@@ -61,12 +61,7 @@ export async function findModelAlias(place: AliasPlace, alias: string): Promise<
 /** The names that a key without a list may call, and a key with one may have. Read once for a request. */
 export async function aliasNames(context: RequestContext): Promise<readonly string[]> {
   const names =
-    namesOfRequests.get(context) ??
-    readAliases(context.parts.database).then((aliases) =>
-      aliases.flatMap(({ name, retiredAt }) =>
-        retiredAt === null ? aliasOf(context.parts.aliasPrefix, name) : [],
-      ),
-    );
+    namesOfRequests.get(context) ?? callableAliases(context.parts.database, context.parts.aliasPrefix);
   namesOfRequests.set(context, names);
   return await names;
 }
