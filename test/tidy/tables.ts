@@ -88,9 +88,9 @@ export const domainSiblings: readonly AllowedArrow[] = [
   },
   {
     from: 'calls',
-    to: ['credits', 'models', 'accounts', 'alerts', 'retention'],
+    to: ['credits', 'models', 'accounts', 'keys', 'alerts', 'retention'],
     reason:
-      'a finished call is priced by its model and charged; months are added up company by company; operators are alerted of withheld usage',
+      'a finished call is priced by its model and charged; months are added up company by company; the log of a key is shown to its company alone; operators are alerted of withheld usage',
   },
   {
     from: 'answer-cache',
@@ -344,6 +344,8 @@ export const tableOwners: readonly TableOwner[] = [
     owns: [
       ...['calls', 'calls_other', 'calls_retirement', 'retired_usage', 'idempotency_keys'],
       ...['usage_days', 'usage_months', 'usage_months_done', 'set_aside_calls', 'withheld_usage'],
+      ...['usage_subject_months', 'platform_days', 'platform_days_done'],
+      ...['company_cost_months', 'company_cost_months_done'],
       'address_refusals',
       ...['cost_days', 'retired_costs'],
       ...['usage_subject_days', 'usage_subject_counts', 'usage_subject_limit'],

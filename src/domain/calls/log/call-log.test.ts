@@ -6,6 +6,7 @@ import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
 import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../accounts/company.ts';
+import { addKey } from '../../keys/mint-key.ts';
 import { leastIdAt } from '../partitions/call-partitions.ts';
 import { chargeCalls, type FinishedCall, insertCalls } from '../settlement/finished-call.ts';
 import { createCallNotes, MOST_REFUSALS_A_MINUTE } from '../settlement/write-behind-calls.ts';
@@ -13,7 +14,8 @@ import { createAddressRefusals, listRefusedAddresses, purgeAddressRefusals } fro
 import { type CallLogFilter, isCallCursor, type LoggedCall, listCalls } from './call-log.ts';
 
 const database = useMemoryDatabase();
-const { newId } = createSystemSecrets();
+const secrets = createSystemSecrets();
+const { newId } = secrets;
 const START = Date.UTC(2026, 10, 16, 3);
 
 /** An id of that moment, as gateways make them. */
@@ -59,6 +61,10 @@ describe('the log of calls', () => {
 
   beforeAll(async () => {
     [companyId, other] = [await company(), await company()];
+    for (const id of [keyId, otherKey]) {
+      const key = { id, companyId, name: 'key', rawKey: `tpk_${id}`, createdBy: null };
+      await addKey(database, secrets, { ...key, scopes: ['usage:read'] });
+    }
     const random = createSeededRandom(21);
     // Several of each millisecond, so that only the id tells them apart.
     calls = Array.from({ length: 200 }, (_, at) => {
@@ -103,6 +109,16 @@ describe('the log of calls', () => {
   test.each<[string, (ids: { keyId: string }) => CallLogFilter, (call: FinishedCall, at: number) => boolean]>(
     [
       ['key', (ids) => ({ keyId: ids.keyId }), (call) => call.keyId === keyId],
+      [
+        'key and status',
+        (ids) => ({ keyId: ids.keyId, status: 499 }),
+        (call) => call.keyId === keyId && call.httpStatus === 499,
+      ],
+      [
+        'key and end user',
+        (ids) => ({ keyId: ids.keyId, endUser: 'u-1' }),
+        (call) => call.keyId === keyId && call.endUser === 'u-1',
+      ],
       ['model', () => ({ model: 'svc/chat-cheap' }), (call) => call.alias === 'svc/chat-cheap'],
       ['status', () => ({ status: 499 }), (call) => call.httpStatus === 499],
       ['code', () => ({ code: 'client-left' }), (call) => call.reason === 'client-left'],
@@ -122,6 +138,12 @@ describe('the log of calls', () => {
     expect((await allOf({ companyId, ...filter({ keyId }) }, 3)).ids).toEqual(ids);
     // A page looks at few calls here, most of which do not match.
     expect((await allOf({ companyId, ...filter({ keyId }) }, 3, 10)).ids).toEqual(ids);
+  });
+
+  test('by a key of another company nothing is found, nor how far it was looked', async () => {
+    const nothing = { calls: [], next: null, searchedUntil: null };
+    expect(await pageOf({ companyId: other, keyId }, 10, null, 2)).toEqual(nothing);
+    expect(await pageOf({ companyId: other, keyId, requestId: 'mine-40' }, 10, null, 2)).toEqual(nothing);
   });
 
   test('a filter that matches hardly anything says how far it has looked, and goes on from there', async () => {

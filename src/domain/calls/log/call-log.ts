@@ -1,4 +1,5 @@
 import type { SqlValue, Statements } from '../../../ports/database.ts';
+import { findKey } from '../../keys/key-lifecycle.ts';
 import { leastIdAt } from '../partitions/call-partitions.ts';
 
 /** A call as the log shows it. */
@@ -82,43 +83,35 @@ export async function listCalls(
   page: { readonly limit: number; readonly after: string | null },
   mostLookedAt = MOST_LOOKED_AT,
 ): Promise<CallLogPage> {
+  if (!(await isOwnKey(statements, filter))) return { calls: [], next: null, searchedUntil: null };
   if (filter.requestId != null && page.after === null) {
     const found = await findByRequestId(statements, filter, filter.requestId);
     if (found.length > 0) return { calls: found.slice(0, page.limit), next: null, searchedUntil: null };
   }
   const after = page.after === null ? null : positionOf(page.after);
   const { values, place, order } = placeOf(filter, after);
-  const placed = [...values];
   const matches = matching(filter, values);
   const most = `$${values.push(mostLookedAt)}::bigint`;
-  // Both levels name the order, so that the server stops at the last row of the page.
-  const rows = await statements.query<StoredCall>(
+  // Every level names the order, so that the server stops at the last row of the page. The last call that may be looked at is
+  // returned in any case: the next page begins behind it. A statement of its own for it may get another plan, which sorts all.
+  const rows = await statements.query<LookedAt>(
     `select * from (
-       select ${COLUMNS}, ${matches} as matches from calls where ${place} order by ${order} limit ${most}) as looked
-     where matches order by ${orderOfRows(order)} limit $${values.push(page.limit + 1)}`,
+       select *, row_number() over (order by ${orderOfRows(order)}) = ${most} as "isLast" from (
+         select ${COLUMNS}, ${matches} as matches from calls where ${place} order by ${order} limit ${most}) as looked) as numbered
+     where matches or "isLast" order by ${orderOfRows(order)} limit $${values.push(page.limit + 1)}`,
     values,
   );
-  const shown = rows.slice(0, page.limit);
+  const found = rows.filter((row) => row.matches);
+  const shown = found.slice(0, page.limit);
   const calls = shown.map(callOf);
-  const lastShown = shown.at(-1);
-  if (rows.length > page.limit && lastShown !== undefined) {
-    return { calls, next: cursorOf(lastShown), searchedUntil: null };
-  }
-  const [lastLooked] = await statements.query<Position & { readonly startedAt: Date }>(
-    `select id, started_at as "startedAt", (extract(epoch from started_at) * 1000000)::bigint as "startedMicros"
-     from calls where ${place} order by ${order} offset $${placed.push(mostLookedAt - 1)} limit 1`,
-    placed,
-  );
-  if (lastLooked === undefined) return { calls, next: null, searchedUntil: null };
-  // Calls that were added meanwhile move it towards the newest: what was shown is not shown again.
-  const isBehind = lastShown === undefined || isOlder(lastLooked, lastShown, order);
-  const next = cursorOf(isBehind ? lastLooked : lastShown);
-  return { calls, next, searchedUntil: shown.length === page.limit ? null : lastLooked.startedAt };
+  const last = found.length > page.limit ? shown.at(-1) : rows.find(({ isLast }) => isLast);
+  if (last === undefined) return { calls, next: null, searchedUntil: null };
+  return { calls, next: cursorOf(last), searchedUntil: shown.length === page.limit ? null : last.startedAt };
 }
 
-function isOlder(one: Position, other: Position, order: string): boolean {
-  if (order === BY_ID || one.startedMicros === other.startedMicros) return one.id < other.id;
-  return one.startedMicros < other.startedMicros;
+/** Calls are looked at by their key alone: how far such a page has looked must not say anything of another company's key. */
+async function isOwnKey(statements: Statements, { companyId, keyId }: CallLogFilter): Promise<boolean> {
+  return companyId == null || keyId == null || (await findKey(statements, companyId, keyId)) !== null;
 }
 
 /** Where a page begins, in the order of the log. */
@@ -161,21 +154,32 @@ interface Place {
 }
 
 /**
- * Which calls are checked: those of an index, in its order. Without a company or a key it is the primary key, whose
+ * Which index the calls are checked by: the one with the fewest. Conditions of a second one would not bound how many are checked.
+ * An end user's own calls are fewer than those of a key, and most calls of a key succeed.
+ */
+function indexOf(filter: CallLogFilter): 'end-user' | 'key' | 'failed' | 'all' {
+  if (filter.companyId != null && filter.endUser != null) return 'end-user';
+  if (filter.keyId != null) return 'key';
+  return neverSucceeds(filter) ? 'failed' : 'all';
+}
+
+/**
+ * Which calls are checked: those of one index, in its order. Without a company or a key it is the primary key, whose
  * ids grow with time.
  */
 function placeOf(filter: CallLogFilter, after: Position | null): Place {
   const { companyId, keyId, from, to, endUser } = filter;
+  const index = indexOf(filter);
   const values: SqlValue[] = [];
   const value = (one: SqlValue) => `$${values.push(one)}`;
   const where: string[] = [];
   const isOfOne = companyId != null || keyId != null;
   const roomMs = isOfOne ? PARTITION_ROOM_MS : ID_ROOM_MS;
-  if (companyId != null) where.push(`company_id = ${value(companyId)}::uuid`);
-  if (keyId != null) where.push(`key_id = ${value(keyId)}::uuid`);
-  if (companyId != null && endUser != null) where.push(`end_user = ${value(endUser)}`);
+  if (companyId != null && index !== 'key') where.push(`company_id = ${value(companyId)}::uuid`);
+  if (keyId != null && index === 'key') where.push(`key_id = ${value(keyId)}::uuid`);
+  if (endUser != null && index === 'end-user') where.push(`end_user = ${value(endUser)}`);
   // These few have indexes of their own, which the statement has to name.
-  if (neverSucceeds(filter)) where.push(`outcome <> 'SUCCEEDED'`);
+  if (index === 'failed') where.push(`outcome <> 'SUCCEEDED'`);
   if (from != null) {
     where.push(`started_at >= ${value(from)}::timestamptz`);
     where.push(`id >= ${value(leastIdAt(from.getTime() - roomMs))}::uuid`);
@@ -211,10 +215,12 @@ function orderOfRows(order: string): string {
   return order === BY_TIME ? '"startedAt" desc, id desc' : BY_ID;
 }
 
-/** What no index finds; the values are added to those of the place. */
+/** All that is wanted, as the index of the place finds only some of it; the values are added to those of the place. */
 function matching(filter: CallLogFilter, values: SqlValue[]): string {
   const value = (one: SqlValue) => `$${values.push(one)}`;
   const conditions = [
+    ...(filter.companyId == null ? [] : [`company_id = ${value(filter.companyId)}::uuid`]),
+    ...(filter.keyId == null ? [] : [`key_id = ${value(filter.keyId)}::uuid`]),
     ...(filter.model == null ? [] : [`alias = ${value(filter.model)}`]),
     ...(filter.status == null ? [] : [`http_status = ${value(filter.status)}::integer`]),
     ...(filter.code == null ? [] : [`reason = ${value(filter.code)}`]),
@@ -279,8 +285,9 @@ const COLUMNS = `id, request_id as "requestId", company_id as "companyId", key_i
   target_id as "targetId", coalesce(tries, 1) as tries, cost_micro as "costMicro"`;
 
 type StoredCall = LoggedCall & { readonly startedMicros: bigint };
+type LookedAt = StoredCall & { readonly matches: boolean; readonly isLast: boolean };
 
 function callOf({ startedMicros: _, ...row }: StoredCall): LoggedCall {
-  const { matches: __, ...call } = row as LoggedCall & Record<string, unknown>;
+  const { matches: __, isLast: ___, ...call } = row as LoggedCall & Record<string, unknown>;
   return { ...call, tags: [...call.tags] } as LoggedCall;
 }
