@@ -211,6 +211,46 @@ describe('what a company has used', () => {
     }
   });
 
+  test('P-15 usage by project, end user or tag, one at a time, of the own company alone', async () => {
+    const { companyId, ask, refusal } = await admin();
+    const keyId = backend.parts.secrets.newId();
+    const startedAtMs = Date.UTC(2029, 8, 5, 10);
+    const carried = { startedAtMs, keyId, project: 'web', tags: ['env:prod', 'team-a'] };
+    await chargeCalls(backend.database, [
+      finishedCall(companyId, { ...carried, endUser: 'ada' }),
+      finishedCall(companyId, { ...carried, endUser: 'bob', outcome: 'FAILED' }),
+      finishedCall(companyId, { startedAtMs: startedAtMs + 86_400_000, keyId, endUser: 'bob' }),
+      finishedCall(companyId, { startedAtMs, keyId }),
+    ]);
+    const period = 'from: "2029-09-05T09:59:00Z", to: "2029-09-06T00:00:01Z"';
+    const by = async (groupBy: string, person = ask) => {
+      const fields = 'project endUser tag day totals { calls failures }';
+      const { usage } = await person<{ usage: { rows: object[] } }>(
+        `{ usage(${period}, groupBy: [${groupBy}]) { from to totals { calls } rows { ${fields} } } }`,
+      );
+      return usage;
+    };
+    const none = { project: null, endUser: null, tag: null, day: null };
+    expect(await by('PROJECT')).toEqual({
+      ...{ from: '2029-09-05T00:00:00.000Z', to: '2029-09-07T00:00:00.000Z', totals: { calls: 4 } },
+      rows: [{ ...none, project: 'web', totals: { calls: 2, failures: 1 } }],
+    } as never);
+    expect((await by('END_USER, DAY')).rows).toEqual([
+      { ...none, endUser: 'ada', day: '2029-09-05', totals: { calls: 1, failures: 0 } },
+      { ...none, endUser: 'bob', day: '2029-09-05', totals: { calls: 1, failures: 1 } },
+      { ...none, endUser: 'bob', day: '2029-09-06', totals: { calls: 1, failures: 0 } },
+    ]);
+    expect((await by('TAG')).rows).toEqual([
+      { ...none, tag: 'env:prod', totals: { calls: 2, failures: 1 } },
+      { ...none, tag: 'team-a', totals: { calls: 2, failures: 1 } },
+    ]);
+    const other = await admin();
+    expect(other.companyId).not.toBe(companyId);
+    expect((await by('END_USER', other.ask)).rows).toEqual([]);
+    const two = await refusal(`{ usage(${period}, groupBy: [TAG, END_USER]) { rows { tag } } }`);
+    expect(two.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'groupBy' });
+  });
+
   test('P-15 usage and failures of a part of a day are exact, and the report names the period', async () => {
     const { companyId, ask, refusal } = await admin();
     const at = Date.UTC(2029, 6, 5, 10);

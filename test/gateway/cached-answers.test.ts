@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { announceBudgets, setBudget } from '../../src/domain/credits/budgets/budgets.ts';
 import { revokeKey } from '../../src/domain/keys/key-lifecycle.ts';
 import { describePostgres, usePostgres } from '../setup/use-postgres.ts';
 import { useResource } from '../setup/use-resource.ts';
@@ -301,6 +302,48 @@ describe('a hit with a share of the price', () => {
     expect(rows[1]).toMatchObject({ charge_micro: 3n, charge_share_millionths: 100_000, cache_hit: true });
     await (await call(what)).text();
     expect((await refusalOf(call(what))).status).toBe(402);
+  });
+});
+
+describe('a hit under budgets', () => {
+  const { gateway, opened, numbered } = useGateway({ cache: { priceShareMillionths: 100_000 } });
+
+  async function setKeyBudget(keyId: string, isHard: boolean, monthlyMicro: bigint): Promise<string> {
+    const { companyId, parts } = gateway;
+    const ids = { newId: parts.secrets.newId(), now: new Date() };
+    const wanted = { companyId, scope: 'KEY', subject: keyId, monthlyMicro, isHard, version: null } as const;
+    const set = await parts.database.transaction((transaction) => setBudget(transaction, wanted, ids));
+    if (set.outcome !== 'set') throw new Error(set.outcome);
+    await announceBudgets(parts.sharedState, companyId);
+    return set.budget.id;
+  }
+
+  test('counts with what it costs, and is refused once the budget is used up', async () => {
+    numbered();
+    const { outcome, call, keyId } = await opened();
+    await setKeyBudget(keyId, true, COST_MICRO + 4n);
+    const what = fresh();
+    expect((await outcome(what))[0]).toBe('miss');
+    // 26 and 3 of 30 are spent, then 32: as any call, the last one may end above it by what it costs.
+    for (const _ of [1, 2]) expect((await outcome(what))[0]).toBe('hit');
+    expect(await refusalOf(call(what))).toMatchObject({ status: 403, code: 'BUDGET_EXCEEDED' });
+    // Many at once pass no more than the budget covers.
+    await setKeyBudget(keyId, true, COST_MICRO + 6n + 9n);
+    const hits = await Promise.all(Array.from({ length: 12 }, () => call(what)));
+    expect(hits.filter(({ status }) => status === 200)).toHaveLength(3);
+  });
+
+  test('one that only raises alerts refuses nothing', async () => {
+    numbered();
+    const { outcome, keyId } = await opened();
+    const budgetId = await setKeyBudget(keyId, false, COST_MICRO);
+    const what = fresh();
+    for (const expected of ['miss', 'hit', 'hit']) expect((await outcome(what))[0]).toBe(expected);
+    const alerts = await gateway.parts.database.query(
+      "select threshold_percent as percent from credit_alerts where kind = 'BUDGET' and subject = $1 order by 1",
+      [budgetId],
+    );
+    expect(alerts).toEqual([{ percent: 80 }, { percent: 100 }]);
   });
 });
 

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
+import type { CallAttribution } from '../../src/domain/calls/call-attribution.ts';
 import { chargeCalls } from '../../src/domain/calls/settlement/finished-call.ts';
 import { createHeldCredits } from '../../src/domain/credits/holds/holds.ts';
 import { BALANCE_LEVEL } from '../../src/domain/credits/ledger/credit-account.ts';
@@ -171,9 +172,9 @@ describe('G-5 GET /usage', () => {
   async function call(
     alias: string,
     at: string,
-    changes: { failed?: boolean; by?: ApiKey } = {},
+    changes: { failed?: boolean; by?: ApiKey } & CallAttribution = {},
   ): Promise<void> {
-    const { failed = false, by = key } = changes;
+    const { failed = false, by = key, ...attribution } = changes;
     await chargeCalls(database, [
       {
         id: secrets.newId(),
@@ -193,6 +194,7 @@ describe('G-5 GET /usage', () => {
         firstByteMs: 1,
         durationMs: 2,
         monthlyLimitMicro: by.monthlySpendingLimitMicro,
+        ...attribution,
       },
     ]);
   }
@@ -263,6 +265,39 @@ describe('G-5 GET /usage', () => {
     const body = await ask('from=2030-01-12&to=2030-01-12&group_by=day,model,key');
     expect(body).toMatchObject({ from: '2030-01-12', to: '2030-01-12', totals: ONE });
     expect(body.groups).toEqual([{ model: 'svc/chat-default', day: '2030-01-12', key: key.id, ...ONE }]);
+  });
+
+  test('group_by project, user or tag: by charge, of whole days, of the calling key alone', async () => {
+    const sibling = await mint();
+    const alias = 'svc/chat-default';
+    await call(alias, '2030-01-10T00:00:00Z', {
+      endUser: 'ada',
+      project: 'web',
+      tags: ['env:prod', 'team-a'],
+    });
+    await call(alias, '2030-01-11T10:00:00Z', { endUser: 'bob', project: 'web', tags: ['env:prod'] });
+    await call(alias, '2030-01-11T11:00:00Z', { endUser: 'bob' });
+    await call(alias, '2030-01-11T12:00:00Z');
+    await call(alias, '2030-01-11T12:00:00Z', { endUser: 'cy', project: 'other', tags: ['x'], by: sibling });
+    const groups = async (query: string) => (await ask(`from=2030-01-10&to=2030-01-11&${query}`)).groups;
+    expect(await groups('group_by=project')).toEqual([{ project: 'web', ...TWO }]);
+    expect(await groups('group_by=user')).toEqual([
+      { user: 'bob', ...TWO },
+      { user: 'ada', ...ONE },
+    ]);
+    expect(await groups('group_by=tag')).toEqual([
+      { tag: 'env:prod', ...TWO },
+      { tag: 'team-a', ...ONE },
+    ]);
+    expect(await groups('group_by=user,day,model,key')).toEqual([
+      { user: 'ada', day: '2030-01-10', model: alias, key: key.id, ...ONE },
+      { user: 'bob', day: '2030-01-11', model: alias, key: key.id, ...TWO },
+    ]);
+    // Sums are by day, so the period is whole days, for the totals too, which have the calls that name none as well.
+    const period = await ask('from=2030-01-11T10:30:00Z&to=2030-01-11T11:30:00Z&group_by=user');
+    expect(period).toMatchObject({ from: '2030-01-11', to: '2030-01-11', totals: { calls: 3 } });
+    expect(period.groups).toEqual([{ user: 'bob', ...TWO }]);
+    expect((await ask('group_by=user', sibling)).groups).toEqual([{ user: 'cy', ...ONE }]);
   });
 
   test('within a day it is exact to the second, and names the period', async () => {
@@ -384,6 +419,8 @@ describe('G-5 the parameters of GET /usage', () => {
     ['group_by=model,,day', 'group_by'],
     [`group_by=${'model,'.repeat(5_000)}`, 'group_by'],
     ['group_by=__proto__', 'group_by'],
+    ['group_by=user,tag', 'group_by'],
+    ['group_by=project,user,day', 'group_by'],
   ])('%p is refused by the name of %p', (query, param) => {
     const result = read(query);
     expect(result).toMatchObject({ outcome: 'invalid', param });
@@ -392,6 +429,8 @@ describe('G-5 the parameters of GET /usage', () => {
 
   test.each([
     ['group_by=model', ['model']],
+    ['group_by=tag,day', ['day', 'tag']],
+    ['group_by=user,%20user', ['user']],
     ['group_by=day,model', ['model', 'day']],
     ['group_by=key&group_by=day', ['day', 'key']],
     ['group_by=model,%20model', ['model']],
