@@ -8,7 +8,6 @@ import {
   purgeSubjectSums,
   setNamesPerDay,
   subjectUsage,
-  wholeDays,
 } from '../../src/domain/calls/usage/usage-subjects.ts';
 import type { CallBudget } from '../../src/domain/credits/budgets/call-budgets.ts';
 import { subjectMonthsCheck, usageSubjectsCheck } from '../../src/domain/reconciliation/usage-checks.ts';
@@ -161,7 +160,7 @@ export function attributedCallsContract(engine: string, given: () => Database): 
       const period = { from: '2026-01-31T23:00:00.000Z', to: '2026-02-01' };
       const question = { companyId: id, keyId: null, ...period, subject: 'user' as const };
       const named = async (by: readonly UsageDimension[], keyId: string | null = null) =>
-        (await subjectUsage(given(), { ...question, keyId, by })).map((row) => [
+        (await subjectUsage(given(), { ...question, keyId, by })).groups.map((row) => [
           ...[row.subject, row.day, row.model, row.keyId, Number(row.calls)],
         ]);
       expect(await named([])).toEqual([
@@ -173,7 +172,8 @@ export function attributedCallsContract(engine: string, given: () => Database): 
         ['ada', '2026-02-01', null, null, 1],
       ]);
       expect(await named(['model', 'key'])).toHaveLength(3);
-      expect(wholeDays(period)).toEqual({ from: '2026-01-31', to: '2026-02-01' });
+      const { range } = await subjectUsage(given(), { ...question, by: [] });
+      expect(range).toEqual({ from: '2026-01-31', to: '2026-02-01' });
     });
 
     test('sums of months past their retention are removed, and no others', async () => {

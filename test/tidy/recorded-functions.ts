@@ -211,8 +211,8 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   { name: 'refuse_change', revision: 1, checksum: 'cc2c6c7ec9e9fd78', parameters: [], returns: 'trigger' },
   {
     name: 'reopen_usage_month',
-    revision: 1,
-    checksum: '2382db0a6ade1e81',
+    revision: 2,
+    checksum: '617e5523ade25409',
     parameters: [],
     returns: 'trigger',
   },

@@ -151,21 +151,36 @@ const MONTH_SUMS = [
 const MONTHS_SUMMED = MONTH_SUMS.map((column) => `sum(${column}) as ${column}`).join(', ');
 const listed = (table: string) => MONTH_SUMS.map((column) => `${table}.${column}`).join(', ');
 
-export const usageMonthsCheck: AuditCheck = {
-  holds: 'every month that was added up is the sum of its days, by model and by day',
-  faults: `select format('usage of %s in %s, key %s, %s does not sum up', company_id, month, key_id,
+/** Of sums by key, or by name (`kind` and `subject`): what is stored beside what the days of the month sum up to. */
+function monthFaults(
+  { days, months, done }: { readonly days: string; readonly months: string; readonly done: string },
+  names: readonly string[],
+  hasTotals: boolean,
+): string {
+  const own = names.join(', ');
+  const groups = ['alias', 'day', ...(hasTotals ? [''] : [])].map(
+    (column) => `(${['company_id', own, 'month', column].filter((name) => name !== '').join(', ')})`,
+  );
+  return `select format('usage of %s in %s, ${names.map((name) => `${name} %s`).join(', ')}, %s does not sum up', company_id, month, ${own},
       case alias when '' then day::text else alias end)
     from (
-      select days.company_id, days.key_id, done.month, coalesce(alias, '') as alias, coalesce(day, done.month) as day,
-        ${MONTHS_SUMMED}
-      from usage_months_done as done join usage_days as days on days.company_id = done.company_id
-        and days.day >= done.month and days.day < done.month + interval '1 month'
-      group by grouping sets ((days.company_id, days.key_id, done.month, alias),
-        (days.company_id, days.key_id, done.month, day))) as days
+      select company_id, ${own}, month, case when grouping(alias) = 0 then alias when grouping(day) = 0 then '' else '*' end as alias,
+        coalesce(day, month) as day, ${MONTHS_SUMMED}
+      from (select *, date_trunc('month', day)::date as month from ${days}) as days
+        join (select company_id, month from usage_months_done where ${done}) as done using (company_id, month)
+      group by grouping sets (${groups.join(', ')})) as days
     full join (
-      select usage_months.* from usage_months join usage_months_done using (company_id, month)) as months
-      using (company_id, key_id, month, alias, day)
-    where (${listed('days')}) is distinct from (${listed('months')})`,
+      select ${months}.* from ${months}
+        join (select company_id, month from usage_months_done where ${done}) as done using (company_id, month)) as months
+      using (company_id, ${own}, month, alias, day)
+    where (${listed('days')}) is distinct from (${listed('months')})`;
+}
+
+export const usageMonthsCheck: AuditCheck = {
+  holds: 'every month that was added up is the sum of its days, by model and by day',
+  faults: `${monthFaults({ days: 'usage_days', months: 'usage_months', done: 'true' }, ['key_id'], false)}
+    union all
+    ${monthFaults({ days: 'usage_subject_days', months: 'usage_subject_months', done: 'has_subjects' }, ['kind', 'subject'], true)}`,
 };
 
 /** Of days whose calls are all there. Where a day has more names than rows, the names are compared as one. */

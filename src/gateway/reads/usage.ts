@@ -16,7 +16,6 @@ import {
   isSubjectDimension,
   type SubjectDimension,
   subjectUsage,
-  wholeDays,
 } from '../../domain/calls/usage/usage-subjects.ts';
 import { type HeldCredits, readKeyMonth } from '../../domain/credits/holds/holds.ts';
 import { creditsAsNumber, readLevel } from '../../domain/credits/ledger/credit-account.ts';
@@ -70,7 +69,17 @@ async function usageBody(
 ) {
   const subject = groupBy?.find(isSubjectDimension) ?? null;
   const dimensions = groupBy?.filter((one) => !isSubjectDimension(one)) ?? [];
-  const { from, to } = subject === null ? given : wholeDays(given);
+  const named =
+    subject === null
+      ? null
+      : await subjectUsage(database, {
+          ...given,
+          companyId: key.companyId,
+          keyId: key.id,
+          subject,
+          by: dimensions,
+        });
+  const { from, to } = named?.range ?? given;
   const month = monthOf(clock.now());
   const { companyId, id: keyId, monthlySpendingLimitMicro: limitMicro, payerUserId } = key;
   const by: UsageDimension[][] = [
@@ -79,13 +88,12 @@ async function usageBody(
     ['day'],
     ...(groupBy === null || subject !== null ? [] : [dimensions]),
   ];
-  const [{ groups, range }, level, held, spentMicro, left, bySubject] = await Promise.all([
+  const [{ groups, range }, level, held, spentMicro, left] = await Promise.all([
     usageReport(database, { companyId, keyId, from, to, by }),
     readLevel(database, payerUserId ?? companyId),
     heldCredits(companyId, payerUserId),
     limitMicro === null ? 0n : readKeyMonth(database, keyId, month.firstDay),
     abandoned.look(key),
-    subject === null ? [] : subjectUsage(database, { companyId, keyId, from, to, subject, by: dimensions }),
   ]);
   const [totals = [], byModel = [], byDay = [], grouped = []] = groups;
   return {
@@ -97,7 +105,7 @@ async function usageBody(
     ...(groupBy === null
       ? {}
       : {
-          groups: (subject === null ? grouped : bySubject).map((group) => ({
+          groups: (named?.groups ?? grouped).map((group) => ({
             ...namesOf(group, groupBy),
             ...shownRow(group),
           })),

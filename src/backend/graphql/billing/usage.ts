@@ -20,7 +20,6 @@ import {
   type SubjectDimension,
   type SubjectGroup,
   subjectUsage,
-  wholeDays,
 } from '../../../domain/calls/usage/usage-subjects.ts';
 import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.ts';
 import { member } from '../access.ts';
@@ -96,7 +95,8 @@ const usageReportObjects: Declaration = (builder) => {
         type: 'DateTime',
         description:
           'The first moment that the report covers: earlier than the one given where calls of a part of a day cannot be ' +
-          'read one by one, because they are past their retention or more than 100,000.',
+          'read one by one, because they are past their retention or more than 100,000; later where a company has too many ' +
+          'names for the period to be read by PROJECT, END_USER or TAG together with KEY, or with DAY and ALIAS.',
         resolve: ({ range }) => new Date(spanOf(range).fromMs),
       }),
       to: t.field({
@@ -201,13 +201,10 @@ const usage: Declaration = (builder) =>
         const { dimensions, subject } = splitDimensions(args.groupBy ?? []);
         const question = { companyId, keyId: null, ...usagePeriod(args, clock.now()) };
         if (subject !== null) {
-          const days = { ...question, ...wholeDays(question) };
-          const [whole, rows] = await Promise.all([
-            usageReport(database, { ...days, by: [[]] }),
-            subjectUsage(database, { ...days, subject, by: dimensions }),
-          ]);
+          const { range, groups } = await subjectUsage(database, { ...question, subject, by: dimensions });
+          const whole = await usageReport(database, { ...question, ...range, by: [[]] });
           const totals = whole.groups[0]?.[0] ?? NO_USAGE;
-          return { range: whole.range, totals, rows: rows.map((row) => shownBy(subject, row)) };
+          return { range, totals, rows: groups.map((row) => shownBy(subject, row)) };
         }
         if (!dimensions.includes('key')) {
           const by = dimensions.length === 0 ? [[]] : [[], dimensions];

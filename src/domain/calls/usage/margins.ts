@@ -1,4 +1,5 @@
 import type { Statements } from '../../../ports/database.ts';
+import { ALL_KEYS } from './usage-report.ts';
 
 /** What cost_days and retired_costs sum up, and how of calls: only of those whose cost is known. */
 export const COST_SUMS = ['calls', 'charge_micro', 'cost_micro'] as const;
@@ -41,30 +42,62 @@ export interface MarginReport {
 export const MOST_MARGIN_ROWS = 1_000;
 
 const PROVIDER = "coalesce(target.provider || ' at ' || target.host, 'unknown')";
+const DAY = "to_char(day.day, 'YYYY-MM-DD')";
 const KEYS: Readonly<Record<MarginGroup, { readonly key: string; readonly name: string }>> = {
   MODEL: { key: 'day.alias', name: 'day.alias' },
   PROVIDER: { key: PROVIDER, name: PROVIDER },
   COMPANY: { key: 'day.company_id::text', name: 'company.name' },
-  DAY: { key: "to_char(day.day, 'YYYY-MM-DD')", name: "to_char(day.day, 'YYYY-MM-DD')" },
+  DAY: { key: DAY, name: DAY },
 };
+
+/**
+ * Days that are over are read as they were added up over all companies (margin-sums.ts), the others from the companies' own. They
+ * are given as arrays, by which the server takes the indexes by day.
+ */
+const OPEN_DAYS = `array(
+    select day::date from generate_series($1::date::timestamp, $2::date::timestamp, interval '1 day') as day
+    where not exists (select 1 from platform_days_done as done where done.day = day.day::date))`;
+const ALL_DAYS = `day as (
+    select day, alias, target_id, calls, charge_micro, cost_micro from platform_days
+    where day between $1::date and $2::date and exists (select 1 from platform_days_done as done where done.day = platform_days.day)
+    union all
+    select day, alias, target_id, calls, charge_micro, cost_micro from cost_days where day = any (${OPEN_DAYS})
+    union all
+    select day, '', '', calls - failures, charge_micro, 0 from usage_days
+    where day = any (${OPEN_DAYS}) and key_id = '${ALL_KEYS}')`;
+
+/** Months that lie wholly in the period are read as they were added up. */
+const WHOLE_MONTHS = `array(
+    select month from company_cost_months_done
+    where month >= $1::date and month + interval '1 month' <= $2::date + interval '1 day')`;
+const COMPANY_DAYS = `day as (
+    select company_id, calls, charge_micro, cost_micro from company_cost_months where month = any (${WHOLE_MONTHS})
+    union all
+    select company_id, calls, charge_micro, cost_micro from cost_days where day = any (array(
+      select day::date from generate_series($1::date::timestamp, $2::date::timestamp, interval '1 day') as day
+      where date_trunc('month', day)::date <> all (${WHOLE_MONTHS}))))`;
 
 /** Of all companies, for super admins. */
 export async function marginReport(statements: Statements, question: MarginQuestion): Promise<MarginReport> {
   const { from, to, groupBy } = question;
   const { key, name } = KEYS[groupBy];
-  const rows = await statements.query<MarginRow & { readonly isTotal: boolean }>(
-    `select ${key} as key, ${name} as name, false as "isTotal", ${SUMMED}
-     from cost_days as day left join model_target_history as target on target.id = day.target_id
-       left join companies as company on company.id = day.company_id
-     where day.day between $1::date and $2::date group by 1, 2
-     order by ${groupBy === 'DAY' ? '1' : '"costMicro" desc, 1'} limit ${MOST_MARGIN_ROWS}`,
+  const ofCompanies = groupBy === 'COMPANY';
+  const rows = await statements.query<MarginRow>(
+    `with ${ofCompanies ? COMPANY_DAYS : ALL_DAYS}
+     select ${key} as key, ${name} as name, ${SUMMED}
+     from ${
+       ofCompanies
+         ? `(select company_id, ${SUMS} from day group by 1) as day left join companies as company on company.id = day.company_id`
+         : `(select day, alias, target_id, ${SUMS} from day where alias <> '' group by 1, 2, 3) as day
+            left join model_target_history as target on target.id = day.target_id`
+     }
+     group by 1, 2 order by ${groupBy === 'DAY' ? '1' : '"costMicro" desc, 1'} limit ${MOST_MARGIN_ROWS}`,
     [from, to],
   );
   const [totals] = await statements.query<Margin & { allCalls: bigint; allMicro: bigint }>(
-    `select summed.*, charged.calls as "allCalls", charged.micro as "allMicro"
-     from (select ${SUMMED} from cost_days as day where day.day between $1::date and $2::date) as summed,
-       (select coalesce(sum(calls - failures), 0)::bigint as calls, coalesce(sum(charge_micro), 0)::bigint as micro from usage_days
-        where day between $1::date and $2::date and key_id = '00000000-0000-0000-0000-000000000000') as charged`,
+    `with ${ALL_DAYS}
+     select ${['calls', 'cost_micro', 'charge_micro'].map(costed).join(', ')},
+       ${['calls', 'charge_micro'].map(charged).join(', ')} from day`,
     [from, to],
   );
   if (totals === undefined) throw new Error('the margins could not be summed');
@@ -76,8 +109,15 @@ export async function marginReport(statements: Statements, question: MarginQuest
   };
 }
 
-const SUMMED = `coalesce(sum(day.calls), 0)::bigint as calls, coalesce(sum(day.cost_micro), 0)::bigint as "costMicro",
-  coalesce(sum(day.charge_micro), 0)::bigint as "revenueMicro"`;
+const NAMES = { calls: 'calls', cost_micro: 'costMicro', charge_micro: 'revenueMicro' } as const;
+const SUMS = 'sum(calls) as calls, sum(charge_micro) as charge_micro, sum(cost_micro) as cost_micro';
+const SUMMED = Object.entries(NAMES)
+  .map(([column, shown]) => `coalesce(sum(day.${column}), 0)::bigint as "${shown}"`)
+  .join(', ');
+const costed = (column: string) =>
+  `coalesce(sum(${column}) filter (where alias <> ''), 0)::bigint as "${NAMES[column as keyof typeof NAMES]}"`;
+const charged = (column: string) =>
+  `coalesce(sum(${column}) filter (where alias = ''), 0)::bigint as "${column === 'calls' ? 'allCalls' : 'allMicro'}"`;
 
 function atLeastNone(value: bigint): bigint {
   return value < 0n ? 0n : value;

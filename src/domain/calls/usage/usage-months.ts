@@ -3,7 +3,9 @@ import type { Database, Statements } from '../../../ports/database.ts';
 import type { JobHandler, QueueDefinition } from '../../../ports/job-queue.ts';
 import type { Log } from '../../../ports/log.ts';
 import { type Company, listCompanies } from '../../accounts/company.ts';
+import { addUpMargins } from './margin-sums.ts';
 import { ALL_KEYS, KEYS_IN_USE, USAGE_SUMS } from './usage-report.ts';
+import { ALL_MODELS } from './usage-subjects.ts';
 
 /** Adds up the usage of finished months. */
 export const USAGE_MONTHS_QUEUE: QueueDefinition = {
@@ -29,6 +31,8 @@ const DAYS_AFTER = 4;
 /** By the database's own clock: a later call of such a day reopens its month, see the migration. */
 const DAYS_REOPENED = 3;
 const TRANSACTION_MS = 2 * 60_000;
+/** All of them, named so that the index by kind and day is used. */
+const KINDS = "'PROJECT', 'END_USER', 'TAG'";
 
 /**
  * Adds up every month that is over and not done, for each company by itself. It may run at any time, twice at once,
@@ -53,6 +57,8 @@ export async function addUpUsageMonths(
     after = companies.length < PAGE ? undefined : companies.at(-1)?.id;
   } while (after !== undefined);
   if (added > 0) log.info('usage of finished months was added up', { added });
+  const margins = await addUpMargins({ database, clock }, signal);
+  if (margins > 0) log.info('costs of finished days and months were added up', { added: margins });
   return added;
 }
 
@@ -74,7 +80,8 @@ async function openMonths(
         where company_id = $1 and key_id = '${ALL_KEYS}'),
        least($2::date, current_date - ${DAYS_REOPENED})::timestamp - interval '1 month', interval '1 month') as month
      where not exists (
-       select 1 from usage_months_done as done where done.company_id = $1 and done.month = month.month::date)
+       select 1 from usage_months_done as done
+       where done.company_id = $1 and done.month = month.month::date and done.has_subjects)
      order by 1`,
     [companyId, before],
   );
@@ -105,7 +112,24 @@ async function addUp(database: Database, companyId: string, month: string): Prom
         [companyId, month],
       );
       await transaction.query(
-        'insert into usage_months_done (company_id, month) values ($1, $2::date) on conflict do nothing',
+        `delete from usage_subject_months where company_id = $1 and kind in (${KINDS}) and month = $2::date`,
+        [companyId, month],
+      );
+      await transaction.query(
+        `insert into usage_subject_months (company_id, kind, month, alias, day, subject, ${USAGE_SUMS.join(', ')})
+         select company_id, kind, $2::date,
+           case when grouping(alias) = 0 then alias when grouping(day) = 0 then '' else '${ALL_MODELS}' end,
+           coalesce(day, $2::date), subject, ${sums}
+         from usage_subject_days
+         where company_id = $1 and kind in (${KINDS}) and day >= $2::date and day < $2::date + interval '1 month'
+         group by grouping sets ((company_id, kind, subject, alias), (company_id, kind, subject, day),
+           (company_id, kind, subject))
+         order by kind, 4, 5, subject`,
+        [companyId, month],
+      );
+      await transaction.query(
+        `insert into usage_months_done (company_id, month, has_subjects) values ($1, $2::date, true)
+         on conflict (company_id, month) do update set has_subjects = true`,
         [companyId, month],
       );
     },

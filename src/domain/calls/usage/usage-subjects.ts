@@ -2,7 +2,7 @@ import type { Database, Statements, Transaction } from '../../../ports/database.
 import { addSubjectSpending, purgeSubjectMonths } from '../../credits/budgets/budget-levels.ts';
 import { changeInChunks } from '../../retention/change-in-chunks.ts';
 import { rangeOf, spanOf, type UsageRange, widenSpan } from './usage-range.ts';
-import { USAGE_SUMS, type UsageDimension, type UsageGroup } from './usage-report.ts';
+import { USAGE_SUMS, type UsageDimension, type UsageGroup, wholeMonths } from './usage-report.ts';
 
 /** What calls carry besides their key and model. A report is by one of them at most. */
 export type SubjectDimension = 'project' | 'user' | 'tag';
@@ -29,33 +29,110 @@ interface SubjectQuestion extends UsageRange {
 }
 
 /** The whole days that a period touches: sums by project, end user and tag are by day. */
-export function wholeDays(range: UsageRange): UsageRange {
+function wholeDays(range: UsageRange): UsageRange {
   return rangeOf(widenSpan(spanOf(range)));
 }
 
 const MOST_GROUPS = 100_000;
+/** Of a question that no sums of months answer: a quarter of a second on PostgreSQL. */
+const MOST_ROWS_READ = 250_000;
+
+interface SubjectReport {
+  /** The days that are covered: fewer than were requested where a company has too many rows to be read at once. */
+  readonly range: UsageRange;
+  readonly groups: readonly SubjectGroup[];
+}
 
 /**
  * What was used by project, end user or tag, from the rows that every commit maintains: a finished call is in it at once.
  * Calls without one are in no row. A call with several tags counts for each. By day, then by charge, the highest first.
+ *
+ * Of a whole company, by model or by day or neither, months that are over are read as they were added up. For other questions the
+ * newest days are read, as many as MOST_ROWS_READ allows, at least one: the range says which.
  */
 export async function subjectUsage(
   statements: Statements,
   question: SubjectQuestion,
-): Promise<readonly SubjectGroup[]> {
-  const { companyId, keyId, subject, by } = question;
-  const { from, to } = wholeDays(question);
+  mostRowsRead = MOST_ROWS_READ,
+): Promise<SubjectReport> {
+  const { keyId, by } = question;
+  const range = wholeDays(question);
+  const hasMonths = keyId === null && !by.includes('key') && !(by.includes('day') && by.includes('model'));
+  if (hasMonths) return { range, groups: await readMonths(statements, question, range) };
+  const from = range.from === range.to ? null : await firstDayRead(statements, question, range, mostRowsRead);
+  const covered = from === null ? range : { ...range, from };
+  return { range: covered, groups: await readDays(statements, question, covered) };
+}
+
+/** `rows` is a select of what usage_subject_days has for $1 and $2. */
+function groupsSql(rows: string, by: readonly UsageDimension[]): string {
   const shown = (dimension: UsageDimension, column: string) => (by.includes(dimension) ? column : 'null');
   const sums = USAGE_SUMS.map((column) => `sum(${column})::bigint as "${camelOf(column)}"`).join(', ');
+  return `select subject, ${shown('model', 'alias')}::text as model, ${shown('day', "to_char(day, 'YYYY-MM-DD')")}::text as day,
+      ${shown('key', 'key_id')}::text as "keyId", ${sums}
+    from (${rows}) as rows
+    group by 1, 2, 3, 4 order by 3 nulls first, "chargeMicro" desc, calls desc, 1, 2, 4 limit ${MOST_GROUPS}`;
+}
+
+const NUMBERS = USAGE_SUMS.join(', ');
+const OF_DAYS = `select subject, alias, day, key_id, ${NUMBERS} from usage_subject_days where company_id = $1 and kind = $2`;
+
+/** No alias can be called so: the row of a month that is of all of them. */
+export const ALL_MODELS = '*';
+
+function aliasOfRows(by: readonly UsageDimension[]): string {
+  if (by.includes('day')) return "= ''";
+  return by.includes('model') ? `> '' and alias <> '${ALL_MODELS}'` : `= '${ALL_MODELS}'`;
+}
+
+async function readMonths(
+  statements: Statements,
+  { companyId, subject, by }: SubjectQuestion,
+  { from, to }: UsageRange,
+): Promise<readonly SubjectGroup[]> {
+  const whole = wholeMonths(from, to);
+  const rows = `${OF_DAYS} and day >= $3::date and day < $5::date
+    union all ${OF_DAYS} and day >= (select until from done) and day <= $4::date
+    union all
+    select subject, alias, day, null, ${NUMBERS} from usage_subject_months where company_id = $1 and kind = $2
+      and month >= $5::date and month < (select until from done) and alias ${aliasOfRows(by)}`;
   return await statements.query<SubjectGroup>(
-    `select subject, ${shown('model', 'alias')}::text as model, ${shown('day', "to_char(day, 'YYYY-MM-DD')")}::text as day,
-       ${shown('key', 'key_id')}::text as "keyId", ${sums}
-     from usage_subject_days
-     where company_id = $1 and kind = $2 and day between $3::date and $4::date
-       and ($5::uuid is null or key_id = $5)
-     group by 1, 2, 3, 4 order by 3 nulls first, "chargeMicro" desc, calls desc, 1, 2, 4 limit ${MOST_GROUPS}`,
-    [companyId, KINDS[subject], from, to, keyId],
+    `with done as materialized (
+       select coalesce((
+         select min(month)::date
+         from generate_series($5::date::timestamp, $6::date::timestamp - interval '1 month', interval '1 month') as month
+         where not exists (select 1 from usage_months_done as known
+           where known.company_id = $1 and known.month = month.month::date and known.has_subjects)), $6::date) as until)
+     ${groupsSql(rows, by)}`,
+    [companyId, KINDS[subject], from, to, whole.from, whole.before],
   );
+}
+
+async function readDays(
+  statements: Statements,
+  { companyId, keyId, subject, by }: SubjectQuestion,
+  { from, to }: UsageRange,
+): Promise<readonly SubjectGroup[]> {
+  const rows = `${OF_DAYS} and day between $3::date and $4::date and ($5::uuid is null or key_id = $5)`;
+  return await statements.query<SubjectGroup>(groupsSql(rows, by), [
+    ...[companyId, KINDS[subject], from, to, keyId],
+  ]);
+}
+
+/** Null where all days can be read. */
+async function firstDayRead(
+  statements: Statements,
+  { companyId, subject }: SubjectQuestion,
+  { from, to }: UsageRange,
+  mostRowsRead: number,
+): Promise<string | null> {
+  const [row] = await statements.query<{ first: string }>(
+    `select to_char(least(day + 1, $4::date), 'YYYY-MM-DD') as first from usage_subject_days
+     where company_id = $1 and kind = $2 and day between $3::date and $4::date
+     order by day desc offset $5 limit 1`,
+    [companyId, KINDS[subject], from, to, mostRowsRead],
+  );
+  return row?.first ?? null;
 }
 
 function camelOf(column: string): string {
@@ -132,11 +209,14 @@ export async function purgeSubjectSums(
   const chunks = { values: [before], chunkRows: PURGED_AT_ONCE, signal };
   const days = await changeInChunks(database, { sql: PURGE_DAYS, ...chunks });
   const counts = await changeInChunks(database, { sql: PURGE_COUNTS, ...chunks });
+  const finished = await changeInChunks(database, { sql: PURGE_FINISHED, ...chunks });
   const months = await purgeSubjectMonths(database, before, signal);
-  return days.rows + counts.rows + months;
+  return days.rows + counts.rows + finished.rows + months;
 }
 
 const PURGE_DAYS = `delete from usage_subject_days where ctid = any (array(
   select ctid from usage_subject_days where day < $1::date limit ${PURGED_AT_ONCE} for update skip locked))`;
 const PURGE_COUNTS = `delete from usage_subject_counts where ctid = any (array(
   select ctid from usage_subject_counts where day < $1::date limit ${PURGED_AT_ONCE} for update skip locked))`;
+const PURGE_FINISHED = `delete from usage_subject_months where ctid = any (array(
+  select ctid from usage_subject_months where month < $1::date limit ${PURGED_AT_ONCE} for update skip locked))`;

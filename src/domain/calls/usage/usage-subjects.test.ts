@@ -1,0 +1,237 @@
+import { describe, expect, test } from 'bun:test';
+import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
+import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
+import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
+import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
+import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
+import { addCompany } from '../../accounts/company.ts';
+import { runCheck } from '../../reconciliation/audit-check.ts';
+import { usageMonthsCheck, usageSubjectsCheck } from '../../reconciliation/usage-checks.ts';
+import { chargeCalls, type FinishedCall } from '../settlement/finished-call.ts';
+import { marginReport } from './margins.ts';
+import { addUpUsageMonths } from './usage-months.ts';
+import type { UsageDimension } from './usage-report.ts';
+import { purgeSubjectSums, type SubjectGroup, setNamesPerDay, subjectUsage } from './usage-subjects.ts';
+
+const { newId } = createSystemSecrets();
+const log = createSilentLog();
+const DAY_MS = 86_400_000;
+const FIRST_MS = Date.UTC(2020, 0, 20);
+const DAYS = 75;
+/** April is not over by this clock; January to March are added up. */
+const clock = createManualClock(Date.UTC(2020, 3, 6));
+
+const KINDS = { project: 'project', user: 'endUser', tag: 'tags' } as const;
+const BREAKDOWNS: readonly (readonly UsageDimension[])[] = [
+  ...[[], ['model'], ['day'], ['key'], ['day', 'model'], ['day', 'key', 'model']],
+] as const;
+
+describe('usage by project, end user and tag', () => {
+  const database = useMemoryDatabase();
+  const companyId = newId();
+  const otherId = newId();
+  const keys = [newId(), newId()];
+  const calls: FinishedCall[] = [];
+
+  async function charge(random: ReturnType<typeof createSeededRandom>, count: number): Promise<void> {
+    const more = Array.from({ length: count }, () =>
+      finishedCall(random.below(5) === 0 ? otherId : companyId, {
+        id: newId(),
+        keyId: random.pick(keys),
+        alias: random.pick(['svc/chat-default', 'svc/chat-cheap']),
+        startedAtMs: FIRST_MS + random.below(DAYS * DAY_MS),
+        project: random.pick(['web', 'app', undefined]),
+        endUser: random.pick(['ada', 'bob', 'cy', 'dee', undefined]),
+        tags: random.pick([['env:prod', 'team-a'], ['env:test'], undefined]),
+        costMicro: random.pick([3, 5, undefined]),
+        tokens: { promptTokens: 10 + random.below(50), cachedTokens: 4, completionTokens: random.below(20) },
+        ...(random.below(6) === 0 ? { outcome: 'FAILED' as const, tokens: null } : {}),
+      }),
+    );
+    calls.push(...more);
+    for (let at = 0; at < more.length; at += 20) await chargeCalls(database, more.slice(at, at + 20));
+  }
+
+  /** Calls, by the names of a report. */
+  function counted(
+    own: readonly FinishedCall[],
+    subject: keyof typeof KINDS,
+    by: readonly UsageDimension[],
+  ): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const call of own) {
+      const carried = call[KINDS[subject]];
+      for (const name of typeof carried === 'string' ? [carried] : (carried ?? [])) {
+        const key = nameOf({ subject: name, model: call.alias, day: dayOf(call), keyId: call.keyId }, by);
+        counts.set(key, (counts.get(key) ?? 0) + 1);
+      }
+    }
+    return counts;
+  }
+
+  async function compareAll(): Promise<void> {
+    const ranges = [
+      ['2020-01-01', '2020-12-31'],
+      ['2020-01-25', '2020-03-02'],
+      ['2020-02-10', '2020-02-10'],
+    ] as const;
+    for (const [from, to] of ranges) {
+      const own = calls.filter(
+        (call) => call.companyId === companyId && from <= dayOf(call) && dayOf(call) <= to,
+      );
+      for (const subject of ['project', 'user', 'tag'] as const) {
+        for (const by of BREAKDOWNS) {
+          for (const keyId of [null, keys[0] ?? null]) {
+            const report = await subjectUsage(database, { companyId, keyId, from, to, subject, by });
+            const expected = counted(
+              own.filter((call) => keyId === null || call.keyId === keyId),
+              subject,
+              by,
+            );
+            const found = new Map(report.groups.map((group) => [nameOf(group, by), Number(group.calls)]));
+            expect(found, `${from} ${to} ${subject} ${by}`).toEqual(new Map(expected));
+            expect(report.range).toEqual({ from, to });
+          }
+        }
+      }
+    }
+  }
+
+  const addUp = () => addUpUsageMonths({ database, clock, log });
+  const faults = async () => [
+    ...(await runCheck(database, usageMonthsCheck)).faults,
+    ...(await runCheck(database, usageSubjectsCheck)).faults,
+  ];
+
+  test('is the sum of the calls that carry them, before months are added up, after it, and after late calls', async () => {
+    for (const id of [companyId, otherId])
+      await addCompany(database, { id, name: 'Acme', billingMode: 'PREPAID' });
+    const random = createSeededRandom(7);
+    await charge(random, 240);
+    await compareAll();
+    expect(await addUp()).toBe(6);
+    await compareAll();
+    expect(await addUp()).toBe(0);
+    await charge(random, 60);
+    await compareAll();
+    await addUp();
+    expect(await faults()).toEqual([]);
+  });
+
+  test('months that were added up before there were sums by name are added up again', async () => {
+    await database.script(
+      'update usage_months_done set has_subjects = false; delete from usage_subject_months',
+    );
+    await addUp();
+    await compareAll();
+    const [sums] = await database.query<{ rows: bigint }>(
+      'select count(*) as rows from usage_subject_months',
+    );
+    expect(Number(sums?.rows)).toBeGreaterThan(100);
+  });
+
+  test('a sum of a month that does not add up is a fault', async () => {
+    await database.query(
+      "update usage_subject_months set calls = calls + 1 where company_id = $1 and alias = '' and kind = 'TAG'",
+      [companyId],
+    );
+    expect((await faults()).length).toBeGreaterThan(0);
+    await database.query('update usage_months_done set has_subjects = false');
+    await addUp();
+    expect(await faults()).toEqual([]);
+  });
+
+  test('too many rows for one answer: the newest whole days are covered, at least the last, and the range says so', async () => {
+    const question = { companyId, keyId: null, from: '2020-01-01', to: '2020-03-31' } as const;
+    const ask = (most: number) =>
+      subjectUsage(database, { ...question, subject: 'user', by: ['day', 'key'] }, most);
+    const all = await ask(100_000);
+    expect(all.range.from).toBe('2020-01-01');
+    const part = await ask(50);
+    expect(part.range.from > '2020-01-20' && part.range.from < '2020-03-31').toBe(true);
+    expect(part.groups).toEqual(all.groups.filter(({ day }) => (day ?? '') >= part.range.from));
+    expect((await ask(0)).range).toEqual({ from: '2020-03-31', to: '2020-03-31' });
+  });
+
+  test('of another company, and of a key of another company, there is nothing', async () => {
+    const range = { from: '2020-01-01', to: '2020-12-31' };
+    const ask = (company: string, keyId: string | null) =>
+      subjectUsage(database, { companyId: company, keyId, ...range, subject: 'user', by: [] });
+    expect((await ask(newId(), null)).groups).toEqual([]);
+    expect((await ask(newId(), keys[0] ?? '')).groups).toEqual([]);
+    expect((await ask(companyId, newId())).groups).toEqual([]);
+  });
+
+  test('the margins of all companies are the same with sums and without, also after a late call', async () => {
+    const ranges = [
+      { from: '2020-01-01', to: '2020-04-30' },
+      { from: '2020-02-01', to: '2020-02-29' },
+      { from: '2020-01-25', to: '2020-03-03' },
+    ];
+    const reports = async () => {
+      const all = [];
+      for (const range of ranges) {
+        for (const groupBy of ['MODEL', 'PROVIDER', 'COMPANY', 'DAY'] as const) {
+          all.push(await marginReport(database, { ...range, groupBy }));
+        }
+      }
+      return all;
+    };
+    const undo = () =>
+      database.script('delete from platform_days_done; delete from company_cost_months_done');
+    const summed = await reports();
+    await undo();
+    expect(await reports()).toEqual(summed);
+    const costed = calls.filter(({ costMicro }) => costMicro !== undefined);
+    expect(summed[0]?.totals.calls).toBe(BigInt(costed.length));
+    await addUp();
+    await charge(createSeededRandom(8), 20);
+    const late = await reports();
+    expect(late).not.toEqual(summed);
+    await undo();
+    expect(await reports()).toEqual(late);
+    await addUp();
+    expect(await reports()).toEqual(late);
+  });
+
+  test('names beyond those of a day are added up as one, in months too; sums past their retention are removed', async () => {
+    const busyId = newId();
+    await addCompany(database, { id: busyId, name: 'Busy', billingMode: 'PREPAID' });
+    await setNamesPerDay(database, 2);
+    for (const endUser of ['a', 'b', 'c', 'd']) {
+      const startedAtMs = Date.UTC(2020, 1, 3);
+      await chargeCalls(database, [
+        finishedCall(busyId, { id: newId(), keyId: newId(), startedAtMs, endUser }),
+      ]);
+    }
+    await setNamesPerDay(database, 1_000);
+    const ask = async () => {
+      const question = { companyId: busyId, keyId: null, from: '2020-02-01', to: '2020-02-29' };
+      const { groups } = await subjectUsage(database, { ...question, subject: 'user', by: [] });
+      return groups.map(({ subject, calls: count }) => [subject, Number(count)]);
+    };
+    const expected = [
+      ['(other)', 2],
+      ['a', 1],
+      ['b', 1],
+    ];
+    expect(await ask()).toEqual(expected);
+    await addUp();
+    expect(await ask()).toEqual(expected);
+    await purgeSubjectSums(database, { keepMonths: 1, nowMs: Date.UTC(2020, 3, 6) });
+    expect(await ask()).toEqual([]);
+  });
+});
+
+function dayOf({ startedAtMs }: FinishedCall): string {
+  return new Date(startedAtMs).toISOString().slice(0, 10);
+}
+
+function nameOf(
+  { subject, model, day, keyId }: Pick<SubjectGroup, 'subject' | 'model' | 'day' | 'keyId'>,
+  by: readonly UsageDimension[],
+): string {
+  const names = { model, day, key: keyId };
+  return [subject, ...by.map((dimension) => names[dimension])].join(' ');
+}
