@@ -2,11 +2,20 @@ import { listCompanies } from '../src/domain/accounts/company.ts';
 import { listMembers } from '../src/domain/accounts/members.ts';
 import { listSessions } from '../src/domain/accounts/sessions.ts';
 import { listAuditEntries } from '../src/domain/audit/audit-log.ts';
+import { listRefusedAddresses } from '../src/domain/calls/log/address-refusals.ts';
 import { type CallLogFilter, listCalls } from '../src/domain/calls/log/call-log.ts';
-import { countOperations, listOperations } from '../src/domain/calls/usage/ai-operations.ts';
+import { countOperations, countOutcomes, listOperations } from '../src/domain/calls/usage/ai-operations.ts';
+import { MARGIN_GROUPS, marginReport } from '../src/domain/calls/usage/margins.ts';
 import { countFailures, latestFailures } from '../src/domain/calls/usage/usage-failures.ts';
-import { usageReport } from '../src/domain/calls/usage/usage-report.ts';
+import type { UsageRange } from '../src/domain/calls/usage/usage-range.ts';
+import { type UsageDimension, usageReport } from '../src/domain/calls/usage/usage-report.ts';
+import {
+  isSubjectDimension,
+  type SubjectDimension,
+  subjectUsage,
+} from '../src/domain/calls/usage/usage-subjects.ts';
 import { listAlerts } from '../src/domain/credits/alerts/alert-settings.ts';
+import { listBudgetStandings } from '../src/domain/credits/budgets/budgets.ts';
 import { readCompanyBillingStatuses } from '../src/domain/credits/holds/billing-status.ts';
 import { listInvoices } from '../src/domain/credits/invoices/invoice.ts';
 import { listTransactions } from '../src/domain/credits/ledger/ledger.ts';
@@ -115,11 +124,56 @@ function reportsOf({ companyId, hotCompanyId, keyId }: World, nowMs: number): re
       ask: (on) =>
         usageReport(on, { companyId: hotCompanyId, keyId: null, ...year, by: [[], ['model'], ['day']] }),
     },
+    ...usageOf('the largest company', hotCompanyId, { year, month }),
+    ...usageOf('a company', companyId, { year, month }),
     {
-      label: 'usage: a month of the largest company, by key',
-      ask: (on) => usageReport(on, { companyId: hotCompanyId, keyId: null, ...month, by: [['key']] }),
+      label: 'usage: a year of the largest company from a moment on, by day',
+      ask: (on) =>
+        usageReport(on, {
+          ...{ companyId: hotCompanyId, keyId: null, by: [[], ['day']] },
+          ...{ from: new Date(nowMs - 360 * DAY_MS).toISOString(), to: new Date(nowMs).toISOString() },
+        }),
+    },
+    ...MARGIN_GROUPS.flatMap((groupBy) => [
+      {
+        label: `margins: a month, by ${groupBy}`,
+        ask: (on: Statements) => marginReport(on, { ...month, groupBy }),
+      },
+      {
+        label: `margins: a year, by ${groupBy}`,
+        ask: (on: Statements) => marginReport(on, { ...year, groupBy }),
+      },
+    ]),
+    {
+      label: 'budgets of the largest company, with one for every end user',
+      ask: (on) => listBudgetStandings(on, hotCompanyId, new Date(nowMs)),
     },
   ];
+}
+
+/** As the page of usage, its export and the REST interface have it. */
+function usageOf(
+  whose: string,
+  companyId: string,
+  { year, month }: { readonly year: UsageRange; readonly month: UsageRange },
+): readonly Question[] {
+  const groups: readonly (readonly (UsageDimension | SubjectDimension)[])[] = [
+    ...([['day'], ['model'], ['key'], ['day', 'model'], ['key', 'model']] as const),
+    ...([['project'], ['user'], ['tag'], ['day', 'project'], ['day', 'tag']] as const),
+  ];
+  return groups.flatMap((by) =>
+    Object.entries({ month, year }).map(([name, range]): Question => {
+      const subject = by.find(isSubjectDimension);
+      const dimensions = by.filter((one) => !isSubjectDimension(one));
+      return {
+        label: `usage: a ${name} of ${whose}, by ${by.join(' and ')}`,
+        ask: (on) =>
+          subject === undefined
+            ? usageReport(on, { companyId, keyId: null, ...range, by: [dimensions] })
+            : subjectUsage(on, { companyId, keyId: null, ...range, subject, by: dimensions }),
+      };
+    }),
+  );
 }
 
 function callsOf({ companyId, hotCompanyId }: World, nowMs: number): readonly Question[] {
@@ -141,12 +195,14 @@ function callsOf({ companyId, hotCompanyId }: World, nowMs: number): readonly Qu
     },
     { label: 'operations: counts of an hour', ask: (on) => countOperations(on, hour.from) },
     { label: 'operations: counts of a day', ask: (on) => countOperations(on, new Date(nowMs - DAY_MS)) },
+    { label: 'operations: counts of a week', ask: (on) => countOperations(on, new Date(nowMs - 7 * DAY_MS)) },
+    { label: 'operations: outcomes of an hour, for /metrics', ask: (on) => countOutcomes(on, hour.from) },
     {
       label: 'operations: a page',
       ask: (on) => listOperations(on, { ...hour, kind: null, outcome: null, limit: PAGE, after: null }),
     },
     {
-      label: 'operations: refusals of a month, of which there are none',
+      label: 'operations: refusals of a month',
       ask: (on) =>
         listOperations(on, {
           ...{ from: new Date(nowMs - 30 * DAY_MS), to: new Date(nowMs), kind: null },
@@ -158,36 +214,89 @@ function callsOf({ companyId, hotCompanyId }: World, nowMs: number): readonly Qu
 
 /** Pages of the log, dense and sparse; those that find nothing look at as many calls as a page may. */
 function requestsOf(world: World, nowMs: number): readonly Question[] {
-  const { companyId, hotCompanyId, keyId, requestId, endUser } = world;
+  const { companyId, hotCompanyId, keyId } = world;
   const halfYearAgo = new Date(nowMs - 180 * DAY_MS);
-  const cursor = `${BigInt(halfYearAgo.getTime()) * 1000n}_ffffffff-ffff-4fff-8fff-ffffffffffff`;
-  const page = (label: string, filter: CallLogFilter, after: string | null = null): Question => ({
+  const deep = `${BigInt(halfYearAgo.getTime()) * 1000n}_ffffffff-ffff-4fff-8fff-ffffffffffff`;
+  const week = { from: halfYearAgo, to: new Date(halfYearAgo.getTime() + 7 * DAY_MS) };
+  const day = { from: new Date(nowMs - DAY_MS), to: new Date(nowMs) };
+  const ask = (label: string, filter: CallLogFilter, after: string | null = null): Question => ({
     label: `requests: ${label}`,
     ask: (on) => listCalls(on, filter, { limit: PAGE, after }),
   });
+  const filters = filtersOf(world, { week, day }, nowMs);
   return [
-    page('the newest of a company', { companyId }),
-    page('the newest of the largest company', { companyId: hotCompanyId }),
-    page('the largest company, a page of half a year ago', { companyId: hotCompanyId }, cursor),
-    page('of all companies', {}),
-    page('of all companies, a week of half a year ago', {
-      ...{ from: halfYearAgo, to: new Date(halfYearAgo.getTime() + 7 * DAY_MS) },
-    }),
-    page('of a key', { keyId, companyId }),
-    page('failed ones of the largest company', { companyId: hotCompanyId, status: 502 }),
-    page('a code that no call has', { companyId: hotCompanyId, code: 'none' }),
-    page('of an end user of the largest company', { companyId: hotCompanyId, endUser }),
-    page('with a tag', { companyId: hotCompanyId, tag: 'env:prod' }),
-    page('a tag that no call has, largest company', { companyId: hotCompanyId, tag: 'none' }),
-    page('a tag that no call has, all companies', { tag: 'none' }),
-    page('slower than any, largest company', { companyId: hotCompanyId, minDurationMs: 1_000_000 }),
-    page('by request id, of the largest company', { companyId: hotCompanyId, requestId }),
-    page('by request id, of all', { requestId }),
-    page('by a client’s request id that no call has', { companyId: hotCompanyId, requestId: 'none' }),
+    ask('a company, the newest', { companyId }),
+    ask('a company, a tag that none has', { companyId, tag: 'none' }),
+    ask('a company, one of its keys', { companyId, keyId }),
+    ...filters.map(([label, filter]) =>
+      ask(`largest company, ${label}`, { companyId: hotCompanyId, ...filter }),
+    ),
+    ...filters.map(([label, filter]) => ask(`all companies, ${label}`, filter)),
+    ...filters
+      .filter(([, filter]) => filter.requestId === undefined && filter.from === undefined)
+      .flatMap(([label, filter]) => [
+        ask(`largest company, half a year down, ${label}`, { companyId: hotCompanyId, ...filter }, deep),
+        ask(`all companies, half a year down, ${label}`, filter, deep),
+      ]),
     {
       label: 'requests: a thousand rows of an export',
-      ask: (on) => listCalls(on, { companyId: hotCompanyId }, { limit: 1_000, after: cursor }),
+      ask: (on) => listCalls(on, { companyId: hotCompanyId }, { limit: 1_000, after: deep }),
     },
+    {
+      label: 'requests: addresses of a week that were refused',
+      ask: (on) =>
+        listRefusedAddresses(on, {
+          ...week,
+          from: new Date(nowMs - 7 * DAY_MS),
+          to: new Date(nowMs),
+          limit: 100,
+        }),
+    },
+  ];
+}
+
+/** Each filter as people set it, dense or rare or matching nothing. */
+function filtersOf(
+  { hotKeyId, rareKeyId, requestId, clientRequestId, endUser }: World,
+  { week, day }: Readonly<Record<'week' | 'day', { readonly from: Date; readonly to: Date }>>,
+  nowMs: number,
+): readonly (readonly [string, CallLogFilter])[] {
+  return [
+    ['the newest', {}],
+    ['a week of half a year ago', week],
+    [
+      'a week in which there was none',
+      { from: new Date(nowMs - 500 * DAY_MS), to: new Date(nowMs - 493 * DAY_MS) },
+    ],
+    ['of a key', { keyId: hotKeyId }],
+    ['of a key with few calls', { keyId: rareKeyId }],
+    ['of a model', { model: 'svc/chat-premium' }],
+    ['of a model that no call has', { model: 'none' }],
+    ['status 200', { status: 200 }],
+    ['status 429', { status: 429 }],
+    ['status 403, one in twenty thousand refusals', { status: 403 }],
+    ['status 418, of which there is none', { status: 418 }],
+    ['code INSUFFICIENT_CREDITS', { code: 'INSUFFICIENT_CREDITS' }],
+    ['code LLM_MODEL_NOT_ALLOWED, a rare one', { code: 'LLM_MODEL_NOT_ALLOWED' }],
+    ['a code that no call has', { code: 'none' }],
+    ['of an end user', { endUser }],
+    ['of an end user that no call names', { endUser: 'none' }],
+    ['with a tag of half of them', { tag: 'env:prod' }],
+    ['with a tag that twenty have', { tag: 'incident:4711' }],
+    ['with a tag that none has', { tag: 'none' }],
+    ['10 s or longer', { minDurationMs: 10_000 }],
+    ['longer than any', { minDurationMs: 1_000_000 }],
+    ['20 000 micro-credits or more', { minChargeMicro: 20_000n }],
+    ['dearer than any', { minChargeMicro: 10n ** 12n }],
+    ['by request id', { requestId }],
+    ['by the request id of a client', { requestId: clientRequestId }],
+    ['by a request id that no call has', { requestId: 'none' }],
+    ['a week, a model, 10 s or longer', { ...week, model: 'svc/chat-premium', minDurationMs: 10_000 }],
+    ['a day, status 502', { ...day, status: 502 }],
+    ['a key, status 429', { keyId: hotKeyId, status: 429 }],
+    ['a key, a rare tag', { keyId: hotKeyId, tag: 'incident:4711' }],
+    ['an end user, a model, a tag', { endUser, model: 'svc/chat-cheap', tag: 'env:prod' }],
+    ['a week, an end user that no call names', { ...week, endUser: 'none' }],
   ];
 }
 

@@ -13,8 +13,20 @@ import { startPrivateRedis } from '../../test/services/private-redis.ts';
 import type { PrivateService } from '../../test/services/private-service.ts';
 import type { Scope } from './scope.ts';
 
-/** Whether a commit waits for the disk, as in production, or not. */
-export type Commits = 'durable' | 'unsynced';
+/** Whether a commit waits for the disk, as in production, or not; `bulk` is a server that is filled with a lot at once. */
+export type Commits = 'durable' | 'unsynced' | 'bulk';
+
+/** Tables that are made and filled by one transaction are not written to the log; the memory is that of a small server. */
+export const BULK = {
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  max_wal_size: '32GB',
+  checkpoint_timeout: '1h',
+  shared_buffers: '1GB',
+  effective_cache_size: '4GB',
+  // What loads it runs vacuum by itself.
+  autovacuum: 'off',
+};
 
 export interface OwnServers {
   emptyDatabase(commits?: Commits): Promise<string>;
@@ -29,7 +41,8 @@ export interface OwnServers {
  */
 export function createOwnServers(home: string, run: Scope): OwnServers {
   const unsynced = once(() => start(wantedPostgres, startPrivatePostgres));
-  const durable = once(() => start(wantedPostgres, startDurablePostgres));
+  const durable = once(() => start(wantedPostgres, startWith('durable', DURABLE)));
+  const bulk = once(() => start(wantedPostgres, startWith('bulk', BULK)));
   const redis = once(() => start(wantedRedis, startPrivateRedis));
 
   async function start(
@@ -47,7 +60,7 @@ export function createOwnServers(home: string, run: Scope): OwnServers {
   return {
     async emptyDatabase(commits = 'unsynced') {
       // Here `freshDatabase` looks for its server.
-      process.env.TEST_DATABASE_URL = await (commits === 'durable' ? durable() : unsynced());
+      process.env.TEST_DATABASE_URL = await { durable, unsynced, bulk }[commits]();
       return (await freshDatabase()).url;
     },
     async emptyRedis() {
@@ -60,12 +73,14 @@ export function createOwnServers(home: string, run: Scope): OwnServers {
   };
 }
 
-async function startDurablePostgres(place: string, home: string): Promise<PrivateService> {
-  const folder = join(home, 'durable');
-  mkdirSync(folder);
-  // PostgreSQL runs as another user where this is root's.
-  chmodSync(folder, 0o711);
-  return await startPrivatePostgres(place, folder, DURABLE);
+function startWith(name: string, settings: Record<string, string>) {
+  return async (place: string, home: string): Promise<PrivateService> => {
+    const folder = join(home, name);
+    mkdirSync(folder);
+    // PostgreSQL runs as another user where this is root's.
+    chmodSync(folder, 0o711);
+    return await startPrivatePostgres(place, folder, settings);
+  };
 }
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {
