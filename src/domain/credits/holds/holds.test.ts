@@ -23,7 +23,7 @@ function given() {
   const { log, entries } = createRecordingLog();
   const table = {
     query: async (text: string) =>
-      text.includes('key_months') ? [{ version: 9n, spentMicro: 120n }] : [level],
+      text.includes('key_spending') ? [{ version: 9n, spentMicro: 120n }] : [level],
   } as unknown as Statements;
   const database = steerStatements(table);
   return { clock, entries, database, holds: createCreditHolds({ database, clock, log }) };
