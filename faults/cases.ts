@@ -7,6 +7,7 @@ import { killFaults } from './kills.ts';
 import { networkFaults } from './network.ts';
 import { postgresFaults } from './postgres.ts';
 import { redisFaults } from './redis.ts';
+import { secretFaults } from './secrets.ts';
 import { upgradeFaults } from './upgrade.ts';
 import { upstreamFaults } from './upstream.ts';
 import { workFaults } from './work.ts';
@@ -23,5 +24,6 @@ export const faultCases: readonly FaultCase[] = [
   ...clientFaults,
   ...workFaults,
   ...upgradeFaults,
+  ...secretFaults,
   ...exhaustionFaults,
 ];
