@@ -1,4 +1,5 @@
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { graphqlClient } from '../backend/graphql-client.ts';
 import { freePort } from '../services/free-port.ts';
 import { givenChromium } from '../services/given.ts';
 import {
@@ -7,6 +8,7 @@ import {
   type RunningSystem,
   startSystem,
 } from '../system/running-system.ts';
+import { moveTo } from './page-checks.ts';
 
 export interface Visitor {
   readonly page: Page;
@@ -86,10 +88,29 @@ export async function openBrowserSystem(
   };
 }
 
-export async function logIn(page: Page, person: { email: string; password: string }): Promise<void> {
-  await page.goto('/');
-  await page.getByLabel('E-mail').fill(person.email);
-  await page.getByLabel('Password', { exact: true }).fill(person.password);
+interface Credentials {
+  readonly email: string;
+  readonly password: string;
+}
+
+/**
+ * A session as the form begins one, without the form, which `roles.test.ts` tests: the browser gets its cookie and the first
+ * page finds it. Not one stored for several visits: a refresh token is good once.
+ */
+export async function logIn(page: Page, { email, password }: Credentials, path = '/'): Promise<void> {
+  const headers = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
+  const sent = { headers, data: { email, password } };
+  const answer = await page.context().request.post('/session/login', sent);
+  const { errors } = (await answer.json()) as { errors?: readonly { message: string }[] };
+  if (errors !== undefined) throw new Error(`${email} cannot log in: ${errors[0]?.message}`);
+  await page.goto(path);
+  await page.getByRole('button', { name: 'Log out' }).waitFor({ state: 'attached' });
+}
+
+/** By the form, in a tab that shows it. */
+export async function typeLogIn(page: Page, { email, password }: Credentials): Promise<void> {
+  await page.getByLabel('E-mail').fill(email);
+  await page.getByLabel('Password', { exact: true }).fill(password);
   await page.getByRole('button', { name: 'Log in' }).click();
   await page.getByRole('button', { name: 'Log out' }).waitFor({ state: 'attached' });
 }
@@ -100,14 +121,52 @@ const SUBJECTS = {
   'verify-email': 'Verify your e-mail address',
 } as const;
 
-/** Out of the newest mail of that kind to the address, as a super admin sees it. */
-export async function mailedLink(page: Page, email: string, kind: keyof typeof SUBJECTS): Promise<string> {
-  await page.goto('/mail');
+type Ask = ReturnType<typeof graphqlClient>['ask'];
+
+/** The backend as that person: for what is not what the test is about. */
+export async function askAs({ backend_url }: DemoFile, { email, password }: Credentials): Promise<Ask> {
+  const send = async (request: Request) =>
+    await fetch(`${backend_url}/graphql`, {
+      method: 'POST',
+      headers: request.headers,
+      body: await request.text(),
+    });
+  const { login } = await graphqlClient(send, null).ask<{ login: { accessToken: string } }>(
+    'mutation($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }',
+    { email, password },
+  );
+  return graphqlClient(send, login.accessToken).ask;
+}
+
+interface Mails {
+  readonly capturedMails: { readonly nodes: readonly { to: string; subject: string; text: string }[] };
+}
+
+/** Out of the newest mail of that kind to the address. */
+export async function mailedLink(
+  demo: DemoFile,
+  email: string,
+  kind: keyof typeof SUBJECTS,
+): Promise<string> {
+  const ask = await askAs(demo, demo.super_admin);
+  const { capturedMails } = await ask<Mails>('{ capturedMails(first: 50) { nodes { to subject text } } }');
+  const mail = capturedMails.nodes.find(
+    ({ to, subject }) => to === email && subject.includes(SUBJECTS[kind]),
+  );
+  return linkIn(mail?.text ?? '', kind);
+}
+
+/** The same on the page of captured mail. */
+export async function shownLink(page: Page, email: string, kind: keyof typeof SUBJECTS): Promise<string> {
+  await moveTo(page, '/mail');
   const row = page.getByRole('row').filter({ hasText: email }).filter({ hasText: SUBJECTS[kind] }).first();
   await row.getByRole('button', { name: 'Read' }).click();
-  const text = await page.getByRole('dialog').locator('pre').innerText();
+  return linkIn(await page.getByRole('dialog').locator('pre').innerText(), kind);
+}
+
+function linkIn(text: string, kind: keyof typeof SUBJECTS): string {
   const link = new RegExp(`http\\S+/${kind}#token=\\S+`).exec(text)?.[0];
-  if (link === undefined) throw new Error(`no link in the mail to ${email}`);
+  if (link === undefined) throw new Error(`no link of ${kind} in the mail`);
   return link;
 }
 

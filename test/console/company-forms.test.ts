@@ -6,6 +6,7 @@ import { startScriptedUpstream } from '../gateway/scripted-upstream.ts';
 import { givenChromium } from '../services/given.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
+import { moveTo } from './page-checks.ts';
 import { walkBudgets } from './walk-budgets.ts';
 import {
   walkAlertsAndAgents,
@@ -107,7 +108,7 @@ describe.skipIf(givenChromium() === null)('the forms of a company', () => {
 
   test('two tabs agree: what is changed in one is in the other at once', async () => {
     const { page } = admin;
-    await page.goto('/jobs');
+    await moveTo(page, '/jobs');
     const other = await page.context().newPage();
     await other.goto('/jobs');
     await other.getByLabel('Title').fill('Cook of the other tab');

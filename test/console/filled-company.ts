@@ -1,7 +1,7 @@
 /** A company with something in every list: pages without content prove little. */
-import { graphqlClient } from '../backend/graphql-client.ts';
 import { until } from '../doubles/until.ts';
 import type { DemoFile } from '../system/running-system.ts';
+import { askAs } from './browser-system.ts';
 
 export const CV = `Grace Miller
 Welder and pipe fitter
@@ -49,12 +49,7 @@ export interface FilledCompany {
 type Id = { readonly id: string };
 
 export async function fillCompany(demo: DemoFile): Promise<FilledCompany> {
-  const nobody = clientOf(demo, null);
-  const { login } = await nobody.ask<{ login: { accessToken: string } }>(
-    'mutation($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }',
-    demo.company_admin,
-  );
-  const { ask } = clientOf(demo, login.accessToken);
+  const ask = await askAs(demo, demo.company_admin);
   const made = await ask<{ createJob: Id; createTalent: Id }>(
     `mutation($cv: String!) {
       createTalent(input: { text: $cv }) { id }
@@ -76,17 +71,7 @@ export async function fillCompany(demo: DemoFile): Promise<FilledCompany> {
   return { jobId, talentId, meetingId };
 }
 
-type Ask = ReturnType<typeof clientOf>['ask'];
-
-function clientOf({ backend_url }: DemoFile, token: string | null) {
-  const send = async (request: Request) =>
-    await fetch(`${backend_url}/graphql`, {
-      method: 'POST',
-      headers: request.headers,
-      body: await request.text(),
-    });
-  return graphqlClient(send, token);
-}
+type Ask = Awaited<ReturnType<typeof askAs>>;
 
 /** One that succeeds, some that are refused, each for a reason of its own; and a key that passes its limit. */
 async function someCalls(demo: DemoFile, ask: Ask): Promise<void> {

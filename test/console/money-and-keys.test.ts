@@ -4,8 +4,8 @@ import type { Page } from 'playwright-core';
 import { until } from '../doubles/until.ts';
 import { givenChromium } from '../services/given.ts';
 import { useResource } from '../setup/use-resource.ts';
-import { logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
-import { violationsOf, widthOf } from './page-checks.ts';
+import { logIn, openBrowserSystem, typeLogIn, type Visitor } from './browser-system.ts';
+import { moveTo, violationsOf, widthOf } from './page-checks.ts';
 import { walkDialogs, walkFirstCall, walkPlaygroundLeft } from './walk-first-call.ts';
 
 describe.skipIf(givenChromium() === null)('in a real browser', () => {
@@ -151,7 +151,7 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
     await operator.close();
 
     const { page } = admin;
-    await page.goto('/billing');
+    await moveTo(page, '/billing');
     await page.getByRole('button', { name: 'Contact us about Enterprise' }).click();
     await page.getByRole('dialog').getByLabel('Message').fill('For 200 people.');
     expect(await violationsOf(page)).toEqual([]);
@@ -221,7 +221,7 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
     await other.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
     await other.getByRole('button', { name: 'Log out' }).click();
     await page.getByRole('heading', { name: 'Log in' }).waitFor();
-    await logIn(other, world.demo.company_admin);
+    await typeLogIn(other, world.demo.company_admin);
     await page.getByRole('button', { name: 'Log out' }).waitFor();
     await other.close();
     expect(admin.complaints).toEqual([]);
@@ -243,7 +243,7 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
     expect(watcher.complaints).toEqual([]);
     await watcher.close();
 
-    await admin.page.goto('/logs');
+    await moveTo(admin.page, '/logs');
     await admin.page.getByRole('heading', { name: 'There is no such page' }).waitFor();
     expect(await admin.page.getByRole('link', { name: 'Logs' }).count()).toBe(0);
   });

@@ -1,3 +1,4 @@
+import { expect } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -10,10 +11,15 @@ interface Violation {
 }
 
 /**
- * As a link would, without a new load. Each page has a title of its own, and sets it when it appears; a page that is
+ * As a link would, without a new load, which costs a second where many tests run; a tab that is not in the console is loaded.
+ * Each page has a title of its own, and sets it when it appears; a page that is
  * already shown does not set it again.
  */
 export async function moveTo(page: Page, path: string): Promise<void> {
+  if (!(await page.evaluate(() => document.querySelector('.frame') !== null))) {
+    await page.goto(path);
+    return;
+  }
   await page.evaluate((wanted) => {
     if (`${location.pathname}${location.search}` === wanted) return;
     document.title = 'moving';
@@ -37,15 +43,19 @@ export async function widthOf(page: Page): Promise<number> {
   return await page.evaluate(() => document.documentElement.scrollWidth);
 }
 
-/** In the dark only the colours are others than in the light. */
+/**
+ * In the dark only the colours are others than in the light. Of an open dialog it is the dialog alone: what is behind it
+ * cannot be reached.
+ */
 export async function violationsOf(page: Page, onlyColours = false): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(AXE);
   const rules = onlyColours ? { runOnly: ['color-contrast'] } : {};
   const violations = await page.evaluate(async (options) => {
     const { axe } = window as unknown as {
-      axe: { run(where: Document, options: object): Promise<{ violations: Violation[] }> };
+      axe: { run(where: Document | Element, options: object): Promise<{ violations: Violation[] }> };
     };
-    return (await axe.run(document, { resultTypes: ['violations'], ...options })).violations;
+    const open = [...document.querySelectorAll('dialog[open]')].at(-1);
+    return (await axe.run(open ?? document, { resultTypes: ['violations'], ...options })).violations;
   }, rules);
   return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
 }
@@ -55,4 +65,43 @@ export async function keepPicture(page: Page, name: string): Promise<void> {
   const folder = process.env.CONSOLE_PICTURES;
   if (!folder) return;
   await page.screenshot({ path: join(folder, `${name.replaceAll(/[^\w]+/g, '-')}.png`), fullPage: true });
+}
+
+/** Buttons in the rows of tables that those who do not see the row cannot tell apart. */
+async function equalNames(page: Page): Promise<string[]> {
+  return await page.evaluate(() => {
+    const buttons = [...document.querySelectorAll('tbody button')];
+    const names = buttons.map((one) => one.getAttribute('aria-label') ?? one.textContent ?? '');
+    return names.filter((name, at) => names.indexOf(name) !== at);
+  });
+}
+
+const WIDTHS = [360, 768, 1440];
+
+/**
+ * Nothing is beyond the window at any width. Axe looks at the narrowest and the widest; the colours of the dark do not
+ * depend on the width, except for what the frame alone shows on a narrow screen: that is looked at where `isFirst`.
+ */
+export async function isWholeEverywhere(
+  page: Page,
+  path: string,
+  who: string,
+  isFirst: boolean,
+): Promise<void> {
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 });
+    const where = `${path} light ${width}`;
+    expect([where, await widthOf(page)]).toEqual([where, width]);
+    if (width !== 768) expect([where, await violationsOf(page)]).toEqual([where, []]);
+    if (width === 1440) expect([where, await equalNames(page)]).toEqual([where, []]);
+    await keepPicture(page, `${who}${where}`);
+  }
+  await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
+  for (const width of isFirst ? [1440, 360] : [1440]) {
+    await page.setViewportSize({ width, height: 900 });
+    const where = `${path} dark ${width}`;
+    expect([where, await violationsOf(page, true)]).toEqual([where, []]);
+    await keepPicture(page, `${who}${where}`);
+  }
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
 }

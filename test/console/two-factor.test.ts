@@ -5,7 +5,7 @@ import { totpCode } from '../../src/domain/accounts/two-factor.ts';
 import { givenChromium } from '../services/given.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { logIn, openBrowserSystem } from './browser-system.ts';
-import { keepPicture, settled, violationsOf, widthOf } from './page-checks.ts';
+import { keepPicture, moveTo, settled, violationsOf, widthOf } from './page-checks.ts';
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const region = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
@@ -19,7 +19,7 @@ describe.skipIf(givenChromium() === null)('two-factor authentication in the cons
   }
 
   async function setUp(page: Page, widths: readonly number[] = []) {
-    await page.goto('/profile');
+    await moveTo(page, '/profile');
     await button(page, 'Set it up').click();
     const secret = await page.getByTestId('totp-secret').innerText();
     for (const width of widths) {
@@ -63,7 +63,7 @@ describe.skipIf(givenChromium() === null)('two-factor authentication in the cons
     await button(page, 'Log in').click();
     await button(page, 'Log out').waitFor();
 
-    await page.goto('/profile');
+    await moveTo(page, '/profile');
     await button(page, 'Turn it off').click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Password').fill(person.password);
@@ -81,7 +81,7 @@ describe.skipIf(givenChromium() === null)('two-factor authentication in the cons
     const { page, complaints } = await world.visit();
     await logIn(page, world.demo.super_admin);
     const { codes } = await setUp(page);
-    await page.goto('/companies');
+    await moveTo(page, '/companies');
     await page.getByRole('button', { name: 'Adjust credits' }).first().click();
     await page.getByRole('spinbutton', { name: 'Credits' }).fill('3');
     await page.getByLabel('Reason').fill('goodwill');
@@ -108,8 +108,7 @@ describe.skipIf(givenChromium() === null)('two-factor authentication in the cons
 
   test('a person sees which session is this one, and logs out everywhere', async () => {
     const [here, elsewhere] = [await world.visit(), await world.visit()];
-    for (const { page } of [here, elsewhere]) await logIn(page, world.demo.company_admin);
-    await here.page.goto('/profile');
+    for (const { page } of [here, elsewhere]) await logIn(page, world.demo.company_admin, '/profile');
     const sessions = region(here.page, 'Where you are logged in');
     await sessions.getByText('This browser').waitFor();
     await button(here.page, 'Log out everywhere').click();

@@ -2,7 +2,7 @@
 import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import type { DemoFile } from '../system/running-system.ts';
-import { violationsOf } from './page-checks.ts';
+import { moveTo, violationsOf } from './page-checks.ts';
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
@@ -26,7 +26,7 @@ async function add(page: Page, scope: string, fill: () => Promise<void>): Promis
 
 /** A budget refuses once it is used up; it is edited, raised, and deleted. */
 export async function walkBudgets(page: Page, demo: DemoFile): Promise<void> {
-  await page.goto('/budgets');
+  await moveTo(page, '/budgets');
   await page.getByText('There is none yet').waitFor();
   await add(page, 'END_USER', async () => {
     expect(await violationsOf(page)).toEqual([]);
@@ -40,7 +40,8 @@ export async function walkBudgets(page: Page, demo: DemoFile): Promise<void> {
   expect(await call(demo, 'visitor-7')).toBe(200);
   expect(await call(demo, 'visitor-7')).toBe(403);
   expect(await call(demo, 'visitor-8')).toBe(200);
-  await page.reload();
+  await moveTo(page, '/prices');
+  await moveTo(page, '/budgets');
   const row = page.getByRole('row').filter({ hasText: 'the end user visitor-7' });
   await row.getByText('calls are refused').waitFor();
   for (const width of [390, 1440]) {
@@ -52,12 +53,12 @@ export async function walkBudgets(page: Page, demo: DemoFile): Promise<void> {
   await button(page, 'Save').click();
   await row.getByText('refuses calls').waitFor();
   expect(await call(demo, 'visitor-7')).toBe(200);
-  await page.goto('/usage?by=end_user');
+  await moveTo(page, '/usage?by=end_user');
   for (const user of ['visitor-7', 'visitor-8'])
     await page.getByText(user, { exact: true }).first().waitFor();
   await page.getByRole('combobox', { name: 'By' }).first().selectOption('PROJECT');
   await page.waitForURL(/by=project/);
-  await page.goto('/budgets');
+  await moveTo(page, '/budgets');
   for (const name of ['the company', 'the end user visitor-7']) {
     await page.getByRole('row').filter({ hasText: name }).getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();

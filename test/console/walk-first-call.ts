@@ -2,8 +2,8 @@
 import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { until } from '../doubles/until.ts';
-import { type BrowserSystem, logIn, mailedLink } from './browser-system.ts';
-import { violationsOf, widthOf } from './page-checks.ts';
+import { type BrowserSystem, mailedLink } from './browser-system.ts';
+import { moveTo, violationsOf, widthOf } from './page-checks.ts';
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const card = (page: Page, name: string) => page.getByRole('region', { name, exact: true }).first();
@@ -28,11 +28,7 @@ export async function walkFirstCall(world: BrowserSystem): Promise<void> {
   }
   await refusedInPlayground(page);
 
-  const operator = await world.visit();
-  await logIn(operator.page, world.demo.super_admin);
-  const link = await mailedLink(operator.page, email, 'verify-email');
-  await operator.close();
-  await page.goto(link);
+  await page.goto(await mailedLink(world.demo, email, 'verify-email'));
   await button(page, 'Verify the address').click();
   await page.getByRole('link', { name: 'Go on to the console' }).click();
   await steps.nth(0).getByText('Done').waitFor();
@@ -58,14 +54,14 @@ export async function walkFirstCall(world: BrowserSystem): Promise<void> {
 
 /** Without credits the playground leads to where they are bought. */
 async function refusedInPlayground(page: Page): Promise<void> {
-  await page.goto('/playground');
+  await moveTo(page, '/playground');
   await button(page, 'Send').click();
   await page.getByRole('alert').getByRole('link', { name: 'Buy credits' }).click();
   await page.getByRole('heading', { name: 'Credits', level: 1 }).waitFor();
 }
 
 async function walkPrices(page: Page): Promise<void> {
-  await page.goto('/prices');
+  await moveTo(page, '/prices');
   const row = page.getByRole('row').filter({ hasText: 'svc/chat-default' });
   await row.getByRole('cell').nth(2).getByText(/\d/).waitFor();
   for (const width of [390, 1440]) {
@@ -77,7 +73,7 @@ async function walkPrices(page: Page): Promise<void> {
 
 /** Leaving the page ends the call, and coming back uses the same key. */
 export async function walkPlaygroundLeft(world: BrowserSystem, page: Page): Promise<void> {
-  await page.goto('/playground');
+  await moveTo(page, '/playground');
   const keys: string[] = [];
   const failed: string[] = [];
   const answers = `${world.demo.gateway_url}/chat/completions`;
@@ -101,7 +97,7 @@ export async function walkPlaygroundLeft(world: BrowserSystem, page: Page): Prom
 
 /** Focus returns to what opened a dialog; buttons of rows have names of their own; a refused field is marked. */
 export async function walkDialogs(page: Page): Promise<void> {
-  await page.goto('/keys');
+  await moveTo(page, '/keys');
   const row = page.getByRole('row').filter({ hasText: 'Live' }).first();
   await row.getByRole('button', { name: 'Edit' }).click();
   await page.getByRole('dialog').waitFor();

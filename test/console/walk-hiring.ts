@@ -2,7 +2,7 @@
 import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { CV } from './filled-company.ts';
-import { violationsOf, widthOf } from './page-checks.ts';
+import { moveTo, violationsOf, widthOf } from './page-checks.ts';
 
 const cvOf = (name: string, place: string) =>
   CV.replace('Grace Miller', name).replace('grace.miller', place).replace('0958', place);
@@ -22,7 +22,7 @@ const card = (page: Page, name: string) => page.getByRole('region', { name, exac
 
 /** Added, edited, closed and opened again; another one pasted and published. */
 export async function walkJobs(page: Page): Promise<void> {
-  await page.goto('/jobs');
+  await moveTo(page, '/jobs');
   await page.getByLabel('Title').fill('Welder');
   await page.getByLabel('Description').fill('Welding of pipes by TIG in our workshop.');
   await page.getByLabel('Must have, one a line').fill('TIG welding\nlicence to travel');
@@ -63,14 +63,14 @@ export async function walkJobs(page: Page): Promise<void> {
   await button(page, 'Publish').click();
   await inDialog(page, 'Publish').click();
   await page.getByText('Active', { exact: true }).waitFor();
-  await page.goto('/jobs');
+  await moveTo(page, '/jobs');
   await page.getByLabel('Search').fill('forklift');
   await page.getByRole('link', { name: 'Welder (TIG)' }).waitFor({ state: 'detached' });
 }
 
 /** A second CV of a person whose profile was edited: part of what it proposes is taken over. */
 async function decideProposal(page: Page): Promise<void> {
-  await page.goto('/talents');
+  await moveTo(page, '/talents');
   await page.getByLabel('Text of the CV').fill(CV.replace('Senior Welder', 'Chief Welder'));
   await button(page, 'Read it').click();
   await page.getByText('A newer CV proposes changes').waitFor();
@@ -90,7 +90,7 @@ async function decideProposal(page: Page): Promise<void> {
 
 /** Uploaded, read, shown with the places of its values, edited. */
 export async function walkTalents(page: Page): Promise<void> {
-  await page.goto('/talents');
+  await moveTo(page, '/talents');
   const dropped = await page.evaluateHandle((text) => {
     const transfer = new DataTransfer();
     transfer.items.add(new File([text], 'grace.txt', { type: 'text/plain' }));
@@ -122,7 +122,7 @@ export async function walkTalents(page: Page): Promise<void> {
   expect(await button(page, 'Orbital welding').count()).toBe(0);
   await decideProposal(page);
 
-  await page.goto('/talents');
+  await moveTo(page, '/talents');
   const file = { name: 'tom.txt', mimeType: 'text/plain', buffer: Buffer.from(cvOf('Tom Baker', '0222')) };
   await page.getByLabel('Drop CVs here, or choose them').setInputFiles(file);
   await page.getByRole('link', { name: 'Tom Baker' }).waitFor();
@@ -143,7 +143,7 @@ export async function walkTalents(page: Page): Promise<void> {
 
 /** Seen by itself as soon as it is scored, with its reasons; and what counts. */
 export async function walkMatches(page: Page): Promise<void> {
-  await page.goto('/matches');
+  await moveTo(page, '/matches');
   const row = page.getByRole('row').filter({ hasText: 'Grace Miller' }).filter({ hasText: 'Welder (TIG)' });
   await row.getByRole('button', { name: 'Reasons' }).click({ timeout: 40_000 });
   const dialog = page.getByRole('dialog');
@@ -167,7 +167,7 @@ export async function walkMatches(page: Page): Promise<void> {
 /** An interview is announced and talked about; its page is one to be read. */
 export async function walkMeetings(page: Page): Promise<void> {
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 16);
-  await page.goto('/meetings');
+  await moveTo(page, '/meetings');
   await page.getByRole('textbox', { name: 'Room' }).fill('Forge');
   await page.getByLabel('Starts').fill(tomorrow);
   await page.getByLabel('Minutes').fill('45');
