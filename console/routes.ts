@@ -66,6 +66,7 @@ const CapturedMails = page(() => import('./admin/captured-mails.tsx'), 'Captured
 const UnannouncedMeetings = page(() => import('./admin/unannounced-meetings.tsx'), 'UnannouncedMeetings');
 const Services = page(() => import('./operations/running-processes.tsx'), 'Services');
 const Breakers = page(() => import('./operations/breakers.tsx'), 'Breakers');
+const CallHooks = page(() => import('./operations/call-hooks.tsx'), 'CallHooks');
 const Queues = page(() => import('./operations/queues.tsx'), 'Queues');
 const DeadLetters = page(() => import('./operations/dead-letters.tsx'), 'DeadLetters');
 const AiOperations = page(() => import('./operations/ai-operations.tsx'), 'AiOperations');
@@ -83,6 +84,21 @@ const MEMBER_PLACES: readonly Place[] = [
   { path: '/prices', name: 'Models and prices', page: Prices },
   { path: '/mcp', name: 'Agents and MCP', page: Connect },
   { path: '/team', name: 'Team', page: Team },
+];
+
+const OPERATIONS: readonly Place[] = [
+  { path: '/services', name: 'Services', page: Services },
+  { path: '/breakers', name: 'Breakers', page: Breakers },
+  { path: '/queues', name: 'Workers and queues', page: Queues },
+  { path: '/queues/:name', page: DeadLetters },
+  { path: '/call-hooks', name: 'Call hooks', page: CallHooks },
+  { path: '/generator', name: 'Match generator', page: Generator },
+  { path: '/all-requests', name: 'All requests', page: AllRequests },
+  { path: '/ai-operations', name: 'AI operations', page: AiOperations },
+  { path: '/withheld-usage', name: 'Withheld usage', page: WithheldUsage },
+  { path: '/audit-report', name: 'Audit', page: AuditReport },
+  { path: '/errors', name: 'Errors', page: Errors },
+  { path: '/logs', name: 'Logs', page: Logs },
 ];
 
 /** What a person may see, and nothing else: an address that is not in here leads nowhere for them. */
@@ -130,20 +146,7 @@ export function roomsOf(person: Person): readonly Room[] {
     ...when(!isAdmin, { path: '/audit', name: 'Audit log', page: AuditLog }),
     ...when(!isMember, { path: '/', page: Companies }),
   );
-  const operations = when(
-    person.isSuperAdmin,
-    { path: '/services', name: 'Services', page: Services },
-    { path: '/breakers', name: 'Breakers', page: Breakers },
-    { path: '/queues', name: 'Workers and queues', page: Queues },
-    { path: '/queues/:name', page: DeadLetters },
-    { path: '/generator', name: 'Match generator', page: Generator },
-    { path: '/all-requests', name: 'All requests', page: AllRequests },
-    { path: '/ai-operations', name: 'AI operations', page: AiOperations },
-    { path: '/withheld-usage', name: 'Withheld usage', page: WithheldUsage },
-    { path: '/audit-report', name: 'Audit', page: AuditReport },
-    { path: '/errors', name: 'Errors', page: Errors },
-    { path: '/logs', name: 'Logs', page: Logs },
-  );
+  const operations = when(person.isSuperAdmin, ...OPERATIONS);
   const own = [
     { path: '/profile', name: 'Password and sessions', page: Profile },
     ...when(!isMember && !person.isSuperAdmin, { path: '/', page: Profile }),

@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { Dialog } from '../parts/dialog.tsx';
 import { Choice, Field, Form } from '../parts/form.tsx';
 import type { FormValues } from '../parts/form-values.ts';
+import { fieldError } from '../session/answer-error.ts';
 import { useConsole } from '../session/console-context.ts';
 import { graphql, type RowOf } from '../session/graphql.ts';
 import { useQuery } from '../session/use-query.ts';
@@ -96,7 +97,8 @@ function statusesIn(text: string): number[] {
   const words = text.split(/[\s,;]+/).filter((word) => word !== '');
   const wrong = words.find((word) => !/^[45]\d\d$/.test(word));
   if (wrong !== undefined) {
-    throw new Error(
+    throw fieldError(
+      'retryStatuses',
       `Enter statuses from 400 to 599 separated by commas, such as 404, 409. “${wrong}” is not one.`,
     );
   }

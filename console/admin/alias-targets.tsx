@@ -1,8 +1,9 @@
-import { useState } from 'react';
+import { useId, useState } from 'react';
 import { Dialog } from '../parts/dialog.tsx';
-import { Area, Choice, Field, Form } from '../parts/form.tsx';
+import { Area, Choice, Field, Form, useWrongField } from '../parts/form.tsx';
 import { type FormValues, formValues } from '../parts/form-values.ts';
 import { Problem } from '../parts/page.tsx';
+import { fieldError } from '../session/answer-error.ts';
 import { useConsole } from '../session/console-context.ts';
 import { graphql, type RowOf } from '../session/graphql.ts';
 import { useAction, useQuery } from '../session/use-query.ts';
@@ -53,17 +54,24 @@ interface Row {
   readonly stored: StoredTarget | null;
 }
 
+/** A row at its place among the targets that are sent, by which errors name it. */
+interface PlacedRow extends Row {
+  readonly at: number;
+}
+
+/** Name of a control, and the path of its field in the API. */
+const named = ({ number, at }: PlacedRow, name: string, field = name) => ({
+  name: `${name}-${number}`,
+  'data-field': `targets.${at}.${field}`,
+});
+
 /** The targets of an alias, one group of fields each. A stored key stays unless another one is entered. */
 export function TargetForm({ alias, version, targets, close, changed }: TargetFormProps) {
   const { session } = useConsole();
   const presets = useQuery(PRESETS);
   // As the rows, of when the form was opened: a change that came since then is not overwritten.
   const [ifVersion] = useState(version);
-  const [rows, setRows] = useState<readonly Row[]>(
-    targets.map((stored, number) => {
-      return { number, stored };
-    }),
-  );
+  const [rows, setRows] = useState<readonly Row[]>(targets.map((stored, number) => ({ number, stored })));
   const [next, setNext] = useState(targets.length);
   const add = () => {
     setRows([...rows, { number: next, stored: null }]);
@@ -91,7 +99,7 @@ export function TargetForm({ alias, version, targets, close, changed }: TargetFo
             </>
           }
           send={async (values) => {
-            const wanted = rows.map((row) => targetIn(values, row));
+            const wanted = rows.map((row, at) => targetIn(values, { ...row, at }));
             await session.request(SET_TARGETS, { alias, input: { targets: wanted }, ifVersion });
             await changed();
             close();
@@ -102,7 +110,7 @@ export function TargetForm({ alias, version, targets, close, changed }: TargetFo
               key={row.number}
               title={`Target ${at + 1}`}
               alias={alias}
-              row={row}
+              row={{ ...row, at }}
               presets={known}
               remove={() => setRows(rows.filter(({ number }) => number !== row.number))}
             />
@@ -113,9 +121,10 @@ export function TargetForm({ alias, version, targets, close, changed }: TargetFo
   );
 }
 
-function targetIn(values: FormValues, { number, stored }: Row) {
+function targetIn(values: FormValues, row: PlacedRow) {
+  const { number, stored, at } = row;
   const text = (name: string) => values.text(`${name}-${number}`);
-  const headers = headersIn(text('headers'));
+  const headers = headersIn(text('headers'), `targets.${at}.headers`);
   return {
     ...(stored === null ? {} : { id: stored.id }),
     provider: text('provider'),
@@ -128,30 +137,31 @@ function targetIn(values: FormValues, { number, stored }: Row) {
     ...(text('removeHeaders') === 'on' ? { headers: {} } : headers === null ? {} : { headers }),
     timeoutMs: values.number(`timeoutMs-${number}`),
     maxInFlight: values.number(`maxInFlight-${number}`),
-    cost: costIn(values, number),
+    cost: costIn(values, row),
   };
 }
 
 /** Null where all of it is empty. */
-function costIn(values: FormValues, number: number) {
+function costIn(values: FormValues, { number, at }: PlacedRow) {
   const [prompt, cached, completion, cacheWrite] = ['Prompt', 'Cached', 'Completion', 'CacheWrite'].map(
     (part) => values.number(`cost${part}-${number}`),
   );
   if (prompt == null && cached == null && completion == null && cacheWrite == null) return null;
   if (prompt == null || completion == null) {
-    throw new Error('Enter what the prompt and the completion cost at the provider, or leave both empty.');
+    throw fieldError(`targets.${at}.cost`, 'Enter what prompt and completion cost, or leave both empty.');
   }
   return { prompt, cached: cached ?? prompt, completion, cacheWrite: cacheWrite ?? null };
 }
 
 /** One a line, `name: value`; null where the field is empty. */
-function headersIn(text: string): Record<string, string> | null {
+function headersIn(text: string, field: string): Record<string, string> | null {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   if (lines.length === 0) return null;
   return Object.fromEntries(
     lines.map((line) => {
       const colon = line.indexOf(':');
-      if (colon < 1) throw new Error(`Write each header as name: value. This one has no colon: ${line}`);
+      if (colon < 1)
+        throw fieldError(field, `Write each header as name: value. This one has no colon: ${line}`);
       return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
     }),
   );
@@ -160,7 +170,7 @@ function headersIn(text: string): Record<string, string> | null {
 interface TargetFieldsProps {
   readonly title: string;
   readonly alias: string;
-  readonly row: Row;
+  readonly row: PlacedRow;
   readonly presets: readonly Preset[];
   remove(): void;
 }
@@ -180,7 +190,7 @@ function TargetFields({ title, alias, row, presets, remove }: TargetFieldsProps)
       {stored !== null && <Health health={stored.health} isLong />}
       <Choice
         label="Provider"
-        name={`provider-${number}`}
+        {...named(row, 'provider')}
         value={provider}
         onChange={(event) => setProvider(event.currentTarget.value)}
       >
@@ -193,7 +203,7 @@ function TargetFields({ title, alias, row, presets, remove }: TargetFieldsProps)
       <small className="quiet">{preset?.note}</small>
       <Field
         label="Address"
-        name={`baseUrl-${number}`}
+        {...named(row, 'baseUrl')}
         type="url"
         defaultValue={stored?.baseUrl}
         placeholder={preset?.baseUrl ?? 'https://…'}
@@ -205,7 +215,7 @@ function TargetFields({ title, alias, row, presets, remove }: TargetFieldsProps)
       <ModelField row={row} provider={provider} />
       <Field
         label="Weight"
-        name={`weight-${number}`}
+        {...named(row, 'weight')}
         type="number"
         min={0}
         step="any"
@@ -213,7 +223,7 @@ function TargetFields({ title, alias, row, presets, remove }: TargetFieldsProps)
       />
       <Field
         label="Key"
-        name={`apiKey-${number}`}
+        {...named(row, 'apiKey')}
         type="password"
         autoComplete="off"
         placeholder={stored?.hasKey ? '••••••••' : ''}
@@ -237,13 +247,14 @@ function TargetFields({ title, alias, row, presets, remove }: TargetFieldsProps)
 }
 
 /** With the names of the provider's well-known models to choose from. */
-function ModelField({ row: { stored, number }, provider }: { row: Row; provider: string }) {
+function ModelField({ row, provider }: { row: PlacedRow; provider: string }) {
+  const { stored, number } = row;
   const known = (useQuery(KNOWN_MODELS).data?.knownModels ?? []).filter((one) => one.provider === provider);
   return (
     <>
       <Field
         label="Model"
-        name={`model-${number}`}
+        {...named(row, 'model')}
         list={`models-${number}`}
         defaultValue={stored?.model}
         maxLength={200}
@@ -259,49 +270,49 @@ function ModelField({ row: { stored, number }, provider }: { row: Row; provider:
 }
 
 /** What it may take, and what it costs at the provider. */
-function LimitFields({ row: { stored, number } }: { row: Row }) {
+function LimitFields({ row }: { row: PlacedRow }) {
+  const { stored } = row;
   const amount = { type: 'number', min: 0, step: 'any' } as const;
   const whole = { type: 'number', min: 1, step: 1 } as const;
   const cost = stored?.cost ?? null;
-  const name = (part: string) => `${part}-${number}`;
   return (
     <details>
       <summary>Limits and cost</summary>
       <div className="columns">
         <Field
           label="Time-out, in ms"
-          name={name('timeoutMs')}
+          {...named(row, 'timeoutMs')}
           {...whole}
           defaultValue={stored?.timeoutMs ?? ''}
         />
         <Field
           label="Calls at once"
-          name={name('maxInFlight')}
+          {...named(row, 'maxInFlight')}
           {...whole}
           defaultValue={stored?.maxInFlight ?? ''}
           hint="In each process."
         />
         <Field
           label="Cost of the prompt"
-          name={name('costPrompt')}
+          {...named(row, 'costPrompt', 'cost')}
           {...amount}
           defaultValue={cost?.prompt ?? ''}
         />
         <Field
           label="Cost when cached"
-          name={name('costCached')}
+          {...named(row, 'costCached', 'cost')}
           {...amount}
           defaultValue={cost?.cached ?? ''}
         />
         <Field
           label="Cost of the completion"
-          name={name('costCompletion')}
+          {...named(row, 'costCompletion', 'cost')}
           {...amount}
           defaultValue={cost?.completion ?? ''}
         />
         <Field
           label="Cost of cache writes"
-          name={name('costCacheWrite')}
+          {...named(row, 'costCacheWrite', 'cost')}
           {...amount}
           defaultValue={cost?.cacheWrite ?? ''}
         />
@@ -311,7 +322,7 @@ function LimitFields({ row: { stored, number } }: { row: Row }) {
   );
 }
 
-function MoreFields({ row, isAzure }: { row: Row; isAzure: boolean }) {
+function MoreFields({ row, isAzure }: { row: PlacedRow; isAzure: boolean }) {
   const { stored, number } = row;
   const headerNames = stored?.headerNames ?? [];
   return (
@@ -320,7 +331,7 @@ function MoreFields({ row, isAzure }: { row: Row; isAzure: boolean }) {
       {isAzure && (
         <Field
           label="API version"
-          name={`apiVersion-${number}`}
+          {...named(row, 'apiVersion')}
           defaultValue={stored?.apiVersion ?? ''}
           placeholder="2024-10-21"
         />
@@ -331,7 +342,7 @@ function MoreFields({ row, isAzure }: { row: Row; isAzure: boolean }) {
             ? 'Extra headers, one a line'
             : `Extra headers, one a line (stored: ${headerNames.join(', ')}; empty leaves them)`
         }
-        name={`headers-${number}`}
+        {...named(row, 'headers')}
         rows={2}
         placeholder="x-team: a"
         spellCheck={false}
@@ -351,9 +362,15 @@ function TestButton({ title, alias, row }: Pick<TargetFieldsProps, 'title' | 'al
   const { session } = useConsole();
   const action = useAction();
   const [said, setSaid] = useState<string | null>(null);
+  const [sent, setSent] = useState<HTMLFormElement | null>(null);
+  const problemId = useId();
+  const about = useWrongField(sent, action.error, problemId, (field) =>
+    field.replace(/^input/, `targets.${row.at}`),
+  );
   const test = (form: HTMLFormElement | null) =>
     action.run(async () => {
       if (form === null) return;
+      setSent(form);
       setSaid(null);
       const input = targetIn(formValues(new FormData(form)), row);
       const { testAliasTarget } = await session.request(TEST_TARGET, { alias, input });
@@ -372,7 +389,9 @@ function TestButton({ title, alias, row }: Pick<TargetFieldsProps, 'title' | 'al
         {action.isBusy ? 'Testing…' : 'Test'}
       </button>
       <span role="status">{said}</span>
-      <Problem error={action.error} />
+      <div id={problemId}>
+        <Problem error={action.error} about={about} />
+      </div>
     </>
   );
 }

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { Dialog } from '../parts/dialog.tsx';
 import { List, RowButton } from '../parts/list.tsx';
 import { Card, Notice, Page, Problem } from '../parts/page.tsx';
-import { Moment } from '../parts/words.tsx';
+import { exact, Moment } from '../parts/words.tsx';
 import { graphql, type RowOf } from '../session/graphql.ts';
 import { useQuery } from '../session/use-query.ts';
 
@@ -27,7 +27,7 @@ export function CapturedMails() {
             error={result.error}
             retry={result.reload}
             keyOf={({ id }) => id}
-            nameOf={({ subject, to }) => `${subject}, ${to}`}
+            nameOf={({ subject, to, capturedAt }) => `${subject}, ${to}, ${exact(capturedAt)}`}
             empty={<p>Invitations, receipts and resets appear here.</p>}
             columns={[
               { name: 'When', show: ({ capturedAt }) => <Moment at={capturedAt} /> },

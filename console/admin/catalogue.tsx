@@ -49,6 +49,7 @@ export function Catalogue() {
           error={result.error}
           retry={result.reload}
           keyOf={({ id }) => id}
+          nameOf={({ name }) => name}
           empty={<p>Add a plan below, then sync it with the payment provider.</p>}
           columns={[
             { name: 'Plan', show: ({ name }) => name },
@@ -73,6 +74,7 @@ export function Catalogue() {
           error={result.error}
           retry={result.reload}
           keyOf={({ id }) => id}
+          nameOf={({ name }) => name}
           empty={<p>Add a pack below: it is sold at once.</p>}
           columns={[
             { name: 'Pack', show: ({ name }) => name },

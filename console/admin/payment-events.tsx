@@ -3,7 +3,8 @@ import { Act } from '../parts/dialog.tsx';
 import { Choice } from '../parts/form.tsx';
 import { List } from '../parts/list.tsx';
 import { Card, type Mood, Page, Tag } from '../parts/page.tsx';
-import { count, Moment, readable, spoken } from '../parts/words.tsx';
+import { Sentence, When } from '../parts/recorded.tsx';
+import { count, spoken } from '../parts/words.tsx';
 import { graphql, type RowOf } from '../session/graphql.ts';
 import { useChange, usePages } from '../session/use-query.ts';
 
@@ -57,7 +58,7 @@ export function PaymentEvents() {
           nameOf={({ providerEventId }) => providerEventId}
           empty={<p>They come with the first purchase.</p>}
           columns={[
-            { name: 'Received', show: ({ receivedAt }) => <Moment at={receivedAt} /> },
+            { name: 'Received', show: ({ receivedAt }) => <When at={receivedAt} /> },
             {
               name: 'Event',
               show: ({ type, providerEventId }) => (
@@ -68,7 +69,10 @@ export function PaymentEvents() {
               ),
             },
             { name: 'Status', show: (event) => <Tag mood={MOODS[event.status]}>{spoken(event.status)}</Tag> },
-            { name: 'What became of it', show: ({ effect, error }) => readable(error ?? effect ?? '') },
+            {
+              name: 'What became of it',
+              show: ({ effect, error }) => <Sentence text={error ?? effect ?? ''} />,
+            },
             { name: 'Tries', isNumber: true, show: ({ attempts }) => count(attempts) },
             {
               name: 'Do',

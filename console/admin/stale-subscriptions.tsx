@@ -1,6 +1,7 @@
 import { Confirmed } from '../parts/dialog.tsx';
 import { List } from '../parts/list.tsx';
 import { Card, Page, Tag } from '../parts/page.tsx';
+import { Named } from '../parts/recorded.tsx';
 import { Moment, spoken } from '../parts/words.tsx';
 import { graphql } from '../session/graphql.ts';
 import { useChange, useQuery } from '../session/use-query.ts';
@@ -27,10 +28,11 @@ export function StaleSubscriptions() {
           error={result.error}
           retry={result.reload}
           keyOf={({ id }) => id}
+          nameOf={({ plan, providerSubscriptionId }) => `${plan.name} ${providerSubscriptionId ?? ''}`}
           empty={<p>None is stale: there is nothing to do.</p>}
           columns={[
             { name: 'Plan', show: ({ plan }) => plan.name },
-            { name: 'Company', show: ({ companyId }) => <code className="quiet">{companyId}</code> },
+            { name: 'Company', show: ({ companyId }) => <Named id={companyId} /> },
             { name: 'Status', show: ({ status }) => <Tag>{spoken(status)}</Tag> },
             { name: 'Last update', show: ({ updatedAt }) => <Moment at={updatedAt} /> },
             {

@@ -102,7 +102,7 @@ function Newest({ filter }: { filter: object }) {
           name: 'Operation',
           show: ({ kind, alias }) => (
             <>
-              <code>{kind}</code>
+              <code className="whole">{kind}</code>
               {alias !== null && <div className="quiet small">{alias}</div>}
             </>
           ),

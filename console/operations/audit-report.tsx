@@ -2,7 +2,8 @@ import { Act, Copy } from '../parts/dialog.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { List } from '../parts/list.tsx';
 import { Bones, Card, Figure, Notice, Page, Problem } from '../parts/page.tsx';
-import { count, credits, Moment, money, spoken } from '../parts/words.tsx';
+import { Sentence } from '../parts/recorded.tsx';
+import { count, credits, exact, Moment, money, spoken } from '../parts/words.tsx';
 import { type DataOf, graphql } from '../session/graphql.ts';
 import { useChange, useQuery } from '../session/use-query.ts';
 
@@ -40,7 +41,7 @@ function Found({ report }: { report: Report }) {
     <>
       <div className="columns">
         <Figure name="To mend" value={`${count(differences.length)}${isCut ? '+' : ''}`} />
-        <Figure name="Checked" value={<Moment at={report.checkedAt} />} />
+        <Figure name="Checked" value={<Moment at={report.checkedAt} />} says={exact(report.checkedAt)} />
         {cash.map(({ currency, outstanding }) => (
           <Figure
             key={currency}
@@ -62,17 +63,21 @@ function Found({ report }: { report: Report }) {
               show: ({ kind, subject }) => (
                 <>
                   <div>{spoken(kind)}</div>
-                  <code className="quiet">{subject}</code>
+                  <Sentence text={subject} />
+                  <div>
+                    <code className="quiet small">{subject}</code>{' '}
+                    <Copy text={subject} label={`Copy ${subject}`} />
+                  </div>
                 </>
               ),
             },
-            { name: 'Expected', show: ({ expected }) => expected },
-            { name: 'Found', show: ({ found }) => found },
+            { name: 'Expected', show: ({ expected }) => <Sentence text={expected} /> },
+            { name: 'Found', show: ({ found }) => <Sentence text={found} /> },
             {
               name: 'To mend it',
               show: ({ remedy }) => (
                 <>
-                  <code>{remedy}</code> <Copy text={remedy} />
+                  <code>{remedy}</code> <Copy text={remedy} label={`Copy ${remedy}`} />
                 </>
               ),
             },
@@ -101,8 +106,8 @@ function Found({ report }: { report: Report }) {
         />
       </Card>
       <p className="quiet small">
-        {count(report.objectsRead)} objects of the provider were read, from <Moment at={report.from} /> to{' '}
-        <Moment at={report.to} />. {count(report.foreignCharges)} charges are of other customers.
+        {count(report.objectsRead)} objects of the provider were read, from {exact(report.from)} to{' '}
+        {exact(report.to)}. {count(report.foreignCharges)} charges are of other customers.
       </p>
     </>
   );

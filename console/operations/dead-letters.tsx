@@ -4,7 +4,8 @@ import { Act, Confirmed } from '../parts/dialog.tsx';
 import { objectIn } from '../parts/json.ts';
 import { List } from '../parts/list.tsx';
 import { Bones, Card, Figure, Notice, Page } from '../parts/page.tsx';
-import { count, duration, Moment } from '../parts/words.tsx';
+import { recordedField, Sentence, When } from '../parts/recorded.tsx';
+import { count, duration } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql } from '../session/graphql.ts';
 import { usePages } from '../session/use-query.ts';
@@ -85,8 +86,8 @@ export function DeadLetters() {
           nothing="No dead letters"
           empty={<p>Every job was done, or is tried again by itself.</p>}
           columns={[
-            { name: 'Failed', show: ({ failedAt }) => <Moment at={failedAt} /> },
-            { name: 'Error', show: ({ error }) => <span className="said">{error}</span> },
+            { name: 'Failed', show: ({ failedAt }) => <When at={failedAt} /> },
+            { name: 'Error', show: ({ error }) => <Sentence text={error} /> },
             { name: 'About', show: ({ data }) => <About data={data} /> },
             {
               name: 'Do',
@@ -132,9 +133,12 @@ function QueueFigures({ queue }: { queue: Queue }) {
 function About({ data }: { data: unknown }) {
   const fields = Object.entries(objectIn(data));
   if (fields.length === 0) return <span className="quiet">nothing</span>;
-  return fields.map(([name, value]) => (
-    <div key={name} className="small">
-      <span className="quiet">{name}</span> <code>{String(value)}</code>
-    </div>
-  ));
+  return fields.map(([name, value]) => {
+    const [label, shown] = recordedField(name, value);
+    return (
+      <div key={name} className="small">
+        <span className="quiet">{label}</span> {shown}
+      </div>
+    );
+  });
 }

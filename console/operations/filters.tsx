@@ -1,6 +1,6 @@
 import type { ChangeEvent } from 'react';
 import { useSearchParams } from 'wouter';
-import { Choice } from '../parts/form.tsx';
+import { Choice, Field } from '../parts/form.tsx';
 
 const USUAL_HOURS = 24;
 const LONGEST_SEARCH = 200;
@@ -33,6 +33,11 @@ export function useFilters() {
     hours: Number(filters.get('hours') ?? USUAL_HOURS),
     setFilter: (name: string, value: string) => setFilters({ [name]: value }),
     setFilters,
+    /** The days of `PeriodFields` as moments: from the beginning of the one, before the end of the other. */
+    period: () => {
+      const [from, to] = [dayIn(filters.get('from'), 0), dayIn(filters.get('to'), 1)];
+      return { ...(from === null ? {} : { from }), ...(to === null ? {} : { to }) };
+    },
     /** Spread into a search field. */
     typed: (name: string) => ({
       type: 'search',
@@ -44,6 +49,32 @@ export function useFilters() {
     oneOf: <Value extends string>(name: string, values: readonly Value[]) =>
       values.find((value) => value === filters.get(name)),
   };
+}
+
+/** Two days, in the zone of the browser. */
+export function PeriodFields({
+  filter,
+  setFilter,
+}: Pick<ReturnType<typeof useFilters>, 'filter' | 'setFilter'>) {
+  return (['from', 'to'] as const).map((name) => (
+    <Field
+      key={name}
+      label={name === 'from' ? 'From' : 'Until'}
+      type="date"
+      max="9999-12-31"
+      value={filter(name)}
+      onChange={(event) => setFilter(name, event.target.value)}
+    />
+  ));
+}
+
+/** The beginning of a day, or of one that many days later; null for what is no day. */
+function dayIn(text: string | null, later: number): string | null {
+  const parts = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text ?? '');
+  if (parts === null) return null;
+  const [year, month, day] = parts.slice(1).map(Number) as [number, number, number];
+  const at = new Date(year, month - 1, day + later);
+  return Number.isNaN(at.getTime()) ? null : at.toISOString();
 }
 
 export function HoursChoice({ hours, change }: { hours: number; change(hours: number): void }) {

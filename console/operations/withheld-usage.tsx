@@ -3,6 +3,7 @@ import { Dialog } from '../parts/dialog.tsx';
 import { Choice, Field, Form } from '../parts/form.tsx';
 import { type Column, List, RowButton } from '../parts/list.tsx';
 import { Card, type Mood, Page, Tag } from '../parts/page.tsx';
+import { Named } from '../parts/recorded.tsx';
 import { count, credits, Moment, spoken } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql, type RowOf } from '../session/graphql.ts';
@@ -77,7 +78,7 @@ function columns(resolve: (resolving: Resolving) => void): readonly Column<Withh
       name: 'Company',
       show: ({ companyName, companyId, requestId }) => (
         <>
-          <div>{companyName ?? companyId}</div>
+          <div>{companyName ?? <Named id={companyId} />}</div>
           <code className="quiet">{requestId}</code>
         </>
       ),

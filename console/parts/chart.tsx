@@ -23,7 +23,9 @@ export function Chart({
 }) {
   const place = useRef<HTMLDivElement>(null);
   const isDark = useDark();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another colour scheme means other colours
+  // By its text: a page asks again every few seconds, and a chart that is drawn anew loses what the pointer shows.
+  const drawn = JSON.stringify([days, series]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the text has the values, and another colour scheme other colours
   useEffect(() => {
     const box = place.current;
     if (box === null) return;
@@ -71,7 +73,7 @@ export function Chart({
       watcher.disconnect();
       plot.destroy();
     };
-  }, [days, series, isDark]);
+  }, [drawn, isDark]);
   return (
     <div>
       <div

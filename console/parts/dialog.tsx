@@ -131,7 +131,8 @@ export function Act({
   );
 }
 
-export function Copy({ text, name = 'Copy' }: { text: string; name?: string }) {
+/** `label` where a page has several that copy different things. */
+export function Copy({ text, name = 'Copy', label }: { text: string; name?: string; label?: string }) {
   const [isCopied, setCopied] = useState(false);
   const clipboard: Clipboard | undefined = navigator.clipboard;
   // Over plain HTTP from another machine there is none: the text can still be selected.
@@ -141,7 +142,12 @@ export function Copy({ text, name = 'Copy' }: { text: string; name?: string }) {
     setCopied(true);
   };
   return (
-    <button type="button" className="little" onClick={() => void copy()}>
+    <button
+      type="button"
+      className="little"
+      aria-label={isCopied ? undefined : label}
+      onClick={() => void copy()}
+    >
       <span aria-live="polite">{isCopied ? 'Copied' : name}</span>
     </button>
   );

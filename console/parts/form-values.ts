@@ -14,3 +14,14 @@ export function formValues(data: FormData): FormValues {
     all: (name) => data.getAll(name).map(String),
   };
 }
+
+/**
+ * What differs from what a form began with. The rest is not sent, so that it stays as it is even where it was changed
+ * elsewhere meanwhile.
+ */
+export function changedFrom<Values extends object>(before: Values, after: Values): Partial<Values> {
+  const names = Object.keys(after) as (keyof Values)[];
+  return Object.fromEntries(
+    names.filter((name) => after[name] !== before[name]).map((name) => [name, after[name]]),
+  ) as Partial<Values>;
+}

@@ -110,12 +110,7 @@ export function Form(props: FormProps) {
   const form = useRef<HTMLFormElement>(null);
   const problemId = useId();
   const { error } = action;
-  const wrong =
-    error instanceof AnswerError && error.field !== null ? controlOf(form.current, error.field) : null;
-  useEffect(() => {
-    if (wrong === null) return;
-    return markWrong(wrong, problemId);
-  }, [wrong, problemId]);
+  const about = useWrongField(form.current, error, problemId);
   const onSubmit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const sent = event.currentTarget;
@@ -141,7 +136,7 @@ export function Form(props: FormProps) {
     >
       {children}
       <div id={problemId}>
-        <Problem error={error} about={wrong === null ? undefined : labelOf(wrong)} />
+        <Problem error={error} about={about} />
       </div>
       <div className="row">
         <button type="submit" className="main" disabled={action.isBusy || !isReady}>
@@ -155,12 +150,35 @@ export function Form(props: FormProps) {
 
 type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
-/** The control of a field of the API: by its name, or by `data-field` where the form calls it otherwise. */
+/**
+ * Marks the control that an error is about, and returns its label. `pathOf` says where the form has a field of the API, where
+ * that is not its own path.
+ */
+export function useWrongField(
+  form: HTMLFormElement | null,
+  error: Error | null,
+  problemId: string,
+  pathOf: (field: string) => string = (field) => field,
+): string | undefined {
+  const field = error instanceof AnswerError ? error.field : null;
+  const wrong = field === null ? null : controlOf(form, pathOf(field));
+  useEffect(() => {
+    if (wrong === null) return;
+    return markWrong(wrong, problemId);
+  }, [wrong, problemId]);
+  return wrong === null ? undefined : labelOf(wrong);
+}
+
+/** The control of a field of the API: by `data-field`, the end of its path, or by its name. */
 function controlOf(form: HTMLFormElement | null, field: string): Control | null {
   const name = field.slice(field.lastIndexOf('.') + 1);
   const controls = [...(form?.elements ?? [])] as Control[];
   return (
-    controls.find((one) => one.dataset.field === name) ?? controls.find((one) => one.name === name) ?? null
+    controls.find(
+      ({ dataset }) => dataset.field !== undefined && `.${field}`.endsWith(`.${dataset.field}`),
+    ) ??
+    controls.find((one) => one.name === name) ??
+    null
   );
 }
 
@@ -175,6 +193,7 @@ function markWrong(control: Control, problemId: string): () => void {
   const described = control.getAttribute('aria-describedby');
   control.setAttribute('aria-invalid', 'true');
   control.setAttribute('aria-describedby', [described, problemId].filter((one) => one !== null).join(' '));
+  control.closest('details')?.setAttribute('open', '');
   control.focus();
   const clear = () => {
     control.removeAttribute('aria-invalid');

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import { Bones, Empty, Problem } from './page.tsx';
+import { Bones, Empty, Notice, Problem } from './page.tsx';
 import { RowName, useButtonName } from './row-name.tsx';
-import { count } from './words.tsx';
+import { count, exact } from './words.tsx';
 
 export interface Column<Row> {
   readonly name: string;
@@ -82,6 +82,31 @@ export function List<Row>(props: ListProps<Row>) {
         </div>
       )}
     </>
+  );
+}
+
+interface Searched {
+  readonly nodes: readonly unknown[] | null;
+  readonly searchedUntil: string | null;
+  readonly isBusy: boolean;
+  more(): unknown;
+}
+
+/** Below a list that looks at a bounded number of rows for each page: how far back that was, and a way to go on. */
+export function SearchedUntil({ pages }: { pages: Searched }) {
+  if (pages.searchedUntil === null) return null;
+  return (
+    <Notice>
+      Few match: searched back to {exact(pages.searchedUntil)}.
+      {pages.nodes?.length === 0 && (
+        <>
+          {' '}
+          <button type="button" className="little" disabled={pages.isBusy} onClick={() => void pages.more()}>
+            Search further back
+          </button>
+        </>
+      )}
+    </Notice>
   );
 }
 

@@ -1,11 +1,16 @@
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import { graphql, type Query } from '../session/graphql.ts';
+import { useKeyNames } from '../session/object-names.ts';
 import { useQuery } from '../session/use-query.ts';
 import { Choice, Field } from './form.tsx';
 import { Problem } from './page.tsx';
 
 const MEMBERS = graphql(`query($search: String) {
   members(first: 50, search: $search) { nodes { id email } pageInfo { hasNextPage } } }`);
+const KEYS = graphql(`query($search: String) {
+  apiKeyPage(first: 50, search: $search) { nodes { id name lastFour } pageInfo { hasNextPage } } }`);
+const LIVE_KEYS = graphql(`query($search: String) {
+  apiKeyPage(first: 50, search: $search, status: LIVE) { nodes { id name lastFour } pageInfo { hasNextPage } } }`);
 const MORE = 'There are more than the list shows: type to find others.';
 
 interface Found<Node> {
@@ -21,6 +26,8 @@ interface PickerProps<Node> {
   /** With a variable `search`, and one connection as its only field. */
   readonly query: Query<Found<Node>, { search?: string | null }>;
   readonly none: string;
+  /** One has to be chosen. */
+  readonly isRequired?: boolean;
   /** What is chosen at first, which need not be among the first rows. */
   readonly chosen?: { readonly id: string; readonly name: string } | null;
   nameOf(node: Node): string;
@@ -28,7 +35,7 @@ interface PickerProps<Node> {
 
 /** One of many: a list to choose from, and a search where there are more than it shows. */
 export function Picker<Node extends { readonly id: string }>(props: PickerProps<Node>) {
-  const { label, name, query, none, chosen = null, nameOf } = props;
+  const { label, name, query, none, isRequired = false, chosen = null, nameOf } = props;
   const [search, setSearch] = useState('');
   const [value, setValue] = useState(chosen);
   const place = useRef<HTMLDivElement>(null);
@@ -46,6 +53,7 @@ export function Picker<Node extends { readonly id: string }>(props: PickerProps<
       <Choice
         label={label}
         name={name}
+        required={isRequired}
         value={value?.id ?? ''}
         onChange={(event) => setValue(options.find(({ id }) => id === event.target.value) ?? null)}
       >
@@ -68,6 +76,29 @@ export function Picker<Node extends { readonly id: string }>(props: PickerProps<
       )}
       <Problem error={error} retry={reload} />
     </div>
+  );
+}
+
+type KeyPickerProps = Pick<PickerProps<never>, 'name' | 'none' | 'isRequired'> & {
+  readonly chosenId?: string;
+  /** Revoked and expired ones cannot be chosen. */
+  readonly isLive?: boolean;
+};
+
+/** One of the company's keys, however many there are. */
+export function KeyPicker({ chosenId = '', isLive = false, ...rest }: KeyPickerProps) {
+  const keyName = useKeyNames();
+  const chosen = chosenId === '' ? null : { id: chosenId, name: keyName(chosenId) };
+  return (
+    <Picker
+      // Anew once the name is known.
+      key={chosen?.name}
+      label="Key"
+      query={isLive ? LIVE_KEYS : KEYS}
+      chosen={chosen}
+      nameOf={({ name, lastFour }) => `${name} (…${lastFour})`}
+      {...rest}
+    />
   );
 }
 

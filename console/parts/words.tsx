@@ -1,101 +1,13 @@
-/** How numbers, times and names are written on all pages. */
-const creditForm = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 6 });
-const countForm = new Intl.NumberFormat('en', { maximumFractionDigits: 2 });
-const msForm = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
-const exactForm = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
-const relativeForm = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
-const UNITS = [
-  ['year', 31_536_000],
-  ['month', 2_592_000],
-  ['day', 86_400],
-  ['hour', 3_600],
-  ['minute', 60],
-] as const;
-const DURATION_UNITS = [
-  ['d', 86_400],
-  ['h', 3_600],
-  ['min', 60],
-] as const;
+import { exact, relative } from './format.ts';
 
-export function credits(amount: number): string {
-  return creditForm.format(amount);
-}
-
-const roundedForm = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
-
-/** For figures that are read at a glance; below a credit every digit counts. */
-export function roundedCredits(amount: number): string {
-  return Math.abs(amount) < 1 ? credits(amount) : roundedForm.format(amount);
-}
-
-/** A sentence of a log for people: amounts in credits, times in their zone, the end of an id in place of all of it. */
-export function readable(sentence: string): string {
-  return sentence
-    .replaceAll(
-      /(-?\d+) micro-credits/g,
-      (_, micro: string) => `${credits(Number(micro) / 1_000_000)} credits`,
-    )
-    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (at) => exact(at))
-    .replaceAll(/[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{6}([\da-f]{6})/g, '…$1');
-}
-
-export function count(amount: number): string {
-  return countForm.format(amount);
-}
-
-export function money(amount: number, currency: string): string {
-  return new Intl.NumberFormat('en', { style: 'currency', currency: currency.toUpperCase() }).format(amount);
-}
-
-export function relative(moment: string, nowMs: number): string {
-  const seconds = (Date.parse(moment) - nowMs) / 1_000;
-  for (const [unit, length] of UNITS) {
-    if (Math.abs(seconds) >= length) return relativeForm.format(Math.round(seconds / length), unit);
-  }
-  return seconds > 0 ? 'in a moment' : 'just now';
-}
+export * from './format.ts';
 
 /** Relative to read, exact on hover and for machines. */
 export function Moment({ at, never = 'never' }: { at: string | null; never?: string }) {
   if (at === null) return <span className="quiet">{never}</span>;
   return (
-    <time dateTime={at} title={exactForm.format(new Date(at))}>
+    <time dateTime={at} title={exact(at)}>
       {relative(at, Date.now())}
     </time>
   );
-}
-
-/** Seconds from now, negative for the past. */
-export function secondsUntil(moment: string): number {
-  return (Date.parse(moment) - Date.now()) / 1_000;
-}
-
-/** A time span in its two largest units: 42 s, 3 min 5 s, 2 d 4 h. */
-export function duration(seconds: number): string {
-  const whole = Math.max(0, Math.round(seconds));
-  for (const [at, [unit, length]] of DURATION_UNITS.entries()) {
-    if (whole < length) continue;
-    const [lesser, lesserLength] = DURATION_UNITS[at + 1] ?? ['s', 1];
-    const rest = Math.floor((whole % length) / lesserLength);
-    return `${Math.floor(whole / length)} ${unit}${rest === 0 ? '' : ` ${rest} ${lesser}`}`;
-  }
-  return `${whole} s`;
-}
-
-/** A latency: 850 ms, 2.4 s. */
-export function latency(ms: number): string {
-  return ms < 1_000 ? `${msForm.format(ms)} ms` : `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
-}
-
-export function exact(at: string): string {
-  return exactForm.format(new Date(at));
-}
-
-/** SUBSCRIPTION_GRANT becomes “Subscription grant”, and creditLimit “Credit limit”. */
-export function spoken(name: string): string {
-  const words = name
-    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
-    .replaceAll('_', ' ')
-    .toLowerCase();
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -21,6 +21,11 @@ export class AnswerError extends Error {
   }
 }
 
+/** For what a page refuses itself, before it is sent. */
+export function fieldError(field: string, message: string): AnswerError {
+  return new AnswerError(message, 'BAD_USER_INPUT', null, { field });
+}
+
 interface GraphqlAnswer<Data> {
   readonly data?: Data | null;
   readonly errors?: readonly { message: string; extensions?: { code?: string; field?: string } }[];

@@ -1,5 +1,6 @@
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { graphqlClient } from '../backend/graphql-client.ts';
+import { until } from '../doubles/until.ts';
 import { freePort } from '../services/free-port.ts';
 import { givenChromium } from '../services/given.ts';
 import {
@@ -142,18 +143,22 @@ interface Mails {
   readonly capturedMails: { readonly nodes: readonly { to: string; subject: string; text: string }[] };
 }
 
-/** Out of the newest mail of that kind to the address. */
+/** Out of the newest mail of that kind to the address, once it has been sent. */
 export async function mailedLink(
   demo: DemoFile,
   email: string,
   kind: keyof typeof SUBJECTS,
 ): Promise<string> {
   const ask = await askAs(demo, demo.super_admin);
-  const { capturedMails } = await ask<Mails>('{ capturedMails(first: 50) { nodes { to subject text } } }');
-  const mail = capturedMails.nodes.find(
-    ({ to, subject }) => to === email && subject.includes(SUBJECTS[kind]),
-  );
-  return linkIn(mail?.text ?? '', kind);
+  let text = '';
+  await until(async () => {
+    const { capturedMails } = await ask<Mails>('{ capturedMails(first: 50) { nodes { to subject text } } }');
+    const isMeant = ({ to, subject }: { to: string; subject: string }) =>
+      to === email && subject.includes(SUBJECTS[kind]);
+    text = capturedMails.nodes.find(isMeant)?.text ?? '';
+    return text !== '';
+  });
+  return linkIn(text, kind);
 }
 
 /** The same on the page of captured mail. */

@@ -9,6 +9,7 @@ import { buildConsole } from '../../src/start/wiring/start-backend.ts';
 import { type BackendUnderTest, openBackend } from '../backend/backend-under-test.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
 import { until } from '../doubles/until.ts';
+import { COMPANY, OPERATIONS, SYSTEM, singlePages } from './page-lists.ts';
 
 const gatewayUrl = 'https://gateway.example/llm/v1';
 const asPage = { accept: 'text/html,*/*;q=0.8' };
@@ -26,6 +27,22 @@ afterAll(() => backend.close());
 
 const get = (path: string, headers: Record<string, string> = {}, from = backend) =>
   from.fetch(new Request(`http://backend.test${path}`, { headers }));
+
+/** Paths whose page is that of another one. */
+const SAME_PAGE = ['/calls'];
+
+test('every page is in the lists of those that are looked at, at every width and with axe', async () => {
+  const routes = await Bun.file(join(import.meta.dir, '../../console/routes.ts')).text();
+  const paths = [...routes.matchAll(/path: '([^']+)'/g)].map(([, path = '']) => path);
+  expect(paths.length).toBeGreaterThan(50);
+  const ids = { jobId: 'j', talentId: 't', meetingId: 'm' };
+  const looked = [...COMPANY, ...SYSTEM, ...OPERATIONS, ...singlePages(ids), '/profile'];
+  const isLooked = (path: string) => {
+    const form = new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}([?#].*)?$`);
+    return SAME_PAGE.includes(path) || looked.some((one) => form.test(one));
+  };
+  expect(paths.filter((path) => !isLooked(path))).toEqual([]);
+});
 
 describe('the console’s files', () => {
   test('the shell comes at / and at any deep link a browser opens, and is never kept', async () => {

@@ -1,26 +1,13 @@
 /** What operators see and do, in a real browser: on a system with a failing provider and with dead letters. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { until } from '../doubles/until.ts';
 import { givenChromium } from '../services/given.ts';
 import { type BrowserSystem, logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
 import { buryMails } from './buried-jobs.ts';
-import { keepPicture, moveTo, settled, violationsOf, widthOf } from './page-checks.ts';
+import { isWholeEverywhere, keepPicture, moveTo, settled, violationsOf } from './page-checks.ts';
+import { OPERATIONS } from './page-lists.ts';
 
-const PAGES = [
-  '/services',
-  '/breakers',
-  '/queues',
-  '/queues/mail',
-  '/ai-operations',
-  '/all-requests',
-  '/withheld-usage',
-  '/audit-report',
-  '/errors?level=WARN',
-  '/logs?show=stored&level=WARN',
-  '/unannounced-meetings',
-  '/companies',
-];
 const ABSURD_ANSWER = {
   object: 'chat.completion',
   model: 'some-model',
@@ -45,7 +32,10 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
   const host = `127.0.0.1:${provider.port}`;
 
   beforeAll(async () => {
-    world = await openBrowserSystem((folder) => buryMails(folder, 3));
+    world = await openBrowserSystem((folder) => buryMails(folder, 3), {
+      CALL_HOOK_AFTER_URL: `http://${host}/records`,
+      CALL_HOOK_SECRET: 'a secret of thirty-two characters',
+    });
     visitor = await world.visit();
     page = visitor.page;
     await logIn(page, world.demo.super_admin);
@@ -62,6 +52,9 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
   };
   const target = (number: number) =>
     page.getByRole('dialog').getByRole('group', { name: `Target ${number}` });
+  const isMarked = async (field: Locator) =>
+    (await field.getAttribute('aria-invalid')) === 'true' &&
+    (await field.evaluate((one) => one === document.activeElement));
   const isWholeAtBothWidths = async () => {
     for (const width of [390, 1440]) {
       await page.setViewportSize({ width, height: 900 });
@@ -106,7 +99,21 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     // A list typed into one field is no address.
     await dialog.getByLabel('Address').fill(`http://${host}/v1, some-model, 3`);
     await dialog.getByRole('button', { name: 'Save the targets' }).click();
-    await dialog.getByText(/its address must .* no comma and no space/).waitFor();
+    await dialog.getByText(/^Address: its address must .* no comma and no space/).waitFor();
+    // The error belongs to its field, of the test button too, and of a group of fields that is closed.
+    expect(await isMarked(dialog.getByLabel('Address'))).toBe(true);
+    await dialog.getByLabel('Address').fill('ftp://provider');
+    expect(await isMarked(dialog.getByLabel('Address'))).toBe(false);
+    await dialog.getByRole('button', { name: 'Test Target 1' }).click();
+    await until(async () => await isMarked(dialog.getByLabel('Address')));
+    await dialog.getByLabel('Address').fill(`http://${host}/v1`);
+    await dialog.getByText('Limits and cost').click();
+    await dialog.getByLabel('Cost when cached').fill('0.1');
+    await dialog.getByText('Limits and cost').click();
+    await dialog.getByRole('button', { name: 'Save the targets' }).click();
+    await until(async () => await isMarked(dialog.getByLabel('Cost of the prompt')));
+    expect(await dialog.getByLabel('Cost of the prompt').isVisible()).toBe(true);
+    await dialog.getByLabel('Cost when cached').fill('');
     await dialog.getByLabel('Address').fill(`http://${host}/v1`);
     await dialog.getByRole('button', { name: 'Test Target 1' }).click();
     await dialog.getByText(/^Failed: The provider answered with status 5/).waitFor();
@@ -202,8 +209,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
   test('P-15 an alias of one’s own is changed from one tab at a time, and retired', async () => {
     const dialog = page.getByRole('dialog');
     const other = await world.visit();
-    await logIn(other.page, world.demo.super_admin);
-    await other.page.goto('/models');
+    await logIn(other.page, world.demo.super_admin, '/models');
     await other.page.getByRole('button', { name: 'Targets team-a/fast' }).click();
     await page.getByRole('button', { name: 'Targets team-a/fast' }).click();
     await target(1).getByLabel('Remove the stored key').check();
@@ -327,6 +333,14 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await row('unauthenticated').getByText('127.0.0.1').waitFor();
   });
 
+  test('the delivery log of the hook after calls says what was sent and what came back', async () => {
+    await open('/call-hooks', 'Call hooks');
+    // Sent again after a minute, with whatever the provider answers by then.
+    const refused = page.getByRole('row').filter({ hasText: /status [45]\d\d/ });
+    await refused.filter({ hasText: 'Waiting' }).first().waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+  });
+
   test('A-8 errors and warnings are grouped and counted, with their lines behind them', async () => {
     await open('/errors', 'Errors');
     await page.getByLabel('Level').selectOption('WARN');
@@ -436,8 +450,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     }
     await dialog.getByRole('button', { name: 'Close' }).click();
     const company = await world.visit();
-    await logIn(company.page, world.demo.company_admin);
-    await company.page.goto('/usage');
+    await logIn(company.page, world.demo.company_admin, '/usage');
     const card = company.page.getByRole('region', { name: 'Ceilings' });
     await card.getByText(/of 500$/).waitFor();
     for (const width of [390, 1440]) {
@@ -447,21 +460,10 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
   });
 
   test('P-15 each page of operations is whole and reachable at every width, light and dark', async () => {
-    for (const path of PAGES) {
+    for (const [at, path] of OPERATIONS.entries()) {
       await moveTo(page, path);
       await settled(page);
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-        for (const width of [360, 768, 1440]) {
-          await page.setViewportSize({ width, height: 900 });
-          const where = `${path} ${colorScheme} ${width}`;
-          expect([where, await widthOf(page)]).toEqual([where, width]);
-          if (width !== 768) {
-            expect([where, await violationsOf(page, colorScheme === 'dark')]).toEqual([where, []]);
-          }
-          await keepPicture(page, `operations${where}`);
-        }
-      }
+      await isWholeEverywhere(page, path, 'operations', at === 0);
     }
   }, 120_000);
 

@@ -70,7 +70,7 @@ export async function keepPicture(page: Page, name: string): Promise<void> {
 /** Buttons in the rows of tables that those who do not see the row cannot tell apart. */
 async function equalNames(page: Page): Promise<string[]> {
   return await page.evaluate(() => {
-    const buttons = [...document.querySelectorAll('tbody button')];
+    const buttons = [...document.querySelectorAll('tbody button')].filter((one) => one.checkVisibility());
     const names = buttons.map((one) => one.getAttribute('aria-label') ?? one.textContent ?? '');
     return names.filter((name, at) => names.indexOf(name) !== at);
   });

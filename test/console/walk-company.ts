@@ -3,7 +3,8 @@ import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { chatAnswer, type ScriptedUpstream } from '../gateway/scripted-upstream.ts';
 import type { DemoFile } from '../system/running-system.ts';
-import { violationsOf } from './page-checks.ts';
+import { askAs } from './browser-system.ts';
+import { moveTo, violationsOf } from './page-checks.ts';
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const inDialog = (page: Page, name: string) =>
@@ -18,7 +19,7 @@ async function refused(page: Page, words: RegExp): Promise<void> {
 
 /** Minted with everything that can be chosen, limited, rotated; a call that it may not make shows among the failures. */
 export async function walkKeys(page: Page, demo: DemoFile): Promise<void> {
-  await page.goto('/keys');
+  await moveTo(page, '/keys');
   await button(page, 'Mint a key').click();
   await inDialog(page, 'Cancel').click();
   await button(page, 'Mint a key').click();
@@ -38,22 +39,8 @@ export async function walkKeys(page: Page, demo: DemoFile): Promise<void> {
   await page.getByText('Copied').waitFor();
   await button(page, 'I have kept it').click();
 
+  await limitKey(page, demo);
   const row = page.getByRole('row').filter({ hasText: 'narrow' });
-  await row.getByRole('button', { name: 'Edit' }).click();
-  await page.getByLabel('Requests a minute').fill('7');
-  expect(await page.getByLabel('Expires').inputValue()).toBe('2040-01-01T10:00');
-  await page.getByLabel('Expires').fill('2020-01-01T10:00');
-  await button(page, 'Save').click();
-  await refused(page, /expires/i);
-  await page.getByLabel('Expires').fill('2041-01-01T10:00');
-  expect(await page.getByLabel('Usage chunk of streams').inputValue()).toBe('ASKED');
-  await page.getByLabel('Usage chunk of streams').selectOption('');
-  await row.getByText('answers cached for 600 s').waitFor();
-  expect(await page.getByLabel('Cache answers for (seconds)').inputValue()).toBe('600');
-  await page.getByLabel('Cache answers for (seconds)').fill('');
-  await button(page, 'Save').click();
-  await row.getByText('7 requests').waitFor();
-  await row.locator('time[datetime^="2041-01-01"]').waitFor();
   await row.getByRole('button', { name: 'Rotate' }).click();
   await page.getByLabel('The new key expires').fill('2042-02-02T10:00');
   await inDialog(page, 'Rotate').click();
@@ -61,6 +48,12 @@ export async function walkKeys(page: Page, demo: DemoFile): Promise<void> {
   await button(page, 'I have kept it').click();
   await row.nth(1).waitFor();
   await row.locator('time[datetime^="2042-02-02"]').waitFor();
+  // Two of one name: the list says which is the new one, and which is to be revoked.
+  await row.filter({ hasText: 'Rotated' }).locator('time[datetime^="2042-02-02"]').waitFor();
+  await row
+    .filter({ hasText: 'Revoke it once nothing uses it' })
+    .locator('time[datetime^="2041-01-01"]')
+    .waitFor();
   await row.first().getByRole('button', { name: 'Revoke' }).click();
   await inDialog(page, 'Cancel').click();
   expect(await row.getByText('Live').count()).toBe(2);
@@ -77,10 +70,56 @@ export async function walkKeys(page: Page, demo: DemoFile): Promise<void> {
   expect(answer.status).toBe(403);
 }
 
-/** Failures by what they are split by, each as a file too; the request id is the one the caller got. */
+/** Edited: what is wrong is said, and what was not touched is not sent. */
+async function limitKey(page: Page, demo: DemoFile): Promise<void> {
+  const row = page.getByRole('row').filter({ hasText: 'narrow' });
+  await row.getByRole('button', { name: 'Edit' }).click();
+  await page.getByLabel('Requests a minute').fill('7');
+  expect(await page.getByLabel('Expires').inputValue()).toBe('2040-01-01T10:00');
+  await page.getByLabel('Expires').fill('2020-01-01T10:00');
+  await button(page, 'Save').click();
+  await refused(page, /expires/i);
+  await page.getByLabel('Expires').fill('2041-01-01T10:00');
+  expect(await page.getByLabel('Usage chunk of streams').inputValue()).toBe('ASKED');
+  await page.getByLabel('Usage chunk of streams').selectOption('');
+  await row.getByText('answers cached for 600 s').waitFor();
+  expect(await page.getByLabel('Cache answers for (seconds)').inputValue()).toBe('600');
+  await page.getByLabel('Cache answers for (seconds)').fill('');
+  const saving = page.waitForRequest((request) => request.postData()?.includes('updateApiKey') === true);
+  await button(page, 'Save').click();
+  const { variables } = (await saving).postDataJSON() as { variables: { input: object; ifVersion: number } };
+  // Name, tokens, project and the rest were not touched: they are not sent.
+  expect(Object.keys(variables.input).sort()).toEqual([
+    ...['cacheTtlSeconds', 'expiresAt', 'requestsPerMinute', 'streamUsageChunk'],
+  ]);
+  await row.getByText('7 requests').waitFor();
+  await saveFromOldPage(page, demo, variables.ifVersion + 1);
+  await row.locator('time[datetime^="2041-01-01"]').waitFor();
+}
+
+/** Another person saves while the form is open: it is not saved over, and the newer values are shown when it is opened again. */
+async function saveFromOldPage(page: Page, demo: DemoFile, version: number): Promise<void> {
+  const row = page.getByRole('row').filter({ hasText: 'narrow' });
+  await row.getByRole('button', { name: 'Edit' }).click();
+  const ask = await askAs(demo, demo.company_admin);
+  const { apiKeyPage } = await ask<{ apiKeyPage: { nodes: { id: string; version: number }[] } }>(
+    '{ apiKeyPage(search: "narrow") { nodes { id version } } }',
+  );
+  expect(apiKeyPage.nodes.map((one) => one.version)).toEqual([version]);
+  await ask('mutation($id: ID!) { updateApiKey(id: $id, input: { tokensPerMinute: 9000 }) { id } }', {
+    id: apiKeyPage.nodes[0]?.id,
+  });
+  await page.getByLabel('Requests a minute').fill('8');
+  await button(page, 'Save').click();
+  await refused(page, /key was changed since you opened it/);
+  await inDialog(page, 'Cancel').click();
+  await row.getByText('9,000 tokens').waitFor();
+  expect(await row.getByText('7 requests').count()).toBe(1);
+}
+
 /** Created with two scopes, used, revoked. */
 export async function walkServiceTokens(page: Page): Promise<void> {
-  await page.goto('/service-tokens');
+  await moveTo(page, '/service-tokens');
   await button(page, 'Create a token').click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name').fill('console walk');
@@ -115,7 +154,7 @@ export async function walkProviderKeys(page: Page, provider: ScriptedUpstream): 
       ? Response.json(chatAnswer())
       : Response.json({ error: { message: `Incorrect API key provided: ${wrong}` } }, { status: 401 }),
   );
-  await page.goto('/provider-keys');
+  await moveTo(page, '/provider-keys');
   await button(page, 'Store a key').click();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('12.5 % of the price').waitFor({ state: 'attached' });
@@ -137,8 +176,9 @@ export async function walkProviderKeys(page: Page, provider: ScriptedUpstream): 
   await page.getByText('calls use the operator’s keys').waitFor();
 }
 
+/** Failures by what they are split by, each as a file too; the request id is the one the caller got. */
 export async function walkUsage(page: Page): Promise<void> {
-  await page.goto('/usage');
+  await moveTo(page, '/usage');
   const failures = card(page, 'Failures and why');
   await failures.getByText('The key may not call this model').waitFor();
   await failures.getByRole('link', { name: 'See the keys' }).waitFor();
@@ -156,6 +196,7 @@ export async function walkUsage(page: Page): Promise<void> {
   expect(lines[0]).toBe('Why,Code,Outcome,Answered,Key,Calls,Last');
   expect(lines[1]).toStartWith('The key may not call this model,LLM_MODEL_NOT_ALLOWED,REFUSED,403,narrow');
   await card(page, 'The latest of them').getByText(/^req_/).first().waitFor();
+  await walkChart(page);
   await page.getByLabel('Time').selectOption('90');
   await page.getByRole('combobox', { name: 'By', exact: true }).selectOption('DAY');
   const usage = page.waitForEvent('download');
@@ -163,8 +204,20 @@ export async function walkUsage(page: Page): Promise<void> {
   expect((await usage).suggestedFilename()).toBe('usage-day.csv');
 }
 
+/** What the colours are, in which zone a day is a day, and the values of the day under the pointer. */
+async function walkChart(page: Page): Promise<void> {
+  const chart = card(page, 'Spend by day').getByRole('img', { name: /Credits spent by day/ });
+  const legend = chart.locator('.u-legend');
+  for (const name of ['Day (UTC)', 'Credits']) await legend.getByText(name, { exact: true }).waitFor();
+  const today = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+  expect(await legend.innerText()).not.toContain(today.format(new Date()));
+  const box = await chart.locator('.u-over').boundingBox();
+  await page.mouse.move((box?.x ?? 0) + (box?.width ?? 0) - 2, (box?.y ?? 0) + (box?.height ?? 0) / 2);
+  await legend.getByText(today.format(new Date())).waitFor();
+}
+
 export async function walkTeam(page: Page, demo: DemoFile): Promise<void> {
-  await page.goto('/team');
+  await moveTo(page, '/team');
   await page.getByLabel('E-mail').fill(demo.company_admin.email);
   await button(page, 'Send the invitation').click();
   await refused(page, /already|taken|account/i);
@@ -176,7 +229,7 @@ export async function walkTeam(page: Page, demo: DemoFile): Promise<void> {
   await row.getByRole('button', { name: 'Withdraw' }).click();
   await row.waitFor({ state: 'detached' });
   await walkMemberCredits(page, demo);
-  await page.goto('/team');
+  await moveTo(page, '/team');
   await page.getByRole('link', { name: 'Company settings', exact: true }).click();
   const tabs = page.getByRole('navigation', { name: 'Company settings' });
   await tabs.getByRole('link', { name: 'API Keys' }).click();
@@ -193,15 +246,41 @@ export async function walkTeam(page: Page, demo: DemoFile): Promise<void> {
   expect(await violationsOf(page)).toEqual([]);
   await button(page, 'Save the profile').click();
   await page.getByText('The profile is saved').waitFor();
-  await page.goto('/');
+  await moveTo(page, '/');
   await page.getByText('Demo Company Ltd, the last 30 days.').waitFor();
-  await page.goto('/audit');
+  await moveTo(page, '/audit');
   const renamed = page
     .getByRole('row')
     .filter({ hasText: /company/i })
     .first();
   await renamed.locator('summary').click();
   await renamed.getByText('Request id').waitFor();
+  await walkAuditLog(page, demo);
+}
+
+/** Found by words and days, which are in the address; names in place of ids, and times with their zone. */
+async function walkAuditLog(page: Page, demo: DemoFile): Promise<void> {
+  const rows = page.getByRole('row').filter({ has: page.getByRole('cell') });
+  await page.getByLabel('Search').fill(`key changed ${demo.company_admin.email}`.replace(' ', '.'));
+  const changed = rows.filter({ hasText: 'Key changed' });
+  await changed.first().waitFor();
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll('tbody tr')].every((row) => row.textContent?.includes('Key changed')),
+  );
+  await changed.first().getByText('narrow').first().waitFor();
+  const zone = await page.evaluate(() =>
+    new Intl.DateTimeFormat('en', { timeStyle: 'long' }).format(new Date()).split(' ').at(-1),
+  );
+  expect(await changed.first().innerText()).toContain(zone as string);
+  await changed.first().locator('summary').click();
+  const details = await changed.first().locator('details').innerText();
+  expect(details).not.toMatch(/\d{4}-\d\d-\d\dT/);
+  expect(await violationsOf(page)).toEqual([]);
+  await page.getByLabel('Until').fill('2001-01-01');
+  await page.getByText('No such change').waitFor();
+  await page.goBack();
+  await changed.first().waitFor();
+  expect(new URL(page.url()).searchParams.get('search')).toContain('key.changed');
 }
 
 /** Credits are moved to a person, never more than there are, and a key that the person pays for spends them. */
@@ -221,7 +300,7 @@ async function walkMemberCredits(page: Page, demo: DemoFile): Promise<void> {
   await person.getByRole('button', { name: 'Credits' }).click();
   await page.getByRole('dialog').getByRole('row').filter({ hasText: 'for trying things' }).waitFor();
   await inDialog(page, 'Cancel').click();
-  await page.goto('/keys');
+  await moveTo(page, '/keys');
   await button(page, 'Mint a key').click();
   await page.getByLabel('Name').fill('my own');
   await page.getByLabel('Also models that are added later').uncheck();
@@ -234,13 +313,13 @@ async function walkMemberCredits(page: Page, demo: DemoFile): Promise<void> {
   await row.getByText(/^\d+ models$/).waitFor();
   const answer = await fetch(`${demo.gateway_url}/usage`, { headers: { authorization: `Bearer ${rawKey}` } });
   expect(await answer.json()).toMatchObject({ balance: { credits: 2.5, payer: 'user' } });
-  await page.goto('/');
+  await moveTo(page, '/');
   await page.getByText('Your own balance').waitFor();
 }
 
 /** A wrong password, the right one, another session ended, and the last admin who cannot leave. */
 export async function walkProfile(page: Page, person: { email: string; password: string }): Promise<void> {
-  await page.goto('/profile');
+  await moveTo(page, '/profile');
   await page.getByLabel('Current password').fill('not this one');
   await page.getByLabel('New password').fill('another good password');
   await button(page, 'Change it').click();
@@ -257,13 +336,29 @@ export async function walkProfile(page: Page, person: { email: string; password:
 
 /** What is bought is paid elsewhere: who turns back has bought nothing; a plan that is paid is there. */
 export async function walkBilling(page: Page, demo: DemoFile): Promise<void> {
-  await page.goto('/billing?checkout=cancel');
+  await moveTo(page, '/billing?checkout=cancel');
   await page.getByText('Nothing was bought').waitFor();
   await button(page, 'Close').click();
   await page.getByText('Nothing was bought').waitFor({ state: 'detached' });
   const statement = page.waitForEvent('download');
   await button(page, 'Statement of 90 days as CSV').click();
   expect((await statement).suggestedFilename()).toBe('credits.csv');
+  const transactions = card(page, 'Transactions');
+  await page.getByLabel('Kind').selectOption('USAGE');
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll('[aria-label="Table: Transactions"] tbody tr')].every((row) =>
+      row.textContent?.includes('Usage'),
+    ),
+  );
+  await page.getByLabel('Kind').selectOption('not-usage');
+  await transactions.getByRole('cell', { name: 'Usage', exact: true }).first().waitFor({ state: 'detached' });
+  await transactions.getByRole('row').nth(1).waitFor();
+  await page.getByLabel('Words of the reason').fill('no such words');
+  await page.getByText('No such transaction').waitFor();
+  await page.goBack();
+  expect(await page.getByLabel('Kind').inputValue()).toBe('USAGE');
+  await page.getByLabel('Number').fill('no such number');
+  await page.getByText('No such invoice').waitFor();
   await button(page, 'Subscribe to Basic').click();
   await page.waitForURL(`${demo.sandbox_url}/**`);
   await page.goBack();
@@ -288,6 +383,18 @@ async function walkAlertSettings(page: Page, demo: DemoFile): Promise<void> {
   await page.getByLabel(demo.company_admin.email).check();
   await page.keyboard.press('Enter');
   await page.getByText('Set. It holds from now on.').waitFor();
+  // Another person saves while the form is open: the second save does not win.
+  await button(page, 'Change alerts').click();
+  const ask = await askAs(demo, demo.company_admin);
+  await ask(
+    `mutation($receivers: [String!]) { setAlertSettings(input: { isOn: true, limitPercents: [90],
+      balanceThresholds: [500, 2.5], receivers: $receivers }) { version } }`,
+    { receivers: [demo.company_admin.email] },
+  );
+  await page.getByLabel('Shares of limits, in percent').fill('50');
+  await button(page, 'Set the alerts').click();
+  await refused(page, /changed/);
+  await inDialog(page, 'Cancel').click();
   await card(page, 'What is watched').getByText('when 500.00 and 2.50 credits are left').waitFor();
   await card(page, 'What is watched').getByText('at 90 % of the monthly limit').waitFor();
   await card(page, 'Who is told').getByText('Those who were chosen').waitFor();
@@ -336,7 +443,6 @@ async function walkAlertChannels(page: Page): Promise<void> {
   await refused(page, /changed after you loaded it/);
   await button(page, 'Cancel').click();
   await receiver.stop(true);
-  await page.reload();
   await button(page, 'Test Pager 2').click();
   await page.getByText('The test alert to Pager 2 failed').waitFor();
   await page.setViewportSize({ width: 390, height: 844 });
@@ -349,7 +455,7 @@ async function walkAlertChannels(page: Page): Promise<void> {
 }
 
 export async function walkAlertsAndAgents(page: Page, demo: DemoFile): Promise<void> {
-  await page.goto('/alerts');
+  await moveTo(page, '/alerts');
   await card(page, 'Who is told').getByText(demo.company_admin.email).waitFor();
   await card(page, 'What is watched').getByText('narrow').waitFor();
   await walkAlertSettings(page, demo);

@@ -2,14 +2,14 @@ import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { until } from '../doubles/until.ts';
 import type { DemoFile } from '../system/running-system.ts';
-import { settled, violationsOf, widthOf } from './page-checks.ts';
+import { moveTo, settled, violationsOf, widthOf } from './page-checks.ts';
 
 const REQUEST_ID = 'req_of_the_walk';
 
 /** A key that stores prompts, a call with it; then the call is found, sent again and erased. */
 export async function walkPayloads(page: Page, demo: DemoFile): Promise<void> {
   const button = (name: string) => page.getByRole('button', { name, exact: true });
-  await page.goto('/keys');
+  await moveTo(page, '/keys');
   await button('Mint a key').click();
   await page.getByLabel('Name').fill('storing');
   await page.getByLabel('Store prompts and answers of its calls').check();
@@ -37,7 +37,8 @@ export async function walkPayloads(page: Page, demo: DemoFile): Promise<void> {
   await page.getByText('Saved.').waitFor();
   // It is written behind the call.
   await until(async () => {
-    await page.goto(`/calls/${REQUEST_ID}/payload`);
+    await moveTo(page, '/payloads');
+    await moveTo(page, `/calls/${REQUEST_ID}/payload`);
     await settled(page);
     return (await page.getByText('Greet [redacted email]').count()) > 0;
   });
@@ -49,18 +50,43 @@ export async function walkPayloads(page: Page, demo: DemoFile): Promise<void> {
   }
   await page.getByRole('link', { name: 'Open in the playground' }).click();
   await page.getByText('Parts of it were redacted.').waitFor();
+  await sendAndLeave(page, demo);
   await button('Send').click();
   await page.getByTestId('answer').getByText('chat.completion').waitFor();
   expect(await violationsOf(page)).toEqual([]);
 
-  await page.goto(`/calls/${REQUEST_ID}/payload`);
+  await moveTo(page, `/calls/${REQUEST_ID}/payload`);
   await button('Erase').click();
   await page.getByRole('dialog').getByRole('button', { name: 'Erase' }).click();
   await page.getByLabel('Request id').fill(REQUEST_ID);
   await button('Show').click();
   await page.getByText('Nothing is stored for this request').waitFor();
-  await page.goto('/payloads');
+  await moveTo(page, '/payloads');
   await page.getByLabel('End user').fill('somebody');
   await button('Erase all of this user').click();
   await page.getByText('0 stored calls were erased.').waitFor();
+}
+
+/** What is no JSON is said at its field; leaving the page ends the call. */
+async function sendAndLeave(page: Page, demo: DemoFile): Promise<void> {
+  const send = page.getByRole('button', { name: 'Send', exact: true });
+  const body = page.getByLabel('Body');
+  const written = await body.inputValue();
+  await body.fill('{ "model": ');
+  await send.click();
+  await page.getByText('Body: It is not JSON.').waitFor();
+  expect(await body.getAttribute('aria-invalid')).toBe('true');
+  await body.fill(written);
+  const calls = `${demo.gateway_url}/chat/completions`;
+  // Held back, as a model that thinks for long.
+  await page.route(calls, () => undefined);
+  const sent = page.waitForRequest(calls);
+  const ended = page.waitForEvent('requestfailed', (request) => request.url() === calls);
+  await send.click();
+  await sent;
+  const path = new URL(page.url()).pathname;
+  await moveTo(page, '/prices');
+  await ended;
+  await page.unroute(calls);
+  await moveTo(page, path);
 }

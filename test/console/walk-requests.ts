@@ -1,13 +1,15 @@
 import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { until } from '../doubles/until.ts';
 import type { DemoFile } from '../system/running-system.ts';
-import { settled, violationsOf, widthOf } from './page-checks.ts';
+import { askAs } from './browser-system.ts';
+import { moveTo, settled, violationsOf, widthOf } from './page-checks.ts';
 
 /** What a company finds of its calls: live, by filters that the address has, in detail, and as a file. */
 export async function walkRequests(page: Page, demo: DemoFile): Promise<void> {
   const row = (text: string) => page.getByRole('row').filter({ hasText: text });
   const button = (name: string) => page.getByRole('button', { name, exact: true });
-  await page.goto('/requests');
+  await moveTo(page, '/requests');
   await settled(page);
   await button('Live').click();
   const requestId = await callFor(demo, 'svc/chat-default');
@@ -60,17 +62,41 @@ export async function walkRequests(page: Page, demo: DemoFile): Promise<void> {
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
   await page.setViewportSize({ width: 1280, height: 900 });
+  await walkSpentKey(page, demo);
+}
+
+/** A key over its own limit is not a company without credits: the page says which it was, and where the limit is. */
+async function walkSpentKey(page: Page, demo: DemoFile): Promise<void> {
+  const ask = await askAs(demo, demo.company_admin);
+  const { createApiKey } = await ask<{ createApiKey: { rawKey: string } }>(
+    'mutation { createApiKey(input: { name: "spent", monthlySpendingLimit: 0.000001 }) { rawKey } }',
+  );
+  await until(async () => (await sentFor(demo, 'svc/chat-default', createApiKey.rawKey)).status === 403);
+  await moveTo(page, '/requests?code=KEY_SPENDING_LIMIT');
+  await page
+    .getByRole('button', { name: /^Details of / })
+    .first()
+    .click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('The key had reached its monthly spending limit').waitFor();
+  expect(await dialog.getByText('credits left').count()).toBe(0);
+  await dialog.getByRole('link', { name: 'Raise its limit' }).click();
+  await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor();
 }
 
 async function callFor(demo: DemoFile, model: string): Promise<string> {
+  return (await sentFor(demo, model, demo.api_key)).headers.get('x-request-id') ?? '';
+}
+
+async function sentFor(demo: DemoFile, model: string, key: string): Promise<Response> {
   const response = await fetch(`${demo.gateway_url}/chat/completions`, {
     method: 'POST',
     headers: {
-      ...{ authorization: `Bearer ${demo.api_key}`, 'content-type': 'application/json' },
+      ...{ authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       'x-turnpike-tags': 'env:browser',
     },
     body: JSON.stringify({ model, user: 'customer-42', messages: [{ role: 'user', content: 'hello' }] }),
   });
   await response.text();
-  return response.headers.get('x-request-id') ?? '';
+  return response;
 }

@@ -1,10 +1,9 @@
 /** What the console must survive: files that do not load, sessions that end, names that are too long. */
 import { expect } from 'bun:test';
 import type { Locator, Page } from 'playwright-core';
-import { graphqlClient } from '../backend/graphql-client.ts';
 import { until } from '../doubles/until.ts';
-import { type BrowserSystem, logIn, type Visitor } from './browser-system.ts';
-import { violationsOf } from './page-checks.ts';
+import { askAs, type BrowserSystem, logIn, type Visitor } from './browser-system.ts';
+import { moveTo, violationsOf, widthOf } from './page-checks.ts';
 
 const SCRIPTS = '**/assets/*.js';
 
@@ -51,7 +50,7 @@ async function endSession(page: Page): Promise<void> {
 /** The form that was being filled in is still there after logging in again; a page that sends nothing notices too. */
 export async function walkEndedSession(world: BrowserSystem): Promise<void> {
   const { page, complaints, close } = await visitAsAdmin(world);
-  await page.goto('/jobs');
+  await moveTo(page, '/jobs');
   await page.getByLabel('Title').fill('Baker of the ended session');
   await page.getByLabel('Description').fill('Baking.');
   await endSession(page);
@@ -83,26 +82,9 @@ export async function walkEndedSession(world: BrowserSystem): Promise<void> {
   await close();
 }
 
-type Ask = ReturnType<typeof graphqlClient>['ask'];
-
-/** The backend as the page's person: what the browser would take minutes to click. */
-async function askAs(world: BrowserSystem, person: { email: string; password: string }): Promise<Ask> {
-  const send = async (request: Request) =>
-    await fetch(`${world.demo.backend_url}/graphql`, {
-      method: 'POST',
-      headers: request.headers,
-      body: await request.text(),
-    });
-  const { login } = await graphqlClient(send, null).ask<{ login: { accessToken: string } }>(
-    'mutation($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }',
-    person,
-  );
-  return graphqlClient(send, login.accessToken).ask;
-}
-
 /** More keys than one page: all can be reached and found, and a reload shows the same list. */
 export async function walkManyKeys(world: BrowserSystem, page: Page): Promise<void> {
-  const ask = await askAs(world, world.demo.company_admin);
+  const ask = await askAs(world.demo, world.demo.company_admin);
   const names = Array.from({ length: 55 }, (_, at) => `many-${at}.`);
   for (let at = 0; at < names.length; at += 5) {
     const minted = names
@@ -110,7 +92,7 @@ export async function walkManyKeys(world: BrowserSystem, page: Page): Promise<vo
       .map((name, n) => `k${n}: createApiKey(input: { name: "${name}" }) { rawKey }`);
     await ask(`mutation { ${minted.join(' ')} }`);
   }
-  await page.goto('/keys');
+  await moveTo(page, '/keys');
   const rows = page.getByRole('row').filter({ hasText: 'many' });
   await rows.nth(49).waitFor();
   expect(await page.getByText('many-0.').count()).toBe(0);
@@ -122,9 +104,22 @@ export async function walkManyKeys(world: BrowserSystem, page: Page): Promise<vo
   await rows.first().waitFor();
   expect(await page.getByLabel('Search').inputValue()).toBe('many-3.');
   expect(await rows.count()).toBe(1);
+  // A field that chooses a key reaches those beyond its first list.
+  await moveTo(page, '/requests');
+  await page.getByLabel('Find: key').fill('many-0.');
+  await page.getByText('1 found.').waitFor();
+  const oldest = await page.getByRole('option', { name: /^many-0\. / }).innerText();
+  await page.getByRole('combobox', { name: 'Key', exact: true }).selectOption({ label: oldest });
+  await button(page, 'Apply').click();
+  await page.waitForURL(/key=/);
+  await page.getByText('No such request').waitFor();
+  await page.reload();
+  await page.getByRole('option', { name: oldest }).waitFor({ state: 'attached' });
+  expect(await page.getByRole('combobox', { name: 'Key', exact: true }).inputValue()).not.toBe('');
+  await moveTo(page, '/keys?search=many-3.');
   await page.getByLabel('Status').selectOption('REVOKED');
   await page.getByText('No such key').waitFor();
-  await page.goto('/');
+  await moveTo(page, '/');
   await page.goBack();
   await page.getByText('No such key').waitFor();
 }
@@ -133,7 +128,7 @@ export async function walkManyKeys(world: BrowserSystem, page: Page): Promise<vo
 export async function walkAdjustments(world: BrowserSystem): Promise<void> {
   const { page, complaints, close } = await world.visit();
   await logIn(page, world.demo.super_admin);
-  const ask = await askAs(world, world.demo.super_admin);
+  const ask = await askAs(world.demo, world.demo.super_admin);
   const balance = async () => {
     const { companies } = await ask<{ companies: { nodes: { id: string; balance: { credits: number } }[] } }>(
       '{ companies(first: 100) { nodes { id balance { credits } } } }',
@@ -141,7 +136,7 @@ export async function walkAdjustments(world: BrowserSystem): Promise<void> {
     return companies.nodes.find(({ id }) => id === world.demo.company_id)?.balance.credits ?? Number.NaN;
   };
   const before = await balance();
-  await page.goto(`/companies?search=${world.demo.company_id}`);
+  await moveTo(page, `/companies?search=${world.demo.company_id}`);
   await page.getByRole('button', { name: 'Adjust credits' }).click();
   const dialog = page.getByRole('dialog');
   const post = async (amount: string) => {
@@ -175,7 +170,7 @@ export async function walkAdjustments(world: BrowserSystem): Promise<void> {
 
 /** One file of three is refused: the others are sent, and the list says which was not and why. */
 export async function walkBatchUpload(page: Page): Promise<void> {
-  await page.goto('/talents');
+  await moveTo(page, '/talents');
   const text = (name: string) => ({
     name,
     mimeType: 'text/plain',
@@ -196,29 +191,43 @@ export async function walkBatchUpload(page: Page): Promise<void> {
 
 /** Names as long as they may be: every action is still within the window, on a telephone and on a desk. */
 export async function walkLongNames(world: BrowserSystem, page: Page): Promise<void> {
-  const ask = await askAs(world, world.demo.company_admin);
+  const ask = await askAs(world.demo, world.demo.company_admin);
   await ask('mutation($name: String!) { createApiKey(input: { name: $name }) { rawKey } }', {
     name: `${'W'.repeat(180)}key`,
   });
-  await ask('mutation($title: String!) { createJob(input: { title: $title, description: "x" }) { id } }', {
-    title: `${'W'.repeat(280)}job`,
-  });
+  await ask(
+    'mutation($title: String!) { createJob(input: { title: $title, description: "x", employmentType: "FULL_TIME" }) { id } }',
+    {
+      title: `${'W'.repeat(280)}job`,
+    },
+  );
+  await moveTo(page, '/keys?search=wwwwkey');
+  const row = page.getByRole('row').filter({ hasText: 'WWkey' });
+  const actions = ['Edit', 'Rotate', 'Revoke'].map((name) => row.getByRole('button', { name }));
+  await areWithin(page, actions);
+  await row.getByRole('button', { name: 'Revoke' }).click();
+  await areWithin(page, [page.getByRole('dialog').getByRole('button', { name: 'Revoke' })]);
+  await button(page, 'Cancel').click();
+  await moveTo(page, '/jobs?search=wwwwjob');
+  await areWithin(page, [page.getByRole('link', { name: 'Matches', exact: true }).last()]);
+  await page.getByRole('link', { name: /WWjob/ }).click();
+  await areWithin(page, [page.getByRole('link', { name: 'Edit', exact: true }), button(page, 'Close')]);
+  // As an API client wrote it: one word for people, and one choice in the form.
+  await page.getByText('full-time').first().waitFor();
+  expect(await page.locator('main').innerText()).not.toContain('FULL_TIME');
+  await page.getByRole('link', { name: 'Edit', exact: true }).click();
+  expect(await page.getByRole('option', { name: /full.time/i }).count()).toBe(1);
+  await page.getByRole('link', { name: 'Cancel' }).click();
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+/** On a telephone and on a desk. */
+async function areWithin(page: Page, places: readonly Locator[]): Promise<void> {
   for (const width of [390, 1440]) {
     await page.setViewportSize({ width, height: 900 });
-    await page.goto('/keys?search=wwwwkey');
-    const row = page.getByRole('row').filter({ hasText: 'WWkey' });
-    for (const name of ['Edit', 'Rotate', 'Revoke']) await isWithin(row.getByRole('button', { name }), width);
-    await row.getByRole('button', { name: 'Revoke' }).click();
-    await isWithin(page.getByRole('dialog').getByRole('button', { name: 'Revoke' }), width);
-    await button(page, 'Cancel').click();
-    await page.goto('/jobs?search=wwwwjob');
-    await isWithin(page.getByRole('link', { name: 'Matches', exact: true }).last(), width);
-    await page.getByRole('link', { name: /WWjob/ }).click();
-    await isWithin(page.getByRole('link', { name: 'Edit', exact: true }), width);
-    await isWithin(button(page, 'Close'), width);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    for (const place of places) await isWithin(place, width);
+    expect(await widthOf(page)).toBeLessThanOrEqual(width);
   }
-  await page.setViewportSize({ width: 1280, height: 900 });
 }
 
 async function isWithin(place: Locator, width: number): Promise<void> {
@@ -230,7 +239,7 @@ async function isWithin(place: Locator, width: number): Promise<void> {
 
 /** Two tabs with one job: the second save is refused with words, and the first is not taken back. */
 export async function walkTwoTabs(page: Page): Promise<void> {
-  await page.goto('/jobs');
+  await moveTo(page, '/jobs');
   await page.getByLabel('Title').fill('Tailor of two tabs');
   await page.getByLabel('Description').fill('Sewing.');
   await button(page, 'Add it').click();

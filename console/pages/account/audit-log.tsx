@@ -1,20 +1,38 @@
+import { PeriodFields, useFilters } from '../../operations/filters.tsx';
 import { Facts } from '../../parts/facts.tsx';
-import { objectIn } from '../../parts/json.ts';
-import { List } from '../../parts/list.tsx';
+import { Field } from '../../parts/form.tsx';
+import { objectIn, textIn } from '../../parts/json.ts';
+import { List, SearchedUntil } from '../../parts/list.tsx';
 import { Card, Page } from '../../parts/page.tsx';
-import { Moment, spoken } from '../../parts/words.tsx';
-import { graphql } from '../../session/graphql.ts';
+import { Named, recordedField, When } from '../../parts/recorded.tsx';
+import { isUuid, spoken } from '../../parts/words.tsx';
+import { graphql, type RowOf } from '../../session/graphql.ts';
+import { endOf, useObjectNames } from '../../session/object-names.ts';
 import { usePages } from '../../session/use-query.ts';
 
-const AUDIT_LOG = graphql(`query($after: ID) { auditLog(first: 30, after: $after) {
-  nodes { id action actorEmail clientAddress happenedAt objectKind objectId requestId details }
-  pageInfo { hasNextPage endCursor } } }`);
+const AUDIT_LOG = graphql(`query($after: ID, $search: String, $from: DateTime, $to: DateTime) {
+  auditLog(first: 30, after: $after, search: $search, from: $from, to: $to) {
+    nodes { id action actorEmail clientAddress happenedAt objectKind objectId requestId details }
+    pageInfo { hasNextPage endCursor } searchedUntil } }`);
+
+type Entry = RowOf<typeof AUDIT_LOG>;
 
 export function AuditLog() {
-  const pages = usePages(AUDIT_LOG);
+  const filters = useFilters();
+  const { filter, typed, period } = filters;
+  const isFiltered = ['search', 'from', 'to'].some((name) => filter(name) !== '');
+  const pages = usePages(AUDIT_LOG, { search: filter('search'), ...period() });
   return (
     <Page title="Audit log" says="Who changed what, when and from where. It only ever grows.">
       <Card>
+        <div className="columns">
+          <Field
+            label="Search"
+            hint="A person, an action, an address, an id or a value."
+            {...typed('search')}
+          />
+          <PeriodFields {...filters} />
+        </div>
         <List
           label="Audit log"
           rows={pages.nodes}
@@ -22,48 +40,48 @@ export function AuditLog() {
           retry={pages.reload}
           more={pages}
           keyOf={({ id }) => id}
-          empty={<p>Every change by a person appears here.</p>}
+          nothing={isFiltered ? 'No such change' : 'Nothing here yet'}
+          empty={
+            <p>
+              {isFiltered ? 'Use other words or another time.' : 'Every change by a person appears here.'}
+            </p>
+          }
           columns={[
-            { name: 'When', show: ({ happenedAt }) => <Moment at={happenedAt} /> },
+            { name: 'When', show: ({ happenedAt }) => <When at={happenedAt} /> },
             { name: 'Who', show: ({ actorEmail }) => actorEmail ?? 'the system' },
             {
               name: 'What',
               show: ({ action }) => <span title={action}>{spoken(action.replaceAll(/[.-]/g, '_'))}</span>,
             },
             { name: 'From', show: ({ clientAddress }) => <span className="mono">{clientAddress}</span> },
-            {
-              name: 'Details',
-              show: (entry) => (
-                <details>
-                  <summary>
-                    {entry.objectKind} <span className="mono">…{entry.objectId.slice(-6)}</span>
-                  </summary>
-                  <Facts
-                    facts={[
-                      ...Object.entries(objectIn(entry.details)).map(
-                        ([name, value]) => [spoken(name), wordsOf(value)] as const,
-                      ),
-                      ['Object', <code key="object">{entry.objectId}</code>],
-                      ['Request id', <code key="request">{entry.requestId}</code>],
-                    ]}
-                  />
-                </details>
-              ),
-            },
+            { name: 'Details', show: (entry) => <Details entry={entry} /> },
           ]}
         />
+        <SearchedUntil pages={pages} />
       </Card>
     </Page>
   );
 }
 
-/** What was recorded of a change, in words: lists by commas, and what lies deeper as name and value. */
-function wordsOf(value: unknown): string {
-  if (value === null || value === undefined) return 'none';
-  if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (typeof value !== 'object') return String(value);
-  if (Array.isArray(value)) return value.map(wordsOf).join(', ');
-  return Object.entries(value)
-    .map(([name, inside]) => `${spoken(name)}: ${wordsOf(inside)}`)
-    .join('; ');
+function Details({ entry }: { entry: Entry }) {
+  const nameOf = useObjectNames();
+  const { objectId, objectKind } = entry;
+  const details = objectIn(entry.details);
+  // As it was called then, or as it is called now.
+  const then = textIn(details.name) || textIn(details.title) || textIn(details.email);
+  const name = then || (isUuid(objectId) ? (nameOf(objectId) ?? endOf(objectId)) : objectId);
+  return (
+    <details>
+      <summary>
+        {spoken(objectKind.replaceAll('-', '_'))} <span className="quiet">{name}</span>
+      </summary>
+      <Facts
+        facts={[
+          ...Object.entries(details).map(([field, value]) => recordedField(field, value)),
+          ['Object', <Named key="object" id={objectId} />],
+          ['Request id', <code key="request">{entry.requestId}</code>],
+        ]}
+      />
+    </details>
+  );
 }

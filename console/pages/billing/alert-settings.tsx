@@ -3,6 +3,7 @@ import { Act, Confirmed, Dialog } from '../../parts/dialog.tsx';
 import { Field, Form } from '../../parts/form.tsx';
 import type { FormValues } from '../../parts/form-values.ts';
 import { PeopleChecks } from '../../parts/picker.tsx';
+import { fieldError } from '../../session/answer-error.ts';
 import { useConsole } from '../../session/console-context.ts';
 import { type DataOf, graphql, type Variables } from '../../session/graphql.ts';
 
@@ -120,8 +121,14 @@ function inputOf({ version, isOn, mail, balanceThresholds, limitPercents, receiv
 /** A field that is not shown stays as it was; an empty one goes back to its default. */
 function read({ text, all }: FormValues, settings: AlertSettings) {
   const present = inputOf(settings);
-  const balances = numbersIn(text('balances'), 'Write balances as 500 or 2.5, with spaces between them.');
-  const percents = numbersIn(text('percents'), 'Write shares as 80 or 100, with spaces between them.');
+  const balances = numbersIn(text('balances'), {
+    field: 'balanceThresholds',
+    how: 'Write balances as 500 or 2.5, with spaces between them.',
+  });
+  const percents = numbersIn(text('percents'), {
+    field: 'limitPercents',
+    how: 'Write shares as 80 or 100, with spaces between them.',
+  });
   const receivers = all('receivers');
   return {
     ...{ version: present.version, isOn: present.isOn, mail: all('mail').length > 0 },
@@ -141,9 +148,9 @@ function wordsIn(line: string): readonly string[] {
     .filter((word) => word !== '');
 }
 
-function numbersIn(line: string, how: string): readonly number[] {
+function numbersIn(line: string, { field, how }: { field: string; how: string }): readonly number[] {
   return wordsIn(line).map((word) => {
     if (/^\d+(\.\d+)?$/.test(word)) return Number(word);
-    throw new Error(`“${word}” cannot be read. ${how}`);
+    throw fieldError(field, `“${word}” cannot be read. ${how}`);
   });
 }

@@ -1,19 +1,12 @@
-import { useEffect } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { Act } from '../../parts/dialog.tsx';
-import { saveFile } from '../../parts/files.ts';
 import { List } from '../../parts/list.tsx';
-import { Bones, Card, Empty, Figure, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
-import { credits, Moment, money, roundedCredits, spoken } from '../../parts/words.tsx';
+import { Bones, Card, Empty, Figure, Notice, Page, Problem } from '../../parts/page.tsx';
+import { credits, Moment, money, roundedCredits } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
-import {
-  type DataOf,
-  graphql,
-  type Query,
-  type RowOf,
-  type VariablesArgument,
-} from '../../session/graphql.ts';
-import { usePages, useQuery } from '../../session/use-query.ts';
+import { type DataOf, graphql, type Query, type VariablesArgument } from '../../session/graphql.ts';
+import { useQuery } from '../../session/use-query.ts';
+import { Invoices, Purchases, Transactions } from './credit-lists.tsx';
 import { lastingWords, Plans } from './plans.tsx';
 
 const SHOP = graphql(`{
@@ -29,21 +22,9 @@ const SHOP = graphql(`{
 const BUY = graphql(`mutation($id: ID!) { page: createCreditPackCheckout(creditPackId: $id) { url } }`);
 const SUBSCRIBE = graphql(`mutation($id: ID!) { page: createSubscriptionCheckout(planId: $id) { url } }`);
 const PORTAL = graphql(`mutation { page: createBillingPortalSession { url } }`);
-const TRANSACTIONS = graphql(`query($after: ID) { creditTransactions(first: 10, after: $after) {
-  nodes { id type credits balanceAfter reason createdAt expiresAt } pageInfo { hasNextPage endCursor } } }`);
-const PURCHASES = graphql(`query($after: ID) { creditPackPurchases(first: 10, after: $after) {
-  nodes { id amount currency credits status createdAt creditPack { name } } pageInfo { hasNextPage endCursor } } }`);
-const INVOICES = graphql(`query($after: ID) { invoices(first: 10, after: $after) {
-  nodes { id number kind status amount currency createdAt dueDate url } pageInfo { hasNextPage endCursor } } }`);
-const STATEMENT = graphql(
-  `query($from: DateTime!, $to: DateTime!) { creditStatement(from: $from, to: $to) }`,
-);
-const MOODS: Record<string, Mood> = { COMPLETED: 'good', PAID: 'good', OPEN: 'warn', PENDING: 'warn' };
-const STATEMENT_MS = 90 * 86_400_000;
 const LOOK_EVERY_MS = 4_000;
 
 export type Shop = DataOf<typeof SHOP>;
-type Invoice = RowOf<typeof INVOICES>;
 
 export function Billing() {
   const shop = useQuery(SHOP, {}, LOOK_EVERY_MS);
@@ -187,114 +168,4 @@ function Offers({ shop, reload }: { shop: Shop; reload(): Promise<void> }) {
       </Card>
     </div>
   );
-}
-
-/** Reloads when the balance has changed. */
-function Transactions({ changedAt }: { changedAt: string }) {
-  const { session } = useConsole();
-  const pages = usePages(TRANSACTIONS);
-  useReloadOn(changedAt, pages.reload);
-  const save = async () => {
-    const now = Date.now();
-    const range = { from: new Date(now - STATEMENT_MS).toISOString(), to: new Date(now).toISOString() };
-    const { creditStatement } = await session.request(STATEMENT, range);
-    saveFile('credits.csv', 'text/csv', creditStatement);
-  };
-  return (
-    <Card title="Transactions" actions={<Act name="Statement of 90 days as CSV" work={save} />}>
-      <List
-        label="Transactions"
-        rows={pages.nodes}
-        error={pages.error}
-        retry={pages.reload}
-        more={pages}
-        keyOf={({ id }) => id}
-        empty={<p>Buy a pack above, and it appears here.</p>}
-        columns={[
-          { name: 'When', show: ({ createdAt }) => <Moment at={createdAt} /> },
-          { name: 'What', show: ({ type }) => spoken(type) },
-          { name: 'Reason', show: ({ reason }) => reason ?? '' },
-          {
-            name: 'Credits',
-            isNumber: true,
-            show: (one) => `${one.credits > 0 ? '+' : ''}${credits(one.credits)}`,
-          },
-          { name: 'Expires', show: ({ expiresAt }) => <Moment at={expiresAt} never="" /> },
-          { name: 'Balance after', isNumber: true, show: ({ balanceAfter }) => credits(balanceAfter) },
-        ]}
-      />
-    </Card>
-  );
-}
-
-function Purchases({ changedAt }: { changedAt: string }) {
-  const pages = usePages(PURCHASES);
-  useReloadOn(changedAt, pages.reload);
-  return (
-    <Card title="Purchases">
-      <List
-        label="Purchases"
-        rows={pages.nodes}
-        error={pages.error}
-        retry={pages.reload}
-        more={pages}
-        keyOf={({ id }) => id}
-        empty={<p>What you buy, or begin to, is listed here.</p>}
-        columns={[
-          { name: 'When', show: ({ createdAt }) => <Moment at={createdAt} /> },
-          { name: 'Pack', show: ({ creditPack }) => creditPack.name },
-          {
-            name: 'Status',
-            show: ({ status }) => <Tag mood={MOODS[status] ?? 'plain'}>{spoken(status)}</Tag>,
-          },
-          { name: 'Credits', isNumber: true, show: (one) => credits(one.credits) },
-          { name: 'Amount', isNumber: true, show: ({ amount, currency }) => money(amount, currency) },
-        ]}
-      />
-    </Card>
-  );
-}
-
-function Invoices() {
-  const pages = usePages(INVOICES);
-  return (
-    <Card title="Invoices">
-      <List
-        label="Invoices"
-        rows={pages.nodes}
-        error={pages.error}
-        retry={pages.reload}
-        more={pages}
-        keyOf={({ id }) => id}
-        empty={<p>Invoices for packs, plans and usage are listed here.</p>}
-        columns={[
-          { name: 'When', show: ({ createdAt }) => <Moment at={createdAt} /> },
-          { name: 'Invoice', show: (one) => <InvoiceName {...one} /> },
-          { name: 'For', show: ({ kind }) => spoken(kind) },
-          {
-            name: 'Status',
-            show: ({ status }) => <Tag mood={MOODS[status] ?? 'plain'}>{spoken(status)}</Tag>,
-          },
-          { name: 'Due', show: ({ dueDate }) => <Moment at={dueDate} never="—" /> },
-          { name: 'Amount', isNumber: true, show: ({ amount, currency }) => money(amount, currency) },
-        ]}
-      />
-    </Card>
-  );
-}
-
-function InvoiceName({ number, url }: Invoice) {
-  const name = number ?? 'without a number yet';
-  if (url === null || !/^https?:/.test(url)) return name;
-  return (
-    <a href={url} rel="noreferrer">
-      {name}
-    </a>
-  );
-}
-
-function useReloadOn(changedAt: string, reload: () => Promise<void>): void {
-  useEffect(() => {
-    if (changedAt !== '') void reload();
-  }, [changedAt, reload]);
 }

@@ -2,7 +2,8 @@ import { useState } from 'react';
 import { Confirmed, Dialog } from '../../parts/dialog.tsx';
 import { Choice, Field, Form } from '../../parts/form.tsx';
 import { type Column, List } from '../../parts/list.tsx';
-import { Bones, Card, Page, Problem, Tag } from '../../parts/page.tsx';
+import { Card, Page, Tag } from '../../parts/page.tsx';
+import { KeyPicker } from '../../parts/picker.tsx';
 import { count, credits, exact } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { graphql, type RowOf } from '../../session/graphql.ts';
@@ -13,7 +14,7 @@ const BUDGETS =
   version } }`);
 const SET = graphql(`mutation($input: BudgetInput!) { setBudget(input: $input) { id } }`);
 const DELETE = graphql(`mutation($id: ID!) { deleteBudget(id: $id) { id } }`);
-const KEYS = graphql(`{ apiKeys { id name lastFour status project } }`);
+const PROJECTS = graphql(`{ apiKeyPage(first: 100, status: LIVE) { nodes { project } } }`);
 const LOOK_EVERY_MS = 10_000;
 
 type Budget = RowOf<typeof BUDGETS>;
@@ -69,6 +70,7 @@ export function Budgets() {
           error={budgets.error}
           retry={budgets.reload}
           keyOf={({ id }) => id}
+          nameOf={ownerOf}
           columns={[...COLUMNS, actions]}
           empty={<p>There is none yet. Add one for the company, a project, a key or your end users.</p>}
         />
@@ -148,7 +150,6 @@ interface EditBudgetProps {
 
 function EditBudget({ budget, close, changed }: EditBudgetProps) {
   const { session } = useConsole();
-  const keys = useQuery(KEYS);
   const [scope, setScope] = useState<Scope>(budget?.scope ?? 'COMPANY');
   const cancel = (
     <button type="button" onClick={close}>
@@ -157,98 +158,80 @@ function EditBudget({ budget, close, changed }: EditBudgetProps) {
   );
   return (
     <Dialog title={budget === null ? 'Add a budget' : `Budget of ${ownerOf(budget)}`} close={close}>
-      <Problem error={keys.error} retry={keys.reload} />
-      {keys.data === null ? (
-        <Bones />
-      ) : (
-        <Form
-          submit="Save"
-          beside={cancel}
-          send={async ({ text, number }) => {
-            const subject = budget === null ? text('subject') : budget.subject;
-            const input = {
-              scope,
-              ...(scope === 'COMPANY' ? {} : { subject }),
-              monthlyCredits: number('monthly') ?? 0,
-              hard: text('hard') === 'refuse',
-              ...(budget === null ? {} : { version: budget.version }),
-            };
-            await session.request(SET, { input });
-            await changed();
-            close();
-          }}
-        >
-          {budget === null && (
-            <Choice label="For" value={scope} onChange={(event) => setScope(event.target.value as Scope)}>
-              {Object.entries(SCOPES).map(([value, name]) => (
-                <option key={value} value={value}>
-                  {name}
-                </option>
-              ))}
-            </Choice>
-          )}
-          {budget === null && <SubjectField scope={scope} keys={keys.data.apiKeys} />}
-          <Field
-            label="Credits a month"
-            {...{ name: 'monthly', type: 'number', min: 0, step: 'any', required: true }}
-            defaultValue={budget?.monthlyCredits ?? ''}
-          />
-          <Choice
-            label="When it is used up"
-            name="hard"
-            defaultValue={budget?.hard === false ? 'alert' : 'refuse'}
-          >
-            <option value="refuse">Refuse calls until the next month</option>
-            <option value="alert">Only alert, refuse nothing</option>
+      <Form
+        submit="Save"
+        beside={cancel}
+        send={async ({ text, number }) => {
+          const subject = budget === null ? text('subject') : budget.subject;
+          const input = {
+            scope,
+            ...(scope === 'COMPANY' ? {} : { subject }),
+            monthlyCredits: number('monthly') ?? 0,
+            hard: text('hard') === 'refuse',
+            ...(budget === null ? {} : { version: budget.version }),
+          };
+          await session.request(SET, { input });
+          await changed();
+          close();
+        }}
+      >
+        {budget === null && (
+          <Choice label="For" value={scope} onChange={(event) => setScope(event.target.value as Scope)}>
+            {Object.entries(SCOPES).map(([value, name]) => (
+              <option key={value} value={value}>
+                {name}
+              </option>
+            ))}
           </Choice>
-        </Form>
-      )}
+        )}
+        {budget === null && <SubjectField scope={scope} />}
+        <Field
+          label="Credits a month"
+          {...{ name: 'monthly', type: 'number', min: 0, step: 'any', required: true }}
+          defaultValue={budget?.monthlyCredits ?? ''}
+        />
+        <Choice
+          label="When it is used up"
+          name="hard"
+          defaultValue={budget?.hard === false ? 'alert' : 'refuse'}
+        >
+          <option value="refuse">Refuse calls until the next month</option>
+          <option value="alert">Only alert, refuse nothing</option>
+        </Choice>
+      </Form>
     </Dialog>
   );
 }
 
-interface SubjectProps {
-  readonly scope: Scope;
-  readonly keys: readonly RowOf<typeof KEYS>[];
-}
-
-function SubjectField({ scope, keys }: SubjectProps) {
+function SubjectField({ scope }: { scope: Scope }) {
   if (scope === 'COMPANY') return null;
-  if (scope === 'KEY') {
-    return (
-      <Choice label="Key" name="subject" required>
-        {keys
-          .filter(({ status }) => status === 'LIVE')
-          .map(({ id, name, lastFour }) => (
-            <option key={id} value={id}>
-              {`${name} (…${lastFour})`}
-            </option>
-          ))}
-      </Choice>
-    );
-  }
-  if (scope === 'PROJECT') {
-    const projects = [...new Set(keys.flatMap(({ project }) => project ?? []))].sort();
-    return (
-      <>
-        <Field
-          label="Project"
-          {...{ name: 'subject', maxLength: 64, required: true, list: 'projects' }}
-          hint="As keys have it. Keys get their project on the page API keys."
-        />
-        <datalist id="projects">
-          {projects.map((project) => (
-            <option key={project} value={project} />
-          ))}
-        </datalist>
-      </>
-    );
-  }
+  if (scope === 'KEY') return <KeyPicker name="subject" none="Choose a key" isRequired isLive />;
+  if (scope === 'PROJECT') return <ProjectSubject />;
   return (
     <Field
       label="End user"
       {...{ name: 'subject', maxLength: 128, required: true }}
       hint="As calls name it in user; * is every end user without a budget of their own."
     />
+  );
+}
+
+/** Any project may be entered; those of the newest keys are suggested. */
+function ProjectSubject() {
+  const keys = useQuery(PROJECTS).data?.apiKeyPage.nodes ?? [];
+  const projects = [...new Set(keys.flatMap(({ project }) => project ?? []))].sort();
+  return (
+    <>
+      <Field
+        label="Project"
+        {...{ name: 'subject', maxLength: 64, required: true, list: 'projects' }}
+        hint="As keys have it. Keys get their project on the page API keys."
+      />
+      <datalist id="projects">
+        {projects.map((project) => (
+          <option key={project} value={project} />
+        ))}
+      </datalist>
+    </>
   );
 }

@@ -1,13 +1,13 @@
 import { Dialog } from '../../parts/dialog.tsx';
 import { Choice, Field, Form } from '../../parts/form.tsx';
+import { changedFrom, type FormValues } from '../../parts/form-values.ts';
 import { exact } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { type DataOf, graphql } from '../../session/graphql.ts';
 import { StoredContentFields, storedContentIn } from './stored-content.tsx';
 
-const UPDATE = graphql(
-  `mutation($id: ID!, $input: UpdateApiKeyInput!) { updateApiKey(id: $id, input: $input) { id } }`,
-);
+const UPDATE = graphql(`mutation($id: ID!, $input: UpdateApiKeyInput!, $ifVersion: Int) {
+  updateApiKey(id: $id, input: $input, ifVersion: $ifVersion) { id } }`);
 const ROTATE = graphql(`mutation($id: ID!, $expiresAt: DateTime) {
   rotateApiKey(id: $id, expiresAt: $expiresAt) { rawKey apiKey { name } }
 }`);
@@ -28,6 +28,7 @@ interface ChangeProps {
     readonly project: string | null;
     readonly cacheTtlSeconds: number | null;
     readonly logPayloads: boolean;
+    readonly version: number;
   };
   close(): void;
 }
@@ -43,23 +44,12 @@ export function EditKey({ apiKey, close, changed }: ChangeProps & { changed(): P
         submit="Save"
         beside={<Cancel close={close} />}
         send={async (values) => {
-          const { number, text } = values;
-          const input = {
-            name: text('name'),
-            requestsPerMinute: number('requests'),
-            tokensPerMinute: number('tokens'),
-            maxCallsInFlight: number('inFlight'),
-            monthlySpendingLimit: number('monthly'),
-            streamUsageChunk: usageChunkIn(text('usageChunk')),
-            project: text('project') === '' ? null : text('project'),
-            ...storedContentIn(values),
-            // Seconds are not in the field: an expiry that was not touched is not sent.
-            ...(text('expires') === localTime(apiKey.expiresAt)
-              ? {}
-              : { expiresAt: expiryIn(text('expires')) }),
-          };
-          await session.request(UPDATE, { id: apiKey.id, input });
-          await changed();
+          const input = changedFrom(settingsOf(apiKey), settingsIn(values, apiKey));
+          const { id, version } = apiKey;
+          if (Object.keys(input).length > 0) {
+            await session.request(UPDATE, { id, input, ifVersion: version });
+            await changed();
+          }
           close();
         }}
       >
@@ -97,6 +87,34 @@ export function EditKey({ apiKey, close, changed }: ChangeProps & { changed(): P
       </Form>
     </Dialog>
   );
+}
+
+type KeyToEdit = ChangeProps['apiKey'];
+
+/** What the form shows of a key. */
+function settingsOf(apiKey: KeyToEdit) {
+  const { name, requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimit } = apiKey;
+  const { streamUsageChunk, project, cacheTtlSeconds, logPayloads, expiresAt } = apiKey;
+  return {
+    ...{ name, requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimit },
+    ...{ streamUsageChunk, project, cacheTtlSeconds, logPayloads, expiresAt },
+  };
+}
+
+function settingsIn(values: FormValues, { expiresAt, ...old }: KeyToEdit): ReturnType<typeof settingsOf> {
+  const { number, text } = values;
+  return {
+    name: text('name'),
+    requestsPerMinute: number('requests') ?? old.requestsPerMinute,
+    tokensPerMinute: number('tokens') ?? old.tokensPerMinute,
+    maxCallsInFlight: number('inFlight'),
+    monthlySpendingLimit: number('monthly'),
+    streamUsageChunk: usageChunkIn(text('usageChunk')),
+    project: text('project') === '' ? null : text('project'),
+    ...storedContentIn(values),
+    // Seconds are not in the field: an expiry that was not touched is as it was.
+    expiresAt: text('expires') === localTime(expiresAt) ? expiresAt : expiryIn(text('expires')),
+  };
 }
 
 type RotatedKey = DataOf<typeof ROTATE>['rotateApiKey'];

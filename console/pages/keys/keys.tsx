@@ -28,7 +28,7 @@ const KEYS = graphql(`query($after: ID, $search: String, $status: ApiKeyStatus) 
   apiKeyPage(first: 50, after: $after, search: $search, status: $status) {
     nodes { id name prefix lastFour scopes models allModels status createdAt expiresAt lastUsedAt rotatedFromId
       requestsPerMinute tokensPerMinute maxCallsInFlight monthlySpendingLimit streamUsageChunk project
-      cacheTtlSeconds logPayloads payerUser { email } }
+      cacheTtlSeconds logPayloads version payerUser { email } }
     pageInfo { hasNextPage endCursor } } }`);
 const PEOPLE = graphql(`query($search: String) {
   members(first: 50, search: $search) { nodes { id email } pageInfo { hasNextPage } } }`);

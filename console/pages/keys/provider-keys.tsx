@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { Act, Confirmed, Dialog } from '../../parts/dialog.tsx';
 import { Choice, Field, Form } from '../../parts/form.tsx';
 import type { FormValues } from '../../parts/form-values.ts';
-import { type Column, List } from '../../parts/list.tsx';
+import { type Column, List, RowButton } from '../../parts/list.tsx';
 import { Bones, Card, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
 import { Moment } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
@@ -41,9 +41,7 @@ export function ProviderKeys() {
     show: (key) => (
       <div className="row">
         <Act name="Test" work={() => test(key)} />
-        <button type="button" className="little" onClick={() => setStoring(key)}>
-          Replace
-        </button>
+        <RowButton onClick={() => setStoring(key)}>Replace</RowButton>
         <Confirmed
           name="Delete"
           title={`Delete the key for ${key.alias}?`}
@@ -80,6 +78,7 @@ export function ProviderKeys() {
           error={keys.error}
           retry={keys.reload}
           keyOf={({ id }) => id}
+          nameOf={({ alias, lastFour }) => `${alias} (…${lastFour})`}
           columns={[...COLUMNS, statusOf(offered), actions]}
           empty={<Nothing isOffered={offered.length > 0} isKnown={options.data !== null} />}
         />

@@ -1,8 +1,8 @@
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useParams } from 'wouter';
 import { Area, Form } from '../../parts/form.tsx';
 import { Bones, Card, Empty, Notice, Page, Problem } from '../../parts/page.tsx';
-import { AnswerError } from '../../session/answer-error.ts';
+import { AnswerError, fieldError } from '../../session/answer-error.ts';
 import { useConsole } from '../../session/console-context.ts';
 import { useQuery } from '../../session/use-query.ts';
 import { PAYLOAD, prettyJson } from '../usage/payloads.tsx';
@@ -15,7 +15,25 @@ export function SendAgain() {
   const result = useQuery(PAYLOAD, { requestId });
   const keyFor = usePlaygroundKey();
   const [answer, setAnswer] = useState<string | null>(null);
+  const stop = useRef<AbortController | null>(null);
+  // Leaving the page ends the call, as in the playground.
+  useEffect(() => () => stop.current?.abort(), []);
   const payload = result.data?.callPayload ?? null;
+  const send = async (endpoint: string, text: string) => {
+    setAnswer(null);
+    const body = wholeBody(text);
+    const control = new AbortController();
+    stop.current = control;
+    const call = { url: `${gatewayUrl}/${endpoint}`, key: await keyFor.get(), body, signal: control.signal };
+    try {
+      setAnswer(await sent(call));
+    } catch (error) {
+      if (control.signal.aborted) return;
+      // Revoked under API keys: the next call gets a new one.
+      if (error instanceof AnswerError && error.status === 401) keyFor.drop();
+      throw error;
+    }
+  };
   return (
     <Page
       title="Playground"
@@ -36,14 +54,7 @@ export function SendAgain() {
             {payload.request.includes('[redacted ') && (
               <Notice mood="warn">Parts of it were redacted. They are sent as they are shown.</Notice>
             )}
-            <Form
-              submit="Send"
-              send={async ({ text }) => {
-                setAnswer(null);
-                const body = wholeBody(text('body'));
-                setAnswer(await sent(`${gatewayUrl}/${payload.endpoint}`, await keyFor.get(), body));
-              }}
-            >
+            <Form submit="Send" send={({ text }) => send(payload.endpoint, text('body'))}>
               <Area label="Body" name="body" rows={16} required defaultValue={prettyJson(payload.request)} />
             </Form>
           </Card>
@@ -70,20 +81,29 @@ function wholeBody(text: string): string {
     } = JSON.parse(text) as Record<string, unknown>;
     return JSON.stringify(body);
   } catch {
-    throw new AnswerError('The body is not JSON. Correct it, then send it again.', 'BAD_USER_INPUT', null);
+    throw fieldError('body', 'It is not JSON. Correct it, then send it again.');
   }
 }
 
-async function sent(url: string, key: string, body: string): Promise<string> {
+interface WholeCall {
+  readonly url: string;
+  readonly key: string;
+  readonly body: string;
+  readonly signal: AbortSignal;
+}
+
+async function sent({ url, key, body, signal }: WholeCall): Promise<string> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  const response = await fetch(url, { method: 'POST', headers, body }).catch(() => {
+  const response = await fetch(url, { method: 'POST', headers, body, signal }).catch(() => {
     throw new AnswerError('The gateway cannot be reached from this page.', 'OFFLINE', null);
   });
   const text = await response.text();
   if (response.ok) return text;
-  const refusal = parsed(text) as { error?: { message?: string } } | null;
-  const message = refusal?.error?.message ?? `The gateway answered ${response.status}.`;
-  throw new AnswerError(message, String(response.status), response.headers.get('x-request-id'));
+  const { status } = response;
+  const refusal = parsed(text) as { error?: { message?: string; code?: string | null } } | null;
+  const message = refusal?.error?.message ?? `The gateway answered ${status}.`;
+  const requestId = response.headers.get('x-request-id');
+  throw new AnswerError(message, refusal?.error?.code ?? '', requestId, { status });
 }
 
 function parsed(text: string): unknown {

@@ -2,15 +2,15 @@ import { useMemo } from 'react';
 import { useFilters } from '../../operations/filters.tsx';
 import { saveBlob } from '../../parts/files.ts';
 import { Choice, Field, Form } from '../../parts/form.tsx';
-import { type Column, List, Nil } from '../../parts/list.tsx';
-import { Card, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
-import { count, credits, exact, latency, Moment } from '../../parts/words.tsx';
+import { type Column, List, Nil, SearchedUntil } from '../../parts/list.tsx';
+import { Card, type Mood, Page, Problem, Tag } from '../../parts/page.tsx';
+import { KeyPicker } from '../../parts/picker.tsx';
+import { count, credits, latency, Moment } from '../../parts/words.tsx';
 import { useConsole, useSessionState } from '../../session/console-context.ts';
 import { graphql } from '../../session/graphql.ts';
 import { useAction, usePages, useQuery } from '../../session/use-query.ts';
 import { CALLS, type Call, RequestDetails } from './request-details.tsx';
 
-const KEY_NAMES = graphql(`{ apiKeys { id name lastFour } }`);
 const REFUSED_ADDRESSES = graphql(
   `query($hours: Int) { addressRefusals(hours: $hours) { address code count lastMinute } }`,
 );
@@ -90,24 +90,7 @@ function RequestLog({ companyId, says }: { companyId: string | null; says: strin
           }
           columns={columnsOf(isOperator, (call) => setFilter('open', call.id))}
         />
-        {pages.searchedUntil !== null && (
-          <Notice>
-            Few requests match: searched back to {exact(pages.searchedUntil)}.
-            {pages.nodes?.length === 0 && (
-              <>
-                {' '}
-                <button
-                  type="button"
-                  className="little"
-                  disabled={pages.isBusy}
-                  onClick={() => void pages.more()}
-                >
-                  Search further back
-                </button>
-              </>
-            )}
-          </Notice>
-        )}
+        <SearchedUntil pages={pages} />
       </Card>
       {isOperator && <RefusedAddresses />}
       {shown !== null && <RequestDetails call={shown} close={() => setFilter('open', '')} />}
@@ -123,7 +106,7 @@ function columnsOf(isOperator: boolean, open: (call: Call) => void): readonly Co
       name: 'Request',
       show: ({ endpoint, overMcp, model }) => (
         <>
-          <code>{endpoint}</code>
+          <code className="whole">{endpoint}</code>
           {overMcp && ' over MCP'}
           {model !== null && <div className="quiet small">{model}</div>}
         </>
@@ -135,7 +118,7 @@ function columnsOf(isOperator: boolean, open: (call: Call) => void): readonly Co
         <>
           <Tag mood={MOODS[outcome]}>{String(status)}</Tag>
           {times > 1 && ` × ${count(times)}`}
-          {code !== null && <div className="quiet small">{code}</div>}
+          {code !== null && <div className="quiet small whole">{code}</div>}
         </>
       ),
     },
@@ -216,7 +199,7 @@ function Filters({ filter, isOperator, apply }: FiltersProps) {
             <Field label="Key id" name="key" defaultValue={filter('key')} {...named} />
           </>
         ) : (
-          <KeyChoice chosen={filter('key')} />
+          <KeyPicker name="key" none="All keys" chosenId={filter('key')} />
         )}
         <Field label="Model" name="model" defaultValue={filter('model')} {...named} />
         <Field
@@ -237,22 +220,6 @@ function Filters({ filter, isOperator, apply }: FiltersProps) {
         <Field label="Request id" name="request" defaultValue={filter('request')} {...named} />
       </div>
     </Form>
-  );
-}
-
-function KeyChoice({ chosen }: { chosen: string }) {
-  const keys = useQuery(KEY_NAMES).data?.apiKeys ?? [];
-  const isKnown = chosen === '' || keys.some(({ id }) => id === chosen);
-  return (
-    <Choice label="Key" name="key" key={keys.length} defaultValue={chosen}>
-      <option value="">All keys</option>
-      {!isKnown && <option value={chosen}>{chosen}</option>}
-      {keys.map(({ id, name, lastFour }) => (
-        <option key={id} value={id}>
-          {name} (…{lastFour})
-        </option>
-      ))}
-    </Choice>
   );
 }
 

@@ -8,7 +8,7 @@ import { type Column, List } from '../../parts/list.tsx';
 import { Card, Figure, Page } from '../../parts/page.tsx';
 import { count, credits, roundedCredits } from '../../parts/words.tsx';
 import { graphql } from '../../session/graphql.ts';
-import { useKeyNames } from '../../session/key-names.ts';
+import { useKeyNames } from '../../session/object-names.ts';
 import { useQuery } from '../../session/use-query.ts';
 import { Failures } from './failures.tsx';
 import { byDay, daysAgo, USAGE, type UsageRow } from './usage-data.ts';

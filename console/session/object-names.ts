@@ -1,0 +1,62 @@
+import { useEffect, useMemo, useState } from 'react';
+import { useConsole, useIsAdmin, useSessionState } from './console-context.ts';
+import { graphql } from './graphql.ts';
+import type { Session } from './session.ts';
+
+const NAMES = graphql(`query($ids: [ID!]!) { objectNames(ids: $ids) { id name } }`);
+const MOST_AT_ONCE = 100;
+
+/** Names by ids, loaded as they are shown; null while a name is unknown. Members may not ask for them. */
+export function useObjectNames(): (id: string) => string | null {
+  const { session } = useConsole();
+  const state = useSessionState();
+  const isAdmin = useIsAdmin();
+  const mayAsk = isAdmin || (state.status === 'in' && state.person.isSuperAdmin);
+  const [, setVersion] = useState(0);
+  const names = useMemo(() => createNames(session, () => setVersion((version) => version + 1)), [session]);
+  useEffect(() => () => names.close(), [names]);
+  return (id) => (mayAsk ? names.of(id) : null);
+}
+
+/** Names of keys; where a name is unknown, the end of the id. */
+export function useKeyNames(): (id: string) => string {
+  const nameOf = useObjectNames();
+  return (id) => nameOf(id) ?? endOf(id);
+}
+
+/** What of an id is enough to tell it from others. */
+export const endOf = (id: string) => `…${id.slice(-6)}`;
+
+function createNames(session: Session, loaded: () => void) {
+  const names = new Map<string, string | null>();
+  const wanted = new Set<string>();
+  let isClosed = false;
+  const load = async () => {
+    const ids = [...wanted].slice(0, MOST_AT_ONCE);
+    for (const id of ids) {
+      wanted.delete(id);
+      names.set(id, null);
+    }
+    try {
+      const { objectNames } = await session.request(NAMES, { ids });
+      for (const { id, name } of objectNames) names.set(id, name);
+    } catch {
+      // The id stays in its place: the page's own query shows what is wrong.
+    }
+    if (wanted.size > 0) await load();
+    else if (!isClosed) loaded();
+  };
+  return {
+    /** Null while it is not known. */
+    of(id: string): string | null {
+      const known = names.get(id);
+      if (known !== undefined) return known;
+      if (wanted.size === 0) queueMicrotask(() => void load());
+      wanted.add(id);
+      return null;
+    },
+    close() {
+      isClosed = true;
+    },
+  };
+}

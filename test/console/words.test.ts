@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'bun:test';
+import { changedFrom } from '../../console/parts/form-values.ts';
+import {
+  credits,
+  duration,
+  exact,
+  fieldLabel,
+  fieldWords,
+  isUuid,
+  latency,
+  partsByIds,
+  readable,
+  roundedCredits,
+  spoken,
+} from '../../console/parts/format.ts';
+
+const ID = '019a0000-0000-7000-8000-00000000dead';
+const AT = '2030-01-02T03:04:05.678Z';
+
+describe('words of the console', () => {
+  test('a sentence of a log has credits, local times and short ids in place of what machines write', () => {
+    const said = readable(`Posted 1500000 micro-credits to ${ID} at ${AT}, -250 micro-credits left.`);
+    expect(said).toBe(`Posted 1.50 credits to …00dead at ${exact(AT)}, -0.00025 credits left.`);
+    expect(said).not.toMatch(/micro|T\d\d:|-8000-/);
+    expect(readable('Nothing of this kind: 2030-01-02, 15 credits')).toBe(
+      'Nothing of this kind: 2030-01-02, 15 credits',
+    );
+  });
+
+  test('a time names its zone', () => {
+    const zone = new Intl.DateTimeFormat('en', { timeStyle: 'long' })
+      .formatToParts(new Date(AT))
+      .find(({ type }) => type === 'timeZoneName')?.value;
+    expect(zone).toBeTruthy();
+    expect(exact(AT)).toEndWith(` ${zone}`);
+  });
+
+  test('recorded fields have a label and a value for people', () => {
+    const field = (name: string, value: unknown) => [fieldLabel(name), fieldWords(name, value)];
+    expect(field('excessMicro', '2500000')).toEqual(['Excess', '2.50 credits']);
+    expect(field('expiresAt', AT)).toEqual(['Expires at', exact(AT)]);
+    expect(field('logPayloads', false)).toEqual(['Log payloads', 'no']);
+    expect(field('limit', null)).toEqual(['Limit', 'none']);
+    expect(field('scopes', ['a', 'b'])).toEqual(['Scopes', 'a, b']);
+    expect(field('after', { maxCalls: 3, chargeMicro: 1 })).toEqual([
+      'After',
+      'Max calls: 3; Charge: 0.000001 credits',
+    ]);
+    expect(fieldLabel('talentId')).toBe('Talent');
+    expect([isUuid(ID), isUuid(`${ID}0`), isUuid('mail')]).toEqual([true, false, false]);
+    expect(partsByIds(`pack ${ID} of ${ID}`)).toEqual(['pack ', ID, ' of ', ID, '']);
+  });
+
+  test('amounts are rounded where they are read at a glance, and exact below one', () => {
+    expect(roundedCredits(1_234.567891)).toBe('1,234.57');
+    expect(roundedCredits(0.000012)).toBe('0.000012');
+    expect(credits(2.5)).toBe('2.50');
+    expect([duration(185), latency(850), latency(2_400)]).toEqual(['3 min 5 s', '850 ms', '2.4 s']);
+    expect([spoken('SUBSCRIPTION_GRANT'), spoken('creditLimit')]).toEqual([
+      'Subscription grant',
+      'Credit limit',
+    ]);
+  });
+
+  test('a form sends what was changed and nothing else', () => {
+    const before = { name: 'a', limit: 5, project: null as string | null };
+    expect(changedFrom(before, { ...before })).toEqual({});
+    expect(changedFrom(before, { ...before, limit: 6 })).toEqual({ limit: 6 });
+    expect(changedFrom({ ...before, project: 'x' }, before)).toEqual({ project: null });
+  });
+});
