@@ -87,15 +87,17 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
     await page.waitForURL(/\/billing\?checkout=success/);
     await page.getByText('The payment went through').waitFor();
     const bought = await balanceUntil(page, (now) => now > before);
-    await page.getByRole('region', { name: 'Transactions' }).first().getByText('Pack purchase').waitFor();
+    await transactions(page).getByRole('cell', { name: 'Pack purchase' }).first().waitFor();
 
     expect((await call(key)).status).toBe(200);
     const afterCall = await balanceUntil(page, (now) => now < bought);
     await refundLastCharge();
     await balanceUntil(page, (now) => now < afterCall - (bought - before) / 2);
-    await page.getByRole('region', { name: 'Transactions' }).first().getByText('Refund').waitFor();
+    await transactions(page).getByRole('cell', { name: 'Refund' }).first().waitFor();
     expect(admin.complaints).toEqual([]);
   });
+
+  const transactions = (page: Page) => page.getByRole('region', { name: 'Transactions' }).first();
 
   const balance = async (page: Page) =>
     Number(((await figure(page, 'Balance').getAttribute('title')) ?? '').replaceAll(',', ''));

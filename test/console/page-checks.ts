@@ -22,7 +22,7 @@ export async function moveTo(page: Page, path: string): Promise<void> {
   }
   await page.evaluate((wanted) => {
     if (`${location.pathname}${location.search}` === wanted) return;
-    document.title = 'moving';
+    if (location.pathname !== wanted.split('?')[0]) document.title = 'moving';
     history.pushState(null, '', wanted);
   }, path);
   await page.waitForFunction(() => document.title !== 'moving');

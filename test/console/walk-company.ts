@@ -211,8 +211,10 @@ async function walkChart(page: Page): Promise<void> {
   for (const name of ['Day (UTC)', 'Credits']) await legend.getByText(name, { exact: true }).waitFor();
   const today = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' });
   expect(await legend.innerText()).not.toContain(today.format(new Date()));
-  const box = await chart.locator('.u-over').boundingBox();
-  await page.mouse.move((box?.x ?? 0) + (box?.width ?? 0) - 2, (box?.y ?? 0) + (box?.height ?? 0) / 2);
+  // The pointer is moved within what the window shows.
+  await chart.scrollIntoViewIfNeeded();
+  const { width = 0, height = 0 } = (await chart.locator('.u-over').boundingBox()) ?? {};
+  await chart.locator('.u-over').hover({ position: { x: width - 2, y: height / 2 } });
   await legend.getByText(today.format(new Date())).waitFor();
 }
 
@@ -397,7 +399,7 @@ async function walkAlertSettings(page: Page, demo: DemoFile): Promise<void> {
   await inDialog(page, 'Cancel').click();
   await card(page, 'What is watched').getByText('when 500.00 and 2.50 credits are left').waitFor();
   await card(page, 'What is watched').getByText('at 90 % of the monthly limit').waitFor();
-  await card(page, 'Who is told').getByText('Those who were chosen').waitFor();
+  await card(page, 'Recipients').getByText('Those who were chosen').waitFor();
   await button(page, 'Switch off').click();
   await inDialog(page, 'Switch off').click();
   await page.getByText('Alerts are off').waitFor();
@@ -456,7 +458,7 @@ async function walkAlertChannels(page: Page): Promise<void> {
 
 export async function walkAlertsAndAgents(page: Page, demo: DemoFile): Promise<void> {
   await moveTo(page, '/alerts');
-  await card(page, 'Who is told').getByText(demo.company_admin.email).waitFor();
+  await card(page, 'Recipients').getByText(demo.company_admin.email).waitFor();
   await card(page, 'What is watched').getByText('narrow').waitFor();
   await walkAlertSettings(page, demo);
   await walkAlertChannels(page);

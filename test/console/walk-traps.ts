@@ -216,7 +216,9 @@ export async function walkLongNames(world: BrowserSystem, page: Page): Promise<v
   await page.getByText('full-time').first().waitFor();
   expect(await page.locator('main').innerText()).not.toContain('FULL_TIME');
   await page.getByRole('link', { name: 'Edit', exact: true }).click();
-  expect(await page.getByRole('option', { name: /full.time/i }).count()).toBe(1);
+  const fullTime = page.getByRole('option', { name: /full.time/i });
+  await fullTime.first().waitFor({ state: 'attached' });
+  expect(await fullTime.count()).toBe(1);
   await page.getByRole('link', { name: 'Cancel' }).click();
   await page.setViewportSize({ width: 1280, height: 900 });
 }

@@ -78,8 +78,8 @@ describeServers('G-33 under load, while a part is away', () => {
     return calls.map(({ tookMs }) => tookMs).sort((one, other) => one - other);
   }
   async function noticedAndOn(): Promise<void> {
-    const noticed = times('the database is away');
-    await until(() => times('the database is away') > noticed);
+    const noticed = times('the database is unavailable');
+    await until(() => times('the database is unavailable') > noticed);
     await Bun.sleep(1_500);
   }
 

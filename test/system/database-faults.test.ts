@@ -83,14 +83,14 @@ describe.skipIf(missing)('G-33 PostgreSQL refuses the gateway under load: no fin
     const [faults, backs, noticed] = [
       times(sqlState),
       times('the database is back'),
-      times('the database is away'),
+      times('the database is unavailable'),
     ];
     const load = keepCalling(CONNECTIONS, gateway.url, world.rawKey);
     try {
       await until(() => load.seen.length > CONNECTIONS);
       await away();
       try {
-        await until(() => times('the database is away') > noticed && times(sqlState) > faults);
+        await until(() => times('the database is unavailable') > noticed && times(sqlState) > faults);
         const before = load.seen.length;
         await until(() => load.seen.length > before + CONNECTIONS * 5);
       } finally {

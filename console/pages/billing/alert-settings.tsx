@@ -17,6 +17,7 @@ interface AlertSettingsProps {
   readonly settings: AlertSettings;
   readonly isPrepaid: boolean;
   changed(): Promise<void>;
+  reload(): Promise<void>;
 }
 
 /** Changes what is told and to whom, and switches all of it off and on. */
@@ -24,9 +25,15 @@ export function ChangeAlerts(props: AlertSettingsProps) {
   const { session } = useConsole();
   // As they were when the form was opened: a save from another tab since then is a conflict.
   const [opened, setOpened] = useState<AlertSettings | null>(null);
-  const { settings, changed } = props;
+  const { settings, changed, reload } = props;
   const set = async (input: AlertSettingsInput) => {
-    await session.request(SET, { input });
+    try {
+      await session.request(SET, { input });
+    } catch (error) {
+      // Another person may have saved first: the page shows what they set.
+      await reload();
+      throw error;
+    }
     await changed();
   };
   return (

@@ -28,6 +28,7 @@ export function Alerts() {
     <ChangeAlerts
       settings={data.alertSettings}
       isPrepaid={data.company.billingMode === 'PREPAID'}
+      reload={reload}
       changed={async () => {
         await reload();
         setSet(true);
@@ -43,7 +44,7 @@ export function Alerts() {
       <Problem error={error} retry={reload} />
       {isSet && data?.alertSettings.isOn && <Notice mood="good">Set. It holds from now on.</Notice>}
       {data?.alertSettings.isOn === false && (
-        <Notice mood="warn">Alerts are off: nothing of this is watched, and nobody is told.</Notice>
+        <Notice mood="warn">Alerts are off: nothing is watched and no alerts are sent.</Notice>
       )}
       {data === null ? error === null && <Bones lines={6} /> : <AlertsWatched {...data} />}
       <AlertChannels />

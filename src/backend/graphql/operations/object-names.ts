@@ -25,6 +25,8 @@ declare module '../schema-builder.ts' {
   }
 }
 
+const LONGEST_ID = 100;
+
 const objectNames: Declaration = (builder) => {
   builder.objectType('ObjectName', {
     description: 'What an id is of.',
@@ -45,6 +47,8 @@ const objectNames: Declaration = (builder) => {
       args: { ids: t.arg.idList({ required: true, description: 'At most 100.' }) },
       async resolve(_root, args, context) {
         if (args.ids.length > LONGEST_PAGE) throw badInput('ids', `at most ${LONGEST_PAGE} are allowed`);
+        if (args.ids.some((id) => String(id).length > LONGEST_ID))
+          throw badInput('ids', `an id has at most ${LONGEST_ID} characters`);
         const ids = [...new Set(args.ids.map(String).filter(isId))];
         if (ids.length === 0) return [];
         const { isSuperAdmin, companyId } = await signedIn(context);
