@@ -340,7 +340,7 @@ describe('how a call with a key ends', () => {
         [keyId],
       );
       expect((await refusalOf(call('secret'))).status).toBe(409);
-      await until(() => gateway.entries.some(({ message }) => message.includes('does not open')));
+      await until(() => gateway.entries.some(({ message }) => message.includes('cannot be decrypted')));
     });
   });
 });
