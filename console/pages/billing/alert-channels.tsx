@@ -263,7 +263,7 @@ function ChannelForm({ channel, kinds, close, saved }: ChannelFormProps) {
 }
 
 function addressHint(kind: Channel['kind'], channel: Channel | null): string {
-  if (channel !== null) return `Now ${channel.address ?? 'nobody'}. Leave it empty to keep it.`;
+  if (channel !== null) return `Now ${channel.address ?? 'no address'}. Leave it empty to keep it.`;
   return {
     EMAIL: 'Of one of your people. Invite a mailing list as a member to alert it.',
     WEBHOOK: 'It gets a signed POST with the alert as JSON.',

@@ -20,7 +20,7 @@ interface AlertSettingsProps {
   reload(): Promise<void>;
 }
 
-/** Changes what is told and to whom, and switches all of it off and on. */
+/** Changes which alerts are sent and to whom, and switches all of them off and on. */
 export function ChangeAlerts(props: AlertSettingsProps) {
   const { session } = useConsole();
   // As they were when the form was opened: a save from another tab since then is a conflict.
@@ -82,7 +82,8 @@ function SettingsForm({ settings, isPrepaid, close, set }: SettingsFormProps) {
   return (
     <Dialog title="Change alerts" close={close}>
       <p className="quiet">
-        For what is charged from now on. A balance above what you have now is told of after the next top-up.
+        For what is charged from now on. For a balance above the present one, the alert is sent after the next
+        top-up.
       </p>
       <Form submit="Set the alerts" beside={cancel} send={async (values) => set(read(values, settings))}>
         {isPrepaid && (

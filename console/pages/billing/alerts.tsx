@@ -101,12 +101,12 @@ function wordsOf({ kind, thresholdPercent, threshold, keyName, budgetOf }: Alert
   }
 }
 
-/** What is watched and who is told, in words. */
+/** What is watched and who gets the alerts, in words. */
 function AlertsWatched({ company, apiKeyPage, alertSettings, members }: AlertsData) {
   const { balanceThresholds, limitPercents, receivers } = alertSettings;
   const isPrepaid = company.billingMode === 'PREPAID';
   const shares = listed(limitPercents.map((percent) => `${percent} %`));
-  const told = receivers ?? members.nodes.filter(({ role }) => role === 'COMPANY_ADMIN');
+  const recipients = receivers ?? members.nodes.filter(({ role }) => role === 'COMPANY_ADMIN');
   return (
     <div className="halves">
       <Card title="What is watched">
@@ -125,14 +125,14 @@ function AlertsWatched({ company, apiKeyPage, alertSettings, members }: AlertsDa
           ) : receivers === null ? (
             <>
               Every admin of your company, by mail. Whoever becomes an admin under{' '}
-              <Link href="/team">Team</Link> is told too.
+              <Link href="/team">Team</Link> gets them too.
             </>
           ) : (
             'Those who were chosen, by mail, for as long as they belong to your company; then every admin.'
           )}
         </p>
         <ul className="points">
-          {(alertSettings.mail ? told : []).map(({ email }) => (
+          {(alertSettings.mail ? recipients : []).map(({ email }) => (
             <li key={email}>{email}</li>
           ))}
           {receivers === null && members.pageInfo.hasNextPage && (
@@ -162,7 +162,7 @@ function keysWords({ nodes, pageInfo }: AlertsData['apiKeyPage'], shares: string
   if (nodes.length === 0) {
     return (
       <>
-        no key has a monthly limit. <Link href="/keys">Set one</Link> to be told at {shares} of it.
+        no key has a monthly limit. <Link href="/keys">Set one</Link> to get an alert at {shares} of it.
       </>
     );
   }

@@ -26,7 +26,7 @@ const CLOSED_SECTIONS: ReadonlySet<SectionKind> = new Set([
 
 interface FoundJobs {
   readonly jobs: readonly FoundWork[];
-  /** The spans of time of paid work, those among them whose employer and position nobody could read. */
+  /** The spans of time of paid work, also where employer and position could not be read. */
   readonly spans: readonly DateSpan[];
   /** Months of the jobs of a CV that gives durations and no dates. */
   readonly undatedMonths: number;
