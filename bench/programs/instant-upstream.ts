@@ -17,13 +17,16 @@ const part = event({ choices: [{ index: 0, delta: { content: 'word ' }, finish_r
 const last = `${event({ choices: [], usage })}data: [DONE]\n\n`;
 const stream = part.repeat(CHUNKS) + last;
 
+const RESPONSE_ID = 'resp_0';
+let made = 0;
+
 /** The same in the words of the other two wires: as many events, of the size that providers send. */
 const named = (event: { readonly type: string }) =>
   `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 const counts = { input_tokens: 9, output_tokens: 3 };
 const item = { id: 'msg_1', type: 'message', status: 'completed', role: 'assistant' };
 const output = [{ ...item, content: [{ type: 'output_text', annotations: [], text: message.content }] }];
-const response = { id: 'resp_1', object: 'response', created_at: 1, model: 'instant', error: null };
+const response = { id: RESPONSE_ID, object: 'response', created_at: 1, model: 'instant', error: null };
 const completed = { ...response, status: 'completed', output, usage: { ...counts, total_tokens: 12 } };
 const responsePart = (at: number) =>
   named({
@@ -50,10 +53,11 @@ const messageStream = [
   named({ type: 'message_delta', ...{ delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 3 } } }),
   named({ type: 'message_stop' }),
 ].join('');
+const CHAT = { ending: '', whole, stream };
 const WIRES = [
   { ending: '/responses', whole: JSON.stringify(completed), stream: responseStream },
   { ending: '/messages', whole: JSON.stringify(wholeMessage), stream: messageStream },
-  { ending: '', whole, stream },
+  CHAT,
 ];
 
 /** One chunk every 100 ms, so that many streams are open at once. */
@@ -81,10 +85,16 @@ const server = Bun.serve({
     const body = await request.text();
     if (body.includes('"slow":true')) return new Response(slowStream(), { headers: sse });
     const isStream = body.includes('"stream":true');
-    const wire = WIRES.find(({ ending }) => request.url.endsWith(ending)) ?? { whole, stream };
-    return isStream
-      ? new Response(wire.stream, { headers: sse })
-      : new Response(wire.whole, { headers: json });
+    const wire = WIRES.find(({ ending }) => request.url.endsWith(ending)) ?? CHAT;
+    const answer = isStream ? wire.stream : wire.whole;
+    made += 1;
+    // A provider gives each response an id of its own, under which it is recorded.
+    return new Response(
+      wire.ending === '/responses' ? answer.replaceAll(RESPONSE_ID, `resp_${made}`) : answer,
+      {
+        headers: isStream ? sse : json,
+      },
+    );
   },
 });
 process.stdout.write(`ready: http://127.0.0.1:${server.port}/v1\n`);

@@ -1,4 +1,4 @@
--- revision: 1
+-- revision: 2
 -- Owner: src/domain/stored-responses
 --
 -- Does what charge_calls does, or charge_calls_and_keep_answers where answers are given, for a group in which some calls
@@ -17,22 +17,38 @@ create or replace function charge_calls_and_record_responses(
   account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint
 ) language plpgsql as $$
 #variable_conflict use_column
+declare
+  -- The text may also be in a name: then the longer statement does the same.
+  has_content constant boolean := strpos(given_responses, '"sealed":"') > 0;
 begin
   perform 1 from credit_accounts where id = any (companies) order by id for update;
-  insert into stored_responses (id, company_id, key_id, alias, target_id, item_ids, charge_call_id, sealed_content,
-    content_bytes, created_at, expires_at)
-  select id, company, key, alias, target, array(select json_array_elements_text(items)), charge_call,
-    decode(sealed, 'base64'), bytes, to_timestamp(created / 1000::float8), to_timestamp(expires / 1000::float8)
-  from (
-    select *, sum(bytes) over (partition by company order by id) as bytes_so_far
+  if has_content then
+    insert into stored_responses (id, company_id, key_id, alias, target_id, item_ids, charge_call_id, sealed_content,
+      content_bytes, created_at, expires_at)
+    select id, company, key, alias, target, array(select json_array_elements_text(items)), charge_call,
+      decode(sealed, 'base64'), bytes, to_timestamp(created / 1000::float8), to_timestamp(expires / 1000::float8)
+    from (
+      select *, sum(bytes) over (partition by company order by id) as bytes_so_far
+      from json_to_recordset(given_responses::json) as given (call uuid, id text, company uuid, key uuid, alias text,
+        target text, items json, charge_call uuid, sealed text, bytes integer, created bigint, expires bigint,
+        max_bytes bigint)) as given
+    where exists (select 1 from companies as known where known.id = company)
+      and not exists (select 1 from calls where calls.id = call)
+      and (bytes = 0 or bytes_so_far + (
+        select coalesce(sum(content_bytes), 0) from stored_responses as stored where stored.company_id = company) <= max_bytes)
+    on conflict (id) do nothing;
+  else
+    insert into stored_responses (id, company_id, key_id, alias, target_id, item_ids, charge_call_id, content_bytes,
+      created_at, expires_at)
+    select id, company, key, alias, target, items, charge_call, 0, to_timestamp(created / 1000::float8),
+      to_timestamp(expires / 1000::float8)
     from json_to_recordset(given_responses::json) as given (call uuid, id text, company uuid, key uuid, alias text,
-      target text, items json, charge_call uuid, sealed text, bytes integer, created bigint, expires bigint,
-      max_bytes bigint)) as given
-  where exists (select 1 from companies as known where known.id = company)
-    and not exists (select 1 from calls where calls.id = call)
-    and (bytes = 0 or bytes_so_far + (
-      select coalesce(sum(content_bytes), 0) from stored_responses as stored where stored.company_id = company) <= max_bytes)
-  on conflict (id) do nothing;
+      target text, items text[], charge_call uuid, created bigint, expires bigint)
+    -- Counted, not joined: each is one look-up by its primary key, whatever the planner knows of these tables.
+    where (select count(*) from companies as known where known.id = company) > 0
+      and (select count(*) from calls where calls.id = call) = 0
+    on conflict (id) do nothing;
+  end if;
   if given_answers is null then
     return query select * from charge_calls(given_calls, companies);
   else

@@ -66,8 +66,8 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   { name: 'freeze_pack_rate', revision: 1, checksum: '3664e281c9d4f1bc', parameters: [], returns: 'trigger' },
   {
     name: 'charge_calls_and_record_responses',
-    revision: 1,
-    checksum: 'f8f6ad06c8c7742f',
+    revision: 2,
+    checksum: '972b89f39efefa73',
     parameters: ['given_calls text', 'companies uuid[]', 'given_answers text', 'given_responses text'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',

@@ -86,7 +86,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   };
   try {
     await refuseOldServer(database, options.oldestVersion ?? OLDEST_VERSION);
-    if (isPooled(options)) await warnOfEndlessStatements(database, options);
+    if (isPooled(options)) await warnOfMissingSettings(database, options);
   } catch (error) {
     await database.close();
     throw error;
@@ -110,6 +110,8 @@ function connect(options: PostgresOptions, max: number): Client {
       ...(isPooled(options)
         ? {}
         : {
+            // Plans of these statements take less time to run than to compile.
+            jit: 'off',
             statement_timeout: String(options.statementTimeoutMs),
             idle_in_transaction_session_timeout: String(options.statementTimeoutMs),
           }),
@@ -121,15 +123,27 @@ function isPooled({ directUrl }: PostgresOptions): boolean {
   return directUrl !== undefined && directUrl !== null;
 }
 
-/** A pooler ignores connection settings: set them on the role, or a statement that hangs is never ended. */
-async function warnOfEndlessStatements(
+/**
+ * A pooler ignores connection settings: set them on the role, or a statement that hangs is never ended, and statements that
+ * take a millisecond are compiled for thirty.
+ */
+async function warnOfMissingSettings(
   database: Database,
   { log, statementTimeoutMs }: PostgresOptions,
 ): Promise<void> {
-  const [row] = await database.query<{ statement: string; idle: string }>(
+  const [row] = await database.query<{ statement: string; idle: string; jit: string }>(
     `select current_setting('statement_timeout') as statement,
-       current_setting('idle_in_transaction_session_timeout') as idle`,
+       current_setting('idle_in_transaction_session_timeout') as idle, current_setting('jit') as jit`,
   );
+  if (row?.jit !== 'off') {
+    const todo = 'alter role … set jit = off';
+    log.warn(
+      'behind a pooler the database may compile statements for longer than they run: turn jit off for its role',
+      {
+        todo,
+      },
+    );
+  }
   if (row?.statement !== '0' && row?.idle !== '0') return;
   log.warn('behind a pooler the database ends no statement by itself: set both time-outs for its role', {
     todo: `alter role … set statement_timeout = ${statementTimeoutMs}; alter role … set idle_in_transaction_session_timeout = ${statementTimeoutMs}`,

@@ -197,18 +197,25 @@ describe('stored responses', () => {
     expect(await stored.remove('c', 'resp_1')).toBe('away');
   });
 
-  test('are recorded with the first commit of their call: a journal brings none back that was deleted', async () => {
-    const { stored, record } = opened();
-    const companyId = await newCompany();
-    const given = newResponse(companyId, { itemIds: ['msg_once'] });
-    const call = await record(given);
-    expect(await stored.remove(companyId, given.id)).toBe('removed');
-    const read = readEntry(entryOf(call));
-    if (read.outcome !== 'read') throw new Error(read.problem);
-    expect(read.call).toEqual(call);
-    await chargeCalls(database, [read.call]);
-    expect(await stored.find(companyId, byId(given.id))).toEqual(missing(given.id));
-  });
+  test.each([
+    ['stored here', contentOf({ input: 'Hello' }, response('resp_once'))],
+    ['stored by their provider', null],
+  ])(
+    '%s are recorded with the first commit of their call: a journal brings none back that was deleted',
+    async (_, content) => {
+      const { stored, record } = opened();
+      const companyId = await newCompany();
+      const given = newResponse(companyId, { itemIds: ['msg_once', 'rs_once'], content });
+      const call = await record(given);
+      expect(await stored.find(companyId, byItem('rs_once'))).toMatchObject({ holders: [{ id: given.id }] });
+      expect(await stored.remove(companyId, given.id)).toBe('removed');
+      const read = readEntry(entryOf(call));
+      if (read.outcome !== 'read') throw new Error(read.problem);
+      expect(read.call).toEqual(call);
+      await chargeCalls(database, [read.call]);
+      expect(await stored.find(companyId, byId(given.id))).toEqual(missing(given.id));
+    },
+  );
 
   test('never keep a call from its charge: not a second one of their id, nor one that no longer fits', async () => {
     const { stored, record } = opened({ maxCompanyBytes: 4_000 });

@@ -42,12 +42,14 @@ export function responseRecord(
 
 /** Null where it is none. */
 function responseIn(last: Uint8Array): JsonObject | null {
-  const text = new TextDecoder().decode(last);
-  const whole = parseJson(text);
-  if (isObject(whole)) return whole;
-  for (const line of text.split(/\r\n|\r|\n/)) {
-    const event = line.startsWith('data:') ? parseJson(line.slice('data:'.length)) : undefined;
-    if (isObject(event) && isObject(event.response)) return event.response;
-  }
-  return null;
+  const text = DECODER.decode(last);
+  const data = text.startsWith('{') ? undefined : DATA_LINE.exec(text)?.[1];
+  const value = parseJson(data ?? text);
+  if (!isObject(value)) return null;
+  if (data === undefined) return value;
+  return isObject(value.response) ? value.response : null;
 }
+
+const DECODER = new TextDecoder();
+/** A whole answer has none: JSON has no line that begins so. */
+const DATA_LINE = /^data:([^\r\n]*)/m;

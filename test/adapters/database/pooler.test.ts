@@ -51,6 +51,7 @@ describe.skipIf(givenDatabase() === null)('behind a pooler in transaction mode',
     await Promise.all(asked);
     const told = entries.filter(({ level }) => level === 'warn').map(({ message }) => message);
     expect(told).toEqual([
+      'behind a pooler the database may compile statements for longer than they run: turn jit off for its role',
       'behind a pooler the database ends no statement by itself: set both time-outs for its role',
     ]);
     await close();

@@ -35,6 +35,12 @@ describe.skipIf(givenDatabase() === null)('PostgreSQL', () => {
     await close();
   });
 
+  test('no statement is compiled by the server, however dear its plan looks', async () => {
+    const { database, close } = await openFresh();
+    expect(await database.query('show jit')).toEqual([{ jit: 'off' }]);
+    await close();
+  });
+
   test('a server that drops every connection fails the running statement only', async () => {
     const { database, close, url } = await openFresh();
     const other = await openPostgres({ ...settings, url });
