@@ -105,9 +105,9 @@ export function createCallMeters(): CallMeters {
 export function withMeters(book: CallBook, meters: CallMeters): CallBook {
   return {
     ...book,
-    settle(call) {
+    settle(call, onSent) {
       meters.count(call);
-      return book.settle(call);
+      return book.settle(call, onSent);
     },
     note(call) {
       meters.count(call);

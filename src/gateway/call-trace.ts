@@ -49,9 +49,11 @@ function traceOf(root: Span): CallTrace {
   /** By target: of a hedged call two are tried at a time. */
   const trying = new Map<string, Span>();
   let settling: Span | null = null;
+  let failure: string | null = null;
   let waits = false;
   let send: ((rest: SpanAttributes) => void) | null = null;
   return {
+    step: (step) => admitting.event(step),
     admitted(admission) {
       if (admission.outcome === 'refused') {
         const reason = refusalReason(admission.refusal);
@@ -78,6 +80,7 @@ function traceOf(root: Span): CallTrace {
       trying.set(target.id, span);
       return { traceparent: span.traceparent };
     },
+    begun: ({ id }) => trying.get(id)?.event('answer'),
     failed(reason, { id }) {
       trying.get(id)?.end(reason);
       trying.delete(id);
@@ -100,13 +103,16 @@ function traceOf(root: Span): CallTrace {
       else answered?.end(record.reason);
       settling = root.begin('settle', 'internal');
     },
+    committing: () => settling?.event('statement'),
     settled(outcome) {
-      settling?.end(outcome === 'not-written' ? outcome : null);
-      const failure = outcome === 'not-written' ? outcome : null;
+      failure = outcome === 'not-written' ? outcome : null;
+      settling?.end(failure);
+      root.event('settled');
       // An answer from the cache, and a call that no provider answered, have no span of their own.
-      if (waits && send === null) send = root.endPending(failure);
-      else root.end(failure);
+      if (waits) send ??= root.endPending(failure);
     },
+    /** Of a request whose span has ended with its settlement nothing is sent again. */
+    released: () => root.end(failure),
     said: (content) => send?.(content === null ? {} : contentAttributes(content)),
     answered(status) {
       root.set({ 'http.response.status_code': status });

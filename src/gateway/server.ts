@@ -125,7 +125,8 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts, overMcp?: tru
     const startedAtMs = clock.now();
     const address = parts.clientAddress(request, connection.peerAddress);
     const trace = tracer === null ? null : beginTrace(tracer, request, path, requestId);
-    const admission = await admit(admitParts, { request, path, address, startedAtMs, requestId });
+    const onStep = trace?.step;
+    const admission = await admit(admitParts, { request, path, address, startedAtMs, requestId, onStep });
     trace?.admitted(admission);
     const callClock = () => ({ requestId, overMcp, startedAtMs, nowMs: clock.now() });
     if (admission.outcome === 'refused') {

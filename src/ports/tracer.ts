@@ -8,6 +8,8 @@ export interface Span {
   readonly traceparent: string;
   begin(name: string, kind: SpanKind, attributes?: SpanAttributes): Span;
   set(attributes: SpanAttributes): void;
+  /** A moment within it. Past a bound they are dropped. */
+  event(name: string): void;
   /** `failure`: one word of what went wrong. */
   end(failure?: string | null): void;
   /** Ends it now, and sends it once the returned function is called with what was not known yet. */

@@ -7,6 +7,7 @@ export interface CollectedSpan {
   readonly kind: number;
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
+  readonly events: readonly { readonly name: string; readonly timeUnixNano: string }[];
   readonly status: { readonly code?: number; readonly message?: string };
   readonly attributes: Readonly<Record<string, string | boolean | number | readonly string[]>>;
 }

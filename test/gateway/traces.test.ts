@@ -93,6 +93,23 @@ test('one trace goes from the request through admission and the provider to the 
   for (const hidden of ['a secret thought', rawKey, 'sk-provider']) expect(sent?.text).not.toContain(hidden);
 });
 
+test('events say when each step of a call was done, in the order of the steps', async () => {
+  gateway.upstream.answer(() => Response.json(chatAnswer()));
+  await (await call()).text();
+  const spans = await spansOf(4);
+  const root = named(spans, 'POST /llm/v1/chat/completions');
+  const walk = [named(spans, 'admit'), named(spans, 'chat svc/chat-default'), named(spans, 'settle'), root];
+  const moments = walk.flatMap(({ events }) => events);
+  expect(moments.map(({ name }) => name)).toEqual([
+    ...['address', 'key', 'body', 'standing', 'limits'],
+    ...['answer', 'statement', 'settled'],
+  ]);
+  const times = [root.startTimeUnixNano, ...moments.map((one) => one.timeUnixNano), root.endTimeUnixNano].map(
+    BigInt,
+  );
+  expect(times).toEqual(times.toSorted((a, b) => Number(a - b)));
+});
+
 test('a call has what Langfuse, Phoenix and collectors read: cached tokens, cost, end user, session, tags, tries', async () => {
   gateway.upstream.answer(() => Response.json(chatAnswer()));
   const changes = { user: 'u-7', metadata: { session_id: 's-9', feature: 'search' } };

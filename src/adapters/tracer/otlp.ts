@@ -23,6 +23,8 @@ const MOST_WAITING = 4_096;
 const MOST_RESTS_AT_ONCE = 1024 * 1024;
 const MOST_RESTS_WAITING = 16 * 1024 * 1024;
 const SEND_TIMEOUT_MS = 5_000;
+/** Of one span. */
+const MOST_EVENTS = 32;
 /** version, trace, parent, flags; a trace or a parent of zeros is none. */
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
 
@@ -111,13 +113,14 @@ export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
     const spanId = secrets.randomBytes(8).toHex();
     const startNanos = nanos();
     const attributes = { ...first };
+    const events: SpanEvent[] = [];
     let hasEnded = false;
     const ended = (failure: string | null): EndedSpan | null => {
       if (hasEnded) return null;
       hasEnded = true;
       return {
         ...{ ...place, spanId, name, kind, startNanos, endNanos: nanos(), attributes, failure },
-        restLength: 0,
+        ...{ events, restLength: 0 },
       };
     };
     return {
@@ -125,6 +128,9 @@ export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
       begin: (child, childKind, more = {}) =>
         start({ traceId: place.traceId, parentSpanId: spanId }, nanos, child, childKind, more),
       set: (more) => void Object.assign(attributes, more),
+      event(moment) {
+        if (!hasEnded && events.length < MOST_EVENTS) events.push({ name: moment, atNanos: nanos() });
+      },
       end(failure = null) {
         const span = ended(failure);
         if (span !== null) add(span);
@@ -181,6 +187,11 @@ function createNanos(clock: Clock): Nanos {
   return () => anchorNanos + BigInt(Math.round((performance.now() - measuredAtAnchor) * 1_000_000));
 }
 
+interface SpanEvent {
+  readonly name: string;
+  readonly atNanos: bigint;
+}
+
 /** A span that has ended. */
 interface EndedSpan {
   readonly traceId: string;
@@ -192,6 +203,7 @@ interface EndedSpan {
   readonly endNanos: bigint;
   readonly attributes: SpanAttributes;
   readonly failure: string | null;
+  readonly events: readonly SpanEvent[];
   /** Characters of what came after its end. */
   readonly restLength: number;
 }
@@ -243,6 +255,7 @@ function spanOf(span: EndedSpan) {
     // 64 bits do not fit into a JSON number.
     startTimeUnixNano: String(span.startNanos),
     endTimeUnixNano: String(span.endNanos),
+    events: span.events.map((event) => ({ timeUnixNano: String(event.atNanos), name: event.name })),
     attributes: attributesOf(
       failure === null ? span.attributes : { ...span.attributes, 'error.type': failure },
     ),

@@ -68,7 +68,12 @@ interface Arrival {
   readonly address: string;
   readonly startedAtMs: number;
   readonly requestId: string;
+  /** Called after each step that may wait; left out where nothing is traced. */
+  readonly onStep?: ((step: AdmissionStep) => void) | undefined;
 }
+
+/** What has been done: the address is counted, the key found, the body read, the company's standing known, the limits reserved. */
+export type AdmissionStep = 'address' | 'key' | 'body' | 'standing' | 'limits';
 
 type ModelRoute = Extract<Route, { kind: 'model-call' }>;
 type ParseRoute = Extract<Route, { kind: 'parse' }>;
@@ -144,6 +149,7 @@ export type Admission =
 export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admission> {
   const { request, path, address } = arrival;
   const counted = await parts.limits.countAddress(address);
+  arrival.onStep?.('address');
   if (counted.outcome === 'refused') {
     return refuse({ name: 'rateLimited', message: ADDRESS_MESSAGE, retryAfterMs: counted.retryAfterMs });
   }
@@ -153,6 +159,7 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   }
   const isMessages = route.kind === 'model-call' && route.wire === 'messages';
   const found = await parts.keys.find(keyIn(request, isMessages));
+  arrival.onStep?.('key');
   if (found.outcome === 'unavailable') {
     return refuse(
       { name: 'unavailable', message: 'API keys cannot be verified right now. Retry shortly.' },
@@ -183,6 +190,7 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
     route.kind === 'parse'
       ? await readParseBody(request, parts.bodyBounds)
       : await readCallBody(request, parts.bodyBounds, route.wire);
+  arrival.onStep?.('body');
   if (read.outcome === 'refused') return refuse(read.refusal, { route, key });
   const { bytes, fields } = read;
   // A parse call that names no model is held to the allowlist by its default (G-28).
@@ -254,6 +262,7 @@ async function admitPaidCall(
   const hosted = planned?.plan ?? null;
   const fallbacks = usableFallbacks(wanted.fallbacks, continued !== null, fields);
   const standing = await parts.standings.find(key.companyId);
+  arrival.onStep?.('standing');
   if (standing === null) return refuse(NOT_PAYABLE_NOW, known);
   if (isBlocked(standing, startedAtMs)) return refuse({ name: 'planLimitExceeded' }, known);
   if (standing.isInDebt && key.payerUserId !== null) return refuse(COMPANY_IN_DEBT, known);
@@ -272,6 +281,7 @@ async function admitPaidCall(
     isCounted: wanted.isHooked === true,
   };
   const limited = await parts.limits.reserve(key, id, estimatedTokens, holds, marks);
+  arrival.onStep?.('limits');
   if (limited.outcome !== 'admitted') return refuseByLimit(limited, payer, known, hosted !== null);
   const { allowances, reservation } = limited;
   if (parts.callHook != null && wanted.isHooked !== true) {

@@ -27,6 +27,7 @@ import type { UpstreamAnswer, UpstreamTarget } from '../../ports/model-upstream.
 import type { Secrets } from '../../ports/secrets.ts';
 import type {
   Admission,
+  AdmissionStep,
   AdmittedModelCall,
   AdmittedPaidCall,
   AdmittedRead,
@@ -84,9 +85,13 @@ export interface ModelCallContext {
  * it runs while tracing is off.
  */
 export interface CallTrace {
+  /** Without `this`: it is handed to admission. */
+  readonly step: (step: AdmissionStep) => void;
   admitted(admission: Admission): void;
   /** A try begins; returns the trace headers for the provider. */
   trying(call: AdmittedModelCall, target: UpstreamTarget): Readonly<Record<string, string>>;
+  /** The head of its answer is here. */
+  begun(target: UpstreamTarget): void;
   /** The try came to nothing. */
   failed(reason: string, target: UpstreamTarget): void;
   /** An answer in one piece. */
@@ -98,8 +103,12 @@ export interface CallTrace {
   ended(record: FinishedCall, priced: Alias, waits: boolean): void;
   /** What was said, redacted and cut; null where it is lost. */
   said(content: PayloadContent | null): void;
+  /** The statement with the call is sent: what came before waited for the commit under way. */
+  readonly committing: () => void;
   /** The call's row is written, or could not be. */
   settled(outcome: string): void;
+  /** What it held is given back. */
+  released(): void;
   /** Of a request that calls no model. */
   answered(status: number): void;
 }
@@ -173,21 +182,14 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
     if (call.claim !== null) parts.idempotency.ended(call.claim, settled);
     const storing = parts.kept?.ended(call, record, ending, context.trace) ?? null;
     if (storing !== null) await storing;
-    switch (settled.outcome) {
-      case 'settled':
-        await releaseCall(holds, call, tokens, settled);
-        return true;
-      case 'journaled':
-        await releaseCall(holds, call, tokens, settled.committed);
-        return true;
-      case 'not-written':
-        parts.log.error('a call could not be written', { callId: call.id, error: settled.error });
-        await releaseCall(holds, call, tokens, null);
-        return false;
-    }
+    await releaseCall(holds, call, tokens, chargeOf(settled));
+    context.trace?.released();
+    if (settled.outcome !== 'not-written') return true;
+    parts.log.error('a call could not be written', { callId: call.id, error: settled.error });
+    return false;
   }
   function written(record: FinishedCall): Promise<Settled> {
-    return parts.calls.settle(record).catch(notWritten);
+    return parts.calls.settle(record, context.trace?.committing).catch(notWritten);
   }
   /** A response that can be continued goes with the record, and with an idempotency key the answer. */
   async function settle(
@@ -198,13 +200,20 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
     try {
       const response = ending.response instanceof Promise ? await ending.response : ending.response;
       const record = response == null ? plain : { ...plain, response };
-      if (claim === null) return await parts.calls.settle(record);
+      const onSent = context.trace?.committing;
+      if (claim === null) return await parts.calls.settle(record, onSent);
       const kept = await parts.idempotency.withAnswer(claim, record, ending.answer ?? null);
-      return await parts.calls.settle(kept);
+      return await parts.calls.settle(kept, onSent);
     } catch (error) {
       return notWritten(error);
     }
   }
+}
+
+/** What the call was charged, or will be; null where it is written nowhere. */
+function chargeOf(settled: Settled): Parameters<typeof releaseCall>[3] {
+  if (settled.outcome === 'settled') return settled;
+  return settled.outcome === 'journaled' ? settled.committed : null;
 }
 
 function notWritten(error: unknown): Settled {

@@ -87,6 +87,7 @@ async function answerForwarded(
     case 'answered': {
       const { target, answer, noteBroken } = tried;
       const firstByteMs = elapsedMs(context.startedAtMs, parts.clock.now());
+      context.trace?.begun(target);
       if (context.clientSignal.aborted) {
         answer.body.cancel();
         await end(failure('client-left', 499, target.id, firstByteMs));

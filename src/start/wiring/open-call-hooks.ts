@@ -36,8 +36,8 @@ export function openCallHooks(opening: Opening, calls: CallBook, log: Opening['l
 function withAfterCalls(book: CallBook, after: AfterCalls): CallBook {
   return {
     ...book,
-    settle(call) {
-      const settling = book.settle(call);
+    settle(call, onSent) {
+      const settling = book.settle(call, onSent);
       // Once it is charged, or in the journal; the call itself waits for nothing more.
       settling.then(
         ({ outcome }) => outcome !== 'not-written' && after.note(call),

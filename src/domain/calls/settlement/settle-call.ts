@@ -21,8 +21,11 @@ export type Settled =
   | { outcome: 'not-written'; error: unknown };
 
 export interface CallBook {
-  /** Resolves once the call is committed or journaled, or could be written nowhere. */
-  settle(call: FinishedCall): Promise<Settled>;
+  /**
+   * Resolves once the call is committed or journaled, or could be written nowhere. `onSent` runs when its group has its turn:
+   * until then it waited for the commit under way.
+   */
+  settle(call: FinishedCall, onSent?: () => void): Promise<Settled>;
   /** False where a call that is admitted now may end with nowhere to be written. */
   hasRoom(): boolean;
   /** For refusals and reads: written behind, and dropped past a bound. */
@@ -53,6 +56,7 @@ const LAST_NOTES_MS = 2_000;
 interface Waiting {
   readonly call: FinishedCall;
   readonly resolve: (settled: Settled) => void;
+  readonly onSent: (() => void) | undefined;
 }
 
 /**
@@ -85,6 +89,7 @@ export function createCallBook(parts: CallBookParts): CallBook {
         countThatFits(waiting, MOST_AT_ONCE, ({ call }) => call),
       );
       waiting = waiting.slice(group.length);
+      for (const { onSent } of group) onSent?.();
       await settleGroup(group);
     }
     // In the same turn as the look above: a call that comes next must find either a running loop or none.
@@ -156,9 +161,9 @@ export function createCallBook(parts: CallBookParts): CallBook {
   }
 
   return {
-    settle(call) {
+    settle(call, onSent) {
       return new Promise((resolve) => {
-        waiting.push({ call, resolve });
+        waiting.push({ call, resolve, onSent });
         committing ??= settleAll();
       });
     },
