@@ -31,7 +31,6 @@ export function Margins() {
   const daily = useQuery(MARGINS, { from, to, groupBy: 'DAY' });
   const grouped = useQuery(MARGINS, { from, to, groupBy: group });
   const warned = useQuery(WARNINGS);
-  const totals = daily.data?.margins.totals;
   const rows = grouped.data?.margins.rows ?? null;
   return (
     <Page
@@ -46,22 +45,11 @@ export function Margins() {
       }
     >
       <PriceWarnings aliases={warned.data?.modelAliases} />
-      <div className="columns">
-        <Figure name="Cost" value={totals === undefined ? '…' : credits(totals.cost)} says="credits" />
-        <Figure name="Revenue" value={totals === undefined ? '…' : credits(totals.revenue)} says="credits" />
-        <Figure
-          name="Margin"
-          value={totals === undefined ? '…' : credits(totals.margin)}
-          says={percent(totals?.marginPercent ?? null)}
-        />
-        <Figure
-          name="Without a cost"
-          value={daily.data === null ? '…' : count(daily.data.margins.callsWithoutCost)}
-          says={daily.data === null ? '' : `calls, ${credits(daily.data.margins.revenueWithoutCost)} credits`}
-        />
-      </div>
+      <Totals margins={daily.isStale ? undefined : daily.data?.margins} />
       <Card title="Cost and revenue by day">
-        <DailyChart days={days} rows={daily.data?.margins.rows ?? []} />
+        <div aria-busy={daily.isStale}>
+          <DailyChart days={days} rows={daily.data?.margins.rows ?? []} />
+        </div>
       </Card>
       <Card
         title="In detail"
@@ -69,7 +57,7 @@ export function Margins() {
           <button
             type="button"
             className="little"
-            disabled={rows === null}
+            disabled={rows === null || grouped.isStale}
             onClick={() => saveMargins(rows ?? [], group)}
           >
             Save as CSV
@@ -86,6 +74,7 @@ export function Margins() {
         <List
           label="Margins in detail"
           rows={rows}
+          isStale={grouped.isStale}
           error={grouped.error ?? daily.error}
           retry={grouped.reload}
           keyOf={({ key }) => key}
@@ -94,6 +83,26 @@ export function Margins() {
         />
       </Card>
     </Page>
+  );
+}
+
+function Totals({ margins }: { margins: DataOf<typeof MARGINS>['margins'] | undefined }) {
+  const totals = margins?.totals;
+  return (
+    <div className="columns">
+      <Figure name="Cost" value={totals === undefined ? '…' : credits(totals.cost)} says="credits" />
+      <Figure name="Revenue" value={totals === undefined ? '…' : credits(totals.revenue)} says="credits" />
+      <Figure
+        name="Margin"
+        value={totals === undefined ? '…' : credits(totals.margin)}
+        says={percent(totals?.marginPercent ?? null)}
+      />
+      <Figure
+        name="Without a cost"
+        value={margins === undefined ? '…' : count(margins.callsWithoutCost)}
+        says={margins === undefined ? '' : `calls, ${credits(margins.revenueWithoutCost)} credits`}
+      />
+    </div>
   );
 }
 

@@ -72,6 +72,7 @@ export function Models() {
         <List
           label="Models"
           rows={aliases}
+          isStale={result.isStale}
           error={result.error}
           retry={result.reload}
           keyOf={({ alias }) => alias}

@@ -40,6 +40,7 @@ export function AiOperations() {
         <List
           label="Operations counted"
           rows={counted}
+          isStale={stats.isStale}
           error={stats.error}
           retry={stats.reload}
           keyOf={(row) => `${row.kind} ${row.outcome}`}

@@ -74,6 +74,7 @@ function Groups({ level, hours, showRequest }: GroupsProps) {
       <List
         label="Errors"
         rows={result.data?.errorGroups ?? null}
+        isStale={result.isStale}
         error={result.error}
         retry={result.reload}
         keyOf={({ service, message }) => `${service} ${message}`}

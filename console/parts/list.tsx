@@ -21,7 +21,14 @@ interface ListProps<Row> {
   readonly nothing?: string;
   readonly error?: Error | null;
   readonly retry?: () => unknown;
-  readonly more?: { readonly hasMore: boolean; readonly isBusy: boolean; more(): unknown };
+  /** The rows are those of an earlier filter: they are shown until the answer comes, and cannot be used. */
+  readonly isStale?: boolean;
+  readonly more?: {
+    readonly hasMore: boolean;
+    readonly isBusy: boolean;
+    readonly isStale: boolean;
+    more(): unknown;
+  };
 }
 
 /** A table with its three other faces: still loading, nothing there, not to be had. */
@@ -37,18 +44,25 @@ export function List<Row>(props: ListProps<Row>) {
     error = null,
     retry,
     more,
+    isStale = more?.isStale === true,
   } = props;
-  if (error !== null && rows === null) {
+  if (error !== null && (rows === null || isStale)) {
     return <Problem error={error} {...(retry === undefined ? {} : { retry })} />;
   }
-  if (rows === null) return <Bones />;
+  if (rows === null || (isStale && rows.length === 0)) return <Bones />;
   if (rows.length === 0) return <Empty title={nothing}>{empty}</Empty>;
   const numeric = (column: Column<Row>) => (column.isNumber === true ? 'number right' : undefined);
   return (
     <>
       <Problem error={error} />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <section className="scroller" tabIndex={0} aria-label={`Table: ${label}`}>
+      <section
+        className="scroller"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        aria-label={`Table: ${label}`}
+        aria-busy={isStale}
+        inert={isStale}
+      >
         <table className="list">
           <thead>
             <tr>
@@ -76,7 +90,7 @@ export function List<Row>(props: ListProps<Row>) {
       </section>
       {more?.hasMore === true && (
         <div>
-          <button type="button" disabled={more.isBusy} onClick={() => void more.more()}>
+          <button type="button" disabled={more.isBusy || isStale} onClick={() => void more.more()}>
             {more.isBusy ? 'Loading…' : 'Show more'}
           </button>
         </div>
@@ -89,12 +103,13 @@ interface Searched {
   readonly nodes: readonly unknown[] | null;
   readonly searchedUntil: string | null;
   readonly isBusy: boolean;
+  readonly isStale: boolean;
   more(): unknown;
 }
 
 /** Below a list that looks at a bounded number of rows for each page: how far back that was, and a way to go on. */
 export function SearchedUntil({ pages }: { pages: Searched }) {
-  if (pages.searchedUntil === null) return null;
+  if (pages.searchedUntil === null || pages.isStale) return null;
   return (
     <Notice>
       Few match: searched back to {exact(pages.searchedUntil)}.

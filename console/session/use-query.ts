@@ -4,12 +4,17 @@ import type { Query, ReadOnly, VariablesArgument } from './graphql.ts';
 
 export interface QueryResult<Data> {
   readonly data: Data | null;
+  /** The data is of earlier variables: the answer to those of now is under way, or was an error. */
+  readonly isStale: boolean;
   readonly error: Error | null;
   reload(): Promise<void>;
 }
 
 /** How often a query is repeated while its tab is visible; null is never. */
 type Interval<Data> = number | null | ((data: Data | null) => number | null);
+
+/** After this a request that was not answered no longer holds back the next repeat. */
+const PATIENCE_MS = 30_000;
 
 /** The variables may be left out where the query requires none. */
 type Rest<Variables, Last> = object extends Variables
@@ -18,29 +23,34 @@ type Rest<Variables, Last> = object extends Variables
 
 /**
  * Runs a query when the component appears, when the variables change and when another tab has changed something, and
- * repeats it every so often; how often may depend on the data, for as long as something is still in progress.
+ * repeats it every so often; how often may depend on the data, for as long as something is still in progress. A repeat is
+ * left out while a request is under way: where answers take longer than the interval, each would discard the one before.
  */
 export function useQuery<Data, Variables>(
   query: Query<Data, Variables>,
   ...[variables, everyMs = null]: Rest<Variables, Interval<Data>>
 ): QueryResult<Data> {
   const { session } = useConsole();
-  const [data, setData] = useState<Data | null>(null);
+  const [answered, setAnswered] = useState<{ readonly data: Data; readonly given: string } | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const latest = useRef(0);
+  const pendingSince = useRef<number | null>(null);
   // By their text, so that an equal object is no change.
   const given = JSON.stringify(variables ?? {});
 
   const reload = useCallback(async () => {
     latest.current += 1;
     const mine = latest.current;
+    pendingSince.current = performance.now();
     try {
-      const answer = await session.request(query as Query<Data, object>, JSON.parse(given));
+      const data = await session.request(query as Query<Data, object>, JSON.parse(given));
       if (mine !== latest.current) return;
-      setData(answer);
+      setAnswered({ data, given });
       setError(null);
     } catch (caught) {
       if (mine === latest.current) setError(asError(caught));
+    } finally {
+      if (mine === latest.current) pendingSince.current = null;
     }
   }, [session, query, given]);
 
@@ -48,13 +58,18 @@ export function useQuery<Data, Variables>(
     void reload();
     return session.onChangeElsewhere(() => void reload());
   }, [session, reload]);
+  const data = answered?.data ?? null;
   const intervalMs = typeof everyMs === 'function' ? everyMs(data) : everyMs;
   useEffect(() => {
     if (intervalMs === null) return;
-    const timer = setInterval(() => document.visibilityState === 'visible' && void reload(), intervalMs);
+    const repeat = () => {
+      const isPending = performance.now() - (pendingSince.current ?? Number.NEGATIVE_INFINITY) < PATIENCE_MS;
+      if (document.visibilityState === 'visible' && !isPending) void reload();
+    };
+    const timer = setInterval(repeat, intervalMs);
     return () => clearInterval(timer);
   }, [reload, intervalMs]);
-  return { data, error, reload };
+  return { data, isStale: answered !== null && answered.given !== given, error, reload };
 }
 
 export interface Action {
@@ -128,7 +143,10 @@ export function usePages<Node, Variables>(
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new first page makes the further ones old
   useEffect(() => setFurther([]), [page]);
   const last = further.at(-1) ?? page;
+  const shownLast = useRef(last);
+  shownLast.current = last;
   return {
+    isStale: first.isStale,
     nodes: page === null ? null : [page, ...further].flatMap(({ nodes }) => nodes),
     error: first.error ?? action.error,
     reload: first.reload,
@@ -139,7 +157,8 @@ export function usePages<Node, Variables>(
       action.run(async () => {
         const after = last?.pageInfo.endCursor ?? null;
         const next = connectionIn(await session.request(pageQuery, { ...variables, after }));
-        if (next !== null) setFurther([...further, next]);
+        // Rows were added above, or the filter is another one: it is not what follows the list of now.
+        if (next !== null && shownLast.current === last) setFurther([...further, next]);
       }),
   };
 }

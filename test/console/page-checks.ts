@@ -32,7 +32,9 @@ export async function moveTo(page: Page, path: string): Promise<void> {
 export async function settled(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor();
   await page.waitForFunction(
-    () => document.querySelector('.bone') === null && !document.body.innerText.includes('…\n'),
+    () =>
+      document.querySelector('.bone, [aria-busy="true"]') === null &&
+      !document.body.innerText.includes('…\n'),
   );
 }
 

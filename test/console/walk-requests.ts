@@ -5,6 +5,8 @@ import type { DemoFile } from '../system/running-system.ts';
 import { askAs } from './browser-system.ts';
 import { moveTo, settled, violationsOf, widthOf } from './page-checks.ts';
 
+type Ask = Awaited<ReturnType<typeof askAs>>;
+
 /** What a company finds of its calls: live, by filters that the address has, in detail, and as a file. */
 export async function walkRequests(page: Page, demo: DemoFile): Promise<void> {
   const row = (text: string) => page.getByRole('row').filter({ hasText: text });
@@ -43,7 +45,9 @@ export async function walkRequests(page: Page, demo: DemoFile): Promise<void> {
   for (let step = 0; step < 3; step += 1) await page.goBack();
   await page.waitForFunction(() => !location.search.includes('user='));
   expect(await page.getByLabel('End user').inputValue()).toBe('');
+  const ask = await askAs(demo, demo.company_admin);
   await callFor(demo, 'svc/no-such-model');
+  await untilLogged(ask, 'LLM_MODEL_NOT_ALLOWED');
   await page.getByLabel('Code').fill('LLM_MODEL_NOT_ALLOWED');
   await button('Apply').click();
   await page.waitForFunction(() =>
@@ -62,17 +66,25 @@ export async function walkRequests(page: Page, demo: DemoFile): Promise<void> {
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
   await page.setViewportSize({ width: 1280, height: 900 });
-  await walkSpentKey(page, demo);
+  await walkSpentKey(page, demo, ask);
 }
 
 /** A key over its own limit is not a company without credits: the page says which it was, and where the limit is. */
-async function walkSpentKey(page: Page, demo: DemoFile): Promise<void> {
-  const ask = await askAs(demo, demo.company_admin);
+async function walkSpentKey(page: Page, demo: DemoFile, ask: Ask): Promise<void> {
   const { createApiKey } = await ask<{ createApiKey: { rawKey: string } }>(
     'mutation { createApiKey(input: { name: "spent", monthlySpendingLimit: 0.000001 }) { rawKey } }',
   );
   await until(async () => (await sentFor(demo, 'svc/chat-default', createApiKey.rawKey)).status === 403);
-  await moveTo(page, '/requests?code=KEY_SPENDING_LIMIT');
+  await untilLogged(ask, 'KEY_SPENDING_LIMIT');
+  await whileHeldBack(page, 'KEY_SPENDING_LIMIT', async (repeat) => {
+    await moveTo(page, '/requests?code=KEY_SPENDING_LIMIT');
+    // Those of the filter before are still shown; a click on one of them would open what the new list does not have.
+    const table = page.locator('section[aria-label="Table: Requests"][aria-busy="true"]');
+    await table.waitFor();
+    expect(await table.evaluate((one) => one.matches('[inert]'))).toBe(true);
+    expect(await table.innerText()).toContain('LLM_MODEL_NOT_ALLOWED');
+    await repeat();
+  });
   await page
     .getByRole('button', { name: /^Details of / })
     .first()
@@ -82,6 +94,60 @@ async function walkSpentKey(page: Page, demo: DemoFile): Promise<void> {
   expect(await dialog.getByText('credits left').count()).toBe(0);
   await dialog.getByRole('link', { name: 'Raise its limit' }).click();
   await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor();
+}
+
+/** A call is in the log within two seconds of its end; a page that is opened before looks again after ten. */
+async function untilLogged(ask: Ask, code: string): Promise<void> {
+  await until(async () => {
+    const { calls } = await ask<{ calls: { nodes: object[] } }>(
+      'query($code: String!) { calls(filter: { code: $code }) { nodes { id } } }',
+      { code },
+    );
+    return calls.nodes.length > 0;
+  });
+}
+
+/**
+ * The answer to the request with that text in it comes after `work`. Repeats that come due meanwhile, as `repeat` makes
+ * them, send no second one: it would discard the answer to the first, and with slow answers the list would never change.
+ */
+async function whileHeldBack(
+  page: Page,
+  text: string,
+  work: (repeat: () => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const held = Promise.withResolvers<void>();
+  let requests = 0;
+  await page.evaluate(() => {
+    const started: (() => void)[] = [];
+    const { setInterval } = window;
+    const intercepted = (handler: () => void, everyMs: number) => {
+      started.push(handler);
+      return setInterval(handler, everyMs);
+    };
+    Object.assign(window, { setInterval: intercepted, tick: () => started.map((handler) => handler()) });
+    addEventListener('held-back-over', () => Object.assign(window, { setInterval }), { once: true });
+  });
+  await page.route('**/graphql', async (route) => {
+    if (route.request().postData()?.includes(text)) {
+      requests += 1;
+      await held.promise;
+    }
+    await route.continue();
+  });
+  await work(async () => {
+    const ticks = await page.evaluate(() => (window as unknown as { tick(): unknown[] }).tick().length);
+    expect(ticks).toBeGreaterThan(0);
+  });
+  // One more request, answered, so that one of the list would have been counted before.
+  await page.evaluate(() => {
+    const headers = { 'content-type': 'application/json' };
+    return fetch('/graphql', { method: 'POST', headers, body: '{"query":"{ __typename }"}' });
+  });
+  expect(requests).toBe(1);
+  held.resolve();
+  await page.unrouteAll({ behavior: 'wait' });
+  await page.evaluate(() => dispatchEvent(new Event('held-back-over')));
 }
 
 async function callFor(demo: DemoFile, model: string): Promise<string> {

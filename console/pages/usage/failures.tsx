@@ -53,7 +53,7 @@ export function Failures({ from, to, nameOf }: FailuresProps) {
       <Card
         title="Failures and why"
         actions={
-          <button type="button" className="little" disabled={!rows?.length} onClick={save}>
+          <button type="button" className="little" disabled={!rows?.length || result.isStale} onClick={save}>
             Save failures as CSV
           </button>
         }
@@ -75,6 +75,7 @@ export function Failures({ from, to, nameOf }: FailuresProps) {
         <List
           label="Failures"
           rows={rows}
+          isStale={result.isStale}
           error={result.error}
           retry={result.reload}
           keyOf={(row) => [row.outcome, row.reason, row.httpStatus, nameOf(row)].join(' ')}

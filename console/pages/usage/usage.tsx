@@ -65,15 +65,17 @@ export function Usage() {
         </Choice>
       }
     >
-      <Totals totals={daily.data?.usage.totals} />
+      <Totals totals={daily.isStale ? undefined : daily.data?.usage.totals} />
       <Ceilings />
       <Card title="Spend by day">
-        <Chart label="Credits spent by day" {...chart} />
+        <div aria-busy={daily.isStale}>
+          <Chart label="Credits spent by day" {...chart} />
+        </div>
       </Card>
       <Card
         title="In detail"
         actions={
-          <button type="button" className="little" disabled={rows === null} onClick={save}>
+          <button type="button" className="little" disabled={rows === null || grouped.isStale} onClick={save}>
             Save as CSV
           </button>
         }
@@ -93,6 +95,7 @@ export function Usage() {
         <List
           label="Usage in detail"
           rows={rows}
+          isStale={grouped.isStale}
           error={grouped.error}
           retry={grouped.reload}
           keyOf={(row) => row.keyId ?? nameOf(row)}
