@@ -44,7 +44,7 @@ export const keysCommand: Command = {
 export const mintKeyCommand: Command = {
   name: 'mint-key',
   usage: 'COMPANY_ID NAME [OPTION …]',
-  summary: 'Mints a key of a company and prints it, once. Without arguments it lists its options.',
+  summary: 'Creates a key of a company and prints it, once. Without arguments it lists its options.',
   works: 'on-the-database',
   async run({ terminal, database, secrets, clock, aliasPrefix }, given) {
     const { isJson, words } = takeJson(given);
@@ -83,7 +83,7 @@ export const rotateKeyCommand: Command = {
   name: 'rotate-key',
   usage: 'COMPANY_ID KEY_ID [--expires 2031-12-31T23:00Z|never] [--json]',
   summary:
-    'Mints a key with the settings of another, which stays live, and prints it, once. A key that expires needs --expires.',
+    'Creates a key with the settings of another, which stays live, and prints it, once. A key that expires needs --expires.',
   works: 'on-the-database',
   async run({ terminal, database, secrets, clock }, given) {
     const { isJson, words } = takeJson(given);

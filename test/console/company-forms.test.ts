@@ -72,7 +72,7 @@ describe.skipIf(givenChromium() === null)('the forms of a company', () => {
     quiet();
   });
 
-  test('G-19 a key is minted with all that can be chosen, limited, rotated; P-15 its failures are shown and alerts set', async () => {
+  test('G-19 a key is created with all that can be chosen, limited, rotated; P-15 its failures are shown and alerts set', async () => {
     await walkKeys(admin.page, world.demo);
     await walkPayloads(admin.page, world.demo);
     await walkUsage(admin.page);

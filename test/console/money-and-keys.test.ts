@@ -31,12 +31,12 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
   async function mint(name: string): Promise<string> {
     const { page } = admin;
     await open(page, 'API keys');
-    await page.getByRole('button', { name: 'Mint a key' }).click();
+    await page.getByRole('button', { name: 'Create a key' }).click();
     await page.getByLabel('Name').fill(name);
-    await page.getByRole('button', { name: 'Mint', exact: true }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
     const key = await page.getByTestId('raw-key').innerText();
     expect(await page.locator('dialog pre').nth(1).innerText()).toContain(`Bearer ${key}`);
-    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
     return key;
   }
 

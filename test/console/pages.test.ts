@@ -47,7 +47,7 @@ describe.skipIf(givenChromium() === null)('the pages', () => {
 
   test('dialogs are reachable too, hold the focus and close with Escape', async () => {
     const { page, complaints, close } = await enter(world.demo.company_admin, '/keys');
-    await page.getByRole('button', { name: 'Mint a key' }).click();
+    await page.getByRole('button', { name: 'Create a key' }).click();
     await page.getByLabel('Name').waitFor();
     await page.setViewportSize({ width: 360, height: 900 });
     expect(await violationsOf(page)).toEqual([]);

@@ -17,27 +17,27 @@ async function refused(page: Page, words: RegExp): Promise<void> {
   await alert.getByText(/Request id \S{8,}/).waitFor();
 }
 
-/** Minted with everything that can be chosen, limited, rotated; a call that it may not make shows among the failures. */
+/** Created with everything that can be chosen, limited, rotated; a call that it may not make shows among the failures. */
 export async function walkKeys(page: Page, demo: DemoFile): Promise<void> {
   await moveTo(page, '/keys');
-  await button(page, 'Mint a key').click();
+  await button(page, 'Create a key').click();
   await inDialog(page, 'Cancel').click();
-  await button(page, 'Mint a key').click();
+  await button(page, 'Create a key').click();
   await page.getByLabel('Name').fill('narrow');
   await page.getByLabel('usage:read').uncheck();
   await page.getByLabel('svc/chat-premium').uncheck();
   await page.getByLabel('Expires').fill('2020-01-01T10:00');
-  await button(page, 'Mint').click();
+  await button(page, 'Create').click();
   await refused(page, /expires/i);
   await page.getByLabel('Expires').fill('2040-01-01T10:00');
   await page.getByLabel('Credits a month').fill('5');
   await page.getByLabel('Usage chunk of streams').selectOption('ASKED');
   await page.getByLabel('Cache answers for (seconds)').fill('600');
-  await button(page, 'Mint').click();
+  await button(page, 'Create').click();
   const key = await page.getByTestId('raw-key').innerText();
   await button(page, 'Copy the key').click();
   await page.getByText('Copied').waitFor();
-  await button(page, 'I have kept it').click();
+  await button(page, 'I have stored it').click();
 
   await limitKey(page, demo);
   const row = page.getByRole('row').filter({ hasText: 'narrow' });
@@ -45,7 +45,7 @@ export async function walkKeys(page: Page, demo: DemoFile): Promise<void> {
   await page.getByLabel('The new key expires').fill('2042-02-02T10:00');
   await inDialog(page, 'Rotate').click();
   expect(await page.getByTestId('raw-key').innerText()).not.toBe(key);
-  await button(page, 'I have kept it').click();
+  await button(page, 'I have stored it').click();
   await row.nth(1).waitFor();
   await row.locator('time[datetime^="2042-02-02"]').waitFor();
   // Two of one name: the list says which is the new one, and which is to be revoked.
@@ -303,13 +303,13 @@ async function walkMemberCredits(page: Page, demo: DemoFile): Promise<void> {
   await page.getByRole('dialog').getByRole('row').filter({ hasText: 'for trying things' }).waitFor();
   await inDialog(page, 'Cancel').click();
   await moveTo(page, '/keys');
-  await button(page, 'Mint a key').click();
+  await button(page, 'Create a key').click();
   await page.getByLabel('Name').fill('my own');
   await page.getByLabel('Also models that are added later').uncheck();
   await page.getByLabel('Paid by').selectOption({ label: `the personal credits of ${email}` });
-  await button(page, 'Mint').click();
+  await button(page, 'Create').click();
   const rawKey = await page.getByTestId('raw-key').innerText();
-  await button(page, 'I have kept it').click();
+  await button(page, 'I have stored it').click();
   const row = page.getByRole('row').filter({ hasText: 'my own' });
   await row.getByText(`paid by ${email}`).waitFor();
   await row.getByText(/^\d+ models$/).waitFor();

@@ -38,7 +38,7 @@ export async function walkFirstCall(world: BrowserSystem): Promise<void> {
   // Shown once: neither one nor two presses of Escape close it.
   await page.keyboard.press('Escape');
   await page.keyboard.press('Escape');
-  await button(page, 'I have kept it').click();
+  await button(page, 'I have stored it').click();
   const pasted = Bun.spawn(['bash', '-c', line], { stdout: 'pipe', stderr: 'ignore' });
   expect(await new Response(pasted.stdout).text()).toContain('"choices"');
   await list.getByText('All done:').waitFor();

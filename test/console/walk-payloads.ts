@@ -10,12 +10,12 @@ const REQUEST_ID = 'req_of_the_walk';
 export async function walkPayloads(page: Page, demo: DemoFile): Promise<void> {
   const button = (name: string) => page.getByRole('button', { name, exact: true });
   await moveTo(page, '/keys');
-  await button('Mint a key').click();
+  await button('Create a key').click();
   await page.getByLabel('Name').fill('storing');
   await page.getByLabel('Store prompts and answers of its calls').check();
-  await button('Mint').click();
+  await button('Create').click();
   const key = await page.getByTestId('raw-key').innerText();
-  await button('I have kept it').click();
+  await button('I have stored it').click();
   const row = page.getByRole('row').filter({ hasText: 'storing' });
   await row.getByText('prompts and answers are stored').waitFor();
 

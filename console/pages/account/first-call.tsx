@@ -10,11 +10,11 @@ import { useQuery } from '../../session/use-query.ts';
 import { ShownKey } from '../keys/shown-key.tsx';
 
 const KEYS = graphql(`{ apiKeyPage(first: 50) { nodes { id name lastUsedAt } } }`);
-const MINT = graphql(`mutation($input: CreateApiKeyInput!) {
+const CREATE = graphql(`mutation($input: CreateApiKeyInput!) {
   createApiKey(input: $input) { rawKey apiKey { name } } }`);
 const LOOK_EVERY_MS = 5_000;
 
-type MintedKey = DataOf<typeof MINT>['createApiKey'];
+type CreatedKey = DataOf<typeof CREATE>['createApiKey'];
 
 interface FirstCallProps {
   readonly hasCredits: boolean;
@@ -48,7 +48,7 @@ function Checklist({
 }: FirstCallProps & { person: Person; dismiss(): void }) {
   const { session } = useConsole();
   const keys = useQuery(KEYS, {}, LOOK_EVERY_MS);
-  const [minted, setMinted] = useState<MintedKey | null>(null);
+  const [created, setCreated] = useState<CreatedKey | null>(null);
   const [wasOpen, setWasOpen] = useState(false);
   if (keys.data === null) return null;
   const { nodes } = keys.data.apiKeyPage;
@@ -58,15 +58,15 @@ function Checklist({
     // The playground's own key is shown to no one.
     hasKey: nodes.some(({ name }) => name !== 'Playground'),
     hasCalls: hasCalls || nodes.some(({ lastUsedAt }) => lastUsedAt !== null),
-    mint: async () => {
-      const { createApiKey } = await session.request(MINT, { input: { name: 'First key' } });
-      setMinted(createApiKey);
+    create: async () => {
+      const { createApiKey } = await session.request(CREATE, { input: { name: 'First key' } });
+      setCreated(createApiKey);
       await keys.reload();
     },
   });
   const left = steps.filter(({ isDone }) => !isDone).length;
   // Those who had it all done before they came see nothing; those who finish it here see that it is done.
-  if (left === 0 && !wasOpen && minted === null) return null;
+  if (left === 0 && !wasOpen && created === null) return null;
   if (left > 0 && !wasOpen) setWasOpen(true);
   const close = (
     <button type="button" className="little" onClick={dismiss}>
@@ -86,7 +86,7 @@ function Checklist({
           </li>
         ))}
       </ol>
-      {minted !== null && <ShownKey minted={minted} close={() => setMinted(null)} />}
+      {created !== null && <ShownKey created={created} close={() => setCreated(null)} />}
     </Card>
   );
 }
@@ -96,10 +96,10 @@ interface StepsArgs {
   readonly hasCredits: boolean;
   readonly hasKey: boolean;
   readonly hasCalls: boolean;
-  mint(): Promise<void>;
+  create(): Promise<void>;
 }
 
-function stepsOf({ person, hasCredits, hasKey, hasCalls, mint }: StepsArgs): readonly Step[] {
+function stepsOf({ person, hasCredits, hasKey, hasCalls, create }: StepsArgs): readonly Step[] {
   return [
     {
       name: 'Verify your e-mail address',
@@ -122,7 +122,7 @@ function stepsOf({ person, hasCredits, hasKey, hasCalls, mint }: StepsArgs): rea
       says: (
         <>
           <p>Your programs call the models with it. It comes with a curl line that is ready to paste.</p>
-          <Act name="Create a key" work={mint} />
+          <Act name="Create a key" work={create} />
         </>
       ),
     },
@@ -136,7 +136,7 @@ function stepsOf({ person, hasCredits, hasKey, hasCalls, mint }: StepsArgs): rea
             shown once: if you do not have it any more, create another one.
           </p>
           <div className="row">
-            <Act name="Create another key with its curl line" work={mint} />
+            <Act name="Create another key with its curl line" work={create} />
             <Link href="/playground">Or try a model in the playground</Link>
           </div>
         </>

@@ -34,7 +34,7 @@ const PEOPLE = graphql(`query($search: String) {
   members(first: 50, search: $search) { nodes { id email } pageInfo { hasNextPage } } }`);
 const REVOKE = graphql(`mutation($id: ID!) { revokeApiKey(id: $id) { id } }`);
 const CHOICES = graphql(`{ modelAliases { alias } }`);
-const MINT = graphql(`mutation($input: CreateApiKeyInput!) {
+const CREATE = graphql(`mutation($input: CreateApiKeyInput!) {
   createApiKey(input: $input) { rawKey apiKey { name } }
 }`);
 const MOODS: Record<ApiKey['status'], Mood> = { LIVE: 'good', REVOKED: 'bad', EXPIRED: 'warn' };
@@ -42,7 +42,7 @@ const SCOPES = ['inference:chat', 'inference:parse', 'usage:read', 'jobs:read'];
 const DEFAULT_SCOPES = SCOPES.slice(0, 3);
 
 type ApiKey = RowOf<typeof KEYS>;
-type MintedKey = DataOf<typeof MINT>['createApiKey'];
+type CreatedKey = DataOf<typeof CREATE>['createApiKey'];
 
 const STATUSES = ['LIVE', 'REVOKED', 'EXPIRED'] as const;
 
@@ -73,14 +73,14 @@ export function Keys() {
   const isFiltered = status !== undefined || filter('search') !== '';
   const keys = usePages(KEYS, { search: filter('search'), ...(status === undefined ? {} : { status }) });
   const change = useChange(keys.reload);
-  const [isMinting, setMinting] = useState(false);
-  const [minted, setMinted] = useState<MintedKey | null>(null);
+  const [isCreating, setCreating] = useState(false);
+  const [created, setCreated] = useState<CreatedKey | null>(null);
   const [edited, setEdited] = useState<ApiKey | null>(null);
   const [rotated, setRotated] = useState<ApiKey | null>(null);
-  const show = async (key: MintedKey) => {
-    setMinting(false);
+  const show = async (key: CreatedKey) => {
+    setCreating(false);
     setRotated(null);
-    setMinted(key);
+    setCreated(key);
     await keys.reload();
   };
   const actions: Column<ApiKey> = {
@@ -104,8 +104,8 @@ export function Keys() {
       title="API keys"
       says="A key calls the models in your company’s name. It is shown once; keep it like a password."
       actions={
-        <button type="button" className="main" onClick={() => setMinting(true)}>
-          Mint a key
+        <button type="button" className="main" onClick={() => setCreating(true)}>
+          Create a key
         </button>
       }
     >
@@ -126,14 +126,14 @@ export function Keys() {
             <p>
               {isFiltered
                 ? 'Choose another status or other words.'
-                : 'Mint your first key: it comes with a line you can paste into a terminal.'}
+                : 'Create your first key: it comes with a line you can paste into a terminal.'}
             </p>
           }
         />
       </Card>
       <CacheCard />
-      {isMinting && <MintKey close={() => setMinting(false)} minted={show} />}
-      {minted !== null && <ShownKey minted={minted} close={() => setMinted(null)} />}
+      {isCreating && <CreateKey close={() => setCreating(false)} created={show} />}
+      {created !== null && <ShownKey created={created} close={() => setCreated(null)} />}
       {edited !== null && <EditKey apiKey={edited} close={() => setEdited(null)} changed={keys.reload} />}
       {rotated !== null && <RotateKey apiKey={rotated} close={() => setRotated(null)} rotated={show} />}
     </Page>
@@ -221,19 +221,19 @@ function LimitFields() {
   );
 }
 
-interface MintKeyProps {
+interface CreateKeyProps {
   close(): void;
-  minted(key: MintedKey): Promise<void>;
+  created(key: CreatedKey): Promise<void>;
 }
 
-function MintKey({ close, minted }: MintKeyProps) {
+function CreateKey({ close, created }: CreateKeyProps) {
   const { session } = useConsole();
   const choices = useQuery(CHOICES);
   const names = choices.data?.modelAliases.map(({ alias }) => alias) ?? null;
   const send = async (values: FormValues) => {
     const input = newKeyInput(values, names ?? []);
-    const { createApiKey } = await session.request(MINT, { input });
-    await minted(createApiKey);
+    const { createApiKey } = await session.request(CREATE, { input });
+    await created(createApiKey);
   };
   const cancel = (
     <button type="button" onClick={close}>
@@ -241,12 +241,12 @@ function MintKey({ close, minted }: MintKeyProps) {
     </button>
   );
   return (
-    <Dialog title="Mint a key" close={close}>
+    <Dialog title="Create a key" close={close}>
       <Problem error={choices.error} retry={choices.reload} />
       {names === null ? (
         <Bones />
       ) : (
-        <Form submit="Mint" beside={cancel} send={send}>
+        <Form submit="Create" beside={cancel} send={send}>
           <Field
             label="Name"
             name="name"

@@ -11,7 +11,7 @@ import { useQuery } from '../../session/use-query.ts';
 import { SAMPLE_ALIAS } from './shown-key.tsx';
 
 const ALIASES = graphql(`{ modelAliases { alias kind prices { prompt cached completion } } }`);
-const MINT = graphql(`mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { rawKey } }`);
+const CREATE = graphql(`mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { rawKey } }`);
 const KEY_LIFE_MS = 60 * 60_000;
 const RENEW_BEFORE_MS = 60_000;
 
@@ -74,7 +74,7 @@ export function Playground() {
   return (
     <Page
       title="Playground"
-      says="Real calls on your credits, with a key that is minted for it: one hour, listed under API keys, revocable there."
+      says="Real calls on your credits, with a key that is created for it: one hour, listed under API keys, revocable there."
     >
       <Problem error={aliases.error} retry={aliases.reload} />
       <div className="halves">
@@ -134,22 +134,22 @@ export function usePlaygroundKey(): { get(): Promise<string>; drop(): void } {
   const { session } = useConsole();
   const state = useSessionState();
   const personId = state.status === 'in' ? state.person.id : '';
-  const mint = async (untilMs: number) => {
+  const create = async (untilMs: number) => {
     const scopes = ['inference:chat', 'inference:parse'];
     const input = { name: 'Playground', scopes, expiresAt: new Date(untilMs).toISOString() };
-    return (await session.request(MINT, { input })).createApiKey.rawKey;
+    return (await session.request(CREATE, { input })).createApiKey.rawKey;
   };
   return {
     get() {
       const nowMs = Date.now();
       const known = playgroundKeys.get(personId);
       if (known !== undefined && known.untilMs - nowMs > RENEW_BEFORE_MS) return known.key;
-      const minted = { key: mint(nowMs + KEY_LIFE_MS), untilMs: nowMs + KEY_LIFE_MS };
+      const created = { key: create(nowMs + KEY_LIFE_MS), untilMs: nowMs + KEY_LIFE_MS };
       // One person's at a time.
       playgroundKeys.clear();
-      playgroundKeys.set(personId, minted);
-      minted.key.catch(() => playgroundKeys.delete(personId));
-      return minted.key;
+      playgroundKeys.set(personId, created);
+      created.key.catch(() => playgroundKeys.delete(personId));
+      return created.key;
     },
     drop: () => playgroundKeys.clear(),
   };

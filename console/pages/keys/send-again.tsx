@@ -37,7 +37,7 @@ export function SendAgain() {
   return (
     <Page
       title="Playground"
-      says="A stored request, sent again on your credits with a key that is minted for it."
+      says="A stored request, sent again on your credits with a key that is created for it."
       back={{ href: `/calls/${encodeURIComponent(requestId)}/payload`, name: 'Prompt and answer' }}
     >
       <Problem error={result.error} retry={result.reload} />

@@ -46,7 +46,7 @@ export function ServiceTokens() {
   return (
     <Page
       title="Service tokens"
-      says="A token lets a program use the GraphQL interface for your company, within its scopes: to mint keys, read usage, invite members. It ends when its creator is no longer an admin."
+      says="A token lets a program use the GraphQL interface for your company, within its scopes: to create keys, read usage, invite members. It ends when its creator is no longer an admin."
       actions={
         <button type="button" className="main" onClick={() => setCreating(true)}>
           Create a token

@@ -5,21 +5,21 @@ import { useConsole } from '../../session/console-context.ts';
 export const SAMPLE_ALIAS = 'svc/chat-default';
 
 interface ShownKeyProps {
-  readonly minted: { readonly rawKey: string; readonly apiKey: { readonly name: string } };
+  readonly created: { readonly rawKey: string; readonly apiKey: { readonly name: string } };
   close(): void;
 }
 
 /** The only time that a key is shown: Escape does not close it. */
-export function ShownKey({ minted, close }: ShownKeyProps) {
+export function ShownKey({ created, close }: ShownKeyProps) {
   const { gatewayUrl } = useConsole();
   return (
-    <Dialog title={`Your key “${minted.apiKey.name}”`} isLasting close={close}>
+    <Dialog title={`Your key “${created.apiKey.name}”`} isLasting close={close}>
       <Notice mood="warn">This is the only time it is shown. Copy it now.</Notice>
-      <pre data-testid="raw-key">{minted.rawKey}</pre>
+      <pre data-testid="raw-key">{created.rawKey}</pre>
       <div className="row">
-        <Copy text={minted.rawKey} name="Copy the key" />
+        <Copy text={created.rawKey} name="Copy the key" />
       </div>
-      {Object.entries(samples(gatewayUrl, minted.rawKey)).map(([name, text]) => (
+      {Object.entries(samples(gatewayUrl, created.rawKey)).map(([name, text]) => (
         <details key={name} open={name === 'curl'}>
           <summary>{name}</summary>
           <pre>{text}</pre>
@@ -28,7 +28,7 @@ export function ShownKey({ minted, close }: ShownKeyProps) {
       ))}
       <div>
         <button type="button" className="main" onClick={close}>
-          I have kept it
+          I have stored it
         </button>
       </div>
     </Dialog>

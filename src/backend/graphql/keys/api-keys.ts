@@ -79,7 +79,7 @@ const apiKeyObjects: Declaration = (builder) => {
       createdBy: t.loadable({
         type: 'Member',
         nullable: true,
-        description: 'Who minted it; null for one of the command line.',
+        description: 'Who created it; null for one of the command line.',
         load: loadMembers,
         resolve: (key) => key.createdBy,
       }),
