@@ -38,7 +38,8 @@ export function mentionsIn(
   const wide = joinWrapped(laidOut, tagged)
     .flatMap((mention) => trimmed(laidOut, mention) ?? [])
     .filter((mention) => !isLabel(laidOut, mention) && !isSentence(laidOut, mention))
-    .map((mention) => widened(laidOut, mention));
+    .flatMap((mention) => partedSchool(laidOut, mention))
+    .map((mention, at, all) => widened(laidOut, mention, nextOther(all, at)));
   const joined = isPlain ? wide.flatMap((mention) => plainParts(laidOut, mention)) : wide;
   const added = byRules(laidOut, joined, isPlain).filter(
     (mention) => isPossible(isLikely, mention) && !isLabel(laidOut, mention),
@@ -125,14 +126,46 @@ function isSentence({ tokens, segments }: LaidOutText, { kind, from, to, segment
   return to - from > MOST_TITLE + (isNamed ? 3 : 0) || (!isNamed && segments[segment]?.isBulleted === true);
 }
 
+/** "MBA Symbiosis University", seen as one school where marks are lost, is a degree and its school. */
+function partedSchool({ tokens }: LaidOutText, mention: Mention): Mention[] {
+  if (mention.kind !== 'school') return [mention];
+  const degree = degreesIn(tokens.slice(mention.from, mention.to))[0];
+  const at = mention.from + (degree?.to ?? 0);
+  const [first, last] = [tokens[at], tokens[at - 1]];
+  if (degree?.from !== 0 || first === undefined || last === undefined || at + 1 >= mention.to)
+    return [mention];
+  if (!isCapital(first, mention.segment)) return [mention];
+  return [
+    { ...mention, kind: 'degree', to: at, end: last.end },
+    { ...mention, from: at, start: first.start },
+  ];
+}
+
 const TAIL = /^(?:of|for|de|del|della|für|di|da|do|van|voor|des|du|der|-|\/|&|and|und|et|y|e)$/i;
+
+const MOST_WIDENED = 5;
+
+/** Where the next mention of another kind begins, as far as a mention may be widened: "Tester - Acme Ltd" ends before Acme. */
+function nextOther(mentions: readonly Mention[], at: number): number {
+  const { kind, to } = mentions[at] ?? { kind: null, to: 0 };
+  for (let next = at + 1; next < mentions.length; next++) {
+    const other = mentions[next];
+    if (other === undefined || other.from >= to + MOST_WIDENED) break;
+    if (other.kind !== kind && other.kind !== 'place' && other.from >= to) return other.from;
+  }
+  return Number.POSITIVE_INFINITY;
+}
 
 /**
  * A title goes on over the small words behind it ("Jefe" "de almacén"), a school over a town that follows without a
  * comma ("Technische Universität" "München"), and a place is as wide as the places' list knows it.
  */
-function widened({ text, tokens, tokenStarts, places }: LaidOutText, mention: Mention): Mention {
-  const end = Math.min(tokenStarts[mention.segment + 1] ?? 0, mention.to + 5);
+function widened(
+  { text, tokens, tokenStarts, places }: LaidOutText,
+  mention: Mention,
+  before: number,
+): Mention {
+  const end = Math.min(tokenStarts[mention.segment + 1] ?? 0, mention.to + MOST_WIDENED, before);
   const next = tokens[mention.to];
   let { from, to } = mention;
   if (mention.kind === 'place') {

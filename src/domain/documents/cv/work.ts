@@ -114,10 +114,12 @@ function durationOf(laidOut: LaidOutText, { firstSegment, lastSegment }: Entry):
 function anchorsOf(laidOut: LaidOutText, mentions: readonly Mention[]): Anchor[] {
   const anchors: Anchor[] = [];
   const dated = new Set(laidOut.dates.map(({ start }) => segmentAt(laidOut, start)));
+  const paired = pairedMentions(mentions);
   for (const mention of mentions) {
     const { kind, start, end, segment } = mention;
     const section = laidOut.sections[segment];
-    if (section === undefined || isInProse(laidOut, mention, dated)) continue;
+    if (section === undefined) continue;
+    if (!paired.has(mention) && isInProse(laidOut, mention, dated)) continue;
     if (kind === 'title') anchors.push({ kind: 'part', start, end, segment, mention });
     else if (kind === 'company') anchors.push({ kind: 'head', start, end, segment, mention });
     else if (kind === 'place') anchors.push({ kind: 'place', start, end, segment, mention });
@@ -142,17 +144,41 @@ function isLong({ tokenStarts }: LaidOutText, segment: number): boolean {
 /** A position that a sentence speaks of ("reported to the project manager") heads no entry. */
 function isInProse(laidOut: LaidOutText, mention: Mention, dated: ReadonlySet<number>): boolean {
   if (!isLong(laidOut, mention.segment)) return false;
-  if (laidOut.isFlat && isBeforeSpan(laidOut, mention)) return false;
+  if (isBeforeSpan(laidOut, mention)) return false;
   const first = laidOut.tokenStarts[mention.segment] ?? 0;
   return mention.from - first > (dated.has(mention.segment) ? 12 : 2);
 }
 
+/** Chosen with the network on CVs that may be looked at. */
+const SURE = 0.7;
+const PAIR_REACH = 4;
+
+/** A position and an employer that are both sure and beside each other, in a sentence too: "as a Senior DBA at Acme Ltd". */
+function pairedMentions(mentions: readonly Mention[]): ReadonlySet<Mention> {
+  const sure = mentions.filter(
+    ({ kind, confidence }) => (kind === 'title' || kind === 'company') && confidence >= SURE,
+  );
+  const found = new Set<Mention>();
+  sure.forEach((one, at) => {
+    const next = sure[at + 1];
+    if (next === undefined || next.kind === one.kind || next.from - one.to > PAIR_REACH) return;
+    found.add(one).add(next);
+  });
+  return found;
+}
+
 const MOST_BEFORE_SPAN = 14;
 
-/** Where lines are lost, a position and an employer are what comes right before a span of time. */
-function isBeforeSpan({ tokens, tokenStarts }: LaidOutText, { to, segment }: Mention): boolean {
-  const end = Math.min(tokenStarts[segment + 1] ?? 0, to + MOST_BEFORE_SPAN);
-  for (let at = to; at < end; at++) if (tokens[at]?.kind === 'date') return true;
+/**
+ * Where lines are lost, a position and an employer are what comes right before a span of time, also where two blanks part
+ * them from it.
+ */
+function isBeforeSpan({ tokens, headings }: LaidOutText, { to, segment }: Mention): boolean {
+  for (let at = to; at < to + MOST_BEFORE_SPAN; at++) {
+    const token = tokens[at];
+    if (token === undefined || (token.segment > segment && headings[token.segment] !== null)) return false;
+    if (token.kind === 'date') return true;
+  }
   return false;
 }
 

@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'bun:test';
+import { createEmbeddedEngine } from '../../src/domain/documents/embedded-engine.ts';
+import { CV_KINDS, firstLabel, labelCount } from '../../src/domain/documents/tagger/decode.ts';
+import { TODAY } from './recorded-documents.ts';
+
+type Kind = (typeof CV_KINDS)[number];
+
+/** Reads `[title:Web Developer] at [company:Acme Ltd]` with a network that is sure of what is in brackets, and of nothing else. */
+async function read(marked: string) {
+  const labels = labelCount(CV_KINDS);
+  const spans: { kind: Kind; value: string }[] = [];
+  const text = marked.replace(/\[(\w+):([^\]]+)\]/g, (_, kind: Kind, value: string) => {
+    spans.push({ kind, value });
+    return value;
+  });
+  const scoreWords = async (_document: string, words: readonly string[]) => {
+    const scores = new Float32Array(words.length * labels);
+    words.forEach((_, at) => {
+      scores[at * labels] = 20;
+    });
+    let from = 0;
+    for (const { kind, value } of spans) {
+      const wanted = value.match(/[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu) ?? [];
+      const begin = words.findIndex(
+        (_, at) => at >= from && wanted.every((word, offset) => words[at + offset] === word),
+      );
+      if (begin === -1) throw new Error(`${value} is cut into other words`);
+      from = begin + wanted.length;
+      for (let at = begin; at < from; at++) {
+        scores[at * labels] = 0;
+        scores[at * labels + firstLabel(CV_KINDS, kind) + (at === begin ? 0 : 1)] = 20;
+      }
+    }
+    return scores;
+  };
+  const { profile } = await createEmbeddedEngine({ tokenScores: { scoreWords } }).readCv(text, TODAY);
+  return profile;
+}
+
+const TOP = 'Marlon Okafor marlon.okafor@example.com Leeds ';
+const TASKS =
+  'keeps the databases of many clients in good order and writes reports about them for the teams that plan the work of the next months ';
+
+describe('a CV that has lost its line ends', () => {
+  test('G-7 a job that ends a long line belongs to the span of time behind two blanks', async () => {
+    const profile = await read(
+      `${TOP} Work Experience  [title:Database Administrator] [company:Northwind Ltd]  Leeds October 2019 to Present  ${TASKS}` +
+        `[title:Web Developer] [company:Calder Solutions Ltd]  Leeds August 2018 to August 2019  ${TASKS} Education  2012 to 2015`,
+    );
+    expect(profile?.work).toMatchObject([
+      { position: 'Database Administrator', name: 'Northwind Ltd', startDate: '2019-10', endDate: null },
+      { position: 'Web Developer', name: 'Calder Solutions Ltd', startDate: '2018-08', endDate: '2019-08' },
+    ]);
+  });
+
+  test('G-7 a position and an employer beside each other are a job, in the middle of a sentence too', async () => {
+    const profile = await read(
+      `${TOP} Work Experience  ${TASKS} worked as a [title:Senior Tester] at [company:Blue Harbour Ltd] and then ${TASKS}`,
+    );
+    expect(profile?.work).toMatchObject([{ position: 'Senior Tester', name: 'Blue Harbour Ltd' }]);
+  });
+
+  test('G-7 a position alone in a sentence is no job', async () => {
+    const profile = await read(
+      `${TOP} Work Experience  [title:Tester] [company:Blue Harbour Ltd] May 2018 to June 2019  ${TASKS} and sent them to the [title:Project Manager] who ${TASKS}`,
+    );
+    expect(profile?.work).toMatchObject([{ position: 'Tester', name: 'Blue Harbour Ltd' }]);
+  });
+
+  test('G-7 a degree that runs into its school is a degree and a school', async () => {
+    const profile = await read(
+      `${TOP} Work Experience  [title:Tester] [company:Blue Harbour Ltd] May 2018 to June 2019  ${TASKS} Education  [school:MBA Airedale University] 2012 to 2015`,
+    );
+    expect(profile?.education).toMatchObject([{ studyType: 'MBA', institution: 'Airedale University' }]);
+  });
+
+  test("G-7 a school whose name begins with a degree's letters stays whole", async () => {
+    const profile = await read(
+      `${TOP} Work Experience  [title:Tester] [company:Blue Harbour Ltd] May 2018 to June 2019  ${TASKS} Education  [school:MS University] 2012 to 2015`,
+    );
+    expect(profile?.education).toMatchObject([{ institution: 'MS University' }]);
+  });
+});
+
+test('G-7 a title ends where an employer begins, and goes on over a region', async () => {
+  const work = (line: string) =>
+    `Marlon Okafor\nmarlon.okafor@example.com\n\nWORK EXPERIENCE\n\n${line}\nMay 2018 to June 2019\n\n- ${TASKS}\n\nEDUCATION\n\n2012 to 2015\n`;
+  const one = await read(work('[title:Test Engineer] - [company:Calder Limited]'));
+  expect(one?.work).toMatchObject([{ position: 'Test Engineer', name: 'Calder Limited' }]);
+  const other = await read(work('[title:Lead Developer] - [place:Yorkshire]'));
+  expect(other?.work[0]?.position).toBe('Lead Developer - Yorkshire');
+});
