@@ -1,8 +1,8 @@
 /**
  * `npm run quality -- FOLDER`: what the embedded engine finds in the labelled documents of FOLDER, by source and with 95 %
  * intervals. FOLDER/SOURCE/cvs.jsonl holds CVs of one source (`quality/sources/convert.ts` writes it from public sets),
- * FOLDER/cv-entities/cvs.zip the CVs of the training set's family, FOLDER/job-skills/dev.json sentences of postings, FOLDER/matches
- * jobs, CVs and judgements (`npm run quality -- quality` has one); each is measured where it is there.
+ * FOLDER/cv-entities/cvs.zip the CVs of the training set's family, FOLDER/job-skills/dev.json sentences of postings, FOLDER/postings
+ * labelled postings, FOLDER/matches jobs, CVs and judgements (`npm run quality -- quality` has both); each is measured where it is there.
  *
  * Two thirds of each source are reported. The other third may be looked at while rules are written: `--look` prints its
  * figures, `--errors FIELD` what was missed and made up in it.
@@ -14,6 +14,7 @@ import { createTokenScores } from '../src/adapters/networks/token-scores.ts';
 import { createEmbeddedEngine } from '../src/domain/documents/embedded-engine.ts';
 import { measureMatches } from './match-ranking.ts';
 import { measurePostingSkills } from './posting-skills.ts';
+import { reportPostings } from './postings/report.ts';
 import { figuresOf } from './score.ts';
 import type { Interval } from './sources/intervals.ts';
 import { measureSource, type Reader, type SourceFigures } from './sources/measure-sources.ts';
@@ -32,7 +33,7 @@ const tokenScores = createTokenScores({ onUnavailable: (reason) => console.error
 const folder = positionals[0];
 if (folder === undefined || !existsSync(folder)) {
   console.error(
-    'usage: npm run quality -- FOLDER [--source NAME] [--look] [--errors FIELD], a folder with SOURCE/cvs.jsonl, cv-entities/cvs.zip, job-skills/dev.json or matches',
+    'usage: npm run quality -- FOLDER [--source NAME] [--look] [--errors FIELD], a folder with SOURCE/cvs.jsonl, cv-entities/cvs.zip, job-skills/dev.json, postings or matches',
   );
   process.exit(2);
 }
@@ -43,11 +44,15 @@ const isLook = options.look === true || options.errors !== undefined;
 for (const reader of readers()) await measureCvs(reader);
 const sentences = join(folder, 'job-skills', 'dev.json');
 const matches = join(folder, 'matches');
+const postings = join(folder, 'postings');
 const isWhole = options.source === undefined && !isLook;
 if (isWhole && existsSync(sentences)) await measureSentences(sentences);
+if (options.source === undefined && existsSync(postings)) await measurePostingSets();
 if (isWhole && existsSync(matches)) for (const line of await measureMatches(matches)) console.log(line);
-if (sources.length === 0 && !existsSync(sentences) && !existsSync(matches)) {
-  console.error(`${folder} has no SOURCE/cvs.jsonl, cv-entities/cvs.zip, job-skills/dev.json or matches`);
+if (sources.length === 0 && ![sentences, postings, matches].some(existsSync)) {
+  console.error(
+    `${folder} has no SOURCE/cvs.jsonl, cv-entities/cvs.zip, job-skills/dev.json, postings or matches`,
+  );
   process.exit(1);
 }
 
@@ -105,6 +110,14 @@ function printErrors({ source, errors }: SourceFigures, wanted: string): void {
     if (field !== wanted) continue;
     console.log(`${source} ${cv}: missed ${JSON.stringify(missed)} made up ${JSON.stringify(extra)}`);
   }
+}
+
+async function measurePostingSets(): Promise<void> {
+  const engine = createEmbeddedEngine({ tokenScores });
+  const reader = { name: 'embedded engine', read: (text: string) => engine.readPosting(text) };
+  const part = isLook ? 'look' : 'report';
+  for (const line of await reportPostings(postings, [reader], { part, errors: options.errors }))
+    console.log(line);
 }
 
 async function measureSentences(file: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { cvText, engine, postingOf, postingText, TODAY } from './recorded-documents.ts';
+import { cvText, engine, postingOf, postingText, TODAY, unproven } from './recorded-documents.ts';
 
 describe('G-8 a posting becomes its requirements', () => {
   test('English, in sections', () => {
@@ -75,6 +75,164 @@ describe('G-8 a posting becomes its requirements', () => {
       'You must have an active nursing license and at least 2 years of experience in acute care.',
     );
     expect(posting.nice_to_have).toEqual(['Experience with Epic is preferred.']);
+  });
+});
+
+describe('G-8 the title is the work, without what is said around it', () => {
+  test.each([
+    ['Northfield Bakery is hiring a Pastry Chef\n\nFull time in Leeds.', 'Pastry Chef'],
+    ["We're looking for a Customer Success Manager to join our team. Apply now.", 'Customer Success Manager'],
+    ['🚀 Join us as Lead Android Engineer (m/f/d) – Remote', 'Lead Android Engineer'],
+    ['Job Title: Forklift Operator\nLocation: Hull\nJob Type: Temporary', 'Forklift Operator'],
+    ['Account Executive - Austin, TX\nFull-time', 'Account Executive'],
+    ['Data Engineer | Acorn Analytics | Manchester (Hybrid)', 'Data Engineer'],
+    ['Warehouse Team Leader – Coventry – up to £32K', 'Warehouse Team Leader'],
+    ['[Remote] Senior Go Engineer', 'Senior Go Engineer'],
+    ['URGENTLY REQUIRED: HGV CLASS 1 DRIVERS\nRATE: £17.50 PER HOUR', 'HGV CLASS 1 DRIVERS'],
+    ['Do you love numbers? Become our next Payroll Specialist! Full time.', 'Payroll Specialist'],
+    ['Buchhalter (m/w/d) in Teilzeit\n\nWir suchen Verstärkung.', 'Buchhalter'],
+    ["Offre d'emploi : Technicien de maintenance (H/F)\nCDI, Nantes", 'Technicien de maintenance'],
+    ['Staff Engineer, Platform. 180k+ USD, remote.', 'Staff Engineer, Platform'],
+    [
+      'Python DeveloperLocation: Austin\nWe are looking for you. Apply now.\nRequirements\n- You must have four years of Python',
+      'Python Developer',
+    ],
+  ])('%j is %j', (text, title) => {
+    expect(postingOf(text).title).toBe(title);
+  });
+});
+
+describe('G-8 a heading is no requirement, and says what its list is', () => {
+  const posting = (lead: string, bullet = '- ') =>
+    postingOf(
+      `Product Designer\nWe are hiring in Leeds, full time.\n\nWhat you bring\n${bullet}Figma every day\n\n${lead}\n${bullet}know WCAG\n${bullet}have drawn icons\n\nPay: £40,000 per year`,
+    );
+  test.each([
+    'It would be a plus if you',
+    'Nice to have:',
+    'Extra credit',
+    'We would also love to see:',
+    "Things we don't require, but love",
+    'Ideally you also:',
+    'Desirable',
+    '**Bonus points:**',
+    'Von Vorteil:',
+    'Das wäre schön',
+    'Seraient un plus',
+    'Diferenciais:',
+  ])('%j', (lead) => {
+    expect(posting(lead)).toMatchObject({
+      must_have: ['Figma every day'],
+      nice_to_have: ['know WCAG', 'have drawn icons'],
+    });
+  });
+
+  test('lists without bullets, labels with their list beside them, and lines of terms that end a list', () => {
+    const text = `Forklift Operator
+Location: Hull
+Essential:
+Valid counterbalance licence
+Able to work nights
+Desirable:
+Reach truck licence
+Required: first aid certificate
+Pay: £12.75/hr
+Closing date: 12 January 2027`;
+    expect(postingOf(text)).toMatchObject({
+      must_have: ['Valid counterbalance licence', 'Able to work nights', 'first aid certificate'],
+      nice_to_have: ['Reach truck licence'],
+    });
+  });
+
+  test('an item that asks for one thing and welcomes another is cut where it changes', () => {
+    const text = `Mechanical Engineer
+We are hiring in Turin. Full-time.
+
+Your profile
+- Italian (required), German (nice to have)
+- Experience with cloud providers, ideally AWS
+- Experience in Kubernetes, Docker or similar is a plus`;
+    expect(postingOf(text)).toMatchObject({
+      must_have: ['Italian (required)', 'Experience with cloud providers'],
+      nice_to_have: [
+        'German (nice to have)',
+        'ideally AWS',
+        'Experience in Kubernetes, Docker or similar is a plus',
+      ],
+    });
+  });
+
+  test('how to apply and what every employer says of itself is not asked for', () => {
+    const text = `Python Engineer
+Requirements
+- Five years of Python
+- Oracle
+Interested in hearing more?
+Easy Apply now by clicking the "Apply Now" button.
+We are an equal opportunity employer.`;
+    expect(postingOf(text)).toMatchObject({
+      must_have: ['Five years of Python', 'Oracle'],
+      nice_to_have: [],
+    });
+  });
+});
+
+describe('G-8 short advertisements have their terms too', () => {
+  test.each([
+    [
+      'Barista wanted, part time, call 555-0142',
+      { title: 'Barista', employmentType: 'PART_TIME', must_have: [], work_mode: null, seniority: null },
+    ],
+    [
+      "We're #hiring a Senior React Developer! 100% remote, $120k-$140k, DM me 🙌",
+      {
+        title: 'Senior React Developer',
+        jobLocationType: 'TELECOMMUTE',
+        work_mode: 'REMOTE',
+        seniority: 'SENIOR',
+        baseSalary: { currency: 'USD', minValue: 120_000, maxValue: 140_000, unitText: 'YEAR' },
+      },
+    ],
+    [
+      'Data analyst in Madrid, híbrido, 2 days from home. Imprescindible SQL.',
+      {
+        title: 'Data analyst',
+        jobLocationType: null,
+        work_mode: 'HYBRID',
+        jobLocation: [{ city: 'Madrid' }],
+      },
+    ],
+    [
+      'Bookkeeper, 10 hours per week, Galway. Excel a must, Sage an advantage.',
+      {
+        title: 'Bookkeeper',
+        employmentType: 'PART_TIME',
+        must_have: ['Excel a must'],
+        nice_to_have: ['Sage an advantage.'],
+      },
+    ],
+    [
+      'Site Manager, Leeds. This role cannot be done remotely. SMSTS certificate required.',
+      { work_mode: 'ON_SITE', jobLocationType: null, must_have: ['SMSTS certificate required.'] },
+    ],
+    [
+      'Koch gesucht! Vollzeit, 16 €/Std., Konstanz. Tel. 07531 555012',
+      { title: 'Koch', baseSalary: { currency: 'EUR', minValue: 16, maxValue: 16, unitText: 'HOUR' } },
+    ],
+    [
+      'Looking for a plumber with own van in Bristol. No experience needed.',
+      { title: 'plumber', must_have: ['with own van in Bristol.'] },
+    ],
+  ])('%j', (text, expected) => {
+    const parsed = engine.parsePosting(text);
+    expect(parsed.posting).toMatchObject(expected);
+    expect(unproven(text, parsed.posting, parsed)).toEqual([]);
+  });
+
+  test('the stage of a company and what is internal make no internship', () => {
+    const text =
+      'Backend Developer at an early-stage startup in Berlin. You work with internal teams. Full-time.';
+    expect(postingOf(text).employmentType).toBe('FULL_TIME');
   });
 });
 

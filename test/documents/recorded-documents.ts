@@ -26,3 +26,29 @@ export function postingOf(text: string): NonNullable<ParsedPosting['posting']> {
   if (posting === null) throw new Error(`taken for ${document.kind}`);
   return posting;
 }
+
+const plain = (text: string) => text.replace(/\s+/g, ' ').trim();
+
+interface Noted {
+  readonly evidence: readonly { readonly path: string; readonly start: number; readonly end: number }[];
+}
+
+/** What is derived from other values of the record, each by a rule of its own. */
+const DERIVED =
+  /^(?:current_|highest_|total_)|canonical$|countryCode$|Date$|network$|username$|employmentType|jobLocationType|work_mode|seniority|baseSalary|monthsOfExperience|datePosted|validThrough/;
+
+/** The values of a record that the text does not have where its evidence points. */
+export function unproven(text: string, record: unknown, { evidence }: Noted, path = ''): string[] {
+  if (record === null || typeof record === 'number' || DERIVED.test(path)) return [];
+  if (typeof record === 'string') {
+    const parents = [path, path.replace(/\.\w+$/, '')];
+    const isProven = evidence.some(
+      (one) => parents.includes(one.path) && plain(text.slice(one.start, one.end)).includes(plain(record)),
+    );
+    return isProven ? [] : [`${path}: ${record}`];
+  }
+  return Object.entries(record as object).flatMap(([key, value]) => {
+    const step = Array.isArray(record) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`;
+    return unproven(text, value, { evidence }, step);
+  });
+}

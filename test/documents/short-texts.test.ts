@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createDocumentEngine } from '../../src/domain/documents/embedded-engine.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
-import { engine, postingOf, profileOf, TODAY } from './recorded-documents.ts';
+import { engine, postingOf, profileOf, TODAY, unproven } from './recorded-documents.ts';
 
 /** CVs of one to five lines, as people type them into a form. */
 const CVS: readonly string[] = [
@@ -129,32 +129,6 @@ const OTHERS: readonly string[] = [
   'The quick brown fox jumps over the lazy dog.',
   '42',
 ];
-
-const plain = (text: string) => text.replace(/\s+/g, ' ').trim();
-
-interface Noted {
-  readonly evidence: readonly { readonly path: string; readonly start: number; readonly end: number }[];
-}
-
-/** What is derived from other values of the record, each by a rule of its own. */
-const DERIVED =
-  /^(?:current_|highest_|total_)|canonical$|countryCode$|Date$|network$|username$|employmentType|jobLocationType|baseSalary|monthsOfExperience/;
-
-/** The values of a record that the text does not have where its evidence points. */
-function unproven(text: string, record: unknown, { evidence }: Noted, path = ''): string[] {
-  if (record === null || typeof record === 'number' || DERIVED.test(path)) return [];
-  if (typeof record === 'string') {
-    const parents = [path, path.replace(/\.\w+$/, '')];
-    const isProven = evidence.some(
-      (one) => parents.includes(one.path) && plain(text.slice(one.start, one.end)).includes(plain(record)),
-    );
-    return isProven ? [] : [`${path}: ${record}`];
-  }
-  return Object.entries(record as object).flatMap(([key, value]) => {
-    const step = Array.isArray(record) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`;
-    return unproven(text, value, { evidence }, step);
-  });
-}
 
 describe('G-7 a short text that is sent as a CV is read as one', () => {
   test.each(CVS)('%j', (text) => {

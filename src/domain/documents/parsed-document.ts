@@ -133,6 +133,11 @@ export const EMPLOYMENT_TYPES = [
   'OTHER',
 ] as const;
 
+export const WORK_MODES = ['REMOTE', 'HYBRID', 'ON_SITE'] as const;
+
+/** From the first step to the top; a posting that names no rank has none. */
+export const SENIORITIES = ['INTERN', 'JUNIOR', 'MID', 'SENIOR', 'LEAD', 'DIRECTOR', 'EXECUTIVE'] as const;
+
 export const SALARY_UNITS = ['HOUR', 'DAY', 'WEEK', 'MONTH', 'YEAR'] as const;
 
 /** The vocabulary of schema.org's JobPosting, with what must and what may be brought along. */
@@ -141,8 +146,10 @@ export const postingSchema = z.object({
   description: z.string().max(MOST.descriptionCharacters).nullable(),
   hiringOrganization: z.object({ name: text }).nullable(),
   jobLocation: z.array(z.object({ city: maybe, region: maybe, country: maybe })).max(MOST.locations),
-  /** Remote work, wholly or in part of the week at the person's choice; null where the text does not say so. */
+  /** Work from a distance; null where the text does not say so, and where part of it is done at the employer's. */
   jobLocationType: z.literal('TELECOMMUTE').nullable(),
+  work_mode: z.enum(WORK_MODES).nullable(),
+  seniority: z.enum(SENIORITIES).nullable(),
   employmentType: z.enum(EMPLOYMENT_TYPES).nullable(),
   baseSalary: z
     .object({
@@ -173,4 +180,6 @@ export const parsedPostingSchema = z.object({
 export type Posting = z.infer<typeof postingSchema>;
 export type ParsedPosting = z.infer<typeof parsedPostingSchema>;
 export type EmploymentType = (typeof EMPLOYMENT_TYPES)[number];
+export type WorkMode = (typeof WORK_MODES)[number];
+export type Seniority = (typeof SENIORITIES)[number];
 export type SalaryUnit = (typeof SALARY_UNITS)[number];

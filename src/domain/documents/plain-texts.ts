@@ -1,5 +1,6 @@
 import type { CvProfile, Posting } from './parsed-document.ts';
 import { findExperience } from './posting/employment-terms.ts';
+import { isTitleLabel, namesHead } from './posting/title.ts';
 import { type KindGuess, looksLikeName, namesPosition } from './text/classify.ts';
 import { POSTING_SIGNS, pointsOf, SAYS_WORK, SPOKEN_TO, TERMS_OF_WORK } from './text/kind-signs.ts';
 import type { LaidOutText } from './text/layout.ts';
@@ -80,7 +81,7 @@ export function judgePlainCv(laidOut: LaidOutText, profile: CvProfile): PlainJud
 /** A position and the search for a person: by a word, by requirements, by terms, pay or place. */
 export function judgePlainPosting(laidOut: LaidOutText, posting: Posting): PlainJudgement {
   const { text } = laidOut;
-  const isWanted = WANTED.test(text) || pointsOf(text, POSTING_SIGNS.slice(0, 2)) > 0;
+  const isWanted = WANTED.test(text) || pointsOf(text, POSTING_SIGNS.slice(0, 2)) > 0 || GENDERS.test(text);
   const asks =
     posting.must_have.length > 0 ||
     posting.nice_to_have.length > 0 ||
@@ -94,11 +95,11 @@ export function judgePlainPosting(laidOut: LaidOutText, posting: Posting): Plain
   const facts = [isWanted, asks, hasTerms, posting.skills.length > 0, posting.jobLocation.length > 0];
   const isPersons =
     laidOut.emails.length + laidOut.phones.length === 0
-      ? looksLikeName(openingOf(laidOut))
+      ? looksLikeName(openingOf(laidOut)) && !isWanted && !isTitleLabel(openingOf(laidOut))
       : laidOut.dates.some(({ isRange }) => isRange);
   if (posting.title === null || isPersons || OWN_WORDS.test(text)) return REFUSED;
   const isNamed = [posting.title, openingOf(laidOut)].some(
-    (line) => namesPosition(line) && !ARTICLE.test(line),
+    (line) => (namesPosition(line) || namesHead(line)) && !ARTICLE.test(line),
   );
   const isTitleAlone =
     isNamed && laidOut.segments.length === 1 && posting.title.length >= text.trim().length - 1;
@@ -143,6 +144,8 @@ const YEARS =
 export const WANTED =
   /(?:^|[\s:,])(?:needed|wanted|required|sought|gesucht|recherchée?s?|(?:re)?cherch(?:e|ons)|buscamos|necesitamos|(?:wir )?suchen|procuramos|precisamos|zoeken|se (?:busca|necesita|precisa)n?|cercasi|cerchiamo|procura-se|precisa-se|gezocht)(?=[\s.,:!]|$)|(?:^|[.!]\s+)(?:seeking|hiring|looking for|now hiring)\b|\bwe need an? \p{L}/iu;
 
+/** "(m/w/d)" behind a title: only offers of work say it. */
+const GENDERS = /\(\s*(?:[mwfdx]\s*\/\s*){1,2}[mwfdxa*]\s*\)/iu;
 const DRIVES = /\b(?:driving licen[cs]e|rijbewijs|carta de condução|patente [bc]|permis [bc])(?!\p{L})/iu;
 /** "The Driver" is a poem or a film; a position that is offered has no article. */
 const ARTICLE = /^(?:the|der|die|das|le|la|les|el|los|il|lo|gli|o|os|de|het)\s/i;

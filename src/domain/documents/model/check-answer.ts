@@ -2,7 +2,14 @@ import { degreeLevelOf, highestLevel } from '../cv/education.ts';
 import { currentPosition, type Month, monthsOfExperience } from '../cv/work.ts';
 import { createCheckedValues } from '../evidence.ts';
 import { type CvProfile, type Evidence, MOST, type Posting } from '../parsed-document.ts';
-import { findEmploymentType, findExperience, findRemote, findSalary } from '../posting/employment-terms.ts';
+import {
+  findEmploymentType,
+  findExperience,
+  findRemote,
+  findSeniority,
+  findWorkMode,
+} from '../posting/employment-terms.ts';
+import { findSalary } from '../posting/pay.ts';
 import { findEmails } from '../text/email-addresses.ts';
 import type { Found } from '../text/tokens.ts';
 import { canonicalSkill, placeBook } from '../words/word-lists.ts';
@@ -114,12 +121,16 @@ export function checkPosting(text: string, claimed: Posting): CheckedRecord<Post
     claimed.skills.map((skill) => skill.name),
   );
   const description = text.slice(0, MOST.descriptionCharacters).trim();
+  const title = values.text('title', claimed.title);
+  const titlePlace = values.evidence.find(({ path }) => path === 'title') ?? null;
   const posting: Posting = {
-    title: values.text('title', claimed.title),
+    title,
     description: description === '' ? null : description,
     hiringOrganization: name === null ? null : { name },
     jobLocation: places,
     jobLocationType: found('jobLocationType', claimed.jobLocationType !== null, findRemote(text)),
+    work_mode: found('work_mode', true, findWorkMode(text)),
+    seniority: found('seniority', true, findSeniority(text, titlePlace)),
     employmentType: found('employmentType', claimed.employmentType !== null, findEmploymentType(text)),
     baseSalary: found('baseSalary', claimed.baseSalary !== null, findSalary(text)),
     must_have: values.list('must_have', claimed.must_have),

@@ -132,6 +132,9 @@ export function readModelPosting(answer: string): ModelAnswer<Posting> {
     })),
     jobLocationType:
       whole.isRemote === true || whole.jobLocationType === 'TELECOMMUTE' ? 'TELECOMMUTE' : null,
+    // Read from the text, whatever a model says.
+    work_mode: null,
+    seniority: null,
     employmentType: EMPLOYMENT_TYPES.find((type) => type === whole.employmentType) ?? null,
     baseSalary: salaryOf(whole.baseSalary, fields),
     must_have: texts('must_have', whole.must_have, MOST.other),

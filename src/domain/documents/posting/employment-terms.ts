@@ -1,55 +1,151 @@
-import type { EmploymentType, Posting, SalaryUnit } from '../parsed-document.ts';
-import type { Found } from '../text/tokens.ts';
+import type { EmploymentType, Seniority, WorkMode } from '../parsed-document.ts';
+import type { Found, TextRange } from '../text/tokens.ts';
 
 const EMPLOYMENT_TYPE_PATTERNS: readonly (readonly [RegExp, EmploymentType])[] = [
   [
-    /\b(?:internship|intern\b|praktikum|praktikant(?:in)?|werkstudent(?:in)?|stage\b|stagiaire|prácticas|becari[oa]|tirocinio|estágio)/i,
+    /(?<!\p{L})(?:internships?|Interns?|INTERN|praktikum|praktikant(?:in)?|werkstudent(?:in)?|(?:en|un|de|offre de) stage|stage (?:de|en|chez|conventionné|curriculare|di)|stagiaires?|prácticas|becari[oa]|tirocinio|tirocinante|estágio|estagiári[oa]|stagiair)(?!\p{L})/u,
     'INTERN',
   ],
   [
-    /\b(?:full[ -]?time|permanent(?: position| contract)?|vollzeit|festanstellung|unbefristet|temps plein|cdi|tiempo completo|jornada completa|indefinido|tempo pieno|tempo indeterminato|tempo integral|clt|fulltime|voltijd)\b/i,
+    /(?<!\p{L})(?:full[ -]?time|permanent(?= (?:position|contract|role|job|post)|\s*[,;.|)/\n-]|$)|permanent|vollzeit|festanstellung|unbefristet(?:e[rsn]?)?|temps plein|temps complet|cdi|tiempo completo|jornada completa|indefinido|tempo pieno|tempo indeterminato|full time|tempo integral|clt|fulltime|voltijd|vast contract)(?!\p{L})/iu,
     'FULL_TIME',
   ],
   [
-    /\b(?:part[ -]?time|teilzeit|minijob|temps partiel|tiempo parcial|media jornada|tempo parziale|meio período|parttime|deeltijd)\b/i,
+    /(?<!\p{L})(?:part[ -]?time|teilzeit|minijob|aushilfe|temps partiel|mi-temps|tiempo parcial|media jornada|jornada parcial|tempo parziale|meio período|meio-período|parttime|deeltijd)(?!\p{L})/iu,
     'PART_TIME',
   ],
   [
-    /\b(?:freelance|contractor|contract (?:position|role|job|basis|to hire)|independent contractor|freiberuflich|freie mitarbeit|indépendant|autónomo|partita iva|zzp)\b/i,
+    /(?<!\p{L})(?:freelancers?|freelance|freiberuflich|freie[rn]? mitarbeit(?:er)?|contractors?|contract (?:position|role|job|basis|to hire)|(?:b2b|\d{1,2}[ -]months?|rolling|short-term|long-term) contract|independent contractor|outside ir35|inside ir35|indépendant|autónomo|partita iva|zzp)(?!\p{L})|(?<=^|[,;|/(–-]\s?|\n)contract(?=\s*(?:$|[,;|/)–.\n-]))/iu,
     'CONTRACTOR',
   ],
   [
-    /\b(?:temporary|fixed[ -]term|seasonal|befristet|cdd|intérim|temporal|tempo determinato|temporário|tijdelijk)\b/i,
+    /(?<!\p{L})(?:temporary|temp (?:role|job|position)|fixed[ -]term|seasonal|befristet(?:e[rsn]?)?|saisonal|cdd|intérim|temporal|tempo determinato|stagionale|temporário|tijdelijk)(?!\p{L})/iu,
     'TEMPORARY',
   ],
-  [/\b(?:volunteer|voluntary|ehrenamtlich|bénévole|voluntariado|volontariato)\b/i, 'VOLUNTEER'],
+  [
+    /(?<!\p{L})(?:volunteers?|voluntary|ehrenamtlich(?:e[rn]?)?|bénévoles?|voluntari[oa]s?|voluntariado|volontari[oa]?|volontariato|vrijwilligers?)(?!\p{L})/iu,
+    'VOLUNTEER',
+  ],
   [/\bper diem\b/i, 'PER_DIEM'],
 ];
+
+/** Named in the title or in the first lines; further down it is a word of something else ("volunteer days"). */
+const NAMED_EARLY: ReadonlySet<EmploymentType> = new Set(['INTERN', 'VOLUNTEER']);
+const EARLY = 200;
+
+/** "16 hours per week", "two days a week": less than a full week, where the text does not name the kind itself. */
+const HOURS_A_WEEK =
+  /(?<![\p{L}\d.,-])(?<count>\d{1,2})(?:\s?[-–]\s?\d{1,2})?\s?(?:h|hrs?|hours?|std\.?|stunden|heures|horas|ore|uur)\s?(?:\/|per|a|an|each|pro|par|por|a la|alla|in der)\s?(?:week|wk|woche|semaine|semana|settimana)(?!\p{L})/iu;
+const FEW_DAYS_A_WEEK =
+  /(?<!\p{L})(?:one|two|three|1|2|3)\s(?:days|evenings|mornings|afternoons|nights|shifts|day|evening|morning)\s(?:a|per|each)\sweek(?!\p{L})(?!\s(?:in (?:the|our) office|from home|on-?site|remote|at home))/iu;
+const FULL_WEEK_HOURS = 30;
 
 /** The kind of employment that the text names first; in "full-time or part-time" that is full time. */
 export function findEmploymentType(text: string): Found<EmploymentType> | null {
   let first: Found<EmploymentType> | null = null;
   for (const [pattern, value] of EMPLOYMENT_TYPE_PATTERNS) {
     const match = pattern.exec(text);
-    if (match === null) continue;
-    // An internship is named in the title; elsewhere "intern" may be a word of another job.
-    if (value === 'INTERN' && match.index > 200) continue;
-    if (value === 'INTERN') return foundAt(match, value);
+    if (match === null || (NAMED_EARLY.has(value) && match.index > EARLY)) continue;
+    if (NAMED_EARLY.has(value)) return foundAt(match, value);
     if (first === null || match.index < first.start) first = foundAt(match, value);
   }
-  return first;
+  return first ?? shortWeek(text);
+}
+
+function shortWeek(text: string): Found<EmploymentType> | null {
+  const hours = HOURS_A_WEEK.exec(text);
+  if (hours !== null && Number(hours.groups?.count) < FULL_WEEK_HOURS) return foundAt(hours, 'PART_TIME');
+  const days = FEW_DAYS_A_WEEK.exec(text);
+  return days === null ? null : foundAt(days, 'PART_TIME');
 }
 
 const REMOTE =
-  /\b(?:(?:fully |100 ?% |fully-)?remote(?:ly|-first|-friendly)?(?! (?:sensing|control|access|support|monitoring|server|site|location|desktop|hands|user|team))|work(?:ing)? from home|wfh|telecommut\w*|telework\w*|home[ -]?office|homeoffice|mobiles arbeiten|ortsunabhängig|télétravail|teletrabajo|trabajo remoto|en remoto|smart working|da remoto|trabalho remoto|home office|thuiswerk\w*|anywhere in the world)\b/i;
-const NOT_REMOTE = /\b(?:not|no|non|kein(?:e|en)?|pas de|nicht|isn['’]t|cannot be)\s+(?:\w+\s+){0,3}$/i;
-const HYBRID_ONLY = /\b(?:on-?site only|in[- ]office only|no remote)\b/i;
+  /\b(?:(?:fully |100 ?% |fully-)?remote(?:ly|-first|-friendly)?(?! (?:sensing|control|access|support|monitoring|server|site|location|desktop|hands|user|team|area|village|communit)\w*)|work(?:ing)? from (?:home|anywhere)|wfh|telecommut\w*|telework\w*|home[ -]?office|homeoffice|mobiles arbeiten|ortsunabhängig|télétravail|teletrabajo|trabajo remoto|remoto|en remoto|smart working|da remoto|trabalho remoto|thuiswerk\w*|anywhere in the world)(?!\p{L})/iu;
+/** Where the person works, whatever the text says of others: "remote" is refused here. */
+const NOT_REMOTE =
+  /\b(?:not|no|non|kein(?:e|en)?|pas de|nicht|isn['’]t|cannot be|can['’]t be)\s+(?:\w+\s+){0,3}$/i;
+const DAYS =
+  '(?:\\d(?:\\s?[-–]\\s?\\d)?|one|two|three|four|ein|zwei|drei|deux|trois|dos|tres|due|tre|dois|twee|drie)';
+const HYBRID = new RegExp(
+  `(?<!\\p{L})(?:hybrid(?:es|er|en|e|o)?(?! (?:car|cloud|vehicle|engine|app|event|seed|integration|solution|network|drive|infrastructure|mobile|environments?)\\w*)|h[íi]brid[oa]|ibrid[oa]|part(?:ly|ially)[ -]remote|teilweise (?:im )?home-?office|${DAYS} (?:days?|tage?|jours?|días|giorni|dias|dagen)(?: (?:a|per|each|pro|die|par|por|a la|alla|in der) (?:week|woche|semaine|semana|settimana))? (?:in (?:the|our) office|in-office|on-?site|from home|remote|at home|(?:im )?home-?office|mobiles? arbeiten|im büro|de télétravail|au bureau|de teletrabajo|en remoto|in ufficio|da remoto|thuis))(?!\\p{L})`,
+  'iu',
+);
+const ON_SITE =
+  /(?<!\p{L})(?:(?:fully )?on-?site(?! (?:gym|parking|canteen|restaurant|training|childcare|cr[eè]che|interview|visit|support|caf|lunch|kitchen|nursery|facilit)\w*)(?: only)?|in[- ]office only|in-office company|no remote(?: work)?|(?<=^|[,;|/(–-]\s?|\n)on site(?=\s*(?:$|[,;|/)–.\n-]))|(?:arbeit|tätigkeit|präsenz) vor ort|en présentiel|presencial|in presenza|op kantoor)(?!\p{L})/iu;
 
+/** Where the work is done, as the text says it: wholly at home, partly, or at the employer's. */
+export function findWorkMode(text: string): Found<WorkMode> | null {
+  const hybrid = HYBRID.exec(text);
+  if (hybrid !== null) return foundAt(hybrid, 'HYBRID');
+  const onSite = ON_SITE.exec(text);
+  const remote = REMOTE.exec(text);
+  if (remote === null) return onSite === null ? null : foundAt(onSite, 'ON_SITE');
+  const isRefused = NOT_REMOTE.test(text.slice(Math.max(0, remote.index - 40), remote.index));
+  if (isRefused) return foundAt(remote, 'ON_SITE');
+  const isOnSiteOnly = onSite !== null && /only|no remote|in-office/i.test(onSite[0]);
+  return isOnSiteOnly ? foundAt(onSite, 'ON_SITE') : foundAt(remote, 'REMOTE');
+}
+
+/** schema.org names only work that is done wholly from a distance. */
 export function findRemote(text: string): Found<'TELECOMMUTE'> | null {
-  const match = REMOTE.exec(text);
-  if (match === null || HYBRID_ONLY.test(text)) return null;
-  if (NOT_REMOTE.test(text.slice(Math.max(0, match.index - 30), match.index))) return null;
-  return foundAt(match, 'TELECOMMUTE');
+  const mode = findWorkMode(text);
+  return mode?.value === 'REMOTE' ? { ...mode, value: 'TELECOMMUTE' } : null;
+}
+
+/** Words of rank in a title, the highest first: of several the first that fits is meant. */
+const RANKS: readonly (readonly [RegExp, Seniority])[] = [
+  [
+    /\b(?:vp|svp|evp|vice president|chief \p{L}+(?: \p{L}+)? officer|c[etfoimp]o|geschäftsführer(?:in)?|managing director|directeur général|director general)\b/iu,
+    'EXECUTIVE',
+  ],
+  [
+    /\b(?:director|directora|directeur|directrice|direttore|direttrice|diretora?|head of|leiter(?:in)? (?:der|des)|bereichsleiter(?:in)?|abteilungsleiter(?:in)?|responsable de)\b/iu,
+    'DIRECTOR',
+  ],
+  [
+    /\b(?:lead(?! generation)|team ?lead(?:er)?|tech lead|teamleiter(?:in)?|staff (?:\p{L}+ )?(?:engineer|developer|designer|scientist)|principal (?=\p{L})|shift leader|schichtleiter(?:in)?)\b/iu,
+    'LEAD',
+  ],
+  [/\b(?:senior(?! (?:living|care|citizen|home)\w*)|sr\.?|sênior|sénior)(?!\p{L})/iu, 'SENIOR'],
+  [/\b(?:mid|mid-?level|mid-?senior|intermediate|pleno|confirmée?)(?!\p{L})/iu, 'MID'],
+  [
+    /\b(?:junior|jr\.?|entry[- ]level|graduate|berufseinsteiger(?:in)?|débutant|júnior|starter)(?!\p{L})/iu,
+    'JUNIOR',
+  ],
+  [
+    /\b(?:interns?|internship|trainees?|apprentices?|apprenticeship|werkstudent(?:in)?|praktikant(?:in)?|auszubildende[rn]?|azubi|stagiaire|alternant|becari[oa]|tirocinante|estagiári[oa]|stagiair)\b/iu,
+    'INTERN',
+  ],
+];
+const LEVEL_LABEL =
+  /^(?:seniority(?: level)?|level|career level|experience level|karrierestufe|niveau|nivel|livello|nível)\s*:\s*(.{2,40})$/imu;
+/** "Go developers (mid/senior)", "senior level". */
+const LEVEL_BESIDE =
+  /\((?:[^()\n]{0,20}[/, ])?(?:senior|junior|mid|mid-level|lead|principal|entry[- ]level|sr\.?|jr\.?)\)|\b(?:senior|junior|mid|entry)[ -]level\b/iu;
+
+/** The rank that the title names, or a label or a bracket beside it; an assistant to a director is none. */
+export function findSeniority(text: string, title: TextRange | null): Found<Seniority> | null {
+  if (title !== null) {
+    const words = text.slice(title.start, title.end).replace(/\bto (?:the|our)\b.*$/iu, '');
+    const found = rankIn(words, title.start);
+    if (found !== null) return found;
+  }
+  const label = LEVEL_LABEL.exec(text.slice(0, LABEL_REACH));
+  if (label?.[1] !== undefined) return rankIn(label[1], label.index + label[0].length - label[1].length);
+  const reach = title === null ? EARLY : title.end + EARLY;
+  const beside = LEVEL_BESIDE.exec(text.slice(0, reach));
+  return beside === null ? null : rankIn(beside[0], beside.index);
+}
+
+const LABEL_REACH = 3000;
+
+function rankIn(words: string, offset: number): Found<Seniority> | null {
+  for (const [pattern, value] of RANKS) {
+    const match = pattern.exec(words);
+    if (match !== null)
+      return { value, start: offset + match.index, end: offset + match.index + match[0].length };
+  }
+  return null;
 }
 
 const NUMBER_WORDS: Readonly<Record<string, number>> = {
@@ -88,121 +184,42 @@ const NUMBER_WORDS: Readonly<Record<string, number>> = {
   vijf: 5,
 };
 const COUNT = `(?<low>\\d{1,2}|${Object.keys(NUMBER_WORDS).join('|')})`;
-const YEARS_OF_EXPERIENCE = new RegExp(
-  `(?<![\\p{L}\\d])${COUNT}\\s?(?:\\(\\d{1,2}\\)\\s?)?\\+?\\s?(?:(?:-|–|to|or|bis|à|a)\\s?\\d{1,2}\\s?\\+?\\s?)?(?:or more |oder mehr )?(?<unit>years?|yrs?|months?|jahren?|jahre|monate?n?|ans|années|mois|años|meses|anni|mesi|anos|jaar|maanden)(?:['’]s?)?(?=[^.;\\n]{0,60}(?:experience|background|track record|working|berufserfahrung|erfahrung|expérience|experiencia|esperienza|experiência|ervaring)|\\s+(?:in|with|as|of)\\b)`,
+const SPAN_OF_TIME = new RegExp(
+  `(?<![\\p{L}\\d])${COUNT}\\s?(?:\\(\\d{1,2}\\)\\s?)?\\+?\\s?(?:(?:-|–|to|or|bis|à|a)\\s?\\d{1,2}\\s?\\+?\\s?)?(?:or more |oder mehr )?(?<unit>years?|yrs?|months?|jahre?n?|monate?n?|ans?|années?|mois|años?|mes|meses|anno|anni|mes[ei]|anos?|jaar|maand(?:en)?)(?:['’]s?)?(?!\\p{L})`,
   'giu',
 );
+const EXPERIENCE =
+  'experience|background|track record|working|berufserfahrung|erfahrung|expérience|experiencia|esperienza|experiência|ervaring';
+/** What makes a span of time one of experience: the word behind it or before it, what it was spent in, or "at least". */
+const OF_EXPERIENCE = new RegExp(
+  `^(?:[^.;\\n]{0,60}(?:${EXPERIENCE})|\\s+(?:in|with|as|of)(?!\\p{L}))`,
+  'iu',
+);
+const EXPERIENCE_BEFORE = new RegExp(
+  `(?:${EXPERIENCE})[^.;,\\n]{0,20}$|(?<!\\p{L})(?:at least|minimum(?: of)?|min\\.|no less than|mindestens|au moins|al menos|almeno|pelo menos|minimaal)\\s+$`,
+  'iu',
+);
+const OF_THE_COMPANY = /\b(?:our|company|founded|over the (?:last|past)|for more than|since|seit über)\s*$/i;
+/** How long a contract runs, or how old one must be. */
+const OF_SOMETHING_ELSE = /^\s?(?:contract|fixed|old|of age|warranty|befristet|vertrag|de edad)/iu;
 
 /** The least experience that the text asks for, in months; of several figures the largest that is asked for overall. */
 export function findExperience(text: string): Found<number> | null {
   let best: Found<number> | null = null;
-  for (const match of text.matchAll(YEARS_OF_EXPERIENCE)) {
+  for (const match of text.matchAll(SPAN_OF_TIME)) {
     const raw = (match.groups?.low ?? '').toLowerCase();
     const count = NUMBER_WORDS[raw] ?? Number(raw);
     const isMonths = /^(?:month|monat|mois|mes|maand)/i.test(match.groups?.unit ?? '');
     const value = isMonths ? count : count * 12;
     if (value === 0 || value > 300) continue;
     const before = text.slice(Math.max(0, match.index - 40), match.index);
-    if (/\b(?:our|company|founded|over the (?:last|past)|for more than|since|seit über)\s*$/i.test(before))
-      continue;
+    const end = match.index + match[0].length;
+    const behind = text.slice(end, end + 80);
+    if (!OF_EXPERIENCE.test(behind) && !EXPERIENCE_BEFORE.test(before)) continue;
+    if (OF_THE_COMPANY.test(before) || OF_SOMETHING_ELSE.test(behind)) continue;
     if (best === null || value > best.value) best = foundAt(match, value);
   }
   return best;
-}
-
-const CURRENCIES: readonly (readonly [RegExp, string])[] = [
-  [/CA\$|C\$|CAD/i, 'CAD'],
-  [/AU\$|A\$|AUD/i, 'AUD'],
-  [/US\$|USD|\$|dollars?/i, 'USD'],
-  [/€|EUR|euros?/i, 'EUR'],
-  [/£|GBP|pounds?/i, 'GBP'],
-  [/₹|INR|Rs\.?|lakhs?|LPA/i, 'INR'],
-  [/CHF|Fr\./i, 'CHF'],
-  [/¥|JPY/i, 'JPY'],
-  [/SEK/i, 'SEK'],
-  [/NOK/i, 'NOK'],
-  [/DKK/i, 'DKK'],
-  [/PLN|zł/i, 'PLN'],
-  [/R\$|BRL/i, 'BRL'],
-  [/AED/i, 'AED'],
-  [/SGD|S\$/i, 'SGD'],
-  [/KES|KSh/i, 'KES'],
-  [/NGN|₦/i, 'NGN'],
-];
-
-const MONEY =
-  '(?:CA\\$|AU\\$|US\\$|C\\$|A\\$|R\\$|S\\$|\\$|€|£|₹|¥|₦|USD|EUR|GBP|INR|Rs\\.?|CHF|CAD|AUD|SEK|NOK|DKK|PLN|BRL|AED|SGD|KES|NGN|JPY)';
-const FIGURE = "\\d{1,3}(?:[.,\u00a0\u2009' ]\\d{3})+(?:[.,]\\d{1,2})?|\\d{1,7}(?:[.,]\\d{1,2})?";
-const SCALE = '(?: ?(?:k|K|tsd\\.?|thousand|lakhs?|lacs?|LPA|m))?\\b';
-const UNIT =
-  "(?:\\s?(?:/|per|an?|pro|par|por|all['’]?|per il|p\\.? ?)\\s?(?:hour|hr|h|day|week|wk|month|mo|year|yr|annum|a\\.|stunde|tag|woche|monat|jahr|heure|jour|semaine|mois|an|hora|día|semana|mes|año|ora|giorno|settimana|mese|anno|ano|mês|uur|maand|jaar)|\\s?(?:hourly|daily|weekly|monthly|yearly|annually|annual|p\\.a\\.|pa|p\\.m\\.|jährlich|monatlich|brutto/jahr|brut annuel|bruto))?";
-const AMOUNT = new RegExp(
-  `(?<c1>${MONEY})?\\s?(?<low>${FIGURE})(?<k1>${SCALE})(?:\\s?(?<c2>${MONEY}))?(?<u1>${UNIT})(?:\\s?(?:-|–|—|to|bis|à|a|y|and|até|tot)\\s?(?<c3>${MONEY})?\\s?(?<high>${FIGURE})(?<k2>${SCALE})(?:\\s?(?<c4>${MONEY}))?)?(?<u2>${UNIT})`,
-  'giu',
-);
-const SALARY_WORDS =
-  /\b(?:salary|compensation|pay|wage|remuneration|rate|ctc|package|gehalt|vergütung|lohn|salaire|rémunération|salario|sueldo|retribuzione|stipendio|ral|salário|remuneração|salaris|loon|earn)\b/i;
-const NO_SALARY =
-  /\b(?:revenue|funding|raised|turnover|customers|budget|sales of|million|billion|bonus of|sign-on|referral|stipend for|allowance)\b/i;
-
-const SALARY_UNIT_WORDS: readonly (readonly [RegExp, SalaryUnit])[] = [
-  [/hour|hr|\/\s?h\b|stunde|heure|hora|\bora\b|uur/i, 'HOUR'],
-  [/day|tag|jour|día|giorno|daily/i, 'DAY'],
-  [/week|wk|woche|semaine|semana|settimana/i, 'WEEK'],
-  [/month|\bmo\b|monat|mois|\bmes\b|mese|mês|maand|p\.m\./i, 'MONTH'],
-  [/year|yr|annu|jahr|jähr|\ban\b|año|anno|\bano\b|jaar|p\.a|\bpa\b|a\./i, 'YEAR'],
-];
-
-/** The first sum of money that is a pay: with a currency and a unit, a word for pay before it, or the size of one. */
-export function findSalary(text: string): Found<NonNullable<Posting['baseSalary']>> | null {
-  for (const match of text.matchAll(AMOUNT)) {
-    const groups = match.groups ?? {};
-    const money = groups.c1 ?? groups.c2 ?? groups.c3 ?? groups.c4;
-    const lakh = /lakh|lac|lpa/i.test(`${groups.k1}${groups.k2}`);
-    const before = text.slice(Math.max(0, match.index - 80), match.index);
-    const around = `${before.slice(-40)}${text.slice(match.index, match.index + match[0].length + 25)}`;
-    const unitText = `${groups.u1 ?? ''} ${groups.u2 ?? ''}`;
-    const unit = SALARY_UNIT_WORDS.find(([pattern]) => pattern.test(unitText))?.[1] ?? null;
-    const isNamed = SALARY_WORDS.test(before);
-    if ((money === undefined && !lakh && !isNamed) || NO_SALARY.test(around)) continue;
-    const low = amountOf(groups.low ?? '', `${groups.k1 ?? ''}` || (groups.k2 ?? ''));
-    const high = groups.high === undefined ? null : amountOf(groups.high, groups.k2 ?? '');
-    if (low === null || low <= 0 || (high !== null && high < low)) continue;
-    if (unit === null && !isNamed && (high ?? low) < 10_000) continue;
-    if (money === undefined && !lakh && (unit === null || (high ?? low) < 100)) continue;
-    const currency = CURRENCIES.find(([pattern]) => pattern.test(money ?? (lakh ? 'INR' : '')))?.[1] ?? null;
-    const isFrom = /\b(?:from|starting at|ab|à partir de|desde|a partire da|vanaf)\s*$/i.test(before);
-    const isUpTo = /\b(?:up to|bis zu|jusqu['’]à|hasta|fino a|até|tot)\s*$/i.test(before);
-    const top = high ?? (isFrom ? null : low);
-    const value = {
-      currency,
-      minValue: isUpTo ? null : low,
-      maxValue: top,
-      unitText: unit ?? unitBySize(top ?? low),
-    };
-    const lead = match[0].length - match[0].trimStart().length;
-    return { value, start: match.index + lead, end: match.index + match[0].trimEnd().length };
-  }
-  return null;
-}
-
-function amountOf(figure: string, scale: string): number | null {
-  const plain = figure.replace(/[\u00a0\u2009' ]/g, '');
-  const isGrouped = /[.,]\d{3}(?:[.,]|$)/.test(plain);
-  const digits = isGrouped
-    ? plain.replace(/[.,](?=\d{3}(?:\D|$))/g, '').replace(',', '.')
-    : plain.replace(',', '.');
-  const value = Number(digits);
-  if (!Number.isFinite(value)) return null;
-  if (/lakh|lac|lpa/i.test(scale)) return Math.round(value * 100_000);
-  if (/k|tsd|thousand/i.test(scale)) return Math.round(value * 1000);
-  return value;
-}
-
-function unitBySize(value: number): SalaryUnit | null {
-  if (value >= 12_000) return 'YEAR';
-  if (value >= 1200) return 'MONTH';
-  return value <= 300 ? 'HOUR' : null;
 }
 
 function foundAt<Value>(match: RegExpExecArray, value: Value): Found<Value> {

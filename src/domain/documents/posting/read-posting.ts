@@ -13,9 +13,17 @@ import type { EngineWeights } from '../tagger/weights.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import { type Found, isTaken, type TextRange } from '../text/tokens.ts';
 import { canonicalSkill, degreesIn } from '../words/word-lists.ts';
-import { findEmploymentType, findExperience, findRemote, findSalary } from './employment-terms.ts';
-import { findOrganisation, findPostingDates, findTitle } from './headline.ts';
+import {
+  findEmploymentType,
+  findExperience,
+  findRemote,
+  findSeniority,
+  findWorkMode,
+} from './employment-terms.ts';
+import { findOrganisation, findPostingDates } from './headline.ts';
+import { findSalary } from './pay.ts';
 import { itemsOf, sortItems, sortPlainItems } from './requirements.ts';
+import { findTitle } from './title.ts';
 
 const MOST_PLACES = 10;
 const MOST_LOOKED_AT = 200;
@@ -42,10 +50,13 @@ export function readPosting(
   const phrases = language === 'en' ? findPhrases(laidOut, weights.posting, scores) : [];
   const title = findTitle(laidOut);
   const items = itemsOf(laidOut);
-  const sorted = sortItems(items);
+  const sorted = sortItems(text, items);
   const isShort = isPlain || (sorted.must.length === 0 && items.length <= MOST_PLAIN_ITEMS);
   const { must, nice, tasks, benefits } = isShort ? sortPlainItems(laidOut, items, title) : sorted;
-  const organisation = notes.note('hiringOrganization.name', findOrganisation(laidOut, mentions, isPlain));
+  const organisation = notes.note(
+    'hiringOrganization.name',
+    findOrganisation(laidOut, mentions, title, isPlain),
+  );
   const salary = findSalary(text);
   const type = findEmploymentType(text);
   const remote = findRemote(text);
@@ -63,6 +74,8 @@ export function readPosting(
     hiringOrganization: organisation === null ? null : { name: organisation },
     jobLocation: locationsOf(laidOut, notes),
     jobLocationType: found('jobLocationType', remote),
+    work_mode: found('work_mode', findWorkMode(text)),
+    seniority: found('seniority', findSeniority(text, title)),
     employmentType: found('employmentType', type),
     baseSalary: found('baseSalary', salary),
     must_have: listOf('must_have', must, notes),
@@ -105,7 +118,9 @@ function locationsOf(
       /^(?:job )?(?:location|standort|arbeitsort|lieu|ubicación|sede|locatie)s?\b/i.test(segment?.text ?? '')
     );
   });
-  const top = places.slice(0, MOST_LOOKED_AT).filter(({ from }) => (tokens[from]?.segment ?? 0) < 8);
+  const top = places
+    .slice(0, MOST_LOOKED_AT)
+    .filter(({ from, to }) => (tokens[from]?.segment ?? 0) < 8 && !isAdjective(tokens, from, to));
   const chosen = (labelled.length > 0 && top.length === 0 ? labelled : [...top, ...labelled]).slice(
     0,
     MOST_PLACES * 2,
@@ -121,6 +136,13 @@ function locationsOf(
     locations.push({ city, region, country });
   }
   return locations;
+}
+
+/** "UK building regulations": the short name of a country before a word in small letters says of what kind it is. */
+function isAdjective(tokens: LaidOutText['tokens'], from: number, to: number): boolean {
+  const [first, after] = [tokens[from], tokens[to]];
+  if (first === undefined || to - from > 1 || !/^\p{Lu}{2,3}$/u.test(first.text)) return false;
+  return after?.segment === first.segment && after.kind === 'word' && /^\p{Ll}/u.test(after.text);
 }
 
 /** More words than this are a duty, which stands among the requirements and cannot be matched as a skill. */

@@ -1,20 +1,12 @@
 import { type Traced, traced } from '../evidence.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import type { Segment } from '../text/tokens.ts';
-
-type PostingSection =
-  | 'top'
-  | 'about'
-  | 'tasks'
-  | 'must'
-  | 'nice'
-  | 'education'
-  | 'benefits'
-  | 'apply'
-  | 'other';
+import { introducesList, type PostingSection, postingHeading } from './headings.ts';
 
 interface PostingItem extends Traced {
   readonly section: PostingSection;
+  /** A clause of the sentence that has the title: a skill in it may be a part of the title's own words. */
+  readonly isBesideTitle?: boolean;
 }
 
 interface Piece {
@@ -31,55 +23,110 @@ export function itemsOf({ segments, text }: LaidOutText): PostingItem[] {
   const pieces: Piece[] = [];
   let section: PostingSection = 'top';
   segments.forEach((segment, at) => {
-    const heading = postingHeading(segment, segments[at + 1]);
+    const next = segments[at + 1];
+    const heading = postingHeading(segment, next);
     const start = segment.start + (heading?.length ?? 0);
-    if (heading !== null) section = heading.section;
-    if (start >= segment.end) return;
+    if (heading !== null && !heading.isInline) section = heading.section;
+    if (start >= segment.end || (heading === null && introducesList(segment.text))) return;
+    if (heading?.section === 'terms' && segment.isBulleted) {
+      // Among what is offered a line of terms is an offer; elsewhere it is neither asked for nor the end of the list.
+      pieces.push({
+        section: section === 'benefits' ? section : 'terms',
+        start,
+        end: segment.end,
+        isBulleted: true,
+      });
+      return;
+    }
+    if (heading?.isInline === true) {
+      pieces.push({ section: heading.section, start, end: segment.end, isBulleted: segment.isBulleted });
+      // A label with a list below it goes on; one with its list beside it has ended, and so has the list above.
+      section = next?.isBulleted === true && heading.section !== 'terms' ? heading.section : 'other';
+      return;
+    }
+    if (heading === null && segment.text.length <= LONGEST_BOILERPLATE && BOILERPLATE.test(segment.text))
+      section = 'apply';
     const last = pieces.at(-1);
-    const endsList =
-      heading === null && last?.isBulleted === true && last.section === section && segment.beginsBlock;
-    if (endsList && !segment.isBulleted) section = 'other';
-    const goesOn = heading === null && last?.section === section && continues(text, last, segment);
-    if (goesOn && last !== undefined && segment.end - last.start <= LONGEST_ITEM * 3) last.end = segment.end;
-    else pieces.push({ section, start, end: segment.end, isBulleted: segment.isBulleted });
+    const goesOn = last?.section === section && continues(text, last, segment);
+    if (goesOn && last !== undefined && segment.end - last.start <= LONGEST_ITEM * 3) {
+      last.end = segment.end;
+      return;
+    }
+    const endsList = last?.isBulleted === true && last.section === section && !segment.isBulleted;
+    if (endsList && section !== 'top') section = 'other';
+    pieces.push({ section, start, end: segment.end, isBulleted: segment.isBulleted });
   });
   return pieces.flatMap((piece) => (piece.isBulleted ? [item(text, piece)] : sentencesOf(text, piece)));
 }
 
+/** How one applies, and what every employer says of itself: it ends what is asked for. */
+const BOILERPLATE =
+  /(?<!\p{L})(?:apply now|easy apply|apply (?:via|at|by|through|today|here)|send (?:us )?your (?:cv|resume|application)|interested in (?:hearing|learning) more|equal[- ]opportunit\p{L}+|regardless of race|without regard to|affirmative action|reasonable accommodations?|background check policy|privacy policy|bewerben sie sich|wir freuen uns auf|schwerbehindert\p{L}*|envoyez (?:votre|nous)|candidature à|envía(?:nos)? tu|invia(?:ci)? (?:il|la)|stuur je cv|solliciteer)(?!\p{L})/iu;
+
+/** A longer line is a paragraph, of which one sentence says so. */
+const LONGEST_BOILERPLATE = 110;
+
+/** Shorter lines are not wrapped: what follows is the next item of the list. */
+const SHORTEST_WRAPPED = 40;
+const UNFINISHED = /(?:[,;–&]|\s(?:and|or|of|in|with|for|the|a|an|to|und|oder|mit|et|ou|de|y|o|con|e|en))$/iu;
+
 /** A line without a bullet of its own goes on with the one above, unless an empty line stands between. */
 function continues(text: string, last: Piece, segment: Segment): boolean {
   if (segment.isBulleted || segment.beginsBlock || YEARS.test(segment.text)) return false;
-  if (last.isBulleted || !segment.beginsLine) return true;
-  return /^[\p{Ll}\d(&,]/u.test(segment.text) || /[,;–&]$/.test(text.slice(last.start, last.end));
+  if (!segment.beginsLine) return true;
+  const above = text.slice(text.lastIndexOf('\n', last.end - 1) + 1, last.end).trim();
+  if (UNFINISHED.test(above)) return true;
+  if (above.length < SHORTEST_WRAPPED && !last.isBulleted) return false;
+  if (/^[\p{Ll}\d(&,]/u.test(segment.text)) return true;
+  return last.isBulleted && above.length >= SHORTEST_WRAPPED && !/[.!?]$/.test(above);
 }
 
 function item(text: string, { start, end, section }: Piece): PostingItem {
   return { ...traced(text, start, Math.min(end, start + LONGEST_ITEM), 0.8), section };
 }
 
+const SENTENCE_GAP =
+  /(?<=(?:[\p{Ll}\d)€%]{2}|\p{Lu}{2}|[+#€]|\bp\.\s?a)[.!?;])\s+(?=[\p{Lu}\d£$€¿¡])|(?<=\p{Ll}{3}[.!?;])(?=\p{Lu}\p{Ll}{2})/gu;
+
 function sentencesOf(text: string, { start, end, section }: Piece): PostingItem[] {
   const items: PostingItem[] = [];
   let from = start;
   const whole = text.slice(start, end);
-  for (const match of whole.matchAll(/(?<=(?:[\p{Ll}\d)]{2}|\p{Lu}{2}|[+#])[.!?;])\s+(?=[\p{Lu}\d])/gu)) {
+  for (const match of whole.matchAll(SENTENCE_GAP)) {
     items.push({ ...traced(text, from, start + match.index, 0.6), section });
     from = start + match.index + match[0].length;
   }
   items.push({ ...traced(text, from, Math.min(end, from + LONGEST_ITEM), 0.6), section });
-  return items.filter(({ value }) => value.length > 2 && value.length <= LONGEST_ITEM);
+  return items.filter(
+    ({ value }) => value.length > 2 && value.length <= LONGEST_ITEM && !BOILERPLATE.test(value),
+  );
 }
 
-const NICE =
-  /\b(?:nice to have|a plus|is a bonus|bonus|preferred|preferably|ideally|desirable|desired|an advantage|advantageous|would be (?:great|good|nice|helpful)|beneficial|good to have|not required but|von vorteil|wünschenswert|idealerweise|gerne auch|serait un plus|un atout|idéalement|apprécié\w*|deseable|se valorará|valorable|un plus|preferibil\w*|gradit\w*|desejável|diferencial|is een pré|een pluspunt|bij voorkeur)\b/i;
-const MUST =
-  /\b(?:must(?: have)?|required|requires?|mandatory|essential|minimum|at least|you (?:have|bring|possess|need)|proven|strong (?:knowledge|experience|background|understanding)|solid (?:knowledge|experience)|proficien(?:t|cy) (?:in|with)|experience (?:in|with|as)|knowledge of|degree in|zwingend|erforderlich|voraussetzung|mindestens|erfahrung (?:in|mit)|kenntnisse|exigé|indispensable|requis|imprescindible|necesari\w*|richiest\w*|obrigatóri\w*|vereist|minimaal)\b/i;
+/** Words that govern what follows them: "ideally AWS", "bonus points for Kafka". */
+const NICE_BEFORE =
+  'ideally|preferably|bonus points|bonus (?:if|for)|bonus(?=:)|nice to have|extra credit|not required but|plus points for|we would love|idealerweise|gerne auch|vorzugsweise|idéalement|de préférence|idealmente|se valorará|se valora|preferibilmente|de preferência|bij voorkeur|idealiter';
+/** Words that say it of what stands before them: "AWS is a plus". */
+const NICE_BEHIND =
+  'an? (?:big |huge |strong |definite |real |distinct )?(?:plus|bonus|advantage|asset)|preferred|desirable|desired|highly regarded|advantageous|appreciated|(?:is|are|also|very|always) welcome|would be (?:great|good|nice|helpful|ideal|useful|a plus|an advantage|beneficial|lovely)|beneficial|good to have|nice to have|helpful|ideal(?=\\W*$)|von vorteil|vorteilhaft|wünschenswert|gern gesehen|(?:ist|sind|wäre|wären) (?:ein plus|toll|schön|super|gut)|seraient? un plus|un atout|appréciée?s?|souhaitée?s?|bienvenue?s?|deseable|valorable|se valorará|un plus|preferibil\\p{L}*|gradit[oaie]|costituisce titolo preferenziale|desejável|diferencial|valorizado|is een pré|een pré|een pluspunt|mooi meegenomen';
+const NICE = new RegExp(`(?<!\\p{L})(?:${NICE_BEFORE}|${NICE_BEHIND})(?!\\p{L})`, 'iu');
+const BEGINS_NICE = new RegExp(`^\\W*(?:and |but |or )?(?:${NICE_BEFORE})(?!\\p{L})`, 'iu');
+/** What is clearly asked for, in one word. */
+const MUST_WORDS =
+  'must(?: have| be| know)?|a must|required|requires?|mandatory|essential|necessary|needed|zwingend|erforderlich|voraussetzung|notwendig|exigée?s?|indispensables?|requise?s?|obligatoire|imprescindibles?|necesari[oa]s?|obligatori[oa]s?|richiest[oaie]|obrigatóri[oa]s?|vereist|noodzakelijk';
+const CLEARLY_MUST = new RegExp(`(?<!\\p{L})(?:${MUST_WORDS})(?!\\p{L})`, 'iu');
+const NOT_NEEDED =
+  /(?<!\p{L})(?:no|not|kein\p{L}*|nicht|pas|sin|senza|sem|geen) (?:\p{L}+ ){0,3}(?:needed|necessary|required|erforderlich|notwendig|nötig|exigée?|requise?|necesari[oa]|richiest[oa]|necessári[oa]|vereist|nodig)(?!\p{L})/iu;
+const MUST = new RegExp(
+  `(?<!\\p{L})(?:${MUST_WORDS}|minimum|at least|you (?:have|bring|possess|need|know|hold|speak)|will have|proven|strong (?:knowledge|experience|background|understanding)|solid (?:knowledge|experience)|proficien(?:t|cy) (?:in|with)|experience (?:in|with|as)|knowledge of|degree in|mindestens|erfahrung (?:in|mit)|kenntnisse|minimaal)(?!\\p{L})`,
+  'iu',
+);
 
 /** "3 years", "5+ Jahre": asked for wherever a posting of a few lines says it. */
 const YEARS =
   /^(?:at least )?\d{1,2}\s?\+?(?:\s?[-–]\s?\d{1,2})?\s?(?:years?|yrs|jahre|ans|años|anni|anos|jaar)\b/i;
 /** What a few lines say of a person is asked for, unless it is called welcome. */
 const PLAIN_MUST =
-  /\b(?:with (?:own|a |an |valid|good|strong|excellent|some|experience)|own (?:car|van|tools|vehicle)|licen[cs]e|certificate|certified|registration|registered with|fluent|skills|mit (?:erfahrung|führerschein)|führerschein|ausbildung|fließend|avec|permis|diplôme|courant|con experiencia|carn[eé]|título|con esperienza|patente|diploma|com experiência|carta de condução|met ervaring|rijbewijs|must|needed|necessary|notwendig|nécessaire)\b/i;
+  /(?<!\p{L})(?:with (?:own|a |an |valid|good|strong|excellent|some|experience)|own (?:car|van|tools|vehicle)|licen[cs]e|certificate|certified|-?qualified|registration|registered with|fluent|skills|mit (?:erfahrung|führerschein)|führerschein|ausbildung|fließend|avec (?:expérience|permis)|permis|diplôme|courant|con (?:experiencia|carn[eé]t?|patente|esperienza)|carn[eé]t?|título|patente|diploma|com experiência|carta de condução|met (?:ervaring|rijbewijs)|rijbewijs|must|needed|necessary|notwendig|nécessaire)(?!\p{L})/iu;
 
 interface SortedItems {
   readonly must: readonly PostingItem[];
@@ -88,8 +135,11 @@ interface SortedItems {
   readonly benefits: readonly PostingItem[];
 }
 
-/** The section says what an item is; its wording can make a must-have a nice-to-have, never the other way round. */
-export function sortItems(items: readonly PostingItem[]): SortedItems {
+/**
+ * The section says what an item is; its wording can make a must-have a nice-to-have, never the other way round. An item
+ * that says both ("Italian (required), German (nice to have)", "cloud, ideally AWS") is cut where it changes.
+ */
+export function sortItems(text: string, items: readonly PostingItem[]): SortedItems {
   const hasSections = items.some(({ section }) => section === 'must');
   const sorted = {
     must: [] as PostingItem[],
@@ -97,129 +147,127 @@ export function sortItems(items: readonly PostingItem[]): SortedItems {
     tasks: [] as PostingItem[],
     benefits: [] as PostingItem[],
   };
-  for (const one of items) {
+  for (const one of items.flatMap((whole) => partsOf(text, whole))) {
     const { section, value } = one;
+    if (section === 'apply' || section === 'terms') continue;
     if (section === 'benefits') sorted.benefits.push(one);
     else if (section === 'tasks') sorted.tasks.push(one);
     else if (section === 'nice') sorted.nice.push(one);
     else if (section === 'must' || section === 'education')
       (NICE.test(value) ? sorted.nice : sorted.must).push(one);
-    else if (section !== 'apply' && NICE.test(value) && value.length < 200) sorted.nice.push(one);
-    else if (section !== 'apply' && !hasSections && MUST.test(value) && value.length < 300)
-      sorted.must.push(one);
+    else if (NICE.test(value) && value.length < 200) sorted.nice.push(one);
+    else if (!hasSections && asksFor(value)) sorted.must.push(one);
   }
   return sorted;
 }
 
+function asksFor(value: string): boolean {
+  return MUST.test(value) && value.length < 300 && !NOT_NEEDED.test(value);
+}
+
+/** Whether an item of several clauses says of some that they are needed and of others that they are welcome. */
+function partsOf(text: string, whole: PostingItem): PostingItem[] {
+  if (!/[,;(]/.test(whole.value) || !NICE.test(whole.value)) return [whole];
+  const clauses = clausesOf(text, whole);
+  const at = clauses.findIndex(({ value }) => NICE.test(value));
+  const before = clauses.slice(0, at);
+  const [first, last] = [clauses[0], clauses.at(-1)];
+  if (at < 1 || first === undefined || last === undefined) {
+    const isMixed = at === 0 && clauses.slice(1).some(({ value }) => CLEARLY_MUST.test(value));
+    return isMixed ? clauses : [whole];
+  }
+  const begins = BEGINS_NICE.test(clauses[at]?.value ?? '');
+  if (!begins && !before.some(({ value }) => CLEARLY_MUST.test(value))) return [whole];
+  const middle = clauses[at - 1]?.end ?? first.end;
+  const start = clauses[at]?.start ?? last.start;
+  const { confidence, section } = whole;
+  return [
+    { ...traced(text, first.start, middle, confidence), section },
+    { ...traced(text, start, last.end, confidence), section },
+  ];
+}
+
 /**
- * A posting of a few lines has no headings: what asks for something, and what names a skill, is a must-have. A sentence
- * that says both ("SQL required, AWS a plus") is cut at its commas. The line of the title is none by itself.
+ * A posting of a few lines has no headings: what asks for something, and what names a skill, is a must-have. The sentence
+ * of the title says the place, the pay and the terms too, so each of its clauses is looked at alone.
  */
 export function sortPlainItems(
   { skills, text }: LaidOutText,
   items: readonly PostingItem[],
   title: Traced | null,
 ): SortedItems {
-  const parts = items.flatMap((one) =>
-    NICE.test(one.value) && one.value.includes(',') ? clausesOf(text, one) : [one],
-  );
-  const sorted = sortItems(parts);
-  const done = new Set<PostingItem>([...sorted.must, ...sorted.nice, ...sorted.tasks, ...sorted.benefits]);
   const hasTitle = (one: PostingItem) => title !== null && one.start <= title.start && title.end <= one.end;
-  const asks = (one: PostingItem) =>
-    PLAIN_MUST.test(one.value) ||
-    YEARS.test(one.value) ||
-    (!hasTitle(one) && skills.some(({ start, end }) => one.start <= start && end <= one.end));
-  const isLeft = (one: PostingItem) => !done.has(one) && one.section !== 'apply' && asks(one);
-  const must = parts
-    .filter((one) => sorted.must.includes(one) || isLeft(one))
-    .filter((one) => !isTitleLine(one, title));
+  const hasSkill = (one: PostingItem) =>
+    skills.some(({ start, end }) => one.start <= start && end <= one.end);
+  const asked = items.filter(
+    ({ section }) => section === 'must' || section === 'nice' || section === 'education',
+  );
+  const parts = items.flatMap((one) => {
+    if (asked.includes(one)) return [one];
+    if (hasTitle(one) && title !== null) return behindTitle(text, one, title);
+    return [one];
+  });
+  const sorted = sortItems(text, parts);
+  const done = new Set<PostingItem>([...sorted.must, ...sorted.nice, ...sorted.tasks, ...sorted.benefits]);
+  const open = parts.flatMap((one) => partsOf(text, one));
+  const isLeft = (one: PostingItem) =>
+    !isAmong(done, one) &&
+    one.section !== 'apply' &&
+    one.section !== 'terms' &&
+    !NOT_NEEDED.test(one.value) &&
+    (PLAIN_MUST.test(one.value) ||
+      YEARS.test(one.value) ||
+      (hasSkill(one) && !one.isBesideTitle && !HIRING.test(one.value)));
+  const must = [...sorted.must, ...open.filter(isLeft)]
+    .filter((one) => !NOT_NEEDED.test(one.value))
+    .sort((one, other) => one.start - other.start);
   return { ...sorted, must };
 }
 
-const WANTED_WORDS =
-  /\b(?:needed|wanted|required|sought|hiring|seeking|looking for|we|need|an?|urgently|gesucht|gezocht)\b/gi;
-
-/** "Class 2 driver required." says no more than its title. */
-function isTitleLine(one: PostingItem, title: Traced | null): boolean {
-  if (title === null || one.start > title.start || title.end > one.end) return false;
-  const rest = one.value.replace(title.value, '').replace(WANTED_WORDS, '');
-  return !/[\p{L}\d]{2}/u.test(rest);
+function isAmong(done: ReadonlySet<PostingItem>, one: PostingItem): boolean {
+  for (const other of done) if (other.start < one.end && one.start < other.end) return true;
+  return false;
 }
 
-function clausesOf(text: string, { start, end, section, confidence }: PostingItem): PostingItem[] {
+/** A sentence that only says that people are hired names no requirement, whatever skills its words are. */
+const HIRING =
+  /(?<!\p{L})(?:hiring|recruiting|looking for|join (?:us|our)|we need|apply|suchen|sucht|gesucht|recrutons|recherchons|buscamos|cerchiamo|procuramos|zoeken)(?!\p{L})/iu;
+const WITH = /^\s*(?=(?:with|mit|avec|con|com|met)\s)/iu;
+const WANTED_BEHIND =
+  /^\s*(?:(?:is |are )?(?:urgently )?(?:needed|wanted|required|sought)|gesucht|recherchée?s?|gezocht)(?!\p{L})(?:\s+(?=with\s|mit\s))?/iu;
+
+/** The clauses behind the title, without "wanted" and without what goes on with the title itself. */
+function behindTitle(text: string, one: PostingItem, title: Traced): PostingItem[] {
+  const { section, confidence } = one;
+  let from = title.end;
+  from += WANTED_BEHIND.exec(text.slice(from, one.end))?.[0].length ?? 0;
+  const rest = text.slice(from, one.end);
+  const companion = WITH.exec(rest);
+  if (companion !== null) from += companion[0].length;
+  if (from >= one.end) return [];
+  const isDashed = (text.slice(from, one.end).match(/\s[–—/|-]\s/g) ?? []).length > 1;
+  const gap = isDashed ? DASHED_CLAUSE : CLAUSE_OF_TITLE;
+  const clauses = clausesOf(text, { ...traced(text, from, one.end, confidence), section }, gap);
+  return clauses
+    .filter(({ value }) => /[\p{L}\d]{2}/u.test(value))
+    .map((clause) => ({ ...clause, isBesideTitle: true }));
+}
+
+const CLAUSE = /[,;]\s+|$/g;
+/** Dashes and slashes between blanks part the clauses of a line of keywords; in a list of them commas do not. */
+const CLAUSE_OF_TITLE = /[,;.!]\s+|\s[–—/|-]\s|$/g;
+const DASHED_CLAUSE = /\s[–—/|-]\s|$/g;
+
+function clausesOf(text: string, whole: PostingItem, gap: RegExp = CLAUSE): PostingItem[] {
+  const { start, end, section, confidence } = whole;
   const clauses: PostingItem[] = [];
   let from = start;
-  for (const match of text.slice(start, end).matchAll(/[,;]\s+|$/g)) {
+  for (const match of text.slice(start, end).matchAll(gap)) {
     const to = start + match.index;
+    const isInBrackets = /\([^)]*$/.test(text.slice(from, to));
+    if (isInBrackets && to < end) continue;
     if (to > from) clauses.push({ ...traced(text, from, to, confidence), section });
     from = to + match[0].length;
   }
   return clauses;
-}
-
-/** Headings of postings in seven languages, by words that decide; the first that fits is taken. */
-const HEADINGS: readonly (readonly [RegExp, PostingSection])[] = [
-  [
-    /\b(?:nice.to.haves?|preferred|bonus(?: points)?|desirable|desired|good to have|advantage(?:ous)?|plus(?:es)?|extra credit|optional|wünschenswert|von vorteil|idealerweise|serait un plus|atouts?|deseable|valorable|preferenziali|titolo preferenziale|diferenciais|desejável|pré)\b/i,
-    'nice',
-  ],
-  [
-    /\b(?:benefits?|perks|what we offer|we offer|our offer|what['’]?s in it for you|why (?:join|work)|compensation|wir bieten|das bieten wir|unser angebot|benefits?|nous offrons|ce que nous (?:offrons|proposons)|avantages|ofrecemos|qué ofrecemos|beneficios|offriamo|cosa offriamo|benefícios|oferecemos|wat (?:wij|we) bieden|wij bieden|aanbod)\b/i,
-    'benefits',
-  ],
-  [
-    /\b(?:how to apply|apply|application process|contact|bewerbung|so bewerben|postuler|candidature|cómo aplicar|candidarsi|como se candidatar|solliciteren)\b/i,
-    'apply',
-  ],
-  [
-    /\b(?:responsibilit(?:y|ies)|duties|tasks|what you(?:['’]ll| will) (?:do|be doing)|your (?:role|mission|tasks|job|impact)|the role|role overview|day.to.day|key accountabilities|essential functions|job functions?|(?:ihre|deine) aufgaben|aufgaben(?:gebiet)?|das erwartet (?:sie|dich)|tätigkeiten|missions?|vos missions|responsabilités|funciones|responsabilidades|tareas|mansioni|responsabilità|attività|atividades|taken|werkzaamheden|functieomschrijving|wat ga je doen)\b/i,
-    'tasks',
-  ],
-  [
-    /^(?:education(?:al)?(?: requirements?| and experience)?|education|ausbildung|formation|formación|formazione|opleiding)\b/i,
-    'education',
-  ],
-  [
-    /\b(?:requirements?|qualifications?|must.haves?|required|minimum|what you(?:['’]ll)? (?:need|bring)|you (?:bring|have)|who you are|your (?:profile|skills|background|experience|qualifications)|about you|skills?|experience|knowledge|competenc(?:y|ies)|what we(?:['’]re| are)? look(?:ing)? for|we (?:expect|need)|ideal candidate|(?:ihr|dein) profil|anforderungen|das (?:bringen sie|bringst du) mit|qualifikationen|voraussetzungen|profil(?: recherché)?|votre profil|compétences|requisitos|perfil|requisiti|profilo|competenze|jouw profiel|functie-?eisen|profiel|vereisten|wat (?:wij|we) (?:vragen|zoeken))\b/i,
-    'must',
-  ],
-  [
-    /\b(?:about (?:us|the company|the team|the role|the job|the position)?|who we are|company|our (?:team|story|mission)|overview|summary|description|introduction|über uns|wir über uns|unternehmen|qui sommes|l['’]entreprise|sobre nosotros|la empresa|chi siamo|azienda|sobre (?:nós|a empresa)|over ons|bedrijf)\b/i,
-    'about',
-  ],
-];
-
-const LONGEST_HEADING = 70;
-/** Labels that have their list on the same line, however short it is. */
-const ASKED_LABEL =
-  /^(?:must.haves?|essential|required(?: skills)?|requirements?|nice.to.haves?|desirable|good to have|preferred|skills|qualifications|anforderungen|voraussetzungen|requisitos|requisiti|profil)$/i;
-
-/** A short line without a full stop, ended by a colon, in capitals, or standing alone with a deciding word. */
-export function postingHeading(
-  segment: Segment,
-  next: Segment | undefined,
-): { section: PostingSection; length: number } | null {
-  const { text } = segment;
-  const inline = /^([^:.;,]{3,50}):\s+(?=\S)/.exec(text);
-  if (inline !== null && (text.length > LONGEST_HEADING || ASKED_LABEL.test(inline[1] ?? ''))) {
-    const section = sectionOf(inline[1] ?? '');
-    return section === null || (inline[1] ?? '').split(' ').length > 5
-      ? null
-      : { section, length: inline[0].length };
-  }
-  if (text.length > LONGEST_HEADING || segment.isBulleted || /[.;,]$/.test(text) || next === undefined)
-    return null;
-  const words = text.split(/\s+/).length;
-  if (words > 9) return null;
-  const section = sectionOf(text);
-  if (section === null) return null;
-  const isMarked = /[:?]$/.test(text) || text === text.toUpperCase();
-  const isTitled = /^\W*[\p{Lu}]/u.test(text) && words <= 6;
-  const opensList = next?.isBulleted === true || next?.beginsBlock === true;
-  return isMarked || (isTitled && (opensList || words <= 4)) ? { section, length: text.length } : null;
-}
-
-function sectionOf(text: string): PostingSection | null {
-  return HEADINGS.find(([pattern]) => pattern.test(text))?.[1] ?? null;
 }

@@ -1,5 +1,5 @@
 import type { DocumentKindGuess, DocumentLanguage } from '../parsed-document.ts';
-import { postingHeading } from '../posting/requirements.ts';
+import { postingHeading } from '../posting/headings.ts';
 import words from '../words/stop-words.json' with { type: 'json' };
 import { isPositionWord, joinedHeads, titleHeads } from '../words/word-lists.ts';
 import { CV_SIGNS, POSTING_SIGNS, pointsOf, SAYS_WORK, SPOKEN_TO, TERMS_OF_WORK } from './kind-signs.ts';
