@@ -10,7 +10,7 @@ import { createServiceApp, type ServiceAppParts } from '../http/service-app.ts';
 import type { Tracer } from '../ports/tracer.ts';
 import { type AdmitParts, admit } from './admission/admit.ts';
 import { CACHE_HEADER, nameCacheUse } from './admission/cached-answer.ts';
-import { forwardedFrom } from './admission/forwarded-headers.ts';
+import { forwardedFrom } from './admission/client-headers.ts';
 import { replay } from './admission/idempotency.ts';
 import { messagesError, type Refusal, refusalResponse, refusalStatus } from './admission/refusals.ts';
 import { BASE_PATH, MCP_PATH, wireOfPath } from './admission/routes.ts';

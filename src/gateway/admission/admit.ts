@@ -14,7 +14,6 @@ import type { HostedPlan, PaidCall } from '../../domain/model-calls/paid-call.ts
 import type { Alias } from '../../domain/models/aliases.ts';
 import type { ModelDirectory } from '../../domain/models/model-directory.ts';
 import type { StoredResponses } from '../../domain/stored-responses/stored-responses.ts';
-import { bearerToken } from '../../http/client-identity.ts';
 import type { BodyBounds } from '../../http/read-body.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { ModelBodyFields } from '../json/request-body.ts';
@@ -22,6 +21,7 @@ import { attributionOf } from './attribution.ts';
 import { type CacheUse, cacheAsked, findCached, holdsForHit, type WantedCaching } from './cached-answer.ts';
 import { type CallHook, throughHook } from './call-hook.ts';
 import { estimateOf, holdsOf, sizeOf } from './call-size.ts';
+import { keyIn } from './client-headers.ts';
 import { continueResponse, isContinuation } from './continue-response.ts';
 import { COMPANY_IN_DEBT, levelRefusal, limitMessage, payerOf } from './credit-refusals.ts';
 import { fallbackAliases, usableFallbacks } from './fallback-aliases.ts';
@@ -157,21 +157,8 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   if (route === null) {
     return refuse({ name: 'notFound', message: unknownRoute(request.method, path) });
   }
-  const isMessages = route.kind === 'model-call' && route.wire === 'messages';
-  const found = await parts.keys.find(keyIn(request, isMessages));
-  arrival.onStep?.('key');
-  if (found.outcome === 'unavailable') {
-    return refuse(
-      { name: 'unavailable', message: 'API keys cannot be verified right now. Retry shortly.' },
-      { route },
-    );
-  }
-  if (found.outcome === 'unknown') {
-    return refuse(
-      { name: 'unauthenticated', ...(isMessages ? { message: NO_KEY_OF_EITHER } : {}) },
-      { route },
-    );
-  }
+  const found = await findKey(parts, arrival, route);
+  if (found.outcome === 'refused') return found;
   const { key } = found;
   if (!found.scopes.has(route.scope)) {
     const message = `This key lacks the scope ${route.scope}. Create a key with it.`;
@@ -220,15 +207,27 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   return refuse(refusalOfState(state), known);
 }
 
-const API_KEY_HEADER = 'x-api-key';
+async function findKey(parts: AdmitParts, { request, onStep }: Arrival, route: Route) {
+  const isMessages = route.kind === 'model-call' && route.wire === 'messages';
+  const found = await parts.keys.find(keyIn(request, isMessages));
+  onStep?.('key');
+  if (found.outcome === 'unavailable') {
+    return refuse(
+      { name: 'unavailable', message: 'API keys cannot be verified right now. Retry shortly.' },
+      { route },
+    );
+  }
+  if (found.outcome === 'unknown') {
+    return refuse(
+      { name: 'unauthenticated', ...(isMessages ? { message: NO_KEY_OF_EITHER } : {}) },
+      { route },
+    );
+  }
+  return found;
+}
+
 const NO_KEY_OF_EITHER =
   'No valid API key was given. Send "x-api-key: <key>" or "Authorization: Bearer <key>" with a live key of your company.';
-
-/** Anthropic's clients send either header, and some send both: then the bearer token counts. */
-function keyIn(request: Request, isMessages: boolean): string {
-  const token = bearerToken(request);
-  return token ?? (isMessages ? request.headers.get(API_KEY_HEADER) : null) ?? '';
-}
 
 interface WantedCall
   extends Pick<
@@ -241,6 +240,18 @@ interface WantedCall
   readonly isHooked?: true;
 }
 
+/** Null where nothing but limits and credits is left to ask. */
+function blockedBy(
+  { calls }: AdmitParts,
+  standing: NonNullable<Awaited<ReturnType<AdmitParts['standings']['find']>>>,
+  key: KeyInUse,
+  nowMs: number,
+): Refusal | null {
+  if (isBlocked(standing, nowMs)) return { name: 'planLimitExceeded' };
+  if (standing.isInDebt && key.payerUserId !== null) return COMPANY_IN_DEBT;
+  return calls.hasRoom() ? null : NOT_PAYABLE_NOW;
+}
+
 async function admitPaidCall(
   parts: AdmitParts,
   wanted: WantedCall,
@@ -248,7 +259,7 @@ async function admitPaidCall(
   asked: AskedOnce | null,
 ): Promise<Admission> {
   const { id, route, key } = wanted;
-  const { startedAtMs } = arrival;
+  const { startedAtMs, onStep } = arrival;
   const known = { route, key, alias: wanted.alias.alias, attribution: wanted.attribution };
   const continued = isContinuation(wanted) ? await continueResponse(parts.responses, wanted) : null;
   if (continued?.outcome === 'refused') return refuse(continued.refusal, known);
@@ -262,11 +273,9 @@ async function admitPaidCall(
   const hosted = planned?.plan ?? null;
   const fallbacks = usableFallbacks(wanted.fallbacks, continued !== null, fields);
   const standing = await parts.standings.find(key.companyId);
-  arrival.onStep?.('standing');
-  if (standing === null) return refuse(NOT_PAYABLE_NOW, known);
-  if (isBlocked(standing, startedAtMs)) return refuse({ name: 'planLimitExceeded' }, known);
-  if (standing.isInDebt && key.payerUserId !== null) return refuse(COMPANY_IN_DEBT, known);
-  if (!parts.calls.hasRoom()) return refuse(NOT_PAYABLE_NOW, known);
+  onStep?.('standing');
+  const blocked = standing === null ? NOT_PAYABLE_NOW : blockedBy(parts, standing, key, startedAtMs);
+  if (standing === null || blocked !== null) return refuse(blocked ?? NOT_PAYABLE_NOW, known);
 
   const cache = wanted.caching === null ? null : await findCached(parts, wanted.caching, wanted);
   const hit = cache?.hit ?? null;
@@ -281,7 +290,7 @@ async function admitPaidCall(
     isCounted: wanted.isHooked === true,
   };
   const limited = await parts.limits.reserve(key, id, estimatedTokens, holds, marks);
-  arrival.onStep?.('limits');
+  onStep?.('limits');
   if (limited.outcome !== 'admitted') return refuseByLimit(limited, payer, known, hosted !== null);
   const { allowances, reservation } = limited;
   if (parts.callHook != null && wanted.isHooked !== true) {

@@ -5,7 +5,7 @@ import { type Alias, priceAt } from '../../domain/models/aliases.ts';
 import type { ModelBodyFields } from '../json/request-body.ts';
 import { hidesUsageChunk } from '../json/usage-chunk.ts';
 import { isFree } from './call-size.ts';
-import { forwardedFrom } from './forwarded-headers.ts';
+import { forwardedFrom } from './client-headers.ts';
 import type { ParseFields } from './read-parse-body.ts';
 import type { Refusal } from './refusals.ts';
 import type { Route } from './routes.ts';

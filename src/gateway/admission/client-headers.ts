@@ -1,3 +1,4 @@
+import { bearerToken } from '../../http/client-identity.ts';
 import type { ClientWire } from '../json/client-wire.ts';
 
 /** The client's headers that a provider may see, by the wire; no other reaches it. */
@@ -14,4 +15,12 @@ export function forwardedFrom(request: Request, wire: ClientWire): Record<string
     if (value !== null) forwarded[name] = value;
   }
   return forwarded;
+}
+
+const API_KEY_HEADER = 'x-api-key';
+
+/** Anthropic's clients send either header, and some send both: then the bearer token counts. */
+export function keyIn(request: Request, isMessages: boolean): string {
+  const token = bearerToken(request);
+  return token ?? (isMessages ? request.headers.get(API_KEY_HEADER) : null) ?? '';
 }
