@@ -82,11 +82,42 @@ describe('a CV that has lost its line ends', () => {
   });
 });
 
-test('G-7 a title ends where an employer begins, and goes on over a region', async () => {
-  const work = (line: string) =>
-    `Marlon Okafor\nmarlon.okafor@example.com\n\nWORK EXPERIENCE\n\n${line}\nMay 2018 to June 2019\n\n- ${TASKS}\n\nEDUCATION\n\n2012 to 2015\n`;
-  const one = await read(work('[title:Test Engineer] - [company:Calder Limited]'));
-  expect(one?.work).toMatchObject([{ position: 'Test Engineer', name: 'Calder Limited' }]);
-  const other = await read(work('[title:Lead Developer] - [place:Yorkshire]'));
-  expect(other?.work[0]?.position).toBe('Lead Developer - Yorkshire');
+/** The first job of a CV with lines. */
+async function job(line: string) {
+  const profile = await read(
+    `Marlon Okafor\nmarlon.okafor@example.com\n\nWORK EXPERIENCE\n\n${line}\nMay 2018 to June 2019\n\n- ${TASKS}\n\nEDUCATION\n\n2012 to 2015\n`,
+  );
+  return { position: profile?.work[0]?.position, name: profile?.work[0]?.name };
+}
+
+describe('where a name begins and ends', () => {
+  test('G-7 a title ends where an employer begins, and goes on over a region', async () => {
+    const one = await job('[title:Test Engineer] - [company:Calder Limited]');
+    expect(one).toEqual({ position: 'Test Engineer', name: 'Calder Limited' });
+    const other = await job('[title:Lead Developer] - [place:Yorkshire]');
+    expect(other.position).toBe('Lead Developer - Yorkshire');
+  });
+
+  test('G-7 two positions of one line are one', async () => {
+    const { position } = await job('[title:Web Designer], [title:Product Owner]\n[company:Calder Limited]');
+    expect(position).toBe('Web Designer, Product Owner');
+  });
+
+  test('G-7 an article that is written large is part of the name', async () => {
+    expect((await job('[title:Editor]\n[company:The Northern Courier]')).name).toBe('The Northern Courier');
+    expect((await job('[title:Editor]\n[company:the Northern Courier]')).name).toBe('Northern Courier');
+  });
+
+  test('G-7 the letters of the name and who bought it are part of it, other remarks are not', async () => {
+    const name = async (company: string) => (await job(`[title:Tester]\n${company}`)).name;
+    expect(await name('[company:Northern Exchange Program] (NEP)')).toBe('Northern Exchange Program (NEP)');
+    expect(await name('[company:Droit] (acquired by FIS)')).toBe('Droit (acquired by FIS)');
+    expect(await name('[company:Northern Exchange] (USA)')).toBe('Northern Exchange');
+    expect(await name('[company:Northern Exchange] (part-time)')).toBe('Northern Exchange');
+  });
+
+  test('G-7 a legal form of two letters is written large', async () => {
+    expect((await job('[title:Tester]\n[company:Calder Holding] AS')).name).toBe('Calder Holding AS');
+    expect((await job('[company:Calder Holding] as [title:Senior Tester]')).name).toBe('Calder Holding');
+  });
 });

@@ -35,11 +35,13 @@ export function mentionsIn(
   const language = guessLanguage(laidOut.tokens);
   const needsLeave = !isPlain && (language === 'en' || language === 'und');
   const isLikely = needsLeave ? isLikelyInEnglish : () => true;
-  const wide = joinWrapped(laidOut, tagged)
+  const whole = joinWrapped(laidOut, tagged)
     .flatMap((mention) => trimmed(laidOut, mention) ?? [])
     .filter((mention) => !isLabel(laidOut, mention) && !isSentence(laidOut, mention))
-    .flatMap((mention) => partedSchool(laidOut, mention))
-    .map((mention, at, all) => widened(laidOut, mention, nextOther(all, at)));
+    .flatMap((mention) => partedSchool(laidOut, mention));
+  const wide = joinTitles(laidOut, whole).map((mention, at, all) =>
+    widened(laidOut, mention, nextOther(all, at)),
+  );
   const joined = isPlain ? wide.flatMap((mention) => plainParts(laidOut, mention)) : wide;
   const added = byRules(laidOut, joined, isPlain).filter(
     (mention) => isPossible(isLikely, mention) && !isLabel(laidOut, mention),
@@ -93,9 +95,11 @@ const EDGE = /^(?:[^\p{L}\p{N}+#)]|and|or|the|at|with|a|an|to|as|in|for|of|from|
 
 /** Marks and small words at the edges belong to the sentence, not to the name. */
 function trimmed({ tokens }: LaidOutText, mention: Mention): Mention | null {
+  const isOrganisation = mention.kind === 'company' || mention.kind === 'school';
   let { from, to } = mention;
   while (
     from < to &&
+    !(isOrganisation && tokens[from]?.text === 'The') &&
     /^(?:[^\p{L}\p{N}.(]|and|or|the|at|with|a|an|to|as|previously|formerly|currently|worked|working|employed|i|am|was)$/iu.test(
       tokens[from]?.text ?? '',
     )
@@ -124,6 +128,25 @@ function isSentence({ tokens, segments }: LaidOutText, { kind, from, to, segment
   if (kind !== 'title') return false;
   const isNamed = tokens.slice(from, to).some(({ lower }) => isPositionWord(lower));
   return to - from > MOST_TITLE + (isNamed ? 3 : 0) || (!isNamed && segments[segment]?.isBulleted === true);
+}
+
+/** "UX Designer, Product Owner" on one line is one position. */
+function joinTitles({ tokens, segments }: LaidOutText, mentions: readonly Mention[]): Mention[] {
+  const joined: Mention[] = [];
+  for (const mention of mentions) {
+    const last = joined.at(-1);
+    const goesOn =
+      last?.kind === 'title' &&
+      mention.kind === 'title' &&
+      mention.segment === last.segment &&
+      mention.from === last.to + 1 &&
+      mention.to - last.from <= MOST_TITLE + 3 &&
+      /^(?:,|\/|&|and|–|—|-)$/.test(tokens[last.to]?.text ?? '') &&
+      last.start === segments[last.segment]?.start;
+    if (goesOn) joined[joined.length - 1] = { ...last, to: mention.to, end: mention.end };
+    else joined.push(mention);
+  }
+  return joined;
 }
 
 /** "MBA Symbiosis University", seen as one school where marks are lost, is a degree and its school. */
@@ -183,25 +206,48 @@ function widened(
     if (/^(?:of|de|del|della|di|du|&|and)$/i.test(next.text) && isCapital(tokens[to + 1], mention.segment))
       to++;
     while (to < end && isCapital(tokens[to], mention.segment) && TAIL.test(tokens[to - 1]?.text ?? '')) to++;
-    while (to < end && companySuffixes.has(tokens[to]?.lower ?? '') && (tokens[to]?.text.length ?? 0) > 1)
-      to++;
+    while (to < end && isLegalForm(tokens[to])) to++;
   } else if (mention.kind === 'school' && next?.segment === mention.segment) {
     const town = firstOverlap(places, next.start, next.end);
     if (town !== undefined && town.from === to && town.city !== null) to = town.to;
   }
   const [first, last] = [tokens[from], tokens[to - 1]];
   if (first === undefined || last === undefined) return mention;
-  const full =
-    mention.kind === 'company'
-      ? (LEGAL_TAIL.exec(text.slice(first.start, last.end + 10))?.[0].length ?? 0)
-      : 0;
+  const full = mention.kind === 'company' ? nameLength(text, first.start, last.end) : 0;
   return { ...mention, from, to, start: first.start, end: Math.max(last.end, first.start + full) };
+}
+
+/** "AS" and "SA" are legal forms, "as" and "sa" are words. */
+function isLegalForm(token: Token | undefined): boolean {
+  if (token === undefined || !companySuffixes.has(token.lower) || token.text.length < 2) return false;
+  return token.text.length > 2 || /^\p{Lu}/u.test(token.text);
 }
 
 function isCapital(token: Token | undefined, segment: number): boolean {
   return (
     token !== undefined && token.segment === segment && token.kind === 'word' && /^\p{Lu}/u.test(token.text)
   );
+}
+
+/** How far a company's name goes on behind its last word: a legal form's full stop, and a remark about the name itself. */
+function nameLength(text: string, start: number, end: number): number {
+  const legal = LEGAL_TAIL.exec(text.slice(start, end + 10))?.[0].length ?? 0;
+  const length = Math.max(legal, end - start);
+  const remark = NAME_REMARK.exec(text.slice(start + length, start + length + 60));
+  if (remark === null) return legal;
+  const acronym = remark[1];
+  return acronym === undefined || isAcronymOf(acronym, text.slice(start, end))
+    ? length + remark[0].length
+    : legal;
+}
+
+/** "(ISEP)" and "(acquired by FIS)". */
+const NAME_REMARK =
+  /^ \((?:(\p{Lu}{2,7})|(?:acquired by|formerly|previously|now|a part of|part of) [^()\n]{2,40})\)/u;
+
+function isAcronymOf(acronym: string, name: string): boolean {
+  const initials = (name.match(/\p{Lu}/gu) ?? []).join('');
+  return initials === acronym;
 }
 
 /** The full stop of "Inc." and the rest of "Sp. z o.o." belong to the name. */
