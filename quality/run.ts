@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util';
 import { createTokenScores } from '../src/adapters/networks/token-scores.ts';
 import { createEmbeddedEngine } from '../src/domain/documents/embedded-engine.ts';
 import { measureMatches } from './match-ranking.ts';
+import { answerLines } from './model-answers/measure-answers.ts';
 import { measurePostingSkills } from './posting-skills.ts';
 import { reportPostings } from './postings/report.ts';
 import { figuresOf } from './score.ts';
@@ -45,9 +46,11 @@ for (const reader of readers()) await measureCvs(reader);
 const sentences = join(folder, 'job-skills', 'dev.json');
 const matches = join(folder, 'matches');
 const postings = join(folder, 'postings');
+const answers = join(folder, 'model-answers', 'answers.jsonl');
 const isWhole = options.source === undefined && !isLook;
 if (isWhole && existsSync(sentences)) await measureSentences(sentences);
 if (options.source === undefined && existsSync(postings)) await measurePostingSets();
+if (isWhole && existsSync(answers)) for (const line of answerLines(folder)) console.log(line);
 if (isWhole && existsSync(matches)) for (const line of await measureMatches(matches)) console.log(line);
 if (sources.length === 0 && ![sentences, postings, matches].some(existsSync)) {
   console.error(

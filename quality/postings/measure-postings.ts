@@ -64,7 +64,7 @@ function emptyTally(): Tally {
   return { right: 0, extra: 0, missed: 0 };
 }
 
-function foundIn(posting: Posting): Record<PostingField, string[]> {
+export function foundIn(posting: Posting): Record<PostingField, string[]> {
   const { baseSalary: pay, experienceRequirements: experience } = posting;
   return {
     title: listed(posting.title),

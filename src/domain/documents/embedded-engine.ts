@@ -6,7 +6,14 @@ import type { Month } from './cv/work.ts';
 import type { CheckedAnswer, DocumentEngine, ParseKind } from './document-engine.ts';
 import { checkCv, checkPosting } from './model/check-answer.ts';
 import { readModelCv, readModelPosting } from './model/extract-answer.ts';
-import { extractPrompt, extractSchema, repairPrompt, speaksToProgram } from './model/extract-prompt.ts';
+import {
+  extractPrompt,
+  extractSchema,
+  MOST_PROMPT_CHARACTERS,
+  repairPrompt,
+  speaksToProgram,
+  withSchemaInWords,
+} from './model/extract-prompt.ts';
 import type { DocumentFacts, ParsedCv, ParsedPosting } from './parsed-document.ts';
 import { inPlainLines, judgePlainCv, judgePlainPosting, mayBePlain } from './plain-texts.ts';
 import { readPosting } from './posting/read-posting.ts';
@@ -73,7 +80,13 @@ export function createDocumentEngine(parts: {
     const { value, evidence, warnings } = claim.check(text);
     if (evidence.length === 0) return { outcome: 'wrong', problems: [NOTHING_FOUND, ...claim.problems] };
     const confidence = facts.kind === wanted ? facts.confidence : ONE_WORD_CONFIDENCE;
-    const document = { ...facts, kind: wanted, confidence, warnings: [...facts.warnings, ...warnings] };
+    const bounds = boundsOf(text, claim.isCutOff);
+    const document = {
+      ...facts,
+      kind: wanted,
+      confidence,
+      warnings: [...facts.warnings, ...bounds, ...warnings],
+    };
     return { outcome: 'checked', parsed: { document, value, evidence }, problems: claim.problems };
   }
 
@@ -89,9 +102,11 @@ export function createDocumentEngine(parts: {
     question(kind, text) {
       const mark = secrets.randomBytes(MARK_BYTES).toHex();
       const { name, schema } = extractSchema(KINDS[kind]);
+      const messages = extractPrompt({ kind: KINDS[kind], text, mark });
       return {
-        messages: extractPrompt({ kind: KINDS[kind], text, mark }),
+        messages,
         responseFormat: { type: 'json_schema', json_schema: { name, schema, strict: true } },
+        plainMessages: withSchemaInWords(messages, schema),
       };
     },
     repair: (said, answer, problems) => repairPrompt(said, answer, problems),
@@ -216,6 +231,15 @@ function takenAs(
   { confidence, warning }: { readonly confidence: number; readonly warning: string },
 ): DocumentFacts {
   return { ...document, kind, confidence, warnings: [...document.warnings, warning] };
+}
+
+/** What a model did not see, or could not say. */
+function boundsOf(text: string, isCutOff: boolean): string[] {
+  const warnings: string[] = [];
+  if (text.length > MOST_PROMPT_CHARACTERS)
+    warnings.push(`only the first ${MOST_PROMPT_CHARACTERS} characters were sent to the model`);
+  if (isCutOff) warnings.push('the answer of the model broke off: what it had not said yet is missing');
+  return warnings;
 }
 
 function monthOf(clock: Clock): Month {

@@ -38,6 +38,13 @@ interface CheckedValues {
   date(path: string, value: string | null): string | null;
   /** The items of a list that the text has, each with its place. */
   list(path: string, values: readonly string[]): string[];
+  /** A value that must be one of those found in the text in their own form: an address, a number, a link. */
+  oneOf(
+    path: string,
+    value: string | null,
+    found: readonly Found<string>[],
+    isSame: (one: string, other: string) => boolean,
+  ): string | null;
   readonly evidence: readonly Evidence[];
   readonly dropped: readonly string[];
 }
@@ -63,7 +70,7 @@ export function createCheckedValues(text: string, confidence: number): CheckedVa
     if (found === null) return drop(path);
     evidence.push({ path, ...found, confidence });
     if (/\[\d+\]/.test(path)) latest = found.start;
-    return value.trim();
+    return wordsAt(text, found, value);
   };
   return {
     evidence,
@@ -73,10 +80,17 @@ export function createCheckedValues(text: string, confidence: number): CheckedVa
       if (value === null) return null;
       const month = value.slice(0, 7);
       const year = value.slice(0, 4);
-      const place = dates.get(month) ?? dates.get(year);
-      if (place === undefined) return drop(path);
-      evidence.push({ path, ...place, confidence });
+      const places = dates.get(month) ?? dates.get(year);
+      if (places === undefined) return drop(path);
+      evidence.push({ path, ...nearestTo(places, latest), confidence });
       return dates.has(month) ? month : year;
+    },
+    oneOf: (path, value, found, isSame) => {
+      if (value === null || value.trim() === '') return null;
+      const one = found.find((other) => isSame(other.value, value));
+      if (one === undefined) return drop(path);
+      evidence.push({ path, start: one.start, end: one.end, confidence });
+      return one.value;
     },
     list: (path, values) => {
       const kept: string[] = [];
@@ -85,7 +99,7 @@ export function createCheckedValues(text: string, confidence: number): CheckedVa
         if (found === null) drop(`${path}[${kept.length}]`);
         else {
           evidence.push({ path: `${path}[${kept.length}]`, ...found, confidence });
-          kept.push(value.trim());
+          kept.push(wordsAt(text, found, value));
         }
       }
       return kept;
@@ -93,11 +107,26 @@ export function createCheckedValues(text: string, confidence: number): CheckedVa
   };
 }
 
+/**
+ * The value as it was given where it differs from the text only by blanks, capitals, quotes and dashes; with other
+ * letters (accents that were left out, ligatures) the words of the text.
+ */
+function wordsAt(text: string, { start, end }: TextRange, value: string): string {
+  const own = text.slice(start, end);
+  return spelling(own) === spelling(value) ? value.trim() : own.replace(/\s+/g, ' ').trim();
+}
+
+function spelling(text: string): string {
+  return Array.from(text.normalize('NFC'), (character) => (isSkipped(character) ? '' : plainMark(character)))
+    .join('')
+    .toLowerCase();
+}
+
 interface EvidenceFinder {
   /**
-   * Where a value stands in the text, whatever white space, capitals and kinds of quotes and dashes either has; null
-   * where it does not stand there. The place nearest behind `from` is preferred, so that the second job's company is
-   * not found in the first.
+   * Where the text has a value, whatever white space, capitals, accents, hyphens at line ends and kinds of quotes and
+   * dashes either has; null where it has not. One or two letters must be written alike ("Go" is not "go"). The place
+   * nearest behind `from` is preferred, so that the second job's company is not found in the first.
    */
   find(value: string, from?: number): TextRange | null;
 }
@@ -110,27 +139,37 @@ export function createEvidenceFinder(text: string): EvidenceFinder {
   return {
     find: (value, from = 0) => {
       if (value.length > LONGEST_VALUE) return null;
-      const wanted = squeeze(value).text;
-      if (wanted === '') return null;
+      const wanted = { value: value.trim(), squeezed: squeeze(value).text };
+      if (wanted.squeezed === '') return null;
       return search(text, squeezed, wanted, from) ?? (from === 0 ? null : search(text, squeezed, wanted, 0));
     },
   };
 }
 
-/** Every month and year that the text names, with the first place of each. */
-function datesIn(text: string): Map<string, TextRange> {
-  const found = new Map<string, TextRange>();
+/** More places of one year than this are no help. */
+const MOST_PLACES = 50;
+
+/** Every month and year that the text names, with their places. */
+function datesIn(text: string): Map<string, TextRange[]> {
+  const found = new Map<string, TextRange[]>();
   const add = (iso: string, start: number, end: number) => {
-    if (!found.has(iso)) found.set(iso, { start, end });
+    const places = found.get(iso);
+    if (places === undefined) found.set(iso, [{ start, end }]);
+    else if (places.length < MOST_PLACES) places.push({ start, end });
   };
   for (const { start, end, from, to } of findDates(text)) {
     for (const point of [from, to]) {
       if (point === null || point === 'present') continue;
       add(isoOf(point), start, end);
-      add(String(point.year), start, end);
+      if (point.month !== null) add(String(point.year), start, end);
     }
   }
   return found;
+}
+
+/** The date of an entry is beside its employer and its position. */
+function nearestTo(places: readonly TextRange[], at: number): TextRange {
+  return places.reduce((best, one) => (Math.abs(one.start - at) < Math.abs(best.start - at) ? one : best));
 }
 
 /** Tries are bounded: a value of one letter could be in the middle of every word. */
@@ -139,20 +178,36 @@ const MOST_TRIES = 2000;
 function search(
   text: string,
   { text: haystack, offsets }: SqueezedText,
-  wanted: string,
+  wanted: { readonly value: string; readonly squeezed: string },
   from: number,
 ): TextRange | null {
-  let at = haystack.indexOf(wanted, from === 0 ? 0 : placeOf(offsets, haystack.length, from));
+  const { squeezed, value } = wanted;
+  let at = haystack.indexOf(squeezed, from === 0 ? 0 : placeOf(offsets, haystack.length, from));
   for (let tries = 0; at !== -1 && tries < MOST_TRIES; tries++) {
     const start = offsets[at] ?? 0;
-    const end = (offsets[at + wanted.length - 1] ?? 0) + 1;
-    if (isWhole(text, start, end)) return { start, end };
-    at = haystack.indexOf(wanted, at + 1);
+    const end = endOf(text, offsets[at + squeezed.length - 1] ?? 0);
+    if (isWhole(text, start, end) && (squeezed.length > 2 || isShortWord(text, start, end, value)))
+      return { start, end };
+    at = haystack.indexOf(squeezed, at + 1);
   }
   return null;
 }
 
-function placeOf(offsets: Int32Array, count: number, from: number): number {
+/** Behind a character and the accents that are written as characters of their own. */
+function endOf(text: string, last: number): number {
+  let end = last + 1;
+  while (end < text.length && COMBINING.test(text[end] ?? '')) end++;
+  return end;
+}
+
+/** "R" is not found in "R&D", nor "C" in the initial of "C. Smith", nor "Go" in "go to market". */
+function isShortWord(text: string, start: number, end: number, value: string): boolean {
+  const isInitial = /^\.\s?\p{Lu}/u.test(text.slice(end, end + 3));
+  const isJoined = /[&'’]/.test(text[end] ?? '') || /[&'’]/.test(text[start - 1] ?? '');
+  return text.slice(start, end) === value && !isInitial && !isJoined;
+}
+
+function placeOf(offsets: readonly number[], count: number, from: number): number {
   let low = 0;
   let high = count;
   while (low < high) {
@@ -174,19 +229,25 @@ function isWhole(text: string, start: number, end: number): boolean {
 }
 
 /**
- * A text without its white space and in small letters, with the way back to the offsets of the original. Line breaks
- * that a reader put into a name, blanks that a PDF put into an address, and capitals are no difference in it.
+ * A text without its white space, dashes and accents and in small letters, with the way back to the offsets of the original.
+ * Line breaks that a reader put into a name, blanks that a PDF put into an address, and capitals are no difference in it.
  */
 interface SqueezedText {
   readonly text: string;
   /** The offset in the original of each character, and one more for the end. */
-  readonly offsets: Int32Array;
+  readonly offsets: readonly number[];
 }
 
 const BLANK = /\s|\u00a0|\u00ad|\u200b|\u200c|\u200d|\ufeff/;
+/** A hyphen at the end of a line may be of the word or of the line, so none of them counts. */
+const DASH = /[-\u2010-\u2015\u2212]/;
+const COMBINING = /\p{M}/u;
 
-/** One character for one character, so that offsets hold: what would become longer stays as it is. */
-function folded(character: string): string {
+function isSkipped(character: string): boolean {
+  return BLANK.test(character) || DASH.test(character);
+}
+
+function plainMark(character: string): string {
   switch (character) {
     case '’':
     case '‘':
@@ -197,29 +258,39 @@ function folded(character: string): string {
     case '”':
     case '„':
       return '"';
-    case '–':
-    case '—':
-    case '−':
-    case '‐':
-    case '‑':
-      return '-';
-    default: {
-      const lower = character.toLowerCase();
-      return lower.length === character.length ? lower : character;
-    }
+    default:
+      return character;
   }
+}
+
+/** Letters that no accent makes of another one. */
+const SPELLED: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ı: 'i',
+};
+
+/** In small letters without accents; a ligature as its letters. */
+function folded(character: string): string {
+  const plain = plainMark(character).toLowerCase();
+  if (plain.charCodeAt(0) < 128 && plain.length === 1) return plain;
+  return SPELLED[plain] ?? plain.normalize('NFKD').replace(/\p{M}/gu, '');
 }
 
 function squeeze(original: string): SqueezedText {
   const kept: string[] = [];
-  const offsets = new Int32Array(original.length + 1);
-  let count = 0;
+  const offsets: number[] = [];
   for (let at = 0; at < original.length; at++) {
     const character = original[at] ?? '';
-    if (BLANK.test(character)) continue;
-    kept.push(folded(character));
-    offsets[count++] = at;
+    if (isSkipped(character) || COMBINING.test(character)) continue;
+    const letters = folded(character);
+    kept.push(letters);
+    for (let letter = 0; letter < letters.length; letter++) offsets.push(at);
   }
-  offsets[count] = original.length;
+  offsets.push(original.length);
   return { text: kept.join(''), offsets };
 }

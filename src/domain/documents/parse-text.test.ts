@@ -10,17 +10,29 @@ import type { DocumentEngine, ParsedText } from './document-engine.ts';
 import { createTextParser } from './parse-text.ts';
 
 const FACTS: ParsedText['document'] = { kind: 'cv', language: 'en', confidence: 1, warnings: [] };
-const parsed = (name: string): ParsedText => ({ document: FACTS, value: { name }, evidence: [] });
+const parsed = (name: string, values = 1): ParsedText => ({
+  document: FACTS,
+  value: { name },
+  evidence: Array.from({ length: values }, () => ({ path: 'name', start: 0, end: 1, confidence: 1 })),
+});
 
 /** An answer is right by its first word, and says the name that the record then has. */
 const engine: DocumentEngine = {
   read: () => parsed('embedded'),
-  question: () => ({ messages: [{ role: 'user', content: 'read' }], responseFormat: {} }),
+  question: () => ({
+    messages: [{ role: 'user', content: 'read' }],
+    responseFormat: { type: 'json_schema' },
+    plainMessages: [{ role: 'user', content: 'read by the schema' }],
+  }),
   repair: (said, answer, problems) => [...said, { role: 'user', content: `${answer}: ${problems.join()}` }],
   check(_kind, _text, answer) {
     if (answer.startsWith('right')) return { outcome: 'checked', parsed: parsed(answer), problems: [] };
     if (answer.startsWith('nearly'))
-      return { outcome: 'checked', parsed: parsed(answer), problems: ['a date'] };
+      return {
+        outcome: 'checked',
+        parsed: parsed(answer, answer.endsWith('more') ? 2 : 1),
+        problems: ['a date'],
+      };
     return { outcome: 'wrong', problems: ['no JSON'] };
   },
 };
@@ -38,12 +50,15 @@ type Script = (targetId: string, asked: number) => Response | Promise<Response>;
 function open(script: Script, targets = [target('one')], rejected: readonly string[] = []) {
   const clock = createManualClock();
   const asked: string[] = [];
+  const sent: { readonly messages: readonly { content: string }[]; readonly response_format?: unknown }[] =
+    [];
   const reported: string[] = [];
   const parser = createTextParser({
     models: plainModels(() => targets),
     upstream: {
-      async send({ id }): Promise<UpstreamAnswer> {
+      async send({ id }, request): Promise<UpstreamAnswer> {
         asked.push(id);
+        sent.push(JSON.parse(new TextDecoder().decode(request.body)));
         const response = await script(id, asked.length);
         return { status: response.status, contentType: '', body: bodyOf(response) };
       },
@@ -77,12 +92,18 @@ function open(script: Script, targets = [target('one')], rejected: readonly stri
       ...{ companyId: 'c1', kind: 'cv', text: 'abc', alias, mayAsk },
       signal: new AbortController().signal,
     });
-  return { parse, asked, reported, clock };
+  return { parse, asked, sent, reported, clock };
 }
 
 const usage = { prompt_tokens: 10, completion_tokens: 5 };
 const says = (content: string, more: object = { usage }) =>
   Response.json({ choices: [{ message: { content } }], ...more });
+
+const noFormat = () =>
+  Response.json(
+    { error: { message: "'response_format' of type 'json_schema' is not supported with this model." } },
+    { status: 400 },
+  );
 
 describe('a text on its way to a record', () => {
   test('G-7 an answer that is nearly right is repaired once, and the better one of the two counts', async () => {
@@ -100,6 +121,49 @@ describe('a text on its way to a record', () => {
     const gone = open((_id, number) => (number === 1 ? says('nearly') : new Response('', { status: 500 })));
     expect(await gone.parse()).toMatchObject({ engine: 'model', tokens: { promptTokens: 10 } });
     expect([better.asked.length, worse.asked.length, gone.asked.length]).toEqual([2, 2, 2]);
+  });
+
+  test('G-7 a target that refuses the format gets the schema in words, and is remembered for an hour', async () => {
+    const { parse, sent, reported, clock } = open((_id, number) =>
+      sent[number - 1]?.response_format === undefined ? says('right') : noFormat(),
+    );
+    expect(await parse()).toMatchObject({ engine: 'model', tokens: { promptTokens: 10 } });
+    expect(
+      sent.map(({ messages, response_format }) => [messages[0]?.content, response_format !== undefined]),
+    ).toEqual([
+      ['read', true],
+      ['read by the schema', false],
+    ]);
+    await parse();
+    expect(sent).toHaveLength(3);
+    await clock.advance(60 * 60 * 1000);
+    await parse();
+    expect(sent).toHaveLength(5);
+    expect(reported.some((line) => line.includes('failure'))).toBe(false);
+  });
+
+  test('G-7 a request that is refused in both formats is not sent a third time', async () => {
+    const { parse, asked } = open(noFormat);
+    expect(await parse()).toMatchObject({ engine: 'embedded', tokens: null, reason: 'upstream-400' });
+    expect(asked).toHaveLength(2);
+  });
+
+  test.each([
+    { message: { content: null, refusal: 'I cannot help with that.' } },
+    { message: { content: '' }, finish_reason: 'content_filter' },
+  ])(
+    'G-28 a model that declines is no failure of its provider: the embedded engine reads, free (%j)',
+    async (choice) => {
+      const { parse, asked, reported } = open(() => Response.json({ choices: [choice], usage }));
+      expect(await parse()).toMatchObject({ engine: 'embedded', tokens: null, reason: 'upstream-refused' });
+      expect(asked).toHaveLength(1);
+      expect(reported.some((line) => line.includes('failure'))).toBe(false);
+    },
+  );
+
+  test('G-7 of two answers with problems the one that the text bears out more of counts', async () => {
+    const { parse } = open((_id, number) => says(number === 1 ? 'nearly more' : 'nearly less'));
+    expect(await parse()).toMatchObject({ engine: 'model', parsed: { value: { name: 'nearly more' } } });
   });
 
   test('G-28 wrong twice: asked no third time, the embedded engine stands in, free', async () => {

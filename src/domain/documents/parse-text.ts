@@ -1,8 +1,15 @@
 import { addedTokens, type CallTokens } from '../calls/settlement/finished-call.ts';
-import { type AskedModel, type AskModelParts, askModel } from '../model-calls/ask-model.ts';
+import {
+  type AskedModel,
+  type AskModelParts,
+  askModel,
+  createFormatMemory,
+  type ModelMessage,
+  type ModelQuestion,
+} from '../model-calls/ask-model.ts';
 import type { Served } from '../model-calls/paid-call.ts';
 import type { Alias } from '../models/aliases.ts';
-import type { DocumentEngine, ParsedText, ParseKind } from './document-engine.ts';
+import type { CheckedAnswer, DocumentEngine, ParsedText, ParseKind } from './document-engine.ts';
 
 /**
  * A text on its way to a record.
@@ -55,6 +62,7 @@ export interface TextParserParts extends AskModelParts {
 
 export function createTextParser(parts: TextParserParts): TextParser {
   const { engine, countTokens, clock } = parts;
+  const asking = { ...parts, formats: createFormatMemory(clock) };
 
   async function embeddedAsModel({ companyId, kind, text, signal }: TextToParse): Promise<ParsedDocument> {
     const parsed = await engine.read(kind, text, companyId, signal);
@@ -75,23 +83,22 @@ export function createTextParser(parts: TextParserParts): TextParser {
 
   async function withModel(asked: TextToParse): Promise<ParsedDocument> {
     const { companyId, kind, text, alias, signal } = asked;
-    const { messages, responseFormat } = engine.question(kind, text);
-    const first = await askModel(parts, alias, { messages, responseFormat }, signal, asked.fallbacks);
+    const question = engine.question(kind, text);
+    const first = await askModel(asking, alias, question, signal, asked.fallbacks);
     if (first.outcome === 'failed') return await inItsPlace(asked, failedBy(first));
     const answeredAtMs = clock.now();
     const checked = await engine.check(kind, text, first.content, companyId);
     const usable = checked.outcome === 'checked' ? checked.parsed : null;
     if (usable !== null && checked.problems.length === 0) return byModel(usable, [first], answeredAtMs);
-    const again = engine.repair(messages, first.content, checked.problems);
+    const again = repaired(question, (said) => engine.repair(said, first.content, checked.problems));
     // By the same alias, so that both answers have one price.
     const answering = first.served?.by ?? alias;
-    const second = await askModel(parts, answering, { messages: again, responseFormat }, signal);
+    const second = await askModel(asking, answering, again, signal);
     if (second.outcome === 'failed') {
       if (usable !== null) return byModel(usable, [first], answeredAtMs);
       return await inItsPlace(asked, { ...failedBy(second), answeredAtMs });
     }
-    const repaired = await engine.check(kind, text, second.content, companyId);
-    const better = repaired.outcome === 'checked' ? repaired.parsed : usable;
+    const better = betterOf(checked, await engine.check(kind, text, second.content, companyId));
     if (better !== null) return byModel(better, [first, second], answeredAtMs);
     const { targetId } = second;
     return await inItsPlace(asked, { reason: 'answer-unusable', targetId, answeredAtMs });
@@ -106,6 +113,23 @@ export function createTextParser(parts: TextParserParts): TextParser {
       return hasProvider ? await withModel(text) : await embeddedAsModel(text);
     },
   };
+}
+
+/** The question with the round that corrects the answer, for targets of either format. */
+function repaired(
+  question: ModelQuestion,
+  add: (said: readonly ModelMessage[]) => readonly ModelMessage[],
+): ModelQuestion {
+  const { messages, plainMessages, responseFormat } = question;
+  const plain = plainMessages === undefined ? undefined : add(plainMessages);
+  return { messages: add(messages), responseFormat, plainMessages: plain };
+}
+
+/** The second answer, unless it is unusable, or has problems as well and less that the text bears out. */
+function betterOf(first: CheckedAnswer, second: CheckedAnswer): ParsedText | null {
+  if (second.outcome !== 'checked') return first.outcome === 'checked' ? first.parsed : null;
+  if (first.outcome !== 'checked' || second.problems.length === 0) return second.parsed;
+  return second.parsed.evidence.length >= first.parsed.evidence.length ? second.parsed : first.parsed;
 }
 
 type Failed = Pick<ParsedDocument, 'reason' | 'targetId' | 'answeredAtMs'>;

@@ -1,3 +1,4 @@
+import type { Clock } from '../../ports/clock.ts';
 import { type CallTokens, reportedTokens } from '../calls/settlement/finished-call.ts';
 import type { Alias } from '../models/aliases.ts';
 import { type Served, servedOf } from './paid-call.ts';
@@ -8,6 +9,8 @@ import { type Tried, tryTargets } from './try-targets.ts';
 export interface AskModelParts extends TryTargetsParts {
   /** From a target's status to its answer's last byte. */
   readonly answerTimeoutMs: number;
+  /** Without it every question is sent in the format first. */
+  readonly formats?: FormatMemory;
 }
 
 export interface ModelMessage {
@@ -19,6 +22,28 @@ export interface ModelMessage {
 export interface ModelQuestion {
   readonly messages: readonly ModelMessage[];
   readonly responseFormat: Readonly<Record<string, unknown>>;
+  /** The messages for targets that refuse the format: with the schema in words. Without it such a target's refusal is final. */
+  readonly plainMessages?: readonly ModelMessage[] | undefined;
+}
+
+/** Which targets refused a format with a schema: they are called without one until the time is over. */
+export interface FormatMemory {
+  isPlain(targetId: string): boolean;
+  notePlain(targetId: string): void;
+}
+
+const PLAIN_FOR_MS = 60 * 60 * 1000;
+const MOST_REMEMBERED = 1000;
+
+export function createFormatMemory(clock: Pick<Clock, 'now'>): FormatMemory {
+  const until = new Map<string, number>();
+  return {
+    isPlain: (targetId) => (until.get(targetId) ?? 0) > clock.now(),
+    notePlain(targetId) {
+      if (until.size >= MOST_REMEMBERED) until.clear();
+      until.set(targetId, clock.now() + PLAIN_FOR_MS);
+    },
+  };
 }
 
 export type AskedModel =
@@ -37,23 +62,57 @@ export type AskedModel =
 export const NOT_TRIED = 'breaker-open';
 /** The reason where the caller ended the call. */
 export const ABORTED = 'aborted';
+/** The reason where the model declined to answer: the provider is well, and no other is tried. */
+export const REFUSED = 'refused';
 
 /** An answer to a question in JSON is a tenth of the largest document. */
 const MOST_ANSWER_BYTES = 4 * 1024 * 1024;
 
-/** Asks the alias's providers, then those of the fallbacks, never the embedded models, for one whole chat completion. */
+/** A refusal of the format, in the words of OpenAI, Anthropic, vLLM, Mistral, Groq and llama.cpp. */
+const OF_FORMAT =
+  /response_format|json_schema|structured outputs?|output_(?:config|format)|guided (?:json|decoding)|grammar|schema/i;
+
+/**
+ * Asks the alias's providers, then those of the fallbacks, never the embedded models, for one whole chat completion. A
+ * target that refuses the format gets the question once more without it, where the question has words for that.
+ */
 export async function askModel(
   parts: AskModelParts,
   alias: Alias,
-  { messages, responseFormat }: ModelQuestion,
+  question: ModelQuestion,
   signal: AbortSignal,
   fallbacks: readonly Alias[] = [],
 ): Promise<AskedModel> {
+  const formats = parts.formats ?? createFormatMemory(parts.clock);
+  const first = await askOnce({ ...parts, formats }, alias, question, signal, fallbacks);
+  const { formatRefusedBy: targetId } = first;
+  if (targetId === null || question.plainMessages === undefined || formats.isPlain(targetId))
+    return first.asked;
+  formats.notePlain(targetId);
+  return (await askOnce({ ...parts, formats }, alias, question, signal, fallbacks)).asked;
+}
+
+interface AskedOnce {
+  readonly asked: AskedModel;
+  /** The target whose refusal names the format. */
+  readonly formatRefusedBy: string | null;
+}
+
+async function askOnce(
+  parts: AskModelParts & { readonly formats: FormatMemory },
+  alias: Alias,
+  { messages, responseFormat, plainMessages }: ModelQuestion,
+  signal: AbortSignal,
+  fallbacks: readonly Alias[],
+): Promise<AskedOnce> {
   const kind: CallKind<ModelRequest, ChatAnswer> = {
     order: 'weighted',
     uses: 'providers',
-    bodyFor(_request, { model }) {
-      const body = { model, messages, temperature: 0, response_format: responseFormat };
+    bodyFor(_request, { id, model }) {
+      const body =
+        plainMessages !== undefined && parts.formats.isPlain(id)
+          ? { model, messages: plainMessages, temperature: 0 }
+          : { model, messages, temperature: 0, response_format: responseFormat };
       return new TextEncoder().encode(JSON.stringify(body));
     },
     whole: {
@@ -64,9 +123,18 @@ export async function askModel(
     },
   };
   const tried = await tryTargets(parts, kind, { alias, fallbacks, endpoint: 'chat/completions' }, signal);
-  if (tried.outcome !== 'answered') return { outcome: 'failed', ...failureIn(tried) };
-  const served = servedOf(alias, tried.alias, tried.tries);
-  return { outcome: 'answered', ...tried.answer, targetId: tried.target.id, served };
+  if (tried.outcome !== 'answered') {
+    const isOfFormat =
+      tried.outcome === 'request-refused' && OF_FORMAT.test(`${tried.error?.message} ${tried.error?.param}`);
+    const formatRefusedBy = isOfFormat ? tried.target.id : null;
+    return { asked: { outcome: 'failed', ...failureIn(tried) }, formatRefusedBy };
+  }
+  const { isRefusal, ...answer } = tried.answer;
+  const targetId = tried.target.id;
+  const asked: AskedModel = isRefusal
+    ? { outcome: 'failed', reason: REFUSED, targetId }
+    : { outcome: 'answered', ...answer, targetId, served: servedOf(alias, tried.alias, tried.tries) };
+  return { asked, formatRefusedBy: null };
 }
 
 /** A question to which the answer is JSON of a schema. */
@@ -102,14 +170,21 @@ export function failureIn(tried: Exclude<Tried<unknown>, { outcome: 'answered' }
 
 interface ChatAnswer {
   readonly content: string;
+  /** The model, or the provider's filter, declined. */
+  readonly isRefusal: boolean;
   readonly tokens: CallTokens | null;
 }
 
-function chatAnswerIn(text: string): ChatAnswer | null {
-  const body = objectOf(JSON.parse(text));
+function chatAnswerIn(answer: string): ChatAnswer | null {
+  const body = objectOf(JSON.parse(answer));
   const [choice] = Array.isArray(body.choices) ? body.choices : [];
-  const { content } = objectOf(objectOf(choice).message);
-  return typeof content === 'string' ? { content, tokens: tokensIn(objectOf(body.usage)) } : null;
+  const { message, finish_reason } = objectOf(choice);
+  const { content, refusal } = objectOf(message);
+  const isEmpty = content === null || content === undefined || content === '';
+  const isRefusal = isEmpty && (typeof refusal === 'string' || finish_reason === 'content_filter');
+  if (typeof content !== 'string' && !isRefusal) return null;
+  const text = typeof content === 'string' ? content : '';
+  return { content: text, isRefusal, tokens: tokensIn(objectOf(body.usage)) };
 }
 
 function tokensIn(usage: Readonly<Record<string, unknown>>): CallTokens | null {

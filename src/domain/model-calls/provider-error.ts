@@ -117,6 +117,18 @@ export async function withRequestFault(answer: UpstreamAnswer): Promise<Upstream
   return { ...answer, status: 400, body: bodyOf(text) };
 }
 
+/** What a provider says of a request that it refused; the body is read, and its end is not waited for long. */
+export async function readRefusal({ body }: UpstreamAnswer): Promise<ProviderError | null> {
+  try {
+    const text = await shortText(body);
+    return text === null ? null : readProviderError(text);
+  } catch {
+    return null;
+  } finally {
+    body.cancel();
+  }
+}
+
 /** Null where it is long, slow or broken. */
 async function shortText(body: UpstreamBody): Promise<string | null> {
   const decoder = new TextDecoder();

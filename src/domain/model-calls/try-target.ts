@@ -14,7 +14,7 @@ import { type Entry, serviceOf } from '../breakers/breaker.ts';
 import type { Breakers } from '../breakers/breakers.ts';
 import type { Alias, AliasTarget, TargetStates } from '../models/aliases.ts';
 import { breakerResult, type FailureRule, reasonFor, ruleFor, type TargetResult } from './failure-policy.ts';
-import { withRequestFault } from './provider-error.ts';
+import { type ProviderError, readRefusal, withRequestFault } from './provider-error.ts';
 import { createDeadline, type Deadline, parsed, readWhole, type WholeAnswer } from './whole-answer.ts';
 
 export interface TryTargetsParts {
@@ -71,6 +71,8 @@ export type Ending<Answer> =
       readonly outcome: 'request-refused';
       readonly target: AliasTarget;
       readonly answer: UpstreamAnswer;
+      /** What the provider says of it, where the kind reads answers whole. */
+      readonly error?: ProviderError | null;
       tries: number;
     }
   | { readonly outcome: 'aborted'; readonly targetId: string | null; tries: number };
@@ -212,8 +214,8 @@ async function tryOnce<Request extends ModelRequest, Answer>(
   kind.onFailure?.(request, reason, target);
   if (result === 'aborted') return { outcome: 'aborted', targetId: target.id, tries: 1 };
   if (rule.action === 'stop' && answer !== null) {
-    if (whole !== null) discard(answer);
-    return { outcome: 'request-refused', target, answer, tries: 1 };
+    if (whole === null) return { outcome: 'request-refused', target, answer, tries: 1 };
+    return { outcome: 'request-refused', target, answer, error: await readRefusal(answer), tries: 1 };
   }
   if (answer !== null) discard(answer);
   const alias = request.alias.alias;

@@ -9,10 +9,13 @@ import {
   findSeniority,
   findWorkMode,
 } from '../posting/employment-terms.ts';
+import { introducesList } from '../posting/headings.ts';
 import { findSalary } from '../posting/pay.ts';
+import { findLinks, findPhones } from '../text/contact-details.ts';
 import { findEmails } from '../text/email-addresses.ts';
 import type { Found } from '../text/tokens.ts';
 import { canonicalSkill, placeBook } from '../words/word-lists.ts';
+import { withoutOrders } from './extract-prompt.ts';
 
 /** A record of which every value is in the text. */
 export interface CheckedRecord<Value> {
@@ -29,7 +32,8 @@ const CONFIDENCE = 0.9;
  * Checks a model's profile against its source text: values that are not in the text are dropped, and derived values
  * (months, levels, canonical names, country codes) are computed again and never taken from the model.
  */
-export function checkCv(text: string, claimed: CvProfile, today: Month): CheckedRecord<CvProfile> {
+export function checkCv(source: string, claimed: CvProfile, today: Month): CheckedRecord<CvProfile> {
+  const text = withoutOrders(source);
   const values = createCheckedValues(text, CONFIDENCE);
   const basics = basicsOf(claimed.basics, text, values);
   const work = claimed.work
@@ -92,7 +96,8 @@ export function checkCv(text: string, claimed: CvProfile, today: Month): Checked
  * Checks a model's reading of a posting against its text. Words must be in the text; figures and kinds (pay, months,
  * employment, remote) are read from the text itself, so a model cannot introduce a wrong figure.
  */
-export function checkPosting(text: string, claimed: Posting): CheckedRecord<Posting> {
+export function checkPosting(source: string, claimed: Posting): CheckedRecord<Posting> {
+  const text = withoutOrders(source);
   const values = createCheckedValues(text, CONFIDENCE);
   const extra: Evidence[] = [];
   const found = <Value>(path: string, isClaimed: boolean, one: Found<Value> | null): Value | null => {
@@ -120,7 +125,7 @@ export function checkPosting(text: string, claimed: Posting): CheckedRecord<Post
     'skills',
     claimed.skills.map((skill) => skill.name),
   );
-  const description = text.slice(0, MOST.descriptionCharacters).trim();
+  const description = source.slice(0, MOST.descriptionCharacters).trim();
   const title = values.text('title', claimed.title);
   const titlePlace = values.evidence.find(({ path }) => path === 'title') ?? null;
   const posting: Posting = {
@@ -133,8 +138,8 @@ export function checkPosting(text: string, claimed: Posting): CheckedRecord<Post
     seniority: found('seniority', true, findSeniority(text, titlePlace)),
     employmentType: found('employmentType', claimed.employmentType !== null, findEmploymentType(text)),
     baseSalary: found('baseSalary', claimed.baseSalary !== null, findSalary(text)),
-    must_have: values.list('must_have', claimed.must_have),
-    nice_to_have: values.list('nice_to_have', claimed.nice_to_have),
+    must_have: values.list('must_have', claimed.must_have.filter(isRequirement)),
+    nice_to_have: values.list('nice_to_have', claimed.nice_to_have.filter(isRequirement)),
     skills: skills.map((skill) => ({ name: skill, canonical: canonicalSkill(skill) })),
     responsibilities: values.list('responsibilities', claimed.responsibilities),
     experienceRequirements: months === null ? null : { monthsOfExperience: months },
@@ -153,6 +158,11 @@ export function checkPosting(text: string, claimed: Posting): CheckedRecord<Post
   };
 }
 
+/** "Nice to have:" introduces requirements and is none. */
+function isRequirement(value: string): boolean {
+  return !introducesList(value);
+}
+
 type Values = ReturnType<typeof createCheckedValues>;
 
 function warningsOf({ dropped }: Values): readonly string[] {
@@ -160,10 +170,7 @@ function warningsOf({ dropped }: Values): readonly string[] {
 }
 
 function basicsOf(claimed: CvProfile['basics'], text: string, values: Values): CvProfile['basics'] {
-  const repaired =
-    claimed.email === null
-      ? null
-      : findEmails(text).find(({ value }) => value.toLowerCase() === claimed.email?.toLowerCase());
+  const emails = findEmails(text);
   const place = claimed.location;
   const city = values.text('basics.location.city', place?.city ?? null);
   const region = values.text('basics.location.region', place?.region ?? null);
@@ -174,22 +181,65 @@ function basicsOf(claimed: CvProfile['basics'], text: string, values: Values): C
   return {
     name: values.text('basics.name', claimed.name),
     label: values.text('basics.label', claimed.label),
-    email: values.text('basics.email', repaired?.value ?? claimed.email),
-    phone: values.text('basics.phone', claimed.phone),
-    url: values.text('basics.url', claimed.url),
+    // The end of another address ("jane@…" of "mary.jane@…") is none that the text has.
+    email: values.oneOf('basics.email', claimed.email, emails, isSameEmail),
+    phone: phoneOf(claimed.phone, text, values),
+    url: linkOf('basics.url', claimed.url, text, values),
     summary: values.text('basics.summary', claimed.summary),
     location: city === null && region === null ? null : { city, region, countryCode },
-    profiles: profilesOf(claimed.profiles, values),
+    profiles: profilesOf(claimed.profiles, text, values),
   };
+}
+
+function isSameEmail(one: string, other: string): boolean {
+  return one.toLowerCase() === other.trim().toLowerCase();
+}
+
+/** A number in another form ("+49 30 123456" for "030/123456") is that of the text, in the text's own form. */
+function phoneOf(claimed: string | null, text: string, values: Values): string | null {
+  const phones = findPhones(text, []);
+  const isKnown = phones.some(({ value }) => isSameNumber(value, claimed ?? ''));
+  return isKnown
+    ? values.oneOf('basics.phone', claimed, phones, isSameNumber)
+    : values.text('basics.phone', claimed);
+}
+
+/** Without the zero before a number inside its country, the last digits of one are the other. */
+function isSameNumber(one: string, other: string): boolean {
+  const [left, right] = [one, other].map((number) =>
+    number.replace(/\(0\)/g, '').replace(/\D/g, '').replace(/^0+/, ''),
+  );
+  if (left === undefined || right === undefined || Math.min(left.length, right.length) < 6) return false;
+  return left === right || left.endsWith(right) || right.endsWith(left);
+}
+
+/** Models write "https://" before an address that has none. */
+function linkOf(path: string, claimed: string | null, text: string, values: Values): string | null {
+  if (claimed === null) return null;
+  const links = findLinks(text).map(({ start, end, value }) => ({ start, end, value: value.url }));
+  const known = links.filter(({ value }) => bareLink(value) === bareLink(claimed));
+  const bare = claimed.replace(/^https?:\/\//i, '');
+  return known.length > 0
+    ? values.oneOf(path, claimed, known, (one, other) => bareLink(one) === bareLink(other))
+    : values.text(path, bare);
+}
+
+function bareLink(url: string): string {
+  return url
+    .trim()
+    .toLowerCase()
+    .replace(/^https?:\/\/(?:www\.)?|^www\./, '')
+    .replace(/[/.]+$/, '');
 }
 
 function profilesOf(
   claimed: CvProfile['basics']['profiles'],
+  text: string,
   values: Values,
 ): CvProfile['basics']['profiles'] {
   const kept: CvProfile['basics']['profiles'] = [];
   for (const { network, url } of claimed) {
-    const found = values.text(`basics.profiles[${kept.length}].url`, url);
+    const found = linkOf(`basics.profiles[${kept.length}].url`, url, text, values);
     if (found !== null) kept.push({ network, username: lastPart(found), url: found });
   }
   return kept;

@@ -2,7 +2,14 @@ import { describe, expect, test } from 'bun:test';
 import { createEmbeddedEngine } from '../embedded-engine.ts';
 import { cvProfileSchema, postingSchema } from '../parsed-document.ts';
 import { readModelCv, readModelPosting } from './extract-answer.ts';
-import { extractPrompt, extractSchema, repairPrompt, speaksToProgram } from './extract-prompt.ts';
+import {
+  extractPrompt,
+  extractSchema,
+  MOST_PROMPT_CHARACTERS,
+  repairPrompt,
+  speaksToProgram,
+  withSchemaInWords,
+} from './extract-prompt.ts';
 
 const GOOD = { basics: { name: 'Jane Miller' }, work: [], education: [], skills: ['Go'] };
 
@@ -24,6 +31,7 @@ describe('G-7 a model’s answer is read for what it is worth', () => {
   test('broken JSON and prose are unreadable, with a problem that can be said to the model', () => {
     for (const answer of [
       '{"basics": {"name": "Jane',
+      '{"basics": {"name": "Jane"]}',
       'I am sorry, I cannot help with that.',
       '[]',
       '"x"',
@@ -37,6 +45,32 @@ describe('G-7 a model’s answer is read for what it is worth', () => {
       expect(read.problems.length).toBe(1);
       expect(readModelPosting(answer).outcome).toBe('unreadable');
     }
+  });
+
+  test('an answer that broke off is read up to its last whole value, with one problem that asks for less', () => {
+    const whole = JSON.stringify({
+      basics: { name: 'Jane "JJ" Miller' },
+      work: [{ name: 'Acme', position: 'Clerk', highlights: ['a', 'b'] }],
+      skills: ['Go', 'SQL', 'Rust'],
+    });
+    for (let length = 45; length < whole.length; length += 3) {
+      const read = readModelCv(whole.slice(0, length));
+      expect(read).toMatchObject({
+        outcome: 'read',
+        isCutOff: true,
+        value: { basics: { name: 'Jane "JJ" Miller' } },
+      });
+      expect(read.problems[0]).toContain('broke off');
+    }
+    const read = readModelCv(whole.slice(0, whole.indexOf('"SQL"') + 7));
+    expect(read).toMatchObject({
+      value: { work: [{ highlights: ['a', 'b'] }], skills: [{ name: 'Go' }, { name: 'SQL' }] },
+    });
+    expect(readModelCv(whole)).toMatchObject({ isCutOff: false, problems: [] });
+    expect(readModelPosting('{"title":"Cook","must_have":["Knives","Hygi')).toMatchObject({
+      isCutOff: true,
+      value: { title: 'Cook', must_have: ['Knives'] },
+    });
   });
 
   test('partial records are filled with nothing, never with guesses', () => {
@@ -126,5 +160,29 @@ describe('G-7 what stands in a document is data', () => {
       expect(schema).toMatchObject({ type: 'object', additionalProperties: false });
       expect(JSON.stringify(schema)).not.toContain('total_months_experience');
     }
+  });
+
+  test('the schema is one that strict formats take: objects closed, all properties required, no other words', () => {
+    const objects = (schema: unknown): Record<string, unknown>[] => {
+      if (typeof schema !== 'object' || schema === null) return [];
+      const own = schema as Record<string, unknown>;
+      return [...(own.type === 'object' ? [own] : []), ...Object.values(own).flatMap(objects)];
+    };
+    for (const kind of ['cv', 'job_posting'] as const) {
+      const { schema } = extractSchema(kind);
+      expect(Object.keys(schema).sort()).toEqual(['additionalProperties', 'properties', 'required', 'type']);
+      for (const { properties, required, additionalProperties } of objects(schema)) {
+        expect(additionalProperties).toBe(false);
+        expect((required as string[]).toSorted()).toEqual(Object.keys(properties as object).sort());
+      }
+      const [system, user] = withSchemaInWords(extractPrompt({ kind, text: 'abc', mark: MARK }), schema);
+      expect(system?.content).toContain(JSON.stringify(schema));
+      expect(user?.content).not.toContain('additionalProperties');
+    }
+  });
+
+  test('a text longer than the bound is cut before it is sent', () => {
+    const [, user] = extractPrompt({ kind: 'cv', text: 'x'.repeat(MOST_PROMPT_CHARACTERS + 5), mark: MARK });
+    expect(user?.content.match(/x{10,}/)?.[0]).toHaveLength(MOST_PROMPT_CHARACTERS);
   });
 });

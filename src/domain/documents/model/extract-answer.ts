@@ -20,6 +20,8 @@ export type ModelAnswer<Value> =
       readonly kind: DocumentKindGuess;
       readonly value: Value;
       readonly problems: readonly string[];
+      /** Whether it broke off, and only what came before was read. */
+      readonly isCutOff: boolean;
     }
   | { readonly outcome: 'unreadable'; readonly problems: readonly string[] };
 
@@ -100,7 +102,7 @@ export function readModelCv(answer: string): ModelAnswer<CvProfile> {
     outcome: 'read',
     kind: documentKindIn(whole.document_kind, 'cv'),
     value: profile,
-    problems: fields.problems,
+    ...endOf(json, fields),
   };
 }
 
@@ -151,8 +153,15 @@ export function readModelPosting(answer: string): ModelAnswer<Posting> {
     outcome: 'read',
     kind: documentKindIn(whole.document_kind, 'job_posting'),
     value: posting,
-    problems: fields.problems,
+    ...endOf(json, fields),
   };
+}
+
+const CUT_OFF =
+  'the answer broke off before its end: answer again and leave out summaries, highlights, descriptions and responsibilities';
+
+function endOf({ isCutOff }: JsonObjectRead, { problems }: LooseFields) {
+  return { isCutOff, problems: isCutOff ? [CUT_OFF, ...problems] : problems };
 }
 
 function documentKindIn(value: unknown, otherwise: DocumentKindGuess): DocumentKindGuess {
@@ -252,9 +261,13 @@ function createLooseFields(): LooseFields {
   };
 }
 
-type JsonAnswer =
-  | { readonly outcome: 'object'; readonly value: Readonly<Record<string, unknown>> }
-  | { readonly outcome: 'none'; readonly problem: string };
+interface JsonObjectRead {
+  readonly outcome: 'object';
+  readonly value: Readonly<Record<string, unknown>>;
+  readonly isCutOff: boolean;
+}
+
+type JsonAnswer = JsonObjectRead | { readonly outcome: 'none'; readonly problem: string };
 
 /** An answer is some thousands of characters; a longer one is a model that does not stop. */
 const LONGEST_ANSWER = 400_000;
@@ -266,9 +279,12 @@ function readJsonAnswer(answer: string): JsonAnswer {
   for (const candidate of [answer, fenced, outermost(answer)]) {
     if (candidate === undefined || candidate === null) continue;
     const value = parsed(candidate);
-    if (isObject(value)) return { outcome: 'object', value };
+    if (isObject(value)) return { outcome: 'object', value, isCutOff: false };
     if (value !== undefined) return { outcome: 'none', problem: 'the answer is JSON, but not an object' };
   }
+  const closed = parsed(closedJson(answer) ?? '');
+  if (isObject(closed) && Object.keys(closed).length > 0)
+    return { outcome: 'object', value: closed, isCutOff: true };
   const problem = answer.includes('{')
     ? 'the answer is broken JSON: an unclosed bracket or quote, or text after the object'
     : 'the answer has no JSON object';
@@ -286,4 +302,35 @@ function parsed(text: string): unknown {
 function outermost(text: string): string | null {
   const [from, to] = [text.indexOf('{'), text.lastIndexOf('}')];
   return from === -1 || to <= from ? null : text.slice(from, to + 1);
+}
+
+/**
+ * An object that broke off, closed behind its last whole value: what a model wrote before it reached its limit. Null where
+ * there is nothing to close, or where a bracket closes what was not opened.
+ */
+function closedJson(answer: string): string | null {
+  const from = answer.indexOf('{');
+  if (from === -1) return null;
+  const open: string[] = [];
+  /** Where the text may end, and what closes it there. */
+  let whole: { readonly end: number; readonly closing: string } | null = null;
+  const closing = () => open.toReversed().join('');
+  let isText = false;
+  for (let at = from; at < answer.length; at++) {
+    const character = answer[at];
+    if (isText) {
+      if (character === '\\') at++;
+      else if (character === '"') isText = false;
+      continue;
+    }
+    if (character === '"') isText = true;
+    else if (character === '{' || character === '[') open.push(character === '{' ? '}' : ']');
+    else if (character === ',') whole = { end: at, closing: closing() };
+    else if (character === '}' || character === ']') {
+      if (open.pop() !== character) return null;
+      if (open.length === 0) return null;
+      whole = { end: at + 1, closing: closing() };
+    }
+  }
+  return whole === null ? null : answer.slice(from, whole.end) + whole.closing;
 }

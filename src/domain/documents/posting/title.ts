@@ -3,7 +3,7 @@ import type { LaidOutText } from '../text/layout.ts';
 import { companySuffixes, isPositionWord, knownCompanies, placeBook } from '../words/word-lists.ts';
 
 /**
- * The title of a posting, without what is said around it: who is hiring, that somebody is hired, genders, place, pay and
+ * The title of a posting, without what is said around it: who is hiring, genders, place, pay and
  * terms. It comes from a labelled line, a line at the top, a sentence that names who is sought, or the first clause.
  */
 export function findTitle(laidOut: LaidOutText): Traced | null {
@@ -241,7 +241,7 @@ function isHead(word: string): boolean {
   return [word, one].some((form) => isPositionWord(form) || MORE_HEADS.has(form)) || HEADS.test(word);
 }
 
-/** "Job Title", "Vacancy": two words in capitals that are nobody's name. */
+/** "Job Title", "Vacancy": two words in capitals that are no name of a person. */
 export function isTitleLabel(words: string): boolean {
   return LABEL.test(`${words}: `);
 }
