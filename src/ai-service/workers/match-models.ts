@@ -14,8 +14,10 @@ import {
   type AskedModel,
   type AskModelParts,
   askModel,
+  createFormatMemory,
   jsonQuestion,
   NOT_TRIED,
+  REFUSED,
 } from '../../domain/model-calls/ask-model.ts';
 import { type EmbeddedTexts, embedModelOf, embedTexts } from '../../domain/model-calls/embed-texts.ts';
 import type { CallUsage } from '../../domain/model-calls/paid-call.ts';
@@ -45,6 +47,7 @@ interface MatchModelParts extends AskModelParts {
  */
 export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCalls {
   const { database, platformCalls, secrets, clock, log, aliases } = parts;
+  const asking = { ...parts, formats: createFormatMemory(clock) };
 
   async function paidCall<Result extends { readonly outcome: string }>(
     wanted: {
@@ -128,7 +131,7 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
     return await paidCall<Words>(wanted, async ({ mayAsk, alias: own, fallbacks }) => {
       if (!mayAsk) return WITHOUT_CREDITS;
       const words = jsonQuestion('match_reasons', question);
-      const asked = await guarded(own, mayAsk, () => askModel(parts, own, words, signal, fallbacks));
+      const asked = await guarded(own, mayAsk, () => askModel(asking, own, words, signal, fallbacks));
       if (asked.outcome === 'failed') return failed(asked);
       const { tokens, targetId, content: text, served } = asked;
       const usage = { tokens, targetId, reason: null, answeredAtMs: clock.now(), served };
@@ -165,9 +168,12 @@ interface Worked<Result> {
 const REJECTED = { outcome: 'failed', reason: NOT_TRIED, targetId: null } as const;
 
 /** A provider whose breaker is open was not called, and a call that was ended by us says nothing. */
+/** A model that declines one question is well. */
+const NO_FAILURE: ReadonlySet<string> = new Set([NOT_TRIED, ABORTED, REFUSED]);
+
 function resultOf(asked: AskedModel | EmbeddedTexts): CallResult {
   if (asked.outcome !== 'failed') return 'success';
-  return asked.reason === NOT_TRIED || asked.reason === ABORTED ? 'ignored' : { failure: asked.reason };
+  return NO_FAILURE.has(asked.reason) ? 'ignored' : { failure: asked.reason };
 }
 
 const NOTHING_USED: CallUsage = { tokens: null, targetId: null, reason: null, answeredAtMs: null };

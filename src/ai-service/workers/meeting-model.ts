@@ -4,6 +4,7 @@ import {
   type AskedModel,
   type AskModelParts,
   askModel,
+  createFormatMemory,
   jsonQuestion,
 } from '../../domain/model-calls/ask-model.ts';
 import { type PlatformCalls, releasedOnFailure } from '../../domain/model-calls/platform-calls.ts';
@@ -24,6 +25,7 @@ const NOT_PAYABLE: AskedModel = { outcome: 'failed', reason: 'not-payable', targ
  */
 export function createMeetingModel(parts: MeetingModelParts): MeetingModel {
   const { platformCalls, extractAlias, clock } = parts;
+  const asking = { ...parts, formats: createFormatMemory(clock) };
   return {
     async ask(question, { companyId, requestId, signal }) {
       const alias = extractAlias();
@@ -34,7 +36,7 @@ export function createMeetingModel(parts: MeetingModelParts): MeetingModel {
       return await releasedOnFailure(call, async () => {
         const asked = call.mayAsk
           ? await askModel(
-              parts,
+              asking,
               call.alias,
               jsonQuestion('meeting_summary', question),
               signal,

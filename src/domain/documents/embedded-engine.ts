@@ -1,6 +1,7 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { TokenScores } from '../../ports/networks/token-scores.ts';
 import type { Secrets } from '../../ports/secrets.ts';
+import { withSchemaInWords } from '../model-calls/ask-model.ts';
 import { readProfile } from './cv/read-cv.ts';
 import type { Month } from './cv/work.ts';
 import type { CheckedAnswer, DocumentEngine, ParseKind } from './document-engine.ts';
@@ -12,7 +13,6 @@ import {
   MOST_PROMPT_CHARACTERS,
   repairPrompt,
   speaksToProgram,
-  withSchemaInWords,
 } from './model/extract-prompt.ts';
 import type { DocumentFacts, ParsedCv, ParsedPosting } from './parsed-document.ts';
 import { inPlainLines, judgePlainCv, judgePlainPosting, mayBePlain } from './plain-texts.ts';

@@ -139,13 +139,26 @@ async function askOnce(
 
 /** A question to which the answer is JSON of a schema. */
 export function jsonQuestion(name: string, { instruction, data, schema }: JsonQuestion): ModelQuestion {
+  const messages: ModelMessage[] = [
+    { role: 'system', content: instruction },
+    { role: 'user', content: data },
+  ];
   return {
-    messages: [
-      { role: 'system', content: instruction },
-      { role: 'user', content: data },
-    ],
+    messages,
     responseFormat: { type: 'json_schema', json_schema: { name, strict: true, schema } },
+    plainMessages: withSchemaInWords(messages, schema),
   };
+}
+
+/** The same messages for a model that takes no schema beside them: the schema is the last of the rules. */
+export function withSchemaInWords(
+  messages: readonly ModelMessage[],
+  schema: Readonly<Record<string, unknown>>,
+): ModelMessage[] {
+  const rule = `Answer with one JSON object of this schema, with all of its properties, and nothing else:\n${JSON.stringify(schema)}`;
+  return messages.map((message, at) =>
+    at === 0 ? { ...message, content: `${message.content}\n${rule}` } : message,
+  );
 }
 
 interface JsonQuestion {
@@ -175,6 +188,9 @@ interface ChatAnswer {
   readonly tokens: CallTokens | null;
 }
 
+/** Models without a format for JSON often put it into a fence. */
+const FENCED = /^\s*```(?:json)?\s*([\s\S]*?)```\s*$/;
+
 function chatAnswerIn(answer: string): ChatAnswer | null {
   const body = objectOf(JSON.parse(answer));
   const [choice] = Array.isArray(body.choices) ? body.choices : [];
@@ -183,7 +199,7 @@ function chatAnswerIn(answer: string): ChatAnswer | null {
   const isEmpty = content === null || content === undefined || content === '';
   const isRefusal = isEmpty && (typeof refusal === 'string' || finish_reason === 'content_filter');
   if (typeof content !== 'string' && !isRefusal) return null;
-  const text = typeof content === 'string' ? content : '';
+  const text = typeof content === 'string' ? (FENCED.exec(content)?.[1] ?? content) : '';
   return { content: text, isRefusal, tokens: tokensIn(objectOf(body.usage)) };
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { withSchemaInWords } from '../../model-calls/ask-model.ts';
 import { createEmbeddedEngine } from '../embedded-engine.ts';
 import { cvProfileSchema, postingSchema } from '../parsed-document.ts';
 import { readModelCv, readModelPosting } from './extract-answer.ts';
@@ -8,7 +9,6 @@ import {
   MOST_PROMPT_CHARACTERS,
   repairPrompt,
   speaksToProgram,
-  withSchemaInWords,
 } from './extract-prompt.ts';
 
 const GOOD = { basics: { name: 'Jane Miller' }, work: [], education: [], skills: ['Go'] };

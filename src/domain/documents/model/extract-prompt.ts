@@ -45,17 +45,6 @@ export function extractPrompt({ kind, text, mark }: WantedExtract): ModelMessage
   ];
 }
 
-/** The same for a model that takes no schema beside its messages: the schema is the last of the rules. */
-export function withSchemaInWords(
-  messages: readonly ModelMessage[],
-  schema: Readonly<Record<string, unknown>>,
-): ModelMessage[] {
-  const rule = `The schema of the JSON object, all of whose properties must be present:\n${JSON.stringify(schema)}`;
-  return messages.map((message, at) =>
-    at === 0 ? { ...message, content: `${message.content}\n${rule}` } : message,
-  );
-}
-
 const MOST_PROBLEMS = 12;
 const LONGEST_ANSWER = 60_000;
 

@@ -1,0 +1,72 @@
+import { expect, test } from 'bun:test';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { plainModels } from '../../../test/doubles/plain-models.ts';
+import { createSilentLog } from '../../../test/doubles/silent-log.ts';
+import { bodyOf } from '../../../test/doubles/upstream-body.ts';
+import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
+import { type Alias, type AliasTarget, DEFAULT_BOUNDS } from '../models/aliases.ts';
+import { askModel, createFormatMemory, jsonQuestion } from './ask-model.ts';
+
+const SCHEMA = { type: 'object', properties: { summary: { type: 'string' } } };
+
+function open(answer: (body: { response_format?: unknown }) => Response) {
+  const target: AliasTarget = {
+    id: 'one',
+    baseUrl: 'https://one.example/v1',
+    model: 'one',
+    apiKey: null,
+    weight: 1,
+  };
+  const alias: Alias = {
+    alias: 'svc/chat',
+    kind: 'chat',
+    targets: [target],
+    prices: [],
+    ...DEFAULT_BOUNDS.chat,
+  };
+  const sent: { messages: { content: string }[]; response_format?: unknown }[] = [];
+  const clock = createManualClock();
+  const parts = {
+    models: plainModels(() => [target]),
+    upstream: {
+      async send(_target: unknown, request: { readonly body: Uint8Array }) {
+        const body = JSON.parse(new TextDecoder().decode(request.body));
+        sent.push(body);
+        const response = answer(body);
+        return { status: response.status, contentType: '', body: bodyOf(response) };
+      },
+    },
+    breakers: { enter: () => ({ outcome: 'enter' as const, report: () => {} }) },
+    secrets: createSystemSecrets(),
+    clock,
+    log: createSilentLog(),
+    answerTimeoutMs: 60_000,
+    formats: createFormatMemory(clock),
+  };
+  const question = jsonQuestion('summary', { instruction: 'Summarise.', data: 'words', schema: SCHEMA });
+  const ask = () => askModel(parts, alias, question, new AbortController().signal);
+  return { ask, sent };
+}
+
+const says = (content: string) => Response.json({ choices: [{ message: { content } }] });
+
+test('a question for JSON reaches a target without such a format too, and a fence around the answer is removed', async () => {
+  const { ask, sent } = open(({ response_format }) =>
+    response_format === undefined
+      ? says('```json\n{"summary":"x"}\n```')
+      : Response.json({ error: { message: 'unsupported', param: 'response_format' } }, { status: 422 }),
+  );
+  expect(await ask()).toMatchObject({ outcome: 'answered', content: '{"summary":"x"}\n' });
+  expect(sent[1]?.messages[0]?.content).toBe(
+    `Summarise.\nAnswer with one JSON object of this schema, with all of its properties, and nothing else:\n${JSON.stringify(SCHEMA)}`,
+  );
+  expect(sent[1]?.messages[1]?.content).toBe('words');
+});
+
+test('a request that is refused for something else is sent once', async () => {
+  const { ask, sent } = open(() =>
+    Response.json({ error: { message: 'prompt is too long' } }, { status: 400 }),
+  );
+  expect(await ask()).toEqual({ outcome: 'failed', reason: '400', targetId: 'one' });
+  expect(sent).toHaveLength(1);
+});
