@@ -125,6 +125,13 @@ export function createSimulatedState({ scheduler, random, requests }: StateParts
       delete: (key) => write('delete', (to) => to.delete(key)),
       publish: (topic, message) =>
         requests.send(owner, `state publish ${topic}`, () => deliver(topic, message), faultOf),
+      listeners: (topic) =>
+        requests.send(
+          owner,
+          'state listeners',
+          () => [...subscriptions].filter((one) => one.topic === topic).length,
+          faultOf,
+        ),
       async subscribe(topic, onMessage, onGap) {
         const one = { owner, topic, onMessage, onGap };
         subscriptions.add(one);

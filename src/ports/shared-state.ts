@@ -22,6 +22,8 @@ export interface SharedState {
   delete(key: string): Promise<void>;
 
   publish(topic: string, message: string): Promise<void>;
+  /** How many listen, this process among them; each at least once. A cluster may count fewer than there are. */
+  listeners(topic: string): Promise<number>;
   /**
    * Resolves once messages arrive. `onGap` runs each time the subscription was lost and made again: messages in
    * between are gone, so caches that rely on them must be dropped. A subscription that cannot be renewed is

@@ -85,6 +85,11 @@ export function createInProcessState(
       checkMessage(topic, message);
       messages.publish(topic, message);
     },
+    async listeners(topic) {
+      checkOpen();
+      checkTopic(topic);
+      return messages.listeners(topic);
+    },
     async subscribe(topic, onMessage) {
       checkOpen();
       checkTopic(topic);
@@ -107,6 +112,7 @@ type Listener = (message: string) => void;
 
 interface InProcessMessages {
   publish(topic: string, message: string): void;
+  listeners(topic: string): number;
   subscribe(topic: string, onMessage: Listener): StateSubscription;
   close(): void;
 }
@@ -131,6 +137,8 @@ function createInProcessMessages({ log }: { log: Log | undefined }): InProcessMe
         queueMicrotask(() => deliver(topic, listener, message));
       }
     },
+
+    listeners: (topic) => topics.get(topic)?.size ?? 0,
 
     subscribe(topic, onMessage) {
       const listeners = topics.get(topic) ?? new Set();

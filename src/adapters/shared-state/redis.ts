@@ -77,6 +77,13 @@ export async function openRedisState({
       await servers.forKey(channel).send('PUBLISH', [channel, message]);
     },
 
+    async listeners(topic) {
+      checkTopic(topic);
+      const channel = channelPrefix(prefix) + topic;
+      const counted = await servers.forKey(channel).send('PUBSUB', ['NUMSUB', channel]);
+      return Number((counted as readonly unknown[])[1]);
+    },
+
     async subscribe(topic, onMessage, onGap) {
       checkTopic(topic);
       return subscriptions.subscribe(topic, { onMessage, onGap });

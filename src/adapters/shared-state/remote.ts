@@ -12,6 +12,7 @@ type StateRequest =
   | { readonly call: 'setIfAbsent'; readonly given: Parameters<SharedState['setIfAbsent']> }
   | { readonly call: 'delete'; readonly given: Parameters<SharedState['delete']> }
   | { readonly call: 'publish'; readonly given: Parameters<SharedState['publish']> }
+  | { readonly call: 'listeners'; readonly given: Parameters<SharedState['listeners']> }
   | { readonly call: 'check'; readonly given: [] }
   | { readonly call: 'subscribe'; readonly topic: string; readonly id: number }
   | { readonly call: 'unsubscribe'; readonly id: number };
@@ -50,6 +51,8 @@ export function serveState(state: SharedState): OpenSession {
           return state.delete(...request.given);
         case 'publish':
           return state.publish(...request.given);
+        case 'listeners':
+          return state.listeners(...request.given);
         case 'check':
           return state.check();
         case 'subscribe':
@@ -113,6 +116,7 @@ export async function openRemoteState({
     setIfAbsent: (...given) => ask({ call: 'setIfAbsent', given }),
     delete: (...given) => ask({ call: 'delete', given }),
     publish: (...given) => ask({ call: 'publish', given }),
+    listeners: (...given) => ask({ call: 'listeners', given }),
     async subscribe(topic, onMessage) {
       lastId += 1;
       const id = lastId;

@@ -176,6 +176,10 @@ export async function reserveAfterReading(
     }));
     // A state that fails here fails below too, and the other one takes its place.
     if (levels.length > 0) await state.settle(tag, settlements).catch(() => {});
+    if (settlements.some(({ replaces }) => replaces === null)) {
+      const again = (await Promise.all(holds.map((hold) => hold.read()))).filter((level) => level !== null);
+      await state.settle(tag, again.map(settlementOf)).catch(() => {});
+    }
     for (const { name: level, version: readVersion } of levels) {
       const knownVersion = found.get(level) ?? readVersion;
       if (knownVersion > readVersion) onSteppedBack({ tag, level, knownVersion, readVersion });

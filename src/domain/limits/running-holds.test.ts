@@ -23,12 +23,17 @@ const hold: CreditHold = {
   read: async () => ({ name: 'balance', value: BALANCE, version: 1, ttlMs: 600_000 }),
 };
 
+/** That each process subscribes to. */
+const TOPICS = 2;
+
 /** A state that forgets everything at once, as by FLUSHALL; messages still arrive. */
 function flushableState(clock: ReturnType<typeof createManualClock>) {
   let content = createInProcessState({ clock });
   const messages = createInProcessState({ clock });
   const away = { is: false };
   const gaps: (() => void)[] = [];
+  /** Messages to the process that was opened last, while it hears nothing; null while it does. */
+  const late: { messages: (() => void)[] | null } = { messages: null };
   const orAway = <Result>(work: () => Promise<Result>) =>
     away.is ? Promise.reject(new Error('away')) : work();
   const state: SharedState = {
@@ -39,12 +44,19 @@ function flushableState(clock: ReturnType<typeof createManualClock>) {
     settle: (tag, settlements) => orAway(() => content.settle(tag, settlements)),
     subscribe(topic, onMessage, onGap) {
       gaps.push(onGap);
-      return messages.subscribe(topic, onMessage, onGap);
+      const at = gaps.length;
+      const heard = (message: string) => {
+        const isLast = at > gaps.length - TOPICS;
+        if (late.messages === null || !isLast) onMessage(message);
+        else late.messages.push(() => onMessage(message));
+      };
+      return messages.subscribe(topic, heard, onGap);
     },
   };
   return {
     state,
     away,
+    late,
     flush() {
       content = createInProcessState({ clock });
     },
@@ -94,6 +106,49 @@ describe('G-29 shared state that has lost what calls hold', () => {
     expect(await held('balance')).toBe(100);
     expect(await held('calls key-1')).toBe(10);
     expect(all.map((limits) => limits.restoredHolds())).toEqual([8, 6, 6]);
+  });
+
+  test('a process that hears of it late is waited for', async () => {
+    const { begin, start, flush, held, clock, late } = await given(3);
+    for (let call = 0; call < 10; call += 1) await begin(call % 3);
+    late.messages = [];
+    flush();
+    const next = start(0);
+    await clock.advance(1_900);
+    expect(await held('balance')).toBe(70);
+    const [messages, isStill] = [late.messages, Symbol()];
+    late.messages = null;
+    expect(await Promise.race([next, Promise.resolve(isStill)])).toBe(isStill);
+    for (const deliver of messages) deliver();
+    await clock.advance(0);
+    expect(await next).toMatchObject({ outcome: 'not-payable', level: BALANCE });
+    expect(await held('balance')).toBe(100);
+  });
+
+  test('one that never answers is waited for during two seconds', async () => {
+    const { begin, start, flush, clock, late } = await given(2);
+    for (let call = 0; call < 10; call += 1) await begin(call % 2);
+    late.messages = [];
+    flush();
+    const next = start(0);
+    await clock.advance(2_000);
+    expect((await next).outcome).toBe('admitted');
+  });
+
+  test('what is committed between reading a level and setting it counts', async () => {
+    const { all, flush, clock, state } = await given(1);
+    const committed = { value: BALANCE, version: 1 };
+    const level = () => ({ name: 'balance', ...committed, ttlMs: 600_000 });
+    const settle = state.settle.bind(state);
+    // Another process commits after the read: the level that its commit leaves is not stored yet, and nothing is changed by it.
+    state.settle = async (tag, settlements) => {
+      if (committed.version === 1) Object.assign(committed, { value: 0, version: 2 });
+      await settle(tag, settlements);
+    };
+    flush();
+    const started = all[0]?.reserve(key, 'call', 0, [{ ...hold, read: async () => level() }]);
+    await clock.advance(100);
+    expect(await started).toMatchObject({ outcome: 'not-payable', level: 0 });
   });
 
   test('a call that ends after it sets no level that others could be admitted on', async () => {

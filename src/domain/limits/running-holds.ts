@@ -28,8 +28,16 @@ const MARK = 'holds are complete';
 const MARK_TTL_MS = 315_360_000_000;
 /** With the new mark: shared state has lost everything. */
 const LOST_HOLDS_TOPIC = 'lost-holds';
-/** For the other processes, before levels are set and calls are admitted again. */
+/**
+ * `restore <round> <mark>`: whoever gets it answers with `restored <round>` once its holds are stored again under this mark.
+ * It counts how many were asked, so the one that asks knows when all have answered.
+ */
+const ROUNDS_TOPIC = 'restored-holds';
+const ROUND = /^(restore|restored) (\S+)(?: (\S+))?$/;
+/** For processes that a cluster of Redis does not count, and those of a version that does not answer. */
 const OTHERS_RESTORE_MS = 100;
+/** For one that is paused or cut off. Calls that find a level missing wait for it, so it is short. */
+const MOST_RESTORE_MS = 2_000;
 const MOST_ATTEMPTS = 3;
 /** Below what one step of shared state takes, by more than one call holds. */
 const MOST_RENEWED_AT_ONCE = 200;
@@ -40,8 +48,8 @@ const MOST_RENEWED_AT_ONCE = 200;
  *
  * Losing everything is noticed by the next call: levels are missing, and so is the mark. Commits change only levels that
  * are stored, so no call is admitted before a level was read, and none is read before the holds were stored again: those
- * of this process here, those of the others after one message, for which 100 ms are allowed once. A replica that lacks
- * the last writes is noticed by the lost connection, after which each process stores all of its holds again. Whatever
+ * of this process here, those of the others when all of them have answered, for which two seconds are allowed. A replica that
+ * lacks the last writes is noticed by the lost connection, after which each process stores all of its holds again. Whatever
  * goes unnoticed is stored by the renewal of each call, within 30 seconds.
  */
 export function createRunningHolds(parts: {
@@ -49,15 +57,25 @@ export function createRunningHolds(parts: {
   readonly clock: Pick<Clock, 'after'>;
   readonly log: Log;
 }): RunningHolds {
-  const { sharedState, clock, log } = parts;
+  const { sharedState, log } = parts;
   const calling = new Map<string, Set<HoldingCall>>();
+  const rounds = createRounds(parts);
   let knownMark: string | null = null;
+  /** What was stored again last, and under which mark. */
+  let renewal: { readonly mark: string | null; readonly done: Promise<void> } | null = null;
   let running: Promise<void> | null = null;
   let restored = 0;
+
+  function renewUnder(mark: string | null): Promise<void> {
+    renewal = { mark, done: renewAll() };
+    return renewal.done;
+  }
 
   /** The renewal of each call tries again what fails here. */
   async function renewAll(): Promise<void> {
     try {
+      // Answers come in the order of the steps: after this one each call that had its place before the loss is known here.
+      await sharedState.check();
       for (const tag of [...calling.keys()]) await renewTag(tag);
     } catch (error) {
       log.debug('holds could not be stored again; their renewal tries again', { error });
@@ -87,7 +105,7 @@ export function createRunningHolds(parts: {
   async function check(newId: string): Promise<void> {
     for (let attempt = 0; attempt < MOST_ATTEMPTS && (await isLost(newId)); attempt += 1) {
       log.warn('shared state has lost its content; what running calls hold is stored again');
-      await restore();
+      await restore(renewUnder(knownMark), knownMark);
     }
   }
 
@@ -103,14 +121,29 @@ export function createRunningHolds(parts: {
     return before !== null && before !== knownMark;
   }
 
-  async function restore(renewed: Promise<void> = renewAll()): Promise<void> {
+  async function restore(renewed: Promise<void>, lostMark: string | null): Promise<void> {
     await renewed;
-    await new Promise<void>((resolve) => clock.after(OTHERS_RESTORE_MS, resolve));
+    await rounds.othersRestored(lostMark);
   }
 
+  /** Another process has found the loss: calls of this one wait as well until all holds are stored again. */
+  function noteLoss(mark: string): void {
+    if (mark === knownMark) return;
+    knownMark = mark;
+    const renewed = renewUnder(mark);
+    void restoring(() => restore(renewed, mark));
+  }
+
+  /** Of processes that were cut off each finds out by itself. */
   function restoreNow(): void {
-    const renewed = renewAll();
-    void restoring(() => restore(renewed));
+    const renewed = renewUnder(knownMark);
+    void restoring(() => restore(renewed, null));
+  }
+
+  async function answerRound(round: string, mark: string): Promise<void> {
+    noteLoss(mark);
+    await (renewal?.mark === mark ? renewal.done : renewUnder(mark));
+    await rounds.answer(round);
   }
 
   /** One at a time; calls that find a level missing meanwhile wait for it. It never rejects. */
@@ -137,18 +170,76 @@ export function createRunningHolds(parts: {
     restoreNow,
     restoreIfLost: (newId) => restoring(() => check(newId)),
     async listen(newId) {
-      const subscription = await sharedState.subscribe(
-        LOST_HOLDS_TOPIC,
-        (mark) => {
-          if (mark === knownMark) return;
-          knownMark = mark;
-          restoreNow();
-        },
-        restoreNow,
-      );
+      const subscriptions = [
+        await sharedState.subscribe(LOST_HOLDS_TOPIC, noteLoss, restoreNow),
+        await rounds.listen(newId, (round, mark) => void answerRound(round, mark).catch(() => {})),
+      ];
       await restoring(() => check(newId));
-      return subscription;
+      return {
+        async close() {
+          for (const subscription of subscriptions) await subscription.close();
+        },
+      };
     },
     restoredCount: () => restored,
+  };
+}
+
+interface Rounds {
+  /** Resolves once every process that could be asked has stored its holds again, or the time for it is over. Null: nobody is asked. */
+  othersRestored(lostMark: string | null): Promise<void>;
+  answer(round: string): Promise<void>;
+  listen(processId: string, onRound: (round: string, mark: string) => void): Promise<StateSubscription>;
+}
+
+function createRounds({
+  sharedState,
+  clock,
+}: {
+  readonly sharedState: SharedState;
+  readonly clock: Pick<Clock, 'after'>;
+}): Rounds {
+  let processId: string | null = null;
+  let begun = 0;
+  const open = new Map<string, () => void>();
+
+  async function everyAnswer(round: string, mark: string): Promise<void> {
+    const wanted = await sharedState.listeners(ROUNDS_TOPIC);
+    await new Promise<void>((resolve, reject) => {
+      let answers = 0;
+      const late = clock.after(MOST_RESTORE_MS, resolve);
+      open.set(round, () => {
+        answers += 1;
+        if (answers < wanted) return;
+        late.cancel();
+        resolve();
+      });
+      sharedState.publish(ROUNDS_TOPIC, `restore ${round} ${mark}`).catch(reject);
+    }).finally(() => open.delete(round));
+  }
+
+  return {
+    async othersRestored(lostMark) {
+      const least = new Promise<void>((resolve) => clock.after(OTHERS_RESTORE_MS, resolve));
+      if (processId !== null && lostMark !== null) {
+        begun += 1;
+        await everyAnswer(`${processId}-${begun}`, lostMark);
+      }
+      await least;
+    },
+    answer: async (round) => void (await sharedState.publish(ROUNDS_TOPIC, `restored ${round}`)),
+    async listen(newProcessId, onRound) {
+      const subscription = await sharedState.subscribe(
+        ROUNDS_TOPIC,
+        (message) => {
+          const [, what, round = '', mark] = ROUND.exec(message) ?? [];
+          if (what === 'restored') open.get(round)?.();
+          else if (what === 'restore' && mark !== undefined) onRound(round, mark);
+        },
+        () => {},
+      );
+      processId = newProcessId;
+      return subscription;
+    },
   };
 }

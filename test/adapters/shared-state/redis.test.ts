@@ -6,6 +6,7 @@ import { openRedisState } from '../../../src/adapters/shared-state/redis.ts';
 import { failureOf, ignore, sharedStateContract } from '../../contracts/shared-state.contract.ts';
 import { levelsContract } from '../../contracts/shared-state-levels.contract.ts';
 import { createSilentLog } from '../../doubles/silent-log.ts';
+import { until } from '../../doubles/until.ts';
 import { givenRedis } from '../../services/given.ts';
 import { describeRedis, useRedis } from '../../setup/use-redis.ts';
 import { type PausableRedis, startPausableRedis } from './pausable-redis.ts';
@@ -104,6 +105,28 @@ describe('shared state on Redis', () => {
       expect(admitted).toHaveLength(50);
       const left = await two.state.reserve('t', [{ ...held, entry: 'asking', amount: 0 }]);
       expect(left).toMatchObject({ outcome: 'reserved', standings: [{ used: 50 }] });
+      await one.close();
+      await two.close();
+    });
+
+    test('counts the processes that listen to a topic', async () => {
+      const prefix = redis.newPrefix();
+      const [one, two] = [await open(prefix), await open(prefix)];
+      expect(await one.state.listeners('news')).toBe(0);
+      const first = await one.state.subscribe(
+        'news',
+        () => {},
+        () => {},
+      );
+      await two.state.subscribe(
+        'news',
+        () => {},
+        () => {},
+      );
+      expect(await one.state.listeners('news')).toBe(2);
+      expect(await one.state.listeners('other news')).toBe(0);
+      await first.close();
+      await until(async () => (await two.state.listeners('news')) === 1);
       await one.close();
       await two.close();
     });
