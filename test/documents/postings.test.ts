@@ -88,6 +88,8 @@ describe('G-8 the title is the work, without what is said around it', () => {
     ['Data Engineer | Acorn Analytics | Manchester (Hybrid)', 'Data Engineer'],
     ['Warehouse Team Leader – Coventry – up to £32K', 'Warehouse Team Leader'],
     ['[Remote] Senior Go Engineer', 'Senior Go Engineer'],
+    ['#NowHiring Registered Nurse 🏥 Mon-Thu, $52/hr', 'Registered Nurse'],
+    ['Calling all plasterers! Job in Leeds, £180 a day.', 'plasterers'],
     ['URGENTLY REQUIRED: HGV CLASS 1 DRIVERS\nRATE: £17.50 PER HOUR', 'HGV CLASS 1 DRIVERS'],
     ['Do you love numbers? Become our next Payroll Specialist! Full time.', 'Payroll Specialist'],
     ['Buchhalter (m/w/d) in Teilzeit\n\nWir suchen Verstärkung.', 'Buchhalter'],
@@ -233,6 +235,20 @@ describe('G-8 short advertisements have their terms too', () => {
     const text =
       'Backend Developer at an early-stage startup in Berlin. You work with internal teams. Full-time.';
     expect(postingOf(text).employmentType).toBe('FULL_TIME');
+    for (const intern of [
+      'Werkstudent (m/w/d), Köln',
+      'Internship in Marketing, Vienna',
+      'Marketing intern wanted, Bath',
+    ])
+      expect(postingOf(`${intern}, 20 hours per week. Excel required.`).employmentType).toBe('INTERN');
+  });
+
+  test('a line of pay right below a list is no part of its last item', () => {
+    const text = `Assistant wanted
+Requirements
+- Excel and good English, spoken and written every day
+2 100 € brut par mois`;
+    expect(postingOf(text).must_have).toEqual(['Excel and good English, spoken and written every day']);
   });
 });
 

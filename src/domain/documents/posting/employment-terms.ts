@@ -3,7 +3,12 @@ import type { Found, TextRange } from '../text/tokens.ts';
 
 const EMPLOYMENT_TYPE_PATTERNS: readonly (readonly [RegExp, EmploymentType])[] = [
   [
-    /(?<!\p{L})(?:internships?|Interns?|INTERN|praktikum|praktikant(?:in)?|werkstudent(?:in)?|(?:en|un|de|offre de) stage|stage (?:de|en|chez|conventionné|curriculare|di)|stagiaires?|prácticas|becari[oa]|tirocinio|tirocinante|estágio|estagiári[oa]|stagiair)(?!\p{L})/u,
+    /(?<!\p{L})(?:internships?|praktikum|praktikant(?:in)?|werkstudent(?:in)?|(?:en|un|de|offre de) stage|stage (?:de|en|chez|conventionné|curriculare|di)|stagiaires?|prácticas|becari[oa]|tirocinio|tirocinante|estágio|estagiári[oa]|stagiair)(?!\p{L})/iu,
+    'INTERN',
+  ],
+  // In small letters "intern" is a German adjective as well.
+  [
+    /(?<!\p{L})(?:Interns?|INTERNS?|interns)(?!\p{L})|(?<!\p{L})intern(?=\s*(?:$|[,;.(!|\n–-]|needed|wanted|required))/u,
     'INTERN',
   ],
   [

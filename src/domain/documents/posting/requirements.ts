@@ -66,6 +66,10 @@ const BOILERPLATE =
 /** A longer line is a paragraph, of which one sentence says so. */
 const LONGEST_BOILERPLATE = 110;
 
+/** A line that begins with a sum of money is one of terms. */
+const SUM =
+  /^(?:[£$€]\s?\d|(?:CHF|EUR|USD|GBP|PLN|SEK)\s?\d|\d[\d.,' {2}]*(?:\s?[-–]\s?\d[\d.,' {2}]*)?k?\s?(?:€|£|EUR|PLN|SEK|CHF|USD|GBP))/iu;
+
 /** Shorter lines are not wrapped: what follows is the next item of the list. */
 const SHORTEST_WRAPPED = 40;
 const UNFINISHED = /(?:[,;–&]|\s(?:and|or|of|in|with|for|the|a|an|to|und|oder|mit|et|ou|de|y|o|con|e|en))$/iu;
@@ -73,6 +77,7 @@ const UNFINISHED = /(?:[,;–&]|\s(?:and|or|of|in|with|for|the|a|an|to|und|oder|
 /** A line without a bullet of its own goes on with the one above, unless an empty line stands between. */
 function continues(text: string, last: Piece, segment: Segment): boolean {
   if (segment.isBulleted || segment.beginsBlock || YEARS.test(segment.text)) return false;
+  if (segment.beginsLine && SUM.test(segment.text)) return false;
   if (!segment.beginsLine) return true;
   const above = text.slice(text.lastIndexOf('\n', last.end - 1) + 1, last.end).trim();
   if (UNFINISHED.test(above)) return true;

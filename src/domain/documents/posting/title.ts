@@ -105,7 +105,7 @@ const ARTICLES =
 const PRAISE =
   '(?:new|next|experienced|motivated|talented|skilled|passionate|enthusiastic|reliable|qualified|dynamic|friendly|great|good|hard-?working|energetic|dedicated|full-?time|part-?time|remote|freelance|permanent|temporary|erfahrenen?|engagierten?|motivierten?|zuverlässigen?|neue[nr]?|expérimentée?|motivée?|nouveau|nouvelle)';
 const VERBS =
-  'looking (?:for|to (?:hire|recruit|appoint))|seeking|hiring(?: for)?|recruiting|searching for|in (?:need|search) of|we need|needs|wants|welcoming|to appoint|opportunity (?:has arisen |exists |is available )?for|opening for|vacancy for|position for|role for|job as|joins? (?:us|our (?:growing )?team|the team|[^.\\n]{2,40}?) as|work (?:with|for) us as|become|apply (?:now )?(?:for|as)|suchen(?: wir)?|sucht|ich suche|braucht|werden? sie|werde|sind sie|bist du|are you|verstärken? (?:sie )?(?:uns|unser team) als|(?:re)?cherchons|(?:re)?cherche|recrutons|recrute|rejoignez-nous (?:comme|en tant que)|buscamos|se busca|busca|se necesita|necesitamos|necesita|selecciona|contrata|únete como|cerchiamo|cercasi|si cerca|cerca|ricerca|ricerchiamo|assume|procuramos|procura-se|procura|precisamos de|precisa-se de|precisa-se|contratamos|zoeken(?: wij| we)?|zoekt|kom werken als|word|(?:gezocht|gesucht|wanted|needed|vacancy)(?=\\s?:)';
+  'calling all|looking (?:for|to (?:hire|recruit|appoint))|seeking|hiring(?: for)?|recruiting|searching for|in (?:need|search) of|we need|needs|wants|welcoming|to appoint|opportunity (?:has arisen |exists |is available )?for|opening for|vacancy for|position for|role for|job as|joins? (?:us|our (?:growing )?team|the team|[^.\\n]{2,40}?) as|work (?:with|for) us as|become|apply (?:now )?(?:for|as)|suchen(?: wir)?|sucht|ich suche|braucht|werden? sie|werde|sind sie|bist du|are you|verstärken? (?:sie )?(?:uns|unser team) als|(?:re)?cherchons|(?:re)?cherche|recrutons|recrute|rejoignez-nous (?:comme|en tant que)|buscamos|se busca|busca|se necesita|necesitamos|necesita|selecciona|contrata|únete como|cerchiamo|cercasi|si cerca|cerca|ricerca|ricerchiamo|assume|procuramos|procura-se|procura|precisamos de|precisa-se de|precisa-se|contratamos|zoeken(?: wij| we)?|zoekt|kom werken als|word|(?:gezocht|gesucht|wanted|needed|vacancy)(?=\\s?:)';
 const WHEN =
   '(?:\\s(?:currently|now|urgently|ab sofort|zum nächstmöglichen zeitpunkt|per sofort|actuellement|actualmente))?';
 const SOUGHT = new RegExp(
@@ -124,7 +124,7 @@ const GENDERS =
 
 /** Terms that end a title, wherever they stand behind its first word. */
 const TERMS =
-  'remote|hybrid|híbrido|ibrido|on-?site|full[ -]?time|part[ -]?time|vollzeit|teilzeit|minijob|temps (?:plein|partiel|complet)|cd[id]|media jornada|jornada (?:completa|parcial)|tiempo (?:completo|parcial)|tempo (?:pieno|parziale|indeterminato|determinato|integral)|fulltime|parttime|contract|permanent|temporary|freelance|home-?office|télétravail|teletrabajo|job id|req(?:uisition)?|ref|urgent|immediate start|asap|up to|from|bis zu|salary|pay|start|day shift|night shift|nights|weekends?|weekdays|mon(?:day)?|summer|winter|paid|all levels|dringend';
+  'remote|hybrid|híbrido|ibrido|on-?site|full[ -]?time|part[ -]?time|vollzeit|teilzeit|minijob|temps (?:plein|partiel|complet)|cd[id]|media jornada|jornada (?:completa|parcial)|tiempo (?:completo|parcial)|tempo (?:pieno|parziale|indeterminato|determinato|integral)|fulltime|parttime|contract|permanent|temporary|freelance|home-?office|télétravail|teletrabajo|job id|req(?:uisition)?|ref|urgent|immediate start|asap|up to|from|bis zu|salary|pay|start|day shift|night shift|nights|weekends?|weekdays|mon(?:day)?s?|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?|summer|winter|paid|all levels|dringend';
 const TERM_AT = new RegExp(`^#?(?:fully |100 ?% )?(?:${TERMS})(?![\\p{L}])`, 'iu');
 const SUM_AT =
   /^(?:[£$€₹]|(?:CHF|EUR|USD|GBP|PLN|SEK|CAD|AUD|INR)\s?\d|\d{1,3}(?:[.,]\d+)?\s?(?:k\b|€|%|h\b|hours|std|uur|-|–|to\b|\+?\s?(?:years?|yrs?|days|months)))/iu;
@@ -135,7 +135,7 @@ const BRACKET_NOISE = new RegExp(
 const WANTED =
   '(?:(?:is|are) )?(?:urgently |immediately |asap )?(?:needed|wanted|required|sought|to join)|gesucht|dringend gesucht|recherchée?s?|gezocht|gevraagd|ricercat[oaie]|buscad[oa]';
 const PREPOSITIONS =
-  'in|en|em|à|ad?|at|@|bei|bij|chez|presso|near|based|for|für (?:unser|das|die|den|eine?n?|ein|kantine|den standort)|pour|para|per (?:la|il|nostr\\p{L}+|azienda)|voor|with|mit|con|avec|com|met|who|that|from|as|on|ab|zum|zur|im|du|located|starting|willing|able';
+  'in|en|em|à|ad?|at|@|bei|bij|chez|presso|near|based|for|für (?:unser|das|die|den|eine?n?|ein|kantine|den standort)|pour|para|per (?:la|il|nostr\\p{L}+|azienda)|voor|with|mit|con|avec|com|met|who|that|from|as|on|ab|zum|zur|im|du|located|starting|willing|able|auf';
 /** Work whose name goes on behind a preposition. */
 const NAME_GOES_ON =
   /^\s+(?:in (?:test|training|charge|residence|chief)|on[- ]call|at large|en chef|à domicile|ad? interim)(?!\p{L})/iu;
@@ -219,16 +219,17 @@ const LABELLED = /^(?:location|salary|pay|start|type|company|contract|hours|job 
 
 /** "[Remote] ", "(m/w/d) ", "URGENT!!! ", "3 x ": said before the title, and no part of it. */
 const NOISE_BEFORE =
-  /^(?:[([](?:remote|hybrid|on-?site|urgent|full[ -]?time|part[ -]?time|[mwfdx]\/[mwfdx/]+)[^)\]]{0,20}[)\]]\s*|(?:urgent(?:ly)?|dringend|attention|job alert|new job|hot job|help wanted|now hiring)\s*[!:–\p{Extended_Pictographic}\p{So}]+\s*|\d{1,2}\s?x\s+)+/iu;
+  /^(?:#(?:now)?hiring\s*[!:]*\s+(?=\p{L})|#jobs?\s+|[([](?:remote|hybrid|on-?site|urgent|full[ -]?time|part[ -]?time|[mwfdx]\/[mwfdx/]+)[^)\]]{0,20}[)\]]\s*|(?:urgent(?:ly)?|dringend|attention|job alert|new job|hot job|help wanted|now hiring)\s*[!:–\p{Extended_Pictographic}\p{So}]+\s*|\d{1,2}\s?x\s+)+/iu;
 
 function symbolsBefore(text: string): number {
-  const symbols = /^(?!\.\p{L})(?:[^\p{L}\p{N}([]+)?/u.exec(text)?.[0].length ?? 0;
+  const symbols =
+    /^(?!\.\p{L})(?:(?!#(?:now)?hiring|#jobs?\b)[^\p{L}\p{N}([])*/iu.exec(text)?.[0].length ?? 0;
   return symbols + (NOISE_BEFORE.exec(text.slice(symbols))?.[0].length ?? 0);
 }
 
 /** Work that the lists of positions leave out, because in a CV the same words are names or verbs. */
 const MORE_HEADS: ReadonlySet<string> = new Set(
-  'carer sonographer chiropodist dispenser psychiatrist walker picker loader stacker handler groundsworker groundsman groundskeeper farmhand shepherd tiler joiner decorator fabricator rider fishmonger dishwasher actuary organiser purchaser beautician masseuse seamstress strategist solicitor barrister bouncer postman erector mover removalist arborist patissier brewer housemaid butler playworker chaplain ironworker steelworker helper setter turner grinder polisher sprayer valeter sysadmin aushilfe azubi auszubildender auszubildende kommissionierer kraftfahrer bürokauffrau'.split(
+  'internship apprenticeship traineeship praktikum carer sonographer chiropodist dispenser psychiatrist walker picker loader stacker handler groundsworker groundsman groundskeeper farmhand shepherd tiler joiner decorator fabricator rider fishmonger dishwasher actuary organiser purchaser beautician masseuse seamstress strategist solicitor barrister bouncer postman erector mover removalist arborist patissier brewer housemaid butler playworker chaplain ironworker steelworker helper setter turner grinder polisher sprayer valeter sysadmin aushilfe azubi auszubildender auszubildende kommissionierer kraftfahrer bürokauffrau'.split(
     ' ',
   ),
 );
