@@ -12,8 +12,7 @@ import { postTransaction } from '../domain/credits/ledger/ledger.ts';
 import { statementLines } from '../domain/credits/ledger/statement.ts';
 import { openUserAccount, publishUserLevel } from '../domain/credits/ledger/user-account.ts';
 import { isId } from '../domain/keys/api-key.ts';
-import { AUDIT_CHECKS, sizeOfBooks } from '../domain/reconciliation/audit.ts';
-import { runCheck } from '../domain/reconciliation/audit-check.ts';
+import { auditBooks, sizeOfBooks } from '../domain/reconciliation/audit.ts';
 import type { Database } from '../ports/database.ts';
 import { auditProvider } from './audit/audit-commands.ts';
 import { compareHeads, printHeads } from './audit/ledger-heads.ts';
@@ -219,9 +218,10 @@ function reasonOf(error: unknown): string {
 
 export const auditCommand: Command = {
   name: 'audit',
-  usage: '[--verbose | --head | --since-head /FILE | --provider [--from TIME --to TIME]] [--json]',
+  usage:
+    '[[--exact] [--verbose] | --head | --since-head /FILE | --provider [--from TIME --to TIME]] [--json]',
   summary:
-    'Proves that the books balance, or agree with the payment provider; else one line for each fault, and exit code 1. --head prints the seals of all accounts, to be stored elsewhere; --since-head compares the ledger with them.',
+    'Proves that the books balance, or agree with the payment provider; else one line for each fault, and exit code 1. --head prints the seals of all accounts, to be stored elsewhere; --since-head compares the ledger with them; --exact compares row by row, without sums first.',
   works: 'on-the-database',
   async run(context, given) {
     const { terminal, database } = context;
@@ -231,14 +231,13 @@ export const auditCommand: Command = {
     if (words[0] === '--since-head' && words[1] !== undefined && words.length === 2 && !isJson) {
       return await compareHeads(terminal, database, words[1]);
     }
-    const isVerbose = words[0] === '--verbose';
-    if (words.length > (isVerbose ? 1 : 0)) {
+    const [isVerbose, isExact] = [words.includes('--verbose'), words.includes('--exact')];
+    if (words.length > Number(isVerbose) + Number(isExact)) {
       return complainOfUsage(terminal, auditCommand);
     }
-    if (isJson) return await auditAsJson(terminal, database);
+    if (isJson) return await auditAsJson(terminal, database, isExact);
     let faultCount = 0;
-    for (const check of AUDIT_CHECKS) {
-      const { faults, isCut } = await runCheck(database, check);
+    for await (const { check, faults, isCut } of auditBooks(database, { isExact })) {
       for (const fault of faults) terminal.complain(fault);
       if (isCut) terminal.complain(`and more faults of this kind than ${faults.length}`);
       if (isVerbose && faults.length === 0) terminal.print(`checked that ${check.holds}`);
@@ -254,10 +253,9 @@ export const auditCommand: Command = {
   },
 };
 
-async function auditAsJson(terminal: Terminal, database: Database): Promise<number> {
+async function auditAsJson(terminal: Terminal, database: Database, isExact: boolean): Promise<number> {
   const checks = [];
-  for (const check of AUDIT_CHECKS) {
-    const { faults, isCut } = await runCheck(database, check);
+  for await (const { check, faults, isCut } of auditBooks(database, { isExact })) {
     checks.push({ holds: check.holds, ok: faults.length === 0, faults, isCut });
   }
   const ok = checks.every((check) => check.ok);

@@ -117,8 +117,8 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'ledger_entry_text',
-    revision: 1,
-    checksum: '3c185ab62ce42440',
+    revision: 2,
+    checksum: 'adfbc226595771a3',
     parameters: [
       'amount_micro bigint',
       'created_micro bigint',
@@ -132,8 +132,8 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'ledger_seal',
-    revision: 1,
-    checksum: '884d7962c3f9eedb',
+    revision: 2,
+    checksum: 'efea2df650a23358',
     parameters: ['before bytea', 'account_id uuid', 'version bigint', 'entries text'],
     returns: 'bytea',
   },

@@ -39,9 +39,19 @@ export async function runCheck(database: Database, check: AuditCheck | ComputedC
   return { faults: faults.slice(0, MOST_FAULTS), isCut: faults.length > MOST_FAULTS };
 }
 
+/** Sorts and hashes of millions of rows in memory; a merge of large inputs would sort them. */
+const FOR_LARGE_READS = `set local work_mem = '256MB'; set local enable_mergejoin = off`;
+
 export async function readForLong<T>(
   database: Database,
   work: (statements: Statements) => Promise<T>,
 ): Promise<T> {
-  return await database.transaction(work, { timeoutMs: CHECK_TIMEOUT_MS });
+  return await database.transaction(
+    async (transaction) => {
+      // The embedded engine has one process and little memory.
+      if (database.engine === 'postgres') await transaction.script(FOR_LARGE_READS);
+      return await work(transaction);
+    },
+    { timeoutMs: CHECK_TIMEOUT_MS },
+  );
 }

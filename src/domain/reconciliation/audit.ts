@@ -1,5 +1,5 @@
-import type { Statements } from '../../ports/database.ts';
-import type { AuditCheck, ComputedCheck } from './audit-check.ts';
+import type { Database, Statements } from '../../ports/database.ts';
+import { type AuditCheck, type CheckedBooks, type ComputedCheck, runCheck } from './audit-check.ts';
 import { totalsCheck } from './credit-totals.ts';
 import {
   balanceCheck,
@@ -12,6 +12,7 @@ import {
 } from './ledger-checks.ts';
 import { cashCheck, disputesCheck, grantsCheck, purchaseRatesCheck, refundsCheck } from './money-checks.ts';
 import { planCreditsCheck } from './plan-credits-check.ts';
+import { PROOFS, type Proof } from './proofs/proofs.ts';
 import { oldSealsCheck, sealsCheck } from './seal-checks.ts';
 import {
   chargesCheck,
@@ -53,6 +54,29 @@ export const AUDIT_CHECKS: readonly (AuditCheck | ComputedCheck)[] = [
   cashCheck,
   userTransfersCheck,
 ];
+
+interface AuditedCheck extends CheckedBooks {
+  readonly check: AuditCheck | ComputedCheck;
+}
+
+/** All checks in their order, each as it is done. `isExact` runs each of them by itself, however long it takes. */
+export async function* auditBooks(
+  database: Database,
+  { isExact = false } = {},
+): AsyncGenerator<AuditedCheck> {
+  const proofs = isExact ? [] : PROOFS;
+  const tried = new Set<Proof>();
+  const proved = new Set<AuditCheck | ComputedCheck>();
+  for (const check of AUDIT_CHECKS) {
+    for (const proof of proofs) {
+      if (tried.has(proof) || !proof.checks.includes(check)) continue;
+      tried.add(proof);
+      for (const one of await proof.prove(database)) proved.add(one);
+    }
+    const found = proved.has(check) ? { faults: [], isCut: false } : await runCheck(database, check);
+    yield { check, ...found };
+  }
+}
 
 interface BookSizes {
   readonly accounts: bigint;

@@ -26,14 +26,14 @@ export const ledgerChainCheck: AuditCheck = {
 /** Both sides of every transfer cancel out; so do what all accounts hold and what the contra accounts gave. */
 export const ledgerTotalCheck: AuditCheck = {
   holds: 'everything sums to zero',
-  faults: `select format('both sides of all transactions sum to %s micro-credits, not to 0', total)
-    from (select coalesce(sum(amount_micro), 0) as total from credit_entries) as entries where total <> 0
+  faults: `with entries as materialized (
+      select coalesce(sum(amount_micro), 0) as total, coalesce(-sum(amount_micro) filter (
+        where account in ('sales', 'usage', 'grants', 'receivables', 'adjustments', 'expired')), 0) as given
+      from credit_entries)
+    select format('both sides of all transactions sum to %s micro-credits, not to 0', total) from entries where total <> 0
     union all
     select format('all accounts hold %s micro-credits, the contra accounts gave %s', held, given)
-    from (select coalesce(sum(balance_micro), 0) as held from credit_accounts) as accounts,
-      (select coalesce(-sum(amount_micro), 0) as given from credit_entries
-        where account in ('sales', 'usage', 'grants', 'receivables', 'adjustments', 'expired')) as contra
-    where held <> given`,
+    from entries, (select coalesce(sum(balance_micro), 0) as held from credit_accounts) as accounts where held <> given`,
 };
 
 /** Credits of users are credits of their company: they come from its account and return there; operators may adjust them. */

@@ -14,8 +14,9 @@ export const retiredChargesCheck: AuditCheck = {
     full join (
       select coalesce(account.company_id, account_id) as company_id, -sum(amount_micro) as charged
       from credit_transactions as posted left join credit_accounts as account on account.id = account_id
-      where source_kind in ('call', 'withheld-usage') and source_id < ${RETIRED_BEFORE}
-        and not exists (select 1 from calls where calls.id::text = posted.source_id)
+      where exists (select 1 from calls_retirement) and source_kind in ('call', 'withheld-usage') and source_id < ${RETIRED_BEFORE}
+        and not exists (select 1 from calls where calls.id::text = posted.source_id
+          and calls.id < (select before_id from calls_retirement))
       group by 1) as posted using (company_id)
     where coalesce(cost, 0) <> coalesce(charged, 0)`,
 };
@@ -53,6 +54,32 @@ const PRICED_AS = `case when regexp_replace(${SERVED}, '^.*/', '') in (${ALIAS_N
 const ROUNDED_TWICE =
   'case when charge_share_millionths is null or surcharge_micro is null then 0 else 1 end';
 
+/** Prices and tokens of which three products fit into a bigint. */
+const SMALL_PRICE = '1000000000';
+const FEW_TOKENS = '100000000';
+
+/** With the moment of the next one, and with what tells in a glance that a call's alias has this price. */
+const PRICES = `select price.*, min(later.in_force_from) as until,
+      not exists (select 1 from model_prices as earlier where earlier.alias = price.alias
+        and earlier.in_force_from < price.in_force_from) as is_first,
+      greatest(price.prompt_micro, price.cached_micro, price.completion_micro) <= ${SMALL_PRICE} as is_small,
+      case when strpos(price.alias, '/') = 0 then price.alias end as plain,
+      case when price.alias in (${ALIAS_NAMES.map(({ name }) => `'${name}'`).join(', ')}) then '/' || price.alias end as ending,
+      length(price.alias) + 1 as ending_length
+    from model_prices as price
+    left join model_prices as later on later.alias = price.alias and later.in_force_from > price.in_force_from
+    group by price.id`;
+
+/** What nearly every call is, in a few operations on integers: right for certain. */
+const IS_PLAINLY_RIGHT = `is_small and is_charged and excess_micro is null and charge_share_millionths is null
+      and cache_write_tokens is null and surcharge_micro is null
+      and prompt_tokens between 0 and ${FEW_TOKENS} and cached_tokens between 0 and prompt_tokens
+      and completion_tokens between 0 and ${FEW_TOKENS}
+      and charge_micro = ((prompt_tokens - cached_tokens) * prompt_micro + cached_tokens * cached_micro
+        + completion_tokens * completion_micro + 999999) / 1000000
+      and in_force_from <= started_at and (until is null or started_at < until)
+      and (${SERVED} = plain or right(${SERVED}, ending_length) = ending)`;
+
 /**
  * A price that was in force at once may be missed by calls that ended while it was being written: they have the one
  * before, if they began within ten seconds of its moment. What was withheld of a call, and not posted, is not in its
@@ -67,7 +94,8 @@ export const pricesCheck: AuditCheck = {
       when price is null then format('call %s has the price %s, which there is not', id, price_id)
       when charge_micro not between due - ${ROUNDED_TWICE} and due then format('call %s costs %s micro-credits; its tokens cost %s', id, charge_micro, due)
       else format('call %s has the price %s, which was not in force for it', id, price_id) end
-    from (select calls.*, price.id as price, price.alias as of_alias, in_force_from, until, is_first,
+    from (select calls.*, price.id as price, price.alias as of_alias, in_force_from, until, is_first, is_small, plain, ending,
+        ending_length, excess_micro, prompt_micro, cached_micro, completion_micro,
         outcome = 'SUCCEEDED' and calls.alias is not null and prompt_tokens is not null as is_charged,
         div(((prompt_tokens - least(cached_tokens, prompt_tokens) - written) * prompt_micro::numeric
           + least(cached_tokens, prompt_tokens) * cached_micro::numeric
@@ -78,10 +106,9 @@ export const pricesCheck: AuditCheck = {
         from calls) as calls
       left join (select call_id, excess_micro from withheld_usage where resolution is distinct from 'POSTED') as withheld
         on withheld.call_id = calls.id
-      left join (select *, lead(in_force_from) over of_alias as until, row_number() over of_alias = 1 as is_first
-        from model_prices window of_alias as (partition by alias order by in_force_from)) as price
-        on price.id = price_id) as priced
+      left join (${PRICES}) as price on price.id = price_id) as priced
     where not case
+      when ${IS_PLAINLY_RIGHT} then true
       when not is_charged then charge_micro = 0 and price_id is null and surcharge_micro is null
       when price_id = '00000000-0000-0000-0000-000000000000' then charge_micro = 0
       when price is null then false
@@ -210,9 +237,9 @@ export const usageSubjectsCheck: AuditCheck = {
         from (select *, (started_at at time zone 'utc')::date as day from calls
           where (project is not null or end_user is not null or tags is not null) and outcome <> 'REFUSED'
             and alias is not null and key_id is not null) as dated,
-          lateral (select 'PROJECT' as kind, project as subject where project is not null
-            union all select 'END_USER', end_user where end_user is not null
-            union all select 'TAG', tag from unnest(tags) as tag) as carried
+          lateral (select 'PROJECT' as kind, project collate "C" as subject where project is not null
+            union all select 'END_USER', end_user collate "C" where end_user is not null
+            union all select 'TAG', tag collate "C" from unnest(tags) as tag) as carried
         -- Days whose sums are past their retention have none.
         where exists (select 1 from usage_subject_counts as known where known.company_id = dated.company_id
             and known.kind = carried.kind and known.day = dated.day)
@@ -230,8 +257,8 @@ export const subjectMonthsCheck: AuditCheck = {
     from subject_months as stored
     left join (select company_id, scope, date_trunc('month', started_at at time zone 'utc')::date as month, subject,
         sum(charge_micro) as spent
-      from calls, lateral (select 'PROJECT' as scope, project as subject where project is not null
-        union all select 'END_USER', end_user where end_user is not null) as carried
+      from calls, lateral (select 'PROJECT' as scope, project collate "C" as subject where project is not null
+        union all select 'END_USER', end_user collate "C" where end_user is not null) as carried
       where key_id is not null and (project is not null or end_user is not null)
       group by 1, 2, 3, 4) as called using (company_id, scope, month, subject)
     where stored.charge_micro <> coalesce(spent, 0)

@@ -1,0 +1,14 @@
+import { describe } from 'bun:test';
+import { auditProofsContract } from '../../../../test/contracts/audit-proofs.contract.ts';
+import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
+
+describe('on PGlite', () => {
+  const database = useMemoryDatabase();
+  auditProofsContract('PGlite', () => database);
+});
+
+describePostgres('with a server', () => {
+  const database = usePostgres();
+  auditProofsContract('PostgreSQL', () => database);
+});

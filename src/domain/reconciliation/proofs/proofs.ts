@@ -1,0 +1,62 @@
+import type { Database } from '../../../ports/database.ts';
+import { type AuditCheck, type ComputedCheck, readForLong } from '../audit-check.ts';
+import { totalsCheck } from '../credit-totals.ts';
+import { balanceCheck, ledgerChainCheck } from '../ledger-checks.ts';
+import { sealsCheck } from '../seal-checks.ts';
+import {
+  chargesCheck,
+  costDaysCheck,
+  keyMonthsCheck,
+  subjectMonthsCheck,
+  usageDaysCheck,
+  usageMonthsCheck,
+  usageSubjectsCheck,
+} from '../usage-checks.ts';
+import { isLedgerSound } from './ledger-proof.ts';
+import { proveMonths } from './months-proof.ts';
+import { proveUsage } from './usage-proof.ts';
+
+type Check = AuditCheck | ComputedCheck;
+
+/**
+ * Shows that several checks hold in a pass over what they read. It only ever says that a check holds: where it cannot say so, the
+ * check itself is run, and names what is wrong.
+ */
+export interface Proof {
+  readonly checks: readonly Check[];
+  /** Those that hold. */
+  prove(database: Database): Promise<readonly Check[]>;
+}
+
+const LEDGER_CHECKS = [balanceCheck, ledgerChainCheck, sealsCheck, totalsCheck];
+
+const ledgerProof: Proof = {
+  checks: LEDGER_CHECKS,
+  prove: async (database) => ((await isLedgerSound(database)) ? LEDGER_CHECKS : []),
+};
+
+const usageProof = proofOf(proveUsage, {
+  charges: chargesCheck,
+  days: usageDaysCheck,
+  costs: costDaysCheck,
+  subjects: usageSubjectsCheck,
+  spending: subjectMonthsCheck,
+});
+
+const monthsProof = proofOf(proveMonths, { months: usageMonthsCheck, keys: keyMonthsCheck });
+
+export const PROOFS: readonly Proof[] = [ledgerProof, usageProof, monthsProof];
+
+function proofOf<Name extends string>(
+  prove: (...given: Parameters<typeof proveUsage>) => Promise<Readonly<Record<Name, boolean>>>,
+  checks: Readonly<Record<Name, Check>>,
+): Proof {
+  const named = Object.entries(checks) as [Name, Check][];
+  return {
+    checks: named.map(([, check]) => check),
+    async prove(database) {
+      const holds = await readForLong(database, prove);
+      return named.filter(([name]) => holds[name]).map(([, check]) => check);
+    },
+  };
+}

@@ -1,0 +1,193 @@
+import type { Statements } from '../../../ports/database.ts';
+import { CALENDAR, calendarDays } from './calendar.ts';
+import { drawWeightedSums, isNothing, summed, type WeightedSums } from './weighted-sums.ts';
+
+const ALL_KEYS = "'00000000-0000-0000-0000-000000000000'::uuid";
+/** As usage by day counts them at most. */
+const MOST_TOKENS = '1099511627776';
+/** Joined to calls: so the day and the month of a call are computed once, wherever they are needed. */
+const DATED_CALLS = `calls left join ${CALENDAR} on calendar.day = (started_at at time zone 'utc')::date`;
+const DAY = 'calendar.day';
+const MONTH = 'calendar.month';
+
+export const STORED_SUMS = [
+  'calls',
+  'failures',
+  'prompt_tokens',
+  'cached_tokens',
+  'cache_write_tokens',
+  'completion_tokens',
+  'charge_micro',
+  'surcharge_micro',
+];
+const tokensOf = (column: string) => `least(coalesce(${column}, 0), ${MOST_TOKENS})`;
+const ofPriced = (column: string) => `(case when price_id is null then 0 else ${tokensOf(column)} end)`;
+/** The same of a call. */
+const OF_CALL = [
+  '1',
+  "(case when outcome = 'FAILED' then 1 else 0 end)",
+  ...['prompt_tokens', 'cached_tokens', 'cache_write_tokens', 'completion_tokens'].map(ofPriced),
+  'charge_micro',
+  'coalesce(surcharge_micro, 0)',
+];
+const IS_COUNTED = "outcome <> 'REFUSED' and alias is not null";
+const RETIRED_DAYS = 'select company_id, day from retired_usage';
+const RETIRED_MONTHS = "select company_id, date_trunc('month', day)::date from retired_usage";
+
+/** Of calls and what is added up from them: whether each of these is sound for certain. */
+export interface UsageProof {
+  readonly charges: boolean;
+  readonly days: boolean;
+  readonly costs: boolean;
+  readonly subjects: boolean;
+  readonly spending: boolean;
+}
+
+/**
+ * What is compared, read before: what changes meanwhile makes sums differ that are sound, which the check itself then finds
+ * out; it does not make them equal.
+ */
+interface Bounds {
+  /** Calls below it were deleted by retention. */
+  readonly retiredBefore: string | null;
+  /** The first day with sums by project, end user and tag, and the first month with what budgets are compared with. */
+  readonly namedFrom: string;
+  readonly spentFrom: string;
+}
+
+/** All calls in one pass, beside the sums of what is stored, in one statement and so of one moment. */
+export async function proveUsage(statements: Statements): Promise<UsageProof> {
+  const [bounds] = await statements.query<Bounds>(
+    `select (select before_id::text from calls_retirement) as "retiredBefore",
+       coalesce((select min(day) from usage_subject_counts), 'infinity')::text as "namedFrom",
+       coalesce((select min(month) from subject_months), 'infinity')::text as "spentFrom"`,
+  );
+  const shared = await statements.query<{ companyId: string; kind: string; day: string }>(SHARED_DAYS);
+  if (bounds === undefined) throw new Error('the bounds of usage could not be read');
+  const [proof] = await statements.query<UsageProof>(
+    statementOf(await drawWeightedSums(statements), bounds),
+    [
+      ...calendarDays(),
+      shared.map(({ companyId }) => companyId),
+      shared.map(({ day }) => day),
+      shared.map(({ kind }) => kind),
+    ],
+  );
+  if (proof === undefined) throw new Error('usage could not be added up');
+  return proof;
+}
+
+/** Days on which not all names of a company have rows of their own: those are compared as one. */
+const SHARED_DAYS = `select company_id as "companyId", kind, day::text as day from usage_subject_counts as counted
+  where subjects >= 10 and exists (select 1 from usage_subject_days as days where days.company_id = counted.company_id
+    and days.kind = counted.kind and days.day = counted.day and days.subject = '(other)')`;
+const sharedOf = (kind: string) => `select company_id, day
+  from unnest($3::uuid[], $4::date[], $5::text[]) as shared (company_id, day, kind) where kind = '${kind}'`;
+
+function statementOf(sums: WeightedSums, bounds: Bounds): string {
+  return `select
+      ${isNothing('calls.charges - posted.sum - withheld.sum')} and posted.others = 0 and retired_calls.present = 0 as charges,
+      ${isNothing('calls.days + retired.sum - days.sum')} and days.empty = 0 as days,
+      ${isNothing('calls.costs + retired_costs.sum - costs.sum')} and costs.empty = 0 as costs,
+      ${isNothing('calls.named + tagged.sum - named.sum')} and named.empty = 0 as subjects,
+      ${isNothing('calls.spent - spent.sum')} as spending
+    from ${callsPart(sums, bounds)} as calls, ${taggedPart(sums, bounds)} as tagged, ${ledgerParts(sums, bounds)},
+      ${dayParts(sums)}, ${namedParts(sums)}`;
+}
+
+function callsPart(sums: WeightedSums, { retiredBefore, namedFrom, spentFrom }: Bounds): string {
+  const { amountOf } = sums;
+  const value = amountOf(OF_CALL);
+  const isThere = retiredBefore === null ? '' : `and id >= '${retiredBefore}'`;
+  const either = (weightOf: (kind: string, name: string) => string) =>
+    `(case when project is null then 0 else ${weightOf('PROJECT', 'project')} end
+      + case when end_user is null then 0 else ${weightOf('END_USER', 'end_user')} end)`;
+  const columns = {
+    charges: `case when charge_micro <> 0 ${isThere} then ${amountOf(['1', 'charge_micro'])}
+      * ${ofCharge(sums, 'coalesce(payer_id, company_id)', 'id::text')} end`,
+    days: `case when ${IS_COUNTED} then ${value} * (${ofDay(sums, ALL_KEYS, DAY)}
+      + coalesce(${ofDay(sums, 'key_id', DAY)}, 0)) end`,
+    costs: `case when cost_micro is not null and ${IS_COUNTED} then ${amountOf(['1', 'charge_micro', 'cost_micro'])}
+      * ${ofCost(sums, 'coalesce(served_by, alias)', "coalesce(target_id, '')", DAY)} end`,
+    named: `case when (project is not null or end_user is not null) and ${isNamed(namedFrom)}
+      then ${value} * ${either((kind, name) => ofName(sums, kind, name, DAY))} end`,
+    spent: `case when charge_micro <> 0 and key_id is not null and (project is not null or end_user is not null)
+      and ${MONTH} >= '${spentFrom}' and (company_id, ${MONTH}) not in (${RETIRED_MONTHS})
+      then ${amountOf(['charge_micro'])} * ${either((kind, name) => ofSpent(sums, kind, name, MONTH))} end`,
+  };
+  const selected = Object.entries(columns).map(([name, expression]) => `${summed(expression)} as ${name}`);
+  return `(select ${selected.join(', ')} from ${DATED_CALLS})`;
+}
+
+const isNamed = (namedFrom: string) =>
+  `${IS_COUNTED} and key_id is not null and ${DAY} >= '${namedFrom}' and (company_id, ${DAY}) not in (${RETIRED_DAYS})`;
+
+/** By themselves: PostgreSQL runs a subquery for each row by no worker. */
+function taggedPart(sums: WeightedSums, { namedFrom }: Bounds): string {
+  return `(select ${summed(`${sums.amountOf(OF_CALL)} * ${ofName(sums, 'TAG', 'tag', DAY)}`)} as sum
+    from ${DATED_CALLS} cross join lateral unnest(tags) as tag where tags is not null and ${isNamed(namedFrom)})`;
+}
+
+/** What was withheld of a call is posted later, beside the call's own transaction or without there being one. */
+function ledgerParts(sums: WeightedSums, { retiredBefore }: Bounds): string {
+  const weight = ofCharge(sums, 'posted.account_id', 'posted.source_id');
+  const amount = '-(posted.amount_micro % 2147483647)';
+  const isThere = retiredBefore === null ? 'true' : `posted.source_id >= '${retiredBefore}'`;
+  return `(select ${summed(`case when source_kind = 'call' and ${isThere} then ${sums.amountOf(['1', amount])} * ${weight} end`)} as sum,
+        count(*) filter (where type = 'USAGE' and source_kind not in ('call', 'withheld-usage')) as others
+      from credit_transactions as posted) as posted,
+    (select ${summed(`${sums.amountOf(['(case when own.source_id is null then 1 else 0 end)', amount])} * ${weight}`)} as sum
+      from credit_transactions as posted
+      left join credit_transactions as own on own.source_kind = 'call' and own.source_id = posted.source_id
+      where posted.source_kind = 'withheld-usage' and ${isThere}) as withheld,
+    (select count(*) as present from calls where ${retiredBefore === null ? 'false' : `id < '${retiredBefore}'`}) as retired_calls`;
+}
+
+function dayParts(sums: WeightedSums): string {
+  const ofDays = `${summed(`${sums.amountOf(STORED_SUMS)} * ${ofDay(sums, 'key_id', 'day')}`)} as sum`;
+  const ofCosts = `${summed(`${sums.amountOf(['calls', 'charge_micro', 'cost_micro'])}
+    * ${ofCost(sums, 'alias', 'target_id', 'day')}`)} as sum`;
+  return `(select ${ofDays}, count(*) filter (where calls = 0) as empty from usage_days) as days,
+    (select ${ofDays} from retired_usage) as retired,
+    (select ${ofCosts}, count(*) filter (where calls = 0) as empty from cost_days) as costs,
+    (select ${ofCosts} from retired_costs) as retired_costs`;
+}
+
+function namedParts(sums: WeightedSums): string {
+  const byKind = (kinds: readonly string[], column: string, weightOf: (kind: string) => string) =>
+    `case ${column} ${kinds.map((kind) => `when '${kind}' then ${weightOf(kind)}`).join(' ')} end`;
+  const named = byKind(['PROJECT', 'END_USER', 'TAG'], 'kind', (kind) =>
+    ofName(sums, kind, 'subject', 'day'),
+  );
+  const spent = byKind(['PROJECT', 'END_USER'], 'scope', (kind) => ofSpent(sums, kind, 'subject', 'month'));
+  return `(select ${summed(`${sums.amountOf(STORED_SUMS)} * ${named}`)} as sum,
+        count(*) filter (where calls = 0
+          or (company_id, kind, day) not in (select company_id, kind, day from usage_subject_counts)) as empty
+      from usage_subject_days where (company_id, day) not in (${RETIRED_DAYS})) as named,
+    (select ${summed(`${sums.amountOf(['charge_micro'])} * ${spent}`)} as sum
+      from subject_months where (company_id, month) not in (${RETIRED_MONTHS})) as spent`;
+}
+
+const ofCharge = ({ weightOf }: WeightedSums, account: string, source: string) =>
+  weightOf('charges', [{ text: source }, { uuid: account }]);
+
+const ofDay = ({ weightOf }: WeightedSums, key: string, day: string) =>
+  weightOf('days', [{ text: 'alias' }, { date: day }, { uuid: 'company_id' }, { uuid: key }]);
+
+const ofCost = ({ weightOf }: WeightedSums, alias: string, target: string, day: string) =>
+  weightOf('costs', [{ text: alias }, { text: target }, { date: day }, { uuid: 'company_id' }]);
+
+function ofName({ weightOf }: WeightedSums, kind: string, name: string, day: string): string {
+  const shown = `case when (company_id, ${day}) in (${sharedOf(kind)}) then '(other)' else ${name} end`;
+  const names = [
+    { text: 'alias' },
+    { text: shown },
+    { date: day },
+    { uuid: 'company_id' },
+    { uuid: 'key_id' },
+  ];
+  return weightOf(`named ${kind}`, names);
+}
+
+const ofSpent = ({ weightOf }: WeightedSums, kind: string, name: string, month: string) =>
+  weightOf(`spent ${kind}`, [{ text: name }, { date: month }, { uuid: 'company_id' }]);

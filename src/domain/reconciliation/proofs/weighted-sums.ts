@@ -1,0 +1,66 @@
+import type { Statements } from '../../../ports/database.ts';
+
+/**
+ * Compares sums that are stored with the rows that they should follow from, without grouping the rows. Each group has a weight, a
+ * hash of its names, and each column a factor. What is stored, times weights and factors, modulo a prime, is one number, and so
+ * is what is in the rows: equal sets give equal numbers. Different ones give equal numbers by chance in one of 2^28 runs, because
+ * every run draws its own seed and factors: nothing can be changed so that it fits.
+ */
+export interface WeightedSums {
+  /** A bigint expression: the weight of a group. `domain` has weights of its own. */
+  weightOf(domain: string, names: readonly Name[]): string;
+  /** A bigint expression below the prime for the columns of a row, each a bigint expression; `1` is a row. */
+  amountOf(columns: readonly string[]): string;
+}
+
+/** A part of a group's name: an SQL expression, by its type. */
+type Name = Readonly<Partial<Record<keyof typeof HASHES, string>>>;
+
+const PRIME = 2_147_483_647;
+/** 29 bits: three weights times a value fit into a bigint. */
+const WEIGHT_MASK = 536_870_911;
+/** 28 bits: the sum of eight values times their factors fits. */
+const FACTOR_MASK = 268_435_455n;
+const MOST_COLUMNS = 8;
+
+const HASHES = {
+  uuid: (expression: string, seed: string) => `uuid_hash_extended(${expression}, ${seed})`,
+  text: (expression: string, seed: string) => `hashtextextended((${expression}) collate "C", ${seed})`,
+  date: (expression: string, seed: string) =>
+    `hashint4extended((${expression}) - date '2000-01-01', ${seed})`,
+};
+
+/** The database draws them: 48 random bits each. */
+const DRAWN = `select ('x' || substr(replace(gen_random_uuid()::text, '-', ''), 1, 12))::bit(48)::bigint as drawn
+  from generate_series(0, ${MOST_COLUMNS})`;
+
+export async function drawWeightedSums(statements: Statements): Promise<WeightedSums> {
+  const [seed, ...rest] = await statements.query<{ drawn: bigint }>(DRAWN);
+  if (seed === undefined || rest.length < MOST_COLUMNS) throw new Error('no random numbers could be drawn');
+  const factors = rest.map(({ drawn }) => drawn & FACTOR_MASK);
+  return {
+    weightOf(domain, names) {
+      let hash = HASHES.text(`'${domain}'`, `${seed.drawn}`);
+      for (const name of names) {
+        for (const type of ['uuid', 'text', 'date'] as const) {
+          const expression = name[type];
+          if (expression !== undefined) hash = HASHES[type](expression, hash);
+        }
+      }
+      return `(${hash} & ${WEIGHT_MASK})`;
+    },
+    amountOf(columns) {
+      if (columns.length > MOST_COLUMNS) throw new RangeError(`at most ${MOST_COLUMNS} columns`);
+      const terms = columns.map((column, index) =>
+        column === '1' ? `${factors[index]}` : `${factors[index]} * (${column} % ${PRIME})`,
+      );
+      return `((${terms.join(' + ')}) % ${PRIME})`;
+    },
+  };
+}
+
+/** All rows of a select in one number: an aggregate of an expression in weights and values. */
+export const summed = (expression: string) => `mod(coalesce(sum(${expression}), 0), ${PRIME})`;
+
+/** Whether these numbers, some with a minus, are nothing together. */
+export const isNothing = (sum: string) => `mod(${sum}, ${PRIME}) = 0`;
