@@ -248,8 +248,18 @@ const HOW_READ = `select '${PARTS_READ}', (select before_id::text from calls_ret
 
 /** What a breakdown is read from: by model and by day at once only the days themselves know. */
 const SOURCES = {
-  models: `select key_id, alias, day, ${NUMBERS} from days
-    union all select key_id, alias, day, ${NUMBERS} from months where alias > ''`,
+  // Each key is added up by itself: PostgreSQL expects few rows of all keys together, and would sort them on the disk.
+  models: `select keys.id as key_id, alias, null::date as day, ${NUMBERS} from keys, lateral (
+      select alias, ${USAGE_SUMS.map((column) => `sum(${column})::bigint as ${column}`).join(', ')} from (
+        select alias, ${NUMBERS} from usage_days
+        where company_id = $1 and key_id = keys.id and day >= $3::date and day < $5::date
+        union all
+        select alias, ${NUMBERS} from usage_days
+        where company_id = $1 and key_id = keys.id and day >= (select until from done) and day <= $4::date
+        union all
+        select alias, ${NUMBERS} from usage_months
+        where company_id = $1 and key_id = keys.id and month >= $5::date and month < (select until from done) and alias > '') as rows
+      group by alias) as own`,
   days: `select key_id, alias, day, ${NUMBERS} from days
     union all select key_id, alias, day, ${NUMBERS} from months where alias = ''`,
   both: `select key_id, alias, day, ${NUMBERS} from keys, usage_days

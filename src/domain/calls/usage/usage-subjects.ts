@@ -68,10 +68,15 @@ export async function subjectUsage(
 function groupsSql(rows: string, by: readonly UsageDimension[]): string {
   const shown = (dimension: UsageDimension, column: string) => (by.includes(dimension) ? column : 'null');
   const sums = USAGE_SUMS.map((column) => `sum(${column})::bigint as "${camelOf(column)}"`).join(', ');
+  // Not by what is null in every row: each column of a group is hashed and compared for each row.
+  const groups = [
+    1,
+    ...(['model', 'day', 'key'] as const).flatMap((one, index) => (by.includes(one) ? [index + 2] : [])),
+  ];
   return `select subject, ${shown('model', 'alias')}::text as model, ${shown('day', "to_char(day, 'YYYY-MM-DD')")}::text as day,
       ${shown('key', 'key_id')}::text as "keyId", ${sums}
     from (${rows}) as rows
-    group by 1, 2, 3, 4 order by 3 nulls first, "chargeMicro" desc, calls desc, 1, 2, 4 limit ${MOST_GROUPS}`;
+    group by ${groups.join(', ')} order by 3 nulls first, "chargeMicro" desc, calls desc, 1, 2, 4 limit ${MOST_GROUPS}`;
 }
 
 const NUMBERS = USAGE_SUMS.join(', ');
@@ -91,11 +96,14 @@ async function readMonths(
   { from, to }: UsageRange,
 ): Promise<readonly SubjectGroup[]> {
   const whole = wholeMonths(from, to);
+  // Month by month: a range of them would read the rows of all models and days between.
   const rows = `${OF_DAYS} and day >= $3::date and day < $5::date
     union all ${OF_DAYS} and day >= (select until from done) and day <= $4::date
     union all
     select subject, alias, day, null, ${NUMBERS} from usage_subject_months where company_id = $1 and kind = $2
-      and month >= $5::date and month < (select until from done) and alias ${aliasOfRows(by)}`;
+      and month = any (array(select month::date
+        from generate_series($5::date::timestamp, (select until from done) - interval '1 month', interval '1 month') as month))
+      and alias ${aliasOfRows(by)}`;
   return await statements.query<SubjectGroup>(
     `with done as materialized (
        select coalesce((
