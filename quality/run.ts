@@ -5,7 +5,7 @@
  * labelled postings, FOLDER/matches jobs, CVs and judgements (`npm run quality -- quality` has both); each is measured where it is there.
  *
  * Two thirds of each source are reported. The other third may be looked at while rules are written: `--look` prints its
- * figures, `--errors FIELD` what was missed and made up in it.
+ * figures, `--errors FIELD` what was missed and made up in it. Processor time and memory of reading come last.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -52,11 +52,18 @@ if (isWhole && existsSync(sentences)) await measureSentences(sentences);
 if (options.source === undefined && existsSync(postings)) await measurePostingSets();
 if (isWhole && existsSync(answers)) for (const line of answerLines(folder)) console.log(line);
 if (isWhole && existsSync(matches)) for (const line of await measureMatches(matches)) console.log(line);
+if (isWhole && sources.length > 0) printFootprint();
 if (sources.length === 0 && ![sentences, postings, matches].some(existsSync)) {
   console.error(
     `${folder} has no SOURCE/cvs.jsonl, cv-entities/cvs.zip, job-skills/dev.json, postings or matches`,
   );
   process.exit(1);
+}
+
+/** In a process of its own, which has nothing else in its memory. */
+function printFootprint(): void {
+  const { stdout, stderr } = Bun.spawnSync([process.execPath, join(import.meta.dir, 'footprint.ts')]);
+  console.log(`${stdout.toString()}${stderr.toString()}`.trimEnd());
 }
 
 /** The ways of reading that are measured beside one another. */
