@@ -1,4 +1,4 @@
-import { Fragment, Suspense, useEffect, useState } from 'react';
+import { Fragment, useEffect, useState } from 'react';
 import { Link, Route, Switch, useLocation } from 'wouter';
 import { AccountNotices, StepUpDialog } from './account-notices.tsx';
 import { PageBoundary } from './page-boundary.tsx';
@@ -53,14 +53,12 @@ function Frame({ person }: { person: Person }) {
       <main id="content">
         <AccountNotices person={person} />
         <PageBoundary key={path}>
-          <Suspense fallback={<Bones lines={6} />}>
-            <Switch>
-              {rooms.flatMap(({ places }) =>
-                places.map((place) => <Route key={place.path} path={place.path} component={place.page} />),
-              )}
-              <Route component={Nowhere} />
-            </Switch>
-          </Suspense>
+          <Switch>
+            {rooms.flatMap(({ places }) =>
+              places.map((place) => <Route key={place.path} path={place.path} component={place.page} />),
+            )}
+            <Route component={Nowhere} />
+          </Switch>
         </PageBoundary>
       </main>
       <StepUpDialog />

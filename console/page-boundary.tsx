@@ -1,11 +1,36 @@
-import { Component, type ReactNode } from 'react';
-import { Notice, Page } from './parts/page.tsx';
+import { Component, type ComponentType, type ReactNode, useLayoutEffect, useState } from 'react';
+import { Bones, Notice, Page } from './parts/page.tsx';
 
 /** The script of a page did not come: the connection is down, or a deploy has removed it. */
 export class PageLoadError extends Error {
   constructor(cause: unknown) {
     super('The script of this page could not be loaded.', { cause });
   }
+}
+
+/**
+ * A page whose script is loaded when it is opened first, and is there at once from then on. Not by Suspense: React shows what it
+ * shows meanwhile for at least 300 ms, and most scripts come within 50.
+ */
+export function pageOnDemand<Name extends string>(
+  load: () => Promise<Record<Name, ComponentType>>,
+  name: Name,
+): ComponentType {
+  let Loaded: ComponentType | null = null;
+  return function PageOnDemand() {
+    const [, setLoaded] = useState(Loaded !== null);
+    const [error, setError] = useState<PageLoadError | null>(null);
+    useLayoutEffect(() => {
+      if (Loaded !== null) return;
+      const show = (script: Record<Name, ComponentType>) => {
+        Loaded = script[name];
+        setLoaded(true);
+      };
+      load().then(show, (cause) => setError(new PageLoadError(cause)));
+    }, []);
+    if (error !== null) throw error;
+    return Loaded === null ? <Bones lines={6} /> : <Loaded />;
+  };
 }
 
 /** In place of a white screen: what happened, and a reload. It is mounted again for each address. */

@@ -1,5 +1,5 @@
-import { type ComponentType, lazy } from 'react';
-import { PageLoadError } from './page-boundary.tsx';
+import type { ComponentType } from 'react';
+import { pageOnDemand as page } from './page-boundary.tsx';
 import type { Person } from './session/session.ts';
 
 export interface Place {
@@ -12,18 +12,6 @@ export interface Place {
 export interface Room {
   readonly name: string;
   readonly places: readonly Place[];
-}
-
-function page<Name extends string>(
-  load: () => Promise<Record<Name, ComponentType>>,
-  name: Name,
-): ComponentType {
-  return lazy<ComponentType>(async () => {
-    const loaded = await load().catch((error: unknown) => {
-      throw new PageLoadError(error);
-    });
-    return { default: loaded[name] };
-  });
 }
 
 const Overview = page(() => import('./pages/account/overview.tsx'), 'Overview');

@@ -32,7 +32,7 @@ export interface Session {
     query: Query<Data, Variables>,
     ...variables: VariablesArgument<Variables>
   ): Promise<Data>;
-  /** `changed` runs when another tab of this browser has changed something. */
+  /** `changed` runs when another tab of this browser has changed something, or a change was refused because another person has. */
   onChangeElsewhere(changed: () => void): () => void;
 }
 
@@ -109,6 +109,8 @@ export function createSession(): Session {
       return answer;
     } catch (error) {
       if (!(error instanceof AnswerError) || tokens === null) throw error;
+      // Another person has saved first: what the page shows is old.
+      if (error.code === 'CONFLICT') for (const listener of listeners) listener();
       if (error.code === 'STEP_UP_REQUIRED' && (await askForCode?.()) === true) return await once();
       if (error.code !== 'UNAUTHENTICATED') throw error;
       await refresh();
