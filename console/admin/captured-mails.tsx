@@ -18,7 +18,7 @@ export function CapturedMails() {
   return (
     <Page title="Captured mail" says="Without a mail server, mail is captured here: the last 50 messages.">
       {isSent ? (
-        <Notice>A mail server is set up: mail is sent to people, and none is kept here.</Notice>
+        <Notice>A mail server is set up: mail is sent to people, and none is captured.</Notice>
       ) : (
         <Card>
           <List

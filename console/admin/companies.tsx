@@ -5,7 +5,7 @@ import { Dialog } from '../parts/dialog.tsx';
 import { Choice, Field, Form } from '../parts/form.tsx';
 import { List, RowButton } from '../parts/list.tsx';
 import { Bones, Card, type Mood, Notice, Page, Problem, Tag } from '../parts/page.tsx';
-import { credits, Moment, spoken } from '../parts/words.tsx';
+import { credits, Moment, roundedCredits, spoken } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql, type RowOf } from '../session/graphql.ts';
 import { usePages, useQuery } from '../session/use-query.ts';
@@ -75,7 +75,13 @@ export function Companies() {
               name: 'Standing',
               show: ({ standing }) => <Tag mood={MOODS[standing]}>{spoken(standing)}</Tag>,
             },
-            { name: 'Balance', isNumber: true, show: ({ balance }) => credits(balance.credits) },
+            {
+              name: 'Balance',
+              isNumber: true,
+              show: ({ balance }) => (
+                <span title={credits(balance.credits)}>{roundedCredits(balance.credits)}</span>
+              ),
+            },
             {
               name: 'Pays',
               show: ({ billingMode, postpaidTerms }) => (

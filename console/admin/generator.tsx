@@ -17,7 +17,7 @@ export function Generator() {
   const actions = (
     <>
       <Act name="Start" main work={() => change(START)} />
-      <Act name="Stop" work={() => change(STOP)} />
+      <Act name="Stop" isBig work={() => change(STOP)} />
     </>
   );
   return (

@@ -33,7 +33,7 @@ export function CallHooks() {
           empty={
             <p>
               Set <code>CALL_HOOK_AFTER_URL</code> and <code>CALL_HOOK_SECRET</code>, and every ended call is
-              sent there. <code>CALL_HOOK_BEFORE_URL</code> is asked before each call; it has no deliveries.
+              sent there. <code>CALL_HOOK_BEFORE_URL</code> is called before each call; it has no deliveries.
             </p>
           }
           columns={[

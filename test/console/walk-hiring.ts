@@ -112,7 +112,7 @@ export async function walkTalents(page: Page): Promise<void> {
   await page.getByLabel('How well').first().fill('fluent');
   await page.getByLabel('Skills, one a line').fill('TIG welding\nOrbital welding');
   await button(page, 'Add a position').click();
-  await card(page, 'Work').getByRole('button', { name: 'Take away this entry' }).click();
+  await card(page, 'Work').getByRole('button', { name: 'Remove this entry' }).click();
   await button(page, 'Save').click();
   await page.getByText('Welder with papers').first().waitFor();
   await card(page, 'Languages').getByText('Welsh').waitFor();

@@ -121,11 +121,11 @@ function AlertsWatched({ company, apiKeyPage, alertSettings, members }: AlertsDa
       <Card title="Recipients">
         <p className="quiet">
           {!alertSettings.mail ? (
-            'Nobody by mail: alerts go to the channels alone.'
+            'No one gets them by mail: alerts go to the channels only.'
           ) : receivers === null ? (
             <>
-              Every admin of your company, by mail. Whoever becomes an admin under{' '}
-              <Link href="/team">Team</Link> gets them too.
+              Every admin of your company, by mail. New admins under <Link href="/team">Team</Link> get them
+              too.
             </>
           ) : (
             'Those who were chosen, by mail, for as long as they belong to your company; then every admin.'

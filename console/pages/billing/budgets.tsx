@@ -4,7 +4,7 @@ import { Choice, Field, Form } from '../../parts/form.tsx';
 import { type Column, List } from '../../parts/list.tsx';
 import { Card, Page, Tag } from '../../parts/page.tsx';
 import { KeyPicker } from '../../parts/picker.tsx';
-import { count, credits, exact } from '../../parts/words.tsx';
+import { count, credits, exact, roundedCredits } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { graphql, type RowOf } from '../../session/graphql.ts';
 import { useChange, useQuery } from '../../session/use-query.ts';
@@ -124,8 +124,8 @@ const COLUMNS: readonly Column<Budget>[] = [
           max={budget.monthlyCredits === 0 ? 1 : budget.monthlyCredits}
           value={budget.monthlyCredits === 0 ? 1 : Math.min(budget.spent, budget.monthlyCredits)}
         />
-        <div className="small">
-          {credits(budget.spent)} of {credits(budget.monthlyCredits)} credits
+        <div className="small" title={`${credits(budget.spent)} credits`}>
+          {roundedCredits(budget.spent)} of {credits(budget.monthlyCredits)} credits
         </div>
       </>
     ),
@@ -134,7 +134,7 @@ const COLUMNS: readonly Column<Budget>[] = [
     name: 'When it is used up',
     show: ({ hard, spent, monthlyCredits }) => {
       const isUsedUp = spent >= monthlyCredits;
-      if (!hard) return <Tag mood={isUsedUp ? 'warn' : 'plain'}>alerts alone</Tag>;
+      if (!hard) return <Tag mood={isUsedUp ? 'warn' : 'plain'}>only alerts</Tag>;
       return <Tag mood={isUsedUp ? 'bad' : 'good'}>{isUsedUp ? 'calls are refused' : 'refuses calls'}</Tag>;
     },
   },

@@ -71,7 +71,11 @@ const COLUMNS: readonly Column<Model>[] = [
   },
   { name: 'For', show: ({ kind }) => <Tag>{KINDS.get(kind) ?? kind}</Tag> },
   { name: 'Context, tokens', isNumber: true, show: ({ contextLength }) => count(contextLength) },
-  { name: 'Longest answer', isNumber: true, show: ({ maxOutputTokens }) => count(maxOutputTokens) },
+  {
+    name: 'Longest answer',
+    isNumber: true,
+    show: ({ kind, maxOutputTokens }) => (kind === 'embed' ? <Nil /> : count(maxOutputTokens)),
+  },
   priceColumn('Prompt', ({ prompt }) => prompt),
   priceColumn('Cached prompt', ({ cached }) => cached),
   priceColumn('Cache write', ({ cacheWrite, prompt }) => cacheWrite ?? prompt),

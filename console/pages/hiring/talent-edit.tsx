@@ -159,7 +159,7 @@ function SectionFields({ section, entries, change }: SectionFieldsProps) {
               className="little danger"
               onClick={() => change(entries.filter((other) => other.key !== key))}
             >
-              Take away {textIn(entry[fields[0]?.name ?? '']) || 'this entry'}
+              Remove {textIn(entry[fields[0]?.name ?? '']) || 'this entry'}
             </button>
           </div>
         </fieldset>

@@ -102,7 +102,7 @@ export function Keys() {
   return (
     <Page
       title="API keys"
-      says="A key calls the models in your company’s name. It is shown once; keep it like a password."
+      says="A key calls the models in your company’s name. It is shown once; store it like a password."
       actions={
         <button type="button" className="main" onClick={() => setCreating(true)}>
           Create a key
@@ -148,7 +148,7 @@ function columnOfName(keys: readonly ApiKey[]): Column<ApiKey> {
     show: (key) => (
       <>
         <div>{key.name}</div>
-        <code className="quiet">
+        <code className="quiet unbroken">
           {key.prefix}…{key.lastFour}
         </code>
         {key.rotatedFromId !== null && (

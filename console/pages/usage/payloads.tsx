@@ -101,7 +101,7 @@ function FindAndErase() {
         <Field
           label="End user"
           name="endUser"
-          hint="As your program sends it in `user`. Cannot be undone."
+          hint="As your program sends it in the field user. Cannot be undone."
           maxLength={128}
           required
         />

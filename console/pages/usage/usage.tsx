@@ -4,7 +4,7 @@ import { CEILING_NAMES, CeilingUse } from '../../parts/ceilings.tsx';
 import { Chart } from '../../parts/chart.tsx';
 import { saveCsv } from '../../parts/files.ts';
 import { Choice } from '../../parts/form.tsx';
-import { type Column, List } from '../../parts/list.tsx';
+import { type Column, List, Nil } from '../../parts/list.tsx';
 import { Card, Figure, Page } from '../../parts/page.tsx';
 import { count, credits, roundedCredits } from '../../parts/words.tsx';
 import { graphql } from '../../session/graphql.ts';
@@ -153,7 +153,11 @@ function columns(first: string, nameOf: (row: UsageRow) => string): readonly Col
     { name: 'Cache writes', isNumber: true, show: ({ totals }) => count(totals.cacheWriteTokens) },
     { name: 'Completion tokens', isNumber: true, show: ({ totals }) => count(totals.completionTokens) },
     { name: 'Credits', isNumber: true, show: ({ totals }) => credits(totals.credits) },
-    { name: 'Of it for tools', isNumber: true, show: ({ totals }) => credits(totals.toolCredits) },
+    {
+      name: 'For tools',
+      isNumber: true,
+      show: ({ totals }) => (totals.toolCredits === 0 ? <Nil text="0" /> : credits(totals.toolCredits)),
+    },
   ];
 }
 
