@@ -171,14 +171,14 @@ function columnOfName(keys: readonly ApiKey[]): Column<ApiKey> {
 
 const COLUMNS: readonly Column<ApiKey>[] = [
   { name: 'Status', show: ({ status }) => <Tag mood={MOODS[status]}>{spoken(status)}</Tag> },
-  { name: 'Scopes', show: ({ scopes }) => <span className="mono">{scopes.join(', ')}</span> },
+  { name: 'Scopes', show: ({ scopes }) => <span className="mono whole">{scopes.join(', ')}</span> },
   {
     name: 'Models',
     show: ({ models, allModels }) =>
       allModels ? (
         'all, also later ones'
       ) : models.length <= 2 ? (
-        <span className="mono">{models.join(', ')}</span>
+        <span className="mono whole">{models.join(', ')}</span>
       ) : (
         <details>
           <summary>{models.length} models</summary>
@@ -195,8 +195,23 @@ const COLUMNS: readonly Column<ApiKey>[] = [
       </span>
     ),
   },
-  { name: 'Last used', show: ({ lastUsedAt }) => <Moment at={lastUsedAt} /> },
-  { name: 'Expires', show: ({ expiresAt }) => <Moment at={expiresAt} /> },
+  {
+    name: 'Last used',
+    show: ({ lastUsedAt, expiresAt }) => (
+      <>
+        <Moment at={lastUsedAt} />
+        <div className="small quiet">
+          {expiresAt === null ? (
+            'no expiry'
+          ) : (
+            <>
+              expires <Moment at={expiresAt} />
+            </>
+          )}
+        </div>
+      </>
+    ),
+  },
 ];
 
 function LimitFields() {
