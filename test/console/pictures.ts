@@ -2,7 +2,6 @@
  * The pictures of README.md and docs/console.md: `bun test/console/pictures.ts [folder]`, on a system of its own with a month of
  * calls. It writes into docs/pictures unless a folder is named. Look at them before you commit them: 150 kB each at most.
  */
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { openPglite } from '../../src/adapters/database/pglite/pglite.ts';
@@ -22,12 +21,12 @@ const MODELS = [
   'svc/chat-default',
   'svc/chat-cheap',
   'svc/chat-premium',
-  'svc/embed-default',
+  'svc/chat-cheap',
 ];
 const PROJECTS = [
   ['Support desk', 'support', ['visitor-7', 'visitor-12', 'visitor-31'], 'feature:answers'],
   ['Search', 'search', ['acme-shop', 'northwind'], 'feature:rerank'],
-  ['Nightly reports', 'reports', [null], 'env:batch'],
+  ['Reports', 'reports', [null], 'env:batch'],
 ] as const;
 
 /** A month that has weekdays and grows, with a few failures and refusals; the same with every run. */
@@ -53,8 +52,8 @@ function monthOfCalls(companyId: string, keys: readonly string[]): FinishedCall[
         alias: MODELS[below(MODELS.length)] ?? null,
         startedAtMs: began,
         streamed: below(2) === 0,
-        firstByteMs: 180 + below(400),
-        durationMs: 700 + below(5_000),
+        firstByteMs: isRefused ? null : 180 + below(400),
+        durationMs: isRefused ? 2 + below(9) : 700 + below(5_000),
         tokens:
           isFailed || isRefused
             ? null
@@ -75,7 +74,21 @@ function monthOfCalls(companyId: string, keys: readonly string[]): FinishedCall[
   }).flat();
 }
 
+/** What the keys of the projects may do; the last one was never limited. */
+const KEYS = [
+  { requestsPerMinute: 300, monthlySpendingLimit: 40, expiresAt: new Date(Date.now() + 90 * DAY_MS) },
+  { models: ['svc/chat-cheap', 'svc/embed-default'], monthlySpendingLimit: 15 },
+  { scopes: ['inference:chat'] },
+] as const;
+
 const endUserOf = (endUser: string | null) => (endUser === null ? {} : { endUser });
+
+const BUDGETS = [
+  { scope: 'COMPANY', monthlyCredits: 2, hard: false },
+  { scope: 'PROJECT', subject: 'support', monthlyCredits: 1.2 },
+  { scope: 'PROJECT', subject: 'reports', monthlyCredits: 0.25, hard: false },
+  { scope: 'END_USER', subject: 'visitor-7', monthlyCredits: 0.3 },
+];
 
 /** The demo world exists after a first start; its database is open to nobody else while it runs. */
 async function prepare(dataFolder: string): Promise<void> {
@@ -83,44 +96,62 @@ async function prepare(dataFolder: string): Promise<void> {
   const demo = first.demo();
   const ask = await askAs(demo, demo.company_admin);
   const keys: string[] = [];
-  for (const [name, project] of PROJECTS) {
+  for (const [at, [name, project]] of PROJECTS.entries()) {
     const { createApiKey } = await ask<{ createApiKey: { apiKey: { id: string } } }>(
       'mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { apiKey { id } } }',
-      { input: { name, project } },
+      { input: { name, project, ...KEYS[at] } },
     );
     keys.push(createApiKey.apiKey.id);
   }
+  for (const input of BUDGETS)
+    await ask('mutation($input: BudgetInput!) { setBudget(input: $input) { id } }', { input });
   first.signal('SIGTERM');
   await first.exited;
   const folder = join(dataFolder, 'database');
   const limits = { maxWaiting: 100, statementTimeoutMs: 60_000 };
   const database = await openPglite({ folder, log: createSilentLog(), ...limits });
   await chargeCalls(database, monthOfCalls(demo.company_id, keys));
+  // As the gateway does behind a call.
+  await database.query('update api_keys set last_used_at = now() where id = any($1)', [keys]);
   await database.close();
 }
 
 async function take(page: Page, name: string): Promise<void> {
   await settled(page);
   await page.waitForLoadState('networkidle');
-  const path = join(FOLDER, `${name}.png`);
-  await page.screenshot({ path });
-  const { size } = statSync(path);
-  console.log(`${path} ${Math.round(size / 1_000)} kB`);
-  if (size > MOST_BYTES) throw new Error(`${name} has more than ${MOST_BYTES} bytes: take less of the page`);
+  const path = join(FOLDER, `${name}.webp`);
+  // Playwright itself has no WebP, which is a third of a PNG here.
+  const session = await page.context().newCDPSession(page);
+  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 90 });
+  const bytes = Buffer.from(data, 'base64');
+  await Bun.write(path, bytes);
+  console.log(`${path} ${Math.round(bytes.length / 1_000)} kB`);
+  if (bytes.length > MOST_BYTES) {
+    throw new Error(`${name} has more than ${MOST_BYTES} bytes: take less of the page`);
+  }
 }
 
 async function ofCompany(world: BrowserSystem): Promise<void> {
   const { demo } = world;
-  const { talentId } = await fillCompany(demo);
   const { page, close } = await world.visit({ width: 1280 });
   await page.setViewportSize({ width: 1280, height: 800 });
-  await logIn(page, demo.company_admin, '/requests');
+  await logIn(page, demo.company_admin, '/keys');
+  await page.getByRole('row').filter({ hasText: 'Support desk' }).waitFor();
+  await take(page, 'keys');
+  await moveTo(page, '/budgets');
+  await page.getByRole('row').filter({ hasText: 'visitor-7' }).waitFor();
+  await page.setViewportSize({ width: 1280, height: 600 });
+  await take(page, 'budgets');
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await moveTo(page, '/requests');
   await page.getByRole('row').nth(8).waitFor();
-  await page.evaluate(() => scrollTo(0, 300));
+  await page.evaluate(() => scrollTo(0, 430));
   await take(page, 'requests');
   await page.getByRole('row').filter({ hasText: 'rateLimited' }).first().getByRole('button').click();
   await page.getByRole('dialog').getByText('Request id').waitFor();
   await take(page, 'request');
+  await page.getByRole('button', { name: 'Close' }).click();
+  const { talentId } = await fillCompany(demo);
   await moveTo(page, '/usage?by=project');
   await page.getByText('reports', { exact: true }).first().waitFor();
   await page.evaluate(() => scrollTo(0, 250));
@@ -158,6 +189,13 @@ async function ofOperators(world: BrowserSystem): Promise<void> {
   }
   await dialog.getByRole('heading').scrollIntoViewIfNeeded();
   await take(page, 'providers');
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await moveTo(page, '/services');
+  await page
+    .getByRole('region', { name: 'Machines' })
+    .getByText(/of one core|cores/)
+    .waitFor();
+  await take(page, 'services');
   await close();
 }
 
