@@ -34,21 +34,27 @@ export function useQuery<Data, Variables>(
   const [answered, setAnswered] = useState<{ readonly data: Data; readonly given: string } | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const latest = useRef(0);
+  const shown = useRef(0);
   const pendingSince = useRef<number | null>(null);
   // By their text, so that an equal object is no change.
   const given = JSON.stringify(variables ?? {});
+  const current = useRef(given);
+  current.current = given;
 
   const reload = useCallback(async () => {
     latest.current += 1;
     const mine = latest.current;
     pendingSince.current = performance.now();
+    // Not only the answer to the latest request: with requests that come faster than answers none would ever be shown.
+    const isNews = () => mine > shown.current && given === current.current;
     try {
       const data = await session.request(query as Query<Data, object>, JSON.parse(given));
-      if (mine !== latest.current) return;
+      if (!isNews()) return;
+      shown.current = mine;
       setAnswered({ data, given });
       setError(null);
     } catch (caught) {
-      if (mine === latest.current) setError(asError(caught));
+      if (isNews()) setError(asError(caught));
     } finally {
       if (mine === latest.current) pendingSince.current = null;
     }
