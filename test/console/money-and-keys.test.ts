@@ -5,7 +5,7 @@ import { until } from '../doubles/until.ts';
 import { givenChromium } from '../services/given.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { logIn, openBrowserSystem, typeLogIn, type Visitor } from './browser-system.ts';
-import { moveTo, violationsOf, widthOf } from './page-checks.ts';
+import { appears, loadAgain, moveTo, violationsOf, widthOf } from './page-checks.ts';
 import { walkDialogs, walkFirstCall, walkPlaygroundLeft } from './walk-first-call.ts';
 
 describe.skipIf(givenChromium() === null)('in a real browser', () => {
@@ -87,13 +87,13 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
     await page.waitForURL(/\/billing\?checkout=success/);
     await page.getByText('The payment went through').waitFor();
     const bought = await balanceUntil(page, (now) => now > before);
-    await transactions(page).getByRole('cell', { name: 'Pack purchase' }).first().waitFor();
+    await appears(page, transactions(page).getByRole('cell', { name: 'Pack purchase' }).first());
 
     expect((await call(key)).status).toBe(200);
     const afterCall = await balanceUntil(page, (now) => now < bought);
     await refundLastCharge();
     await balanceUntil(page, (now) => now < afterCall - (bought - before) / 2);
-    await transactions(page).getByRole('cell', { name: 'Refund' }).first().waitFor();
+    await appears(page, transactions(page).getByRole('cell', { name: 'Refund' }).first());
     expect(admin.complaints).toEqual([]);
   });
 
@@ -103,13 +103,14 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
     Number(((await figure(page, 'Balance').getAttribute('title')) ?? '').replaceAll(',', ''));
 
   async function balanceUntil(page: Page, isSo: (now: number) => boolean): Promise<number> {
-    const deadline = performance.now() + 20_000;
-    for (;;) {
-      const now = await balance(page);
-      if (isSo(now)) return now;
-      if (performance.now() > deadline) throw new Error(`the balance stays at ${now}`);
-      await Bun.sleep(100);
-    }
+    let now = await balance(page);
+    await until(async () => {
+      if (isSo(now)) return true;
+      await Promise.all([page.waitForResponse('**/graphql'), loadAgain(page)]);
+      now = await balance(page);
+      return false;
+    });
+    return now;
   }
 
   async function refundLastCharge(): Promise<void> {

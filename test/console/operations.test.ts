@@ -5,7 +5,7 @@ import { until } from '../doubles/until.ts';
 import { givenChromium } from '../services/given.ts';
 import { type BrowserSystem, logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
 import { buryMails } from './buried-jobs.ts';
-import { isWholeEverywhere, keepPicture, moveTo, settled, violationsOf } from './page-checks.ts';
+import { appears, isWholeEverywhere, keepPicture, moveTo, settled, violationsOf } from './page-checks.ts';
 import { OPERATIONS } from './page-lists.ts';
 
 const ABSURD_ANSWER = {
@@ -39,7 +39,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     visitor = await world.visit();
     page = visitor.page;
     await logIn(page, world.demo.super_admin);
-  });
+  }, 180_000);
   afterAll(async () => {
     await world?.close();
     await provider.stop(true);
@@ -290,7 +290,8 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     isAbsurd = false;
     await open('/withheld-usage', 'Withheld usage');
     const dialog = page.getByRole('dialog');
-    await until(async () => (await row('svc/chat-cheap').count()) === 2);
+    await appears(page, row('svc/chat-cheap').nth(1));
+    expect(await row('svc/chat-cheap').count()).toBe(2);
     await row('svc/chat-cheap').first().getByRole('button', { name: 'Post' }).click();
     expect(await violationsOf(page)).toEqual([]);
     await dialog.getByLabel('Reason').fill('The provider is right.');
@@ -330,14 +331,14 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
       await page.getByRole('dialog').getByText(name, { exact: true }).waitFor();
     }
     await page.keyboard.press('Escape');
-    await row('unauthenticated').getByText('127.0.0.1').waitFor();
+    await appears(page, row('unauthenticated').getByText('127.0.0.1'));
   });
 
   test('the delivery log of the hook after calls says what was sent and what came back', async () => {
     await open('/call-hooks', 'Call hooks');
     // Sent again after a minute, with whatever the provider answers by then.
     const refused = page.getByRole('row').filter({ hasText: /status [45]\d\d/ });
-    await refused.filter({ hasText: 'Waiting' }).first().waitFor();
+    await appears(page, refused.filter({ hasText: 'Waiting' }).first());
     expect(await violationsOf(page)).toEqual([]);
   });
 
@@ -365,7 +366,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     const sent = { method: 'POST', headers, body: JSON.stringify(event) };
     expect((await fetch(`${world.demo.ai_url}/api/events/room/created`, sent)).status).toBe(202);
     await open('/unannounced-meetings', 'Unannounced rooms');
-    await row(BROKEN_ROOM).getByText('Under way').waitFor();
+    await appears(page, row(BROKEN_ROOM).getByText('Under way'));
   });
 
   test('P-13 the live log says that it is connected once nothing is missed any more', async () => {

@@ -1,7 +1,8 @@
 import { expect } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
+import { until } from '../doubles/until.ts';
 
 const AXE = readFileSync(join(import.meta.dir, '../../node_modules/axe-core/axe.min.js'), 'utf8');
 
@@ -36,6 +37,27 @@ export async function settled(page: Page): Promise<void> {
       document.querySelector('.bone, [aria-busy="true"]') === null &&
       !document.body.innerText.includes('…\n'),
   );
+}
+
+/**
+ * What happens behind a page: it loads its data again, as after a change in another tab, until it shows it. Pages do so by themselves
+ * every two to fifteen seconds, which the tests of live lists wait for.
+ */
+export async function appears(page: Page, what: Locator): Promise<void> {
+  await until(async () => {
+    await loadAgain(page);
+    await what.waitFor({ timeout: 1_000 });
+    return true;
+  });
+}
+
+/** As the console does in the other tabs after a change in one. */
+export async function loadAgain(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    const tabs = new BroadcastChannel('turnpike-session');
+    tabs.postMessage('changed');
+    tabs.close();
+  });
 }
 
 /** What follows a change of the window does so within some frames. */

@@ -3,7 +3,7 @@ import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { until } from '../doubles/until.ts';
 import { type BrowserSystem, mailedLink } from './browser-system.ts';
-import { moveTo, violationsOf, widthOf } from './page-checks.ts';
+import { appears, moveTo, violationsOf, widthOf } from './page-checks.ts';
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const card = (page: Page, name: string) => page.getByRole('region', { name, exact: true }).first();
@@ -41,7 +41,7 @@ export async function walkFirstCall(world: BrowserSystem): Promise<void> {
   await button(page, 'I have stored it').click();
   const pasted = Bun.spawn(['bash', '-c', line], { stdout: 'pipe', stderr: 'ignore' });
   expect(await new Response(pasted.stdout).text()).toContain('"choices"');
-  await list.getByText('All done:').waitFor();
+  await appears(page, list.getByText('All done:'));
   await button(page, 'Close the checklist').click();
   await list.waitFor({ state: 'detached' });
   await page.reload();

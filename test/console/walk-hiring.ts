@@ -2,7 +2,7 @@
 import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { CV } from './filled-company.ts';
-import { moveTo, violationsOf, widthOf } from './page-checks.ts';
+import { appears, moveTo, violationsOf, widthOf } from './page-checks.ts';
 
 const cvOf = (name: string, place: string) =>
   CV.replace('Grace Miller', name).replace('grace.miller', place).replace('0958', place);
@@ -211,7 +211,7 @@ async function passOnSummary(page: Page): Promise<void> {
   };
   await page.getByLabel('From a file').setInputFiles(notes);
   await button(page, 'Add').click();
-  await card(page, 'What was said').getByText('Order gloves').waitFor();
+  await appears(page, card(page, 'What was said').getByText('Order gloves'));
   await button(page, 'Delete the text').click();
   await inDialog(page, 'Delete the text').click();
   await card(page, 'What was said').waitFor({ state: 'detached' });
