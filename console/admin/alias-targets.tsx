@@ -185,58 +185,50 @@ function TargetFields({ title, alias, row, presets, remove }: TargetFieldsProps)
       ? 'Needed by this provider.'
       : 'Only where the server asks for one.';
   return (
-    <fieldset className="group">
+    <fieldset className="group target">
       <legend>{title}</legend>
       {stored !== null && <Health health={stored.health} isLong />}
-      <div className="columns">
-        <div>
-          <Choice
-            label="Provider"
-            {...named(row, 'provider')}
-            value={provider}
-            onChange={(event) => setProvider(event.currentTarget.value)}
-          >
-            {presets.map(({ name, title: shown }) => (
-              <option key={name} value={name}>
-                {shown}
-              </option>
-            ))}
-          </Choice>
-          <small className="quiet">{preset?.note}</small>
-        </div>
-        <Field
-          label="Address"
-          {...named(row, 'baseUrl')}
-          type="url"
-          defaultValue={stored?.baseUrl}
-          placeholder={preset?.baseUrl ?? 'https://…'}
-          required={preset?.baseUrl === null}
-          hint={
-            preset?.baseUrl === null
-              ? 'As the provider gave it to you.'
-              : 'Empty: the address of the provider.'
-          }
-        />
-      </div>
-      <div className="columns">
-        <ModelField row={row} provider={provider} />
-        <Field
-          label="Weight"
-          {...named(row, 'weight')}
-          type="number"
-          min={0}
-          step="any"
-          defaultValue={stored?.weight ?? 1}
-        />
-        <Field
-          label="Key"
-          {...named(row, 'apiKey')}
-          type="password"
-          autoComplete="off"
-          placeholder={stored?.hasKey ? '••••••••' : ''}
-          hint={keyHint}
-        />
-      </div>
+      <Choice
+        label="Provider"
+        {...named(row, 'provider')}
+        value={provider}
+        onChange={(event) => setProvider(event.currentTarget.value)}
+      >
+        {presets.map(({ name, title: shown }) => (
+          <option key={name} value={name}>
+            {shown}
+          </option>
+        ))}
+      </Choice>
+      <small className="quiet">{preset?.note}</small>
+      <Field
+        label="Address"
+        {...named(row, 'baseUrl')}
+        type="url"
+        defaultValue={stored?.baseUrl}
+        placeholder={preset?.baseUrl ?? 'https://…'}
+        required={preset?.baseUrl === null}
+        hint={
+          preset?.baseUrl === null ? 'As the provider gave it to you.' : 'Empty: the address of the provider.'
+        }
+      />
+      <ModelField row={row} provider={provider} />
+      <Field
+        label="Weight"
+        {...named(row, 'weight')}
+        type="number"
+        min={0}
+        step="any"
+        defaultValue={stored?.weight ?? 1}
+      />
+      <Field
+        label="Key"
+        {...named(row, 'apiKey')}
+        type="password"
+        autoComplete="off"
+        placeholder={stored?.hasKey ? '••••••••' : ''}
+        hint={keyHint}
+      />
       {stored?.hasKey && (
         <label className="check">
           <input type="checkbox" name={`removeKey-${number}`} />
