@@ -29,8 +29,8 @@ const MARK_TTL_MS = 315_360_000_000;
 /** With the new mark: shared state has lost everything. */
 const LOST_HOLDS_TOPIC = 'lost-holds';
 /**
- * `restore <round> <mark>`: whoever gets it answers with `restored <round>` once its holds are stored again under this mark.
- * It counts how many were asked, so the one that asks knows when all have answered.
+ * `restore <round> <mark>`: each process answers with `restored <round>` once its holds are stored again under this mark.
+ * The one that began the round knows from the number of listeners when all have answered.
  */
 const ROUNDS_TOPIC = 'restored-holds';
 const ROUND = /^(restore|restored) (\S+)(?: (\S+))?$/;
@@ -186,7 +186,7 @@ export function createRunningHolds(parts: {
 }
 
 interface Rounds {
-  /** Resolves once every process that could be asked has stored its holds again, or the time for it is over. Null: nobody is asked. */
+  /** Resolves once every process that could be asked has stored its holds again, or the time for it is over. With null no process is asked. */
   othersRestored(lostMark: string | null): Promise<void>;
   answer(round: string): Promise<void>;
   listen(processId: string, onRound: (round: string, mark: string) => void): Promise<StateSubscription>;
