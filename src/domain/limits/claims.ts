@@ -177,6 +177,7 @@ export async function reserveAfterReading(
     // A state that fails here fails below too, and the other one takes its place.
     if (levels.length > 0) await state.settle(tag, settlements).catch(() => {});
     if (settlements.some(({ replaces }) => replaces === null)) {
+      // Commits change only levels that are stored: what was committed between the read and the setting is read now.
       const again = (await Promise.all(holds.map((hold) => hold.read()))).filter((level) => level !== null);
       await state.settle(tag, again.map(settlementOf)).catch(() => {});
     }

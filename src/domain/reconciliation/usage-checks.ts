@@ -165,7 +165,8 @@ export const costDaysCheck: AuditCheck = {
     where stored.sums is distinct from counted.sums`,
 };
 
-const MONTH_SUMS = [
+/** The columns of usage by day and by month. */
+export const STORED_SUMS = [
   'calls',
   'failures',
   'prompt_tokens',
@@ -175,8 +176,8 @@ const MONTH_SUMS = [
   'charge_micro',
   'surcharge_micro',
 ];
-const MONTHS_SUMMED = MONTH_SUMS.map((column) => `sum(${column}) as ${column}`).join(', ');
-const listed = (table: string) => MONTH_SUMS.map((column) => `${table}.${column}`).join(', ');
+const MONTHS_SUMMED = STORED_SUMS.map((column) => `sum(${column}) as ${column}`).join(', ');
+const listed = (table: string) => STORED_SUMS.map((column) => `${table}.${column}`).join(', ');
 
 /** Of sums by key, or by name (`kind` and `subject`): what is stored beside what the days of the month sum up to. */
 function monthFaults(

@@ -1,6 +1,6 @@
 import type { Statements } from '../../../ports/database.ts';
+import { STORED_SUMS } from '../usage-checks.ts';
 import { CALENDAR, calendarDays } from './calendar.ts';
-import { STORED_SUMS } from './usage-proof.ts';
 import { drawWeightedSums, isNothing, summed, type WeightedSums } from './weighted-sums.ts';
 
 const ALL_KEYS = "'00000000-0000-0000-0000-000000000000'";

@@ -1,4 +1,5 @@
 import type { Statements } from '../../../ports/database.ts';
+import { STORED_SUMS } from '../usage-checks.ts';
 import { CALENDAR, calendarDays } from './calendar.ts';
 import { drawWeightedSums, isNothing, summed, type WeightedSums } from './weighted-sums.ts';
 
@@ -10,16 +11,6 @@ const DATED_CALLS = `calls left join ${CALENDAR} on calendar.day = (started_at a
 const DAY = 'calendar.day';
 const MONTH = 'calendar.month';
 
-export const STORED_SUMS = [
-  'calls',
-  'failures',
-  'prompt_tokens',
-  'cached_tokens',
-  'cache_write_tokens',
-  'completion_tokens',
-  'charge_micro',
-  'surcharge_micro',
-];
 const tokensOf = (column: string) => `least(coalesce(${column}, 0), ${MOST_TOKENS})`;
 const ofPriced = (column: string) => `(case when price_id is null then 0 else ${tokensOf(column)} end)`;
 /** The same of a call. */
