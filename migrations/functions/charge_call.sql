@@ -1,8 +1,8 @@
--- revision: 7
+-- revision: 8
 -- Owner: src/domain/calls
 --
--- Does what charge_calls does, for one call, and is called by it alone. Most groups are of one call, because calls gather
--- only behind a commit that is under way. For them the plan of charge_calls, which has more than eighty nodes, takes several
+-- Does what charge_calls does, for one call, and records the response that it made; what is counted by name (count_attributed) its
+-- caller does. Most groups are of one call, because calls gather only behind a commit that is under way. For them the plan of charge_calls, which has more than eighty nodes, takes several
 -- times as long to set up as the work itself: a few short statements take less than half the time.
 --
 -- The rules are those of charge_calls, in the same order: accounts are locked first; a call that is recorded already
@@ -15,7 +15,11 @@ declare
   call record;
   account record;
   price record;
-  due record;
+  -- As many tokens as are charged, and what of the prompt was read from the provider's cache and written to it.
+  due_prompt bigint;
+  due_completion bigint;
+  due_cached bigint;
+  due_written bigint;
   begun timestamptz;
   day date;
   is_charged boolean;
@@ -33,7 +37,7 @@ begin
     prompt bigint, cached bigint, completion bigint, estimated bigint, started bigint, first_byte integer,
     duration integer, spending_limit bigint, idempotency text, prompt_bound bigint, completion_bound bigint,
     cache_write bigint, payer uuid, surcharge bigint, tool_uses jsonb, end_user text, tags text[], project text,
-    tries integer, share bigint, cost bigint, own_key boolean, cache_hit boolean, served_by text, mcp boolean);
+    tries integer, share bigint, cost bigint, own_key boolean, cache_hit boolean, served_by text, mcp boolean, response json);
   share := case when call.share is not null then least(greatest(call.share, 0), 1000000) end;
   if call.payer is not null then
     perform 1 from credit_accounts where id = any (companies) order by id for update;
@@ -49,31 +53,29 @@ begin
     if not found then
       select * into price from model_prices where alias = call.model order by in_force_from limit 1;
     end if;
-    select * into due from (
-      select prompt, completion, least(call.cached, prompt) as cached,
-        greatest(0, least(coalesce(call.cache_write, 0), prompt - least(call.cached, prompt))) as written
-      from (select least(call.prompt, coalesce(call.prompt_bound, 1000000000)) as prompt,
-        least(call.completion, coalesce(call.completion_bound, 1000000000)) as completion) as bounded) as parts;
+    due_prompt := least(call.prompt, coalesce(call.prompt_bound, 1000000000));
+    due_completion := least(call.completion, coalesce(call.completion_bound, 1000000000));
+    due_cached := least(call.cached, due_prompt);
+    due_written := greatest(0, least(coalesce(call.cache_write, 0), due_prompt - due_cached));
     surcharge := case when call.surcharge > 0 then least(call.surcharge, 1000000000000) end;
     charge := case
       when share is not null then
-        div(((due.prompt - due.cached - due.written) * price.prompt_micro::numeric
-          + due.cached * price.cached_micro::numeric
-          + due.written * coalesce(price.cache_write_micro, price.prompt_micro)::numeric
-          + due.completion * price.completion_micro::numeric + coalesce(surcharge, 0) * 1000000::numeric) * share
+        div(((due_prompt - due_cached - due_written) * price.prompt_micro::numeric
+          + due_cached * price.cached_micro::numeric
+          + due_written * coalesce(price.cache_write_micro, price.prompt_micro)::numeric
+          + due_completion * price.completion_micro::numeric + coalesce(surcharge, 0) * 1000000::numeric) * share
           + 999999999999, 1000000000000)::bigint
-      when due.prompt < 4000000 and due.completion < 4000000 then
-        ((due.prompt - due.cached - due.written) * price.prompt_micro + due.cached * price.cached_micro
-          + due.written * coalesce(price.cache_write_micro, price.prompt_micro)
-          + due.completion * price.completion_micro + 999999) / 1000000 + coalesce(surcharge, 0)
-      else div((due.prompt - due.cached - due.written) * price.prompt_micro::numeric
-          + due.cached * price.cached_micro::numeric
-          + due.written * coalesce(price.cache_write_micro, price.prompt_micro)::numeric
-          + due.completion * price.completion_micro::numeric + 999999, 1000000)::bigint + coalesce(surcharge, 0) end;
+      when due_prompt < 4000000 and due_completion < 4000000 then
+        ((due_prompt - due_cached - due_written) * price.prompt_micro + due_cached * price.cached_micro
+          + due_written * coalesce(price.cache_write_micro, price.prompt_micro)
+          + due_completion * price.completion_micro + 999999) / 1000000 + coalesce(surcharge, 0)
+      else div((due_prompt - due_cached - due_written) * price.prompt_micro::numeric
+          + due_cached * price.cached_micro::numeric
+          + due_written * coalesce(price.cache_write_micro, price.prompt_micro)::numeric
+          + due_completion * price.completion_micro::numeric + 999999, 1000000)::bigint + coalesce(surcharge, 0) end;
   else
     -- A record that was not assigned has no fields.
     select null::uuid as id into price;
-    select null::bigint as prompt, null::bigint as completion into due;
     charge := 0;
   end if;
   due_surcharge := case when share is null then surcharge else nullif((surcharge * share + 999999) / 1000000, 0) end;
@@ -92,6 +94,17 @@ begin
     return;
   end if;
 
+  if call.response is not null then
+    insert into stored_responses (id, company_id, key_id, alias, target_id, item_ids, charge_call_id, sealed_content,
+      content_bytes, created_at, expires_at)
+    select made.id, call.company, call.key, call.alias, made.target, items, charge_call, decode(sealed, 'base64'), bytes,
+      to_timestamp(created / 1000::float8), to_timestamp(expires / 1000::float8)
+    from json_to_record(call.response) as made (id text, target text, items text[], charge_call uuid, sealed text, bytes integer,
+      created bigint, expires bigint, max_bytes bigint)
+    where bytes = 0 or bytes + (select coalesce(sum(content_bytes), 0) from stored_responses as stored
+      where stored.company_id = call.company and content_bytes > 0) <= max_bytes
+    on conflict (id) do nothing;
+  end if;
   if call.outcome <> 'REFUSED' and call.alias is not null then
     insert into usage_days as present (company_id, key_id, day, alias, calls, failures, prompt_tokens, cached_tokens,
       cache_write_tokens, completion_tokens, charge_micro, surcharge_micro)
@@ -118,7 +131,7 @@ begin
       charge_micro = present.charge_micro + excluded.charge_micro,
       cost_micro = present.cost_micro + excluded.cost_micro;
   end if;
-  if is_charged and (call.prompt > due.prompt or call.completion > due.completion) then
+  if is_charged and (call.prompt > due_prompt or call.completion > due_completion) then
     insert into withheld_usage (call_id, company_id, key_id, request_id, alias, day, prompt_tokens, completion_tokens,
       prompt_bound, completion_bound, charged_micro, excess_micro, payer_id)
     select call.id, call.company, call.key, call.request, call.alias, day, call.prompt, call.completion,

@@ -52,7 +52,7 @@ const DAMAGE: Readonly<Record<string, string>> = {
   'a balance': `update credit_accounts set balance_micro = balance_micro + 1 where id = '${first}'`,
   'a version': `update credit_accounts set version = 2 where id = '${first}'`,
   'the last seal of an account': `update credit_accounts set last_seal = null where id = '${first}'`,
-  'a type that no total counts': `alter table credit_transactions drop constraint credit_transactions_type_check;
+  'a type that no total counts': `alter table credit_transactions drop constraint credit_transactions_check;
     update credit_transactions set type = 'GIFT' where ${ledger(6)}`,
   'a contra account': `update credit_transactions set contra = 'grants' where ${ledger(6)}`,
   'rows without an account': `delete from credit_accounts where id = '${first}'`,

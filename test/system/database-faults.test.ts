@@ -175,8 +175,8 @@ describe.skipIf(missing)('G-33 PostgreSQL refuses the gateway under load: no fin
   test('a function or a table is gone (42883, 42P01)', async () => {
     await loadThrough(
       '42883',
-      () => operator.unsafe('alter function charge_calls(text, uuid[]) rename to charge_calls_gone'),
-      () => operator.unsafe('alter function charge_calls_gone(text, uuid[]) rename to charge_calls'),
+      () => operator.unsafe('alter function charge_call(json, uuid[]) rename to charge_call_gone'),
+      () => operator.unsafe('alter function charge_call_gone(json, uuid[]) rename to charge_call'),
     );
     await loadThrough(
       '42P01',

@@ -33,8 +33,8 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'charge_call',
-    revision: 7,
-    checksum: '036763f3deae8382',
+    revision: 8,
+    checksum: 'ec3176d02549469a',
     parameters: ['given_call json', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
@@ -66,8 +66,8 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   { name: 'freeze_pack_rate', revision: 1, checksum: '3664e281c9d4f1bc', parameters: [], returns: 'trigger' },
   {
     name: 'charge_calls_and_record_responses',
-    revision: 2,
-    checksum: '972b89f39efefa73',
+    revision: 3,
+    checksum: 'f167f6b608a35fc5',
     parameters: ['given_calls text', 'companies uuid[]', 'given_answers text', 'given_responses text'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
@@ -222,5 +222,41 @@ export const recordedFunctions: readonly RecordedFunction[] = [
     checksum: '3a3308a41093bd16',
     parameters: [],
     returns: 'trigger',
+  },
+  {
+    name: 'delete_responses_of_company',
+    revision: 1,
+    checksum: '0736be908bfa078a',
+    parameters: [],
+    returns: 'trigger',
+  },
+  {
+    name: 'is_call',
+    revision: 1,
+    checksum: 'ff047fbeeaf1d054',
+    parameters: ['outcome text', 'idempotency_sha256 bytea'],
+    returns: 'boolean',
+  },
+  {
+    name: 'is_credit_account',
+    revision: 1,
+    checksum: 'ea4d8a3add0d6a08',
+    parameters: ['owner text', 'line_micro bigint', 'last_seal bytea'],
+    returns: 'boolean',
+  },
+  {
+    name: 'is_credit_transaction',
+    revision: 1,
+    checksum: '923bb657c5f6db7a',
+    parameters: [
+      'type text',
+      'amount_micro bigint',
+      'contra text',
+      'source_kind text',
+      'source_id text',
+      'reason text',
+      'seal bytea',
+    ],
+    returns: 'boolean',
   },
 ];

@@ -440,6 +440,12 @@ export const tableExceptions: readonly TableException[] = [
   ...['credit_transactions', 'credit_accounts', 'key_months', 'credit_alerts'].flatMap((table) =>
     CHARGES.map((path) => ({ path, table, access: 'write' as const, reason: CHARGED_TOGETHER })),
   ),
+  {
+    path: 'migrations/functions/charge_call.sql',
+    table: 'stored_responses',
+    access: 'write',
+    reason: CHARGED_TOGETHER,
+  },
   ...['subject_months', 'credit_alerts'].map((table) => {
     const path = 'migrations/functions/count_attributed.sql';
     return { path, table, access: 'write' as const, reason: CHARGED_TOGETHER };

@@ -3,7 +3,8 @@ import type { Database, Statements } from '../../ports/database.ts';
 import type { QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { AnswerCipher } from '../calls/idempotency/answer-cipher.ts';
-import { type CallTokens, isDatabaseFault } from '../calls/settlement/finished-call.ts';
+import type { CallTokens } from '../calls/settlement/finished-call.ts';
+import { isDatabaseFault } from '../calls/settlement/refused-rows.ts';
 import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
 
 /** What must be equal for an answer to be given again, besides the company. */

@@ -66,6 +66,7 @@ interface RecordedFacts {
   readonly attribution?: CallAttribution | null | undefined;
   readonly served?: Served | undefined;
   readonly overMcp?: boolean | undefined;
+  readonly response?: FinishedCall['response'];
 }
 
 export interface CallEnding extends Omit<ServedCall, 'tries' | 'servedBy' | 'overMcp'> {
@@ -253,6 +254,7 @@ export function recordOf(
     attribution,
     served: known,
     overMcp,
+    response,
   }: RecordedFacts,
   ending: CallEnding,
 ): FinishedCall {
@@ -294,6 +296,7 @@ export function recordOf(
     ownKey: priced.ownKey === undefined || ending.cacheHit === true ? undefined : true,
     cacheHit: ending.cacheHit,
     overMcp,
+    response,
   };
 }
 

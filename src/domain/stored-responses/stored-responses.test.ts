@@ -214,6 +214,12 @@ describe('stored responses', () => {
       expect(read.call).toEqual(call);
       await chargeCalls(database, [read.call]);
       expect(await stored.find(companyId, byId(given.id))).toEqual(missing(given.id));
+      const other = newResponse(companyId, { itemIds: ['rs_other'], content });
+      const made = (await stored.recordOf(other)) ?? undefined;
+      const beside = finishedCall(companyId, { keyId: KEY_ID, alias: ALIAS, response: made });
+      await chargeCalls(database, [read.call, beside]);
+      expect(await stored.find(companyId, byId(given.id))).toEqual(missing(given.id));
+      expect(await stored.find(companyId, byItem('rs_other'))).toMatchObject({ holders: [{ id: other.id }] });
     },
   );
 
@@ -257,8 +263,11 @@ describePostgres('stored responses on PostgreSQL', () => {
     });
     await stored.charged(companyId, 'resp_a');
     expect(await stored.remove(companyId, 'resp_a')).toBe('removed');
+    // Only its id is left, so that it does not come back.
+    const left = 'select sealed_content as content, item_ids as items from stored_responses where id = $1';
+    expect(await postgres.query<object>(left, ['resp_a'])).toEqual([{ content: null, items: [] }]);
     await clock.advance(31 * DAY_MS);
-    expect(await purgeStoredResponses({ database: postgres, clock })).toBe(1);
+    expect(await purgeStoredResponses({ database: postgres, clock })).toBe(2);
   });
 });
 

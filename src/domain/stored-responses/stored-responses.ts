@@ -9,7 +9,8 @@ import {
   resealRows,
   type SealedRow,
 } from '../calls/idempotency/reseal-rows.ts';
-import { isDatabaseFault, type ResponseRecord } from '../calls/settlement/finished-call.ts';
+import type { ResponseRecord } from '../calls/settlement/finished-call.ts';
+import { isDatabaseFault } from '../calls/settlement/refused-rows.ts';
 import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
 import { parseContent, type ResponseContent, writeContent } from './response-content.ts';
 
@@ -178,9 +179,11 @@ interface ResponseRow extends Omit<StoredResponse, 'content'> {
 const FIND = `select id, key_id as "keyId", alias, target_id as "targetId", item_ids as "itemIds",
     charge_call_id as "chargeCallId", sealed_content as "sealedContent"
   from stored_responses
-  where company_id = $1 and expires_at > $4 and (id = any ($2::text[]) or item_ids && $3::text[])`;
+  where company_id = $1 and expires_at > $4 and deleted_at is null and (id = any ($2::text[]) or item_ids && $3::text[])`;
 
-const REMOVE = 'delete from stored_responses where company_id = $1 and id = $2 returning id';
+/** Its row stays until its time is over: so it does not come back with a journal. */
+const REMOVE = `update stored_responses set deleted_at = now(), sealed_content = null, content_bytes = 0, item_ids = '{}'
+  where company_id = $1 and id = $2 and deleted_at is null returning id`;
 
 const CHARGED = 'update stored_responses set charge_call_id = null where company_id = $1 and id = $2';
 

@@ -159,6 +159,7 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
     const { route, fields } = call;
     const { requestId } = context;
     const { prompts, choices } = 'input' in fields ? fields.size : fields;
+    const response = ending.response instanceof Promise ? await ending.response : ending.response;
     const record = recordOf(
       call,
       {
@@ -171,13 +172,15 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
         attribution: call.attribution,
         served: context.served,
         overMcp: context.overMcp,
+        response: response ?? undefined,
       },
       ending,
     );
     const tokens = tokensToCount(record);
     context.trace?.ended(record, context.served?.by ?? call.alias, parts.kept?.isTraced(call) ?? false);
-    const isPlain = call.claim === null && ending.response == null;
-    const settled = isPlain ? await written(record) : await settle(record, call.claim, ending);
+    const settled = await (call.claim === null
+      ? written(record)
+      : writtenWithAnswer(record, call.claim, ending.answer ?? null));
     context.trace?.settled(settled.outcome);
     if (call.claim !== null) parts.idempotency.ended(call.claim, settled);
     const storing = parts.kept?.ended(call, record, ending, context.trace) ?? null;
@@ -191,19 +194,14 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
   function written(record: FinishedCall): Promise<Settled> {
     return parts.calls.settle(record, context.trace?.committing).catch(notWritten);
   }
-  /** A response that can be continued goes with the record, and with an idempotency key the answer. */
-  async function settle(
-    plain: FinishedCall,
-    claim: IdempotentClaim | null,
-    ending: AnsweredEnding,
+  async function writtenWithAnswer(
+    record: FinishedCall,
+    claim: IdempotentClaim,
+    answer: AnswerToKeep | null,
   ): Promise<Settled> {
     try {
-      const response = ending.response instanceof Promise ? await ending.response : ending.response;
-      const record = response == null ? plain : { ...plain, response };
-      const onSent = context.trace?.committing;
-      if (claim === null) return await parts.calls.settle(record, onSent);
-      const kept = await parts.idempotency.withAnswer(claim, record, ending.answer ?? null);
-      return await parts.calls.settle(kept, onSent);
+      const kept = await parts.idempotency.withAnswer(claim, record, answer);
+      return await parts.calls.settle(kept, context.trace?.committing);
     } catch (error) {
       return notWritten(error);
     }

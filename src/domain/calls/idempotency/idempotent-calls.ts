@@ -1,7 +1,8 @@
 import type { Clock } from '../../../ports/clock.ts';
 import type { Database, Statements } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
-import { type FinishedCall, isDatabaseFault } from '../settlement/finished-call.ts';
+import type { FinishedCall } from '../settlement/finished-call.ts';
+import { isDatabaseFault } from '../settlement/refused-rows.ts';
 import type { Settled } from '../settlement/settle-call.ts';
 import type { AnswerCipher } from './answer-cipher.ts';
 import {

@@ -1,4 +1,4 @@
-import type { DatabaseFailure, Statements } from '../../../ports/database.ts';
+import type { Statements } from '../../../ports/database.ts';
 import type { BudgetSpending, CallBudget } from '../../credits/budgets/call-budgets.ts';
 import type { AccountLevel } from '../../credits/ledger/credit-account.ts';
 import { storedNameOf } from '../../models/aliases.ts';
@@ -145,7 +145,7 @@ export async function insertCalls(statements: Statements, calls: readonly Finish
   );
 }
 
-/** As both statements read it; the names are those of charge_calls. */
+/** As all statements read it; the names are those of charge_calls. */
 export function callRowOf(call: FinishedCall) {
   return {
     id: call.id,
@@ -245,28 +245,22 @@ export interface ResponseRecord {
   readonly maxCompanyBytes: number;
 }
 
-/** As charge_calls_and_record_responses reads them. */
-function responseRows(calls: readonly FinishedCall[]) {
-  const rows = [];
-  for (const { id, companyId, keyId, alias, response } of calls) {
-    if (response === undefined || keyId === null) continue;
-    rows.push({
-      call: id,
-      id: response.id,
-      company: companyId,
-      key: keyId,
-      alias,
-      target: response.targetId,
-      items: response.itemIds,
-      charge_call: response.chargeCallId,
-      sealed: response.sealedContent,
-      bytes: response.contentBytes,
-      created: response.createdAtMs,
-      expires: response.expiresAtMs,
-      max_bytes: response.maxCompanyBytes,
-    });
-  }
-  return rows;
+/** As charge_call and charge_calls_and_record_responses read them; the first has company, key and alias from the call. */
+function responseRowOf({ companyId, keyId, alias }: FinishedCall, response: ResponseRecord) {
+  return {
+    company: companyId,
+    key: keyId,
+    alias,
+    id: response.id,
+    target: response.targetId,
+    items: response.itemIds,
+    charge_call: response.chargeCallId,
+    sealed: response.sealedContent,
+    bytes: response.contentBytes,
+    created: response.createdAtMs,
+    expires: response.expiresAtMs,
+    max_bytes: response.maxCompanyBytes,
+  };
 }
 
 /** More in one statement would keep those who share the account waiting. */
@@ -319,22 +313,11 @@ export async function chargeCalls(
   statements: Statements,
   calls: readonly FinishedCall[],
 ): Promise<ChargedCalls> {
-  if (calls.length === 0) return { levels: [], spending: [], budgets: [] };
-  const accounts = new Set<string>();
-  for (const { companyId, payerId } of calls) {
-    accounts.add(companyId);
-    if (payerId !== undefined) accounts.add(payerId);
-  }
-  const given = [JSON.stringify(calls.map(callRowOf)), [...accounts]];
-  const answers = jsonOf(answerRows(calls));
-  const responses = jsonOf(responseRows(calls));
-  const charging =
-    responses !== null
-      ? statements.query<ChargedRow>(CHARGE_AND_RECORD, [...given, answers, responses])
-      : answers !== null
-        ? statements.query<ChargedRow>(CHARGE_AND_KEEP, [...given, answers])
-        : statements.query<ChargedRow>(CHARGE, given);
-  const rows = await charging;
+  const [first] = calls;
+  if (first === undefined) return { levels: [], spending: [], budgets: [] };
+  const rows = await (calls.length === 1 && isPlain(first)
+    ? statements.query<ChargedRow>(CHARGE_ONE, [JSON.stringify(loneRowOf(first)), accountsOf(calls)])
+    : chargeGroup(statements, calls));
   const levels: AccountLevel[] = [];
   const spending: KeySpending[] = [];
   const budgets: BudgetSpending[] = [];
@@ -352,29 +335,60 @@ export async function chargeCalls(
   return { levels, spending, budgets };
 }
 
+/** Whether charge_call does all that its commit does. */
+function isPlain({ idempotent, endUser, tags, project, budgets }: FinishedCall): boolean {
+  return (
+    idempotent === undefined &&
+    endUser === undefined &&
+    tags === undefined &&
+    project === undefined &&
+    budgets === undefined
+  );
+}
+
+function loneRowOf(call: FinishedCall) {
+  const { response, keyId } = call;
+  if (response === undefined || keyId === null) return callRowOf(call);
+  return { ...callRowOf(call), response: responseRowOf(call, response) };
+}
+
+function chargeGroup(statements: Statements, calls: readonly FinishedCall[]): Promise<readonly ChargedRow[]> {
+  const given = [JSON.stringify(calls.map(callRowOf)), accountsOf(calls)];
+  const answers = jsonOf(answerRows(calls));
+  const responses = jsonOf(responseRows(calls));
+  if (responses !== null) return statements.query(CHARGE_AND_RECORD, [...given, answers, responses]);
+  return answers === null
+    ? statements.query(CHARGE, given)
+    : statements.query(CHARGE_AND_KEEP, [...given, answers]);
+}
+
+function responseRows(calls: readonly FinishedCall[]) {
+  const rows = [];
+  for (const call of calls) {
+    if (call.response === undefined || call.keyId === null) continue;
+    rows.push(responseRowOf(call, call.response));
+  }
+  return rows;
+}
+
 /** Null without a row. */
 function jsonOf(rows: readonly unknown[]): string | null {
   return rows.length === 0 ? null : JSON.stringify(rows);
 }
 
-/**
- * Whether the database refused rows for what they contain: SQLSTATE class 22 (data exception) or 23 (constraint
- * violation). Every other failure (a rotated password, a revoked privilege, a read-only server, a missing function, an
- * error that is not the database's) says nothing about the calls, which must not be dropped for it.
- */
-export function isRefusedRow(error: unknown): boolean {
-  const { name, reason, sqlState } = error as Partial<DatabaseFailure>;
-  if (name !== 'DatabaseFailure' || reason !== 'refused') return false;
-  return sqlState?.startsWith('22') === true || sqlState?.startsWith('23') === true;
-}
-
-/** A failure of the database that says nothing about what it was given. */
-export function isDatabaseFault(error: unknown): boolean {
-  return (error as Partial<DatabaseFailure>).name === 'DatabaseFailure' && !isRefusedRow(error);
+function accountsOf(calls: readonly FinishedCall[]): readonly string[] {
+  const accounts = new Set<string>();
+  for (const { companyId, payerId } of calls) {
+    accounts.add(companyId);
+    if (payerId !== undefined) accounts.add(payerId);
+  }
+  return [...accounts];
 }
 
 const CHARGED = `select account_id as "accountId", balance_micro as "balanceMicro", line_micro as "lineMicro", version,
   key_id as "keyId", month, spent_micro as "spentMicro"`;
+/** As text: the driver would make a JSON string of it. */
+const CHARGE_ONE = `${CHARGED} from charge_call($1::text::json, $2::uuid[])`;
 const CHARGE = `${CHARGED} from charge_calls($1::text, $2::uuid[])`;
 const CHARGE_AND_RECORD = `${CHARGED}
   from charge_calls_and_record_responses($1::text, $2::uuid[], $3::text, $4::text)`;

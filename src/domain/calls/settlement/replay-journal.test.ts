@@ -8,8 +8,9 @@ import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts
 import type { Database } from '../../../ports/database.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { readLevel } from '../../credits/ledger/credit-account.ts';
-import { type FinishedCall, isDatabaseFault, isRefusedRow } from './finished-call.ts';
+import type { FinishedCall } from './finished-call.ts';
 import { entryOf, readEntry } from './journal-record.ts';
+import { isDatabaseFault, isRefusedRow } from './refused-rows.ts';
 import { replayJournal } from './replay-journal.ts';
 import { listSetAside } from './set-aside-calls.ts';
 

@@ -1,14 +1,9 @@
 import type { JournalEntry, JournalFile } from '../../../ports/call-journal.ts';
 import type { Database, DatabaseFailure } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
-import {
-  type ChargedCalls,
-  chargeCalls,
-  countThatFits,
-  type FinishedCall,
-  isRefusedRow,
-} from './finished-call.ts';
+import { type ChargedCalls, chargeCalls, countThatFits, type FinishedCall } from './finished-call.ts';
 import { readEntry } from './journal-record.ts';
+import { isRefusedRow } from './refused-rows.ts';
 import { keepSetAside } from './set-aside-calls.ts';
 
 interface ReplayParts {

@@ -2,8 +2,9 @@ import type { JournalEntry } from '../../../ports/call-journal.ts';
 import type { Database, DatabaseFailure, Statements } from '../../../ports/database.ts';
 import { isObject } from '../../../ports/json-object.ts';
 import type { AccountLevel } from '../../credits/ledger/credit-account.ts';
-import { chargeCalls, type FinishedCall, isRefusedRow } from './finished-call.ts';
+import { chargeCalls, type FinishedCall } from './finished-call.ts';
 import { parsedRecord, readEntry } from './journal-record.ts';
+import { isRefusedRow } from './refused-rows.ts';
 
 /**
  * Calls from journals that cannot be charged as they are. They lie in the database, not in the file of one gateway, so

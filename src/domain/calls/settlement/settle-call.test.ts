@@ -124,7 +124,8 @@ describe('the call book', () => {
       const gate = Promise.withResolvers<void>();
       const counting = {
         async query(_: string, values: readonly SqlValue[] = []) {
-          statements.push(JSON.parse(values[0] as string).length);
+          const given: unknown = JSON.parse(values[0] as string);
+          statements.push(Array.isArray(given) ? given.length : 1);
           if (statements.length === 1) await gate.promise;
           return [];
         },

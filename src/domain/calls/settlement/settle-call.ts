@@ -3,15 +3,10 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Database } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 import { createDatabaseWatch, within } from './database-watch.ts';
-import {
-  type ChargedCalls,
-  chargeCalls,
-  countThatFits,
-  type FinishedCall,
-  isRefusedRow,
-} from './finished-call.ts';
+import { type ChargedCalls, chargeCalls, countThatFits, type FinishedCall } from './finished-call.ts';
 import { createJournaledCalls } from './journaled-calls.ts';
 import { type OwnCharge, ownCharges } from './own-charge.ts';
+import { isRefusedRow } from './refused-rows.ts';
 import { createCallNotes } from './write-behind-calls.ts';
 
 export type Settled =
