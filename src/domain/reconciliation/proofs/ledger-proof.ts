@@ -8,8 +8,9 @@ const PARTS = 6;
 const FAR = '4000000000000000000';
 const NO_END = '9223372036854775807';
 
+/** As double precision, which is exact to less than half a microsecond until the year 2106, and quicker than `extract`. */
 const ENTRY = (of: string) =>
-  `ledger_entry_text(${of}.amount_micro, (extract(epoch from ${of}.created_at) * 1000000)::bigint, ${of}.type, ${of}.contra,
+  `ledger_entry_text(${of}.amount_micro, (date_part('epoch', ${of}.created_at) * 1000000)::bigint, ${of}.type, ${of}.contra,
     ${of}.source_kind, ${of}.source_id, ${of}.reason)`;
 
 /** A row of the ledger by its place in the order of accounts and versions. */
