@@ -44,7 +44,7 @@ export async function runCheck(database: Database, check: AuditCheck | ComputedC
  * whose faults are bounded looks short to the planner, which counts on finding them at once, and would be given to no worker.
  */
 const FOR_LARGE_READS = `set local work_mem = '256MB'; set local enable_mergejoin = off; set local jit = off;
-  set local parallel_setup_cost = 0; set local parallel_tuple_cost = 0`;
+  set local parallel_setup_cost = 0`;
 
 export async function readForLong<T>(
   database: Database,

@@ -64,8 +64,8 @@ function namedParts(sums: WeightedSums): string {
   const ofDay = (month: string, day: string) =>
     weightOf('names by day', [...own, { date: month }, { date: day }]);
   const weights = [ofModel(MONTH, 'alias'), ofModel(MONTH, "'*'"), ofDay(MONTH, 'usage_subject_days.day')];
-  return `(select ${summed(`${amountOf(STORED_SUMS)} * (${weights.join(' + ')})`)} as sum, ${EMPTY}
-      from ${dated('usage_subject_days')} where ${done(MONTH, 'has_subjects')}) as named_days,
+  return `(select ${summed(`case when ${done(MONTH, 'has_subjects')} then ${amountOf(STORED_SUMS)} * (${weights.join(' + ')}) end`)} as sum,
+        ${EMPTY} from ${dated('usage_subject_days')}) as named_days,
     (select ${summed(`${amountOf(STORED_SUMS)} * case when alias = '' then ${ofDay('month', 'day')}
           else ${ofModel('month', 'alias')} end`)} as sum, ${EMPTY_MONTHS}
       from usage_subject_months where ${done('month', 'has_subjects')}) as named_months`;
