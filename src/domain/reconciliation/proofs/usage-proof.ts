@@ -75,12 +75,15 @@ const SHARED_DAYS = `select company_id as "companyId", kind, day::text as day fr
 const sharedOf = (kind: string) => `select company_id, day
   from unnest($3::uuid[], $4::date[], $5::text[]) as shared (company_id, day, kind) where kind = '${kind}'`;
 
+/** By day and by name in one number, because a call's value is the dearest part: if it is not nothing, both checks are run. */
+const COUNTED = 'calls.counted + retired.sum + tagged.sum - days.sum - named.sum';
+
 function statementOf(sums: WeightedSums, bounds: Bounds): string {
   return `select
       ${isNothing('calls.charges - posted.sum - withheld.sum')} and posted.others = 0 and retired_calls.present = 0 as charges,
-      ${isNothing('calls.days + retired.sum - days.sum')} and days.empty = 0 as days,
+      ${isNothing(COUNTED)} and days.empty = 0 as days,
       ${isNothing('calls.costs + retired_costs.sum - costs.sum')} and costs.empty = 0 as costs,
-      ${isNothing('calls.named + tagged.sum - named.sum')} and named.empty = 0 as subjects,
+      ${isNothing(COUNTED)} and named.empty = 0 as subjects,
       ${isNothing('calls.spent - spent.sum')} as spending
     from ${callsPart(sums, bounds)} as calls, ${taggedPart(sums, bounds)} as tagged, ${ledgerParts(sums, bounds)},
       ${dayParts(sums)}, ${namedParts(sums)}`;
@@ -96,12 +99,12 @@ function callsPart(sums: WeightedSums, { retiredBefore, namedFrom, spentFrom }: 
   const columns = {
     charges: `case when charge_micro <> 0 ${isThere} then ${amountOf(['1', 'charge_micro'])}
       * ${ofCharge(sums, 'coalesce(payer_id, company_id)', 'id::text')} end`,
-    days: `case when ${IS_COUNTED} then ${value} * (${ofDay(sums, ALL_KEYS, DAY)}
-      + coalesce(${ofDay(sums, 'key_id', DAY)}, 0)) end`,
+    counted: `case when ${IS_COUNTED} then ${value} * (${ofDay(sums, ALL_KEYS, DAY)}
+      + coalesce(${ofDay(sums, 'key_id', DAY)}, 0)
+      + case when (project is not null or end_user is not null) and ${isNamed(namedFrom)}
+        then ${either((kind, name) => ofName(sums, kind, name, DAY))} else 0 end) end`,
     costs: `case when cost_micro is not null and ${IS_COUNTED} then ${amountOf(['1', 'charge_micro', 'cost_micro'])}
       * ${ofCost(sums, 'coalesce(served_by, alias)', "coalesce(target_id, '')", DAY)} end`,
-    named: `case when (project is not null or end_user is not null) and ${isNamed(namedFrom)}
-      then ${value} * ${either((kind, name) => ofName(sums, kind, name, DAY))} end`,
     spent: `case when charge_micro <> 0 and key_id is not null and (project is not null or end_user is not null)
       and ${MONTH} >= '${spentFrom}' and (company_id, ${MONTH}) not in (${RETIRED_MONTHS})
       then ${amountOf(['charge_micro'])} * ${either((kind, name) => ofSpent(sums, kind, name, MONTH))} end`,

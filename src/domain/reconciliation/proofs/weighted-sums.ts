@@ -17,7 +17,7 @@ export interface WeightedSums {
 type Name = Readonly<Partial<Record<keyof typeof HASHES, string>>>;
 
 const PRIME = 2_147_483_647;
-/** 29 bits: three weights times a value fit into a bigint. */
+/** 29 bits: four weights times a value fit into a bigint. */
 const WEIGHT_MASK = 536_870_911;
 /** 28 bits: the sum of eight values times their factors fits. */
 const FACTOR_MASK = 268_435_455n;
