@@ -11,7 +11,7 @@ export function withNoise(random: Random, block: Block, name: string): Marked {
     lines = lines.flatMap((one) => (one.length > 0 && random.chance(0.5) ? [one, []] : [one]));
   if (random.chance(0.15)) lines = lines.filter((one) => one.length > 0);
   if (random.chance(0.08)) lines = withJoinedLines(random, lines);
-  const form = random.weighted({ lines: 76, collapsed: 9, doubled: 5, flat: 10 });
+  const form = random.weighted({ lines: 62, collapsed: 8, doubled: 4, flat: 26 });
   const between = { lines: '\n', collapsed: '  ', doubled: '\n\n', flat: ' ' }[form];
   let text: Marked = lines.flatMap((one, at) => (at === 0 ? one : [...plain(between), ...one]));
   if (form === 'collapsed') text = mapText(text, (part) => part.replace(/[\n\t]/g, '  '));

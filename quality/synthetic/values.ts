@@ -1,4 +1,5 @@
 import type { Random } from './random.ts';
+import { asListed, COMPANY_PATTERNS, schoolOf } from './wordings.ts';
 import {
   BRAND_ENDS,
   BRAND_PARTS,
@@ -171,47 +172,6 @@ const OF_OFFICE: Readonly<Record<string, readonly string[]>> = {
     'Özel {family} Hastanesi',
   ],
 };
-const COMPANY_PATTERNS: readonly (readonly [weight: number, pattern: string])[] = [
-  [14, '{brand} {sector} {legal}'],
-  [14, '{brand} {sector}'],
-  [10, '{brand} {legal}'],
-  [6, '{brand}'],
-  [8, '{family} {sector} {legal}'],
-  [6, '{family} {sector}'],
-  [4, '{family} & {family}'],
-  [3, '{family} & {family} {legal}'],
-  [3, '{family}, {family} & {family}'],
-  [3, '{family} & Sons'],
-  [3, '{family} {legal}'],
-  [4, '{city} {sector}'],
-  [3, '{city} {sector} {legal}'],
-  [5, '{acronym} {sector}'],
-  [4, '{acronym} {legal}'],
-  [3, '{acronym}'],
-  [3, 'The {brand} {sector}'],
-  [2, '{brand} {brand} {sector} {legal}'],
-  [2, "{family}'s {sector}"],
-  [2, '{sector} {brand}'],
-  [2, '{sector} {family}'],
-  [2, '{given} {family} {sector}'],
-  [1, '{brand}.com'],
-  [1, '{brand}.io'],
-  [1, '{brand}.ai'],
-  [1, '{brand} (acquired by {brand})'],
-  [1, '{brand}, a {brand} company'],
-  [1, '{brand}&{brand}'],
-  [1, '{brand} {country}'],
-  [1, '{brand} / {brand}'],
-  [1, '{sector} Department, {city} University'],
-  [1, '{family} School of {subject}, University of {region}'],
-  [1, '{brand} Laboratory, {city} University'],
-  [1, '{brand} {sector} ({acronym})'],
-  [1, '{given} {brand}'],
-  [1, '{brand} Labs'],
-  [4, '{brand}'],
-  [2, '{country} {sector} {legal}'],
-];
-
 export function createValues(random: Random, language: Language): Values {
   const country = COUNTRIES[random.weighted(COUNTRIES_OF[language.code])] as Country;
   const trade = TRADES[Number(random.weighted(TRADE_WEIGHTS))] ?? random.pick(TRADES);
@@ -237,7 +197,7 @@ export function createValues(random: Random, language: Language): Values {
     return syllables.slice(0, 1).toUpperCase() + syllables.slice(1) + random.pick(CODAS);
   };
   const brand = (): string => {
-    const kind = random.weighted({ parts: 60, coined: 24, word: 12, numbered: 4 });
+    const kind = random.weighted({ parts: 42, coined: 42, word: 12, numbered: 4 });
     if (kind === 'coined') return coined();
     if (kind === 'word') return random.pick(COMMON_WORDS);
     if (kind === 'numbered')
@@ -280,7 +240,7 @@ export function createValues(random: Random, language: Language): Values {
     pattern.replace(/\{(\w+)\}/g, (whole, key: string) => words[key]?.() ?? whole).replace(/ ,/g, ',');
   const weights = Object.fromEntries(COMPANY_PATTERNS.map(([weight, pattern]) => [pattern, weight]));
   const company = (): string => {
-    const kind = random.weighted({ known: 30, made: 58, office: 9, own: 3 });
+    const kind = random.weighted({ known: 10, made: 77, office: 10, own: 3 });
     if (kind === 'known') {
       const name = random.pick(country.companies);
       const plain =
@@ -305,7 +265,8 @@ export function createValues(random: Random, language: Language): Values {
       family: random.chance(0.08) ? `${family()}${random.chance(0.5) ? '-' : ' '}${family()}` : family(),
     }),
     company,
-    school: () => (random.chance(0.35) ? list('schools') : filled(list('schoolPatterns'))),
+    school: () =>
+      random.chance(0.1) ? list('schools') : schoolOf(random, filled(list('schoolPatterns')), coined),
     title: () => titleOf(random, language, trade, near),
     degree: () => {
       const degree = filled(list('degrees'));
@@ -382,7 +343,7 @@ function skillOf(random: Random, language: Language, trade: Trade, near: Near): 
         : kind === 'office'
           ? random.pick(language.list('office'))
           : random.pick(random.pick(TRADES).skills);
-    return skill;
+    return asListed(random, skill);
   }
   // Tools have English names in every language.
   return random.chance(0.1)

@@ -1,7 +1,7 @@
 """
-`python export.py --checkpoint CHECKPOINT.pt --tokenizer TOKENIZER.json --words WORDS.jsonl --out FOLDER`
+`python export.py --checkpoint CHECKPOINT.pt … --tokenizer TOKENIZER.json --words WORDS.jsonl --out FOLDER`
 
-Writes the network as ONNX with weights of a byte (model.onnx), compares it with the network before, and writes a text with
+Of several checkpoints, of which one began with the other, the mean of their weights is taken. Writes the network as ONNX with weights of a byte (model.onnx), compares it with the network before, and writes a text with
 its windows and rows (vector.json) for the tests of the runtime.
 """
 import argparse
@@ -23,12 +23,14 @@ from windows import fill, scores_of, window_ranges
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("checkpoint", "tokenizer", "words", "out"):
+    for name in ("tokenizer", "words", "out"):
         parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--checkpoint", required=True, nargs="+")
     options = parser.parse_args()
     os.makedirs(options.out, exist_ok=True)
     model = Tagger()
-    model.load_state_dict(torch.load(options.checkpoint, weights_only=True)["model"])
+    stored = [torch.load(file, weights_only=True)["model"] for file in options.checkpoint]
+    model.load_state_dict({name: sum(one[name] for one in stored) / len(stored) for name in stored[0]})
     model.eval()
     plain, small = (os.path.join(options.out, name) for name in ("plain.onnx", "model.onnx"))
     example = (torch.zeros(1, 7, dtype=torch.int64), torch.zeros(1, 7, SIGNS))
@@ -42,10 +44,10 @@ def main():
         plain, small, op_types_to_quantize=["MatMul", "Gather"], per_channel=True, reduce_range=True,
         weight_type=QuantType.QInt8,
     )
-    stored = onnx.load(small)
-    stored.ir_version = 8
-    stored.doc_string = stored.producer_version = ""
-    onnx.save(stored, small)
+    written = onnx.load(small)
+    written.ir_version = 8
+    written.doc_string = written.producer_version = ""
+    onnx.save(written, small)
 
     word_pieces = WordPieces(read_vocabulary(options.tokenizer))
     texts = [one for one in read_documents(options.words) if one.part == "choose"][:10]

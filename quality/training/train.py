@@ -121,6 +121,8 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--choosing", action="store_true")
     parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--begin", help="a checkpoint whose weights a new run begins with")
+    parser.add_argument("--dev", help="words that are only measured, after every epoch; the best weights are best.pt")
     options = parser.parse_args()
     os.makedirs(options.out, exist_ok=True)
     torch.set_num_threads(options.threads)
@@ -144,6 +146,8 @@ def main():
     )
     state = {"epoch": 0, "seconds": 0.0, "steps": 0}
     checkpoint = os.path.join(options.out, "checkpoint.pt")
+    if options.begin is not None:
+        model.load_state_dict(torch.load(options.begin, weights_only=True)["model"])
     if options.resume and os.path.exists(checkpoint):
         stored = torch.load(checkpoint, weights_only=True)
         model.load_state_dict(stored["model"])
@@ -160,6 +164,9 @@ def main():
         torch.save(stored, f"{checkpoint}.new")
         os.replace(f"{checkpoint}.new", checkpoint)
 
+    dev = [] if options.dev is None else [one for one in read_documents(options.dev) if one.part == "synthetic"]
+    best = sum(measured(model, dev, word_pieces).values()) / len(KINDS) if dev and options.begin is not None else 0.0
+    print(json.dumps({"dev": len(dev), "mean": round(best, 4)}), flush=True)
     model.train()
     while state["seconds"] < budget and not stopped:
         begun, saved, losses = time.monotonic(), time.monotonic(), []
@@ -206,6 +213,12 @@ def main():
         line = {**state, "batches": len(batches), "loss": round(float(np.mean(losses or [0])), 4)}
         if options.choosing:
             line.update(measured(model, parts["choose"], word_pieces))
+        if dev:
+            line.update(measured(model, dev, word_pieces))
+            mean = sum(line[kind] for kind in KINDS) / len(KINDS)
+            if mean > best:
+                best = mean
+                torch.save({"model": model.state_dict(), "state": state}, os.path.join(options.out, "best.pt"))
         print(json.dumps(line), flush=True)
 
 

@@ -120,4 +120,15 @@ describe('where a name begins and ends', () => {
     expect((await job('[title:Tester]\n[company:Calder Holding] AS')).name).toBe('Calder Holding AS');
     expect((await job('[company:Calder Holding] as [title:Senior Tester]')).name).toBe('Calder Holding');
   });
+
+  test('G-7 what stands behind the "in" of a degree is its field and no school, unless it names one', async () => {
+    const profile = await read(
+      `${TOP} Education  [degree:BTech] in [school:Information Technology] [school:Calder Institute of Technology]  2012 to 2016  ` +
+        '[degree:Master] in [school:Leeds University]  2016 to 2018',
+    );
+    expect(profile?.education).toMatchObject([
+      { studyType: 'BTech', area: 'Information Technology', institution: 'Calder Institute of Technology' },
+      { studyType: 'Master', area: null, institution: 'Leeds University' },
+    ]);
+  });
 });

@@ -35,8 +35,8 @@ export function mentionsIn(
   const language = guessLanguage(laidOut.tokens);
   const needsLeave = !isPlain && (language === 'en' || language === 'und');
   const isLikely = needsLeave ? isLikelyInEnglish : () => true;
-  const whole = joinWrapped(laidOut, tagged)
-    .flatMap((mention) => trimmed(laidOut, mention) ?? [])
+  const trim = joinWrapped(laidOut, tagged).flatMap((mention) => trimmed(laidOut, mention) ?? []);
+  const whole = joinFields(laidOut, trim)
     .filter((mention) => !isLabel(laidOut, mention) && !isSentence(laidOut, mention))
     .flatMap((mention) => partedSchool(laidOut, mention));
   const wide = joinTitles(laidOut, whole).map((mention, at, all) =>
@@ -86,6 +86,24 @@ function joinWrapped({ tokens }: LaidOutText, mentions: readonly Mention[]): Men
       (/^(?:of|and|for|in|the|&|de|und|et|-)$/i.test(first?.text ?? '') ||
         /^(?:of|and|for|in|the|&|de|und|et|-)$/i.test(before?.text ?? ''));
     if (goesOn) joined[joined.length - 1] = { ...last, to: mention.to, end: mention.end };
+    else joined.push(mention);
+  }
+  return joined;
+}
+
+/** "B.Tech in Information Technology": what stands behind the "in" of a degree and names no school is its field. */
+function joinFields({ tokens }: LaidOutText, mentions: readonly Mention[]): Mention[] {
+  const joined: Mention[] = [];
+  for (const mention of mentions) {
+    const last = joined.at(-1);
+    const { from, to } = mention;
+    const isField =
+      mention.kind === 'school' &&
+      last?.kind === 'degree' &&
+      from - last.to <= 1 &&
+      tokens[from - 1]?.lower === 'in' &&
+      !tokens.slice(from, to).some(({ lower }) => isSchoolWord(lower));
+    if (isField) joined[joined.length - 1] = { ...last, to, end: mention.end };
     else joined.push(mention);
   }
   return joined;
