@@ -1,7 +1,7 @@
 import type { Database } from '../../../ports/database.ts';
 import { type AuditCheck, type ComputedCheck, readForLong } from '../audit-check.ts';
 import { totalsCheck } from '../credit-totals.ts';
-import { balanceCheck, ledgerChainCheck, ledgerTotalCheck } from '../ledger-checks.ts';
+import { balanceCheck, ledgerChainCheck } from '../ledger-checks.ts';
 import { sealsCheck } from '../seal-checks.ts';
 import {
   chargesCheck,
@@ -28,7 +28,7 @@ export interface Proof {
   prove(database: Database): Promise<readonly Check[]>;
 }
 
-const LEDGER_CHECKS = [balanceCheck, ledgerChainCheck, sealsCheck, ledgerTotalCheck, totalsCheck];
+const LEDGER_CHECKS = [balanceCheck, ledgerChainCheck, sealsCheck, totalsCheck];
 
 const ledgerProof: Proof = {
   checks: LEDGER_CHECKS,
