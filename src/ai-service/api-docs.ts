@@ -254,11 +254,11 @@ const WHO = { name: 'Ada', email: 'ada@acme.example', id: 'u1', occupant_jid: 'a
 const events: readonly DescribedRoute[] = [
   describedEvent('/api/events/room/created', 'A room was made.', { event: 'room_created', ...PLAIN }),
   describedEvent('/api/events/room/destroyed', 'A room is gone.', { event: 'room_destroyed', ...PLAIN }),
-  describedEvent('/api/events/occupant/joined', 'Somebody came.', {
+  describedEvent('/api/events/occupant/joined', 'A participant joined.', {
     ...{ event_name: 'muc-occupant-joined', ...SERVER },
     occupant: { ...WHO, joined_at: SECONDS },
   }),
-  describedEvent('/api/events/occupant/left', 'Somebody left.', {
+  describedEvent('/api/events/occupant/left', 'A participant left.', {
     ...{ event_name: 'muc-occupant-left', ...SERVER },
     occupant: { ...WHO, joined_at: SECONDS, left_at: SECONDS + 600 },
   }),
@@ -272,9 +272,9 @@ const events: readonly DescribedRoute[] = [
       { status: 202, means: 'Taken.', schema: transcriptAnswer, example: { meeting_id: MEETING } },
       { status: 400, means: 'No JSON, or not as it should be.', schema: errorAnswer },
       { status: 404, means: 'There is no such meeting.', schema: errorAnswer },
-      { status: 409, means: 'Nobody has announced its room.', schema: errorAnswer },
+      { status: 409, means: 'Its room was not announced.', schema: errorAnswer },
       { status: 413, means: 'The body is too large.', schema: errorAnswer },
-      { status: 422, means: 'Nobody says anything in it.', schema: errorAnswer },
+      { status: 422, means: 'Nothing is said in it.', schema: errorAnswer },
       { status: 503, means: NOT_ARRIVED, schema: errorAnswer },
     ],
   },

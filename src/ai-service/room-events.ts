@@ -98,7 +98,7 @@ async function takeTranscript(context: Context, parts: RoomEventParts): Promise<
     case 'unannounced':
       return refuse(
         409,
-        'Nobody has announced the room of this meeting: announce it by createMeeting first.',
+        'The room of this meeting was not announced: announce it with createMeeting first.',
         'id',
       );
     case 'invalid':

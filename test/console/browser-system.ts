@@ -105,7 +105,7 @@ export async function logIn(page: Page, { email, password }: Credentials, path =
   const { errors } = (await answer.json()) as { errors?: readonly { message: string }[] };
   if (errors !== undefined) throw new Error(`${email} cannot log in: ${errors[0]?.message}`);
   await page.goto(path);
-  await page.getByRole('button', { name: 'Log out' }).waitFor({ state: 'attached' });
+  await page.getByRole('button', { name: 'Log out', exact: true }).waitFor({ state: 'attached' });
 }
 
 /** By the form, in a tab that shows it. */
@@ -113,7 +113,7 @@ export async function typeLogIn(page: Page, { email, password }: Credentials): P
   await page.getByLabel('E-mail').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await page.getByRole('button', { name: 'Log in' }).click();
-  await page.getByRole('button', { name: 'Log out' }).waitFor({ state: 'attached' });
+  await page.getByRole('button', { name: 'Log out', exact: true }).waitFor({ state: 'attached' });
 }
 
 const SUBJECTS = {

@@ -215,17 +215,17 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
   test('P-8 a reload keeps the session, no script can read its cookie, and a log-out reaches the other tab', async () => {
     const { page } = admin;
     await page.reload();
-    await page.getByRole('button', { name: 'Log out' }).waitFor();
+    await page.getByRole('button', { name: 'Log out', exact: true }).waitFor();
     expect(
       await page.evaluate(() => document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage })),
     ).toBe('{}');
     const other = await page.context().newPage();
     await other.goto('/usage');
     await other.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
-    await other.getByRole('button', { name: 'Log out' }).click();
+    await other.getByRole('button', { name: 'Log out', exact: true }).click();
     await page.getByRole('heading', { name: 'Log in' }).waitFor();
     await typeLogIn(other, world.demo.company_admin);
-    await page.getByRole('button', { name: 'Log out' }).waitFor();
+    await page.getByRole('button', { name: 'Log out', exact: true }).waitFor();
     await other.close();
     expect(admin.complaints).toEqual([]);
   });

@@ -163,7 +163,9 @@ const signUp: Declaration = (builder) => {
       async resolve(_root, args, context) {
         const { secrets, signUpMode } = context.parts;
         if (signUpMode !== 'open') {
-          throw signUpRefused('Nobody can sign up a company here: ask an admin of yours for an invitation.');
+          throw signUpRefused(
+            'Companies cannot sign up here: ask an admin of your company for an invitation.',
+          );
         }
         const companyName = bounded('line', 'input.companyName', args.input.companyName);
         const email = bounded('email', 'input.email', args.input.email);

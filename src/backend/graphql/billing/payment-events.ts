@@ -26,7 +26,7 @@ const paymentEventObjects: Declaration = (builder) => {
       RECEIVED: { description: 'Kept, and not applied yet.' },
       PROCESSED: { description: 'It was applied.' },
       DEFERRED: { description: 'Waits for what it needs, and is tried again by itself.' },
-      FAILED: { description: 'Somebody has to look, and may replay it.' },
+      FAILED: { description: 'An operator has to look at it, and can replay it.' },
       IGNORED: { description: 'Of a kind that has no effect here.' },
     },
   });

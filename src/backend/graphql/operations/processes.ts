@@ -25,7 +25,7 @@ const serviceProcessObjects: Declaration = (builder) => {
       DOWN: { value: 'down' },
       RUNNING: { value: 'running' },
       FAILING: { value: 'failing', description: 'It retries, and work waits.' },
-      STOPPED: { value: 'stopped', description: 'Somebody wishes it so.' },
+      STOPPED: { value: 'stopped', description: 'An operator stopped it.' },
     } as const,
   });
   builder.objectType('ReadinessPart', {
