@@ -5,7 +5,7 @@ import {
   startNginx,
   startUpstream,
 } from './frame/contestants.ts';
-import { firstTokenMs, type LoadResult, runLoad } from './frame/load.ts';
+import { firstTokenMs, type LoadResult, runLoad, runPaced } from './frame/load.ts';
 import type { Measurement, Row } from './frame/measurement.ts';
 import { median, medianOf } from './frame/median.ts';
 import { startLiteLlm, startPortkey } from './frame/peers.ts';
@@ -78,24 +78,27 @@ function firstSecondsRow(one: Contestant, results: ReadonlyMap<Contestant, LoadR
   return { label, unit: 'µs', value: results.get(one)?.cpuMicros ?? 0 };
 }
 
+type Loading = (one: Contestant) => Promise<Cost>;
+type Cost = Pick<LoadResult, 'cpuMicros'>;
+
 /** One after the other, several times over, so that whatever else the machine does hits all of them. */
 async function inRounds(
   all: readonly Contestant[],
   rounds = ROUNDS,
-  load = SMALL,
-): Promise<Map<Contestant, LoadResult[]>> {
-  const results = new Map<Contestant, LoadResult[]>();
+  load: Loading = (one) => runLoad(one, SMALL),
+): Promise<Map<Contestant, Cost[]>> {
+  const results = new Map<Contestant, Cost[]>();
   for (let round = 0; round < rounds; round += 1) {
     // Each comes first once, in turns: what runs before one of them is not always the same.
     const first = round % all.length;
     for (const one of [...all.slice(first), ...all.slice(0, first)]) {
-      results.set(one, [...(results.get(one) ?? []), await runLoad(one, load)]);
+      results.set(one, [...(results.get(one) ?? []), await load(one)]);
     }
   }
   return results;
 }
 
-type Results = ReadonlyMap<Contestant, readonly LoadResult[]>;
+type Results = ReadonlyMap<Contestant, readonly Cost[]>;
 
 /** Beside nginx, or beside ours where the machine has no nginx. */
 function costRows(
@@ -163,17 +166,26 @@ async function addedTime(direct: Contestant, ours: Contestant): Promise<Row[]> {
 
 /** Many short ones: what else the machine does in a second differs more than the wires do. */
 const WIRE_ROUNDS = 24;
-const WIRE_LOAD = { ...SMALL, seconds: 1 };
+const atOnce: Loading = (one) => runLoad(one, { ...SMALL, seconds: 1 });
+const AT_A_RATE = { perSecond: 1_000, seconds: 2 };
 
 export const gatewayWires: Measurement = {
   name: 'gateway-wires',
   what: 'CPU time of a small call of /responses and /messages to providers that speak them, beside chat completions',
-  withinMs: 600_000,
+  withinMs: 900_000,
   async run(context) {
     const upstream = await startUpstream(context);
     const ours = await startGateway(context, upstream, 'servers');
     await warmUp(ours);
-    return await byWire(ours, WIRE_ROUNDS);
+    return [
+      ...(await byWire(ours, WIRE_ROUNDS)),
+      ...(await byWire(
+        ours,
+        WIRE_ROUNDS / 2,
+        (one) => runPaced(one, AT_A_RATE),
+        `${AT_A_RATE.perSecond} calls a second: `,
+      )),
+    ];
   },
 };
 
@@ -186,8 +198,12 @@ const WIRES: readonly { path: string; body: string; name?: string }[] = [
   { path: '/messages', body: `"model":"svc/chat-premium","messages":[${HELLO}],"max_tokens":5` },
 ];
 
-/** The routes of other wires to providers that speak them, beside chat: whole answers, and streams of 50 events. */
-async function byWire(ours: Contestant, rounds = ROUNDS): Promise<Row[]> {
+/**
+ * The routes of other wires to providers that speak them, beside chat: whole answers, and streams of 50 events. Connections that
+ * call again at once make fewer calls a second where the commit takes longer, and then each turn of the loop has fewer of them:
+ * at a rate all have the same.
+ */
+async function byWire(ours: Contestant, rounds = ROUNDS, load = atOnce, label = ''): Promise<Row[]> {
   const rows: Row[] = [];
   for (const [kind, more] of [
     ['a whole answer', ''],
@@ -195,11 +211,11 @@ async function byWire(ours: Contestant, rounds = ROUNDS): Promise<Row[]> {
   ] as const) {
     const wires = WIRES.map(({ path, body, name = path }) => {
       const url = ours.url.replace('/chat/completions', path);
-      return { ...ours, name: `${kind}: ${name}`, url, body: `{${body}${more}}` };
+      return { ...ours, name: `${label}${kind}: ${name}`, url, body: `{${body}${more}}` };
     });
     // The process is warm; only what is the wire's own is compiled.
     for (const wire of wires) await warmUp(wire, 2);
-    const results = await inRounds(wires, rounds, WIRE_LOAD);
+    const results = await inRounds(wires, rounds, load);
     const [chat, ...others] = wires as [Contestant, ...Contestant[]];
     const chats = costsOf(results, chat);
     const least = median(chats);

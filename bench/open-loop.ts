@@ -1,8 +1,7 @@
-import { join } from 'node:path';
 import { type Contestant, startGateway, startNginx, startUpstream } from './frame/contestants.ts';
+import { runPaced } from './frame/load.ts';
 import type { BenchContext, Measurement, Row } from './frame/measurement.ts';
 
-const PROGRAM = join(import.meta.dir, 'programs/open-loop.ts');
 const PER_SECOND = 500;
 const SECONDS = 8;
 const WARM_UP_SECONDS = 4;
@@ -38,14 +37,18 @@ export const openLoop: Measurement = {
 
 /** They take turns. The delays of all rounds count together: the slowest thousandth of one round is four calls. */
 async function inRounds(
-  context: BenchContext,
+  { signal }: BenchContext,
   all: readonly Contestant[],
 ): Promise<Map<Contestant, readonly number[]>> {
   const delays = new Map<Contestant, readonly number[]>();
-  for (const one of all) await callAtTimes(context, one, WARM_UP_SECONDS);
+  const callAtTimes = async (one: Contestant, seconds: number) => {
+    signal.throwIfAborted();
+    return (await runPaced(one, { perSecond: PER_SECOND, seconds })).delaysMs;
+  };
+  for (const one of all) await callAtTimes(one, WARM_UP_SECONDS);
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const one of all) {
-      delays.set(one, [...(delays.get(one) ?? []), ...(await callAtTimes(context, one, SECONDS))]);
+      delays.set(one, [...(delays.get(one) ?? []), ...(await callAtTimes(one, SECONDS))]);
     }
   }
   for (const [one, taken] of delays)
@@ -72,21 +75,4 @@ function quantile(sorted: readonly number[], share: number): number {
   const value = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
   if (value === undefined) throw new Error('no call was answered');
   return value;
-}
-
-async function callAtTimes(
-  { signal }: BenchContext,
-  { name, url, key }: Contestant,
-  seconds: number,
-): Promise<readonly number[]> {
-  signal.throwIfAborted();
-  const words = [url, key, PER_SECOND, seconds].map(String);
-  const child = Bun.spawn([process.execPath, PROGRAM, ...words], {
-    ...{ stdout: 'pipe', stderr: 'inherit', signal },
-  });
-  const output = await new Response(child.stdout).text();
-  if ((await child.exited) !== 0) throw new Error(`the load on ${name} failed`);
-  const { failed, delaysMs } = JSON.parse(output) as { failed: number; delaysMs: number[] };
-  if (failed > 0) throw new Error(`${name} failed ${failed} of ${PER_SECOND * seconds} calls`);
-  return delaysMs;
 }

@@ -20,6 +20,7 @@ export interface LoadResult {
 }
 
 const PROGRAM = join(import.meta.dir, '../programs/load.ts');
+const PACED_PROGRAM = join(import.meta.dir, '../programs/open-loop.ts');
 
 export async function runLoad(contestant: Contestant, load: Load): Promise<LoadResult> {
   const { url, key, pid, headers = [], body } = contestant;
@@ -38,6 +39,34 @@ export async function runLoad(contestant: Contestant, load: Load): Promise<LoadR
     cpuMicros: (cpuMicrosWithChildren(pid) - before) / result.requests,
     compilerMicros: (compilerMicros(pid) - compiledBefore) / result.requests,
   };
+}
+
+export interface PacedLoad {
+  readonly perSecond: number;
+  readonly seconds: number;
+}
+
+export interface PacedResult {
+  readonly delaysMs: readonly number[];
+  readonly cpuMicros: number;
+}
+
+/** Calls that leave at their time, whatever was answered. */
+export async function runPaced(
+  { name, url, key, pid, body }: Contestant,
+  { perSecond, seconds }: PacedLoad,
+): Promise<PacedResult> {
+  const words = [url, key, perSecond, seconds].map(String);
+  const before = cpuMicrosWithChildren(pid);
+  const env = body === undefined ? process.env : { ...process.env, LOAD_BODY: body };
+  const child = Bun.spawn([process.execPath, PACED_PROGRAM, ...words], {
+    ...{ stdout: 'pipe', stderr: 'inherit', env },
+  });
+  const output = await new Response(child.stdout).text();
+  if ((await child.exited) !== 0) throw new Error(`the load on ${name} failed`);
+  const { failed, delaysMs } = JSON.parse(output) as { failed: number; delaysMs: number[] };
+  if (failed > 0) throw new Error(`${name} failed ${failed} of ${perSecond * seconds} calls`);
+  return { delaysMs, cpuMicros: (cpuMicrosWithChildren(pid) - before) / delaysMs.length };
 }
 
 /** The median time to the first bytes of a stream, one call at a time. */

@@ -1,12 +1,14 @@
 /**
  * Sends calls at their time, whether or not the ones before were answered. A delay counts from the time at which the
  * call was due, so that a call which waits for a connection, or behind others, counts with its wait. It speaks HTTP by
- * hand: a client that costs more than the server would measure itself. `url key perSecond seconds`; prints
+ * hand: a client that costs more than the server would measure itself. `url key perSecond seconds`, the body in LOAD_BODY; prints
  * `{failed, delaysMs}`.
  */
 const [url = '', key = '', perSecond = '500', seconds = '5'] = process.argv.slice(2);
 const { hostname, port, pathname } = new URL(url);
-const body = '{"model":"svc/chat-default","messages":[{"role":"user","content":"Hello"}],"max_tokens":5}';
+const body =
+  process.env.LOAD_BODY ??
+  '{"model":"svc/chat-default","messages":[{"role":"user","content":"Hello"}],"max_tokens":5}';
 const request = Buffer.from(
   [
     `POST ${pathname} HTTP/1.1`,
