@@ -63,6 +63,6 @@ alter table stored_responses
 drop index stored_responses_company;
 create index stored_responses_content on stored_responses (company_id) include (content_bytes) where content_bytes > 0;
 
--- The row of a deleted response stays until its time is over: it does not come back with a journal, and whoever records one need
--- not look for its call.
+-- The row of a deleted response stays until it expires: so a replayed journal does not bring it back, and recording a response
+-- takes no look-up of its call.
 alter table stored_responses add column deleted_at timestamptz;

@@ -1,9 +1,10 @@
 -- revision: 8
 -- Owner: src/domain/calls
 --
--- Does what charge_calls does, for one call, and records the response that it made; what is counted by name (count_attributed) its
--- caller does. Most groups are of one call, because calls gather only behind a commit that is under way. For them the plan of charge_calls, which has more than eighty nodes, takes several
--- times as long to set up as the work itself: a few short statements take less than half the time.
+-- Does what charge_calls does, for one call, and records the response that it made; what is counted by name (count_attributed)
+-- its caller does. Most groups are of one call, because calls gather only behind a commit that is under way. For them the plan of
+-- charge_calls, which has more than eighty nodes, takes several times as long to set up as the work itself: a few short statements
+-- take less than half the time.
 --
 -- The rules are those of charge_calls, in the same order: accounts are locked first; a call that is recorded already
 -- changes nothing; a missing account or price violates a not-null constraint. A test compares both on many random calls.

@@ -6,7 +6,7 @@
 -- its answer can continue it, and one process or journal sends one statement for both. charge_call does it for a lone call.
 --
 -- A second response of the same id changes nothing: the first company has it. One that a client has deleted does not come
--- back with a journal, for its row stays until its time is over. A response whose content would take its company beyond
+-- back with a journal, for its row stays until it expires. A response whose content would take its company beyond
 -- max_bytes is not recorded. None of it refuses a call: every value was checked by the gateway.
 --
 -- Accounts are locked first, as in charge_calls.

@@ -39,12 +39,8 @@ export async function runCheck(database: Database, check: AuditCheck | ComputedC
   return { faults: faults.slice(0, MOST_FAULTS), isCut: faults.length > MOST_FAULTS };
 }
 
-/**
- * Sorts and hashes of millions of rows in memory; a merge of large inputs would sort them. Behind a pooler `jit` may be on. A check
- * whose faults are bounded looks short to the planner, which counts on finding them at once, and would be given to no worker.
- */
-const FOR_LARGE_READS = `set local work_mem = '256MB'; set local enable_mergejoin = off; set local jit = off;
-  set local parallel_setup_cost = 0`;
+/** Sorts and hashes of millions of rows in memory; a merge of large inputs would sort them. Behind a pooler `jit` may be on. */
+const FOR_LARGE_READS = `set local work_mem = '256MB'; set local enable_mergejoin = off; set local jit = off`;
 
 export async function readForLong<T>(
   database: Database,

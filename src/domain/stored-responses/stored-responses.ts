@@ -181,7 +181,7 @@ const FIND = `select id, key_id as "keyId", alias, target_id as "targetId", item
   from stored_responses
   where company_id = $1 and expires_at > $4 and deleted_at is null and (id = any ($2::text[]) or item_ids && $3::text[])`;
 
-/** Its row stays until its time is over: so it does not come back with a journal. */
+/** Its row stays until it expires: so a replayed journal does not bring it back. */
 const REMOVE = `update stored_responses set deleted_at = now(), sealed_content = null, content_bytes = 0, item_ids = '{}'
   where company_id = $1 and id = $2 and deleted_at is null returning id`;
 
