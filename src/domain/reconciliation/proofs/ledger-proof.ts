@@ -8,10 +8,19 @@ const PARTS = 6;
 const FAR = '4000000000000000000';
 const NO_END = '9223372036854775807';
 
-/** As double precision, which is exact to less than half a microsecond until the year 2106, and quicker than `extract`. */
-const ENTRY = (of: string) =>
-  `ledger_entry_text(${of}.amount_micro, (date_part('epoch', ${of}.created_at) * 1000000)::bigint, ${of}.type, ${of}.contra,
-    ${of}.source_kind, ${of}.source_id, ${of}.reason)`;
+/**
+ * What `ledger_entry_text` writes, in fewer steps for the transaction of a call. The time is read as double precision, which is exact
+ * to less than half a microsecond until the year 2106, and quicker than `extract`.
+ */
+function entryOf(posted: string): string {
+  const amount = `${posted}.amount_micro`;
+  const created = `(date_part('epoch', ${posted}.created_at) * 1000000)::bigint`;
+  const source = `${posted}.source_kind, ${posted}.source_id`;
+  return `case when ${posted}.source_kind = 'call' and ${posted}.type = 'USAGE' and ${posted}.contra = 'usage'
+      and length(${posted}.source_id) = 36 and ${posted}.reason is null
+    then ${amount}::text || ' ' || ${created}::text || ' USAGE usage 4:call 36:' || ${posted}.source_id || chr(10)
+    else ledger_entry_text(${amount}, ${created}, ${posted}.type, ${posted}.contra, ${source}, ${posted}.reason) end`;
+}
 
 /** A row of the ledger by its place in the order of accounts and versions. */
 interface Place {
@@ -100,7 +109,7 @@ const singles = (part: Part) => `
       when group_before = posted.version then true
       else (version_before is null or version_before <= seals_from or version_before = group_before)
         and seal is not distinct from ledger_seal(case when version_before > seals_from then seal_before end, account_id,
-          posted.version, ${ENTRY('posted')}) end) as faults,
+          posted.version, ${entryOf('posted')}) end) as faults,
     count(*) filter (where posted.seal_version <> posted.version and posted.version > seals_from) as members
   from (select posted.*, lag(seal) over own as seal_before, lag(seal_version) over own as group_before,
       lag(version) over own as version_before, lag(balance_after_micro) over own as balance_before
@@ -113,7 +122,7 @@ const singles = (part: Part) => `
 const sealedTogether = (part: Part) => `
   select count(*) as faults, 0::bigint as members
   from (select posted.account_id, posted.seal_version, seals_from, min(posted.version) as first, max(posted.version) as last,
-      string_agg(${ENTRY('posted')}, '' order by posted.version) as entries
+      string_agg(${entryOf('posted')}, '' order by posted.version) as entries
     from credit_transactions as posted join credit_accounts as account on account.id = posted.account_id
     where posted.seal_version <> posted.version and posted.version > seals_from and ${within(part, '>')}
     group by posted.account_id, posted.seal_version, seals_from) as members
@@ -123,7 +132,7 @@ const sealedTogether = (part: Part) => `
     order by other.version desc limit 1) as before on true
   where not coalesce(closing.seal_version = closing.version and last < closing.version
     and (before.version is null or before.version = before.seal_version)
-    and closing.seal = ledger_seal(before.seal, members.account_id, closing.version, entries || ${ENTRY('closing')}), false)`;
+    and closing.seal = ledger_seal(before.seal, members.account_id, closing.version, entries || (${entryOf('closing')})), false)`;
 
 /** What an account notes of its last transaction. */
 const ACCOUNTS = `
