@@ -58,6 +58,14 @@ const DAMAGE: Readonly<Record<string, string>> = {
   'rows without an account': `delete from credit_accounts where id = '${first}'`,
   'amounts past all bounds': `update credit_transactions set amount_micro = 4611686018427387904 where ${ledger(1)}`,
   'a charge': `update calls set charge_micro = charge_micro + 1 where company_id = '${second}'`,
+  'a price that there is not': `update calls set price_id = '${newId()}' where company_id = '${second}' and price_id is not null`,
+  'a price of another alias': `update calls set price_id = (select id from model_prices where alias <> (
+      select alias from model_prices where id = calls.price_id) limit 1) where price_id is not null`,
+  'a price of another time': `update model_prices set in_force_from = now() + interval '1 day';
+    insert into model_prices select (jsonb_populate_record(price, jsonb_build_object('id', gen_random_uuid(), 'in_force_from', '2000-01-01'))).*
+    from model_prices as price`,
+  'a higher price': 'update model_prices set prompt_micro = prompt_micro + 1000000',
+  'a surcharge without tokens': `update calls set surcharge_micro = 0 where outcome = 'FAILED'`,
   'a removed call': `delete from calls where company_id = '${second}' and end_user = 'ada'`,
   'a call of another company': `update calls set company_id = '${first}' where company_id = '${second}' and end_user = 'ada'`,
   'a transaction for no call': `update credit_transactions set source_id = '${newId()}' where ${ledger(2)}`,

@@ -58,16 +58,17 @@ const ROUNDED_TWICE =
 const SMALL_PRICE = '1000000000';
 const FEW_TOKENS = '100000000';
 
-/** With the moment of the next one, and with what tells in a glance that a call's alias has this price. */
-const PRICES = `select price.*, min(later.in_force_from) as until,
-      not exists (select 1 from model_prices as earlier where earlier.alias = price.alias
-        and earlier.in_force_from < price.in_force_from) as is_first,
+/**
+ * With the moment of the next one, and with what tells in a glance that a call's alias has this price. Beside the others of its
+ * alias and grouped: PostgreSQL reads calls that are joined to a subquery or a window without workers.
+ */
+const PRICES = `select price.*, min(other.in_force_from) filter (where other.in_force_from > price.in_force_from) as until,
+      not bool_or(other.in_force_from < price.in_force_from) as is_first,
       greatest(price.prompt_micro, price.cached_micro, price.completion_micro) <= ${SMALL_PRICE} as is_small,
       case when strpos(price.alias, '/') = 0 then price.alias end as plain,
       case when price.alias in (${ALIAS_NAMES.map(({ name }) => `'${name}'`).join(', ')}) then '/' || price.alias end as ending,
       length(price.alias) + 1 as ending_length
-    from model_prices as price
-    left join model_prices as later on later.alias = price.alias and later.in_force_from > price.in_force_from
+    from model_prices as price join model_prices as other on other.alias = price.alias
     group by price.id`;
 
 /** What nearly every call is, in a few operations on integers: right for certain. */
@@ -80,22 +81,9 @@ const IS_PLAINLY_RIGHT = `is_small and is_charged and excess_micro is null and c
       and in_force_from <= started_at and (until is null or started_at < until)
       and (${SERVED} = plain or right(${SERVED}, ending_length) = ending)`;
 
-/**
- * A price that was in force at once may be missed by calls that ended while it was being written: they have the one
- * before, if they began within ten seconds of its moment. What was withheld of a call, and not posted, is not in its
- * charge. A call with a share of the price costs that share. A gateway whose clock is behind may begin a call before its
- * alias's first price: it has that one. The price of zeros is from before there were prices.
- */
-export const pricesCheck: AuditCheck = {
-  holds: 'every call costs its tokens at the price that was in force when it began',
-  faults: `select case
-      when is_charged and price_id is null then format('call %s succeeded with tokens and has no price', id)
-      when not is_charged then format('call %s is not to be charged and costs %s micro-credits', id, charge_micro)
-      when price is null then format('call %s has the price %s, which there is not', id, price_id)
-      when charge_micro not between due - ${ROUNDED_TWICE} and due then format('call %s costs %s micro-credits; its tokens cost %s', id, charge_micro, due)
-      else format('call %s has the price %s, which was not in force for it', id, price_id) end
-    from (select calls.*, price.id as price, price.alias as of_alias, in_force_from, until, is_first, is_small, plain, ending,
-        ending_length, excess_micro, prompt_micro, cached_micro, completion_micro,
+/** Every call with its price, with what its tokens cost at it, and with what was withheld of it and not posted. */
+export const PRICED_CALLS = `select calls.*, price.id as price, price.alias as of_alias, in_force_from, until, is_first, is_small, plain,
+        ending, ending_length, excess_micro, prompt_micro, cached_micro, completion_micro,
         outcome = 'SUCCEEDED' and calls.alias is not null and prompt_tokens is not null as is_charged,
         div(((prompt_tokens - least(cached_tokens, prompt_tokens) - written) * prompt_micro::numeric
           + least(cached_tokens, prompt_tokens) * cached_micro::numeric
@@ -106,14 +94,32 @@ export const pricesCheck: AuditCheck = {
         from calls) as calls
       left join (select call_id, excess_micro from withheld_usage where resolution is distinct from 'POSTED') as withheld
         on withheld.call_id = calls.id
-      left join (${PRICES}) as price on price.id = price_id) as priced
-    where not case
+      left join (${PRICES}) as price on price.id = price_id`;
+
+/**
+ * Of one of PRICED_CALLS. A price that was in force at once may be missed by calls that ended while it was being written: they
+ * have the one before, if they began within ten seconds of its moment. What was withheld of a call, and not posted, is not in
+ * its charge. A call with a share of the price costs that share. A gateway whose clock is behind may begin a call before its
+ * alias's first price: it has that one. The price of zeros is from before there were prices.
+ */
+export const IS_PRICED_RIGHT = `case
       when ${IS_PLAINLY_RIGHT} then true
       when not is_charged then charge_micro = 0 and price_id is null and surcharge_micro is null
       when price_id = '00000000-0000-0000-0000-000000000000' then charge_micro = 0
       when price is null then false
       else charge_micro between due - ${ROUNDED_TWICE} and due and of_alias = ${PRICED_AS} and (in_force_from <= started_at or is_first)
-        and (until is null or started_at < until + interval '10 seconds') end`,
+        and (until is null or started_at < until + interval '10 seconds') end`;
+
+export const pricesCheck: AuditCheck = {
+  holds: 'every call costs its tokens at the price that was in force when it began',
+  faults: `select case
+      when is_charged and price_id is null then format('call %s succeeded with tokens and has no price', id)
+      when not is_charged then format('call %s is not to be charged and costs %s micro-credits', id, charge_micro)
+      when price is null then format('call %s has the price %s, which there is not', id, price_id)
+      when charge_micro not between due - ${ROUNDED_TWICE} and due then format('call %s costs %s micro-credits; its tokens cost %s', id, charge_micro, due)
+      else format('call %s has the price %s, which was not in force for it', id, price_id) end
+    from (${PRICED_CALLS}) as priced
+    where not ${IS_PRICED_RIGHT}`,
 };
 
 const ALL_KEYS = "'00000000-0000-0000-0000-000000000000'::uuid";

@@ -7,13 +7,13 @@ import {
   chargesCheck,
   costDaysCheck,
   keyMonthsCheck,
+  pricesCheck,
   subjectMonthsCheck,
   usageDaysCheck,
   usageMonthsCheck,
   usageSubjectsCheck,
 } from '../usage-checks.ts';
 import { isLedgerSound } from './ledger-proof.ts';
-import { proveMonths } from './months-proof.ts';
 import { proveUsage } from './usage-proof.ts';
 
 type Check = AuditCheck | ComputedCheck;
@@ -37,15 +37,16 @@ const ledgerProof: Proof = {
 
 const usageProof = proofOf(proveUsage, {
   charges: chargesCheck,
+  prices: pricesCheck,
   days: usageDaysCheck,
   costs: costDaysCheck,
   subjects: usageSubjectsCheck,
   spending: subjectMonthsCheck,
+  months: usageMonthsCheck,
+  keys: keyMonthsCheck,
 });
 
-const monthsProof = proofOf(proveMonths, { months: usageMonthsCheck, keys: keyMonthsCheck });
-
-export const PROOFS: readonly Proof[] = [ledgerProof, usageProof, monthsProof];
+export const PROOFS: readonly Proof[] = [ledgerProof, usageProof];
 
 function proofOf<Name extends string>(
   prove: (...given: Parameters<typeof proveUsage>) => Promise<Readonly<Record<Name, boolean>>>,

@@ -1,5 +1,5 @@
 import type { Statements } from '../../../ports/database.ts';
-import { STORED_SUMS } from '../usage-checks.ts';
+import { IS_PRICED_RIGHT, PRICED_CALLS, STORED_SUMS } from '../usage-checks.ts';
 import { CALENDAR, calendarDays } from './calendar.ts';
 import { drawWeightedSums, isNothing, summed, type WeightedSums } from './weighted-sums.ts';
 
@@ -7,7 +7,9 @@ const ALL_KEYS = "'00000000-0000-0000-0000-000000000000'::uuid";
 /** As usage by day counts them at most. */
 const MOST_TOKENS = '1099511627776';
 /** Joined to calls: so the day and the month of a call are computed once, wherever they are needed. */
-const DATED_CALLS = `calls left join ${CALENDAR} on calendar.day = (started_at at time zone 'utc')::date`;
+const datedCalls = (calls: string) =>
+  `${calls} left join ${CALENDAR} on calendar.day = (started_at at time zone 'utc')::date`;
+const dated = (table: string) => `${table} left join ${CALENDAR} on calendar.day = ${table}.day`;
 const DAY = 'calendar.day';
 const MONTH = 'calendar.month';
 
@@ -28,10 +30,13 @@ const RETIRED_MONTHS = "select company_id, date_trunc('month', day)::date from r
 /** Of calls and what is added up from them: whether each of these is sound for certain. */
 export interface UsageProof {
   readonly charges: boolean;
+  readonly prices: boolean;
   readonly days: boolean;
   readonly costs: boolean;
   readonly subjects: boolean;
   readonly spending: boolean;
+  readonly months: boolean;
+  readonly keys: boolean;
 }
 
 /**
@@ -44,6 +49,8 @@ interface Bounds {
   /** The first day with sums by project, end user and tag, and the first month with what budgets are compared with. */
   readonly namedFrom: string;
   readonly spentFrom: string;
+  /** The first month with what keys have spent. */
+  readonly keysFrom: string;
 }
 
 /** All calls in one pass, beside the sums of what is stored, in one statement and so of one moment. */
@@ -51,7 +58,8 @@ export async function proveUsage(statements: Statements): Promise<UsageProof> {
   const [bounds] = await statements.query<Bounds>(
     `select (select before_id::text from calls_retirement) as "retiredBefore",
        coalesce((select min(day) from usage_subject_counts), 'infinity')::text as "namedFrom",
-       coalesce((select min(month) from subject_months), 'infinity')::text as "spentFrom"`,
+       coalesce((select min(month) from subject_months), 'infinity')::text as "spentFrom",
+       coalesce((select min(month) from key_months), 'infinity')::text as "keysFrom"`,
   );
   const shared = await statements.query<{ companyId: string; kind: string; day: string }>(SHARED_DAYS);
   if (bounds === undefined) throw new Error('the bounds of usage could not be read');
@@ -75,18 +83,25 @@ const SHARED_DAYS = `select company_id as "companyId", kind, day::text as day fr
 const sharedOf = (kind: string) => `select company_id, day
   from unnest($3::uuid[], $4::date[], $5::text[]) as shared (company_id, day, kind) where kind = '${kind}'`;
 
-/** By day and by name in one number, because a call's value is the dearest part: if it is not nothing, both checks are run. */
-const COUNTED = 'calls.counted + retired.sum + tagged.sum - days.sum - named.sum';
+/**
+ * By day, by name and by month in one number, because the value of a row is the dearest part: if it is not nothing, all of these
+ * checks are run. The rows of days are in it twice, beside the calls and beside the months that were added up from them.
+ */
+const COUNTED =
+  'calls.counted + retired.sum + tagged.sum + months.sum + named_months.sum - days.sum - named.sum';
 
 function statementOf(sums: WeightedSums, bounds: Bounds): string {
   return `select
       ${isNothing('calls.charges - posted.sum - withheld.sum')} and posted.others = 0 and retired_calls.present = 0 as charges,
+      calls.mispriced = 0 as prices,
       ${isNothing(COUNTED)} and days.empty = 0 as days,
       ${isNothing('calls.costs + retired_costs.sum - costs.sum')} and costs.empty = 0 as costs,
       ${isNothing(COUNTED)} and named.empty = 0 as subjects,
-      ${isNothing('calls.spent - spent.sum')} as spending
+      ${isNothing('calls.spent - spent.sum')} as spending,
+      ${isNothing(COUNTED)} and days.empty + months.empty + named.empty_days + named_months.empty = 0 as months,
+      ${isNothing('days.spent - keys.sum')} as keys
     from ${callsPart(sums, bounds)} as calls, ${taggedPart(sums, bounds)} as tagged, ${ledgerParts(sums, bounds)},
-      ${dayParts(sums)}, ${namedParts(sums)}`;
+      ${dayParts(sums, bounds)}, ${namedParts(sums)}`;
 }
 
 function callsPart(sums: WeightedSums, { retiredBefore, namedFrom, spentFrom }: Bounds): string {
@@ -110,7 +125,8 @@ function callsPart(sums: WeightedSums, { retiredBefore, namedFrom, spentFrom }: 
       then ${amountOf(['charge_micro'])} * ${either((kind, name) => ofSpent(sums, kind, name, MONTH))} end`,
   };
   const selected = Object.entries(columns).map(([name, expression]) => `${summed(expression)} as ${name}`);
-  return `(select ${selected.join(', ')} from ${DATED_CALLS})`;
+  return `(select ${selected.join(', ')}, count(*) filter (where not ${IS_PRICED_RIGHT}) as mispriced
+    from ${datedCalls(`(${PRICED_CALLS}) as calls`)})`;
 }
 
 const isNamed = (namedFrom: string) =>
@@ -119,7 +135,7 @@ const isNamed = (namedFrom: string) =>
 /** By themselves: PostgreSQL runs a subquery for each row by no worker. */
 function taggedPart(sums: WeightedSums, { namedFrom }: Bounds): string {
   return `(select ${summed(`${sums.amountOf(OF_CALL)} * ${ofName(sums, 'TAG', 'tag', DAY)}`)} as sum
-    from ${DATED_CALLS} cross join lateral unnest(tags) as tag where tags is not null and ${isNamed(namedFrom)})`;
+    from ${datedCalls('calls')} cross join lateral unnest(tags) as tag where tags is not null and ${isNamed(namedFrom)})`;
 }
 
 /** What was withheld of a call is posted later, beside the call's own transaction or without there being one. */
@@ -137,27 +153,56 @@ function ledgerParts(sums: WeightedSums, { retiredBefore }: Bounds): string {
     (select count(*) as present from calls where ${retiredBefore === null ? 'false' : `id < '${retiredBefore}'`}) as retired_calls`;
 }
 
-function dayParts(sums: WeightedSums): string {
-  const ofDays = `${summed(`${sums.amountOf(STORED_SUMS)} * ${ofDay(sums, 'key_id', 'day')}`)} as sum`;
-  const ofCosts = `${summed(`${sums.amountOf(['calls', 'charge_micro', 'cost_micro'])}
+const isDone = (month: string, condition = 'true') =>
+  `(company_id, ${month}) in (select company_id, month from usage_months_done where ${condition})`;
+const EMPTY = 'count(*) filter (where calls = 0)';
+/** Sums by model have the first day of their month. */
+const EMPTY_MONTHS = "count(*) filter (where calls = 0 or alias <> '' and day <> month)";
+
+function dayParts(sums: WeightedSums, { keysFrom }: Bounds): string {
+  const { amountOf } = sums;
+  const value = amountOf(STORED_SUMS);
+  const ofCosts = `${summed(`${amountOf(['calls', 'charge_micro', 'cost_micro'])}
     * ${ofCost(sums, 'alias', 'target_id', 'day')}`)} as sum`;
-  return `(select ${ofDays}, count(*) filter (where calls = 0) as empty from usage_days) as days,
-    (select ${ofDays} from retired_usage) as retired,
-    (select ${ofCosts}, count(*) filter (where calls = 0) as empty from cost_days) as costs,
+  const inMonth = `${ofMonthByModel(sums, MONTH)} + ${ofMonthByDay(sums, MONTH, 'usage_days.day')}`;
+  return `(select ${summed(`${value} * (${ofDay(sums, 'key_id', 'usage_days.day')}
+          + case when ${isDone(MONTH)} then ${inMonth} else 0 end)`)} as sum,
+        ${summed(`case when key_id <> ${ALL_KEYS} and charge_micro <> 0 and ${DAY} >= '${keysFrom}'
+          then ${amountOf(['charge_micro'])} * ${ofKey(sums, MONTH)} end`)} as spent,
+        ${EMPTY} as empty from ${dated('usage_days')}) as days,
+    (select ${summed(`${value} * ${ofDay(sums, 'key_id', 'day')}`)} as sum from retired_usage) as retired,
+    (select ${summed(`${value} * case when alias = '' then ${ofMonthByDay(sums, 'month', 'day')}
+          else ${ofMonthByModel(sums, 'month')} end`)} as sum,
+        ${EMPTY_MONTHS} as empty from usage_months where ${isDone('month')}) as months,
+    (select ${summed(`${amountOf(['charge_micro'])} * ${ofKey(sums, 'month')}`)} as sum from key_months) as keys,
+    (select ${ofCosts}, ${EMPTY} as empty from cost_days) as costs,
     (select ${ofCosts} from retired_costs) as retired_costs`;
 }
 
 function namedParts(sums: WeightedSums): string {
+  const value = sums.amountOf(STORED_SUMS);
   const byKind = (kinds: readonly string[], column: string, weightOf: (kind: string) => string) =>
     `case ${column} ${kinds.map((kind) => `when '${kind}' then ${weightOf(kind)}`).join(' ')} end`;
   const named = byKind(['PROJECT', 'END_USER', 'TAG'], 'kind', (kind) =>
-    ofName(sums, kind, 'subject', 'day'),
+    ofName(sums, kind, 'subject', 'usage_subject_days.day'),
   );
   const spent = byKind(['PROJECT', 'END_USER'], 'scope', (kind) => ofSpent(sums, kind, 'subject', 'month'));
-  return `(select ${summed(`${sums.amountOf(STORED_SUMS)} * ${named}`)} as sum,
-        count(*) filter (where calls = 0
-          or (company_id, kind, day) not in (select company_id, kind, day from usage_subject_counts)) as empty
-      from usage_subject_days where (company_id, day) not in (${RETIRED_DAYS})) as named,
+  const inMonth = [
+    ofNameByModel(sums, MONTH, 'alias'),
+    ofNameByModel(sums, MONTH, "'*'"),
+    ofNameByDay(sums, MONTH, 'usage_subject_days.day'),
+  ];
+  const isThere = `(company_id, usage_subject_days.day) not in (${RETIRED_DAYS})`;
+  return `(select ${summed(`${value} * (case when ${isThere} then ${named} else 0 end
+          + case when ${isDone(MONTH, 'has_subjects')} then ${inMonth.join(' + ')} else 0 end)`)} as sum,
+        ${EMPTY} as empty_days,
+        count(*) filter (where ${isThere} and (calls = 0
+          or (company_id, kind, usage_subject_days.day) not in (select company_id, kind, day from usage_subject_counts))) as empty
+      from ${dated('usage_subject_days')}) as named,
+    (select ${summed(`${value} * case when alias = '' then ${ofNameByDay(sums, 'month', 'day')}
+          else ${ofNameByModel(sums, 'month', 'alias')} end`)} as sum,
+        ${EMPTY_MONTHS} as empty
+      from usage_subject_months where ${isDone('month', 'has_subjects')}) as named_months,
     (select ${summed(`${sums.amountOf(['charge_micro'])} * ${spent}`)} as sum
       from subject_months where (company_id, month) not in (${RETIRED_MONTHS})) as spent`;
 }
@@ -185,3 +230,25 @@ function ofName({ weightOf }: WeightedSums, kind: string, name: string, day: str
 
 const ofSpent = ({ weightOf }: WeightedSums, kind: string, name: string, month: string) =>
   weightOf(`spent ${kind}`, [{ text: name }, { date: month }, { uuid: 'company_id' }]);
+
+const ofMonthByModel = ({ weightOf }: WeightedSums, month: string) =>
+  weightOf('months by model', [
+    { text: 'alias' },
+    { date: month },
+    { uuid: 'company_id' },
+    { uuid: 'key_id' },
+  ]);
+
+const ofMonthByDay = ({ weightOf }: WeightedSums, month: string, day: string) =>
+  weightOf('months by day', [{ date: day }, { date: month }, { uuid: 'company_id' }, { uuid: 'key_id' }]);
+
+const ofKey = ({ weightOf }: WeightedSums, month: string) =>
+  weightOf('keys', [{ uuid: 'key_id' }, { date: month }]);
+
+const NAMED = [{ uuid: 'company_id' }, { text: 'kind' }, { text: 'subject' }];
+
+const ofNameByModel = ({ weightOf }: WeightedSums, month: string, alias: string) =>
+  weightOf('names by model', [...NAMED, { date: month }, { text: alias }]);
+
+const ofNameByDay = ({ weightOf }: WeightedSums, month: string, day: string) =>
+  weightOf('names by day', [...NAMED, { date: month }, { date: day }]);
