@@ -149,6 +149,9 @@ export async function walkMatches(page: Page): Promise<void> {
   const dialog = page.getByRole('dialog');
   await dialog.getByText('The talent fulfils the job').waitFor();
   await dialog.getByRole('cell', { name: 'Skills' }).waitFor();
+  // The job has one must-have and asks for experience: what is counted besides must-haves is named.
+  const met = await dialog.getByText(/^Meets \d+ of \d+/).innerText();
+  expect(met).toBe('Meets 2 of 2 requirements: must-haves and experience.');
   await inDialog(page, 'Close').click();
   await page.getByLabel('Titles').fill('101');
   await button(page, 'Set the weights').click();
