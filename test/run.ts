@@ -1,5 +1,5 @@
 /**
- * `npm test`: format and lint, types, then every test, on a PostgreSQL and a Redis of its own. The last line
+ * `npm test`: format and lint, types, and beside them every test, on a PostgreSQL and a Redis of its own. The last line
  * is always `N passed, N failed`. With arguments (`npm test -- ledger -t "double"`) they go to `bun test`
  * and the checks are left out.
  */
@@ -27,14 +27,13 @@ const checks = [
   ['tsc', '--pretty', String(onTerminal)],
 ];
 
-async function runChecks(interruption: Interruption): Promise<number> {
-  let failed = 0;
+/** The programs that found something wrong; they write what it is. */
+async function runChecks(interruption: Interruption): Promise<readonly string[]> {
+  const failed: string[] = [];
   for (const [program = '', ...words] of checks) {
     const command = [join(root, 'node_modules/.bin', program), ...words];
     const exitCode = await runChild(command, { env: process.env, signal: interruption.signal });
-    if (exitCode === 0) continue;
-    failed++;
-    if (interruption.exitCode() === null) console.error(`${program} failed`);
+    if (exitCode !== 0) failed.push(program);
   }
   return failed;
 }
@@ -72,20 +71,21 @@ async function runTests(words: readonly string[], interruption: Interruption): P
 process.chdir(root);
 const interruption = listenForInterruption();
 const words = process.argv.slice(2);
-const failedChecks = words.length === 0 ? await runChecks(interruption) : 0;
-const counts = interruption.signal.aborted
-  ? { passed: 0, failed: 1, skipped: 0 }
-  : await runTests(words, interruption).catch((error): Counts => {
-      console.error(error);
-      return { passed: 0, failed: 1, skipped: 0 };
-    });
+// Compiling takes one core for most of a minute, which is no reason to wait with the tests.
+const checking = words.length === 0 ? runChecks(interruption) : [];
+const counts = await runTests(words, interruption).catch((error): Counts => {
+  console.error(error);
+  return { passed: 0, failed: 1, skipped: 0 };
+});
+const failedChecks = await checking;
 
 const interruptedWith = interruption.exitCode();
 if (interruptedWith !== null) {
   console.error('interrupted: the services are stopped and their folder is removed');
   process.exit(interruptedWith);
 }
-const failed = failedChecks + counts.failed;
+for (const program of failedChecks) console.error(`${program} failed: npm run check shows why`);
+const failed = failedChecks.length + counts.failed;
 if (counts.skipped > 0) console.log(`${counts.skipped} skipped`);
 console.log(`${counts.passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);
