@@ -59,8 +59,8 @@ const SMALL_PRICE = '1000000000';
 const FEW_TOKENS = '100000000';
 
 /**
- * With the moment of the next one, and with what tells in a glance that a call's alias has this price. Beside the others of its
- * alias and grouped: PostgreSQL reads calls that are joined to a subquery or a window without workers.
+ * With the moment of the next one, and with what tells in a glance that a call's alias has this price. A join with the other prices
+ * of the alias: a correlated subquery or a window function here would keep PostgreSQL from reading the calls by parallel workers.
  */
 const PRICES = `select price.*, min(other.in_force_from) filter (where other.in_force_from > price.in_force_from) as until,
       not bool_or(other.in_force_from < price.in_force_from) as is_first,
