@@ -66,6 +66,10 @@ const DAMAGE: Readonly<Record<string, string>> = {
     from model_prices as price`,
   'a higher price': 'update model_prices set prompt_micro = prompt_micro + 1000000',
   'a surcharge without tokens': `update calls set surcharge_micro = 0 where outcome = 'FAILED'`,
+  'a payer of another company': `update calls set payer_id = '${first}' where company_id = '${second}' and outcome = 'FAILED'`,
+  'another tag of a call': `update calls set tags = array['a', 'c'] where tags is not null`,
+  'one tag less of a call': `update calls set tags = array['a'] where tags is not null`,
+  'more tags than a call can have': `update calls set tags = array['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'] where tags is not null`,
   'a removed call': `delete from calls where company_id = '${second}' and end_user = 'ada'`,
   'a call of another company': `update calls set company_id = '${first}' where company_id = '${second}' and end_user = 'ada'`,
   'a transaction for no call': `update credit_transactions set source_id = '${newId()}' where ${ledger(2)}`,
@@ -187,6 +191,14 @@ export function auditProofsContract(engine: string, given: () => Database): void
 
     test('show that all holds where it does', async () => {
       expect(await provedAfter('select 1')).toEqual({ proved: all, denied: [] });
+    });
+
+    test('show it of months that are added up, where others are open', async () => {
+      const open = `delete from usage_months_done where company_id = '${first}'`;
+      expect(await provedAfter(open)).toEqual({ proved: all, denied: [] });
+      expect((await provedAfter(`${open}; update usage_months set calls = calls + 1`)).proved).toBeLessThan(
+        all,
+      );
     });
 
     test.each(Object.entries(DAMAGE))('take nothing for sound that a check denies: %s', async (_, damage) => {

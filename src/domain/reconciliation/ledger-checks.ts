@@ -51,12 +51,7 @@ export const userTransfersCheck: AuditCheck = {
     select format('account %s of a user has the type %s, which only accounts of companies have', account.id, posted.type)
     from credit_accounts as account join credit_transactions as posted on posted.account_id = account.id
     where account.owner = 'USER' and (posted.type not in ('USAGE', 'ADJUSTMENT')
-      or posted.type = 'ADJUSTMENT' and posted.source_kind not in ('credits-of-user', 'adjustment'))
-    union all
-    select format('call %s of company %s was paid by account %s, which holds credits of company %s', calls.id,
-      calls.company_id, account.id, account.company_id)
-    from calls join credit_accounts as account on account.id = calls.payer_id
-    where account.company_id is distinct from calls.company_id`,
+      or posted.type = 'ADJUSTMENT' and posted.source_kind not in ('credits-of-user', 'adjustment'))`,
 };
 
 /** What expired of granted credits, each lot beside its transaction. */

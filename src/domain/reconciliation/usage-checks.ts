@@ -122,6 +122,14 @@ export const pricesCheck: AuditCheck = {
     where not ${IS_PRICED_RIGHT}`,
 };
 
+export const payersCheck: AuditCheck = {
+  holds: 'every call was paid by its company or by one of its users',
+  faults: `select format('call %s of company %s was paid by account %s, which holds credits of company %s', calls.id,
+      calls.company_id, account.id, account.company_id)
+    from calls join credit_accounts as account on account.id = calls.payer_id
+    where account.company_id is distinct from calls.company_id`,
+};
+
 const ALL_KEYS = "'00000000-0000-0000-0000-000000000000'::uuid";
 const DAY_SUMS =
   'calls, failures, prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, charge_micro, surcharge_micro';

@@ -7,6 +7,7 @@ import {
   chargesCheck,
   costDaysCheck,
   keyMonthsCheck,
+  payersCheck,
   pricesCheck,
   subjectMonthsCheck,
   usageDaysCheck,
@@ -38,6 +39,7 @@ const ledgerProof: Proof = {
 const usageProof = proofOf(proveUsage, {
   charges: chargesCheck,
   prices: pricesCheck,
+  payers: payersCheck,
   days: usageDaysCheck,
   costs: costDaysCheck,
   subjects: usageSubjectsCheck,

@@ -1,14 +1,16 @@
 import type { Statements } from '../../../ports/database.ts';
 import { IS_PRICED_RIGHT, PRICED_CALLS, STORED_SUMS } from '../usage-checks.ts';
 import { CALENDAR, calendarDays } from './calendar.ts';
-import { drawWeightedSums, isNothing, summed, type WeightedSums } from './weighted-sums.ts';
+import { drawWeightedSums, isNothing, PRIME, summed, type WeightedSums } from './weighted-sums.ts';
 
 const ALL_KEYS = "'00000000-0000-0000-0000-000000000000'::uuid";
 /** As usage by day counts them at most. */
 const MOST_TOKENS = '1099511627776';
+/** As many as a call can have. Should one have more, usage by tag is checked by itself. */
+const MOST_TAGS = 8;
 /** Joined to calls: so the day and the month of a call are computed once, wherever they are needed. */
 const datedCalls = (calls: string) =>
-  `${calls} left join ${CALENDAR} on calendar.day = (started_at at time zone 'utc')::date`;
+  `${calls} left join ${CALENDAR} on calendar.day = (started_at at time zone interval '0')::date`;
 const dated = (table: string) => `${table} left join ${CALENDAR} on calendar.day = ${table}.day`;
 const DAY = 'calendar.day';
 const MONTH = 'calendar.month';
@@ -31,6 +33,7 @@ const RETIRED_MONTHS = "select company_id, date_trunc('month', day)::date from r
 export interface UsageProof {
   readonly charges: boolean;
   readonly prices: boolean;
+  readonly payers: boolean;
   readonly days: boolean;
   readonly costs: boolean;
   readonly subjects: boolean;
@@ -51,6 +54,9 @@ interface Bounds {
   readonly spentFrom: string;
   /** The first month with what keys have spent. */
   readonly keysFrom: string;
+  /** Before these, every month is added up of every company that has usage in it. */
+  readonly openFrom: string;
+  readonly namedOpenFrom: string;
 }
 
 /** All calls in one pass, beside the sums of what is stored, in one statement and so of one moment. */
@@ -59,7 +65,9 @@ export async function proveUsage(statements: Statements): Promise<UsageProof> {
     `select (select before_id::text from calls_retirement) as "retiredBefore",
        coalesce((select min(day) from usage_subject_counts), 'infinity')::text as "namedFrom",
        coalesce((select min(month) from subject_months), 'infinity')::text as "spentFrom",
-       coalesce((select min(month) from key_months), 'infinity')::text as "keysFrom"`,
+       coalesce((select min(month) from key_months), 'infinity')::text as "keysFrom",
+       ${openFrom('true', `usage_days where key_id = ${ALL_KEYS} and`)} as "openFrom",
+       ${openFrom('has_subjects', 'usage_subject_days where')} as "namedOpenFrom"`,
   );
   const shared = await statements.query<{ companyId: string; kind: string; day: string }>(SHARED_DAYS);
   if (bounds === undefined) throw new Error('the bounds of usage could not be read');
@@ -76,6 +84,16 @@ export async function proveUsage(statements: Statements): Promise<UsageProof> {
   return proof;
 }
 
+/**
+ * Looking up each row's company and month takes long, so most rows are decided by their month. Should it be wrong, sums are compared of
+ * a month that is not added up, and differ.
+ */
+const openFrom = (condition: string, days: string) => `coalesce((select min(months.month)
+    from (select distinct month from usage_months_done) as months cross join companies
+    where (companies.id, months.month) not in (select company_id, month from usage_months_done where ${condition})
+      and exists (select 1 from ${days} company_id = companies.id and day >= months.month and day < months.month + interval '1 month')),
+  (select max(month) + interval '1 month' from usage_months_done where ${condition}), '-infinity')::date::text`;
+
 /** Days on which not all names of a company have rows of their own: those are compared as one. */
 const SHARED_DAYS = `select company_id as "companyId", kind, day::text as day from usage_subject_counts as counted
   where subjects >= 10 and exists (select 1 from usage_subject_days as days where days.company_id = counted.company_id
@@ -88,20 +106,21 @@ const sharedOf = (kind: string) => `select company_id, day
  * checks are run. The rows of days are in it twice, beside the calls and beside the months that were added up from them.
  */
 const COUNTED =
-  'calls.counted + retired.sum + tagged.sum + months.sum + named_months.sum - days.sum - named.sum';
+  'calls.counted + calls.tagged + retired.sum + months.sum + named_months.sum - days.sum - named.sum';
 
 function statementOf(sums: WeightedSums, bounds: Bounds): string {
   return `select
       ${isNothing('calls.charges - posted.sum - withheld.sum')} and posted.others = 0 and retired_calls.present = 0 as charges,
       calls.mispriced = 0 as prices,
+      calls.foreign_payers = 0 as payers,
       ${isNothing(COUNTED)} and days.empty = 0 as days,
       ${isNothing('calls.costs + retired_costs.sum - costs.sum')} and costs.empty = 0 as costs,
-      ${isNothing(COUNTED)} and named.empty = 0 as subjects,
+      ${isNothing(COUNTED)} and named.empty + calls.overtagged = 0 as subjects,
       ${isNothing('calls.spent - spent.sum')} as spending,
       ${isNothing(COUNTED)} and days.empty + months.empty + named.empty_days + named_months.empty = 0 as months,
       ${isNothing('days.spent - keys.sum')} as keys
-    from ${callsPart(sums, bounds)} as calls, ${taggedPart(sums, bounds)} as tagged, ${ledgerParts(sums, bounds)},
-      ${dayParts(sums, bounds)}, ${namedParts(sums)}`;
+    from ${callsPart(sums, bounds)} as calls, ${ledgerParts(sums, bounds)},
+      ${dayParts(sums, bounds)}, ${namedParts(sums, bounds)}`;
 }
 
 function callsPart(sums: WeightedSums, { retiredBefore, namedFrom, spentFrom }: Bounds): string {
@@ -120,22 +139,29 @@ function callsPart(sums: WeightedSums, { retiredBefore, namedFrom, spentFrom }: 
         then ${either((kind, name) => ofName(sums, kind, name, DAY))} else 0 end) end`,
     costs: `case when cost_micro is not null and ${IS_COUNTED} then ${amountOf(['1', 'charge_micro', 'cost_micro'])}
       * ${ofCost(sums, 'coalesce(served_by, alias)', "coalesce(target_id, '')", DAY)} end`,
+    tagged: `case when tags is not null and ${isNamed(namedFrom)} then ${value} * ${ofTags(sums)} end`,
     spent: `case when charge_micro <> 0 and key_id is not null and (project is not null or end_user is not null)
       and ${MONTH} >= '${spentFrom}' and (company_id, ${MONTH}) not in (${RETIRED_MONTHS})
       then ${amountOf(['charge_micro'])} * ${either((kind, name) => ofSpent(sums, kind, name, MONTH))} end`,
   };
   const selected = Object.entries(columns).map(([name, expression]) => `${summed(expression)} as ${name}`);
-  return `(select ${selected.join(', ')}, count(*) filter (where not ${IS_PRICED_RIGHT}) as mispriced
+  return `(select ${selected.join(', ')}, count(*) filter (where not ${IS_PRICED_RIGHT}) as mispriced,
+      count(*) filter (where payer_id is not null
+        and (payer_id, company_id) not in (select id, company_id from credit_accounts where company_id is not null)) as foreign_payers,
+      count(*) filter (where cardinality(tags) > ${MOST_TAGS}) as overtagged
     from ${datedCalls(`(${PRICED_CALLS}) as calls`)})`;
 }
 
 const isNamed = (namedFrom: string) =>
   `${IS_COUNTED} and key_id is not null and ${DAY} >= '${namedFrom}' and (company_id, ${DAY}) not in (${RETIRED_DAYS})`;
 
-/** By themselves: PostgreSQL runs a subquery for each row by no worker. */
-function taggedPart(sums: WeightedSums, { namedFrom }: Bounds): string {
-  return `(select ${summed(`${sums.amountOf(OF_CALL)} * ${ofName(sums, 'TAG', 'tag', DAY)}`)} as sum
-    from ${datedCalls('calls')} cross join lateral unnest(tags) as tag where tags is not null and ${isNamed(namedFrom)})`;
+/** Of all tags of a call. A list of its own for each call would take PostgreSQL's workers away. */
+function ofTags(sums: WeightedSums): string {
+  const ofTag = (tag: string) => ofSubject(sums, 'TAG', tag, DAY);
+  let each = '0';
+  for (let at = MOST_TAGS; at >= 1; at--)
+    each = `case when tags[${at}] is null then 0 else ${ofTag(`tags[${at}]`)} + ${each} end`;
+  return `((case when ${isShared('TAG', DAY)} then cardinality(tags) * ${ofTag("'(other)'")} else ${each} end) % ${PRIME})`;
 }
 
 /** What was withheld of a call is posted later, beside the call's own transaction or without there being one. */
@@ -153,33 +179,33 @@ function ledgerParts(sums: WeightedSums, { retiredBefore }: Bounds): string {
     (select count(*) as present from calls where ${retiredBefore === null ? 'false' : `id < '${retiredBefore}'`}) as retired_calls`;
 }
 
-const isDone = (month: string, condition = 'true') =>
-  `(company_id, ${month}) in (select company_id, month from usage_months_done where ${condition})`;
+const isDone = (month: string, openFrom: string, condition = 'true') =>
+  `(${month} < '${openFrom}' or (company_id, ${month}) in (select company_id, month from usage_months_done where ${condition}))`;
 const EMPTY = 'count(*) filter (where calls = 0)';
 /** Sums by model have the first day of their month. */
 const EMPTY_MONTHS = "count(*) filter (where calls = 0 or alias <> '' and day <> month)";
 
-function dayParts(sums: WeightedSums, { keysFrom }: Bounds): string {
+function dayParts(sums: WeightedSums, { keysFrom, openFrom }: Bounds): string {
   const { amountOf } = sums;
   const value = amountOf(STORED_SUMS);
   const ofCosts = `${summed(`${amountOf(['calls', 'charge_micro', 'cost_micro'])}
     * ${ofCost(sums, 'alias', 'target_id', 'day')}`)} as sum`;
   const inMonth = `${ofMonthByModel(sums, MONTH)} + ${ofMonthByDay(sums, MONTH, 'usage_days.day')}`;
   return `(select ${summed(`${value} * (${ofDay(sums, 'key_id', 'usage_days.day')}
-          + case when ${isDone(MONTH)} then ${inMonth} else 0 end)`)} as sum,
+          + case when ${isDone(MONTH, openFrom)} then ${inMonth} else 0 end)`)} as sum,
         ${summed(`case when key_id <> ${ALL_KEYS} and charge_micro <> 0 and ${DAY} >= '${keysFrom}'
           then ${amountOf(['charge_micro'])} * ${ofKey(sums, MONTH)} end`)} as spent,
         ${EMPTY} as empty from ${dated('usage_days')}) as days,
     (select ${summed(`${value} * ${ofDay(sums, 'key_id', 'day')}`)} as sum from retired_usage) as retired,
     (select ${summed(`${value} * case when alias = '' then ${ofMonthByDay(sums, 'month', 'day')}
           else ${ofMonthByModel(sums, 'month')} end`)} as sum,
-        ${EMPTY_MONTHS} as empty from usage_months where ${isDone('month')}) as months,
+        ${EMPTY_MONTHS} as empty from usage_months where ${isDone('month', openFrom)}) as months,
     (select ${summed(`${amountOf(['charge_micro'])} * ${ofKey(sums, 'month')}`)} as sum from key_months) as keys,
     (select ${ofCosts}, ${EMPTY} as empty from cost_days) as costs,
     (select ${ofCosts} from retired_costs) as retired_costs`;
 }
 
-function namedParts(sums: WeightedSums): string {
+function namedParts(sums: WeightedSums, { namedOpenFrom }: Bounds): string {
   const value = sums.amountOf(STORED_SUMS);
   const byKind = (kinds: readonly string[], column: string, weightOf: (kind: string) => string) =>
     `case ${column} ${kinds.map((kind) => `when '${kind}' then ${weightOf(kind)}`).join(' ')} end`;
@@ -194,7 +220,7 @@ function namedParts(sums: WeightedSums): string {
   ];
   const isThere = `(company_id, usage_subject_days.day) not in (${RETIRED_DAYS})`;
   return `(select ${summed(`${value} * (case when ${isThere} then ${named} else 0 end
-          + case when ${isDone(MONTH, 'has_subjects')} then ${inMonth.join(' + ')} else 0 end)`)} as sum,
+          + case when ${isDone(MONTH, namedOpenFrom, 'has_subjects')} then ${inMonth.join(' + ')} else 0 end)`)} as sum,
         ${EMPTY} as empty_days,
         count(*) filter (where ${isThere} and (calls = 0
           or (company_id, kind, usage_subject_days.day) not in (select company_id, kind, day from usage_subject_counts))) as empty
@@ -202,7 +228,7 @@ function namedParts(sums: WeightedSums): string {
     (select ${summed(`${value} * case when alias = '' then ${ofNameByDay(sums, 'month', 'day')}
           else ${ofNameByModel(sums, 'month', 'alias')} end`)} as sum,
         ${EMPTY_MONTHS} as empty
-      from usage_subject_months where ${isDone('month', 'has_subjects')}) as named_months,
+      from usage_subject_months where ${isDone('month', namedOpenFrom, 'has_subjects')}) as named_months,
     (select ${summed(`${sums.amountOf(['charge_micro'])} * ${spent}`)} as sum
       from subject_months where (company_id, month) not in (${RETIRED_MONTHS})) as spent`;
 }
@@ -216,17 +242,19 @@ const ofDay = ({ weightOf }: WeightedSums, key: string, day: string) =>
 const ofCost = ({ weightOf }: WeightedSums, alias: string, target: string, day: string) =>
   weightOf('costs', [{ text: alias }, { text: target }, { date: day }, { uuid: 'company_id' }]);
 
-function ofName({ weightOf }: WeightedSums, kind: string, name: string, day: string): string {
-  const shown = `case when (company_id, ${day}) in (${sharedOf(kind)}) then '(other)' else ${name} end`;
-  const names = [
+const isShared = (kind: string, day: string) => `(company_id, ${day}) in (${sharedOf(kind)})`;
+
+const ofName = (sums: WeightedSums, kind: string, name: string, day: string) =>
+  ofSubject(sums, kind, `case when ${isShared(kind, day)} then '(other)' else ${name} end`, day);
+
+const ofSubject = ({ weightOf }: WeightedSums, kind: string, subject: string, day: string) =>
+  weightOf(`named ${kind}`, [
     { text: 'alias' },
-    { text: shown },
+    { text: subject },
     { date: day },
     { uuid: 'company_id' },
     { uuid: 'key_id' },
-  ];
-  return weightOf(`named ${kind}`, names);
-}
+  ]);
 
 const ofSpent = ({ weightOf }: WeightedSums, kind: string, name: string, month: string) =>
   weightOf(`spent ${kind}`, [{ text: name }, { date: month }, { uuid: 'company_id' }]);

@@ -16,7 +16,7 @@ export interface WeightedSums {
 /** A part of a group's name: an SQL expression, by its type. */
 type Name = Readonly<Partial<Record<keyof typeof HASHES, string>>>;
 
-const PRIME = 2_147_483_647;
+export const PRIME = 2_147_483_647;
 /** 29 bits: four weights times a value fit into a bigint. */
 const WEIGHT_MASK = 536_870_911;
 /** 28 bits: the sum of eight values times their factors fits. */
