@@ -67,7 +67,7 @@ function readText(bytes: Uint8Array, limits: DocumentLimits): DocumentReading {
       ? ['The text is not UTF-8; it was read as Latin-1. Accents may be wrong.']
       : [];
   if (!isHtml(text)) return finished({ kind: 'text', text, pages: null, warnings }, limits);
-  const page = htmlText(text, limits.maxCharacters);
+  const page = htmlText(text.replace(PAGE_SETTINGS, ''), limits.maxCharacters);
   if (page.isCut) return tooManyCharacters(limits);
   return finished({ kind: 'html', text: page.text, pages: null, warnings }, limits);
 }
@@ -130,13 +130,17 @@ function kindOf(bytes: Uint8Array): ContentKind {
   return other === undefined ? 'text' : { unknown: other.name };
 }
 
+/** What pages of site generators begin with. */
+const PAGE_SETTINGS = /^\s*---\r?\n[\s\S]{0,2000}?\n---\r?\n/;
+
 /** Whether a text is an HTML page, or plain text that may mention a tag. */
 function isHtml(text: string): boolean {
   const beginning = text
     .slice(0, HTML_LOOKED_AT)
     .replace(/^\ufeff/, '')
+    .replace(PAGE_SETTINGS, '')
     .replace(/^(?:\s|<!--[\s\S]{0,2000}?-->|<\?xml[^>]{0,200}>)+/, '');
-  return /^<(?:!doctype\s+html|(?:html|head|body|meta|title|style|div|p|table|section|article|main|header|h[1-6]|ul|ol|span|font|center|b|strong)\b[^>]{0,500}>)/i.test(
+  return /^<(?:!doctype\s+html|(?:html|head|body|meta|title|style|div|p|table|section|article|main|header|h[1-6]|ul|ol|span|font|center|b|strong|script|link|nav|aside|a|img|address)\b[^>]{0,500}>)/i.test(
     beginning,
   );
 }

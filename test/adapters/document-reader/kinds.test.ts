@@ -67,6 +67,13 @@ describe('G-7 plain text', () => {
       text: 'I use <div> and <b>bold</b> tags',
     });
     expect(await read(utf8('\n<!-- x --><div>Ada</div>'))).toMatchObject({ kind: 'html', text: 'Ada' });
+    expect(
+      await read(utf8('---\nlayout: cv\n---\n\n<!-- x -->\n<style>p {}</style><p>Ada</p>')),
+    ).toMatchObject({ kind: 'html', text: 'Ada' });
+    expect(await read(utf8('<link rel="stylesheet" href="cv.css"><p>Ada</p>'))).toMatchObject({
+      text: 'Ada',
+    });
+    expect(await read(utf8('---\n<p> is a tag\n---\nAda'))).toMatchObject({ kind: 'text' });
   });
 });
 
