@@ -320,6 +320,8 @@ test('G-7 the name, where the first line is another', () => {
     ['Confidential\nPage 1\n\nMARTIN KELLER\nm.keller@example.com', 'MARTIN KELLER'],
     ['J A N E   M I L L E R\njane@example.com', 'JANE MILLER'],
     ['Miller, Jane\njane@example.com', 'Miller, Jane'],
+    ['David A. Miller Jr.\nNurse\ndavid@example.com', 'David A. Miller Jr'],
+    ['DAVID MILLER, III\ndavid@example.com', 'DAVID MILLER, III'],
     [
       'KHUONG TRAN LE Senior Developer Male Single 12 Hill Street 0909500430 khuong@example.com',
       'KHUONG TRAN LE',
@@ -330,6 +332,12 @@ test('G-7 the name, where the first line is another', () => {
     expect([top, profileOf(`${top}${tail}`).basics.name]).toEqual([top, wanted]);
   const bottom = `Nurse\n${'Cares for patients in every ward of the hospital.\n'.repeat(20)}${tail}\n\nContact\nOlga Brandt\nolga.brandt@example.com`;
   expect(profileOf(bottom).basics.name).toBe('Olga Brandt');
+});
+
+test('G-7 a referee is not taken for the person', () => {
+  const lines = 'Cares for patients in every ward of the hospital.\n'.repeat(14);
+  const text = `nurse77@example.com\n\nEXPERIENCE\nNurse, Mercy Hospital, 2015 - 2020\n${lines}\nEDUCATION\nBSc Nursing, State University, 2014\n\nREFERENCES\n\nMichaela Brandt\nSenior Nurse, Mercy Hospital`;
+  expect(profileOf(text).basics.name).toBeNull();
 });
 
 /** Letters and digits alone, without the words for the signs of an address. */

@@ -41,7 +41,7 @@ const FOLLOWS =
 
 /** The best of the lines and mentions at the top, by what names look like and by the e-mail address. */
 export function findName(laidOut: LaidOutText, mentions: readonly Mention[]): Traced | null {
-  const { tokens, segments, text, emails } = laidOut;
+  const { tokens, segments, sections, text, emails } = laidOut;
   const spread = spreadName(laidOut);
   if (spread !== null) return spread;
   const address = (emails[0]?.value.split('@')[0] ?? '').toLowerCase().replace(/[^\p{L}]/gu, '');
@@ -53,6 +53,9 @@ export function findName(laidOut: LaidOutText, mentions: readonly Mention[]): Tr
   for (const mention of mentions) {
     if (mention.kind !== 'name' || mention.to - mention.from > 6) continue;
     const early = mention.segment < TOP_SEGMENTS ? 2 : 0;
+    // Under "References", "Publications" and the like stand other people.
+    if (early === 0 && sections[mention.segment] === 'other' && !sharesWord(tokens, mention, address))
+      continue;
     candidates.push({
       from: mention.from,
       to: mention.to,
@@ -64,8 +67,20 @@ export function findName(laidOut: LaidOutText, mentions: readonly Mention[]): Tr
     null,
   );
   if (best === null || best.score < LEAST_SCORE) return null;
-  const [start, end] = [tokens[best.from]?.start ?? 0, tokens[best.to - 1]?.end ?? 0];
+  const [start, end] = [tokens[best.from]?.start ?? 0, tokens[withGeneration(tokens, best.to) - 1]?.end ?? 0];
   return traced(text, start, end, Math.min(0.99, 0.4 + best.score / 16));
+}
+
+const GENERATION = /^(?:jr|sr|ii|iii|iv)$/i;
+
+/** "Gifford Jr." and "Gifford, III": behind the name and a part of it. */
+function withGeneration(tokens: readonly Token[], to: number): number {
+  const at = tokens[to]?.text === ',' ? to + 1 : to;
+  return GENERATION.test(tokens[at]?.text.replace('.', '') ?? '') ? at + 1 : to;
+}
+
+function sharesWord(tokens: readonly Token[], { from, to }: Run, address: string): boolean {
+  return tokens.slice(from, to).some(({ lower }) => lower.length > 2 && address.includes(lower));
 }
 
 function candidatesIn(
@@ -209,8 +224,7 @@ function besideAddress(
   const found: Candidate[] = [];
   for (let near = Math.max(after, segment - NEAR_ADDRESS); near <= segment + NEAR_ADDRESS; near++) {
     for (const one of candidatesIn(laidOut, mentions, near, address)) {
-      const words = laidOut.tokens.slice(one.from, one.to);
-      if (words.some(({ lower }) => lower.length > 2 && address.includes(lower))) found.push(one);
+      if (sharesWord(laidOut.tokens, one, address)) found.push(one);
     }
   }
   return found;
