@@ -15,7 +15,7 @@ export interface AiHealthParts {
   readonly circuitBreakers: () => Readonly<Record<string, string>>;
   /** Model targets that are tried last, because their provider limits their rate or refuses their key. */
   readonly coolingTargets?: () => readonly CoolingTarget[];
-  /** Whoever has one of these is shown the hosts. */
+  /** Requests with one of these are shown the hosts. */
   readonly internalTokens: readonly string[];
 }
 

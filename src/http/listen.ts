@@ -277,7 +277,7 @@ interface WebSockets {
 interface SocketState {
   readonly opened: (socket: OpenSocket) => SocketEvents;
   events: SocketEvents | null;
-  /** Whoever waits until the client has read on. */
+  /** Resolved when the client has read on. */
   waiting: PromiseWithResolvers<void> | null;
   hasAnswered: boolean;
 }

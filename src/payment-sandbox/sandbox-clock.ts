@@ -107,7 +107,7 @@ async function doDueWork(turn: Turn, due: { readonly kind: string; readonly id: 
   }
 }
 
-/** Nobody is charged again for a subscription that has ended. */
+/** A subscription that has ended is not charged again. */
 async function isWanted(turn: Turn, invoice: Stripe.Invoice): Promise<boolean> {
   const id = idIn(invoice.subscription);
   const kept = id === null ? null : await turn.objects.find('subscription', id);

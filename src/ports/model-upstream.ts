@@ -1,4 +1,4 @@
-/** Whoever answers a model call: a provider over HTTP, or the models embedded in this package. One wire for both. */
+/** What answers a model call: a provider over HTTP, or the models embedded in this package. One wire for both. */
 export interface ModelUpstream {
   /**
    * Sends the body as it is and resolves as soon as the status and headers are there; the body follows. Rejects

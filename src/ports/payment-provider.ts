@@ -5,7 +5,7 @@
 export const PROVIDER_API_VERSION = '2023-10-16';
 
 /**
- * Whoever takes the money: the real provider, or the sandbox on the same wire. What is asked for has our names.
+ * What takes the money: the real provider, or the sandbox on the same wire. What is asked for has our names.
  * What comes back as a whole object keeps the provider's (`WireObject`), so that one reader serves an event's
  * payload and the same object asked for again.
  *
@@ -28,7 +28,7 @@ export interface PaymentProvider {
     wanted: WantedCheckout,
     idempotencyKey: string,
   ): Promise<ProviderAnswer<OpenedCheckout>>;
-  /** Nobody can pay it any more. One that is paid or expired already is `refused`. */
+  /** It can no longer be paid. One that is paid or expired already is `refused`. */
   expireCheckoutSession(sessionId: string, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
   createPortalSession(wanted: WantedPortal, idempotencyKey: string): Promise<ProviderAnswer<OpenedPortal>>;
   /**

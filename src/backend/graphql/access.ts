@@ -7,7 +7,7 @@ import type { RequestContext } from './request-context.ts';
 
 /** What an operation can demand, declared beside it as `authScopes: { companyAdmin: true }`. */
 export interface Access {
-  /** Nobody is asked for a token. */
+  /** No token is needed. */
   anyone: boolean;
   signedIn: boolean;
   /** Belongs to a company, in whatever role. */
@@ -40,8 +40,8 @@ export function lackingRight(context: RequestContext): GraphQLError {
 }
 
 /**
- * For operations that need a fresh code: STEP_UP_REQUIRED until `stepUp`, for ten minutes in the same session. Whoever
- * has not set up two-factor authentication has no code to give and passes; REQUIRE_SUPER_ADMIN_TOTP lets no super admin
+ * For operations that need a fresh code: STEP_UP_REQUIRED until `stepUp`, for ten minutes in the same session. Users
+ * without two-factor authentication have no code to give and pass; REQUIRE_SUPER_ADMIN_TOTP lets no super admin
  * be without.
  */
 export async function freshCode(context: RequestContext): Promise<void> {

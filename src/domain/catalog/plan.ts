@@ -188,7 +188,7 @@ interface PlanPricingParts {
   readonly provider: Pick<PaymentProvider, 'createProduct' | 'createPrice'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Told of each price that was written: events may wait for a plan that has it. */
+  /** Called for each price that was written: events may wait for a plan that has it. */
   readonly onPriced?: (providerPriceId: string) => Promise<void>;
 }
 

@@ -49,7 +49,7 @@ export async function answerModelCall(
   try {
     return await answerForwarded(parts, call, context, end, { upstreamAbort, onClientLeft });
   } catch (error) {
-    // Nobody foresaw this. What the call holds is given back all the same.
+    // An unexpected failure: what the call holds is given back all the same.
     upstreamAbort.abort();
     await end(failure('internal', 503, null));
     throw error;

@@ -42,7 +42,7 @@ export function openControlSocket(
   log: Log,
 ): ControlSocket {
   const place = socketPlace(join(dataDir, FILE_NAME));
-  // Whoever left this file behind is dead: this process holds the folder's lock.
+  // The process that left this file behind is dead: this one holds the folder's lock.
   if (existsSync(place.path)) unlinkSync(place.path);
   const server = Bun.serve({
     unix: place.path,

@@ -25,7 +25,7 @@ import type { Declaration } from '../schema-builder.ts';
 const LONGEST_REASON = 500;
 const LONGEST_KEY = 100;
 
-/** Somebody who is in the caller's company now. */
+/** A current member of the caller's company. */
 export async function currentMember(
   context: RequestContext,
   companyId: string,

@@ -147,7 +147,7 @@ async function makeInvoice(
   await jobQueue.enqueue(INVOICE_ISSUED_QUEUE.name, { invoiceId: id }, { within: transaction });
 }
 
-/** Told apart by people: the month, and the random end of the id. */
+/** Readable by people: the month, and the random end of the id. */
 function numberOf(monthStart: Date, id: string): string {
   return `${monthStart.toISOString().slice(0, 7)}-${id.slice(-8).toUpperCase()}`;
 }

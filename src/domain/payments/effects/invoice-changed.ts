@@ -35,7 +35,7 @@ import {
 
 /**
  * `invoice.finalized`: it is asked for, with its number, page and due date. From that date on an open one blocks a
- * POSTPAID company (P-29). Told late, it takes nothing back from one that is paid.
+ * POSTPAID company (P-29). An event that arrives late takes nothing back from one that is paid.
  */
 export const invoiceFinalized: Effect = async (event, context) => {
   const mirrored = await mirrorEventInvoice(event, context, 'OPEN');
@@ -96,7 +96,7 @@ export const invoicePaymentFailed: Effect = async (event, context) => {
   return { outcome: 'applied', did, companyId, arrived: waitKeys({ invoice: providerInvoiceId }) };
 };
 
-/** `invoice.payment_action_required`: the bank wants its customer to confirm. Told once an attempt; nothing is granted. */
+/** `invoice.payment_action_required`: the bank wants its customer to confirm. One notice an attempt; nothing is granted. */
 export const invoicePaymentActionRequired: Effect = async (event, context) => {
   const mirrored = await mirrorEventInvoice(event, context, 'OPEN');
   if (mirrored.outcome === 'refused') return mirrored.because;

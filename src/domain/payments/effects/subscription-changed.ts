@@ -59,7 +59,7 @@ function following(rule: Following): Effect {
   return async (event, context) => followedOutcome(event, await followSubscription(event, context, rule));
 }
 
-/** `customer.subscription.trial_will_end`: three days before, or at once where a trial is cut short. Told once. */
+/** `customer.subscription.trial_will_end`: three days before, or at once where a trial is cut short. One notice is sent. */
 export const subscriptionTrialWillEnd: Effect = async (event, context) => {
   const followed = await followSubscription(event, context, { rank: NEWS_RANK.changed });
   if (followed.outcome === 'not-yet') return followed.because;
