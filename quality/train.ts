@@ -17,6 +17,7 @@ import { type LabelledCv, partOf, readLabelledCvs } from './labelled-cvs.ts';
 import { allowedInCv, allowedInSentence } from './labels.ts';
 import { type Field, type FieldRow, trainField } from './sequence-field.ts';
 import { readSentences, type TaggedSentence } from './tagged-sentences.ts';
+import { readWrittenCvs } from './written-cvs.ts';
 
 /** Features of a line before they are numbered. */
 interface Example {
@@ -39,15 +40,19 @@ if (existsSync(cvs) && !process.argv.includes('--postings')) {
   const chosen = readLabelledCvs(cvs).filter(
     ({ name }) => partOf(name) === 'train' || (partOf(name) === 'choose' && !isChoosing),
   );
-  train('cv-weights.json', chosen.flatMap(examplesOfCv), CV_KINDS, 40_000);
+  const examples = [
+    ...chosen.flatMap((cv) => examplesOfCv(cv, false)),
+    ...readWrittenCvs().flatMap((cv) => examplesOfCv(cv, true)),
+  ];
+  train('cv-weights.json', examples, CV_KINDS, 40_000);
 }
 const sentences = join(folder, 'job-skills', 'train.json');
 if (existsSync(sentences) && !process.argv.includes('--cvs'))
   train('posting-weights.json', readSentences(sentences).flatMap(examplesOfSentence), POSTING_KINDS, 40_000);
 
-function examplesOfCv({ text, spans }: LabelledCv): Example[] {
+function examplesOfCv({ text, spans }: LabelledCv, isComplete: boolean): Example[] {
   const laidOut = layOut(text);
-  const allowed = allowedInCv(laidOut, spans);
+  const allowed = allowedInCv(laidOut, spans, isComplete);
   return linesOf(laidOut, 'document', (at) => allowed[at] ?? 1);
 }
 

@@ -15,10 +15,11 @@ import {
 import { type LabelledSpan, partOf, readLabelledCvs } from '../labelled-cvs.ts';
 import { allowedInCv, allowedInSentence } from '../labels.ts';
 import { readSentences } from '../tagged-sentences.ts';
+import { readWrittenCvs } from '../written-cvs.ts';
 
 interface TrainingDocument {
   readonly name: string;
-  /** `train`, `choose`, `synthetic` and `sentence`. The reported part is never written. */
+  /** `train`, `choose`, `written`, `synthetic` and `sentence`. The reported part of the labelled CVs is left out. */
   readonly part: string;
   readonly words: readonly string[];
   readonly signs: string;
@@ -42,6 +43,7 @@ for (const { name, text, spans } of readLabelledCvs(join(folder, 'cv-entities', 
   const part = partOf(name);
   if (part !== 'report') write(name, part, text, spans, false);
 }
+for (const { name, text, spans } of readWrittenCvs()) write(name, 'written', text, spans, true);
 for (const file of synthetic.filter((path) => existsSync(path))) {
   for (const [at, line] of readFileSync(file, 'utf8').split('\n').entries()) {
     if (line.trim() === '') continue;

@@ -322,6 +322,7 @@ test('G-7 the name, where the first line is another', () => {
     ['Miller, Jane\njane@example.com', 'Miller, Jane'],
     ['David A. Miller Jr.\nNurse\ndavid@example.com', 'David A. Miller Jr'],
     ['DAVID MILLER, III\ndavid@example.com', 'DAVID MILLER, III'],
+    ['David Miller Sr. Nurse\ndavid@example.com', 'David Miller'],
     [
       'KHUONG TRAN LE Senior Developer Male Single 12 Hill Street 0909500430 khuong@example.com',
       'KHUONG TRAN LE',

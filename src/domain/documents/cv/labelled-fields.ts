@@ -27,6 +27,10 @@ const KIND_OF = LABELS.map(([kind, words]) => [kind, new RegExp(`^(?:${words})$`
 const OTHER_LABEL =
   /^(?:from|to|start ?date|end ?date|dates?|period|duration|years?|year of passing|location|place|city|address|responsibilities|duties|summary|description|highlights|website|url|email|e-mail|phone|mobile|name|area|major|field of study|gpa|grade|percentage|board|courses?|zeitraum|von|bis|ort|aufgaben|fechas?|funciones|période|lieu|missions|periodo|período|luogo|atividades|periode)$/iu;
 
+/** What stands beside these says what somebody did. */
+const DUTIES =
+  /^(?:(?:key |main )?(?:responsibilities|duties|tasks)|(?:job )?description|aufgaben|aufgabengebiet|tätigkeiten|funciones|tareas|missions|tâches|atividades|mansioni|attività|taken|werkzaamheden|obowiązki|arbetsuppgifter|opgaver|görevler)\s?[:–]?$/iu;
+
 const IN_LINE = /^([\p{L}][\p{L} /-]{2,28}?)\s?[:–]\s?(?=\S)/u;
 const MOST_TOKENS = 10;
 /** "Role: worked on the chat service of a bank" describes. */
@@ -58,6 +62,13 @@ export function labelledFields(laidOut: LaidOutText): Mention[] {
     if (mention !== null) found.push(mention);
   });
   return found;
+}
+
+/** Whether a mention stands beside "Responsibilities:", in its line or in the cell behind it. */
+export function isBesideDuties({ segments }: LaidOutText, { segment }: Mention): boolean {
+  const own = segments[segment];
+  const label = IN_LINE.exec(own?.text ?? '')?.[1] ?? (own?.beginsLine ? '' : segments[segment - 1]?.text);
+  return DUTIES.test(label?.trim() ?? '');
 }
 
 function kindOf(label: string): MentionKind | null {

@@ -11,7 +11,7 @@ import type { LaidOutText } from '../text/layout.ts';
 import type { SectionKind } from '../text/sections.ts';
 import { firstOverlap, type Token } from '../text/tokens.ts';
 import { companySuffixes, degreesIn, isPositionWord, isSchoolWord } from '../words/word-lists.ts';
-import { labelledFields, withLabelled } from './labelled-fields.ts';
+import { isBesideDuties, labelledFields, withLabelled } from './labelled-fields.ts';
 import { inSentences, namesDegree, plainParts } from './plain-mentions.ts';
 
 export interface SeenMentions {
@@ -38,6 +38,7 @@ export function mentionsIn(
   const trim = joinWrapped(laidOut, tagged).flatMap((mention) => trimmed(laidOut, mention) ?? []);
   const whole = joinFields(laidOut, trim)
     .filter((mention) => !isLabel(laidOut, mention) && !isSentence(laidOut, mention))
+    .filter((mention) => mention.kind !== 'title' || !isBesideDuties(laidOut, mention))
     .flatMap((mention) => partedSchool(laidOut, mention));
   const wide = joinTitles(laidOut, whole).map((mention, at, all) =>
     widened(laidOut, mention, nextOther(all, at)),

@@ -73,10 +73,12 @@ export function findName(laidOut: LaidOutText, mentions: readonly Mention[]): Tr
 
 const GENERATION = /^(?:jr|sr|ii|iii|iv)$/i;
 
-/** "Gifford Jr." and "Gifford, III": behind the name and a part of it. */
+/** "Gifford Jr." and "Gifford, III" at the end of a line; "Gifford Sr. Developer" is a developer. */
 function withGeneration(tokens: readonly Token[], to: number): number {
   const at = tokens[to]?.text === ',' ? to + 1 : to;
-  return GENERATION.test(tokens[at]?.text.replace('.', '') ?? '') ? at + 1 : to;
+  if (!GENERATION.test(tokens[at]?.text.replace('.', '') ?? '')) return to;
+  const next = tokens[tokens[at + 1]?.text === '.' ? at + 2 : at + 1];
+  return next?.segment === tokens[at]?.segment ? to : at + 1;
 }
 
 function sharesWord(tokens: readonly Token[], { from, to }: Run, address: string): boolean {

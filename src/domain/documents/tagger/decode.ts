@@ -72,7 +72,7 @@ const LONGEST_ROW = 400;
  * How much a kind is favoured over "nothing", chosen on the tuning part: labellers leave out more companies than skills.
  * What is seen with LIKELY in its place is taken only with a reason more.
  */
-const FAVOURS: Readonly<Record<string, number>> = { name: 0.3, company: 0.7, degree: 0.4, skill: 0.2 };
+const FAVOURS: Readonly<Record<string, number>> = { name: 0.3, company: 0.7, degree: 0.4, skill: -0.4 };
 const USUAL = 0.6;
 const LIKELY = 2.5;
 /** How much either says where there is a network, chosen on CVs of other sources that may be looked at. */
