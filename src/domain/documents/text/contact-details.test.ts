@@ -89,6 +89,8 @@ test('G-7 a telephone number with a year in it is a number and no year; codes an
       { year: 2021, month: null },
     ],
   ]);
+  for (const number of ['1-415-926-1955', '1 (415) 926-2015'])
+    expect(layOut(`Ana Gwyn\n${number}\nNurse`).phones.map(({ value }) => value)).toEqual([number]);
   for (const text of [
     'San Diego, CA 92018-2019',
     '2000-123 Santarém',

@@ -30,11 +30,14 @@ export function findPhones(text: string, taken: readonly TextRange[]): Found<str
     const end = start + value.length;
     const before = text.slice(Math.max(0, start - 8), start);
     if (/\bIS[BS]N[:\s-]*$|\/$/i.test(before)) continue;
-    const isSure = isLabelled(text, start) || /^\(?[+＋]/.test(value);
+    const isSure = isLabelled(text, start) || HAS_COUNTRY.test(value);
     if (looksLikePhone(value, isSure) && !isOther(taken, start, end, isSure)) add(start, end, value);
   }
   return found.sort((one, other) => one.start - other.start);
 }
+
+/** Behind a plus, or the 1 of North America before three, three and four digits. */
+const HAS_COUNTRY = /^(?:\(?[+＋]|1[-. ]\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}$)/;
 
 /** Without a house number behind it, or a second number behind a slash. */
 function firstNumber(value: string): string {
