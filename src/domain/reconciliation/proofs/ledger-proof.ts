@@ -9,9 +9,9 @@ const FAR = '4000000000000000000';
 const NO_END = '9223372036854775807';
 
 /** The time is read as double precision, which is exact to less than half a microsecond until the year 2106, and quicker than `extract`. */
-const CREATED = "(date_part('epoch', posted.created_at) * 1000000)::bigint";
-const ENTRY = `ledger_entry_text(posted.amount_micro, ${CREATED}, posted.type, posted.contra, posted.source_kind,
-  posted.source_id, posted.reason)`;
+const createdOf = (row: string) => `(date_part('epoch', ${row}.created_at) * 1000000)::bigint`;
+const entryOf = (row: string) =>
+  `ledger_entry_text(${row}.amount_micro, ${createdOf(row)}, ${row}.type, ${row}.contra, ${row}.source_kind, ${row}.source_id, ${row}.reason)`;
 const SEAL_BEFORE = 'case when version_before > seals_from then seal_before end';
 
 /**
@@ -21,8 +21,8 @@ const SEAL_BEFORE = 'case when version_before > seals_from then seal_before end'
 const SEAL = `case when posted.source_kind = 'call' and posted.type = 'USAGE' and posted.contra = 'usage'
     and octet_length(posted.source_id) = 36 and posted.reason is null
   then sha256(coalesce(${SEAL_BEFORE}, '') || textsend(concat(account.name, posted.version, chr(10), posted.amount_micro, ' ',
-    ${CREATED}, ' USAGE usage 4:call 36:', posted.source_id, chr(10))))
-  else ledger_seal(${SEAL_BEFORE}, posted.account_id, posted.version, ${ENTRY}) end`;
+    ${createdOf('posted')}, ' USAGE usage 4:call 36:', posted.source_id, chr(10))))
+  else ledger_seal(${SEAL_BEFORE}, posted.account_id, posted.version, ${entryOf('posted')}) end`;
 
 /** A row of the ledger by its place in the order of accounts and versions. */
 interface Place {
@@ -123,7 +123,7 @@ const singles = (part: Part) => `
 const sealedTogether = (part: Part) => `
   select count(*) as faults, 0::bigint as members
   from (select posted.account_id, posted.seal_version, seals_from, min(posted.version) as first, max(posted.version) as last,
-      string_agg(${ENTRY}, '' order by posted.version) as entries
+      string_agg(${entryOf('posted')}, '' order by posted.version) as entries
     from credit_transactions as posted join credit_accounts as account on account.id = posted.account_id
     where posted.seal_version <> posted.version and posted.version > seals_from and ${within(part, '>')}
     group by posted.account_id, posted.seal_version, seals_from) as members
@@ -133,7 +133,7 @@ const sealedTogether = (part: Part) => `
     order by other.version desc limit 1) as before on true
   where not coalesce(closing.seal_version = closing.version and last < closing.version
     and (before.version is null or before.version = before.seal_version)
-    and closing.seal = ledger_seal(before.seal, members.account_id, closing.version, entries || ${ENTRY.replaceAll('posted.', 'closing.')}), false)`;
+    and closing.seal = ledger_seal(before.seal, members.account_id, closing.version, entries || ${entryOf('closing')}), false)`;
 
 /** What an account notes of its last transaction. */
 const ACCOUNTS = `
