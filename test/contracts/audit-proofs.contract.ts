@@ -55,6 +55,8 @@ const DAMAGE: Readonly<Record<string, string>> = {
   'a type that no total counts': `alter table credit_transactions drop constraint credit_transactions_check;
     update credit_transactions set type = 'GIFT' where ${ledger(6)}`,
   'a contra account': `update credit_transactions set contra = 'grants' where ${ledger(6)}`,
+  'a contra account that no total counts': `alter table credit_transactions drop constraint credit_transactions_check;
+    update credit_transactions set contra = 'gifts' where ${ledger(6)}`,
   'rows without an account': `delete from credit_accounts where id = '${first}'`,
   'amounts past all bounds': `update credit_transactions set amount_micro = 4611686018427387904 where ${ledger(1)}`,
   'a charge': `update calls set charge_micro = charge_micro + 1 where company_id = '${second}'`,

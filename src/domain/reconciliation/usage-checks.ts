@@ -56,7 +56,7 @@ const ROUNDED_TWICE =
 
 /** Prices and tokens of which three products fit into a bigint. */
 const SMALL_PRICE = '1000000000';
-const FEW_TOKENS = '100000000';
+const FEW_TOKENS = 2 ** 26 - 1;
 
 /**
  * With the moment of the next one, and with what tells in a glance that a call's alias has this price. A join with the other prices
@@ -66,59 +66,60 @@ const PRICES = `select price.*, min(other.in_force_from) filter (where other.in_
       not bool_or(other.in_force_from < price.in_force_from) as is_first,
       greatest(price.prompt_micro, price.cached_micro, price.completion_micro) <= ${SMALL_PRICE} as is_small,
       case when strpos(price.alias, '/') = 0 then price.alias end as plain,
-      case when price.alias in (${ALIAS_NAMES.map(({ name }) => `'${name}'`).join(', ')}) then '/' || price.alias end as ending,
-      length(price.alias) + 1 as ending_length
+      case when price.alias in (${ALIAS_NAMES.map(({ name }) => `'${name}'`).join(', ')}) then '%/' || price.alias end as ending
     from model_prices as price join model_prices as other on other.alias = price.alias
     group by price.id`;
 
+const IS_CHARGED = "(outcome = 'SUCCEEDED' and alias is not null and prompt_tokens is not null)";
+const CACHED = 'least(cached_tokens, prompt_tokens)';
+const WRITTEN = `least(coalesce(cache_write_tokens, 0), prompt_tokens - ${CACHED})`;
+/** What a call's tokens cost at its price, without what was withheld of it. */
+const DUE = `(div(((prompt_tokens - ${CACHED} - ${WRITTEN}) * prompt_micro::numeric + ${CACHED} * cached_micro::numeric
+        + ${WRITTEN} * coalesce(cache_write_micro, prompt_micro)::numeric + completion_tokens * completion_micro::numeric)
+        * coalesce(charge_share_millionths, 1000000) + 999999999999, 1000000000000)
+      - coalesce(excess_micro, 0) + coalesce(surcharge_micro, 0))`;
+
 /** What nearly every call is, in a few operations on integers: right for certain. */
-const IS_PLAINLY_RIGHT = `is_small and is_charged and excess_micro is null and charge_share_millionths is null
+const IS_PLAINLY_RIGHT = `is_small and ${IS_CHARGED} and excess_micro is null and charge_share_millionths is null
       and cache_write_tokens is null and surcharge_micro is null
-      and prompt_tokens between 0 and ${FEW_TOKENS} and cached_tokens between 0 and prompt_tokens
-      and completion_tokens between 0 and ${FEW_TOKENS}
+      and (prompt_tokens | completion_tokens) between 0 and ${FEW_TOKENS} and cached_tokens between 0 and prompt_tokens
       and charge_micro = ((prompt_tokens - cached_tokens) * prompt_micro + cached_tokens * cached_micro
         + completion_tokens * completion_micro + 999999) / 1000000
       and in_force_from <= started_at and (until is null or started_at < until)
-      and (${SERVED} = plain or right(${SERVED}, ending_length) = ending)`;
+      and (${SERVED} = plain or ${SERVED} like ending)`;
 
-/** Every call with its price, with what its tokens cost at it, and with what was withheld of it and not posted. */
-export const PRICED_CALLS = `select calls.*, price.id as price, price.alias as of_alias, in_force_from, until, is_first, is_small, plain,
-        ending, ending_length, excess_micro, prompt_micro, cached_micro, completion_micro,
-        outcome = 'SUCCEEDED' and calls.alias is not null and prompt_tokens is not null as is_charged,
-        div(((prompt_tokens - least(cached_tokens, prompt_tokens) - written) * prompt_micro::numeric
-          + least(cached_tokens, prompt_tokens) * cached_micro::numeric
-          + written * coalesce(cache_write_micro, prompt_micro)::numeric
-          + completion_tokens * completion_micro::numeric) * coalesce(charge_share_millionths, 1000000) + 999999999999,
-          1000000000000) - coalesce(excess_micro, 0) + coalesce(surcharge_micro, 0) as due
-      from (select *, least(coalesce(cache_write_tokens, 0), prompt_tokens - least(cached_tokens, prompt_tokens)) as written
-        from calls) as calls
-      left join (select call_id, excess_micro from withheld_usage where resolution is distinct from 'POSTED') as withheld
-        on withheld.call_id = calls.id
-      left join (${PRICES}) as price on price.id = price_id`;
+/** Of the price of a call. */
+export const PRICE_COLUMNS = `price.id as price, price.alias as of_alias, in_force_from, until, is_first, is_small, plain, ending,
+        prompt_micro, cached_micro, cache_write_micro, completion_micro`;
+export const PRICED_CALLS = `calls left join (${PRICES}) as price on price.id = price_id`;
+/** What was withheld of calls and not posted. */
+export const WITHHELD =
+  "select call_id, excess_micro from withheld_usage where resolution is distinct from 'POSTED'";
 
 /**
- * Of one of PRICED_CALLS. A price that was in force at once may be missed by calls that ended while it was being written: they
+ * Of a call with its price and with what was withheld of it, `excess_micro`. A price that was in force at once may be missed by calls that ended while it was being written: they
  * have the one before, if they began within ten seconds of its moment. What was withheld of a call, and not posted, is not in
  * its charge. A call with a share of the price costs that share. A gateway whose clock is behind may begin a call before its
  * alias's first price: it has that one. The price of zeros is from before there were prices.
  */
 export const IS_PRICED_RIGHT = `case
       when ${IS_PLAINLY_RIGHT} then true
-      when not is_charged then charge_micro = 0 and price_id is null and surcharge_micro is null
+      when not ${IS_CHARGED} then charge_micro = 0 and price_id is null and surcharge_micro is null
       when price_id = '00000000-0000-0000-0000-000000000000' then charge_micro = 0
       when price is null then false
-      else charge_micro between due - ${ROUNDED_TWICE} and due and of_alias = ${PRICED_AS} and (in_force_from <= started_at or is_first)
+      else charge_micro between ${DUE} - ${ROUNDED_TWICE} and ${DUE} and of_alias = ${PRICED_AS} and (in_force_from <= started_at or is_first)
         and (until is null or started_at < until + interval '10 seconds') end`;
 
 export const pricesCheck: AuditCheck = {
   holds: 'every call costs its tokens at the price that was in force when it began',
   faults: `select case
-      when is_charged and price_id is null then format('call %s succeeded with tokens and has no price', id)
-      when not is_charged then format('call %s is not to be charged and costs %s micro-credits', id, charge_micro)
+      when ${IS_CHARGED} and price_id is null then format('call %s succeeded with tokens and has no price', id)
+      when not ${IS_CHARGED} then format('call %s is not to be charged and costs %s micro-credits', id, charge_micro)
       when price is null then format('call %s has the price %s, which there is not', id, price_id)
-      when charge_micro not between due - ${ROUNDED_TWICE} and due then format('call %s costs %s micro-credits; its tokens cost %s', id, charge_micro, due)
+      when charge_micro not between ${DUE} - ${ROUNDED_TWICE} and ${DUE} then format('call %s costs %s micro-credits; its tokens cost %s', id, charge_micro, ${DUE})
       else format('call %s has the price %s, which was not in force for it', id, price_id) end
-    from (${PRICED_CALLS}) as priced
+    from (select calls.*, ${PRICE_COLUMNS}, excess_micro
+      from ${PRICED_CALLS} left join (${WITHHELD}) as withheld on withheld.call_id = calls.id) as calls
     where not ${IS_PRICED_RIGHT}`,
 };
 

@@ -1,13 +1,20 @@
-/** Days with their months, as the first two values of a statement. */
-export const CALENDAR = 'unnest($1::date[], $2::date[]) as calendar (day, month)';
+import type { WeightedSums } from './weighted-sums.ts';
 
+const FIRST_DAY = '2020-01-01';
+const END = Date.UTC(2045);
 const DAY_MS = 24 * 60 * 60_000;
 
-/** A sum whose day is not among them is not taken for sound: its check itself is run. */
-export function calendarDays(): readonly [days: readonly string[], months: readonly string[]] {
-  const days: string[] = [];
-  for (let ms = Date.UTC(2020); ms < Date.UTC(2045); ms += DAY_MS) {
-    days.push(new Date(ms).toISOString().slice(0, 10));
+/** The month of each day, as the first value of a statement: to look a month up takes a tenth of the time of computing it. */
+export function monthOfDays(): readonly string[] {
+  const months: string[] = [];
+  for (let ms = Date.parse(FIRST_DAY); ms < END; ms += DAY_MS) {
+    months.push(`${new Date(ms).toISOString().slice(0, 7)}-01`);
   }
-  return [days, days.map((day) => `${day.slice(0, 7)}-01`)];
+  return months;
 }
+
+/** Null for a day that is not among them: no sum fits then, and the check itself is run. */
+export const monthOf = (day: string) => `($1::date[])[${day} - date '${FIRST_DAY}' + 1]`;
+
+/** The hash of a day, or of the first day of a month. */
+export const ofDate = ({ hashOf }: WeightedSums, date: string) => hashOf([{ date }]);

@@ -12,7 +12,11 @@ const NO_END = '9223372036854775807';
 const createdOf = (row: string) => `(date_part('epoch', ${row}.created_at) * 1000000)::bigint`;
 const entryOf = (row: string) =>
   `ledger_entry_text(${row}.amount_micro, ${createdOf(row)}, ${row}.type, ${row}.contra, ${row}.source_kind, ${row}.source_id, ${row}.reason)`;
-const SEAL_BEFORE = 'case when version_before > seals_from then seal_before end';
+/**
+ * Of the row before: its seal, or the version of the one that it is sealed with, which is shorter. Nothing before the first row, or
+ * where that is from before there were seals.
+ */
+const SEAL_OR_GROUP = 'case when seal_version = version then seal else int8send(seal_version) end';
 
 /**
  * What `ledger_seal` gives for a transaction `posted` of `account`, in fewer steps for that of a call. `textsend` writes as the client
@@ -20,9 +24,9 @@ const SEAL_BEFORE = 'case when version_before > seals_from then seal_before end'
  */
 const SEAL = `case when posted.source_kind = 'call' and posted.type = 'USAGE' and posted.contra = 'usage'
     and octet_length(posted.source_id) = 36 and posted.reason is null
-  then sha256(coalesce(${SEAL_BEFORE}, '') || textsend(concat(account.name, posted.version, chr(10), posted.amount_micro, ' ',
+  then sha256(coalesce(seal_before, '') || textsend(concat(account.name, posted.version, chr(10), posted.amount_micro, ' ',
     ${createdOf('posted')}, ' USAGE usage 4:call 36:', posted.source_id, chr(10))))
-  else ledger_seal(${SEAL_BEFORE}, posted.account_id, posted.version, ${entryOf('posted')}) end`;
+  else ledger_seal(seal_before, posted.account_id, posted.version, ${entryOf('posted')}) end`;
 
 /** A row of the ledger by its place in the order of accounts and versions. */
 interface Place {
@@ -35,7 +39,7 @@ interface Place {
  * - each transaction goes on from the balance before, so the last one of an account has the sum of all, which is the account's balance;
  * - one that is sealed alone has the seal that follows from the transaction before it, which ends a group or is alone too;
  * - those that are sealed together are compared in a second pass, if there are any, a group at a time;
- * - types are those that the totals add up.
+ * - types are those that the totals add up, and so are contra accounts: what all accounts hold is what these gave.
  */
 export async function isLedgerSound(database: Database): Promise<boolean> {
   const parts = partsBetween(await readCuts(database));
@@ -44,6 +48,22 @@ export async function isLedgerSound(database: Database): Promise<boolean> {
   if (found.every(({ members }) => members === 0n)) return true;
   const groups = await countEach(database, parts.map(sealedTogether));
   return groups.every(({ faults }) => faults === 0n);
+}
+
+/** Both sides of each transaction, as the view of them is made. */
+const BOTH_SIDES = `SELECT account_id::text AS account, amount_micro, type, source_kind, source_id, created_at
+  FROM credit_transactions
+  UNION ALL
+  SELECT contra AS account, - amount_micro AS amount_micro, type, source_kind, source_id, created_at
+  FROM credit_transactions;`;
+
+/** Whether the two sides cancel out by the view's definition. Some versions of PostgreSQL name the table before every column. */
+export async function isViewOfBothSidesSound(database: Database): Promise<boolean> {
+  const [view] = await database.query<{ definition: string }>(
+    `select replace(pg_get_viewdef('credit_entries'::regclass, true), 'credit_transactions.', '') as definition`,
+  );
+  const inOneLine = (text: string) => text.trim().replaceAll(/\s+/g, ' ');
+  return view !== undefined && inOneLine(view.definition) === inOneLine(BOTH_SIDES);
 }
 
 interface Counts {
@@ -106,14 +126,13 @@ const singles = (part: Part) => `
       when balance_after_micro not between -${FAR} and ${FAR} or amount_micro not between -${FAR} and ${FAR} then false
       when balance_after_micro - amount_micro <> coalesce(balance_before, 0) then false
       when type not in ('USAGE', 'PACK_PURCHASE', 'SUBSCRIPTION_GRANT', 'INVOICE_PAYMENT', 'ADJUSTMENT', 'REFUND', 'EXPIRY') then false
+      when contra not in ('usage', 'sales', 'grants', 'receivables', 'adjustments', 'expired') then false
       when posted.version <= seals_from then true
       when posted.seal_version <> posted.version then true
-      when group_before = posted.version then true
-      else (version_before is null or version_before <= seals_from or version_before = group_before)
-        and seal is not distinct from ${SEAL} end) as faults,
+      when octet_length(seal_before) = 8 then seal_before = int8send(posted.version)
+      else seal is not distinct from ${SEAL} end) as faults,
     count(*) filter (where posted.seal_version <> posted.version and posted.version > seals_from) as members
-  from (select posted.*, lag(seal) over own as seal_before, lag(seal_version) over own as group_before,
-      lag(version) over own as version_before, lag(balance_after_micro) over own as balance_before
+  from (select posted.*, lag(${SEAL_OR_GROUP}) over own as seal_before, lag(balance_after_micro) over own as balance_before
     from credit_transactions as posted where ${within(part, '>=')}
     window own as (partition by account_id order by version)) as posted
   left join (select id, id::text || ' ' as name, seals_from from credit_accounts offset 0) as account on account.id = account_id

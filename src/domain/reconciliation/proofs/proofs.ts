@@ -1,7 +1,7 @@
 import type { Database } from '../../../ports/database.ts';
 import { type AuditCheck, type ComputedCheck, readForLong } from '../audit-check.ts';
 import { totalsCheck } from '../credit-totals.ts';
-import { balanceCheck, ledgerChainCheck } from '../ledger-checks.ts';
+import { balanceCheck, ledgerChainCheck, ledgerTotalCheck } from '../ledger-checks.ts';
 import { sealsCheck } from '../seal-checks.ts';
 import {
   chargesCheck,
@@ -14,7 +14,7 @@ import {
   usageMonthsCheck,
   usageSubjectsCheck,
 } from '../usage-checks.ts';
-import { isLedgerSound } from './ledger-proof.ts';
+import { isLedgerSound, isViewOfBothSidesSound } from './ledger-proof.ts';
 import { proveUsage } from './usage-proof.ts';
 
 type Check = AuditCheck | ComputedCheck;
@@ -32,8 +32,11 @@ export interface Proof {
 const LEDGER_CHECKS = [balanceCheck, ledgerChainCheck, sealsCheck, totalsCheck];
 
 const ledgerProof: Proof = {
-  checks: LEDGER_CHECKS,
-  prove: async (database) => ((await isLedgerSound(database)) ? LEDGER_CHECKS : []),
+  checks: [...LEDGER_CHECKS, ledgerTotalCheck],
+  async prove(database) {
+    if (!(await isLedgerSound(database))) return [];
+    return (await isViewOfBothSidesSound(database)) ? this.checks : LEDGER_CHECKS;
+  },
 };
 
 const usageProof = proofOf(proveUsage, {

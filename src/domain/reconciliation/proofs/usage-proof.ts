@@ -1,19 +1,19 @@
 import type { Statements } from '../../../ports/database.ts';
-import { IS_PRICED_RIGHT, PRICED_CALLS, STORED_SUMS } from '../usage-checks.ts';
-import { CALENDAR, calendarDays } from './calendar.ts';
-import { drawWeightedSums, isNothing, PRIME, summed, type WeightedSums } from './weighted-sums.ts';
+import { IS_PRICED_RIGHT, PRICE_COLUMNS, PRICED_CALLS, STORED_SUMS, WITHHELD } from '../usage-checks.ts';
+import { monthOf, monthOfDays, ofDate } from './calendar.ts';
+import { areSmall, drawWeightedSums, isNothing, PRIME, summed, type WeightedSums } from './weighted-sums.ts';
 
 const ALL_KEYS = "'00000000-0000-0000-0000-000000000000'::uuid";
 /** As usage by day counts them at most. */
 const MOST_TOKENS = '1099511627776';
 /** As many as a call can have. Should one have more, usage by tag is checked by itself. */
 const MOST_TAGS = 8;
-/** Joined to calls: so the day and the month of a call are computed once, wherever they are needed. */
-const datedCalls = (calls: string) =>
-  `${calls} left join ${CALENDAR} on calendar.day = (started_at at time zone interval '0')::date`;
-const dated = (table: string) => `${table} left join ${CALENDAR} on calendar.day = ${table}.day`;
-const DAY = 'calendar.day';
-const MONTH = 'calendar.month';
+/** A subquery that is not merged into the statement, so that what it computes is computed once. With a plain 0 PostgreSQL gives it no workers. */
+const ONCE = "offset '0'::bigint";
+const CALL_COLUMNS = `calls.id, calls.company_id, key_id, calls.alias, target_id, outcome, prompt_tokens, cached_tokens, cache_write_tokens,
+        completion_tokens, charge_micro, surcharge_micro, charge_share_millionths, cost_micro, price_id, payer_id, served_by, started_at,
+        project, end_user, tags`;
+const DAY_OF_CALL = "(started_at at time zone interval '0')::date";
 
 const tokensOf = (column: string) => `least(coalesce(${column}, 0), ${MOST_TOKENS})`;
 const ofPriced = (column: string) => `(case when price_id is null then 0 else ${tokensOf(column)} end)`;
@@ -25,7 +25,16 @@ const OF_CALL = [
   'charge_micro',
   'coalesce(surcharge_micro, 0)',
 ];
-const IS_COUNTED = "outcome <> 'REFUSED' and alias is not null";
+/** Nearly every call has a price and neither of the two columns that are seldom there. */
+const PLAIN_CALL = {
+  when: `price_id is not null and cache_write_tokens is null and surcharge_micro is null
+    and ${areSmall(['prompt_tokens', 'cached_tokens', 'completion_tokens', 'charge_micro'])}`,
+  columns: [
+    ...OF_CALL.slice(0, 2),
+    ...['prompt_tokens', 'cached_tokens', '0', 'completion_tokens', 'charge_micro', '0'],
+  ],
+};
+const PLAIN_SUMS = { when: areSmall(STORED_SUMS), columns: STORED_SUMS };
 const RETIRED_DAYS = 'select company_id, day from retired_usage';
 const RETIRED_MONTHS = "select company_id, date_trunc('month', day)::date from retired_usage";
 
@@ -74,7 +83,7 @@ export async function proveUsage(statements: Statements): Promise<UsageProof> {
   const [proof] = await statements.query<UsageProof>(
     statementOf(await drawWeightedSums(statements), bounds),
     [
-      ...calendarDays(),
+      monthOfDays(),
       shared.map(({ companyId }) => companyId),
       shared.map(({ day }) => day),
       shared.map(({ kind }) => kind),
@@ -99,19 +108,18 @@ const SHARED_DAYS = `select company_id as "companyId", kind, day::text as day fr
   where subjects >= 10 and exists (select 1 from usage_subject_days as days where days.company_id = counted.company_id
     and days.kind = counted.kind and days.day = counted.day and days.subject = '(other)')`;
 const sharedOf = (kind: string) => `select company_id, day
-  from unnest($3::uuid[], $4::date[], $5::text[]) as shared (company_id, day, kind) where kind = '${kind}'`;
+  from unnest($2::uuid[], $3::date[], $4::text[]) as shared (company_id, day, kind) where kind = '${kind}'`;
 
 /**
  * By day, by name and by month in one number, because the value of a row is the dearest part: if it is not nothing, all of these
  * checks are run. The rows of days are in it twice, beside the calls and beside the months that were added up from them.
  */
-const COUNTED =
-  'calls.counted + calls.tagged + retired.sum + months.sum + named_months.sum - days.sum - named.sum';
+const COUNTED = 'calls.counted + retired.sum + months.sum + named_months.sum - days.sum - named.sum';
 
 function statementOf(sums: WeightedSums, bounds: Bounds): string {
   return `select
       ${isNothing('calls.charges - posted.sum - withheld.sum')} and posted.others = 0 and retired_calls.present = 0 as charges,
-      calls.mispriced = 0 as prices,
+      calls.mispriced + withheld_calls.mispriced = 0 as prices,
       calls.foreign_payers = 0 as payers,
       ${isNothing(COUNTED)} and days.empty = 0 as days,
       ${isNothing('calls.costs + retired_costs.sum - costs.sum')} and costs.empty = 0 as costs,
@@ -119,49 +127,55 @@ function statementOf(sums: WeightedSums, bounds: Bounds): string {
       ${isNothing('calls.spent - spent.sum')} as spending,
       ${isNothing(COUNTED)} and days.empty + months.empty + named.empty_days + named_months.empty = 0 as months,
       ${isNothing('days.spent - keys.sum')} as keys
-    from ${callsPart(sums, bounds)} as calls, ${ledgerParts(sums, bounds)},
+    from ${callParts(sums, bounds)}, ${ledgerParts(sums, bounds)},
       ${dayParts(sums, bounds)}, ${namedParts(sums, bounds)}`;
 }
 
-function callsPart(sums: WeightedSums, { retiredBefore, namedFrom, spentFrom }: Bounds): string {
+function callParts(sums: WeightedSums, { retiredBefore, namedFrom, spentFrom }: Bounds): string {
   const { amountOf } = sums;
-  const value = amountOf(OF_CALL);
   const isThere = retiredBefore === null ? '' : `and id >= '${retiredBefore}'`;
   const either = (weightOf: (kind: string, name: string) => string) =>
     `(case when project is null then 0 else ${weightOf('PROJECT', 'project')} end
       + case when end_user is null then 0 else ${weightOf('END_USER', 'end_user')} end)`;
+  const ofNames = `${either((kind, name) => ofName(sums, kind, name, 'day'))} + case when tags is null then 0 else ${ofTags(sums)} end`;
   const columns = {
     charges: `case when charge_micro <> 0 ${isThere} then ${amountOf(['1', 'charge_micro'])}
       * ${ofCharge(sums, 'coalesce(payer_id, company_id)', 'id::text')} end`,
-    counted: `case when ${IS_COUNTED} then ${value} * (${ofDay(sums, ALL_KEYS, DAY)}
-      + coalesce(${ofDay(sums, 'key_id', DAY)}, 0)
-      + case when (project is not null or end_user is not null) and ${isNamed(namedFrom)}
-        then ${either((kind, name) => ofName(sums, kind, name, DAY))} else 0 end) end`,
-    costs: `case when cost_micro is not null and ${IS_COUNTED} then ${amountOf(['1', 'charge_micro', 'cost_micro'])}
-      * ${ofCost(sums, 'coalesce(served_by, alias)', "coalesce(target_id, '')", DAY)} end`,
-    tagged: `case when tags is not null and ${isNamed(namedFrom)} then ${value} * ${ofTags(sums)} end`,
+    counted: `case when is_counted then ${amountOf(OF_CALL, PLAIN_CALL)} * (${ofDay(sums, ALL_KEYS)}
+      + coalesce(${ofDay(sums, 'key_id')}, 0)
+      + case when (project is not null or end_user is not null or tags is not null) and ${isNamed(namedFrom)}
+        then (${ofNames}) % ${PRIME} else 0 end) end`,
+    costs: `case when cost_micro is not null and is_counted then ${amountOf(['1', 'charge_micro', 'cost_micro'])}
+      * ${ofCost(sums, `case when served_by is null then model_hash else ${modelOn(sums, ofDate(sums, 'day'), 'served_by')} end`, "coalesce(target_id, '')")} end`,
     spent: `case when charge_micro <> 0 and key_id is not null and (project is not null or end_user is not null)
-      and ${MONTH} >= '${spentFrom}' and (company_id, ${MONTH}) not in (${RETIRED_MONTHS})
-      then ${amountOf(['charge_micro'])} * ${either((kind, name) => ofSpent(sums, kind, name, MONTH))} end`,
+      and day >= '${spentFrom}' and (company_id, ${monthOf('day')}) not in (${RETIRED_MONTHS})
+      then ${amountOf(['charge_micro'])} * ${either((kind, name) => ofSpent(sums, kind, name, ofDate(sums, monthOf('day'))))} end`,
   };
   const selected = Object.entries(columns).map(([name, expression]) => `${summed(expression)} as ${name}`);
-  return `(select ${selected.join(', ')}, count(*) filter (where not ${IS_PRICED_RIGHT}) as mispriced,
+  return `(select ${selected.join(', ')},
+      count(*) filter (where not ${IS_PRICED_RIGHT} and id not in (select call_id from (${WITHHELD}) as withheld)) as mispriced,
       count(*) filter (where payer_id is not null
         and (payer_id, company_id) not in (select id, company_id from credit_accounts where company_id is not null)) as foreign_payers,
       count(*) filter (where cardinality(tags) > ${MOST_TAGS}) as overtagged
-    from ${datedCalls(`(${PRICED_CALLS}) as calls`)})`;
+    from (select ${CALL_COLUMNS}, ${PRICE_COLUMNS}, null::bigint as excess_micro, ${DAY_OF_CALL} as day,
+        outcome <> 'REFUSED' and calls.alias is not null as is_counted,
+        ${modelOn(sums, ofDate(sums, DAY_OF_CALL), 'calls.alias')} as model_hash
+      from ${PRICED_CALLS} ${ONCE}) as calls) as calls,
+    (select count(*) filter (where not ${IS_PRICED_RIGHT}) as mispriced
+      from (select calls.*, ${PRICE_COLUMNS}, excess_micro
+        from (${WITHHELD}) as withheld join ${PRICED_CALLS} on calls.id = call_id) as calls) as withheld_calls`;
 }
 
 const isNamed = (namedFrom: string) =>
-  `${IS_COUNTED} and key_id is not null and ${DAY} >= '${namedFrom}' and (company_id, ${DAY}) not in (${RETIRED_DAYS})`;
+  `is_counted and key_id is not null and day >= '${namedFrom}' and (company_id, day) not in (${RETIRED_DAYS})`;
 
 /** Of all tags of a call. A list of its own for each call would take PostgreSQL's workers away. */
 function ofTags(sums: WeightedSums): string {
-  const ofTag = (tag: string) => ofSubject(sums, 'TAG', tag, DAY);
+  const ofTag = (tag: string) => ofSubject(sums, 'TAG', tag);
   let each = '0';
   for (let at = MOST_TAGS; at >= 1; at--)
     each = `case when tags[${at}] is null then 0 else ${ofTag(`tags[${at}]`)} + ${each} end`;
-  return `((case when ${isShared('TAG', DAY)} then cardinality(tags) * ${ofTag("'(other)'")} else ${each} end) % ${PRIME})`;
+  return `(case when ${isShared('TAG', 'day')} then cardinality(tags) * ${ofTag("'(other)'")} else ${each} end)`;
 }
 
 /** What was withheld of a call is posted later, beside the call's own transaction or without there being one. */
@@ -187,46 +201,51 @@ const EMPTY_MONTHS = "count(*) filter (where calls = 0 or alias <> '' and day <>
 
 function dayParts(sums: WeightedSums, { keysFrom, openFrom }: Bounds): string {
   const { amountOf } = sums;
-  const value = amountOf(STORED_SUMS);
-  const ofCosts = `${summed(`${amountOf(['calls', 'charge_micro', 'cost_micro'])}
-    * ${ofCost(sums, 'alias', 'target_id', 'day')}`)} as sum`;
-  const inMonth = `${ofMonthByModel(sums, MONTH)} + ${ofMonthByDay(sums, MONTH, 'usage_days.day')}`;
-  return `(select ${summed(`${value} * (${ofDay(sums, 'key_id', 'usage_days.day')}
-          + case when ${isDone(MONTH, openFrom)} then ${inMonth} else 0 end)`)} as sum,
-        ${summed(`case when key_id <> ${ALL_KEYS} and charge_micro <> 0 and ${DAY} >= '${keysFrom}'
-          then ${amountOf(['charge_micro'])} * ${ofKey(sums, MONTH)} end`)} as spent,
-        ${EMPTY} as empty from ${dated('usage_days')}) as days,
-    (select ${summed(`${value} * ${ofDay(sums, 'key_id', 'day')}`)} as sum from retired_usage) as retired,
-    (select ${summed(`${value} * case when alias = '' then ${ofMonthByDay(sums, 'month', 'day')}
-          else ${ofMonthByModel(sums, 'month')} end`)} as sum,
+  const value = amountOf(STORED_SUMS, PLAIN_SUMS);
+  const onDay = modelOn(sums, ofDate(sums, 'day'));
+  const inMonth = keyIn(sums, ofDate(sums, 'month'));
+  const ofCosts = `${summed(`${amountOf(['calls', 'charge_micro', 'cost_micro'])} * ${ofCost(sums, onDay, 'target_id')}`)} as sum`;
+  return `(select ${summed(`${value} * (${ofDay(sums, 'key_id', modelOn(sums, ofDate(sums, 'day')))}
+          + case when ${isDone('month', openFrom)} then ${ofMonthByModel(sums, 'month_key')} + ${ofMonthByDay(sums, 'month_key')} else 0 end)`)} as sum,
+        ${summed(`case when key_id <> ${ALL_KEYS} and charge_micro <> 0 and day >= '${keysFrom}'
+          then ${amountOf(['charge_micro'])} * ${ofKey(sums, ofDate(sums, 'month'))} end`)} as spent,
+        ${EMPTY} as empty
+      from (select *, ${inMonth} as month_key from (select *, ${monthOf('day')} as month from usage_days ${ONCE}) as days ${ONCE}) as days) as days,
+    (select ${summed(`${value} * ${ofDay(sums, 'key_id', onDay)}`)} as sum from retired_usage) as retired,
+    (select ${summed(`${value} * case when alias = '' then ${ofMonthByDay(sums, inMonth)}
+          else ${ofMonthByModel(sums, inMonth)} end`)} as sum,
         ${EMPTY_MONTHS} as empty from usage_months where ${isDone('month', openFrom)}) as months,
-    (select ${summed(`${amountOf(['charge_micro'])} * ${ofKey(sums, 'month')}`)} as sum from key_months) as keys,
+    (select ${summed(`${amountOf(['charge_micro'])} * ${ofKey(sums, ofDate(sums, 'month'))}`)} as sum from key_months) as keys,
     (select ${ofCosts}, ${EMPTY} as empty from cost_days) as costs,
     (select ${ofCosts} from retired_costs) as retired_costs`;
 }
 
 function namedParts(sums: WeightedSums, { namedOpenFrom }: Bounds): string {
-  const value = sums.amountOf(STORED_SUMS);
+  const value = sums.amountOf(STORED_SUMS, PLAIN_SUMS);
   const byKind = (kinds: readonly string[], column: string, weightOf: (kind: string) => string) =>
     `case ${column} ${kinds.map((kind) => `when '${kind}' then ${weightOf(kind)}`).join(' ')} end`;
   const named = byKind(['PROJECT', 'END_USER', 'TAG'], 'kind', (kind) =>
-    ofName(sums, kind, 'subject', 'usage_subject_days.day'),
+    ofName(sums, kind, 'subject', 'day'),
   );
-  const spent = byKind(['PROJECT', 'END_USER'], 'scope', (kind) => ofSpent(sums, kind, 'subject', 'month'));
-  const inMonth = [
-    ofNameByModel(sums, MONTH, 'alias'),
-    ofNameByModel(sums, MONTH, "'*'"),
-    ofNameByDay(sums, MONTH, 'usage_subject_days.day'),
+  const inMonth = nameIn(sums, ofDate(sums, 'month'));
+  const spent = byKind(['PROJECT', 'END_USER'], 'scope', (kind) =>
+    ofSpent(sums, kind, 'subject', ofDate(sums, 'month')),
+  );
+  const ofMonth = [
+    ofNameByModel(sums, 'month_name', 'alias'),
+    ofNameByModel(sums, 'month_name', "'*'"),
+    ofNameByDay(sums, 'month_name'),
   ];
-  const isThere = `(company_id, usage_subject_days.day) not in (${RETIRED_DAYS})`;
+  const isThere = `(company_id, day) not in (${RETIRED_DAYS})`;
   return `(select ${summed(`${value} * (case when ${isThere} then ${named} else 0 end
-          + case when ${isDone(MONTH, namedOpenFrom, 'has_subjects')} then ${inMonth.join(' + ')} else 0 end)`)} as sum,
+          + case when ${isDone('month', namedOpenFrom, 'has_subjects')} then ${ofMonth.join(' + ')} else 0 end)`)} as sum,
         ${EMPTY} as empty_days,
-        count(*) filter (where ${isThere} and (calls = 0
-          or (company_id, kind, usage_subject_days.day) not in (select company_id, kind, day from usage_subject_counts))) as empty
-      from ${dated('usage_subject_days')}) as named,
-    (select ${summed(`${value} * case when alias = '' then ${ofNameByDay(sums, 'month', 'day')}
-          else ${ofNameByModel(sums, 'month', 'alias')} end`)} as sum,
+        count(*) filter (where (calls = 0 or subjects is null) and ${isThere}) as empty
+      from (select *, ${modelOn(sums, ofDate(sums, 'day'))} as model_hash, ${inMonth} as month_name
+        from (select *, ${monthOf('day')} as month from usage_subject_days
+          left join usage_subject_counts using (company_id, kind, day) ${ONCE}) as days ${ONCE}) as named) as named,
+    (select ${summed(`${value} * case when alias = '' then ${ofNameByDay(sums, inMonth)}
+          else ${ofNameByModel(sums, inMonth, 'alias')} end`)} as sum,
         ${EMPTY_MONTHS} as empty
       from usage_subject_months where ${isDone('month', namedOpenFrom, 'has_subjects')}) as named_months,
     (select ${summed(`${sums.amountOf(['charge_micro'])} * ${spent}`)} as sum
@@ -236,47 +255,46 @@ function namedParts(sums: WeightedSums, { namedOpenFrom }: Bounds): string {
 const ofCharge = ({ weightOf }: WeightedSums, account: string, source: string) =>
   weightOf('charges', [{ text: source }, { uuid: account }]);
 
-const ofDay = ({ weightOf }: WeightedSums, key: string, day: string) =>
-  weightOf('days', [{ text: 'alias' }, { date: day }, { uuid: 'company_id' }, { uuid: key }]);
+/** A model that a company uses on a day. */
+const modelOn = ({ hashOf }: WeightedSums, dayHash: string, alias = 'alias') =>
+  hashOf([{ uuid: 'company_id' }, { text: alias }], dayHash);
 
-const ofCost = ({ weightOf }: WeightedSums, alias: string, target: string, day: string) =>
-  weightOf('costs', [{ text: alias }, { text: target }, { date: day }, { uuid: 'company_id' }]);
+const ofDay = ({ weightOf }: WeightedSums, key: string, model = 'model_hash') =>
+  weightOf('days', [{ uuid: key }], model);
+
+const ofCost = ({ weightOf }: WeightedSums, model: string, target: string) =>
+  weightOf('costs', [{ text: target }], model);
 
 const isShared = (kind: string, day: string) => `(company_id, ${day}) in (${sharedOf(kind)})`;
 
 const ofName = (sums: WeightedSums, kind: string, name: string, day: string) =>
-  ofSubject(sums, kind, `case when ${isShared(kind, day)} then '(other)' else ${name} end`, day);
+  ofSubject(sums, kind, `case when ${isShared(kind, day)} then '(other)' else ${name} end`);
 
-const ofSubject = ({ weightOf }: WeightedSums, kind: string, subject: string, day: string) =>
-  weightOf(`named ${kind}`, [
-    { text: 'alias' },
-    { text: subject },
-    { date: day },
-    { uuid: 'company_id' },
-    { uuid: 'key_id' },
-  ]);
+const ofSubject = ({ weightOf }: WeightedSums, kind: string, subject: string) =>
+  weightOf(`named ${kind}`, [{ uuid: 'key_id' }, { text: subject }], 'model_hash');
 
-const ofSpent = ({ weightOf }: WeightedSums, kind: string, name: string, month: string) =>
-  weightOf(`spent ${kind}`, [{ text: name }, { date: month }, { uuid: 'company_id' }]);
+const ofSpent = ({ weightOf }: WeightedSums, kind: string, name: string, monthHash: string) =>
+  weightOf(`spent ${kind}`, [{ uuid: 'company_id' }, { text: name }], monthHash);
 
-const ofMonthByModel = ({ weightOf }: WeightedSums, month: string) =>
-  weightOf('months by model', [
-    { text: 'alias' },
-    { date: month },
-    { uuid: 'company_id' },
-    { uuid: 'key_id' },
-  ]);
+/** A key that a company uses in a month. */
+const keyIn = ({ hashOf }: WeightedSums, monthHash: string) =>
+  hashOf([{ uuid: 'company_id' }, { uuid: 'key_id' }], monthHash);
 
-const ofMonthByDay = ({ weightOf }: WeightedSums, month: string, day: string) =>
-  weightOf('months by day', [{ date: day }, { date: month }, { uuid: 'company_id' }, { uuid: 'key_id' }]);
+const ofMonthByModel = ({ weightOf }: WeightedSums, key: string) =>
+  weightOf('months by model', [{ text: 'alias' }], key);
 
-const ofKey = ({ weightOf }: WeightedSums, month: string) =>
-  weightOf('keys', [{ uuid: 'key_id' }, { date: month }]);
+const ofMonthByDay = ({ weightOf }: WeightedSums, key: string) =>
+  weightOf('months by day', [{ date: 'day' }], key);
 
-const NAMED = [{ uuid: 'company_id' }, { text: 'kind' }, { text: 'subject' }];
+const ofKey = ({ weightOf }: WeightedSums, monthHash: string) =>
+  weightOf('keys', [{ uuid: 'key_id' }], monthHash);
 
-const ofNameByModel = ({ weightOf }: WeightedSums, month: string, alias: string) =>
-  weightOf('names by model', [...NAMED, { date: month }, { text: alias }]);
+/** A project, end user or tag of a company in a month. */
+const nameIn = ({ hashOf }: WeightedSums, monthHash: string) =>
+  hashOf([{ uuid: 'company_id' }, { text: 'kind' }, { text: 'subject' }], monthHash);
 
-const ofNameByDay = ({ weightOf }: WeightedSums, month: string, day: string) =>
-  weightOf('names by day', [...NAMED, { date: month }, { date: day }]);
+const ofNameByModel = ({ weightOf }: WeightedSums, name: string, alias: string) =>
+  weightOf('names by model', [{ text: alias }], name);
+
+const ofNameByDay = ({ weightOf }: WeightedSums, name: string) =>
+  weightOf('names by day', [{ date: 'day' }], name);

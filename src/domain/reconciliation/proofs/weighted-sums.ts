@@ -7,10 +7,18 @@ import type { Statements } from '../../../ports/database.ts';
  * every run draws its own seed and factors: nothing can be changed so that it fits.
  */
 export interface WeightedSums {
-  /** A bigint expression: the weight of a group. `domain` has weights of its own. */
-  weightOf(domain: string, names: readonly Name[]): string;
+  /** A bigint expression: a hash of names. `after` is that of names before them. */
+  hashOf(names: readonly Name[], after?: string): string;
+  /** A bigint expression: the weight of a group, after a hash of the first of its names. `domain` has weights of its own. */
+  weightOf(domain: string, names: readonly Name[], after?: string): string;
   /** A bigint expression below the prime for the columns of a row, each a bigint expression; `1` is a row. */
-  amountOf(columns: readonly string[]): string;
+  amountOf(columns: readonly string[], plain?: Plain): string;
+}
+
+/** What most rows are like: columns that are not negative and below the prime, so that no remainder is needed. */
+interface Plain {
+  readonly when: string;
+  readonly columns: readonly string[];
 }
 
 /** A part of a group's name: an SQL expression, by its type. */
@@ -38,26 +46,40 @@ export async function drawWeightedSums(statements: Statements): Promise<Weighted
   const [seed, ...rest] = await statements.query<{ drawn: bigint }>(DRAWN);
   if (seed === undefined || rest.length < MOST_COLUMNS) throw new Error('no random numbers could be drawn');
   const factors = rest.map(({ drawn }) => drawn & FACTOR_MASK);
-  return {
-    weightOf(domain, names) {
-      let hash = HASHES.text(`'${domain}'`, `${seed.drawn}`);
-      for (const name of names) {
-        for (const type of ['uuid', 'text', 'date'] as const) {
-          const expression = name[type];
-          if (expression !== undefined) hash = HASHES[type](expression, hash);
-        }
+  const seedOf = (domain: string) => HASHES.text(`'${domain}'`, `${seed.drawn}`);
+  const hashOf = (names: readonly Name[], after = `${seed.drawn}`) => {
+    let hash = after;
+    for (const name of names) {
+      for (const type of ['uuid', 'text', 'date'] as const) {
+        const expression = name[type];
+        if (expression !== undefined) hash = HASHES[type](expression, hash);
       }
-      return `(${hash} & ${WEIGHT_MASK})`;
+    }
+    return hash;
+  };
+  const sumOf = (columns: readonly string[], termOf: (column: string) => string) =>
+    columns
+      .map((column, index) =>
+        column === '1' ? `${factors[index]}` : `${factors[index]} * ${termOf(column)}`,
+      )
+      .join(' + ');
+  return {
+    hashOf,
+    weightOf(domain, names, after) {
+      const from = after === undefined ? seedOf(domain) : `(${after} # ${seedOf(domain)})`;
+      return `(${hashOf(names, from)} & ${WEIGHT_MASK})`;
     },
-    amountOf(columns) {
+    amountOf(columns, plain) {
       if (columns.length > MOST_COLUMNS) throw new RangeError(`at most ${MOST_COLUMNS} columns`);
-      const terms = columns.map((column, index) =>
-        column === '1' ? `${factors[index]}` : `${factors[index]} * (${column} % ${PRIME})`,
-      );
-      return `((${terms.join(' + ')}) % ${PRIME})`;
+      const reduced = sumOf(columns, (column) => `(${column} % ${PRIME})`);
+      if (plain === undefined) return `((${reduced}) % ${PRIME})`;
+      return `((case when ${plain.when} then ${sumOf(plain.columns, (column) => column)} else ${reduced} end) % ${PRIME})`;
     },
   };
 }
+
+/** Whether all of these columns are not negative and below the prime: one look in the place of a remainder of each. */
+export const areSmall = (columns: readonly string[]) => `(${columns.join(' | ')}) between 0 and ${PRIME - 1}`;
 
 /** All rows of a select in one number: an aggregate of an expression in weights and values. */
 export const summed = (expression: string) => `mod(coalesce(sum(${expression}), 0), ${PRIME})`;
