@@ -24,8 +24,8 @@ const SEAL_OR_GROUP = 'case when seal_version = version then seal else int8send(
  */
 const SEAL = `case when posted.source_kind = 'call' and posted.type = 'USAGE' and posted.contra = 'usage'
     and octet_length(posted.source_id) = 36 and posted.reason is null
-  then sha256(coalesce(seal_before, '') || textsend(concat(account.name, posted.version, chr(10), posted.amount_micro, ' ',
-    ${createdOf('posted')}, ' USAGE usage 4:call 36:', posted.source_id, chr(10))))
+  then sha256(coalesce(seal_before, '') || textsend(account.name || posted.version::text || chr(10) || posted.amount_micro::text || ' '
+    || ${createdOf('posted')}::text || ' USAGE usage 4:call 36:' || posted.source_id || chr(10)))
   else ledger_seal(seal_before, posted.account_id, posted.version, ${entryOf('posted')}) end`;
 
 /** A row of the ledger by its place in the order of accounts and versions. */
