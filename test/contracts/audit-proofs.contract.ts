@@ -29,10 +29,10 @@ const rebalanced = `
 const inserted = (table: string, changes: Readonly<Record<string, string>>) => `
   insert into ${table} select (jsonb_populate_record(given, '${JSON.stringify(changes)}')).* from ${table} as given limit 1`;
 
-const withheld = (calls: string) => `
+const withheld = (excessMicro: string) => `
   insert into withheld_usage (call_id, company_id, request_id, alias, day, prompt_tokens, completion_tokens, prompt_bound,
     completion_bound, charged_micro, excess_micro)
-  select id, company_id, request_id, 'chat-default', '2026-06-01', 1, 1, 1, 1, 1, 1 from calls where ${calls} limit 1`;
+  select id, company_id, request_id, 'chat-default', '2026-06-01', 1, 1, 1, 1, 1, ${excessMicro} from calls where charge_micro > 0`;
 
 /** What someone with all rights on the database does. Version 1 is alone, 2 to 4 are sealed together, 5 and 6 are alone. */
 const DAMAGE: Readonly<Record<string, string>> = {
@@ -73,7 +73,7 @@ const DAMAGE: Readonly<Record<string, string>> = {
     from model_prices as price`,
   'a higher price': 'update model_prices set prompt_micro = prompt_micro + 1000000',
   'a surcharge without tokens': `update calls set surcharge_micro = 0 where outcome = 'FAILED'`,
-  'a part that was withheld of a call that was charged in full': withheld('charge_micro > 0'),
+  'a part that was withheld of a call that was charged in full': withheld('1'),
   'a call that another model served': `update calls set served_by = 'svc/other' where company_id = '${second}'`,
   'a payer of another company': `update calls set payer_id = '${first}' where company_id = '${second}' and outcome = 'FAILED'`,
   'another tag of a call': `update calls set tags = array['a', 'c'] where tags is not null`,
@@ -202,8 +202,10 @@ export function auditProofsContract(engine: string, given: () => Database): void
       expect(await provedAfter('select 1')).toEqual({ proved: all, denied: [] });
     });
 
-    test('show it where something was withheld of a call that has the right charge without it', async () => {
-      expect(await provedAfter(withheld("outcome = 'FAILED'"))).toEqual({ proved: all, denied: [] });
+    test('show it of calls that cost their tokens less what was withheld', async () => {
+      const dearer = 'update model_prices set prompt_micro = prompt_micro + 1000000';
+      const sound = `${dearer}; ${withheld('prompt_tokens - cached_tokens')}`;
+      expect(await provedAfter(sound)).toEqual({ proved: all, denied: [] });
     });
 
     test('show it of months that are added up, where others are open', async () => {
