@@ -30,7 +30,7 @@ export interface MailSender {
 
 /** No `reason` holds an address, a link or a line break: it may be logged and kept. */
 export type MailOutcome =
-  /** Somebody else answers for it from now on. */
+  /** The mail server is responsible for it from now on. */
   | { readonly outcome: 'accepted' }
   /** It would be refused again, however often it is sent. */
   | { readonly outcome: 'refused'; readonly reason: string }

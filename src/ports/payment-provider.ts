@@ -50,7 +50,7 @@ export interface PaymentProvider {
   createInvoice(wanted: WantedInvoice, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
   /** Settles an open invoice outside of the provider, e.g. by bank transfer. */
   markInvoicePaid(invoiceId: string, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
-  /** Nobody can pay it any more. */
+  /** It can no longer be paid. */
   voidInvoice(invoiceId: string, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
   refund(wanted: WantedRefund, idempotencyKey: string): Promise<ProviderAnswer<MadeRefund>>;
 

@@ -189,7 +189,7 @@ interface PageBox {
   readonly transform: readonly number[];
 }
 
-/** Nobody reads letters of two points: what is so small is there for programs. */
+/** Letters of two points are not for people: what is so small is there for programs. */
 const SMALLEST_SIZE = 2.5;
 
 interface PageFragments {

@@ -167,7 +167,7 @@ function busy(): DocumentReading {
 
 /** A bounded number of places, and a bounded line of those who wait for one, for a bounded time. */
 interface WaitingPlaces {
-  /** False where the line is full, or no place became free in time. Whoever has a place gives it back. */
+  /** False where the line is full, or no place became free in time. The holder of a place gives it back. */
   take(): Promise<boolean>;
   giveBack(): void;
   /** Those who wait get no place any more. */

@@ -132,7 +132,7 @@ const DEAD_LETTERS_KEPT_SECONDS = 90 * DAY_SECONDS;
 const WAITING_KEPT_SECONDS = 10 * 365 * DAY_SECONDS;
 /** Where pg-boss forwards what a cron line brings. */
 const FORWARDING_QUEUE = '__pgboss__send-it';
-const NOBODY = '00000000-0000-0000-0000-000000000000';
+const NO_JOB = '00000000-0000-0000-0000-000000000000';
 
 function createBoss(database: Database, db: BossDatabase, clock: Clock): PgBoss {
   return new PgBoss(settingsFor(database, db, clock));
@@ -176,7 +176,7 @@ async function defineQueue(boss: PgBoss, queue: QueueDefinition): Promise<void> 
   await boss.updateQueue(queue.name, settings);
   // pg-boss reads the queue's row once, on its own connection. Inside a transaction of the embedded engine,
   // which has one connection, it would wait for itself, so it reads it now.
-  await boss.findJobs(queue.name, { id: NOBODY });
+  await boss.findJobs(queue.name, { id: NO_JOB });
 }
 
 function settingsFor(database: Database, db: BossDatabase, clock: Clock): ConstructorOptions {

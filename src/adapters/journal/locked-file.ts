@@ -31,7 +31,7 @@ export function createLockedFile(path: string): LockedFile | null {
 
 /**
  * Null where another process has it, or has removed it meanwhile. The lock lasts as long as the connection: the
- * kernel lets go of it when the process ends, however it ends. Whoever has it alone removes the file, so a file
+ * kernel lets go of it when the process ends, however it ends. Its only holder removes the file, so a file
  * that is still there after locking stays.
  */
 export function lockFile(path: string, prepare: (sqlite: Sqlite) => void = () => {}): LockedFile | null {

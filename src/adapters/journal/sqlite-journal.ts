@@ -107,7 +107,7 @@ function filesIn(folder: string): string[] {
     .sort();
 }
 
-/** Whoever removes a file and dies before it has closed it leaves this, with nothing in it that is still needed. */
+/** Left by a process that removed a file and died before it had closed it, with nothing in it that is still needed. */
 function removeOrphans(folder: string): void {
   for (const name of readdirSync(folder)) {
     const owner = WRITE_AHEAD_FILE.exec(name)?.[1];

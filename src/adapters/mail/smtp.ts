@@ -13,7 +13,7 @@ export interface SmtpOptions {
   readonly silenceTimeoutMs?: number;
   /**
    * From the first step to the server's last word. The line is cut past it, whatever a server that trickles its
-   * answers has to say. Whoever claims a mail before sending it claims it for longer than this.
+   * answers has to say. A mail that is claimed before it is sent is claimed for longer than this.
    */
   readonly sendTimeoutMs?: number;
   readonly idleMs?: number;

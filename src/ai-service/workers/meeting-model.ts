@@ -16,7 +16,7 @@ export interface MeetingModelParts extends AskModelParts {
   readonly extractAlias: () => Alias | null;
 }
 
-const NOBODY = { answer: null, charge: async () => {}, release: async () => {} };
+const NO_MODEL = { answer: null, charge: async () => {}, release: async () => {} };
 const NOT_PAYABLE: AskedModel = { outcome: 'failed', reason: 'not-payable', targetId: null };
 
 /**
@@ -29,7 +29,7 @@ export function createMeetingModel(parts: MeetingModelParts): MeetingModel {
   return {
     async ask(question, { companyId, requestId, signal }) {
       const alias = extractAlias();
-      if (alias === null || !alias.targets.some((target) => serviceOf(target) !== null)) return NOBODY;
+      if (alias === null || !alias.targets.some((target) => serviceOf(target) !== null)) return NO_MODEL;
       const bodyBytes = question.instruction.length + question.data.length;
       const endpoint = 'meeting-summary';
       const call = await platformCalls.begin({ companyId, alias, endpoint, requestId, bodyBytes });

@@ -79,7 +79,7 @@ export type SavedChannel =
     }
   | { readonly outcome: 'refused'; readonly field: ChannelField; readonly problem: string }
   | { readonly outcome: 'too-many' | 'unknown' }
-  /** Somebody has saved it since. */
+  /** It was saved by another person since. */
   | { readonly outcome: 'outdated'; readonly channel: AlertChannel };
 
 export const MOST_CHANNELS = 10;

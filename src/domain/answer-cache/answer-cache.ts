@@ -192,7 +192,7 @@ const STORE = `with stored as (
     where present.company_id = $1 and (newest.place >= $16::bigint or newest.up_to + $8::bigint > $17::bigint)
     for update of present skip locked))`;
 
-/** Nobody who can write the database can have one company's answer given to another. */
+/** Write access to the database is not enough to have one company's answer given to another. */
 function boundTo(companyId: string, digest: Uint8Array<ArrayBuffer>): string {
   return `cache ${companyId} ${digest.toHex()}`;
 }

@@ -89,7 +89,7 @@ interface Service {
   readonly breaker: Breaker;
   refreshing: Timer | null;
   /** What was decided here and has not reached shared state yet. */
-  isUntold: boolean;
+  isUnpublished: boolean;
   /** The second in which failures were last passed on, and how many of them. */
   sharing: { second: number; failures: number };
 }
@@ -169,7 +169,7 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
       releaseTrial: (epoch) => void step(() => sharedState.delete(trialKey(name, epoch))),
       shareResult: (result, epoch) => share(name, service, result, epoch),
       onChange(cause) {
-        service.isUntold = true;
+        service.isUnpublished = true;
         const state = breaker.view().state;
         if (state === 'open') log.warn('an AI service is not called for a while', { service: name, cause });
         else log.info('an AI service is called again', { service: name, cause });
@@ -177,7 +177,7 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
       },
     });
     const sharing = { second: 0, failures: 0 };
-    const service: Service = { breaker, refreshing: null, isUntold: false, sharing };
+    const service: Service = { breaker, refreshing: null, isUnpublished: false, sharing };
     services.set(name, service);
     compareSoon(name, service, 0);
     return service;
@@ -211,9 +211,9 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
         await sharedState.set(viewKey(name), text, VIEW_TTL_MS);
         await sharedState.publish(BREAKERS_TOPIC, text);
       }
-      if (breaker.view() === view) service.isUntold = false;
+      if (breaker.view() === view) service.isUnpublished = false;
     });
-    if (service.isUntold || breaker.view().state === 'open') compareSoon(name, service, REFRESH_MS);
+    if (service.isUnpublished || breaker.view().state === 'open') compareSoon(name, service, REFRESH_MS);
   }
 
   function hear(published: PublishedView): void {

@@ -53,7 +53,7 @@ export interface NewPayload {
 
 export const DAY_MS = 24 * 60 * 60_000;
 
-/** Nobody who can write the database can have one company's prompts shown to another. */
+/** Write access to the database is not enough to have one company's prompts shown to another. */
 export function boundTo(companyId: string, callId: string): string {
   return `payload ${companyId} ${callId}`;
 }

@@ -7,7 +7,7 @@ import type { LaidOutText } from './text/layout.ts';
 import { firstNames } from './words/word-lists.ts';
 
 /**
- * Short and plain texts. Whoever sends a text to be read as a CV says that it is one, so three lines without a heading are
+ * Short and plain texts. A request to read a text as a CV says that it is one, so three lines without a heading are
  * read, although they have too few signs to be known for a CV among all texts. It is refused where it clearly is something
  * else: the other kind, another form (an invoice, a recipe, a letter, a story), or a text of which nothing was read that a
  * CV or a posting is about.
@@ -140,7 +140,7 @@ const OWN_WORDS =
 const YEARS =
   /(?<!\p{L})(?:\d{1,2}\+?|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty) (?:years?|yrs|Jahren?|ans|años|anni|anos|jaar)(?!\p{L})/iu;
 
-/** Somebody is wanted, in the words of a small advertisement. */
+/** The words by which a small advertisement looks for a person. */
 export const WANTED =
   /(?:^|[\s:,])(?:needed|wanted|required|sought|gesucht|recherchée?s?|(?:re)?cherch(?:e|ons)|buscamos|necesitamos|(?:wir )?suchen|procuramos|precisamos|zoeken|se (?:busca|necesita|precisa)n?|cercasi|cerchiamo|procura-se|precisa-se|gezocht)(?=[\s.,:!]|$)|(?:^|[.!]\s+)(?:seeking|hiring|looking for|now hiring)\b|\bwe need an? \p{L}/iu;
 

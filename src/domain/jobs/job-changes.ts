@@ -93,7 +93,7 @@ interface JobChanges {
 }
 
 type ChangedJob =
-  /** Not new where everything was as wished already. */
+  /** `isNew` is false where nothing had to be changed. */
   | { readonly outcome: 'changed'; readonly job: Job; readonly isNew: boolean }
   | { readonly outcome: 'no-such-job' }
   /** Another change came in between: nothing is written. */

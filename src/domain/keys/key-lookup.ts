@@ -40,7 +40,7 @@ export const UNAVAILABLE: KeyLookup = { outcome: 'unavailable' };
 /**
  * Asks the store about keys, many at a time.
  *
- * A look-up waits in line, is sent with others in one statement, and is settled by its answer. Whoever asks for the
+ * A look-up waits in line, is sent with others in one statement, and is settled by its answer. A request for the
  * same key meanwhile joins it, unless it was sent too long ago for its answer to count as fresh: then a newer one
  * takes its place. A message about the key, or a gap in the messages, discards a look-up that was sent already: its
  * answer may be older than the message. The answer of one that was replaced or discarded is never used;
@@ -85,7 +85,7 @@ const MOST_IN_A_BATCH = 500;
 /** Keys gather while so many statements are under way, so batches grow when the store slows down. */
 const MOST_BATCHES = 2;
 const MOST_WAITING_STRANGERS = 10_000;
-/** Nobody waits for those ahead of time, so they gather. While the store is unavailable they are what tries it. */
+/** Nothing waits for those ahead of time, so they gather. While the store is unavailable they are what tries it. */
 const GATHER_MS = 25;
 const GATHER_WHILE_AWAY_MS = 500;
 /** After so long without an answer, known keys are answered for as if the store were unavailable. */

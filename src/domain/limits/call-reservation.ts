@@ -158,7 +158,7 @@ class HeldReservation implements CallReservation, HoldingCall {
       this.#stopRenewing();
       await this.#giveBack([], [...this.#parts.credits.map(released), ...levels.map(settlementOf)]);
     } catch {
-      // Nobody can say any more what it cost: the holds end by themselves.
+      // What it cost is no longer known: the holds expire.
       this.#stopRenewing();
     }
   }

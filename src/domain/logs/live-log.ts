@@ -75,7 +75,7 @@ export interface LogWatchers {
 interface Seat {
   readonly matches: ReturnType<typeof createLogFilter>;
   readonly buffer: LineBuffer;
-  /** Whoever waits for the next line. */
+  /** Waiting for the next line. */
   waiting: ((lines: readonly LogEntry[] | null) => void) | null;
   isClosed: boolean;
 }

@@ -4,7 +4,7 @@ import type { StoredEvent } from './room-events.ts';
  * A room's events, in whatever order they came, become the uses that were made of it. The result depends on the set of
  * events and the time alone, so every order ends the same.
  *
- *   not in use  A start opens a use. Somebody in the room opens one too, whose start was lost. An end without a use is
+ *   not in use  A start opens a use. A person in the room opens one too, whose start was lost. An end without a use is
  *               the end of one of which nothing else is known.
  *   in use      An end closes it. Another start means that the end was lost: it ended when it was last heard of. So does
  *               silence for ORPHAN_MS.

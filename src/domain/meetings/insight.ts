@@ -11,7 +11,7 @@ export interface MeetingInsight {
   readonly durationSeconds: number | null;
   readonly startedLateSeconds: number | null;
   readonly overrunSeconds: number | null;
-  /** Nobody came, or one alone. */
+  /** At most one person came. */
   readonly isNoShow: boolean | null;
   readonly attendees: readonly Attendee[];
   readonly summary: TranscriptSummary | null;
@@ -199,7 +199,7 @@ function endAfter(uses: readonly KeptUse[], joinedAtMs: number): number | null {
   return use?.endedAt == null ? null : Date.parse(use.endedAt);
 }
 
-/** Somebody with two devices is there once. */
+/** A person with two devices counts once. */
 function secondsIn(spans: readonly (readonly [number, number])[]): number {
   let sumMs = 0;
   let coveredUntilMs = Number.NEGATIVE_INFINITY;

@@ -146,7 +146,7 @@ export async function refoldRoom(
   ]);
 }
 
-/** Makes the room known, too. Whoever else comes waits for this transaction's end. */
+/** Makes the room known, too. Others wait for this transaction's end. */
 export async function lockRoom(transaction: Transaction, room: string): Promise<LockedRoom> {
   const [locked] = await transaction.query<LockedRoom>(
     `insert into rooms (room) values ($1) on conflict (room) do update set room = excluded.room
@@ -224,7 +224,7 @@ async function writeMeeting(
      returning id`,
     [id, eventIds],
   );
-  // Somebody more who was there: while it goes on this can wait for its end.
+  // Another participant: while the meeting goes on, this can wait for its end.
   const hasEnded = sessions.length > 0 && sessions.every(({ endedAt }) => endedAt !== null);
   if (isSame && hasEnded && moved.length > 0) {
     await jobQueue.enqueue(MEETING_QUEUE.name, { meetingId: id }, waiting);

@@ -283,7 +283,7 @@ interface HedgedTargets {
 }
 
 /**
- * Two targets for one call: the second only where the first has neither answered nor failed in time. Whoever answers first
+ * Two targets for one call: the second only where the first has neither answered nor failed in time. The first answer
  * is taken. The other one is aborted: its provider sees that at once, and neither breaker nor target counts it.
  */
 async function tryHedged<Request extends ModelRequest, Answer>(

@@ -273,7 +273,7 @@ function isWhole(value: number, most: number): boolean {
   return Number.isInteger(value) && value >= 1 && value <= most;
 }
 
-/** Whoever changes targets does it one after the other: compared and written as one step. */
+/** Changes of targets are made one after the other: compared and written as one step. */
 async function lockCatalogue(transaction: Transaction): Promise<void> {
   await transaction.query('select version from model_catalogue for update');
 }

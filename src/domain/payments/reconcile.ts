@@ -76,7 +76,7 @@ async function pendingPurchases(parts: ReconcileParts, signal?: AbortSignal): Pr
       log.warn('the payment provider did not say what became of a checkout', { purchaseId: purchase.id });
       continue;
     }
-    // Nobody can have paid on a page that never was, or that the provider has forgotten.
+    // A page that was never made, or that the provider no longer has, cannot have been paid.
     const last = purchase.expiresAt ?? purchase.createdAt;
     if (now - last.getTime() > LONG_EXPIRED_MS) await cancelPurchase(database, purchase.id, new Date(now));
   }

@@ -10,7 +10,7 @@ type SubscriptionCheckout =
   | { readonly outcome: 'not-for-sale'; readonly message: string }
   | { readonly outcome: 'by-agreement'; readonly message: string }
   | { readonly outcome: 'subscribed-already'; readonly message: string }
-  /** Somebody else of the company opened a checkout of another plan at this moment. */
+  /** Another member of the company opened a checkout of another plan at the same moment. */
   | { readonly outcome: 'replaced'; readonly message: string }
   | { readonly outcome: 'provider-failed'; readonly message: string };
 
@@ -97,7 +97,7 @@ async function openPage(
     [checkout.id, providerSessionId, url, new Date(expiresAtMs), now],
   );
   if (noted.length === 0) {
-    // Somebody of the same company wanted another plan meanwhile: of two pages that could be paid this one goes.
+    // Another member of the company chose another plan meanwhile: of two pages that could be paid, this one is closed.
     await provider.expireCheckoutSession(providerSessionId, `subscription-checkout:${checkout.id}:expire`);
     return replaced();
   }
@@ -172,7 +172,7 @@ async function openCheckoutOf(
 type ClosedCheckout =
   /** It is another one by now: look again. */
   | { readonly outcome: 'closed' | 'changed' }
-  /** Nobody can take it back: its events say the rest. */
+  /** It cannot be taken back: its events say the rest. */
   | { readonly outcome: 'paid' }
   | { readonly outcome: 'provider-failed'; readonly message: string };
 

@@ -187,7 +187,7 @@ const REMOVE = `update stored_responses set deleted_at = now(), sealed_content =
 
 const CHARGED = 'update stored_responses set charge_call_id = null where company_id = $1 and id = $2';
 
-/** Nobody who can write the database can have one company's response given to another. */
+/** Write access to the database is not enough to have one company's response given to another. */
 function boundTo(companyId: string, id: string): string {
   return `response ${companyId} ${id}`;
 }

@@ -53,7 +53,7 @@ export async function createTalent(
   const talent = await insertTalent(transaction, blank, change);
   const isKept = await keepFile(transaction, parts, talent, from.file);
   if (!isKept) {
-    // Somebody has sent the same file at this very moment, and was first.
+    // The same file was sent at the same moment, and the other request was first.
     await transaction.query('delete from talents where id = $1', [talent.id]);
     const other = await findByFile(transaction, companyId, from.file.bytes);
     if (other === null) throw new Error('a file that is there cannot be found');

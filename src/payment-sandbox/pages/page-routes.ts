@@ -22,7 +22,7 @@ const MANY = 100;
 
 /** What a person sees and clicks. Every click is a form's, without a script. */
 export function createPages({ world, courier, clock }: PagesOptions) {
-  async function toldAll(): Promise<void> {
+  async function deliverAll(): Promise<void> {
     const waiting = new AbortController();
     await Promise.race([courier.nudge(), clock.sleep(WAITED_MS, waiting.signal)]);
     waiting.abort();
@@ -39,7 +39,7 @@ export function createPages({ world, courier, clock }: PagesOptions) {
     const result = await world.change(async (turn) =>
       completeCheckout(turn, await need(turn, 'checkout.session', id, 'session', 404), card),
     );
-    await toldAll();
+    await deliverAll();
     if (result.outcome === 'declined') return seeOther(`/checkout/${id}?declined`);
     // A second click of the same buyer ends where the first one did.
     const isPaid = result.session.status === 'complete';
@@ -55,7 +55,7 @@ export function createPages({ world, courier, clock }: PagesOptions) {
       const { body: current } = await need(turn, 'invoice', id, 'invoice', 404);
       if (current.status === 'open') await payInvoice(turn, current, card);
     });
-    await toldAll();
+    await deliverAll();
     return seeOther(`/invoice/${id}`);
   }
 
@@ -75,7 +75,7 @@ export function createPages({ world, courier, clock }: PagesOptions) {
       if (kept.body.customer !== customer || kept.body.ended_at !== null) return;
       await changeSubscription(turn, kept, { cancelAtPeriodEnd: action === 'cancel', proration: 'none' });
     });
-    await toldAll();
+    await deliverAll();
     return seeOther(`/portal/${id}`);
   }
 

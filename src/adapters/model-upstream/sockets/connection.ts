@@ -145,7 +145,7 @@ export function createConnection({
     close: shut,
     data(bytes) {
       if (isClosed) return;
-      // Nobody was called: it is the end of an answer that had ended, or an error before we ask.
+      // No callback ran: it is the end of an answer that had ended, or an error before we ask.
       if (exchange === null) return shut();
       const outcome = parser.push(bytes);
       if (outcome === 'whole' || outcome === 'excess') endWhole(outcome === 'whole');

@@ -41,7 +41,7 @@ interface KeptAnswer {
 export interface IdempotentCalls {
   /** 'away' where the database cannot be asked. */
   find(asked: AskedOnce): Promise<IdempotencyState | 'away'>;
-  /** 'claimed', or how the key stands instead. Whoever has claimed calls `ended` once, on every path. */
+  /** 'claimed', or how the key stands instead. The claimant calls `ended` once, on every path. */
   claim(claim: IdempotentClaim): Promise<'claimed' | Exclude<IdempotencyState, 'free'> | 'away'>;
   /** Takes up an answer that leaves piece by piece. */
   gather(claim: IdempotentClaim): AnswerGathering;
@@ -141,7 +141,7 @@ const READ_ANSWER = `select call_id as "callId", kept.http_status as "httpStatus
   from idempotency_keys as kept join calls on calls.id = call_id
   where kept.key_id = $1 and idempotency_key = $2 and sha256 = $3 and sealed_answer is not null`;
 
-/** Nobody who can write the database can have one client's answer given to another. */
+/** Write access to the database is not enough to have one client's answer given to another. */
 function boundTo({ keyId, idempotencyKey }: AskedOnce, callId: string): string {
   return `${callId} ${keyId} ${idempotencyKey}`;
 }

@@ -43,7 +43,7 @@ export function leastIdAt(timeMs: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
-/** Whoever has it may change the partitions until the transaction ends. */
+/** Its holder may change the partitions until the transaction ends. */
 export async function hasPartitionsLock(statements: Statements): Promise<boolean> {
   const [row] = await statements.query<{ taken: boolean }>('select pg_try_advisory_xact_lock($1) as taken', [
     PARTITIONS_LOCK,

@@ -110,7 +110,7 @@ async function retire(
     await database.transaction(work, { timeoutMs: TRANSACTION_MS });
     return retired;
   } catch (error) {
-    // Somebody reads calls for long; the next run finds another moment.
+    // A long query is reading calls; the next run tries again.
     if ((error as Partial<DatabaseFailure>).sqlState === LOCK_NOT_AVAILABLE) return 'not-now';
     if (error !== notProved) throw error;
     log.error('calls are kept past their time, because the books lack some of them: run `turnpike audit`', {

@@ -143,7 +143,7 @@ export function createCallBook(parts: CallBookParts): CallBook {
       );
   }
 
-  /** Only the database can still say that these calls are written. Nobody else waits for it. */
+  /** Only the database can still say that these calls are written. Nothing else waits for it. */
   function awaitLateAnswer(group: readonly Waiting[], doubt: InDoubt | null, error: unknown): void {
     const answer = doubt?.late ?? Promise.reject(error);
     answer.then(
@@ -190,7 +190,7 @@ function refuse(group: readonly Waiting[], error: unknown): void {
   for (const { resolve } of group) resolve({ outcome: 'not-written', error });
 }
 
-/** Nobody knows whether it took effect. */
+/** Whether it took effect is not known. */
 interface InDoubt {
   readonly outcome: 'in-doubt';
   readonly error: unknown;

@@ -67,7 +67,7 @@ export interface AiOperation {
   readonly durationMs: number;
 }
 
-interface OperationsWish {
+interface OperationsFilter {
   /** Not before. */
   readonly from: Date;
   /** Before. */
@@ -82,7 +82,7 @@ interface OperationsWish {
 /** The newest first, of all companies, and none of them named: the request id leads on to the log. */
 export async function listOperations(
   statements: Statements,
-  { from, to, kind, outcome, limit, after }: OperationsWish,
+  { from, to, kind, outcome, limit, after }: OperationsFilter,
 ): Promise<readonly AiOperation[]> {
   // Those that did not succeed have an index of their own, which this has to name to be found by it.
   const isRare = outcome !== null && outcome !== 'SUCCEEDED';

@@ -33,7 +33,7 @@ export interface WantedAlerts {
 
 type SetAlerts =
   | { readonly outcome: 'set'; readonly settings: AlertSettings }
-  /** Somebody has saved them since. */
+  /** They were saved by another person since. */
   | { readonly outcome: 'outdated' }
   | {
       readonly outcome: 'refused';

@@ -126,7 +126,7 @@ interface KeyInNotice {
 }
 
 /**
- * Whoever tells people. It runs within the transaction and may run again for the same alert, if a process dies: what
+ * Notifies people. It runs within the transaction and may run again for the same alert, if a process dies: what
  * it does must be of that transaction, or be harmless twice.
  */
 type AlertReceiver = (notice: AlertNotice, within: Transaction) => Promise<void>;

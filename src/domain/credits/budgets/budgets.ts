@@ -47,7 +47,7 @@ type SetBudget =
       readonly field: 'subject' | 'monthlyCredits' | 'scope';
       readonly problem: string;
     }
-  /** Somebody else has changed or deleted it since the caller read it. */
+  /** Another person has changed or deleted it since the caller read it. */
   | { readonly outcome: 'outdated' };
 
 /** Every gateway reads all budgets of a company whose calls it answers, once a second. */

@@ -48,7 +48,7 @@ interface Question {
 const MAX_ENTRIES = 100_000;
 const FRESH_MS = 1_000;
 const GRACE_MS = 10 * 60_000;
-/** Nobody waits for those that are asked ahead of time, so they gather. */
+/** Nothing waits for those that are asked ahead of time, so they gather. */
 const GATHER_MS = 25;
 const MOST_AT_ONCE = 500;
 /** After so long without an answer the database counts as away, and for so long it is then left alone. */

@@ -232,7 +232,7 @@ interface LevelReads<Level> {
   isAnswering(): boolean;
   /** It gave no answer when it was last asked. */
   isAway(): boolean;
-  /** Null where the store is unavailable. Whoever asks under the same name meanwhile gets the same answer. */
+  /** Null where the store is unavailable. Callers that ask under the same name meanwhile get the same answer. */
   read(name: string, ask: () => Promise<Level>): Promise<Level | null>;
 }
 

@@ -95,7 +95,7 @@ function balanceLine(type: 'OPENING_BALANCE' | 'CLOSING_BALANCE', at: Date, bala
 }
 
 /**
- * Somebody else's text in a table that may be opened by a spreadsheet: what would be a formula there gets an
+ * Text of others in a table that may be opened by a spreadsheet: what would be a formula there gets an
  * apostrophe before it, which makes it text. Line breaks become spaces, so that a line stays one transaction.
  */
 export function textField(text: string): string {

@@ -7,7 +7,7 @@ import { findName } from './person-name.ts';
 
 const LONGEST_SUMMARY = 1500;
 const MOST_PROFILES = 12;
-/** Whoever names no home in the first places names none. */
+/** A home is among the first places or not there at all. */
 const MOST_PLACES = 60;
 
 /** Who it is and how to reach them: from the top of the text. */

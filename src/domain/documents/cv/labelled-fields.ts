@@ -27,7 +27,7 @@ const KIND_OF = LABELS.map(([kind, words]) => [kind, new RegExp(`^(?:${words})$`
 const OTHER_LABEL =
   /^(?:from|to|start ?date|end ?date|dates?|period|duration|years?|year of passing|location|place|city|address|responsibilities|duties|summary|description|highlights|website|url|email|e-mail|phone|mobile|name|area|major|field of study|gpa|grade|percentage|board|courses?|zeitraum|von|bis|ort|aufgaben|fechas?|funciones|période|lieu|missions|periodo|período|luogo|atividades|periode)$/iu;
 
-/** What stands beside these says what somebody did. */
+/** What stands beside these says what the person did. */
 const DUTIES =
   /^(?:(?:key |main )?(?:responsibilities|duties|tasks)|(?:job )?description|aufgaben|aufgabengebiet|tätigkeiten|funciones|tareas|missions|tâches|atividades|mansioni|attività|taken|werkzaamheden|obowiązki|arbetsuppgifter|opgaver|görevler)\s?[:–]?$/iu;
 

@@ -253,7 +253,7 @@ interface DatedEntry {
   readonly endDate: string | null;
 }
 
-/** Nobody works for longer; a longer span is a typing error. */
+/** The longest working life; a longer span is a typing error. */
 const LONGEST_MONTHS = 60 * 12;
 
 /** The months in which there was work, each counted once however many entries it lies in. */

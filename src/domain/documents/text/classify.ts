@@ -22,7 +22,7 @@ const LEAST_POSTING = 4;
 const LEAST_WORDS = 12;
 /** Who lists three spans of time tells of a life; a posting must be ahead by so much then. */
 const LEAD_OVER_SPANS = 1;
-/** Whoever sends a letter and a CV in one file has sent a CV: its sections tell. */
+/** A file with a letter and a CV is a CV: its sections show it. */
 const SECTIONS_OVER_FORM = 2;
 
 /**

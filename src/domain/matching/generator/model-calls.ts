@@ -2,8 +2,8 @@ import type { Transaction } from '../../../ports/database.ts';
 
 /**
  * Model calls that the platform makes for a company (G-28): the company's credit is asked before, and it is charged
- * after, as for a call of its own; what the embedded models do in a failing provider's place costs nothing. Whoever
- * fulfils this also minds the breaker of the service that is called. None of it rejects: matching goes on without.
+ * after, as for a call of its own; what the embedded models do in a failing provider's place costs nothing. An
+ * implementation also updates the breaker of the service that is called. None of it rejects: matching goes on without.
  */
 export interface PlatformModelCalls {
   /** Vectors of texts in their order, by the embed alias. No text is empty. */
