@@ -25,12 +25,12 @@ import { findLiveKeys } from '../src/domain/keys/key-lookup.ts';
 import { findEntries } from '../src/domain/logs/log-queries.ts';
 import { listPaymentEvents } from '../src/domain/payments/event-inbox.ts';
 import { listPurchases } from '../src/domain/payments/purchase.ts';
-import type { Statements } from '../src/ports/database.ts';
+import type { Database, Statements } from '../src/ports/database.ts';
 import type { World } from './world-generator.ts';
 
 export interface Question {
   readonly label: string;
-  ask(statements: Statements): Promise<unknown>;
+  ask(database: Database): Promise<unknown>;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;

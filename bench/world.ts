@@ -83,16 +83,21 @@ export async function answered(database: Database, { label, ask }: Question): Pr
 /** The large tables that a question's statements read from end to end, by the plans they have. */
 async function tablesReadWhole(database: Database, ask: Question['ask']): Promise<readonly string[]> {
   const found = new Set<string>();
-  const explaining: Statements = {
-    ...database,
+  const explainedOn = <On extends Statements>(on: On): On => ({
+    ...on,
     async query<R>(text: string, values: readonly SqlValue[] = []) {
-      const [row] = await database.query<{ 'QUERY PLAN': readonly { Plan: Plan }[] }>(
+      const [row] = await on.query<{ 'QUERY PLAN': readonly { Plan: Plan }[] }>(
         `explain (analyze, timing off, format json) ${text}`,
         values,
       );
       for (const { Plan } of row?.['QUERY PLAN'] ?? []) collect(Plan, found);
-      return await database.query<R>(text, values);
+      return await on.query<R>(text, values);
     },
+  });
+  const explaining: Database = {
+    ...explainedOn(database),
+    transaction: (work, options) =>
+      database.transaction((transaction) => work(explainedOn(transaction)), options),
   };
   await ask(explaining);
   return [...found];

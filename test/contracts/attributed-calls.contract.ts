@@ -176,6 +176,28 @@ export function attributedCallsContract(engine: string, given: () => Database): 
       expect(range).toEqual({ from: '2026-01-31', to: '2026-02-01' });
     });
 
+    test('a question is planned for its company on a server, however often it is asked', async () => {
+      const plans: unknown[] = [];
+      const observed: Database = {
+        ...given(),
+        transaction: (work, options) =>
+          given().transaction(async (transaction) => {
+            const result = await work(transaction);
+            plans.push(...(await transaction.query('show plan_cache_mode')));
+            return result;
+          }, options),
+      };
+      const period = { from: '2026-01-31', to: '2026-02-01' };
+      await subjectUsage(observed, {
+        companyId: await company(),
+        keyId: null,
+        ...period,
+        subject: 'user',
+        by: [],
+      });
+      expect(plans).toEqual(given().engine === 'postgres' ? [{ plan_cache_mode: 'force_custom_plan' }] : []);
+    });
+
     test('sums of months past their retention are removed, and no others', async () => {
       const id = await company();
       const at = (startedAtMs: number) => finishedCall(id, { keyId: newId(), endUser: 'ada', startedAtMs });

@@ -363,7 +363,7 @@ describe('G-5 GET /usage', () => {
     const steered = steerStatements(database);
     const answer = (query: string) =>
       answerUsage(
-        { database: steered, clock, abandoned, heldCredits },
+        { database: { ...database, ...steered }, clock, abandoned, heldCredits },
         { key, allowances },
         new URLSearchParams(query),
       );

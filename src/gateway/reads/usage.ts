@@ -23,11 +23,11 @@ import type { ApiKey } from '../../domain/keys/api-key.ts';
 import type { AbandonedCount, AbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
 import type { Allowance, KeyAllowances } from '../../domain/limits/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { DatabaseFailure, Statements } from '../../ports/database.ts';
+import type { Database, DatabaseFailure } from '../../ports/database.ts';
 import type { Refusal } from '../admission/refusals.ts';
 
 export interface UsageParts {
-  readonly database: Statements;
+  readonly database: Database;
   readonly clock: Clock;
   readonly heldCredits: HeldCredits;
   readonly abandoned: Pick<AbandonedStreams, 'look'>;
