@@ -1,4 +1,4 @@
--- revision: 14
+-- revision: 15
 -- Owner: src/domain/calls
 --
 -- Records finished calls and charges those that are billable, all of them or none. A call whose id is already
@@ -186,6 +186,8 @@ begin
     where outcome <> 'REFUSED' and alias is not null
     group by grouping sets ((company_id, day, alias, key_id), (company_id, day, alias))
     having grouping(key_id) = 1 or key_id is not null
+    -- Late calls reopen sums of all companies, by day: two groups that did so in different orders would wait for each other.
+    order by day
     on conflict (company_id, key_id, day, alias) do update set calls = present.calls + excluded.calls,
       failures = present.failures + excluded.failures,
       prompt_tokens = present.prompt_tokens + excluded.prompt_tokens,

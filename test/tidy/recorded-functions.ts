@@ -41,8 +41,8 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'charge_calls',
-    revision: 14,
-    checksum: 'be6504e7944cb2b7',
+    revision: 15,
+    checksum: 'eaa61db47b2930c9',
     parameters: ['given_calls text', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
 import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
@@ -14,6 +15,32 @@ describePostgres('with a server', () => {
   const { newId } = createSystemSecrets();
   const log = createSilentLog();
   const database = usePostgres();
+
+  test('calls are counted in the order of their days: two groups of late calls never wait for each other', async () => {
+    await database.script(`
+      create table counted_days (place serial, day date);
+      create function note_counted_day() returns trigger language plpgsql as $$
+        begin insert into counted_days (day) values (new.day); return null; end $$;
+      create trigger note_counted_day after insert or update on usage_days for each row execute function note_counted_day()`);
+    const companies = [newId(), newId()];
+    for (const id of companies) await addCompany(database, { id, name: 'Acme', billingMode: 'PREPAID' });
+    const calls = [9, 2, 11, 0, 7, 4].flatMap((month) =>
+      companies.map((id) =>
+        finishedCall(id, {
+          alias: `svc/chat-${month % 2 === 0 ? 'default' : 'cheap'}`,
+          startedAtMs: Date.UTC(2019, month),
+        }),
+      ),
+    );
+    await chargeCalls(database, calls);
+    const counted = await database.query<{ day: string }>(
+      'select day::text as day from counted_days order by place',
+    );
+    await database.script('drop table counted_days; drop function note_counted_day cascade');
+    const days = counted.map(({ day }) => day);
+    expect(days).toEqual(days.toSorted());
+    expect(new Set(days).size).toBe(6);
+  });
 
   test('G-5 late calls and adding up at once: every report has every call that was committed before it', async () => {
     const companies = [newId(), newId()];
