@@ -65,7 +65,7 @@ describeServers('a Redis Cluster of three primaries and a replica', () => {
       async () => (await nodes[3]?.command('CLUSTER', 'REPLICATE', first).catch(() => null)) === 'OK',
       30_000,
     );
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all(nodes.map((node) => node.remove()));
   });
@@ -180,7 +180,7 @@ describeServers('a primary that Sentinel watches', () => {
     const knows = async () =>
       JSON.stringify(await sentinel?.command('SENTINEL', 'REPLICAS', 'main')).includes('127.0.0.1');
     await until(knows, 30_000);
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all([primary, replica, sentinel].map((one) => one?.remove()));
   });
