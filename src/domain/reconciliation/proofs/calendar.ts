@@ -4,7 +4,7 @@ const FIRST_DAY = '2020-01-01';
 const END = Date.UTC(2045);
 const DAY_MS = 24 * 60 * 60_000;
 
-/** The month of each day, as the first value of a statement: to look a month up takes a tenth of the time of computing it. */
+/** The month of each day, as the first value of a statement: looking it up is cheaper than `date_trunc` for every row. */
 export function monthOfDays(): readonly string[] {
   const months: string[] = [];
   for (let ms = Date.parse(FIRST_DAY); ms < END; ms += DAY_MS) {
