@@ -30,6 +30,8 @@ import type { World } from './world-generator.ts';
 
 export interface Question {
   readonly label: string;
+  /** It is sent while it is read: what counts is when it begins. */
+  readonly isStream?: boolean;
   ask(database: Database): Promise<unknown>;
 }
 
@@ -98,10 +100,13 @@ function reportsOf({ companyId, hotCompanyId, keyId }: World, nowMs: number): re
   const day = daysBefore(nowMs);
   const year = { from: day(364), to: day(0) };
   const month = { from: day(30), to: day(0) };
-  const statement = async (statements: Statements, accountId: string) => {
+  const statement = async (statements: Statements, accountId: string, mostLines = Infinity) => {
     const period = { accountId, from: new Date(nowMs - 60 * DAY_MS), to: new Date(nowMs - 30 * DAY_MS) };
     let lines = 0;
-    for await (const _ of statementLines(statements, period)) lines += 1;
+    for await (const _ of statementLines(statements, period)) {
+      lines += 1;
+      if (lines >= mostLines) break;
+    }
     return lines;
   };
   return [
@@ -110,7 +115,14 @@ function reportsOf({ companyId, hotCompanyId, keyId }: World, nowMs: number): re
       ask: (on) => listTransactions(on, hotCompanyId, { first: PAGE }),
     },
     { label: 'statement of a month', ask: (on) => statement(on, companyId) },
-    { label: 'statement of a month of the largest company', ask: (on) => statement(on, hotCompanyId) },
+    {
+      label: 'statement of a month of the largest company: its first thousand lines',
+      ask: (on) => statement(on, hotCompanyId, 1_000),
+    },
+    {
+      ...{ label: 'statement of a month of the largest company: all that is sent', isStream: true },
+      ask: (on) => statement(on, hotCompanyId),
+    },
     {
       label: 'usage: a month of a key, by day',
       ask: (on) => usageReport(on, { companyId, keyId, ...month, by: [['day']] }),

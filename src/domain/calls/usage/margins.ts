@@ -81,17 +81,18 @@ const COMPANY_DAYS = `day as (
 export async function marginReport(statements: Statements, question: MarginQuestion): Promise<MarginReport> {
   const { from, to, groupBy } = question;
   const { key, name } = KEYS[groupBy];
-  const ofCompanies = groupBy === 'COMPANY';
+  const order = groupBy === 'DAY' ? '1' : '"costMicro" desc, 1';
   const rows = await statements.query<MarginRow>(
-    `with ${ofCompanies ? COMPANY_DAYS : ALL_DAYS}
-     select ${key} as key, ${name} as name, ${SUMMED}
-     from ${
-       ofCompanies
-         ? `(select company_id, ${SUMS} from day group by 1) as day left join companies as company on company.id = day.company_id`
-         : `(select day, alias, target_id, ${SUMS} from day where alias <> '' group by 1, 2, 3) as day
-            left join model_target_history as target on target.id = day.target_id`
-     }
-     group by 1, 2 order by ${groupBy === 'DAY' ? '1' : '"costMicro" desc, 1'} limit ${MOST_MARGIN_ROWS}`,
+    groupBy === 'COMPANY'
+      ? `with ${COMPANY_DAYS},
+         highest as (select company_id, ${SUMMED} from day group by 1 order by ${order} limit ${MOST_MARGIN_ROWS})
+         select ${key} as key, ${name} as name, calls, "costMicro", "revenueMicro"
+         from highest as day left join companies as company on company.id = day.company_id order by ${order}`
+      : `with ${ALL_DAYS}
+         select ${key} as key, ${name} as name, ${SUMMED}
+         from (select day, alias, target_id, ${SUMS} from day where alias <> '' group by 1, 2, 3) as day
+         left join model_target_history as target on target.id = day.target_id
+         group by 1, 2 order by ${order} limit ${MOST_MARGIN_ROWS}`,
     [from, to],
   );
   const [totals] = await statements.query<Margin & { allCalls: bigint; allMicro: bigint }>(
