@@ -34,6 +34,13 @@ describe('a network beside the linear tagger', () => {
     expect(text.slice(start, end)).toBe(word);
   });
 
+  test('G-7 a label that it takes for the beginning of a position is left out', async () => {
+    const text = cvText('one-column').replace('\nSoftware Developer', '\nRole Tester');
+    const engine = createEmbeddedEngine({ tokenScores: sureOf('title', 'Role', 'Tester') });
+    const { profile } = await engine.readCv(text, TODAY);
+    expect(profile?.work[1]?.position).toBe('Tester');
+  });
+
   test('G-7 without it, and with one that cannot run, the linear tagger reads alone', async () => {
     const absent = createEmbeddedEngine({ tokenScores: { scoreWords: async () => null } });
     for (const engine of [absent, createEmbeddedEngine()]) {

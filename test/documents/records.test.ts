@@ -425,3 +425,46 @@ test('G-7 a text that has lost its lines has its sections, names and spans all t
   expect(basics.name).toBe('SUJAY KARMALKAR');
   expect(months).toBe(at(2022, 8) - at(2017, 1) + 1);
 });
+
+const exported = (headline: string, position: string) => `Rohan Iyer
+${headline}
+Bengaluru, Karnataka
+
+WORK EXPERIENCE
+
+${position}
+
+Acme Retail Ltd
+
+January 2016 to Present
+
+EDUCATION
+
+BE in Computer Science
+Anna University
+2010`;
+
+describe('what is no position', () => {
+  test('an activity or a product in the place of one: the job has its employer and dates', () => {
+    for (const line of ['Software development', 'SAP WM -']) {
+      const { work } = profileOf(exported('', line));
+      expect(work).toHaveLength(1);
+      expect(work[0]).toMatchObject({ position: null, name: 'Acme Retail Ltd', startDate: '2016-01' });
+    }
+  });
+  test('a certificate', () => {
+    expect(profileOf(exported('Azure Certified Cloud Engineer', 'System Engineer')).basics.label).toBeNull();
+    expect(profileOf(exported('', 'Oracle Certified Database Administrator')).work[0]?.position).toBeNull();
+    expect(profileOf(exported('', 'Certified Nursing Assistant')).work[0]?.position).toBe(
+      'Certified Nursing Assistant',
+    );
+  });
+  test('the words of a sentence behind it', () => {
+    const [job] = profileOf(exported('', 'Quality Engineer and primarily involved in')).work;
+    expect(job?.position).toBe('Quality Engineer');
+  });
+  test('a rare word of a position is one', () => {
+    for (const position of ['Claims Handler', 'Scrum Master', 'Platoon Sergeant', 'Session Bassist'])
+      expect(profileOf(exported('', position)).work[0]?.position).toBe(position);
+  });
+});

@@ -2,7 +2,7 @@ import type { Mention } from '../tagger/decode.ts';
 import type { DateSpan } from '../text/dates.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import type { Token } from '../text/tokens.ts';
-import { isPositionWord, titleModifiers } from '../words/word-lists.ts';
+import { namesPosition } from '../words/word-lists.ts';
 import { isLabel, type SeenMentions, SPAN_WORD } from './mentions.ts';
 
 /** What an entry of a CV is put together from, in the order of the text. */
@@ -168,8 +168,7 @@ export function fillGaps(
       const own = besideOf(laidOut, entry.part, isFree);
       entry.head = claim(own ?? lineNear(laidOut, entry, entry.part.segment, isFree, () => true), 'company');
     } else if (entry.part === null && entry.head !== null && !entry.inherits) {
-      const isTitle = (words: readonly Token[]) =>
-        words.some(({ lower }) => isPositionWord(lower)) || titleModifiers.has(words[0]?.lower ?? '');
+      const isTitle = (words: readonly Token[]) => namesPosition(words.map(({ lower }) => lower));
       entry.part = claim(lineNear(laidOut, entry, entry.head.segment, isFree, isTitle), 'title');
     }
   }

@@ -10,7 +10,13 @@ import { guessLanguage } from '../text/classify.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import type { SectionKind } from '../text/sections.ts';
 import { firstOverlap, type Token } from '../text/tokens.ts';
-import { companySuffixes, degreesIn, isPositionWord, isSchoolWord } from '../words/word-lists.ts';
+import {
+  companySuffixes,
+  degreesIn,
+  isPositionWord,
+  isSchoolWord,
+  namesPosition,
+} from '../words/word-lists.ts';
 import { isBesideDuties, labelledFields, withLabelled } from './labelled-fields.ts';
 import { inSentences, namesDegree, plainParts } from './plain-mentions.ts';
 
@@ -35,19 +41,27 @@ export function mentionsIn(
   const language = guessLanguage(laidOut.tokens);
   const needsLeave = !isPlain && (language === 'en' || language === 'und');
   const isLikely = needsLeave ? isLikelyInEnglish : () => true;
+  // "Software development" and "SAP WM" are seen as positions and name none: an English one has a word of its kind.
+  const namesItsKind = ({ kind, from, to }: Mention) =>
+    !needsLeave ||
+    kind !== 'title' ||
+    namesPosition(laidOut.tokens.slice(from, to).map(({ lower }) => lower));
   const trim = joinWrapped(laidOut, tagged).flatMap((mention) => trimmed(laidOut, mention) ?? []);
   const whole = joinFields(laidOut, trim)
     .filter((mention) => !isLabel(laidOut, mention) && !isSentence(laidOut, mention))
     .filter((mention) => mention.kind !== 'title' || !isBesideDuties(laidOut, mention))
     .flatMap((mention) => partedSchool(laidOut, mention));
-  const wide = joinTitles(laidOut, whole).map((mention, at, all) =>
-    widened(laidOut, mention, nextOther(all, at)),
-  );
+  const wide = joinTitles(laidOut, whole)
+    .map((mention, at, all) => widened(laidOut, mention, nextOther(all, at)))
+    .filter(namesItsKind);
   const joined = isPlain ? wide.flatMap((mention) => plainParts(laidOut, mention)) : wide;
   const added = byRules(laidOut, joined, isPlain).filter(
-    (mention) => isPossible(isLikely, mention) && !isLabel(laidOut, mention),
+    (mention) => isPossible(isLikely, mention) && !isLabel(laidOut, mention) && namesItsKind(mention),
   );
-  const seen = [...joined, ...(isPlain ? added.flatMap((one) => trimmed(laidOut, one) ?? []) : added)];
+  const seen = [
+    ...joined,
+    ...added.flatMap((one) => (isPlain || one.kind === 'title' ? (trimmed(laidOut, one) ?? []) : [one])),
+  ];
   const inProse = isPlain ? inSentences(laidOut, seen) : [];
   const all = [...seen, ...inProse].filter((mention) => !isInHeading(laidOut, mention));
   const mentions = withLabelled(
@@ -112,6 +126,9 @@ function joinFields({ tokens }: LaidOutText, mentions: readonly Mention[]): Ment
 
 const EDGE = /^(?:[^\p{L}\p{N}+#)]|and|or|the|at|with|a|an|to|as|in|for|of|from|since|by|is|was|on)$/iu;
 
+/** "Role Developer", where the colon is lost. */
+const TITLE_LABEL = /^(?:role|designation|position)$/i;
+
 /** Marks and small words at the edges belong to the sentence, not to the name. */
 function trimmed({ tokens }: LaidOutText, mention: Mention): Mention | null {
   const isOrganisation = mention.kind === 'company' || mention.kind === 'school';
@@ -126,6 +143,7 @@ function trimmed({ tokens }: LaidOutText, mention: Mention): Mention | null {
     from++;
   // "Client: Blue Harbour" is Blue Harbour.
   while (from + 2 < to && isLabelWord(tokens[from]?.text ?? '') && tokens[from + 1]?.text === ':') from += 2;
+  if (mention.kind === 'title' && from + 1 < to && TITLE_LABEL.test(tokens[from]?.text ?? '')) from++;
   while (to > from && EDGE.test(tokens[to - 1]?.text ?? '')) to--;
   const [first, last] = [tokens[from], tokens[to - 1]];
   if (from >= to || first === undefined || last === undefined || last.end - first.start > 160) return null;
@@ -220,7 +238,7 @@ function widened(
       at === (tokenStarts[mention.segment + 1] ?? 0) ||
       tokens[at]?.text === ',' ||
       tokens[at]?.kind === 'date';
-    if (reachesEdge && tokens[at - 1]?.kind === 'word') to = at;
+    if (reachesEdge && tokens[at - 1]?.kind === 'word' && !EDGE.test(tokens[at - 1]?.text ?? '')) to = at;
   } else if (mention.kind === 'company' && next?.segment === mention.segment) {
     if (/^(?:of|de|del|della|di|du|&|and)$/i.test(next.text) && isCapital(tokens[to + 1], mention.segment))
       to++;

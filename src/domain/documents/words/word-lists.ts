@@ -23,6 +23,18 @@ export function isPositionWord(lower: string): boolean {
   return titleHeads.has(lower) || tradeHeads.has(lower);
 }
 
+const otherHeads = setOf(titles.others);
+const HEAD_ENDING = /(?:ist|ician|ologist|(?:wo)?man|person|keeper|smith|seller|hand|master)$/;
+
+/**
+ * Whether one of these words in lower case is of a position, also one that the taggers do not know. "Oracle Certified Professional" is
+ * a certificate, "Certified Public Accountant" is a profession.
+ */
+export function namesPosition(words: readonly string[]): boolean {
+  if (words.indexOf('certified') > 0) return false;
+  return words.some((word) => isPositionWord(word) || otherHeads.has(word) || HEAD_ENDING.test(word));
+}
+
 /** Words of positions that German and Dutch join with others: Lagerleiter, Bäckereifachverkäufer, Bandmonteur. */
 export const joinedHeads: readonly string[] = [
   ...new Set([...titleHeads, ...setOf([...trades.de, ...trades.nl])]),
