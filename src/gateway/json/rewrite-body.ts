@@ -74,8 +74,10 @@ function insertion(at: number, text: string): Splice {
   return { span: { start: at, end: at }, bytes: encodedText(text) };
 }
 
+const ENCODER = new TextEncoder();
+
 function encodedText(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
+  return ENCODER.encode(text);
 }
 
 /** One allocation of the final size and one copy of each part; the splices stand in the body's order. */
