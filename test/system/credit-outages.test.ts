@@ -68,13 +68,14 @@ describeServers('G-33 under load, while a part is away', () => {
     const before = load.seen.length;
     const calls = await whileAway(away, back, async () => {
       await during();
+      // Those that were under way when it went away are the fewest of them.
+      await until(() => load.seen.length > before + CONNECTIONS * 4);
       return load.seen.slice(before);
     });
     const after = load.seen.length;
     await until(() => load.seen.length > after + CONNECTIONS * 5);
     seen.push(...(await load.stop()));
     expect(notWhole(load.seen)).toEqual([]);
-    expect(calls.length).toBeGreaterThanOrEqual(CONNECTIONS / 2);
     return { beforeMs: sorted(load.seen.slice(0, before)), tookMs: sorted(calls) };
   }
   const sorted = (calls: readonly SeenCall[]) =>
@@ -97,7 +98,7 @@ describeServers('G-33 under load, while a part is away', () => {
     const { hold, release } = world.toDatabase;
     const { beforeMs, tookMs } = await loadThrough(hold, release, noticedAndOn);
     // One that waits for the deadline takes that much longer than one that does not, on a machine of any speed.
-    expect(median(tookMs) - median(beforeMs)).toBeLessThan(DEADLINE_MS);
+    expect(median(tookMs) - median(beforeMs)).toBeLessThan(DEADLINE_MS * 0.8);
     expect((tookMs.at(-1) ?? Number.NaN) - median(beforeMs)).toBeLessThan(DEADLINE_MS + 2_000);
     await until(() => times('the database is back') > backs);
   });
