@@ -19,6 +19,7 @@ const LEDGER_BEFORE = `
   alter table credit_transactions drop constraint credit_transactions_pkey;
   alter table credit_transactions drop constraint credit_transactions_source_kind_source_id_key;
   alter table usage_days disable trigger user; alter table usage_days drop constraint usage_days_pkey;
+  drop index usage_days_of_keys;
   alter table usage_subject_days drop constraint usage_subject_days_pkey;
   -- As ledger_seal computes it.
   create function world.seal(before bytea, account uuid, version bigint, entry text) returns bytea language plpgsql immutable as
@@ -78,6 +79,7 @@ const USAGE = [
    -- As they were written, a day after the other.
    order by day;
    alter table usage_days add primary key (company_id, key_id, day, alias);
+   create index usage_days_of_keys on usage_days (company_id, day) where key_id <> ${ALL_KEYS};
    alter table usage_days enable trigger user;
    insert into key_months (key_id, month, charge_micro)
    select key_id, date_trunc('month', day)::date, sum(charge_micro) from usage_days
@@ -113,9 +115,10 @@ const AFTER_USAGE = [
    drop table world.named`,
 ];
 
-/** The current month stays as days; the one before it too in its first days. */
+/** The current month stays as days; the one before it too in its first days. Rows lie in the order in which the job writes them. */
 const USAGE_MONTHS = `
   alter table usage_months drop constraint usage_months_pkey;
+  drop index usage_months_of_keys;
   alter table usage_subject_months drop constraint usage_subject_months_pkey;
   insert into usage_months (company_id, key_id, month, alias, day, calls, failures, prompt_tokens, cached_tokens,
     completion_tokens, charge_micro)
@@ -123,7 +126,8 @@ const USAGE_MONTHS = `
     sum(cached_tokens), sum(completion_tokens), sum(charge_micro)
   from (select *, date_trunc('month', day)::date as month from usage_days) as days
   where month < date_trunc('month', current_date - 4)
-  group by grouping sets ((company_id, key_id, month, alias), (company_id, key_id, month, day));
+  group by grouping sets ((company_id, key_id, month, alias), (company_id, key_id, month, day))
+  order by month, company_id, grouping(alias), key_id, 4, 5;
   insert into usage_subject_months (company_id, kind, month, alias, day, subject, calls, failures, prompt_tokens, cached_tokens,
     cache_write_tokens, completion_tokens, charge_micro, surcharge_micro)
   select company_id, kind, month, case when grouping(alias) = 0 then alias when grouping(day) = 0 then '' else '*' end,
@@ -132,8 +136,10 @@ const USAGE_MONTHS = `
   from (select *, date_trunc('month', day)::date as month from usage_subject_days) as days
   where month < date_trunc('month', current_date - 4)
   group by grouping sets ((company_id, kind, month, subject, alias), (company_id, kind, month, subject, day),
-    (company_id, kind, month, subject));
+    (company_id, kind, month, subject))
+  order by month, company_id, kind, 4, 5, subject;
   alter table usage_months add primary key (company_id, key_id, month, alias, day);
+  create index usage_months_of_keys on usage_months (company_id, month) where alias > '' and key_id <> ${ALL_KEYS};
   alter table usage_subject_months add primary key (company_id, kind, month, alias, day, subject);
   insert into usage_months_done (company_id, month, has_subjects)
   select id, month::date, true from companies,

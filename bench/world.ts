@@ -2,8 +2,11 @@ import { SQL } from 'bun';
 import { createSystemClock } from '../src/adapters/clock/system-clock.ts';
 import { migrate } from '../src/adapters/database/migrate.ts';
 import { openPostgres } from '../src/adapters/database/postgres.ts';
+import { addUpAddressRefusals } from '../src/domain/calls/log/address-refusals.ts';
 import { addUpMargins } from '../src/domain/calls/usage/margin-sums.ts';
 import { auditBooks } from '../src/domain/reconciliation/audit.ts';
+import { addLedgerDigests } from '../src/domain/reconciliation/proofs/ledger-digests.ts';
+import { isLedgerSound } from '../src/domain/reconciliation/proofs/ledger-proof.ts';
 import type { Database, SqlValue, Statements } from '../src/ports/database.ts';
 import { createSilentLog } from '../test/doubles/silent-log.ts';
 import type { Measurement, Row } from './frame/measurement.ts';
@@ -40,11 +43,24 @@ export const world: Measurement = {
     const made = await makeWorld(sql, sizeOf(CALLS), context.signal);
     const rows: Row[] = [{ label: 'to make this world', unit: 'ms', value: performance.now() - begun }];
     await addUpMargins({ database, clock: createSystemClock() }, context.signal);
+    await addUpAddressRefusals(database, Date.now(), context.signal);
     for (const question of questionsTo(made)) {
       context.signal.throwIfAborted();
       rows.push(await answered(database, question));
     }
-    rows.push(...(await audited(database, context.signal)));
+    const signal = context.signal;
+    const digestsBegun = performance.now();
+    await addLedgerDigests({ database, clock: createSystemClock(), log }, { signal });
+    rows.push({
+      label: 'digests of the ledger, by their job',
+      unit: 'ms',
+      value: performance.now() - digestsBegun,
+    });
+    rows.push(...(await audited(database, signal)));
+    const sealsBegun = performance.now();
+    const sealed = (await isLedgerSound(database, 'all')) ? 'right' : 'WRONG';
+    const label = `all seals computed again, without digests (${sealed})`;
+    rows.push({ label, unit: 'ms', value: performance.now() - sealsBegun });
     return rows;
   },
 };

@@ -8,8 +8,12 @@ import { addCompany } from '../../src/domain/accounts/company.ts';
 import { chargeCalls } from '../../src/domain/calls/settlement/finished-call.ts';
 import { postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
 import { sealOldTransactions } from '../../src/domain/credits/ledger/ledger-seals.ts';
+import { addLedgerDigests } from '../../src/domain/reconciliation/proofs/ledger-digests.ts';
+import { DIGEST_OF_SPAN } from '../../src/domain/reconciliation/proofs/ledger-spans.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
+import { createManualClock } from '../doubles/manual-clock.ts';
+import { createSilentLog } from '../doubles/silent-log.ts';
 import { typedCommand } from '../doubles/typed-command.ts';
 import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 
@@ -179,6 +183,32 @@ describe('a ledger that someone with all rights on the database has changed', ()
       expect(await auditAfter([], '--since-head', 'heads')).toContain('give the whole path');
     } finally {
       await rm(folder, { recursive: true });
+    }
+  });
+
+  test('is found by its seals, without the digests, where it was changed together with a digest', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'heads-'));
+    try {
+      const file = join(folder, 'heads');
+      const { lines } = await typedCommand({ database }, auditCommand, '--head');
+      await Bun.write(file, `${lines.join('\n')}\n`);
+      const parts = { database, clock: createManualClock(Date.now()), log: createSilentLog() };
+      expect(await addLedgerDigests(parts, { span: 4 })).toBeGreaterThan(2);
+      expect(await addLedgerDigests(parts, { span: 4 })).toBe(0);
+      expect(await auditAfter([])).toMatch(/^the books balance/);
+      const changed = [`update credit_transactions set reason = 'forged' where ${of(live, 6)}`];
+      expect(await auditAfter(changed)).toContain(broken(live, 6, 6));
+      const withDigest = [
+        ...changed,
+        `update ledger_digests as digest set digest = (select ${DIGEST_OF_SPAN} from (
+           select digest.account_id, after_version as after, version as upto) as span)`,
+      ];
+      expect(await auditAfter(withDigest)).toMatch(/^the books balance/);
+      expect(await auditAfter(withDigest, '--exact')).toContain(broken(live, 6, 6));
+      expect(await auditAfter(withDigest, '--since-head', file)).toContain(broken(live, 6, 6));
+    } finally {
+      await rm(folder, { recursive: true });
+      await database.query('delete from ledger_digests');
     }
   });
 

@@ -5,6 +5,7 @@ import { chargeCalls } from '../../src/domain/calls/settlement/finished-call.ts'
 import { addUpUsageMonths } from '../../src/domain/calls/usage/usage-months.ts';
 import { postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
 import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
+import { addLedgerDigests } from '../../src/domain/reconciliation/proofs/ledger-digests.ts';
 import { PROOFS } from '../../src/domain/reconciliation/proofs/proofs.ts';
 import type { Database, Transaction } from '../../src/ports/database.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
@@ -129,6 +130,10 @@ const DAMAGE: Readonly<Record<string, string>> = {
   'a month of another name': `update usage_subject_months set subject = 'eve' where subject = 'ada'`,
 };
 
+/** Damages of the ledger are found with digests as without: of all transactions, or of those up to version 4. */
+const LEDGER_DAMAGE = Object.entries(DAMAGE).filter(([, damage]) => damage.includes('credit_'));
+const DIGESTS = { all: 2, some: 4 };
+
 /** Whether the passes that show several checks at once ever miss what the checks find. */
 export function auditProofsContract(engine: string, given: () => Database): void {
   const post = (accountId: string, amountMicro: bigint) =>
@@ -168,12 +173,16 @@ export function auditProofsContract(engine: string, given: () => Database): void
   });
 
   /** What the passes take for sound after some damage, which is undone, and what the checks themselves say of that. */
-  async function provedAfter(damage: string) {
-    const found = { proved: 0, denied: [] as string[] };
+  async function provedAfter(damage: string, span?: number) {
+    const found = { proved: 0, denied: [] as string[], digests: 0 };
     const undone = new Error('undone');
     const attack = given().transaction(async (transaction) => {
-      await transaction.script(`set local session_replication_role = replica; ${damage}`);
       const inside = insideOf(transaction);
+      if (span !== undefined) {
+        const parts = { database: inside, clock: createManualClock(Date.now()), log: createSilentLog() };
+        found.digests = await addLedgerDigests(parts, { span });
+      }
+      await transaction.script(`set local session_replication_role = replica; ${damage}`);
       for (const proof of PROOFS) {
         for (const check of await proof.prove(inside)) {
           found.proved += 1;
@@ -199,18 +208,42 @@ export function auditProofsContract(engine: string, given: () => Database): void
     const all = PROOFS.flatMap(({ checks }) => checks).length;
 
     test('show that all holds where it does', async () => {
-      expect(await provedAfter('select 1')).toEqual({ proved: all, denied: [] });
+      expect(await provedAfter('select 1')).toEqual({ proved: all, denied: [], digests: 0 });
+      expect(await provedAfter('select 1', DIGESTS.all)).toEqual({ proved: all, denied: [], digests: 3 });
+      expect(await provedAfter('select 1', DIGESTS.some)).toEqual({ proved: all, denied: [], digests: 1 });
     });
+
+    test('show it where a digest is wrong or missing, and every transaction is right', async () => {
+      const changes = [
+        `update ledger_digests set digest = sha256('x')`,
+        `delete from ledger_digests where after_version < 0`,
+        'update ledger_digests set version = 5 where version = 4',
+      ];
+      for (const change of changes) {
+        expect(await provedAfter(change, DIGESTS.all)).toMatchObject({ proved: all, denied: [] });
+      }
+    });
+
+    test.each(LEDGER_DAMAGE)(
+      'take nothing with digests for sound that a check denies: %s',
+      async (_, damage) => {
+        for (const span of Object.values(DIGESTS)) {
+          const { proved, denied } = await provedAfter(damage, span);
+          expect(denied).toEqual([]);
+          expect(proved).toBeLessThan(all);
+        }
+      },
+    );
 
     test('show it of calls that cost their tokens less what was withheld', async () => {
       const dearer = 'update model_prices set prompt_micro = prompt_micro + 1000000';
       const sound = `${dearer}; ${withheld('prompt_tokens - cached_tokens')}`;
-      expect(await provedAfter(sound)).toEqual({ proved: all, denied: [] });
+      expect(await provedAfter(sound)).toMatchObject({ proved: all, denied: [] });
     });
 
     test('show it of months that are added up, where others are open', async () => {
       const open = `delete from usage_months_done where company_id = '${first}'`;
-      expect(await provedAfter(open)).toEqual({ proved: all, denied: [] });
+      expect(await provedAfter(open)).toMatchObject({ proved: all, denied: [] });
       expect((await provedAfter(`${open}; update usage_months set calls = calls + 1`)).proved).toBeLessThan(
         all,
       );

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { type LedgerHead, ledgerHeads, lostHeads } from '../../domain/credits/ledger/ledger-seals.ts';
+import { sealFaults } from '../../domain/reconciliation/seal-checks.ts';
 import type { Database } from '../../ports/database.ts';
 import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, printJson, type Terminal } from '../command.ts';
 
@@ -33,7 +34,7 @@ function lineOf({ accountId, version, seal }: LedgerHead): string {
   return `${accountId} ${version} ${seal}`;
 }
 
-/** Whether every account goes on from the seal that was stored elsewhere. */
+/** Whether every account goes on from the seal that was stored elsewhere, and every transaction is as it was sealed. */
 export async function compareHeads(terminal: Terminal, database: Database, path: string): Promise<number> {
   if (!isAbsolute(path)) {
     terminal.complain('--since-head: give the whole path: the process that has the database reads the file');
@@ -58,6 +59,9 @@ export async function compareHeads(terminal: Terminal, database: Database, path:
     terminal.complain(`the ledger was changed after these heads were stored: ${lost} accounts`);
     return EXIT_FAILED;
   }
+  const faults = await sealFaults(database);
+  for (const fault of faults) terminal.complain(fault);
+  if (faults.length > 0) return EXIT_FAILED;
   terminal.print(`the ledger goes on from the stored heads of ${read.heads.length} accounts`);
   return EXIT_OK;
 }

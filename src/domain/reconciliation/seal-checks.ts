@@ -1,4 +1,6 @@
-import type { AuditCheck } from './audit-check.ts';
+import type { Database } from '../../ports/database.ts';
+import { type AuditCheck, runCheck } from './audit-check.ts';
+import { isLedgerSound } from './proofs/ledger-proof.ts';
 
 const ENTRY_TEXT = `ledger_entry_text(amount_micro, (extract(epoch from created_at) * 1000000)::bigint, type, contra,
   source_kind, source_id, reason)`;
@@ -36,6 +38,12 @@ export const sealsCheck: AuditCheck = {
       where account_id = account.id and version > seals_from order by version desc limit 1) as last on true
     where last.seal is distinct from account.last_seal`,
 };
+
+/** What does not fit its seal, by computing all of them: a digest could have been changed together with its transactions. */
+export async function sealFaults(database: Database): Promise<readonly string[]> {
+  const live = (await isLedgerSound(database, 'all')) ? [] : (await runCheck(database, sealsCheck)).faults;
+  return [...live, ...(await runCheck(database, oldSealsCheck)).faults];
+}
 
 /** Those from before there were seals: sealed by a job, a thousand at a time. */
 export const oldSealsCheck: AuditCheck = {

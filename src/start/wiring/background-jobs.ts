@@ -15,6 +15,7 @@ import { MEETING_QUEUES } from '../../domain/meetings/meeting-work.ts';
 import { PAYMENT_QUEUES } from '../../domain/payments/payment-jobs.ts';
 import { createJobRates, type JobRates } from '../../domain/processes/job-rates.ts';
 import { AUDIT_QUEUES } from '../../domain/reconciliation/audit-work.ts';
+import { LEDGER_QUEUES, ledgerWork } from '../../domain/reconciliation/proofs/ledger-digests.ts';
 import {
   STORED_RESPONSE_QUEUES,
   storedResponseWork,
@@ -48,6 +49,7 @@ const QUEUES: readonly QueueDefinition[] = [
   ...PAYLOAD_QUEUES,
   ...PAYMENT_QUEUES,
   ...AUDIT_QUEUES,
+  ...LEDGER_QUEUES,
   CV_QUEUE,
   DOCUMENT_QUEUE,
   ...MEETING_QUEUES,
@@ -114,6 +116,7 @@ function ownWork(opening: Opening, jobQueue: JobQueue, mail: Mail): readonly Que
       idempotencyKeepMs: configuration.idempotency.keepMs,
     }),
     ...accountWork(opening),
+    ...ledgerWork(opening),
     ...storedResponseWork(opening),
     ...answerCacheWork(opening),
     ...payloadWork(opening),
