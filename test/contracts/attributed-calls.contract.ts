@@ -3,7 +3,7 @@ import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.t
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import { chargeCalls, type FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
 import { postWithheldUsage } from '../../src/domain/calls/settlement/withheld-usage.ts';
-import type { UsageDimension } from '../../src/domain/calls/usage/usage-report.ts';
+import { type UsageDimension, usageReport } from '../../src/domain/calls/usage/usage-report.ts';
 import {
   purgeSubjectSums,
   setNamesPerDay,
@@ -188,14 +188,11 @@ export function attributedCallsContract(engine: string, given: () => Database): 
           }, options),
       };
       const period = { from: '2026-01-31', to: '2026-02-01' };
-      await subjectUsage(observed, {
-        companyId: await company(),
-        keyId: null,
-        ...period,
-        subject: 'user',
-        by: [],
-      });
-      expect(plans).toEqual(given().engine === 'postgres' ? [{ plan_cache_mode: 'force_custom_plan' }] : []);
+      const question = { companyId: await company(), keyId: null, ...period };
+      await subjectUsage(observed, { ...question, subject: 'user', by: [] });
+      await usageReport(observed, { ...question, by: [['key']] });
+      const planned = { plan_cache_mode: 'force_custom_plan' };
+      expect(plans).toEqual(given().engine === 'postgres' ? [planned, planned] : []);
     });
 
     test('sums of months past their retention are removed, and no others', async () => {

@@ -94,14 +94,31 @@ export interface RefusedAddress {
   readonly lastMinute: Date;
 }
 
-/** By address and code, the most refused first. */
+/**
+ * By address and code, the most refused first. Days that are over and lie wholly in the period are read as they were added up,
+ * the others minute by minute.
+ */
 export async function listRefusedAddresses(
   statements: Statements,
   { from, to, limit }: { readonly from: Date; readonly to: Date; readonly limit: number },
 ): Promise<readonly RefusedAddress[]> {
   return await statements.query<RefusedAddress>(
-    `select address, code, sum(count)::bigint as count, min(minute) as "firstMinute", max(minute) as "lastMinute"
-     from address_refusals where minute >= date_trunc('minute', $1::timestamptz) and minute < $2
+    `with days as materialized (
+       select begins at time zone 'utc' as begins, (begins + interval '1 day') at time zone 'utc' as ends, done.day as done_day
+       from generate_series(date_trunc('day', $1::timestamptz at time zone 'utc'), $2::timestamptz at time zone 'utc',
+         interval '1 day') as begins
+       left join address_refusal_days_done as done on done.day = begins::date
+         and begins >= $1::timestamptz at time zone 'utc'
+         and begins + interval '1 day' <= $2::timestamptz at time zone 'utc')
+     select address, code, sum(count)::bigint as count, min(first_minute) as "firstMinute", max(last_minute) as "lastMinute"
+     from (
+       select address, code, count, minute as first_minute, minute as last_minute
+       from days, address_refusals
+       where done_day is null and minute >= greatest(date_trunc('minute', $1::timestamptz), begins)
+         and minute < least($2::timestamptz, ends)
+       union all
+       select address, code, count, first_minute, last_minute from address_refusal_days
+       where day = any (array(select done_day from days where done_day is not null))) as rows
      group by address, code order by 3 desc, address, code limit $3`,
     [from, to, limit],
   );
@@ -109,16 +126,58 @@ export async function listRefusedAddresses(
 
 /** Addresses are personal data: they are stored only as long as an attack is investigated. */
 export const ADDRESS_REFUSALS_KEEP_DAYS = 7;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** By then every process has written what it counted on the day. */
+const ADDED_UP_AFTER_MS = 60 * MINUTE_MS;
+
+/**
+ * Adds up every day that is over and stored as a whole. It may run at any time and be killed anywhere; the list is right
+ * without it, only slower. Returns how many days it added up.
+ */
+export async function addUpAddressRefusals(
+  database: Database,
+  nowMs: number,
+  signal?: AbortSignal,
+): Promise<number> {
+  const firstMs = Math.ceil((nowMs - ADDRESS_REFUSALS_KEEP_DAYS * DAY_MS) / DAY_MS) * DAY_MS;
+  let added = 0;
+  for (let dayMs = firstMs; dayMs + DAY_MS + ADDED_UP_AFTER_MS <= nowMs; dayMs += DAY_MS) {
+    signal?.throwIfAborted();
+    const [row] = await database.query<{ added: bigint }>(ADD_UP_DAY, [
+      new Date(dayMs).toISOString().slice(0, 10),
+    ]);
+    added += Number(row?.added ?? 0);
+  }
+  return added;
+}
+
+/** Where two processes add up the same day, the second waits for the first at the row of the day, and adds nothing. */
+const ADD_UP_DAY = `with done as (
+    insert into address_refusal_days_done (day) values ($1::date) on conflict do nothing returning day),
+  added as (
+    insert into address_refusal_days (day, address, code, count, first_minute, last_minute)
+    select day, address, code, sum(count), min(minute), max(minute) from done, address_refusals
+    where minute >= $1::date::timestamp at time zone 'utc'
+      and minute < ($1::date + interval '1 day') at time zone 'utc'
+    group by 1, 2, 3 order by 1, 2, 3)
+  select count(*) as added from done`;
 
 export async function purgeAddressRefusals(
   database: Database,
   nowMs: number,
   signal?: AbortSignal,
 ): Promise<void> {
+  const before = new Date(nowMs - ADDRESS_REFUSALS_KEEP_DAYS * DAY_MS);
+  // First the sums of a day that is no longer stored as a whole: what is left of it is read minute by minute.
+  await database.query(
+    `with reopened as (delete from address_refusal_days_done where day < $1::date)
+     delete from address_refusal_days where day < $1::date`,
+    [new Date(before.getTime() + DAY_MS - 1).toISOString().slice(0, 10)],
+  );
   await changeInChunks(database, {
     sql: `delete from address_refusals where ctid = any (array(
        select ctid from address_refusals where minute < $1 order by minute limit 1000 for update skip locked))`,
-    values: [new Date(nowMs - ADDRESS_REFUSALS_KEEP_DAYS * 24 * 60 * MINUTE_MS)],
+    values: [before],
     signal,
   });
 }

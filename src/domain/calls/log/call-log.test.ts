@@ -10,7 +10,6 @@ import { addKey } from '../../keys/mint-key.ts';
 import { leastIdAt } from '../partitions/call-partitions.ts';
 import { chargeCalls, type FinishedCall, insertCalls } from '../settlement/finished-call.ts';
 import { createCallNotes, MOST_REFUSALS_A_MINUTE } from '../settlement/write-behind-calls.ts';
-import { createAddressRefusals, listRefusedAddresses, purgeAddressRefusals } from './address-refusals.ts';
 import { type CallLogFilter, isCallCursor, type LoggedCall, listCalls } from './call-log.ts';
 
 const database = useMemoryDatabase();
@@ -215,27 +214,5 @@ describe('refusals of a key', () => {
     await chargeCalls(database, [charged]);
     await insertCalls(database, [{ ...charged, count: 9 }]);
     expect((await pageOf({ companyId })).calls.map(({ count }) => count).toSorted()).toEqual([1, 3]);
-  });
-});
-
-describe('refusals without a key', () => {
-  test('are counted by address, code and minute, with a bound, and removed after a week', async () => {
-    const clock = createManualClock(START);
-    const refusals = createAddressRefusals({ database, clock, log: createSilentLog() });
-    for (let at = 0; at < 5; at += 1) refusals.note('192.0.2.1', 'unauthenticated');
-    refusals.note('192.0.2.1', 'rateLimited');
-    for (let at = 0; at < 2_000; at += 1) refusals.note(`198.51.100.${at}`, 'unauthenticated');
-    await refusals.close();
-    const span = { from: new Date(START), to: new Date(START + 60_000), limit: 2 };
-    const minute = { firstMinute: new Date(START), lastMinute: new Date(START) };
-    expect([...(await listRefusedAddresses(database, span))]).toEqual([
-      { address: '', code: 'unauthenticated', count: 1_002n, ...minute },
-      { address: '192.0.2.1', code: 'unauthenticated', count: 5n, ...minute },
-    ]);
-    refusals.note('192.0.2.1', 'unauthenticated');
-    await refusals.close();
-    expect((await listRefusedAddresses(database, span))[1]).toMatchObject({ count: 6n });
-    await purgeAddressRefusals(database, START + 8 * 24 * 60 * 60_000);
-    expect(await listRefusedAddresses(database, span)).toHaveLength(0);
   });
 });

@@ -2,7 +2,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Database, DatabaseFailure, Transaction } from '../../../ports/database.ts';
 import type { JobHandler, QueueDefinition } from '../../../ports/job-queue.ts';
 import type { Log } from '../../../ports/log.ts';
-import { purgeAddressRefusals } from '../log/address-refusals.ts';
+import { addUpAddressRefusals, purgeAddressRefusals } from '../log/address-refusals.ts';
 import { purgeResolvedUsage } from '../settlement/withheld-usage.ts';
 import { COST_ALIAS, COST_SUMS, COSTED_CALLS, COSTS_OF_CALLS } from '../usage/margins.ts';
 import { ALL_KEYS, COUNTED_CALLS, SUMS_OF_CALLS, USAGE_SUMS } from '../usage/usage-report.ts';
@@ -180,6 +180,7 @@ export function createCallsRetentionHandler(
     await retireCalls(parts, signal);
     await purgeResolvedUsage(parts.database, signal);
     await purgeAddressRefusals(parts.database, parts.clock.now(), signal);
+    await addUpAddressRefusals(parts.database, parts.clock.now(), signal);
     const { keepNamesMonths: keepMonths, database, clock } = parts;
     await purgeSubjectSums(database, { keepMonths, nowMs: clock.now(), signal });
   };

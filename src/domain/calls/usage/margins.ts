@@ -82,7 +82,7 @@ export async function marginReport(statements: Statements, question: MarginQuest
   const { from, to, groupBy } = question;
   const { key, name } = KEYS[groupBy];
   const order = groupBy === 'DAY' ? '1' : '"costMicro" desc, 1';
-  const rows = await statements.query<MarginRow>(
+  const rowsRead = statements.query<MarginRow>(
     groupBy === 'COMPANY'
       ? `with ${COMPANY_DAYS},
          highest as (select company_id, ${SUMMED} from day group by 1 order by ${order} limit ${MOST_MARGIN_ROWS})
@@ -95,12 +95,13 @@ export async function marginReport(statements: Statements, question: MarginQuest
          group by 1, 2 order by ${order} limit ${MOST_MARGIN_ROWS}`,
     [from, to],
   );
-  const [totals] = await statements.query<Margin & { allCalls: bigint; allMicro: bigint }>(
+  const totalsRead = statements.query<Margin & { allCalls: bigint; allMicro: bigint }>(
     `with ${ALL_DAYS}
      select ${['calls', 'cost_micro', 'charge_micro'].map(costed).join(', ')},
        ${['calls', 'charge_micro'].map(charged).join(', ')} from day`,
     [from, to],
   );
+  const [rows, [totals]] = await Promise.all([rowsRead, totalsRead]);
   if (totals === undefined) throw new Error('the margins could not be summed');
   const { calls, costMicro, revenueMicro, allCalls, allMicro } = totals;
   return {
@@ -111,14 +112,14 @@ export async function marginReport(statements: Statements, question: MarginQuest
 }
 
 const NAMES = { calls: 'calls', cost_micro: 'costMicro', charge_micro: 'revenueMicro' } as const;
-const SUMS = 'sum(calls) as calls, sum(charge_micro) as charge_micro, sum(cost_micro) as cost_micro';
+const SUMS = 'total(calls) as calls, total(charge_micro) as charge_micro, total(cost_micro) as cost_micro';
 const SUMMED = Object.entries(NAMES)
-  .map(([column, shown]) => `coalesce(sum(day.${column}), 0)::bigint as "${shown}"`)
+  .map(([column, shown]) => `total(day.${column}) as "${shown}"`)
   .join(', ');
 const costed = (column: string) =>
-  `coalesce(sum(${column}) filter (where alias <> ''), 0)::bigint as "${NAMES[column as keyof typeof NAMES]}"`;
+  `total(${column}) filter (where alias <> '') as "${NAMES[column as keyof typeof NAMES]}"`;
 const charged = (column: string) =>
-  `coalesce(sum(${column}) filter (where alias = ''), 0)::bigint as "${column === 'calls' ? 'allCalls' : 'allMicro'}"`;
+  `total(${column}) filter (where alias = '') as "${column === 'calls' ? 'allCalls' : 'allMicro'}"`;
 
 function atLeastNone(value: bigint): bigint {
   return value < 0n ? 0n : value;

@@ -4,7 +4,7 @@ import type { JobHandler, QueueDefinition } from '../../../ports/job-queue.ts';
 import type { Log } from '../../../ports/log.ts';
 import { type Company, listCompanies } from '../../accounts/company.ts';
 import { addUpMargins } from './margin-sums.ts';
-import { ALL_KEYS, KEYS_IN_USE, USAGE_SUMS } from './usage-report.ts';
+import { ALL_KEYS, USAGE_SUMS } from './usage-report.ts';
 import { ALL_MODELS } from './usage-subjects.ts';
 
 /** Adds up the usage of finished months. */
@@ -88,6 +88,9 @@ async function openMonths(
   return rows.map(({ month }) => month);
 }
 
+const daysOfMonth = (keys: string) =>
+  `select * from usage_days where company_id = $1 and ${keys} and day >= $2::date and day < $2::date + interval '1 month'`;
+
 /** The lock first, in a statement of its own: the next one then sees everything that was written under it. */
 async function addUp(database: Database, companyId: string, month: string): Promise<void> {
   const sums = USAGE_SUMS.map((column) => `sum(${column})::bigint`).join(', ');
@@ -102,13 +105,12 @@ async function addUp(database: Database, companyId: string, month: string): Prom
         month,
       ]);
       await transaction.query(
-        `with recursive ${KEYS_IN_USE}
-         insert into usage_months (company_id, key_id, month, alias, day, ${USAGE_SUMS.join(', ')})
+        `insert into usage_months (company_id, key_id, month, alias, day, ${USAGE_SUMS.join(', ')})
          select company_id, key_id, $2::date, coalesce(alias, ''), coalesce(day, $2::date), ${sums}
-         from keys, usage_days
-         where company_id = $1 and key_id = keys.id and day >= $2::date and day < $2::date + interval '1 month'
+         from (${daysOfMonth(`key_id = '${ALL_KEYS}'`)} union all ${daysOfMonth(`key_id <> '${ALL_KEYS}'`)}) as days
          group by grouping sets ((company_id, key_id, alias), (company_id, key_id, day))
-         order by key_id, 4, 5`,
+         -- Those of all keys by model are read together.
+         order by grouping(alias), key_id, 4, 5`,
         [companyId, month],
       );
       await transaction.query(

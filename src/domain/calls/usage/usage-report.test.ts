@@ -202,6 +202,30 @@ describe('G-5 the usage report', () => {
     expect(await total()).toEqual([wanted, wanted, wanted]);
   });
 
+  test('months are read as they were added up also where the period begins before the first call', async () => {
+    await addUp();
+    const ask20 = async (from: string) => (await ask({ from, to: '2020-12-31', by: [['key']] }))[0] ?? [];
+    const count = async (from: string) => (await ask20(from)).reduce((sum, { calls }) => sum + calls, 0n);
+    const before = await count('2020-01-01');
+    await database.script("update usage_months set calls = calls + 1000 where month = '2020-01-01'");
+    const ofMonths = await count('2020-01-01');
+    expect(ofMonths).toBeGreaterThan(before);
+    expect(await count('2019-03-15')).toBe(ofMonths);
+    await database.script('delete from usage_months; delete from usage_months_done');
+    expect(await count('2019-03-15')).toBe(before);
+  });
+
+  test('rows of a month by model lie together, whatever their key: a report by key reads no others', async () => {
+    await addUp();
+    const rows = await database.query<{ isByDay: boolean }>(
+      `select alias = '' as "isByDay" from usage_months where company_id = $1 and month = '2020-01-01' order by ctid`,
+      [companyId],
+    );
+    const firstByDay = rows.findIndex(({ isByDay }) => isByDay);
+    expect(firstByDay).toBeGreaterThan(3);
+    expect(rows.slice(firstByDay).every(({ isByDay }) => isByDay)).toBe(true);
+  });
+
   test('the audit finds a month that is not the sum of its days', async () => {
     await addUp();
     expect(await runCheck(database, usageMonthsCheck)).toEqual({ faults: [], isCut: false });

@@ -142,6 +142,28 @@ describe('usage by project, end user and tag', () => {
     expect(await faults()).toEqual([]);
   });
 
+  test('days of a month that is over are read as they were added up over all keys and models', async () => {
+    const range = { from: '2020-02-10', to: '2020-03-02' };
+    const count = async (by: readonly UsageDimension[]) => {
+      const { groups } = await subjectUsage(database, {
+        ...{ companyId, keyId: null, ...range, subject: 'user', by },
+      });
+      return groups.reduce((sum, { calls: own }) => sum + Number(own), 0);
+    };
+    const before = await count([]);
+    await database.script(`update usage_subject_months set calls = calls + 1000
+      where kind = 'END_USER' and alias = '' and day in ('2020-02-10', '2020-02-09')`);
+    expect(await count([])).toBeGreaterThan(before + 999);
+    expect(await count(['day'])).toBe(await count([]));
+    // By model or by key only the days themselves are.
+    expect(await count(['model'])).toBe(before);
+    expect(await count(['key'])).toBe(before);
+    await database.query('update usage_months_done set has_subjects = false');
+    expect(await count([])).toBe(before);
+    await addUp();
+    expect(await count([])).toBe(before);
+  });
+
   test('too many rows for one answer: the newest whole days are covered, at least the last, and the range says so', async () => {
     const question = { companyId, keyId: null, from: '2020-01-01', to: '2020-03-31' } as const;
     const ask = (most: number) =>

@@ -2,7 +2,14 @@ import type { Database, Statements, Transaction } from '../../../ports/database.
 import { addSubjectSpending, purgeSubjectMonths } from '../../credits/budgets/budget-levels.ts';
 import { changeInChunks } from '../../retention/change-in-chunks.ts';
 import { rangeOf, spanOf, type UsageRange, widenSpan } from './usage-range.ts';
-import { USAGE_SUMS, type UsageDimension, type UsageGroup, wholeMonths } from './usage-report.ts';
+import {
+  monthsDone,
+  plannedForCompany,
+  USAGE_SUMS,
+  type UsageDimension,
+  type UsageGroup,
+  wholeMonths,
+} from './usage-report.ts';
 
 /** What calls carry besides their key and model. A report is by one of them at most. */
 export type SubjectDimension = 'project' | 'user' | 'tag';
@@ -55,12 +62,7 @@ export async function subjectUsage(
   question: SubjectQuestion,
   mostRowsRead = MOST_ROWS_READ,
 ): Promise<SubjectReport> {
-  if (database.engine === 'pglite') return await readUsage(database, question, mostRowsRead);
-  // A plan for all companies expects few rows and sorts them: twice the time for one that has a hundred thousand.
-  return await database.transaction(async (transaction) => {
-    await transaction.script('set local plan_cache_mode = force_custom_plan');
-    return await readUsage(transaction, question, mostRowsRead);
-  });
+  return await plannedForCompany(database, (statements) => readUsage(statements, question, mostRowsRead));
 }
 
 async function readUsage(
@@ -80,7 +82,7 @@ async function readUsage(
 /** `rows` is a select of what usage_subject_days has for $1 and $2. */
 function groupsSql(rows: string, by: readonly UsageDimension[]): string {
   const shown = (dimension: UsageDimension, column: string) => (by.includes(dimension) ? column : 'null');
-  const sums = USAGE_SUMS.map((column) => `sum(${column})::bigint as "${camelOf(column)}"`).join(', ');
+  const sums = USAGE_SUMS.map((column) => `total(${column}) as "${camelOf(column)}"`).join(', ');
   // Not by what is null in every row: each column of a group is hashed and compared for each row.
   const groups = [
     1,
@@ -109,25 +111,33 @@ async function readMonths(
   { from, to }: UsageRange,
 ): Promise<readonly SubjectGroup[]> {
   const whole = wholeMonths(from, to);
+  const isByModel = by.includes('model');
   // Month by month: a range of them would read the rows of all models and days between.
-  const rows = `${OF_DAYS} and day >= $3::date and day < $5::date
-    union all ${OF_DAYS} and day >= (select until from done) and day <= $4::date
-    union all
-    select subject, alias, day, null, ${NUMBERS} from usage_subject_months where company_id = $1 and kind = $2
-      and month = any (array(select month::date
-        from generate_series($5::date::timestamp, (select until from done) - interval '1 month', interval '1 month') as month))
-      and alias ${aliasOfRows(by)}`;
+  const ofMonths = `select subject, alias, day, null, ${NUMBERS} from usage_subject_months where company_id = $1 and kind = $2`;
+  const rows = [
+    `${OF_DAYS} and day = any (array(select day from other_days${isByModel ? '' : ' where not is_added_up'}))`,
+    `${ofMonths} and alias ${aliasOfRows(by)} and month = any (array(select month::date
+      from generate_series($5::date::timestamp, (select until from done) - interval '1 month', interval '1 month') as month))`,
+  ];
+  if (!isByModel) {
+    rows.push(`${ofMonths} and alias = ''
+      and month = any (array(select distinct date_trunc('month', day)::date from other_days where is_added_up))
+      and day = any (array(select day from other_days where is_added_up))`);
+  }
   return await statements.query<SubjectGroup>(
-    `with done as materialized (
-       select coalesce((
-         select min(month)::date
-         from generate_series($5::date::timestamp, $6::date::timestamp - interval '1 month', interval '1 month') as month
-         where not exists (select 1 from usage_months_done as known
-           where known.company_id = $1 and known.month = month.month::date and known.has_subjects)), $6::date) as until)
-     ${groupsSql(rows, by)}`,
+    `with ${monthsDone('known.has_subjects')}, ${OTHER_DAYS} ${groupsSql(rows.join(' union all '), by)}`,
     [companyId, KINDS[subject], from, to, whole.from, whole.before],
   );
 }
+
+/** The days outside of the whole months that are added up; those of a month that is have rows that are not by model and key. */
+const OTHER_DAYS = `
+  other_days as materialized (
+    select day::date as day, exists (
+      select 1 from usage_months_done as known
+      where known.company_id = $1 and known.month = date_trunc('month', day)::date and known.has_subjects) as is_added_up
+    from generate_series($3::date::timestamp, $4::date::timestamp, interval '1 day') as day
+    where day < $5::date or day >= (select until from done))`;
 
 async function readDays(
   statements: Statements,
