@@ -132,3 +132,66 @@ describe('where a name begins and ends', () => {
     ]);
   });
 });
+
+describe('where the name of a school ends', () => {
+  const school = async (line: string) => {
+    const profile = await read(
+      `Marlon Okafor\nmarlon.okafor@example.com\n\nWORK EXPERIENCE\n\nTester, Blue Harbour Ltd\nMay 2018 to June 2019\n\n- ${TASKS}\n\nEDUCATION\n\n${line}\n2012 to 2015\n`,
+    );
+    return profile?.education[0]?.institution;
+  };
+
+  test.each([
+    ['[school:The Art Institute] of Orange County', 'The Art Institute of Orange County'],
+    ['[school:Gymnasium] Wertingen', 'Gymnasium Wertingen'],
+    ['[school:University of California], Santa Cruz', 'University of California, Santa Cruz'],
+    ['[school:Airedale University], Leeds', 'Airedale University'],
+    ['[school:Airedale University] of the north', 'Airedale University'],
+    ['[school:Airedale University] Dean List', 'Airedale University'],
+  ])('G-7 %s', async (line, name) => {
+    expect(await school(line)).toBe(name);
+  });
+});
+
+describe('a degree and its field on lines of their own', () => {
+  const studies = async (...lines: readonly string[]) => {
+    const profile = await read(
+      `Marlon Okafor\nmarlon.okafor@example.com\n\nWORK EXPERIENCE\n\nTester, Blue Harbour Ltd\nMay 2018 to June 2019\n\n- ${TASKS}\n\nEDUCATION\n\n${lines.join('\n')}\n`,
+    );
+    return profile?.education;
+  };
+  const SCHOOLS = ['[school:Airedale University]', '[school:Calder College]'];
+
+  test.each([
+    [
+      'the degree first',
+      ['[degree:Master of Science]', '[degree:Astrophysics]'],
+      ['[degree:Bachelor]', '[degree:Physics]'],
+    ],
+    [
+      'the field first',
+      ['[degree:Astrophysics]', '[degree:Master of Science]'],
+      ['[degree:Physics]', '[degree:Bachelor]'],
+    ],
+  ])('G-7 are one degree: %s', async (_, first, second) => {
+    expect(await studies(SCHOOLS[0] ?? '', ...first, '', SCHOOLS[1] ?? '', ...second)).toMatchObject([
+      { institution: 'Airedale University', studyType: 'Master of Science', area: 'Astrophysics' },
+      { institution: 'Calder College', studyType: 'Bachelor', area: 'Physics' },
+    ]);
+  });
+
+  test('G-7 are one where studies are named and no degree', async () => {
+    expect(
+      await studies(SCHOOLS[0] ?? '', '[degree:Graduate Studies]', '[degree:Astrophysics]'),
+    ).toMatchObject([
+      { institution: 'Airedale University', studyType: 'Graduate Studies', area: 'Astrophysics' },
+    ]);
+  });
+
+  test('G-7 two degrees below each other stay two', async () => {
+    expect(await studies(SCHOOLS[0] ?? '', '[degree:Bachelor]', '[degree:Master of Science]')).toMatchObject([
+      { studyType: 'Bachelor', area: null },
+      { studyType: 'Master of Science', area: null },
+    ]);
+  });
+});

@@ -26,7 +26,8 @@ export function findEducation(laidOut: LaidOutText, mentions: readonly Mention[]
     return !hasSection || (kind !== 'date' && hasWork && section !== 'skills');
   };
   const anchors: Anchor[] = [];
-  for (const mention of mentions) {
+  const { rest, fields } = pairFields(laidOut, mentions);
+  for (const mention of rest) {
     const { kind, start, end, segment } = mention;
     if (!isAllowed(segment, kind)) continue;
     // Elsewhere a sentence may look like a degree; there it must name one.
@@ -45,16 +46,74 @@ export function findEducation(laidOut: LaidOutText, mentions: readonly Mention[]
   return groupEntries(laidOut, anchors)
     .filter(({ head, part }) => head !== null || part !== null)
     .slice(0, MOST.education)
-    .map((entry) => educationOf(laidOut, entry));
+    .map((entry) => educationOf(laidOut, entry, fields));
 }
 
-function educationOf(laidOut: LaidOutText, entry: Entry): FoundEducation {
+/** The field of study of a degree that stands on a line of its own, by the mention of the degree. */
+type Fields = ReadonlyMap<Mention, Mention>;
+
+/** "Bachelor" above "Computer Science", or below it, are one degree: one line names the degree alone, the one beside it a field. */
+function pairFields(
+  laidOut: LaidOutText,
+  mentions: readonly Mention[],
+): { readonly rest: readonly Mention[]; readonly fields: Fields } {
+  const fields = new Map<Mention, Mention>();
+  const paired = new Set<Mention>();
+  const sorted = [...mentions].sort((one, other) => one.start - other.start);
+  const kindOf = new Map(sorted.map((one) => [one, degreeKind(laidOut, one)]));
+  sorted.forEach((first, at) => {
+    const second = sorted[at + 1];
+    if (second === undefined || paired.has(first) || second.segment !== first.segment + 1) return;
+    const kinds = `${kindOf.get(first)} ${kindOf.get(second)}`;
+    if (kinds !== 'degree field' && kinds !== 'field degree') return;
+    const [degree, field] = kinds === 'degree field' ? [first, second] : [second, first];
+    fields.set(degree, field);
+    for (const one of [first, second]) paired.add(one);
+  });
+  const used = new Set(fields.values());
+  return { rest: mentions.filter((one) => !used.has(one)), fields };
+}
+
+/** A line that is a degree and nothing else, a line that is taken for one and names none, or neither. */
+function degreeKind(
+  { tokens, tokenStarts, sections }: LaidOutText,
+  mention: Mention,
+): 'degree' | 'field' | null {
+  const { kind, from, to, segment } = mention;
+  if (kind !== 'degree' || sections[segment] !== 'education') return null;
+  const own = tokens.slice(from, to);
+  if (STUDIES.test(own.map(({ text }) => text).join(' '))) return 'degree';
+  const seen = degreesIn(own);
+  if (seen.length > 0) {
+    const isOther = (at: number) => !seen.some((one) => one.from <= at && at < one.to);
+    const isBare = own.every(
+      ({ text }, at) => !isOther(at) || !/\p{L}/u.test(text) || BESIDE_DEGREE.test(text),
+    );
+    return isBare ? 'degree' : null;
+  }
+  const line = tokens.slice(tokenStarts[segment] ?? from, tokenStarts[segment + 1] ?? to);
+  const words = line.filter(({ text }) => /\p{L}/u.test(text));
+  return words.length <= own.length + 1 ? 'field' : null;
+}
+
+/** Studies without a degree, or not yet with one. */
+const STUDIES = /^(?:(?:under|post)?graduate|doctoral|master'?s) studies$/i;
+const BESIDE_DEGREE = /^(?:degree|hons|honors|honours|studies)$/i;
+
+function educationOf(laidOut: LaidOutText, entry: Entry, fields: Fields): FoundEducation {
   const { text } = laidOut;
   const { head, part } = entry;
   const institution = head === null ? null : traced(text, head.start, head.end, head.confidence);
   if (part === null)
     return { institution, studyType: null, area: null, entry, level: levelOf(laidOut, head) };
-  const { studyType, area } = splitDegree(laidOut, part);
+  const field = fields.get(part);
+  const { studyType, area } =
+    field === undefined
+      ? splitDegree(laidOut, part)
+      : {
+          studyType: traced(text, part.start, part.end, part.confidence),
+          area: traced(text, field.start, field.end, field.confidence),
+        };
   return { institution, studyType, area, entry, level: levelOf(laidOut, part) ?? levelOf(laidOut, head) };
 }
 

@@ -1,66 +1,58 @@
 import { type Traced, traced } from '../evidence.ts';
 import type { Mention } from '../tagger/decode.ts';
+import { guessLanguage } from '../text/classify.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import { headingOf } from '../text/sections.ts';
 import { firstOverlap, type Token } from '../text/tokens.ts';
-import {
-  companySuffixes,
-  firstNames,
-  lastNames,
-  schoolHeads,
-  titleHeads,
-  titleModifiers,
-} from '../words/word-lists.ts';
-
-interface Run {
-  readonly from: number;
-  readonly to: number;
-}
+import { firstNames, isNameWord } from '../words/word-lists.ts';
+import { createNameSigns, INITIAL, type NameSigns, type Run } from './name-signs.ts';
 
 interface Candidate extends Run {
   readonly score: number;
 }
 
+interface Search {
+  readonly laidOut: LaidOutText;
+  readonly mentions: readonly Mention[];
+  readonly signs: NameSigns;
+  /** "M. Dupont" is Monsieur Dupont; in other languages the letter is an initial. */
+  readonly isFrench: boolean;
+}
+
 /** A CV says whose it is at its top; lines further down are other people, but for those beside the e-mail address. */
 const TOP_SEGMENTS = 14;
+/** Where a text has lost its lines, so many tokens are its top. */
+const TOP_TOKENS = 80;
 const NEAR_ADDRESS = 2;
 const LEAST_SCORE = 2.5;
 
 const LABEL =
   /^(?:(?:full|candidate(?: ?[’']?s)?|student(?: ?[’']?s)?|applicant(?: ?[’']?s)?|first and last) )?(?:name|applicant|nom|nombre|nome|naam|namn|navn|surname)$|^name (?:of|in full)(?: the)?(?: (?:candidate|applicant|student|person))?$|^(?:nom et prénoms?|prénom et nom|nombre y apellidos|nombre completo|nome completo|nome e cognome|cognome e nome|vor ?- und nachname|vor- und nachname|vor- und zuname|imię i nazwisko|ad soyad|adı soyadı|nume și prenume|фио|имя)$/iu;
-const HONORIFIC = /^(?:mr|mrs|ms|miss|dr|prof|herr|frau|m|mme|sr|sra|ing|eng|er)$/i;
+const HONORIFIC = /^(?:mr|mrs|ms|miss|dr|prof|herr|frau|mme|sr|sra|ing|eng|er|dott|dott\.ssa|shri|smt)$/i;
 const CREDENTIAL =
-  /^(?:phd|ph\.d|md|m\.d|mba|cpa|pmp|rn|msc|bsc|esq|pe|cfa|jr|sr|ii|iii|iv|dipl|ing|ma|ba|ms|bs|med|msn|bsn|cissp|csm|acca|ca)$/i;
+  /^(?:phd|ph\.d|md|m\.d|mba|cpa|pmp|rn|msc|bsc|esq|pe|cfa|jr|sr|ii|iii|iv|dipl|ing|ma|ba|ms|bs|med|msn|bsn|cissp|csm|acca|ca|p\.?eng)$/i;
 const DOCUMENT_WORD =
   /^(?:resume|résumé|cv|c\.v|curriculum|vitae|vitæ|lebenslauf|biodata|bio-data|bewerbung|currículum|życiorys|özgeçmiş)$/iu;
 const DOCUMENT_JOINT = /^(?:of|for|de|del|di|von|van|für|do|da|pour|:|-|–|—)$/i;
-const PARTICLE = /^(?:de|da|di|van|von|der|den|la|le|bin|al|el|dos|del)$/i;
-/** What stands behind a name where a text has lost its lines. */
-const FOLLOWS =
-  /^(?:address|adresse|email|e-mail|mail|phone|mobile|tel|cell|contact|gender|sex|male|female|date|dob|born|birth|nationality|age|linkedin|github|profile|summary|objective|about|education|experience|skills|position)$/i;
 
 /** The best of the lines and mentions at the top, by what names look like and by the e-mail address. */
 export function findName(laidOut: LaidOutText, mentions: readonly Mention[]): Traced | null {
-  const { tokens, segments, sections, text, emails } = laidOut;
+  const { tokens, segments, sections, text, isFlat } = laidOut;
   const spread = spreadName(laidOut);
   if (spread !== null) return spread;
-  const address = (emails[0]?.value.split('@')[0] ?? '').toLowerCase().replace(/[^\p{L}]/gu, '');
+  const isFrench = guessLanguage(tokens) === 'fr';
+  const search = { laidOut, mentions, signs: createNameSigns(laidOut), isFrench };
   const candidates: Candidate[] = [];
   const last = Math.min(segments.length, TOP_SEGMENTS);
-  for (let segment = 0; segment < last; segment++)
-    candidates.push(...candidatesIn(laidOut, mentions, segment, address));
-  candidates.push(...besideAddress(laidOut, mentions, last, address));
+  for (let segment = 0; segment < last; segment++) candidates.push(...candidatesIn(search, segment));
+  candidates.push(...besideAddress(search, last));
+  if (isFlat) candidates.push(...withinLines(search));
   for (const mention of mentions) {
     if (mention.kind !== 'name' || mention.to - mention.from > 6) continue;
-    const early = mention.segment < TOP_SEGMENTS ? 2 : 0;
+    const isEarly = isFlat ? mention.from < TOP_TOKENS : mention.segment < TOP_SEGMENTS;
     // Under "References", "Publications" and the like stand other people.
-    if (early === 0 && sections[mention.segment] === 'other' && !sharesWord(tokens, mention, address))
-      continue;
-    candidates.push({
-      from: mention.from,
-      to: mention.to,
-      score: looks(tokens, mention, address) + 3.5 + early,
-    });
+    if (!isEarly && sections[mention.segment] === 'other' && !search.signs.sharesWord(mention)) continue;
+    candidates.push(...aroundMention(search, mention, isEarly ? 5.5 : isFlat ? 2 : 3.5));
   }
   const best = candidates.reduce<Candidate | null>(
     (top, one) => (top === null || one.score > top.score ? one : top),
@@ -69,6 +61,62 @@ export function findName(laidOut: LaidOutText, mentions: readonly Mention[]): Tr
   if (best === null || best.score < LEAST_SCORE) return null;
   const [start, end] = [tokens[best.from]?.start ?? 0, tokens[withGeneration(tokens, best.to) - 1]?.end ?? 0];
   return traced(text, start, end, Math.min(0.99, 0.4 + best.score / 16));
+}
+
+/** What the tagger took for the name, and in a text without lines also a little less or more of it. */
+function aroundMention({ laidOut, signs }: Search, mention: Mention, bonus: number): Candidate[] {
+  const { tokens, tokenStarts, isFlat } = laidOut;
+  if (!isFlat) return [{ from: mention.from, to: mention.to, score: signs.looks(mention) + bonus }];
+  const [begin, end] = [tokenStarts[mention.segment] ?? 0, tokenStarts[mention.segment + 1] ?? 0];
+  let from = mention.from;
+  while (from + 1 < mention.to && HONORIFIC.test(tokens[from]?.text ?? '')) from++;
+  while (from > begin && INITIAL.test(tokens[from - 1]?.text ?? '')) from--;
+  const found: Candidate[] = [];
+  for (let to = from + 1; to <= Math.min(end, mention.to + 2); to++) {
+    const added = tokens[to - 1]?.text ?? '';
+    if (to > mention.to && (!NAME_TOKEN.test(added) || CREDENTIAL.test(added))) break;
+    const score = signs.looks({ from, to }) + signs.ending({ from, to }, end) + bonus;
+    found.push({ from, to, score: to === mention.to ? score : score - 0.5 });
+  }
+  return found;
+}
+
+/** In a text that has lost its lines the name may stand behind a label or behind other words: "Sample Resume Jane Doe". */
+function withinLines(search: Search): Candidate[] {
+  const { tokens, tokenStarts } = search.laidOut;
+  const found: Candidate[] = [];
+  const last = Math.min(tokens.length, TOP_TOKENS);
+  for (let at = 1; at < last; at++) {
+    const segment = tokens[at]?.segment ?? 0;
+    const begin = tokenStarts[segment] ?? 0;
+    const before = tokens[at - 1];
+    if (at === begin) continue;
+    if (isBehindLabel(tokens, begin, at)) found.push(...scored(search, segment, at, 7));
+    else if (HEADS_NAME.test(before?.text ?? '') || isSpeltFrom(search, at))
+      found.push(...scored(search, segment, at, 1));
+    else if (isNameWord(tokens[at]?.lower ?? '') && !isNameWord(before?.lower ?? ''))
+      found.push(
+        ...scored(search, segment, at, 0).filter(({ to }) => isNameWord(tokens[to - 1]?.lower ?? '')),
+      );
+  }
+  return found;
+}
+
+function isSpeltFrom({ signs }: Search, from: number): boolean {
+  return [2, 3, 4].some((count) => signs.isSpelt({ from, to: from + count }));
+}
+
+const HEADS_NAME = /^(?:resume|résumé|cv|vitae|template|example|information|details)$/i;
+const OTHERS_NAME =
+  /^(?:company|firm|employer|organi[sz]ation|client|project|product|school|college|university|institute|institution|course|degree|father|mother|husband|spouse|guardian|reference|referee|user|file|domain|team|s)$/i;
+
+function isBehindLabel(tokens: readonly Token[], begin: number, at: number): boolean {
+  for (const count of [3, 2, 1]) {
+    const from = at - count;
+    if (from < begin || !LABEL.test(textOf(tokens, { from, to: at }))) continue;
+    return from === begin || !OTHERS_NAME.test(tokens[from - 1]?.text ?? '');
+  }
+  return /^my name is$/i.test(textOf(tokens, { from: Math.max(begin, at - 3), to: at }));
 }
 
 const GENERATION = /^(?:jr|sr|ii|iii|iv)$/i;
@@ -81,34 +129,36 @@ function withGeneration(tokens: readonly Token[], to: number): number {
   return next?.segment === tokens[at]?.segment ? to : at + 1;
 }
 
-function sharesWord(tokens: readonly Token[], { from, to }: Run, address: string): boolean {
-  return tokens.slice(from, to).some(({ lower }) => lower.length > 2 && address.includes(lower));
+function candidatesIn(search: Search, segment: number): Candidate[] {
+  const { tokens, tokenStarts } = search.laidOut;
+  const [from, to] = [tokenStarts[segment] ?? 0, tokenStarts[segment + 1] ?? 0];
+  const begin = beginOf(tokens, from, to, search.isFrench);
+  if (begin === null) return [];
+  const early = segment === 0 ? 2 : segment < 3 ? 1 : 0;
+  return scored(search, segment, begin.at, early + (begin.isLabelled ? 5 : 0));
 }
 
-function candidatesIn(
-  laidOut: LaidOutText,
-  mentions: readonly Mention[],
+/** The runs that begin at a token, with their points. */
+function scored(
+  { laidOut, mentions, signs }: Search,
   segment: number,
-  address: string,
+  at: number,
+  points: number,
 ): Candidate[] {
-  const { tokens, tokenStarts, segments } = laidOut;
-  const [from, end] = [tokenStarts[segment] ?? 0, tokenStarts[segment + 1] ?? 0];
+  const { tokens, tokenStarts, segments, isFlat } = laidOut;
   const line = segments[segment];
-  const begin = beginOf(tokens, from, end);
-  if (line === undefined || begin === null) return [];
+  const end = tokenStarts[segment + 1] ?? 0;
+  if (line === undefined) return [];
   const found: Candidate[] = [];
-  for (const run of runsOf(tokens, begin.at, end, address)) {
+  for (const run of runsOf(tokens, at, end)) {
     if (headingOf({ ...line, text: textOf(tokens, run) }) !== null) continue;
-    const tagged = mentions.some((one) => one.kind === 'name' && one.from < run.to && run.from < one.to);
-    const other = mentions.some((one) => one.kind !== 'name' && one.from < run.to && run.from < one.to);
-    const score =
-      looks(tokens, run, address) +
-      (segment === 0 ? 2 : segment < 3 ? 1 : 0) +
-      (run.to === end ? 1 : 0) +
-      (tagged ? 3 : 0) -
-      (other ? 2 : 0) +
-      (begin.isLabelled ? 5 : 0) +
-      run.bonus;
+    const ending = signs.ending(run, end);
+    // Of a line that is a name the beginning is none.
+    if (!isFlat && ending < 0) continue;
+    const touches = (one: Mention) => one.from < run.to && run.from < one.to;
+    const tagged = mentions.some((one) => one.kind === 'name' && touches(one));
+    const other = mentions.some((one) => one.kind !== 'name' && touches(one));
+    const score = signs.looks(run) + ending + points + (tagged ? 3 : 0) - (other ? 2 : 0) + run.bonus;
     found.push({ from: run.from, to: run.to, score });
   }
   return found;
@@ -119,6 +169,7 @@ function beginOf(
   tokens: readonly Token[],
   from: number,
   to: number,
+  isFrench: boolean,
 ): { at: number; isLabelled: boolean } | null {
   let at = from;
   while (at < to && DOCUMENT_WORD.test(tokens[at]?.text ?? '')) at++;
@@ -137,41 +188,33 @@ function beginOf(
       break;
     }
   }
-  while (
-    at < to &&
-    (HONORIFIC.test(tokens[at]?.text ?? '') || /^(?:["'.*_–-]|\d{1,2})$/.test(tokens[at]?.text ?? ''))
-  )
-    at++;
+  for (; at < to; at++) {
+    const word = tokens[at]?.text ?? '';
+    const isHonorific = HONORIFIC.test(word) || (isFrench && word === 'M');
+    if (!isHonorific && !/^(?:["'.*_–-]|\d{1,2})$/.test(word)) break;
+  }
   return at < to ? { at, isLabelled } : null;
 }
 
-/**
- * Runs of words that could be a name. A line that goes on behind the name (a text that has lost its lines) gives its
- * beginnings too, where something marks their end or they are known as names.
- */
-function runsOf(
-  tokens: readonly Token[],
-  from: number,
-  to: number,
-  address: string,
-): (Run & { bonus: number })[] {
+const NAME_TOKEN = /^(?:\p{L}[\p{L}\p{M}.'’-]*|\.)$/u;
+const LONGEST_NAME = 5;
+
+/** Runs of words that could be a name: all words, and of a line that goes on behind the name its beginnings. */
+function runsOf(tokens: readonly Token[], from: number, to: number): (Run & { bonus: number })[] {
   let end = from;
   while (end < to && end - from < 9) {
     const token = tokens[end];
-    if (token === undefined || !/^(?:\p{L}[\p{L}\p{M}.'’-]*|\.)$/u.test(token.text)) break;
+    if (token === undefined || !NAME_TOKEN.test(token.text)) break;
     if (CREDENTIAL.test(token.text) && end - from >= 2) break;
     end++;
   }
   while (end > from && tokens[end - 1]?.text === '.') end--;
   const words = countWords(tokens, from, end);
-  const runs = words === 0 || words > 5 ? [] : [{ from, to: end, bonus: 0 }];
+  const runs = words === 0 || words > LONGEST_NAME ? [] : [{ from, to: end, bonus: 0 }];
   const family = familyFirst(tokens, from, end, to);
   if (family !== null) runs.push(family);
-  if (words <= 3) return runs;
-  for (let stop = from + 2; stop <= Math.min(end, from + 5); stop++) {
-    const bonus = endBonus(tokens, from, stop, address);
-    if (bonus !== null) runs.push({ from, to: stop, bonus });
-  }
+  for (let stop = from + 2; stop < Math.min(end, from + LONGEST_NAME + 1); stop++)
+    runs.push({ from, to: stop, bonus: 0 });
   return runs;
 }
 
@@ -191,44 +234,19 @@ function familyFirst(
   while (stop < to && stop - end <= 3 && /^\p{Lu}[\p{L}\p{M}.'’-]*$/u.test(tokens[stop]?.text ?? '')) stop++;
   const given = tokens.slice(end + 1, stop);
   if (given.length === 0 || given.length > 2 || stop !== to) return null;
-  return given.some(({ lower }) => firstNames.has(lower)) ? { from, to: stop, bonus: 1.5 } : null;
-}
-
-const CAPITALS = /^[\p{Lu}][\p{Lu}.'’-]+$/u;
-
-/** How well the beginning of a longer run ends a name; null where nothing speaks for it. */
-function endBonus(tokens: readonly Token[], from: number, stop: number, address: string): number | null {
-  const words = tokens.slice(from, stop);
-  const next = tokens[stop];
-  if (next === undefined) return null;
-  const isCapital = words.every(({ text }) => CAPITALS.test(text));
-  if (isCapital && !CAPITALS.test(next.text)) return 1.5;
-  const isKnown =
-    firstNames.has(words[0]?.lower ?? '') ||
-    lastNames.has(words.at(-1)?.lower ?? '') ||
-    words.some(({ lower }) => lower.length > 2 && address.includes(lower));
-  if (FOLLOWS.test(next.text) || titleHeads.has(next.lower) || titleModifiers.has(next.lower))
-    return isKnown ? 1 : 0;
-  return isKnown && !isCapital ? 0 : null;
+  return given.some(({ lower }) => isNameWord(lower)) ? { from, to: stop, bonus: 1.5 } : null;
 }
 
 /** A line beside the e-mail address that shares a word with it, wherever the address stands. */
-function besideAddress(
-  laidOut: LaidOutText,
-  mentions: readonly Mention[],
-  after: number,
-  address: string,
-): Candidate[] {
-  const email = laidOut.emails[0];
-  if (email === undefined || address.length < 4) return [];
-  const at = firstOverlap(laidOut.segments, email.start, email.end);
-  const segment = at === undefined ? -1 : laidOut.segments.indexOf(at);
+function besideAddress(search: Search, after: number): Candidate[] {
+  const { emails, segments } = search.laidOut;
+  const email = emails[0];
+  if (email === undefined) return [];
+  const at = firstOverlap(segments, email.start, email.end);
+  const segment = at === undefined ? -1 : segments.indexOf(at);
   const found: Candidate[] = [];
-  for (let near = Math.max(after, segment - NEAR_ADDRESS); near <= segment + NEAR_ADDRESS; near++) {
-    for (const one of candidatesIn(laidOut, mentions, near, address)) {
-      if (sharesWord(laidOut.tokens, one, address)) found.push(one);
-    }
-  }
+  for (let near = Math.max(after, segment - NEAR_ADDRESS); near <= segment + NEAR_ADDRESS; near++)
+    found.push(...candidatesIn(search, near).filter((one) => search.signs.sharesWord(one)));
   return found;
 }
 
@@ -259,29 +277,6 @@ function parted(letters: string): string | null {
       return `${letters.slice(0, at)} ${letters.slice(at)}`;
   }
   return null;
-}
-
-const NO_NAME =
-  /^(?:resume|curriculum|vitae|cv|lebenslauf|street|road|avenue|drive|lane|city|india|usa|email|phone|mobile|address|objective|summary|profile|skills|experience|education|engineering|software|management|marketing|page|contact|confidential|applicant|candidate|degree|highest)$/i;
-
-function looks(tokens: readonly Token[], run: Run, address: string): number {
-  const words = tokens.slice(run.from, run.to).filter((token) => token.kind === 'word');
-  let score = words.length === 2 || words.length === 3 ? 1.5 : words.length === 1 ? -2 : 0;
-  const first = words[0]?.lower ?? '';
-  if (firstNames.has(first)) score += 2;
-  else if (words.some((word) => firstNames.has(word.lower))) score += 1;
-  if (lastNames.has(words.at(-1)?.lower ?? '')) score += 1;
-  const inAddress = words.filter(
-    (word) => word.lower.length > 2 && address.includes(word.lower.replace(/[^\p{L}]/gu, '')),
-  );
-  score += Math.min(2, inAddress.length) * 2;
-  if (words.some((word) => !/^\p{Lu}/u.test(word.text) && !PARTICLE.test(word.text))) score -= 2;
-  for (const word of words) {
-    if (titleHeads.has(word.lower) || schoolHeads.has(word.lower)) score -= 4;
-    if (companySuffixes.has(word.lower) && words.length > 1) score -= 2;
-    if (NO_NAME.test(word.text)) score -= 5;
-  }
-  return score;
 }
 
 function textOf(tokens: readonly Token[], { from, to }: Run): string {

@@ -124,6 +124,7 @@ describe('G-7 spans of time, in the ways that CVs have', () => {
     ['ISO 9001:2015 auditor, 2016 - 2018', '2016 > 2018'],
     ['SQL Server 2012, 2013 - 2015', '2013 > 2015'],
     ['Room 2012, June 2014 - May 2015', '2014-06 > 2015-05'],
+    ['Red October 2014-03-01 — 2015-06-30', '2014-03 > 2015-06'],
   ];
   for (const [text, ...wanted] of dated) {
     test(`${text} still has its years`, () => {

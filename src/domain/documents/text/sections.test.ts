@@ -20,6 +20,15 @@ describe('G-7 a line lies in the section that it belongs to', () => {
     expect(sectionOf(lines('COMMUNITY INVOLVEMENT'), 'Oak Lane')).toBe('other');
   });
 
+  test('a heading that is written small stands alone below an empty line', () => {
+    const text =
+      'Ada Byron\n\nexperience\n\nTester, Oak Lane House\n2012 - 2014\nexperience\n\neducation:\n\nHigh Cross School';
+    expect(sectionOf(text, 'Tester')).toBe('work');
+    expect(sectionOf(text, 'High Cross')).toBe('education');
+    const prose = 'Ada Byron\n\nEDUCATION\nLeeds University\nexperience\nwith machines';
+    expect(sectionOf(prose, 'with machines')).toBe('education');
+  });
+
   test('what somebody knows and what somebody claims are no headings', () => {
     const text = 'SKILLS\nCustomer Experience\nAgile\n5 years of experience\nSQL';
     for (const line of ['Customer', 'Agile', '5 years', 'SQL']) expect(sectionOf(text, line)).toBe('skills');

@@ -101,7 +101,8 @@ export function headingOf(segment: Segment): Heading | null {
   const { text } = segment;
   if (text.length <= LONGEST_HEADING) {
     const kind = headingKind(text);
-    if (kind !== null && looksLikeHeading(text)) return { kind, length: text.length };
+    if (kind !== null && (looksLikeHeading(text) || isSmallHeading(segment)))
+      return { kind, length: text.length };
   }
   const inline = INLINE_HEADING.exec(text.slice(0, LONGEST_HEADING));
   if (inline !== null) {
@@ -119,6 +120,11 @@ export function headingOf(segment: Segment): Heading | null {
 /** A word in the middle of a sentence begins with a small letter; a heading does not. */
 function looksLikeHeading(text: string): boolean {
   return /^[^\p{L}]*\p{Lu}/u.test(text);
+}
+
+/** "education", written small, below an empty line and alone on its own. */
+function isSmallHeading({ text, beginsBlock, isBulleted }: Segment): boolean {
+  return beginsBlock && !isBulleted && HEADING_KINDS.has(text.replace(/ ?:$/, ''));
 }
 
 function headingKind(raw: string): SectionKind | null {

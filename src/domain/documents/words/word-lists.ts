@@ -3,6 +3,7 @@ import { createPhraseBook, type PhraseBook, type SeenPhrase, type Token } from '
 import companies from './companies.json' with { type: 'json' };
 import degrees from './degrees.json' with { type: 'json' };
 import names from './names.json' with { type: 'json' };
+import personNames from './person-names.json' with { type: 'json' };
 import places from './places.json' with { type: 'json' };
 import schools from './schools.json' with { type: 'json' };
 import skills from './skills.json' with { type: 'json' };
@@ -43,6 +44,28 @@ export const joinedHeads: readonly string[] = [
 export const titleModifiers = setOf(titles.modifiers);
 export const firstNames = setOf(names.first);
 export const lastNames = setOf(names.last);
+const otherNames = setOf(Object.values(personNames).flat());
+
+/**
+ * Whether a word is a given name or a surname somewhere in the world. `person-names.json` is for deciding which words are the person's
+ * name. The weights of the taggers know only `firstNames` and `lastNames`.
+ */
+export function isNameWord(word: string): boolean {
+  const plain = withoutAccents(word.toLowerCase());
+  return firstNames.has(plain) || lastNames.has(plain) || otherNames.has(plain);
+}
+
+function withoutAccents(lower: string): string {
+  return lower
+    .normalize('NFD')
+    .replace(/\p{M}/gu, '')
+    .replaceAll('đ', 'd')
+    .replaceAll('ł', 'l')
+    .replaceAll('ø', 'o')
+    .replaceAll('ı', 'i')
+    .replaceAll('’', "'");
+}
+
 export const companySuffixes = setOf(companies.suffixes);
 export const companyHeads = setOf(companies.heads);
 export const schoolHeads = setOf(schools.heads);

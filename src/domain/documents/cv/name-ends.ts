@@ -1,0 +1,121 @@
+import type { Mention } from '../tagger/decode.ts';
+import type { LaidOutText } from '../text/layout.ts';
+import { firstOverlap, type Token } from '../text/tokens.ts';
+import { companySuffixes, isSchoolWord } from '../words/word-lists.ts';
+
+/** Marks and small words that no name ends with. */
+export const EDGE =
+  /^(?:[^\p{L}\p{N}+#)]|and|or|the|at|with|a|an|to|as|in|for|of|from|since|by|is|was|on)$/iu;
+const TAIL = /^(?:of|for|de|del|della|für|di|da|do|van|voor|des|du|der|-|\/|&|and|und|et|y|e)$/i;
+
+const MOST_WIDENED = 5;
+
+/** Where the next mention of another kind begins, as far as a mention may be widened: "Tester - Acme Ltd" ends before Acme. */
+export function nextOther(mentions: readonly Mention[], at: number): number {
+  const { kind, to } = mentions[at] ?? { kind: null, to: 0 };
+  for (let next = at + 1; next < mentions.length; next++) {
+    const other = mentions[next];
+    if (other === undefined || other.from >= to + MOST_WIDENED) break;
+    if (other.kind !== kind && other.kind !== 'place' && other.from >= to) return other.from;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+/**
+ * A title goes on over the small words behind it ("Jefe" "de almacén"), a school over a town that follows without a
+ * comma ("Technische Universität" "München"), and a place is as wide as the places' list knows it.
+ */
+export function widened(
+  { text, tokens, tokenStarts, places }: LaidOutText,
+  mention: Mention,
+  before: number,
+): Mention {
+  const end = Math.min(tokenStarts[mention.segment + 1] ?? 0, mention.to + MOST_WIDENED, before);
+  const next = tokens[mention.to];
+  let { from, to } = mention;
+  if (mention.kind === 'place') {
+    const known = firstOverlap(places, mention.start, mention.end);
+    if (known !== undefined) [from, to] = [Math.min(from, known.from), Math.max(to, known.to)];
+  } else if (mention.kind === 'title' && TAIL.test(next?.text ?? '') && next?.segment === mention.segment) {
+    let at = to;
+    while (at < end && (tokens[at]?.kind === 'word' || TAIL.test(tokens[at]?.text ?? ''))) at++;
+    const reachesEdge =
+      at === (tokenStarts[mention.segment + 1] ?? 0) ||
+      tokens[at]?.text === ',' ||
+      tokens[at]?.kind === 'date';
+    if (reachesEdge && tokens[at - 1]?.kind === 'word' && !EDGE.test(tokens[at - 1]?.text ?? '')) to = at;
+  } else if (mention.kind === 'company' && next?.segment === mention.segment) {
+    if (/^(?:of|de|del|della|di|du|&|and)$/i.test(next.text) && isCapital(tokens[to + 1], mention.segment))
+      to++;
+    while (to < end && isCapital(tokens[to], mention.segment) && TAIL.test(tokens[to - 1]?.text ?? '')) to++;
+    while (to < end && isLegalForm(tokens[to])) to++;
+  } else if (mention.kind === 'school' && next?.segment === mention.segment) {
+    to = endOfSchool({ text, tokens, places }, mention, end);
+  }
+  const [first, last] = [tokens[from], tokens[to - 1]];
+  if (first === undefined || last === undefined) return mention;
+  const full = mention.kind === 'company' ? nameLength(text, first.start, last.end) : 0;
+  return { ...mention, from, to, start: first.start, end: Math.max(last.end, first.start + full) };
+}
+
+/** Universities of several towns, which name theirs behind a comma. */
+const HAS_CAMPUSES =
+  /\b(?:University of (?:Alabama|Arkansas|California|Colorado|Hawaii|Houston|Illinois|Louisiana|Maine|Maryland|Massachusetts|Michigan|Minnesota|Missouri|Nebraska|Nevada|North Carolina|South Carolina|South Florida|Tennessee|Texas|Wisconsin)|(?:California|Pennsylvania) State University|State University of New York|SUNY)$/;
+
+/** Over a town ("Technische Universität" "München", "University of California" ", Santa Cruz") and over a name behind "of" ("The Art Institute" "of Orange County"). */
+function endOfSchool(
+  { text, tokens, places }: Pick<LaidOutText, 'text' | 'tokens' | 'places'>,
+  { segment, start, end: endsAt, from, to }: Mention,
+  end: number,
+): number {
+  const isCampus = tokens[to]?.text === ',' && HAS_CAMPUSES.test(text.slice(start, endsAt));
+  const townAt = isCampus ? to + 1 : to;
+  const first = tokens[townAt];
+  const town = first === undefined ? undefined : firstOverlap(places, first.start, first.end);
+  if (town !== undefined && town.from === townAt && town.city !== null) return town.to;
+  let at = to;
+  const isGeneral = to - from === 1 && isSchoolWord(tokens[from]?.lower ?? '');
+  if (/^(?:of|for|de|du|des|di|della|do|da)$/i.test(tokens[at]?.text ?? '')) at++;
+  else if (!isGeneral) return to;
+  if (!isCapital(tokens[at], segment)) return to;
+  while (at < end && (isCapital(tokens[at], segment) || /^(?:of|and|&|de|la)$/.test(tokens[at]?.text ?? '')))
+    at++;
+  return EDGE.test(tokens[at - 1]?.text ?? '') ? to : at;
+}
+
+/** "AS" and "SA" are legal forms, "as" and "sa" are words. */
+function isLegalForm(token: Token | undefined): boolean {
+  if (token === undefined || !companySuffixes.has(token.lower) || token.text.length < 2) return false;
+  return token.text.length > 2 || /^\p{Lu}/u.test(token.text);
+}
+
+export function isCapital(token: Token | undefined, segment: number): boolean {
+  return (
+    token !== undefined && token.segment === segment && token.kind === 'word' && /^\p{Lu}/u.test(token.text)
+  );
+}
+
+/** How far a company's name goes on behind its last word: a legal form's full stop, and a remark about the name itself. */
+function nameLength(text: string, start: number, end: number): number {
+  const legal = LEGAL_TAIL.exec(text.slice(start, end + 10))?.[0].length ?? 0;
+  const length = Math.max(legal, end - start);
+  const remark = NAME_REMARK.exec(text.slice(start + length, start + length + 60));
+  if (remark === null) return legal;
+  const acronym = remark[1];
+  return acronym === undefined || isAcronymOf(acronym, text.slice(start, end))
+    ? length + remark[0].length
+    : legal;
+}
+
+/** "(ISEP)" and "(acquired by FIS)". */
+const NAME_REMARK =
+  /^ \((?:(\p{Lu}{2,7})|(?:acquired by|formerly|previously|now|a part of|part of) [^()\n]{2,40})\)/u;
+
+function isAcronymOf(acronym: string, name: string): boolean {
+  const initials = (name.match(/\p{Lu}/gu) ?? []).join('');
+  return initials === acronym;
+}
+
+/** The full stop of "Inc." and the rest of "Sp. z o.o." belong to the name. */
+const LEGAL_TAIL =
+  /^.*\b(?:Sp\. ?z ?o\. ?o\.?|Inc\.|Ltd\.|Corp\.|Co\.|Pvt\. Ltd\.|S\.L\.|S\.A\.|B\.V\.|e\.V\.)(?=[\s,;)]|$)/;
