@@ -36,7 +36,7 @@ async function measured(): Promise<Footprint> {
   try {
     const linearMs = await perText(texts, (text) => engine.parseCv(text, TODAY));
     const networkMs = await perText(texts, (text) => engine.readCv(text, TODAY));
-    const embedMs = await perText(texts, (text) => vectors.embed(text.slice(0, PROFILE)));
+    const embedMs = await perText(texts, (text) => vectors.embed([text.slice(0, PROFILE)]));
     Bun.gc(true);
     return { linearMs, networkMs, embedMs, megabytes: process.memoryUsage().rss / 1_000_000 };
   } finally {

@@ -2,15 +2,15 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { createEmbeddedEngine } from '../src/domain/documents/embedded-engine.ts';
 import { fieldsOfPosting } from '../src/domain/jobs/read-posting.ts';
-import type { StoredVector } from '../src/domain/matching/facts/facts.ts';
+import type { StoredVector, TextsToEmbed } from '../src/domain/matching/facts/facts.ts';
 import { createSkillVocabulary } from '../src/domain/matching/facts/qualifications.ts';
-import { jobText, readJob } from '../src/domain/matching/facts/read-job.ts';
-import { readTalent, talentText } from '../src/domain/matching/facts/read-talent.ts';
+import { jobTexts, readJob } from '../src/domain/matching/facts/read-job.ts';
+import { readTalent, talentTexts } from '../src/domain/matching/facts/read-talent.ts';
 import { type JobFeatures, jobFeatures, talentFeatures } from '../src/domain/matching/scoring/features.ts';
 import { type Comparison, comparePair } from '../src/domain/matching/scoring/score-pair.ts';
 import { bm25Scores } from './bm25.ts';
 
-export type Embed = (text: string) => Promise<StoredVector | null>;
+export type Embed = (texts: TextsToEmbed) => Promise<StoredVector | null>;
 
 /** One thing that something is ranked for: a job, or a CV where there are more jobs than CVs. */
 export interface JudgedQuery {
@@ -64,7 +64,7 @@ export async function readJudged(name: string, folder: string, embed: Embed): Pr
     const title = text.split('\n')[0] ?? '';
     const stored = { ...nothing, title, description: text, mustHave: [], niceToHave: [], ...read, posting };
     const facts = readJob(stored, vocabulary);
-    wanted.set(id, jobFeatures(id, 1, facts, await embed(jobText(facts, stored))));
+    wanted.set(id, jobFeatures(id, 1, facts, await embed(jobTexts(facts, stored))));
   }
   const pairs = new Map<string, Comparison>();
   let refused = 0;
@@ -74,7 +74,7 @@ export async function readJudged(name: string, folder: string, embed: Embed): Pr
     if (profile === null) continue;
     const stored = { profile, document, evidence, text };
     const facts = readTalent(stored, vocabulary);
-    const talent = talentFeatures(id, 1, facts, await embed(talentText(facts, stored)));
+    const talent = talentFeatures(id, 1, facts, await embed(talentTexts(facts, stored)));
     for (const [jobId, job] of wanted) pairs.set(`${jobId} ${id}`, comparePair(talent, job));
   }
   const isByCv = jobs.size > cvs.size;

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createSystemClock } from '../src/adapters/clock/system-clock.ts';
 import { createEmbeddedUpstream } from '../src/adapters/model-upstream/embedded.ts';
 import { createTextVectors } from '../src/adapters/networks/text-vectors.ts';
-import { storedVector } from '../src/domain/matching/facts/facts.ts';
+import { meanVector } from '../src/domain/matching/facts/facts.ts';
 import { type Comparison, scoreOf } from '../src/domain/matching/scoring/score-pair.ts';
 import { DEFAULT_WEIGHTS } from '../src/domain/matching/weights.ts';
 import { createSilentLog } from '../test/doubles/silent-log.ts';
@@ -128,16 +128,19 @@ export function openVectors(): { readonly embed: Embed; close(): Promise<void> }
   const upstream = createEmbeddedUpstream({ clock, log, encoder: createTextVectors({ clock, log }) });
   const target = { id: 'embedded', baseUrl: null, model: 'embedded', apiKey: null };
   return {
-    async embed(text) {
-      if (text === '') return null;
-      const body = new TextEncoder().encode(JSON.stringify({ model: 'embedded', input: [text] }));
+    async embed(texts) {
+      if (texts.length === 0) return null;
+      const body = new TextEncoder().encode(JSON.stringify({ model: 'embedded', input: texts }));
       const { signal } = new AbortController();
       const answer = await upstream.send(target, { endpoint: 'embeddings', body, headers: {}, signal });
       const read = JSON.parse(await textIn(answer.body)) as {
         readonly data: readonly { readonly embedding: readonly number[] }[];
         readonly system_fingerprint?: string | null;
       };
-      return storedVector(read.system_fingerprint ?? 'embedded', read.data[0]?.embedding ?? []);
+      return meanVector(
+        read.system_fingerprint ?? 'embedded',
+        read.data.map(({ embedding }) => embedding),
+      );
     },
     close: () => upstream.close(),
   };

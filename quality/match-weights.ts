@@ -4,7 +4,7 @@
  * that has jobs, CVs and judgements, is a source (quality/match-ranking.ts has their form).
  *
  * What is made as large as possible is the mean over the sources of the logarithm of MAP by BM25's MAP: no source counts more
- * because it has more pairs or is easier. Weights are tried one after the other, from a fixed list of values and a fixed start,
+ * because it has more pairs or is easier, and one on which BM25 is poor does not decide for the others (`MOST_GAIN`). Weights are tried one after the other, from a fixed list of values and a fixed start,
  * until none of them helps: the same folders give the same weights. Then each source is left out in turn, weights are learnt
  * from the others, and it is measured with them; only that says what to expect of texts that nothing was learnt from.
  *
@@ -32,6 +32,8 @@ const TRIED: readonly (readonly number[])[] = [
 const START: Setting = [16, 16, 8, 4, 4, 4, 48, 0.4, 0.9];
 /** What helps by less is taken for chance. */
 const LEAST_GAIN = 0.002;
+/** Of a source: half as much again as BM25 is as good as more. */
+const MOST_GAIN = Math.log(1.5);
 
 interface Learnable extends JudgedSource {
   readonly bm25: number;
@@ -79,7 +81,9 @@ function learn(from: readonly Learnable[]): Setting {
 }
 
 function gainOf(from: readonly Learnable[], setting: Setting): number {
-  const gains = from.map((source) => Math.log(precisionOf(source, setting) / source.bm25));
+  const gains = from.map((source) =>
+    Math.min(MOST_GAIN, Math.log(precisionOf(source, setting) / source.bm25)),
+  );
   return gains.reduce((sum, one) => sum + one, 0) / gains.length;
 }
 

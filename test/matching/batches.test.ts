@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { meanVector, vectorFrom } from '../../src/domain/matching/facts/facts.ts';
 import { sweep } from '../../src/domain/matching/generator/generator.ts';
 import { NO_MODEL_CALLS, type PlatformModelCalls } from '../../src/domain/matching/generator/model-calls.ts';
 import { workOffChanges } from '../../src/domain/matching/generator/process-changes.ts';
@@ -180,6 +181,36 @@ describe('A-12 matches', () => {
     await sweep(database, clock.now(), 'letters');
     expect((await world.workOff()).processed).toBe(1);
     expect(await sweep(database, clock.now(), 'letters')).toBe(0);
+  });
+
+  test('A-12 each of a batch has the vector of its own texts, be they one or two', async () => {
+    const asked: string[][] = [];
+    const modelCalls: PlatformModelCalls = {
+      ...letterVectors,
+      embed(call) {
+        asked.push([...call.texts]);
+        return letterVectors.embed(call);
+      },
+    };
+    const world = await openMatchingWorld(database, { modelCalls });
+    const [first, second] = [{ work: [{ position: 'Cook' }] }, { work: [{ position: 'Nurse' }] }];
+    const trained = { certificates: [{ name: 'Hygiene' }] };
+    const ids: string[] = [];
+    for (const profile of [{ ...first, ...trained }, { ...trained, work: [] }, second]) {
+      ids.push(await world.addTalent({ skills: [], profile }));
+    }
+    await workOffChanges(world.parts, world.claim(), new AbortController().signal);
+    expect(asked.map((texts) => texts.toSorted())).toEqual([['Cook', 'Cook. Hygiene', 'Hygiene', 'Nurse']]);
+    const rows = await database.query<{ id: string; vector: Uint8Array }>(
+      'select subject_id as id, vector from match_subjects where subject_id = any($1::uuid[])',
+      [ids],
+    );
+    for (const [at, texts] of [['Cook. Hygiene', 'Cook'], ['Hygiene'], ['Nurse']].entries()) {
+      const embedded = await letterVectors.embed({ companyId: '', texts, signal: AbortSignal.abort() });
+      const expected = embedded.outcome === 'embedded' ? meanVector('letters', embedded.vectors) : null;
+      const stored = rows.find(({ id }) => id === ids[at]);
+      expect(vectorFrom('letters', stored?.vector ?? null)).toEqual(expected);
+    }
   });
 
   test('A-12 after a change of the encoder stored vectors are computed again, and the scores with them', async () => {

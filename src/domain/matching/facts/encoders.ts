@@ -8,7 +8,7 @@ interface Span {
 
 /** By how the name of the model begins. Each model has its own span; without one, cosines could not be put beside words. */
 const SPANS: readonly (readonly [RegExp, Span])[] = [
-  [/bge/iu, { far: 0.45, near: 0.85 }],
+  [/bge/iu, { far: 0.5, near: 0.9 }],
   [/e5|gte/iu, { far: 0.7, near: 0.95 }],
 ];
 const USUAL: Span = { far: 0.35, near: 0.9 };

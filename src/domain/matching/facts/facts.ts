@@ -89,7 +89,7 @@ export interface SkillVocabulary {
 }
 
 /** Raised with every change of how facts are read or scores computed: everything is then scored anew, in the background. */
-export const SCORER_VERSION = 3;
+export const SCORER_VERSION = 4;
 
 /**
  * A unit vector in whole numbers of one byte: 384 bytes instead of 1.5 KB, and the same number on every machine. The
@@ -104,14 +104,37 @@ export interface StoredVector {
 const VECTOR_SCALE = 127;
 const LONGEST_VECTOR = 4_096;
 
-/** Null for what is no direction: nothing, zeros, or something that is no number. */
+/** Null for what is no direction. */
 export function storedVector(model: string, numbers: readonly number[]): StoredVector | null {
+  const unit = unitVector(numbers);
+  if (unit === null) return null;
+  return { model, values: Int8Array.from(unit, (number) => Math.round(number * VECTOR_SCALE)) };
+}
+
+/**
+ * What the embed alias is asked about a talent or a job: all of it, then titles and skills alone, which count for little in the
+ * vector of a long text. One text where there is nothing but titles and skills, none where there is nothing at all.
+ */
+export type TextsToEmbed = readonly string[];
+
+/** Of titles and skills, beside 1 for the whole. */
+const HEAD_WEIGHT = 0.5;
+
+/** One vector for a talent or a job, out of those of its texts. */
+export function meanVector(model: string, vectors: readonly (readonly number[])[]): StoredVector | null {
+  const [whole, head] = vectors.map(unitVector);
+  if (whole == null || head == null || whole.length !== head.length) return storedVector(model, whole ?? []);
+  return storedVector(
+    model,
+    whole.map((number, at) => number + HEAD_WEIGHT * (head[at] ?? 0)),
+  );
+}
+
+/** Null for what is no direction: nothing, zeros, or something that is no number. */
+function unitVector(numbers: readonly number[]): readonly number[] | null {
   if (numbers.length === 0 || numbers.length > LONGEST_VECTOR) return null;
-  let square = 0;
-  for (const number of numbers) square += number * number;
-  const length = Math.sqrt(square);
-  if (!Number.isFinite(length) || length === 0) return null;
-  return { model, values: Int8Array.from(numbers, (number) => Math.round((number / length) * VECTOR_SCALE)) };
+  const length = Math.sqrt(numbers.reduce((sum, number) => sum + number * number, 0));
+  return Number.isFinite(length) && length > 0 ? numbers.map((number) => number / length) : null;
 }
 
 /** -1 to 1; null where one is missing or they cannot be compared. */

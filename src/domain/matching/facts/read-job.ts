@@ -1,8 +1,8 @@
-import type { JobFacts, Place, Requirement, SkillVocabulary } from './facts.ts';
+import type { JobFacts, Place, Requirement, SkillVocabulary, TextsToEmbed } from './facts.ts';
 import { placeOf, placesIn } from './places.ts';
 import { withoutProtected } from './protected-words.ts';
 import { isSoft, languagesIn, levelIn, lowestDegreeIn } from './qualifications.ts';
-import { line, list, months, object, textToEmbed } from './read-talent.ts';
+import { line, list, months, object, textsToEmbed } from './read-talent.ts';
 import { countedWords, wordsOf } from './words.ts';
 
 /** A job as the database has it. `posting` is what was read out of its text, and may be null. */
@@ -63,13 +63,13 @@ export function readJob(job: StoredJob, vocabulary: SkillVocabulary): JobFacts {
 }
 
 /** As for a talent, in the same order, so that like stands beside like. */
-export function jobText(facts: JobFacts, { description, posting }: StoredJob): string {
+export function jobTexts(facts: JobFacts, { description, posting }: StoredJob): TextsToEmbed {
   const skills = [...facts.must, ...facts.nice].flatMap((one) => (one.kind === 'skills' ? one.skills : []));
   const words = facts.must.flatMap((one) => (one.kind === 'words' ? [one.text] : []));
   const named = [...new Set([...skills, ...facts.mentioned])].slice(0, 40);
   const duties = list(object(posting).responsibilities, MOST.lines).flatMap((one) => line(one) ?? []);
   const said = description.slice(0, READ_DESCRIPTION).split(/\s*\n\s*/);
-  return textToEmbed([[facts.title], named, words.slice(0, 6), duties, said]);
+  return textsToEmbed([[facts.title], named], [words.slice(0, 6), duties, said]);
 }
 
 /**

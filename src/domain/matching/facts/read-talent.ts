@@ -1,5 +1,13 @@
 import { isObject } from '../../../ports/json-object.ts';
-import type { DegreeLevel, Language, Place, Role, SkillVocabulary, TalentFacts } from './facts.ts';
+import type {
+  DegreeLevel,
+  Language,
+  Place,
+  Role,
+  SkillVocabulary,
+  TalentFacts,
+  TextsToEmbed,
+} from './facts.ts';
 import { countryOf, plain } from './places.ts';
 import { withoutProtected } from './protected-words.ts';
 import { degreeIn, languageCode, levelIn } from './qualifications.ts';
@@ -73,16 +81,13 @@ function unsaid(texts: readonly string[], lines: readonly string[]): readonly st
   );
 }
 
-/** What the embed alias is asked about: the same things, in few words, so that it is quick and says what counts. */
-export function talentText(facts: TalentFacts, { text, evidence }: StoredTalent): string {
-  const parts = [
-    talentTitles(facts),
-    facts.skills.slice(0, 40),
-    facts.areas.slice(0, 2),
-    facts.certificates.slice(0, 5),
-    text === null ? [] : workLines(text, evidence),
-  ];
-  return textToEmbed(parts);
+/** The same things in few words, so that encoding is quick and the vector says what counts. */
+export function talentTexts(facts: TalentFacts, { text, evidence }: StoredTalent): TextsToEmbed {
+  const [titles, skills] = [talentTitles(facts), facts.skills.slice(0, 40)];
+  return textsToEmbed(
+    [titles, skills],
+    [facts.areas.slice(0, 2), facts.certificates.slice(0, 5), text === null ? [] : workLines(text, evidence)],
+  );
 }
 
 /** Those that are compared with a job's title, the newest first. */
@@ -90,7 +95,13 @@ export function talentTitles({ roles }: TalentFacts): readonly string[] {
   return roles.slice(0, MOST.titles).map(({ title }) => title);
 }
 
-export function textToEmbed(parts: readonly (readonly string[])[]): string {
+type Lists = readonly (readonly string[])[];
+
+export function textsToEmbed(head: Lists, rest: Lists): TextsToEmbed {
+  return [...new Set([textToEmbed([...head, ...rest]), textToEmbed(head)])].filter((text) => text !== '');
+}
+
+function textToEmbed(parts: Lists): string {
   const named = parts.filter((part) => part.length > 0);
   return withoutProtected(named.map((part) => part.join(', ')).join('. ')).slice(0, EMBEDDED_TEXT);
 }

@@ -1,4 +1,4 @@
-import { stem } from './words.ts';
+import { isFunctionWord, titleTerm } from './words.ts';
 
 /** One word for those that name the same work, the name first. What is not here stands for itself. */
 const GROUPS = `engineer: developer programmer coder engineer engineering development swe sde sdev entwickler entwicklung
@@ -73,38 +73,41 @@ const GROUPS = `engineer: developer programmer coder engineer engineering develo
   gardener: gardener gardening landscaper
   intern: internship intern`;
 
-const SAME: Readonly<Record<string, string>> = Object.fromEntries(
+/** Maps, because "constructor" is a title in some languages and a property of every object. */
+const SAME: ReadonlyMap<string, string> = new Map(
   GROUPS.split('\n').flatMap((line) => {
     const [name = '', members = ''] = line.trim().split(': ');
-    return members.split(' ').map((word) => [word, name]);
+    return members.split(' ').map((word) => [word, name] as const);
   }),
 );
 
 /** Words of rank, and how far up they stand; a title without one stands at 3. */
-const RANKS: Readonly<Record<string, number>> = {
-  intern: 0,
-  internship: 0,
-  trainee: 0,
-  apprentice: 0,
-  student: 0,
-  working: 0,
-  junior: 1,
-  jr: 1,
-  graduate: 1,
-  entry: 1,
-  associate: 2,
-  senior: 4,
-  sr: 4,
-  principal: 5,
-  lead: 5,
-  head: 6,
-  director: 7,
-  vp: 8,
-  chief: 9,
-  cto: 9,
-  cfo: 9,
-  ceo: 9,
-};
+const RANKS: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    intern: 0,
+    internship: 0,
+    trainee: 0,
+    apprentice: 0,
+    student: 0,
+    working: 0,
+    junior: 1,
+    jr: 1,
+    graduate: 1,
+    entry: 1,
+    associate: 2,
+    senior: 4,
+    sr: 4,
+    principal: 5,
+    lead: 5,
+    head: 6,
+    director: 7,
+    vp: 8,
+    chief: 9,
+    cto: 9,
+    cfo: 9,
+    ceo: 9,
+  }),
+);
 
 /** Several words that are one name; written with a hyphen before the words are looked up. */
 const NAMES = `front end|back end|machine learning|deep learning|human resources|user experience|quality assurance|
@@ -138,28 +141,38 @@ export interface TitleShape {
   readonly rank: number;
 }
 
+/** The ending for the other sex: "Verkäufer/in", "Director/a", "Vendeur(se)", "Mitarbeiter*innen". */
+const OTHER_ENDING =
+  /(?<=\p{L}{4})[/*:_·•(](?:innen|in|as|a|os|o|ă|e|euse|ère|ière|trice|rice|ienne|enne|nne|se|ne|ra|ora|dora|tora)\)?(?!\p{L})/gu;
+
 /** "(m/f/d)" and "(all genders)" are no part of the work; "(Python)" is. */
 export function shapeOfTitle(title: string): TitleShape {
   const text = title
     .slice(0, 200)
     .toLowerCase()
     .replace(/\((?:[mwfdxhi](?:[/|*-][mwfdxhi])+|[^)]*\bgenders?)\)/g, ' ')
+    .replace(OTHER_ENDING, '')
     // Who does both is at home in either.
     .replace(/\bfull[ -]?stack\b/g, 'frontend backend')
     .replace(PHRASES, (phrase) => phrase.replaceAll(' ', '-'));
   let rank = 3;
   const words = new Set<string>();
-  const all = [...text.matchAll(/[\p{L}\p{N}+#./-]+/gu)].map(([word]) =>
-    word.replace(/^[./-]+|[./-]+$/g, ''),
-  );
+  const all = [...text.matchAll(/[\p{L}\p{N}+#./-]+/gu)]
+    .flatMap(([word]) => (SAME.has(word) ? [word] : word.split('/')))
+    .map((word) => word.replace(/^[.-]+|[.-]+$/g, ''));
   for (const [at, plain] of all.entries()) {
-    const ranked = RANKS[plain];
+    const ranked = RANKS.get(plain);
     // In "Principal Engineer" it is a rank, in "Assistant Principal" an occupation.
     const isRank = ranked !== undefined && !(plain === 'principal' && at === all.length - 1);
+    const word = SAME.get(plain) ?? (isTelling(plain) ? titleTerm(plain) : null);
     if (isRank) rank = ranked === 2 ? rank : ranked;
-    else if (plain.length > 1 && !IGNORED.has(plain)) words.add(SAME[plain] ?? stem(plain));
+    else if (word !== null) words.add(word);
   }
   return { words: [...words], rank };
+}
+
+function isTelling(word: string): boolean {
+  return word.length > 1 && !IGNORED.has(word) && !isFunctionWord(word);
 }
 
 const GENERAL_WEIGHT = 0.3;

@@ -20,10 +20,11 @@ const COMMON = new Set(
   ),
 );
 
-/** Of other languages, which the list of rarities does not know. */
-for (const list of [...Object.values(stopWords), ...Object.values(furtherWords)].flat()) {
-  for (const word of list.split(/\s+/)) COMMON.add(word);
-}
+/** Articles, prepositions and the like of all languages, which the list of rarities does not know. */
+const FUNCTION_WORDS = new Set(
+  [...Object.values(stopWords), ...Object.values(furtherWords)].flatMap((list) => list.split(/\s+/)),
+);
+for (const word of FUNCTION_WORDS) COMMON.add(word);
 
 const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}+#.]*/gu;
 const LONGEST_TEXT = 40_000;
@@ -49,6 +50,27 @@ export function isWorkWord(written: string): boolean {
 /** Words that every text has. They tell nothing, but a sentence reads better with them. */
 export function isCommonWord(written: string): boolean {
   return COMMON.has(written.toLowerCase());
+}
+
+/** Function words of Romanian, Dutch and others that are words of work in English. */
+const ENGLISH_WORK = new Set(['care', 'van', 'sale', 'die']);
+
+/** "de", "für", "pentru": in titles of any language they tell nothing. */
+export function isFunctionWord(word: string): boolean {
+  return FUNCTION_WORDS.has(word) && !ENGLISH_WORK.has(word);
+}
+
+/** German titles of women: "Verkäuferin", "Ingenieurin". */
+const OF_WOMEN = /(?<=er|or|eur|ist|ent|ant|oge)in(?:nen)?$/u;
+
+/** What a word of a title goes by: without its ending, and one of other languages also without accents. */
+export function titleTerm(word: string): string {
+  const stemmed = stem(word);
+  if (rarities.has(stemmed) || /[+#.\d]/.test(word)) return stemmed;
+  const plain = stem(word.replace(OF_WOMEN, ''))
+    .normalize('NFD')
+    .replace(/\p{M}+/gu, '');
+  return plain.slice(0, LONGEST_UNKNOWN);
 }
 
 /** Each stem of a text once: for counting the list of rarities, which `termOf` looks up. */
@@ -180,12 +202,12 @@ export interface WeighedWords {
   readonly total: number;
 }
 
-/** Parameters of BM25, for CVs of the usual length. */
+/** Parameters of BM25. A long CV has more words of any posting: what it has in common counts by its share of the CV. */
 const K1 = 2;
-const B = 0.75;
-const USUAL_LENGTH = 250;
-/** A posting that names a word often means it: the tenth time counts half. */
-const ASKED_AGAIN = 10;
+const B = 0.85;
+const USUAL_LENGTH = 120;
+/** A posting that names a word often means it: the twentieth time counts half. */
+const ASKED_AGAIN = 20;
 
 /** The words of a CV: how much each counts as said, by how often and in how long a text. */
 export function saidWords({ terms, counts = [] }: SomeWords): WeighedWords {
@@ -237,11 +259,12 @@ export function commonWeight(one: WeighedWords, other: WeighedWords): number {
 /**
  * What a word tells about the work: 0 for one that every CV and posting has, 1 for one that hardly any has. By how many
  * documents have it, of CVs, postings and descriptions of occupations that are free to use; `bun quality/word-rarity.ts`
- * counts them again. A word that is not in the list is the
- * rarer the longer it is: short ones are the small words of other languages. The list is fixed, so that a score depends on its talent and its
- * job alone.
+ * counts them again. A word that is not in the list is the rarer the longer it is, because short ones are the small words of
+ * other languages, and never as rare as a rare word of the list: most of them are everyday words of another language. The list
+ * is fixed, so that a score depends on its talent and its job alone.
  */
 const STEPS = 9;
+const RAREST_UNKNOWN = 0.6;
 const rarities = new Map(
   Object.entries(levels).flatMap(([level, words]) =>
     words.split(' ').map((word) => [word, (Number(level) / STEPS) ** 1.5] as const),
@@ -249,5 +272,5 @@ const rarities = new Map(
 );
 
 function wordRarity(term: string): number {
-  return rarities.get(term) ?? Math.min(1, term.length / LONGEST_UNKNOWN) ** 2;
+  return rarities.get(term) ?? RAREST_UNKNOWN * Math.min(1, term.length / LONGEST_UNKNOWN);
 }

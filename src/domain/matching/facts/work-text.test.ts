@@ -64,4 +64,8 @@ describe('A-12 the words of work in a CV', () => {
     expect(terms).toEqual(['turbin', 'switchge']);
     expect(counts).toEqual([2, 1]);
   });
+
+  test('A-12 a word of no list never tells as much as a rare word of work', () => {
+    expect(countedWords(['îmbunătățirea turbine'], 1).terms).toEqual(['turbin']);
+  });
 });

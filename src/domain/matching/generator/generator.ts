@@ -47,7 +47,7 @@ export interface GeneratorParts extends PairWorkParts {
 }
 
 interface GeneratorPace {
-  /** Changed talents and jobs of a batch: as many texts as go into a call to the embed alias. */
+  /** Changed talents and jobs of a batch. A call to the embed alias has one or two texts of each. */
   readonly changesAtOnce: number;
   readonly pairsAtOnce: number;
   /** Between two batches, so that others have their turn at the database. */

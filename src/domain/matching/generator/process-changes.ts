@@ -1,9 +1,9 @@
 import type { Clock } from '../../../ports/clock.ts';
 import type { Database, Statements } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
-import { type SkillVocabulary, type StoredVector, storedVector } from '../facts/facts.ts';
-import { jobText, readJob } from '../facts/read-job.ts';
-import { readTalent, talentText } from '../facts/read-talent.ts';
+import { meanVector, type SkillVocabulary, type StoredVector, type TextsToEmbed } from '../facts/facts.ts';
+import { jobTexts, readJob } from '../facts/read-job.ts';
+import { readTalent, talentTexts } from '../facts/read-talent.ts';
 import { type CompanyIndexes, candidateJobs, candidateTalents } from './company-index.ts';
 import type { PlatformModelCalls } from './model-calls.ts';
 import {
@@ -41,7 +41,7 @@ export interface ChangesWorked {
 }
 
 type ReadSubject = Omit<PreparedSubject, 'vector'> & {
-  readonly text: string;
+  readonly texts: TextsToEmbed;
   readonly change: ClaimedChange;
 };
 
@@ -125,10 +125,10 @@ function readAll(
     try {
       if (subject.kind === 'talent') {
         const facts = readTalent(subject.stored, vocabulary);
-        read.push({ ...own, kind: 'talent', facts, text: talentText(facts, subject.stored) });
+        read.push({ ...own, kind: 'talent', facts, texts: talentTexts(facts, subject.stored) });
       } else {
         const facts = readJob(subject.stored, vocabulary);
-        read.push({ ...own, kind: 'job', facts, text: jobText(facts, subject.stored) });
+        read.push({ ...own, kind: 'job', facts, texts: jobTexts(facts, subject.stored) });
       }
     } catch (error) {
       log.error('a talent or job cannot be read for matching', { kind: change.kind, subjectId: id, error });
@@ -151,32 +151,46 @@ async function embedAll(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<ReadSubject, StoredVector | null>> {
   const unkept = new Map<ReadSubject, StoredVector | null>(read.map((subject) => [subject, null]));
-  const worded = read.filter(({ text }) => text !== '');
+  const worded = read.filter(({ texts }) => texts.length > 0);
   for (const [companyId, subjects] of Map.groupBy(worded, (one) => one.companyId)) {
-    const texts = subjects.map(({ text }) => text);
+    const texts = subjects.flatMap((subject) => subject.texts);
     let isKept = false;
     const answer = await parts.modelCalls.embed({
       ...{ companyId, texts, signal },
       async keep(transaction, { vectors, model }) {
-        for (const [at, subject] of subjects.entries()) {
-          await store(parts, transaction, subject, storedVector(model, vectors[at] ?? []));
+        for (const [subject, vector] of vectorsOf(subjects, vectors, model)) {
+          await store(parts, transaction, subject, vector);
         }
         isKept = true;
       },
     });
     if (answer.outcome !== 'embedded' || answer.vectors.length !== texts.length) continue;
-    for (const [at, subject] of subjects.entries()) {
+    for (const [subject, vector] of vectorsOf(subjects, answer.vectors, answer.model)) {
       if (isKept) unkept.delete(subject);
-      else unkept.set(subject, storedVector(answer.model, answer.vectors[at] ?? []));
+      else unkept.set(subject, vector);
     }
   }
   return unkept;
 }
 
+/** The vectors of a call come in the order of its texts, of which a subject has one or two. */
+function vectorsOf(
+  subjects: readonly ReadSubject[],
+  vectors: readonly (readonly number[])[],
+  model: string,
+): readonly (readonly [ReadSubject, StoredVector | null])[] {
+  let from = 0;
+  return subjects.map((subject) => {
+    const own = vectors.slice(from, from + subject.texts.length);
+    from += subject.texts.length;
+    return [subject, meanVector(model, own)] as const;
+  });
+}
+
 async function store(
   { clock }: WorkParts,
   statements: Statements,
-  { text: _text, change: _change, ...subject }: ReadSubject,
+  { texts: _texts, change: _change, ...subject }: ReadSubject,
   vector: StoredVector | null,
 ): Promise<void> {
   await storeSubject(statements, { ...subject, vector }, new Date(clock.now()));

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createEmbeddedEngine } from '../../documents/embedded-engine.ts';
 import { createSkillVocabulary } from '../facts/qualifications.ts';
 import { readJob } from '../facts/read-job.ts';
-import { readTalent, talentText } from '../facts/read-talent.ts';
+import { readTalent, talentTexts } from '../facts/read-talent.ts';
 import { DEFAULT_WEIGHTS } from '../weights.ts';
 import { explainPair } from './explain-pair.ts';
 import { jobFeatures, talentFeatures } from './features.ts';
@@ -114,7 +114,7 @@ describe('A-12 fairness', () => {
     const scored = scorePair(talent, job, DEFAULT_WEIGHTS);
     return {
       facts,
-      text: talentText(facts, { profile: null, document: null, ...NO_TEXT }),
+      texts: talentTexts(facts, { profile: null, document: null, ...NO_TEXT }),
       scored,
       words: explainPair(talent, job, scored, DEFAULT_WEIGHTS),
     };
@@ -222,7 +222,7 @@ You run Docker and Kubernetes. Our bakers, masons and cooks order on ruby.exampl
     const facts = readTalent(stored, vocabulary);
     const talent = talentFeatures('talent', 1, facts, null);
     const scored = scorePair(talent, job, DEFAULT_WEIGHTS);
-    return { facts, text: talentText(facts, stored), scored };
+    return { facts, texts: talentTexts(facts, stored), scored };
   }
 
   test('A-12 names, pronouns, births, families, nationalities, photos and streets in a text change nothing', () => {
@@ -236,7 +236,7 @@ You run Docker and Kubernetes. Our bakers, masons and cooks order on ruby.exampl
       const stored = { profile: {}, document: null, evidence: [], text: cvOf(one) };
       const facts = readTalent(stored, vocabulary);
       const scored = scorePair(talentFeatures('talent', 1, facts, null), job, DEFAULT_WEIGHTS);
-      return { facts, text: talentText(facts, stored), scored };
+      return { facts, texts: talentTexts(facts, stored), scored };
     });
     for (const other of others) expect(other).toEqual(first as NonNullable<typeof first>);
     // And it is a score: such a text falls back on its words.
@@ -245,8 +245,8 @@ You run Docker and Kubernetes. Our bakers, masons and cooks order on ruby.exampl
 
   test('A-12 the words of the text are compared without those of the person', () => {
     for (const one of TOLD) {
-      const { facts, text } = seenOf(cvOf(one));
-      const known = `${facts.terms.join(' ')} ${text}`.toLowerCase().split(/[^\p{L}]+/u);
+      const { facts, texts } = seenOf(cvOf(one));
+      const known = `${facts.terms.join(' ')} ${texts.join(' ')}`.toLowerCase().split(/[^\p{L}]+/u);
       for (const word of `${one.name} ${one.nationality} ${one.status}`.toLowerCase().split(/[^\p{L}]+/u)) {
         if (word !== 'python' && word.length > 2) expect(known).not.toContain(word);
       }

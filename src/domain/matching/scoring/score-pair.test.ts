@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
-import { storedVector } from '../facts/facts.ts';
+import { meanVector, storedVector } from '../facts/facts.ts';
 import { createSkillVocabulary } from '../facts/qualifications.ts';
-import { readJob, type StoredJob } from '../facts/read-job.ts';
-import { readTalent } from '../facts/read-talent.ts';
+import { jobTexts, readJob, type StoredJob } from '../facts/read-job.ts';
+import { readTalent, talentTexts } from '../facts/read-talent.ts';
 import { shapeOfTitle, titleCloseness } from '../facts/titles.ts';
 import { stem } from '../facts/words.ts';
 import { DEFAULT_WEIGHTS } from '../weights.ts';
@@ -159,6 +159,36 @@ describe('A-12 a score', () => {
     expect(other).toBe(none as number);
   });
 
+  test('A-12 of two texts the first counts twice as much as the second, however long their vectors are', () => {
+    const [expected, whole] = [storedVector('a', [2, 1]), storedVector('a', [1, 0])];
+    for (const head of [
+      [0, 1],
+      [0, 30],
+    ]) {
+      expect(meanVector('a', [[4, 0], head])).toEqual(expected);
+    }
+    for (const head of [[], [0, 0], [Number.NaN, 1], [0, 1, 0]]) {
+      expect(meanVector('a', [[4, 0], head])).toEqual(whole);
+    }
+    expect([meanVector('a', [[4, 0]]), meanVector('a', [])]).toEqual([whole, null]);
+  });
+
+  test('A-12 titles and skills go to the encoder with the rest and by themselves', () => {
+    const textsOf = (profile: Record<string, unknown>, text: string | null = null) => {
+      const stored = { profile, document: null, evidence: [], text };
+      return talentTexts(readTalent(stored, vocabulary), stored);
+    };
+    const cook = { work: [{ position: 'Cook' }], ...skills('Python') };
+    expect(textsOf(cook, 'Ada L.\nbaked bread for a hotel of many rooms')).toEqual([
+      'Cook. python. baked bread for a hotel of many rooms',
+      'Cook. python',
+    ]);
+    expect(textsOf(cook)).toEqual(['Cook. python']);
+    expect(textsOf({})).toEqual([]);
+    const posting = { ...NOTHING_ASKED, title: 'Cook', description: 'Bread for a hotel' };
+    expect(jobTexts(readJob(posting, vocabulary), posting)).toEqual(['Cook. Bread for a hotel', 'Cook']);
+  });
+
   test('A-12 weights are shared out over the parts that apply', () => {
     const { skills: ofSkills, education } = DEFAULT_WEIGHTS;
     const shares = (skillSureness: number) =>
@@ -244,6 +274,29 @@ describe('words', () => {
     test('A-12 a general word in common is little', () => {
       expect(close('Financial Analyst', 'SOC Analyst')).toBeLessThan(0.4);
       expect(close('Store Manager', 'Product Manager')).toBeLessThan(0.4);
+    });
+
+    test('A-12 function words of other languages tell nothing, words of English that are spelt like them do', () => {
+      expect(close('Administrator de facilități', 'Administrator de vânzări')).toBeLessThan(0.4);
+      expect(close('Leiter für Einkauf', 'Leiter Einkauf')).toBe(1);
+      expect(close('Van Driver', 'Truck Driver')).toBeLessThan(close('Van Driver', 'Driver, Van'));
+    });
+
+    test('A-12 endings for the other sex, accents and slashes do not part the same title', () => {
+      for (const [one, other] of [
+        ['Casier/a', 'Casier'],
+        ['Verkäufer/in', 'Verkäuferin'],
+        ['Mitarbeiter*innen Logistik', 'Mitarbeiter Logistik'],
+        ['Director(a) de vanzari', 'Director de vânzări'],
+        ['Buyer/Planner', 'Planner / Buyer'],
+      ] as const) {
+        expect([one, other, close(one, other)]).toEqual([one, other, 1]);
+      }
+    });
+
+    test('A-12 a title that is spelt like a property of every object is a title', () => {
+      expect(shapeOfTitle('Constructor')).toMatchObject({ rank: 3 });
+      expect(close('Constructor de case', 'Constructor')).toBeGreaterThan(0.5);
     });
 
     test('A-12 principal is a rank before a title and a profession at its end', () => {

@@ -191,8 +191,8 @@ const LONG_EXPERIENCE_MONTHS = 60;
 const TITLE_IN_TEXT = 0.5;
 /** A long posting has more words that no CV has: what is in common counts by less than the whole of its length. */
 const USUAL_WEIGHT = 100;
-const BY_LENGTH = 0.8;
-const WORDS_IN_COMMON = 3;
+const BY_LENGTH = 0.65;
+const WORDS_IN_COMMON = 4;
 
 function skillCredit({ name, near }: AskedItem['skills'][number], skills: ReadonlySet<string>): number {
   if (skills.has(name)) return 1;
