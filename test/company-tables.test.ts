@@ -1,9 +1,9 @@
 /** docs/scaling.md says of every table whose rows it has: of a company, by which way, or of the cell. */
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { useMemoryDatabase } from './setup/use-memory-database.ts';
+import { useDatabase } from './setup/use-database.ts';
 
-const database = useMemoryDatabase();
+const database = useDatabase();
 const page = readFileSync(new URL('../docs/scaling.md', import.meta.url), 'utf8');
 
 function tablesIn(row: string): string[] {

@@ -3,14 +3,14 @@ import { purgeExpiredTokens } from '../src/domain/accounts/sessions.ts';
 import { purgePaymentEvents } from '../src/domain/payments/payment-jobs.ts';
 import { createManualClock } from './doubles/manual-clock.ts';
 import { createSilentLog } from './doubles/silent-log.ts';
-import { useMemoryDatabase } from './setup/use-memory-database.ts';
+import { useDatabase } from './setup/use-database.ts';
 
 const NOW = Date.UTC(2030, 5, 1);
 const DAY_MS = 24 * 60 * 60 * 1000;
 const clock = createManualClock(NOW);
 const log = createSilentLog();
 const before = (days: number) => new Date(NOW - days * DAY_MS);
-const database = useMemoryDatabase();
+const database = useDatabase();
 
 test('payment events go by their age once they are done with; what failed or waits stays', async () => {
   await database.query(

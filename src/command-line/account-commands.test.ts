@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { typedCommand } from '../../test/doubles/typed-command.ts';
-import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../test/setup/use-database.ts';
 import { findUserByEmail } from '../domain/accounts/user.ts';
 import { createCompany } from './account-commands.ts';
 
-const database = useMemoryDatabase();
+const database = useDatabase();
 const type = (...words: string[]) => typedCommand({ database }, createCompany, ...words);
 
 describe('turnpike create-company', () => {

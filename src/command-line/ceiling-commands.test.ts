@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../test/doubles/manual-clock.ts';
 import { typedCommand } from '../../test/doubles/typed-command.ts';
-import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../adapters/shared-state/in-process.ts';
 import { findCeilings, NO_CEILINGS, storeDefaultCeilings } from '../domain/accounts/ceilings.ts';
@@ -12,7 +12,7 @@ const secrets = createSystemSecrets();
 const clock = createManualClock();
 const sharedState = createInProcessState({ clock });
 const companyId = secrets.newId();
-const database = useMemoryDatabase();
+const database = useDatabase();
 
 beforeAll(async () => {
   await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });

@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { typedCommand } from '../../test/doubles/typed-command.ts';
-import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../test/setup/use-database.ts';
 import { openParquetFolder } from '../adapters/table-files/parquet-folder.ts';
 import { EXIT_USAGE, printJson } from './command.ts';
 import { COMMANDS, commandNamed, commandsPage, help, helpOf, nearestCommand } from './commands.ts';
 import { examplesOf } from './examples.ts';
 import { pricesCommand } from './model-commands.ts';
 
-const database = useMemoryDatabase();
+const database = useDatabase();
 const wordsOf = (text: string) =>
   [...text.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
 

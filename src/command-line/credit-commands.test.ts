@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { finishedCall } from '../../test/doubles/finished-calls.ts';
 import { typedCommand } from '../../test/doubles/typed-command.ts';
-import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../domain/accounts/company.ts';
 import { chargeCalls, insertCalls } from '../domain/calls/settlement/finished-call.ts';
@@ -16,7 +16,7 @@ import { pricesCommand, setPriceCommand } from './model-commands.ts';
 const { newId } = createSystemSecrets();
 
 describe('grants and statements', () => {
-  const database = useMemoryDatabase();
+  const database = useDatabase();
   const company = newId();
   beforeAll(async () => {
     await addCompany(database, { id: company, name: 'Acme', billingMode: 'PREPAID' });
@@ -128,7 +128,7 @@ describe('grants and statements', () => {
 });
 
 describe('turnpike audit', () => {
-  const database = useMemoryDatabase();
+  const database = useDatabase();
   const [company, other, key, call] = [newId(), newId(), newId(), newId()];
   beforeAll(async () => {
     for (const id of [company, other])

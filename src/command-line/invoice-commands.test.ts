@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createManualClock } from '../../test/doubles/manual-clock.ts';
 import { postAt } from '../../test/doubles/posted-usage.ts';
 import { createSilentLog } from '../../test/doubles/silent-log.ts';
-import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../adapters/shared-state/in-process.ts';
 import { addCompany } from '../domain/accounts/company.ts';
@@ -19,7 +19,7 @@ const sharedState = createInProcessState({ clock, log: createSilentLog() });
 const enqueued: { queue: string; data: JobData; options: EnqueueOptions | undefined }[] = [];
 const told: string[] = [];
 let companyId = '';
-const database = useMemoryDatabase({ beforeClose: () => rm(folder, { recursive: true, force: true }) });
+const database = useDatabase({ beforeClose: () => rm(folder, { recursive: true, force: true }) });
 let folder = '';
 
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createManualClock } from '../../test/doubles/manual-clock.ts';
 import { typedCommand } from '../../test/doubles/typed-command.ts';
-import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../adapters/shared-state/in-process.ts';
 import { createCipher } from '../domain/models/cipher.ts';
@@ -21,7 +21,7 @@ const cipher = createCipher({ masterKeys: ['the master key of these tests, long 
 const ALIAS = 'acme/chat-default';
 const URL = 'https://one.example/v1';
 
-const database = useMemoryDatabase();
+const database = useDatabase();
 
 describe('models and targets', () => {
   let folder: string;

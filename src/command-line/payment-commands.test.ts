@@ -10,12 +10,12 @@ import {
 import { paidSession } from '../../test/payments/purchase-facts.ts';
 import { RECORDED_AT, wireLines } from '../../test/payments/recorded-events.ts';
 import { invoiceEvent, newSubscription, subscriptionEvent } from '../../test/payments/subscription-facts.ts';
-import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../test/setup/use-database.ts';
 import { findByProviderId } from '../domain/subscriptions/subscription.ts';
 import type { PaymentProvider, WebhookEndpoint } from '../ports/payment-provider.ts';
 import { commandNamed } from './commands.ts';
 
-const database = useMemoryDatabase();
+const database = useDatabase();
 
 async function type(name: string, words: readonly string[], parts: object = {}) {
   const command = commandNamed(name);

@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../test/doubles/manual-clock.ts';
 import { typedCommand } from '../../test/doubles/typed-command.ts';
-import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { addCompany, findCompany } from '../domain/accounts/company.ts';
 import { createPlan } from '../domain/catalog/plan.ts';
 import { assignPlanCommand, plansCommand } from './plan-commands.ts';
 
 const secrets = createSystemSecrets();
-const database = useMemoryDatabase();
+const database = useDatabase();
 const companyId = secrets.newId();
 let postpaid = '';
 let prepaid = '';

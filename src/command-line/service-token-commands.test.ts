@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { typedCommand } from '../../test/doubles/typed-command.ts';
-import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../domain/accounts/company.ts';
 import { addUser } from '../domain/accounts/user.ts';
@@ -12,7 +12,7 @@ import {
 
 const secrets = createSystemSecrets();
 const companyId = secrets.newId();
-const database = useMemoryDatabase();
+const database = useDatabase();
 const ADMIN = 'admin@acme.example';
 
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { finishedCall } from '../../test/doubles/finished-calls.ts';
-import { openMemoryDatabase } from '../../test/doubles/memory-database.ts';
+import { openTestDatabase } from '../../test/doubles/test-database.ts';
 import { typedCommand } from '../../test/doubles/typed-command.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../domain/accounts/company.ts';
@@ -16,7 +16,7 @@ const { newId } = createSystemSecrets();
 let company: string;
 let database: Database;
 beforeAll(async () => {
-  database = await openMemoryDatabase();
+  database = await openTestDatabase();
 });
 afterAll(() => database.close());
 beforeEach(async () => {

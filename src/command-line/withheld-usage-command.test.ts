@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { finishedCall } from '../../test/doubles/finished-calls.ts';
 import { typedCommand } from '../../test/doubles/typed-command.ts';
-import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../domain/accounts/company.ts';
 import { chargeCalls } from '../domain/calls/settlement/finished-call.ts';
@@ -10,7 +10,7 @@ import { EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
 import { withheldUsageCommand } from './withheld-usage-command.ts';
 
 const { newId } = createSystemSecrets();
-const database = useMemoryDatabase();
+const database = useDatabase();
 let company: string;
 beforeEach(async () => {
   company = newId();

@@ -12,10 +12,10 @@ import {
 } from '../payments/payments-under-test.ts';
 import { paidSession } from '../payments/purchase-facts.ts';
 import { RECORDED_AT } from '../payments/recorded-events.ts';
-import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 
 const SECRET = 'whsec_under_attack';
-const database = useMemoryDatabase();
+const database = useDatabase();
 let payments: PaymentsUnderTest;
 let post: (body: string, signature: string) => Promise<Response>;
 

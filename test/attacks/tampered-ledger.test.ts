@@ -15,9 +15,9 @@ import { finishedCall } from '../doubles/finished-calls.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { typedCommand } from '../doubles/typed-command.ts';
-import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 
-const database = useMemoryDatabase();
+const database = useDatabase();
 const { newId } = createSystemSecrets();
 /** One whose transactions were sealed as they were posted, and one whose are older than seals. */
 const [live, old, other] = [newId(), newId(), newId()].toSorted() as [string, string, string];

@@ -7,9 +7,9 @@ import {
   plain,
   serverEvents,
 } from '../meetings/meetings-under-test.ts';
-import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 
-const database = useMemoryDatabase();
+const database = useDatabase();
 let world: MeetingsUnderTest;
 let stranger: string;
 beforeAll(async () => {

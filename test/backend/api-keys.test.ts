@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { createKeyDirectory } from '../../src/domain/keys/key-directory.ts';
-import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
 
 const ALL = `id name prefix lastFour scopes models requestsPerMinute tokensPerMinute status expiresAt createdAt
@@ -18,7 +18,7 @@ type Minted = { rawKey: string; apiKey: Key };
 
 let backend: BackendUnderTest;
 const statements = { count: 0 };
-const real = useMemoryDatabase();
+const real = useDatabase();
 beforeAll(async () => {
   const query: typeof real.query = (text, values) => {
     statements.count += 1;

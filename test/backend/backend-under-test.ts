@@ -21,8 +21,8 @@ import type { JobData } from '../../src/ports/job-queue.ts';
 import type { Secrets } from '../../src/ports/secrets.ts';
 import { createAgreeingProvider } from '../doubles/agreeing-provider.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
+import { openTestDatabase } from '../doubles/test-database.ts';
 import { type GraphqlClient, graphqlClient } from './graphql-client.ts';
 
 export const JWT_SECRET = 'a secret for tests, of forty characters.';
@@ -87,7 +87,7 @@ export async function openBackend(changes: Partial<BackendParts> = {}) {
   const clock = createManualClock();
   const secrets = cheapPasswords();
   const { log, entries } = createRecordingLog();
-  const ownDatabase = changes.database === undefined ? await openMemoryDatabase() : null;
+  const ownDatabase = changes.database === undefined ? await openTestDatabase() : null;
   const database: Database = changes.database ?? (ownDatabase as Database);
   const state = () => createInProcessState({ clock, log });
   const [sharedState, ownState] = [state(), state()];

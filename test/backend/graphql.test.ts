@@ -4,7 +4,7 @@ import { serverAudits } from 'graphql-http';
 import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
 import { QUERY_LIMITS } from '../../src/backend/graphql/query-limits.ts';
 import { type Listening, listen } from '../../src/http/listen.ts';
-import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
 
@@ -119,7 +119,7 @@ describe('what a query may be', () => {
 describe('errors', () => {
   let backend: BackendUnderTest;
   const outage = { isAway: false };
-  const real = useMemoryDatabase();
+  const real = useDatabase();
   beforeAll(async () => {
     const away = () => Promise.reject(new Error('connection to db-7.internal refused for user turnpike'));
     backend = await openBackend({

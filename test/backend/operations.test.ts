@@ -14,7 +14,7 @@ import type { SharedState } from '../../src/ports/shared-state.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { until } from '../doubles/until.ts';
-import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
 
@@ -35,7 +35,7 @@ describe('what runs now', () => {
   let backend: BackendUnderTest;
   let jobQueue: JobQueue;
   let sharedState: SharedState;
-  const database = useMemoryDatabase({ beforeClose: () => jobQueue?.stop(0) });
+  const database = useDatabase({ beforeClose: () => jobQueue?.stop(0) });
   beforeAll(async () => {
     const log = createSilentLog();
     jobQueue = await openJobQueue({ database, log });

@@ -38,13 +38,21 @@ export async function failureOf(work: Promise<unknown>): Promise<DatabaseFailure
 
 function valuesComeBackAsTheyWent(given: () => Database): void {
   test('every kind of value comes back as the port says', async () => {
-    const [row] =
-      await given().query(`select 1::bigint as big, count(*) as counted, 9007199254740993::bigint as huge,
+    const [row] = await given().query(
+      `select 1::bigint as big, count(*) as counted, 9007199254740993::bigint as huge,
       2::integer as whole, 0.5::float8 as real, 1.10::numeric as exact, true as yes, null as nothing, 'é€😀' as text,
       timestamptz '2024-02-29 12:00:00.123+02' as at, '{"a":[1,null]}'::jsonb as json, '\\x0001ff'::bytea as bytes,
       array['p','q"r','s,t',null] as texts, array[1,2]::bigint[] as bigs,
-      '7b0e9d8e-5f0c-4f57-9d3e-2a1b3c4d5e6f'::uuid as id`);
+      array[3,4]::integer[] as wholes, array[3,null]::integer[] as some, array[5]::smallint[] as smalls,
+      array[0.5,2]::float4[] as singles, array[0.5,2]::float8[] as reals, '{}'::integer[] as none,
+      '7b0e9d8e-5f0c-4f57-9d3e-2a1b3c4d5e6f'::uuid as id where $1::integer = 1`,
+      [1],
+    );
     expect(new Uint8Array(row?.bytes as Uint8Array)).toEqual(new Uint8Array([0, 1, 255]));
+    // As JSON too, which a typed array is not a list in.
+    expect(JSON.stringify([row?.wholes, row?.some, row?.none, row?.singles])).toBe(
+      '[[3,4],[3,null],[],[0.5,2]]',
+    );
     expect<unknown>({ ...row, bytes: null }).toEqual({
       big: 1n,
       counted: 1n,
@@ -60,6 +68,12 @@ function valuesComeBackAsTheyWent(given: () => Database): void {
       bytes: null,
       texts: ['p', 'q"r', 's,t', null],
       bigs: [1n, 2n],
+      wholes: [3, 4],
+      some: [3, null],
+      smalls: [5],
+      singles: [0.5, 2],
+      none: [],
+      reals: [0.5, 2],
       id: '7b0e9d8e-5f0c-4f57-9d3e-2a1b3c4d5e6f',
     });
   });

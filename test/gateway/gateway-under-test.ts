@@ -50,8 +50,8 @@ import type { Database, Row } from '../../src/ports/database.ts';
 import type { Secrets } from '../../src/ports/secrets.ts';
 import type { SharedState } from '../../src/ports/shared-state.ts';
 import type { Tracer } from '../../src/ports/tracer.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
+import { openTestDatabase } from '../doubles/test-database.ts';
 import { until } from '../doubles/until.ts';
 import { creditsOf } from './credits-under-test.ts';
 import { openParsing } from './parsing-under-test.ts';
@@ -106,7 +106,7 @@ function choicesOf(options: GatewayOptions) {
 export async function openGateway(options: GatewayOptions = {}) {
   const [clock, secrets] = [createSystemClock(), createSystemSecrets()];
   const { log, entries } = createRecordingLog();
-  const real = options.database ?? (await openMemoryDatabase());
+  const real = options.database ?? (await openTestDatabase());
   const outage = { isAway: false };
   const database = breakable(real, outage);
   const sharedState = options.sharedState ?? createInProcessState({ clock, log });

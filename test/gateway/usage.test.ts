@@ -13,7 +13,7 @@ import type { SharedState } from '../../src/ports/shared-state.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { steerStatements } from '../doubles/steered-statements.ts';
-import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openGateway, post, refusalOf } from './gateway-under-test.ts';
 
@@ -151,7 +151,7 @@ describe('G-5 GET /usage', () => {
   const secrets = createSystemSecrets();
   const log = createSilentLog();
   const clock = createManualClock(Date.UTC(2030, 0, 15, 12));
-  const database = useMemoryDatabase();
+  const database = useDatabase();
   let sharedState: SharedState;
   let key: ApiKey;
   let companyId = '';

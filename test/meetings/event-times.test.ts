@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import { ADA, type MeetingsUnderTest, openMeetings, plain, T0 } from './meetings-under-test.ts';
 
 const DAY = 86_400;
-const database = useMemoryDatabase();
+const database = useDatabase();
 let world: MeetingsUnderTest;
 beforeAll(async () => {
   world = await openMeetings(database);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import { deleteTranscript } from '../../src/domain/meetings/transcript.ts';
 import { addJob, addTalent } from '../matching/matching-world.ts';
-import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import { ADA, type MeetingsUnderTest, openMeetings, plain, serverEvents, T0 } from './meetings-under-test.ts';
 
 const TRANSCRIPT = `Ada: Welcome Bob. Today we look at your experience with databases and at the plan for the first months.
@@ -12,7 +12,7 @@ Bob: We compared every table of the warehouse before and after, and measured the
 Ada: We decided to offer you the second interview with the platform team.
 Ada: I will send you the exercise by Friday.`;
 
-const database = useMemoryDatabase();
+const database = useDatabase();
 let world: MeetingsUnderTest;
 
 async function held(room: string, until = T0 + 1_860) {

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
-import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import { type MeetingsUnderTest, openMeetings, plain, serverEvents, T0 } from './meetings-under-test.ts';
 
-const database = useMemoryDatabase();
+const database = useDatabase();
 let world: MeetingsUnderTest;
 beforeAll(async () => {
   world = await openMeetings(database);

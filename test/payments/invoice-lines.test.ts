@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Database } from '../../src/ports/database.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { createSeededRandom, type SeededRandom } from '../doubles/seeded-random.ts';
+import { openTestDatabase } from '../doubles/test-database.ts';
 import {
   CREDIT,
   makeCompany,
@@ -15,7 +15,7 @@ import { invoiceEvent, newSubscription } from './subscription-facts.ts';
 let database: Database;
 let payments: PaymentsUnderTest;
 beforeAll(async () => {
-  database = await openMemoryDatabase();
+  database = await openTestDatabase();
   payments = openPayments(database);
 });
 afterAll(() => database.close());

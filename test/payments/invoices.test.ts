@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { overdueSince } from '../../src/domain/credits/holds/billing-status.ts';
 import { findInvoiceByProviderId } from '../../src/domain/credits/invoices/invoice.ts';
-import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import {
   CREDIT,
   makeCompany,
@@ -12,7 +12,7 @@ import {
 import { madeEvent, RECORDED_AT, secondId, wireLines } from './recorded-events.ts';
 import { invoiceEvent, newSubscription, subscriptionEvent } from './subscription-facts.ts';
 
-const database = useMemoryDatabase();
+const database = useDatabase();
 
 describe('other events of invoices', () => {
   let payments: PaymentsUnderTest;

@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
-import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import { CREDIT, openPayments, type PaymentsUnderTest } from './payments-under-test.ts';
 import { drawSchedule, orders, refundStory, subscriptionStory } from './schedules.ts';
 
-const database = useMemoryDatabase();
+const database = useDatabase();
 let payments: PaymentsUnderTest;
 beforeAll(async () => {
   payments = openPayments(database);

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import {
   CREDIT,
   makeCompany,
@@ -10,7 +10,7 @@ import {
 import { paidSession, refundOf } from './purchase-facts.ts';
 import { madeEvent, secondId } from './recorded-events.ts';
 
-const database = useMemoryDatabase();
+const database = useDatabase();
 let payments: PaymentsUnderTest;
 beforeAll(async () => {
   payments = openPayments(database);

@@ -7,7 +7,7 @@ import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
 import { refundsCheck } from '../../src/domain/reconciliation/money-checks.ts';
 import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
-import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import {
   CREDIT,
   type MadeCompany,
@@ -21,7 +21,7 @@ import { paidSession, refundOf } from './purchase-facts.ts';
 import { RECORDED_AT, secondId } from './recorded-events.ts';
 import { orders } from './schedules.ts';
 
-const database = useMemoryDatabase();
+const database = useDatabase();
 let payments: PaymentsUnderTest;
 beforeAll(async () => {
   payments = openPayments(database);

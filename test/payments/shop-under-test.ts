@@ -71,9 +71,11 @@ export async function openShop(database: Database) {
       await this.handOn();
     },
     async handOn(): Promise<void> {
-      for (const { event } of sandbox.received.slice(handedOn))
+      // One by one: more may arrive while one is received.
+      for (; handedOn < sandbox.received.length; handedOn += 1) {
+        const event = sandbox.received[handedOn]?.event ?? null;
         if (event !== null) await payments.receive(event);
-      handedOn = sandbox.received.length;
+      }
     },
     /** The provider delivers in its own time. */
     async balanceBecomes(companyId: string, micro: bigint): Promise<void> {

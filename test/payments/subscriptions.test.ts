@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { currentSubscription, findByProviderId } from '../../src/domain/subscriptions/subscription.ts';
-import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import {
   GRACE_MS,
   makeCompany,
@@ -19,7 +19,7 @@ import {
 
 const LATER = RECORDED_AT + 100;
 
-const database = useMemoryDatabase();
+const database = useDatabase();
 
 describe('a subscription that begins', () => {
   let payments: PaymentsUnderTest;

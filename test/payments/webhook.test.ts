@@ -5,7 +5,7 @@ import { addPaymentWebhook } from '../../src/backend/payment-webhook.ts';
 import { EFFECTS } from '../../src/domain/payments/apply-event.ts';
 import { createServiceApp } from '../../src/http/service-app.ts';
 import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
-import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import {
   CREDIT,
   makeCompany,
@@ -17,7 +17,7 @@ import { paidSession } from './purchase-facts.ts';
 import { RECORDED_AT } from './recorded-events.ts';
 
 const SECRET = 'whsec_under_test';
-const database = useMemoryDatabase();
+const database = useDatabase();
 let payments: PaymentsUnderTest;
 let post: (body: string | Uint8Array<ArrayBuffer>, signature: string | null) => Promise<Response>;
 

@@ -152,7 +152,16 @@ async function warnOfMissingSettings(
 
 async function queryOn<R>(runner: Runner, text: string, values: readonly SqlValue[] = []): Promise<R[]> {
   const rows: R[] = await runner.unsafe(text, values as unknown[]);
+  for (const row of rows as Row[]) makeListsPlain(row);
   return rows;
+}
+
+/** Of a statement with values, Bun's client gives arrays of integer and real as typed arrays, which are no lists in JSON. */
+function makeListsPlain(row: Row): void {
+  for (const name in row) {
+    const value = row[name];
+    if (value instanceof Int32Array || value instanceof Float32Array) row[name] = [...value];
+  }
 }
 
 async function scriptOn(runner: Runner, text: string): Promise<Row[]> {

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test';
 import { finishedCall } from '../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { typedCommand } from '../../../test/doubles/typed-command.ts';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { addCompany } from '../../domain/accounts/company.ts';
@@ -11,7 +11,7 @@ import { commandNamed } from '../commands.ts';
 
 const { newId } = createSystemSecrets();
 const sharedState = createInProcessState({ clock: createManualClock() });
-const database = useMemoryDatabase();
+const database = useDatabase();
 const companyId = newId();
 
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { finishedCall } from '../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { typedCommand } from '../../../test/doubles/typed-command.ts';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { addCompany } from '../../domain/accounts/company.ts';
@@ -29,7 +29,7 @@ const HOOK = 'https://hooks.example/in?token=1';
 
 const secrets = createSystemSecrets();
 const clock = createManualClock();
-const database = useMemoryDatabase();
+const database = useDatabase();
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 type MasterKeys = readonly [string, ...string[]];

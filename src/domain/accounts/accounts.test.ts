@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { addCompany, findCompany, hasCompanies } from './company.ts';
 import { addUser, authenticate, findUserByEmail, type NewUser } from './user.ts';
 
 const secrets = createSystemSecrets();
 const company = { id: secrets.newId(), name: 'Acme', billingMode: 'PREPAID' } as const;
-const database = useMemoryDatabase();
+const database = useDatabase();
 
 function person(changes: Partial<NewUser>): NewUser {
   const base = {

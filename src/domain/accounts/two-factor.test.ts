@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createCipher } from '../models/cipher.ts';
 import {
@@ -20,7 +20,7 @@ const clock = createManualClock(Date.UTC(2030, 0, 1, 0, 0, 10));
 const under = (...masterKeys: [string, ...string[]]) => createCipher({ masterKeys, secrets });
 const [OLD, NEW] = ['the master key of these tests, long enough', 'another master key, which is as long'];
 const parts = { clock, secrets, cipher: under(OLD) };
-const database = useMemoryDatabase();
+const database = useDatabase();
 
 const step = (away = 0) => Math.floor(clock.now() / 30_000) + away;
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { Transaction } from '../../ports/database.ts';
 import type { JobData } from '../../ports/job-queue.ts';
@@ -27,7 +27,7 @@ const DAY_MS = 24 * 60 * 60_000;
 const secrets = createSystemSecrets();
 const clock = createManualClock(Date.UTC(2030, 0, 1));
 const log = createSilentLog();
-const database = useMemoryDatabase();
+const database = useDatabase();
 const cipher = createCipher({ masterKeys: ['a master key of sufficient length'], secrets });
 const webhooks = { addressProblem: async () => null };
 const channelParts = { secrets, clock, cipher, rules: { webhooks, allowsHttp: false } };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../ports/database.ts';
@@ -151,7 +151,7 @@ function contract(name: string, database: () => Database) {
 }
 
 describe('the answer cache', () => {
-  const database = useMemoryDatabase();
+  const database = useDatabase();
   contract('on PGlite', () => database);
 });
 

@@ -3,7 +3,7 @@ import { finishedCall } from '../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { until } from '../../../test/doubles/until.ts';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../ports/database.ts';
 import type { Webhook, WebhookAnswer } from '../../ports/webhooks/webhook-sender.ts';
@@ -15,7 +15,7 @@ import { callHookWork, listHookDeliveries } from './hook-deliveries.ts';
 const DAY_MS = 24 * 60 * 60_000;
 const secrets = createSystemSecrets();
 const log = createSilentLog();
-const database = useMemoryDatabase();
+const database = useDatabase();
 const hook = { url: 'https://hooks.example/after', secrets: ['a secret', 'the one before'] };
 const { signal } = new AbortController();
 

@@ -3,7 +3,7 @@ import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { steerStatements } from '../../../test/doubles/steered-statements.ts';
 import { until } from '../../../test/doubles/until.ts';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../ports/database.ts';
@@ -139,7 +139,7 @@ function contract(name: string, database: () => Database) {
 }
 
 describe('stored prompts and answers', () => {
-  const database = useMemoryDatabase();
+  const database = useDatabase();
   contract('on PGlite', () => database);
 
   test('past a bound, or while the database does not take them, are lost and counted, and nobody waits', async () => {

@@ -7,7 +7,7 @@ import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { steerStatements } from '../../../test/doubles/steered-statements.ts';
 import { until } from '../../../test/doubles/until.ts';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { describeRedis, useRedis } from '../../../test/setup/use-redis.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
@@ -462,7 +462,7 @@ test('closed, it answers unavailable, whoever waits in line is told, and no time
 
 describe('G-20 when a key was last used', () => {
   const companyId = secrets.newId();
-  const database = useMemoryDatabase();
+  const database = useDatabase();
 
   beforeAll(async () => {
     await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });

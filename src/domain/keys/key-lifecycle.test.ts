@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { keysContract } from '../../../test/contracts/keys.contract.ts';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
@@ -21,7 +21,7 @@ describe('the life of a key', () => {
   const companyId = secrets.newId();
   const otherCompanyId = secrets.newId();
 
-  const database = useMemoryDatabase();
+  const database = useDatabase();
 
   beforeAll(async () => {
     for (const id of [companyId, otherCompanyId]) {
@@ -143,7 +143,7 @@ describe('the life of a key', () => {
 });
 
 describe('on PGlite', () => {
-  const database = useMemoryDatabase();
+  const database = useDatabase();
 
   keysContract('the embedded database', () => database);
 });

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createSeededRandom } from '../../../test/doubles/seeded-random.ts';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import type { LogEntry, LogLevel } from '../../ports/log.ts';
 import { type EntryFilter, findEntries } from './log-queries.ts';
 import { createKeptLog } from './log-store.ts';
 
-const database = useMemoryDatabase();
+const database = useDatabase();
 
 const at = (ms: number) => new Date(Date.UTC(2030, 0, 1) + ms).toISOString();
 const entry = (ms: number, level: LogLevel, message: string, context = {}): LogEntry => ({

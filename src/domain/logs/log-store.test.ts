@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import type { Database, SqlValue } from '../../ports/database.ts';
 import type { LogEntry } from '../../ports/log.ts';
@@ -226,7 +226,7 @@ test('close does not wait longer than a few seconds for a database that hangs', 
 });
 
 describe('old entries', () => {
-  const database = useMemoryDatabase();
+  const database = useDatabase();
   beforeEach(() => database.script('truncate log_entries'));
 
   /** Rows numbered from 1, one a second, the last of them at NOW. */

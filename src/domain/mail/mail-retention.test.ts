@@ -2,13 +2,13 @@ import { beforeEach, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { GIVE_UP_DAYS, KEEP_ADDRESS_DAYS, KEEP_DEDUPE_DAYS, purgeMail } from './mail-retention.ts';
 
 const NOW = Date.UTC(2030, 0, 1);
 const DAY_MS = 24 * 60 * 60_000;
 const clock = createManualClock(NOW);
-const database = useMemoryDatabase();
+const database = useDatabase();
 beforeEach(() => database.script('truncate mail_outbox'));
 
 const daysAgo = (days: number) => new Date(NOW - days * DAY_MS);

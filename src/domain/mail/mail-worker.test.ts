@@ -2,12 +2,12 @@ import { beforeAll, beforeEach, expect, test } from 'bun:test';
 import { openMailUnderTest } from '../../../test/contracts/mail-outbox.contract.ts';
 import { sampleMail } from '../../../test/doubles/mail-samples.ts';
 import { until } from '../../../test/doubles/until.ts';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import type { Database } from '../../ports/database.ts';
 import type { MailOutcome } from '../../ports/mail.ts';
 import { CLAIM_MS } from './outbox.ts';
 
-const database = useMemoryDatabase({ beforeClose: () => under.close() });
+const database = useDatabase({ beforeClose: () => under.close() });
 let under: Awaited<ReturnType<typeof openMailUnderTest>>;
 beforeAll(async () => {
   under = await openMailUnderTest(database);

@@ -4,7 +4,7 @@ import { sampleMail } from '../../../test/doubles/mail-samples.ts';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { until } from '../../../test/doubles/until.ts';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { addCompany } from '../accounts/company.ts';
 import { purgeMail } from './mail-retention.ts';
@@ -21,7 +21,7 @@ const HOSTILE_ADDRESSES = [
 ];
 
 describe('the outbox', () => {
-  const database = useMemoryDatabase({ beforeClose: () => under.close() });
+  const database = useDatabase({ beforeClose: () => under.close() });
   let under: Awaited<ReturnType<typeof openMailUnderTest>>;
   beforeAll(async () => {
     under = await openMailUnderTest(database);
@@ -128,7 +128,7 @@ describe('the outbox', () => {
 });
 
 describe('on PGlite', () => {
-  const database = useMemoryDatabase();
+  const database = useDatabase();
 
   mailOutboxContract('the embedded database', () => database);
 });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
@@ -252,5 +252,5 @@ function aliasesContract(database: Database): void {
   });
 }
 
-describe('aliases of operators’ own', () => aliasesContract(useMemoryDatabase()));
+describe('aliases of operators’ own', () => aliasesContract(useDatabase()));
 describePostgres('aliases of operators’ own on PostgreSQL', () => aliasesContract(usePostgres()));

@@ -3,7 +3,7 @@ import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { steerStatements } from '../../../test/doubles/steered-statements.ts';
 import { until } from '../../../test/doubles/until.ts';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { serviceOf } from '../breakers/breaker.ts';
@@ -53,7 +53,7 @@ function restOf(targets: readonly AliasTarget[]) {
 }
 
 describe('the directory', () => {
-  const database = useMemoryDatabase();
+  const database = useDatabase();
   beforeEach(async () => void (await database.query('delete from model_targets')));
 
   const opened: ModelDirectory[] = [];

@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { until } from '../../../test/doubles/until.ts';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
@@ -31,7 +31,7 @@ const PROVIDER = { baseUrl: 'https://one.example/v1', model: 'one', apiKey: 'sk-
 
 describe('targets', () => {
   const sharedState = createInProcessState({ clock: createManualClock() });
-  const database = useMemoryDatabase();
+  const database = useDatabase();
   let told: string[] = [];
 
   beforeAll(async () => {

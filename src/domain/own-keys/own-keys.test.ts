@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { until } from '../../../test/doubles/until.ts';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { addCompany } from '../accounts/company.ts';
@@ -35,7 +35,7 @@ const target = (host: string) => {
 };
 
 describe('own provider keys', () => {
-  const database = useMemoryDatabase();
+  const database = useDatabase();
   const clock = createManualClock();
   const { log, entries } = createRecordingLog();
   const sharedState = createInProcessState({ clock });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { until } from '../../../test/doubles/until.ts';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useMemoryDatabase } from '../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { Statements } from '../../ports/database.ts';
 import type { Job, JobHandler, JobQueue } from '../../ports/job-queue.ts';

@@ -3,7 +3,7 @@ import { TERMS } from '../../../test/contracts/monthly-invoices.contract.ts';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { postAt } from '../../../test/doubles/posted-usage.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { addCompany } from '../accounts/company.ts';
@@ -14,7 +14,7 @@ import { invoicesCheck, invoiceUsageCheck } from './ledger-checks.ts';
 
 const { newId } = createSystemSecrets();
 const companyId = newId();
-const database = useMemoryDatabase();
+const database = useDatabase();
 
 beforeAll(async () => {
   const clock = createManualClock(Date.UTC(2030, 4, 2));

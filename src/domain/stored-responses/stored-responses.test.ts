@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { finishedCall } from '../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
-import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../ports/database.ts';
@@ -24,7 +24,7 @@ const cipher = createAnswerCipher({
   masterKeys: ['a master key of more than thirty-two characters'],
   secrets,
 });
-const database = useMemoryDatabase();
+const database = useDatabase();
 const KEY_ID = secrets.newId();
 const ALIAS = 'svc/chat-default';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { openMemoryDatabase } from '../../../test/doubles/memory-database.ts';
+import { openTestDatabase } from '../../../test/doubles/test-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../domain/accounts/company.ts';
 import { authenticate } from '../../domain/accounts/user.ts';
@@ -24,7 +24,7 @@ describe('the demo world', () => {
   });
 
   test('is made on an empty database, found afterwards, and its people can log in', async () => {
-    const database = await openMemoryDatabase();
+    const database = await openTestDatabase();
     const world = drawDemoWorld(seed);
     expect(await ensureDemoWorld(database, secrets, seed, 1_000)).toBe('made');
     expect(await ensureDemoWorld(database, secrets, seed, 1_000)).toBe('found');
@@ -40,7 +40,7 @@ describe('the demo world', () => {
   });
 
   test('P-19 its company is given credits once, whatever later starts say; zero is none', async () => {
-    const database = await openMemoryDatabase();
+    const database = await openTestDatabase();
     const { companyId } = drawDemoWorld(seed);
     const balance = async () => (await readLevel(database, companyId))?.balanceMicro;
     await ensureDemoWorld(database, secrets, seed, 0);
@@ -55,7 +55,7 @@ describe('the demo world', () => {
   });
 
   test('its keys are kept as hashes, the one with the default scopes, the other with all', async () => {
-    const database = await openMemoryDatabase();
+    const database = await openTestDatabase();
     const world = drawDemoWorld(seed);
     await ensureDemoWorld(database, secrets, seed, 1_000);
     const scopes = async (rawKey: string) =>
@@ -71,11 +71,11 @@ describe('the demo world', () => {
   });
 
   test("never touches a database with companies of somebody else's, or another seed's world", async () => {
-    const database = await openMemoryDatabase();
+    const database = await openTestDatabase();
     await ensureDemoWorld(database, secrets, 'c'.repeat(64), 1_000);
     expect(await ensureDemoWorld(database, secrets, seed, 1_000)).toBe('another-world');
     await database.close();
-    const other = await openMemoryDatabase();
+    const other = await openTestDatabase();
     await addCompany(other, { id: secrets.newId(), name: 'Real', billingMode: 'PREPAID' });
     expect(await ensureDemoWorld(other, secrets, seed, 1_000)).toBe('another-world');
     expect(await other.query('select 1 from users')).toEqual([]);

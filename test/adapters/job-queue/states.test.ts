@@ -6,12 +6,12 @@ import type { JobQueue, QueueWorker } from '../../../src/ports/job-queue.ts';
 import { defineOwn } from '../../contracts/job-queue-probes.ts';
 import { createRecordingLog } from '../../doubles/recording-log.ts';
 import { until } from '../../doubles/until.ts';
-import { useMemoryDatabase } from '../../setup/use-memory-database.ts';
+import { useDatabase } from '../../setup/use-database.ts';
 
 const clock = new TestClock();
 const { log } = createRecordingLog();
 const outage = { isAway: false };
-const database = useMemoryDatabase({ beforeClose: () => queue.stop(0) });
+const database = useDatabase({ beforeClose: () => queue.stop(0) });
 let queue: JobQueue;
 let worker: QueueWorker;
 

@@ -3,14 +3,14 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { openParquetFolder } from '../../../adapters/table-files/parquet-folder.ts';
 import type { Statements } from '../../../ports/database.ts';
 import { leastIdAt } from '../partitions/call-partitions.ts';
 import { exportCalls } from './export-calls.ts';
 
-const database = useMemoryDatabase();
+const database = useDatabase();
 const secrets = createSystemSecrets();
 const HOUR = 3_600_000;
 const START = Date.parse('2026-11-15T10:00:00Z');

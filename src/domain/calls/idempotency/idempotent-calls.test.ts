@@ -9,7 +9,7 @@ import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
 import { steerStatements } from '../../../../test/doubles/steered-statements.ts';
 import { until } from '../../../../test/doubles/until.ts';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useMemoryDatabase } from '../../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../accounts/company.ts';

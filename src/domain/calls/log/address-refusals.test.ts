@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import type { Database } from '../../../ports/database.ts';
 import { createCallsRetentionHandler } from '../partitions/call-retention.ts';
@@ -44,7 +44,7 @@ const countOf = (rows: readonly { readonly count: bigint }[]) =>
   rows.reduce((sum, { count }) => sum + count, 0n);
 
 describe('refusals without a key', () => {
-  const database = useMemoryDatabase();
+  const database = useDatabase();
   beforeEach(() => forget(database));
 
   test('are counted by address, code and minute, with a bound, and removed after a week', async () => {

@@ -3,7 +3,7 @@ import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { addKey } from '../../keys/mint-key.ts';
@@ -12,7 +12,7 @@ import { chargeCalls, type FinishedCall, insertCalls } from '../settlement/finis
 import { createCallNotes, MOST_REFUSALS_A_MINUTE } from '../settlement/write-behind-calls.ts';
 import { type CallLogFilter, isCallCursor, type LoggedCall, listCalls } from './call-log.ts';
 
-const database = useMemoryDatabase();
+const database = useDatabase();
 const secrets = createSystemSecrets();
 const { newId } = secrets;
 const START = Date.UTC(2026, 10, 16, 3);

@@ -3,7 +3,7 @@ import { retiredCallsContract } from '../../../../test/contracts/retired-calls.c
 import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../accounts/company.ts';
@@ -12,7 +12,7 @@ import { openCallPartitions } from './call-partitions.ts';
 import { retireCalls } from './call-retention.ts';
 
 describe('on PGlite', () => {
-  const database = useMemoryDatabase();
+  const database = useDatabase();
 
   retiredCallsContract('PGlite', () => database);
 });

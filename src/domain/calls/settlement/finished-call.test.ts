@@ -3,7 +3,7 @@ import { attributedCallsContract } from '../../../../test/contracts/attributed-c
 import { chargeCallsContract } from '../../../../test/contracts/charge-calls.contract.ts';
 import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../accounts/company.ts';
@@ -14,7 +14,7 @@ import { chargeCalls } from './finished-call.ts';
 const { newId } = createSystemSecrets();
 
 describe('charge_calls on PGlite', () => {
-  const database = useMemoryDatabase();
+  const database = useDatabase();
 
   chargeCallsContract('PGlite', () => database);
   attributedCallsContract('PGlite', () => database);
@@ -107,7 +107,7 @@ describePostgres('with a server', () => {
 });
 
 describe('the amount of a charge', () => {
-  const database = useMemoryDatabase();
+  const database = useDatabase();
 
   test('G-28 the statement charges what priceOf says up to the call’s bounds, for any price and any tokens, and withholds the rest', async () => {
     const random = createSeededRandom(28);

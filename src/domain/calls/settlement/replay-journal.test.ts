@@ -3,7 +3,7 @@ import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createMemoryJournal } from '../../../../test/doubles/memory-journal.ts';
 import { createRecordingLog } from '../../../../test/doubles/recording-log.ts';
 import { steerStatements } from '../../../../test/doubles/steered-statements.ts';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../../ports/database.ts';
 import { addCompany } from '../../accounts/company.ts';
@@ -15,7 +15,7 @@ import { replayJournal } from './replay-journal.ts';
 import { listSetAside } from './set-aside-calls.ts';
 
 const { newId } = createSystemSecrets();
-const database = useMemoryDatabase();
+const database = useDatabase();
 
 async function given() {
   const companyId = newId();

@@ -6,7 +6,7 @@ import { createRecordingLog } from '../../../../test/doubles/recording-log.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
 import { steerStatements } from '../../../../test/doubles/steered-statements.ts';
 import { until } from '../../../../test/doubles/until.ts';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { createSystemClock } from '../../../adapters/clock/system-clock.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
@@ -26,7 +26,7 @@ async function journaledOf(settled: Settled) {
 
 describe('the call book', () => {
   const companyId = newId();
-  const database = useMemoryDatabase();
+  const database = useDatabase();
 
   beforeAll(async () => {
     await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
@@ -202,7 +202,7 @@ describe('the call book', () => {
 });
 
 describe('the call book while the database is away', () => {
-  const database = useMemoryDatabase();
+  const database = useDatabase();
 
   async function given(maxEntries = 1_000) {
     const companyId = newId();

@@ -3,7 +3,7 @@ import { withheldUsageContract } from '../../../../test/contracts/withheld-usage
 import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../../../test/doubles/recording-log.ts';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../accounts/company.ts';
@@ -11,7 +11,7 @@ import { chargeCalls } from './finished-call.ts';
 import { reportWithheldUsage, type UsageReportParts } from './report-withheld-usage.ts';
 
 describe('on PGlite', () => {
-  const database = useMemoryDatabase();
+  const database = useDatabase();
   withheldUsageContract('PGlite', () => database);
 });
 
@@ -21,7 +21,7 @@ describePostgres('with a server', () => {
 });
 
 describe('the operators', () => {
-  const database = useMemoryDatabase();
+  const database = useDatabase();
   const { newId } = createSystemSecrets();
 
   test('are mailed within a minute, then once an hour at most, each call once; and it is logged', async () => {

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { runCheck } from '../../reconciliation/audit-check.ts';
@@ -25,7 +25,7 @@ const [keyA, keyB] = [newId(), newId()];
 const START_MS = Date.UTC(2020, 0, 1);
 const DAY_MS = 86_400_000;
 const calls: FinishedCall[] = [];
-const database = useMemoryDatabase();
+const database = useDatabase();
 
 beforeAll(async () => {
   const other = newId();

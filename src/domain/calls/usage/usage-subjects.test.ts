@@ -3,7 +3,7 @@ import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { runCheck } from '../../reconciliation/audit-check.ts';
@@ -28,7 +28,7 @@ const BREAKDOWNS: readonly (readonly UsageDimension[])[] = [
 ] as const;
 
 describe('usage by project, end user and tag', () => {
-  const database = useMemoryDatabase();
+  const database = useDatabase();
   const companyId = newId();
   const otherId = newId();
   const keys = [newId(), newId()];

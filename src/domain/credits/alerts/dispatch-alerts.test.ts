@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import type { Transaction } from '../../../ports/database.ts';
 import type { JobData } from '../../../ports/job-queue.ts';
@@ -20,7 +20,7 @@ import {
 const { newId } = createSystemSecrets();
 const clock = createManualClock();
 const signal = new AbortController().signal;
-const database = useMemoryDatabase();
+const database = useDatabase();
 let companyId = '';
 
 async function addOwners(...emails: string[]): Promise<void> {

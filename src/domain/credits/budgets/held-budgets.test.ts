@@ -3,7 +3,7 @@ import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { describeServers, useRedis } from '../../../../test/setup/use-redis.ts';
 import { createSystemClock } from '../../../adapters/clock/system-clock.ts';
@@ -244,7 +244,7 @@ const nameOf = ({ scope, subject }: CallBudget, atMs: number) => `${scope} ${sub
 const monthOf = (atMs: number) => new Date(atMs).toISOString().slice(0, 7);
 
 describe('budgets, in any order of calls, months and restarts', () => {
-  const database = useMemoryDatabase();
+  const database = useDatabase();
   const SEEDS = 12;
   const STEPS = 60;
   const USERS = ['ada', 'bob', undefined];

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { postAt } from '../../../../test/doubles/posted-usage.ts';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { overdueSince } from '../holds/billing-status.ts';
@@ -16,7 +16,7 @@ import {
 
 const { newId } = createSystemSecrets();
 const STATUSES: readonly InvoiceStatus[] = ['DRAFT', 'OPEN', 'UNCOLLECTIBLE', 'PAID', 'VOID'];
-const database = useMemoryDatabase();
+const database = useDatabase();
 let companyId = '';
 
 beforeAll(async () => {

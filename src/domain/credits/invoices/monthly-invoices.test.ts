@@ -3,7 +3,7 @@ import { monthlyInvoicesContract, TERMS } from '../../../../test/contracts/month
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { postAt } from '../../../../test/doubles/posted-usage.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { openJobQueue } from '../../../adapters/job-queue/pg-boss.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
@@ -23,7 +23,7 @@ import {
 } from './monthly-invoices.ts';
 
 describe('P-29 what usage costs', () => {
-  const database = useMemoryDatabase();
+  const database = useDatabase();
 
   monthlyInvoicesContract('PGlite', () => database);
 

@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test';
 import { postAt } from '../../../../test/doubles/posted-usage.ts';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { creditsAsNumber, creditsOfMicro, setCompanyBilling } from './credit-account.ts';
 
 const { newId } = createSystemSecrets();
-const database = useMemoryDatabase();
+const database = useDatabase();
 
 test('G-32 how a company pays is changed with its line and version, and said where a line is used up', async () => {
   const owner = newId();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { alertSettingsContract } from '../../../../test/contracts/alert-settings.contract.ts';
 import { ledgerContract } from '../../../../test/contracts/ledger.contract.ts';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../accounts/company.ts';
@@ -9,7 +9,7 @@ import { readLevel } from './credit-account.ts';
 import { postTransaction } from './ledger.ts';
 
 describe('on PGlite', () => {
-  const database = useMemoryDatabase();
+  const database = useDatabase();
 
   ledgerContract('PGlite', () => database);
   alertSettingsContract('PGlite', () => database);

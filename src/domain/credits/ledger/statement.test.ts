@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { postAt } from '../../../../test/doubles/posted-usage.ts';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../../ports/database.ts';
 import { addCompany } from '../../accounts/company.ts';
@@ -9,7 +9,7 @@ import { postTransaction } from './ledger.ts';
 import { lastVersionBefore, statementLines, textField } from './statement.ts';
 
 const { newId } = createSystemSecrets();
-const database = useMemoryDatabase();
+const database = useDatabase();
 let accountId = '';
 
 async function addAccount(): Promise<void> {

@@ -3,7 +3,7 @@ import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../../adapters/shared-state/in-process.ts';
@@ -29,7 +29,7 @@ import {
   type UserTransfer,
 } from './user-account.ts';
 
-const database = useMemoryDatabase();
+const database = useDatabase();
 const { newId } = createSystemSecrets();
 const log = createSilentLog();
 /** One call of `finishedCall`. */

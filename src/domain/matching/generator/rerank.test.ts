@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { letterVectors, openMatchingWorld, scoresOf } from '../../../../test/matching/matching-world.ts';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../../test/setup/use-database.ts';
 import type { AnswerCall, Answered, PlatformModelCalls } from './model-calls.ts';
 import { workOffChanges } from './process-changes.ts';
 import { workOffPairs } from './process-pairs.ts';
 import { rerankBest } from './rerank.ts';
 
-const database = useMemoryDatabase();
+const database = useDatabase();
 
 const { signal } = new AbortController();
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { chargeCalls } from '../../calls/settlement/finished-call.ts';
@@ -10,7 +10,7 @@ import { addLedgerDigests } from './ledger-digests.ts';
 import { isLedgerSound } from './ledger-proof.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
-const database = useMemoryDatabase();
+const database = useDatabase();
 const { newId } = createSystemSecrets();
 const [busy, quiet] = [newId(), newId()].toSorted() as [string, string];
 

@@ -1,10 +1,10 @@
 import { describe } from 'bun:test';
 import { auditProofsContract } from '../../../../test/contracts/audit-proofs.contract.ts';
-import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 
 describe('on PGlite', () => {
-  const database = useMemoryDatabase();
+  const database = useDatabase();
   auditProofsContract('PGlite', () => database);
 });
 
