@@ -16,8 +16,8 @@ import type { HostFigures } from '../../src/ports/host-figures.ts';
 import type { ProcessFigures } from '../../src/ports/process-figures.ts';
 import { createHostMetrics } from '../../src/start/processes/host-metrics.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
+import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
-import { openTestDatabase } from '../doubles/test-database.ts';
 import { letterVectors, openMatchingWorld } from '../matching/matching-world.ts';
 
 export const TOKEN = 'an-internal-token-of-some-length';
@@ -46,7 +46,7 @@ export async function openAiService({
   const clock = createManualClock();
   const log = createSilentLog();
   const secrets = createSystemSecrets();
-  const database = await openTestDatabase();
+  const database = await openMemoryDatabase();
   const sharedState = createInProcessState({ clock, log });
   const world = await openMatchingWorld(database, { clock, ...changes });
   const generator = await startGenerator(world.parts);

@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { Hono } from 'hono';
 import { addMonitoring } from '../../src/ai-service/monitoring.ts';
 import type { ServiceVariables } from '../../src/http/service-app.ts';
-import { useDatabase } from '../setup/use-database.ts';
+import { useMemoryDatabase } from '../setup/use-database.ts';
 
-const database = useDatabase();
+const database = useMemoryDatabase();
 const app = new Hono<ServiceVariables>();
 
 beforeAll(async () => {

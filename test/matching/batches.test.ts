@@ -6,10 +6,10 @@ import { workOffChanges } from '../../src/domain/matching/generator/process-chan
 import { scorePair } from '../../src/domain/matching/scoring/score-pair.ts';
 import { DEFAULT_WEIGHTS, setWeights } from '../../src/domain/matching/weights.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
-import { useDatabase } from '../setup/use-database.ts';
+import { useMemoryDatabase } from '../setup/use-database.ts';
 import { letterVectors, openMatchingWorld, scoresOf } from './matching-world.ts';
 
-const database = useDatabase();
+const database = useMemoryDatabase();
 
 const rowsOf = async (table: string, id: string) => {
   const rows = await database.query<{ count: bigint }>(

@@ -5,10 +5,10 @@ import { scorePair } from '../../src/domain/matching/scoring/score-pair.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { createManualClock, type ManualClock } from '../doubles/manual-clock.ts';
 import { until } from '../doubles/until.ts';
-import { useDatabase } from '../setup/use-database.ts';
+import { useMemoryDatabase } from '../setup/use-database.ts';
 import { letterVectors, openMatchingWorld, scoresOf } from './matching-world.ts';
 
-const database = useDatabase();
+const database = useMemoryDatabase();
 let clock: ManualClock;
 const started: Generator[] = [];
 beforeEach(async () => {

@@ -9,7 +9,7 @@ import { FIVE_FAILURES, openBreakers } from '../doubles/breakers-under-test.ts';
 import { plainModels } from '../doubles/plain-models.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
 import { bodyOf } from '../doubles/upstream-body.ts';
-import { useDatabase } from '../setup/use-database.ts';
+import { useMemoryDatabase } from '../setup/use-database.ts';
 
 const PROVIDER: AliasTarget = {
   id: 'p',
@@ -20,7 +20,7 @@ const PROVIDER: AliasTarget = {
 };
 const EMBEDDED: AliasTarget = { id: 'e', baseUrl: null, model: 'own', apiKey: null, weight: 1 };
 
-const database = useDatabase();
+const database = useMemoryDatabase();
 
 const json = (body: unknown, status = 200): UpstreamAnswer => ({
   status,

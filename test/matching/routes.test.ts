@@ -6,12 +6,12 @@ import { internalAccess } from '../../src/http/client-identity.ts';
 import { createServiceApp } from '../../src/http/service-app.ts';
 import { createManualClock, type ManualClock } from '../doubles/manual-clock.ts';
 import { until } from '../doubles/until.ts';
-import { useDatabase } from '../setup/use-database.ts';
+import { useMemoryDatabase } from '../setup/use-database.ts';
 import { letterVectors, openMatchingWorld, scoresOf } from './matching-world.ts';
 
 const PATH = '/api/v1/background-tasks/match-score-generator';
 const TOKEN = 'an-internal-token-of-some-length';
-const database = useDatabase();
+const database = useMemoryDatabase();
 let clock: ManualClock;
 let generator: Generator;
 let world: Awaited<ReturnType<typeof openMatchingWorld>>;

@@ -8,7 +8,7 @@ import type { PaymentProvider, ProviderEvent } from '../../src/ports/payment-pro
 import { createManualClock, type ManualClock } from '../doubles/manual-clock.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { until } from '../doubles/until.ts';
-import { useDatabase } from '../setup/use-database.ts';
+import { useMemoryDatabase } from '../setup/use-database.ts';
 import { useResource } from '../setup/use-resource.ts';
 
 export const WEBHOOK_SECRET = 'whsec_under_test';
@@ -62,7 +62,7 @@ export function useSandbox(changes: SandboxChanges = {}): {
   readonly sandbox: SandboxUnderTest;
   readonly database: Database;
 } {
-  const database = useDatabase({ beforeClose: () => opened?.close() });
+  const database = useMemoryDatabase({ beforeClose: () => opened?.close() });
   let opened: SandboxUnderTest | undefined;
   const sandbox = useResource(async () => {
     opened = await openSandbox(database, changes);
