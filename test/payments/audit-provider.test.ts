@@ -13,11 +13,11 @@ import {
 } from '../../src/domain/reconciliation/provider/provider-audit.ts';
 import type { PaymentProvider } from '../../src/ports/payment-provider.ts';
 import { typedCommand } from '../doubles/typed-command.ts';
-import { useDatabase } from '../setup/use-database.ts';
+import { useMemoryDatabase } from '../setup/use-database.ts';
 import { CREDIT } from './payments-under-test.ts';
 import { countingCalls, openShop, type Shop } from './shop-under-test.ts';
 
-const database = useDatabase({ beforeClose: () => shop.sandbox.close() });
+const database = useMemoryDatabase({ beforeClose: () => shop.sandbox.close() });
 let shop: Shop;
 let plan: Plan;
 beforeAll(async () => {

@@ -19,12 +19,12 @@ import { listPlanRates } from '../../src/domain/catalog/plan-rates.ts';
 import { createCreditPackCheckout } from '../../src/domain/payments/checkout.ts';
 import { createSubscriptionCheckout } from '../../src/domain/payments/subscription-checkout.ts';
 import { ensureDemoCatalog } from '../../src/start/demo/demo-catalog.ts';
-import { openTestDatabase } from '../doubles/test-database.ts';
-import { useDatabase } from '../setup/use-database.ts';
+import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { useMemoryDatabase } from '../setup/use-database.ts';
 import { CREDIT } from './payments-under-test.ts';
 import { countingCalls, failing, openShop, PACK, PLAN, type Shop } from './shop-under-test.ts';
 
-const database = useDatabase({ beforeClose: () => shop.sandbox.close() });
+const database = useMemoryDatabase({ beforeClose: () => shop.sandbox.close() });
 let shop: Shop;
 beforeAll(async () => {
   shop = await openShop(database);
@@ -331,7 +331,7 @@ describe('what is sold may change', () => {
 
 test('the demo catalog is filled once, and a start that was cut short is gone on with', async () => {
   const { secrets, log, pricing } = shop;
-  const own = await openTestDatabase();
+  const own = await openMemoryDatabase();
   try {
     const parts = { ...pricing, database: own, secrets, log };
     const broken = { ...pricing.provider, createPrice: failing<{ id: string }>('away') };

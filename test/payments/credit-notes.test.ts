@@ -6,11 +6,11 @@ import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
 import { MONEY_CHECKS } from '../../src/domain/reconciliation/money-checks.ts';
 import { planCreditsCheck } from '../../src/domain/reconciliation/plan-credits-check.ts';
 import type { Fields } from '../payment-sandbox/sandbox-under-test.ts';
-import { useDatabase } from '../setup/use-database.ts';
+import { useMemoryDatabase } from '../setup/use-database.ts';
 import { CREDIT } from './payments-under-test.ts';
 import { failing, openShop, type Shop } from './shop-under-test.ts';
 
-const database = useDatabase({ beforeClose: () => shop.sandbox.close() });
+const database = useMemoryDatabase({ beforeClose: () => shop.sandbox.close() });
 let shop: Shop;
 let plan: Plan;
 beforeAll(async () => {

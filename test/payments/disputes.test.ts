@@ -6,12 +6,12 @@ import { replayPayments } from '../../src/domain/payments/missed-events.ts';
 import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
 import { cashCheck, refundsCheck } from '../../src/domain/reconciliation/money-checks.ts';
 import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
-import { useDatabase } from '../setup/use-database.ts';
+import { useMemoryDatabase } from '../setup/use-database.ts';
 import { CREDIT, makeCompany, makePlan } from './payments-under-test.ts';
 import { failing, openShop, type Shop } from './shop-under-test.ts';
 import { invoiceEvent, newSubscription } from './subscription-facts.ts';
 
-const database = useDatabase({ beforeClose: () => shop.sandbox.close() });
+const database = useMemoryDatabase({ beforeClose: () => shop.sandbox.close() });
 let shop: Shop;
 beforeAll(async () => {
   shop = await openShop(database);

@@ -4,7 +4,7 @@ import { receiveMissedEvents, replayPayments } from '../../src/domain/payments/m
 import { reconcile } from '../../src/domain/payments/reconcile.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type { AskedEvents, PaymentProvider, ProviderEvent } from '../../src/ports/payment-provider.ts';
-import { openTestDatabase } from '../doubles/test-database.ts';
+import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { CREDIT, makeCompany, makePurchase } from './payments-under-test.ts';
 import { paidSession } from './purchase-facts.ts';
 import { madeEvent, RECORDED_AT } from './recorded-events.ts';
@@ -13,7 +13,7 @@ import { failing, openShop, type Shop } from './shop-under-test.ts';
 let database: Database;
 let shop: Shop;
 beforeAll(async () => {
-  database = await openTestDatabase();
+  database = await openMemoryDatabase();
   shop = await openShop(database);
 });
 afterAll(async () => {

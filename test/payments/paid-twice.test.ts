@@ -5,7 +5,7 @@ import { INVOICE_ISSUED_QUEUE } from '../../src/domain/credits/invoices/monthly-
 import { createInvoiceIssuer, settleByHand } from '../../src/domain/payments/postpaid-invoices.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type { JobData } from '../../src/ports/job-queue.ts';
-import { openTestDatabase } from '../doubles/test-database.ts';
+import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { CREDIT, type MadeCompany, makeCompany, makePlan, makePurchase } from './payments-under-test.ts';
 import { paidSession, refundOf } from './purchase-facts.ts';
 import { madeEvent, RECORDED_AT, secondId } from './recorded-events.ts';
@@ -15,7 +15,7 @@ import { invoiceEvent, newSubscription } from './subscription-facts.ts';
 let database: Database;
 let shop: Shop;
 beforeAll(async () => {
-  database = await openTestDatabase();
+  database = await openMemoryDatabase();
   shop = await openShop(database);
 });
 afterAll(async () => {

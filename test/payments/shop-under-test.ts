@@ -71,10 +71,10 @@ export async function openShop(database: Database) {
       await this.handOn();
     },
     async handOn(): Promise<void> {
-      // One by one: more may arrive while one is received.
-      for (; handedOn < sandbox.received.length; handedOn += 1) {
-        const event = sandbox.received[handedOn]?.event ?? null;
-        if (event !== null) await payments.receive(event);
+      // Taken before they are received: meanwhile more may arrive, and another may hand on.
+      for (let next = sandbox.received[handedOn]; next !== undefined; next = sandbox.received[handedOn]) {
+        handedOn += 1;
+        if (next.event !== null) await payments.receive(next.event);
       }
     },
     /** The provider delivers in its own time. */
