@@ -5,6 +5,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { readCompletelyLabelled } from './complete-labels.ts';
 import { readDataturks } from './dataturks.ts';
 import { readJsonResumes, readUnlabelled } from './json-resumes.ts';
 import { readLabelStudio, readPassages } from './marked-spans.ts';
@@ -16,6 +17,7 @@ const FORMATS: Readonly<Record<string, (input: string) => Promise<SourceCv[]> | 
   passages: readPassages,
   'json-resume': readJsonResumes,
   unlabelled: readUnlabelled,
+  complete: readCompletelyLabelled,
 };
 
 const [format = '', input, output] = process.argv.slice(2);

@@ -37,7 +37,7 @@ export function readSources(folder: string): Source[] {
   return existsSync(trainedOn) ? [...sources, trainingFamily(trainedOn)] : sources;
 }
 
-function readCvs(file: string): SourceCv[] {
+export function readCvs(file: string): SourceCv[] {
   return readFileSync(file, 'utf8')
     .split('\n')
     .filter((line) => line.trim() !== '')

@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ParsedCv } from '../../src/domain/documents/parsed-document.ts';
+import { readCompletelyLabelled } from './complete-labels.ts';
 import { readDataturks, skillsIn } from './dataturks.ts';
 import { f1Interval, shareInterval } from './intervals.ts';
 import { isoMonth, labelSpan, lastMonth, monthsOf } from './label-months.ts';
@@ -182,4 +183,30 @@ test('only what a CV labels counts, e-mail addresses to the letter and telephone
   const figures = Object.fromEntries(fields.map(({ field, strict }) => [field, strict.value]));
   expect(figures).toEqual({ 'e-mail': 0, phone: 1, months: 0.5 });
   expect(errors.map(({ cv, field }) => `${cv} ${field}`)).toEqual(['a e-mail', 'b e-mail', 'b months']);
+});
+
+test('complete labels are places in the text of the set, and another text is refused', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'complete-'));
+  const file = join(folder, 'one', 'cvs.jsonl');
+  mkdirSync(join(folder, 'one'));
+  const cv = { name: 'a', text: 'Ada  Okoro, nurse', values: { titles: ['nothing'] }, months: 7 };
+  const text = new Bun.CryptoHasher('sha256').update(cv.text).digest('hex').slice(0, 16);
+  const write = (labelled: string) =>
+    writeFileSync(
+      join(folder, 'one.json'),
+      JSON.stringify({ a: { text: labelled, name: '0+10', titles: '12+5', skills: '' } }),
+    );
+  writeFileSync(file, `${JSON.stringify(cv)}\n${JSON.stringify({ ...cv, name: 'b' })}\n`);
+  write(text);
+  expect(readCompletelyLabelled(file, folder)).toEqual([
+    { ...cv, values: { name: ['Ada Okoro'], titles: ['nurse'], skills: [] } },
+  ]);
+  write('0123456789abcdef');
+  expect(() => readCompletelyLabelled(file, folder)).toThrow(
+    'a has another text than the one that was labelled',
+  );
+  expect(() => readCompletelyLabelled(join(folder, 'two', 'cvs.jsonl'), folder)).toThrow(
+    'two.json is not there',
+  );
+  rmSync(folder, { recursive: true });
 });
