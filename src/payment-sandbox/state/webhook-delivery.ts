@@ -41,8 +41,10 @@ export function createCourier(options: CourierOptions): Courier {
   function nudge(): Promise<void> {
     if (closing.signal.aborted) return Promise.resolve();
     wantsMore = true;
-    running ??= run().finally(() => {
+    running ??= run().then(() => {
       running = null;
+      // Asked for after the last look, while the time of the next attempt was read.
+      return wantsMore ? nudge() : undefined;
     });
     return running;
   }

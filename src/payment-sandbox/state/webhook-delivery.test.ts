@@ -1,0 +1,28 @@
+import { expect, test } from 'bun:test';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { createSilentLog } from '../../../test/doubles/silent-log.ts';
+import { deferDatabase } from '../../../test/setup/defer-database.ts';
+import { createCourier } from './webhook-delivery.ts';
+
+test('P-22 an event that is added while the time of the next attempt is read is looked for at once', async () => {
+  let looks = 0;
+  let isLate = true;
+  const database = {
+    ...deferDatabase('pglite', () => undefined),
+    async query<R>(text: string): Promise<R[]> {
+      if (!text.includes('min(next_attempt_at)')) {
+        looks += 1;
+        return [];
+      }
+      if (isLate) void courier.nudge();
+      isLate = false;
+      return [{ earliest: null }] as R[];
+    },
+  };
+  const clock = createManualClock();
+  const courier = createCourier({ database, clock, log: createSilentLog(), ownUrl: () => '' });
+  await courier.nudge();
+  expect([looks, clock.pendingTimers()]).toEqual([2, 1]);
+  await courier.close();
+  expect(clock.pendingTimers()).toBe(0);
+});
