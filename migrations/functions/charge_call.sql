@@ -1,4 +1,4 @@
--- revision: 8
+-- revision: 9
 -- Owner: src/domain/calls
 --
 -- Does what charge_calls does, for one call, and records the response that it made; what is counted by name (count_attributed)
@@ -43,8 +43,9 @@ begin
   if call.payer is not null then
     perform 1 from credit_accounts where id = any (companies) order by id for update;
   end if;
-  select id, balance_micro, line_micro, version, topped_up_micro, topped_up_version, last_seal into account
-  from credit_accounts where id = coalesce(call.payer, call.company) for update;
+  select id, balance_micro, line_micro, version, topped_up_micro, topped_up_version, last_seal,
+    (select balance_thresholds_micro from alert_settings where company_id = present.id) as thresholds_micro into account
+  from credit_accounts as present where id = coalesce(call.payer, call.company) for update;
   begun := to_timestamp(call.started / 1000::float8);
   day := (begun at time zone 'utc')::date;
   is_charged := call.outcome = 'SUCCEEDED' and call.prompt is not null and call.alias is not null;
@@ -59,21 +60,23 @@ begin
     due_cached := least(call.cached, due_prompt);
     due_written := greatest(0, least(coalesce(call.cache_write, 0), due_prompt - due_cached));
     surcharge := case when call.surcharge > 0 then least(call.surcharge, 1000000000000) end;
-    charge := case
-      when share is not null then
-        div(((due_prompt - due_cached - due_written) * price.prompt_micro::numeric
-          + due_cached * price.cached_micro::numeric
-          + due_written * coalesce(price.cache_write_micro, price.prompt_micro)::numeric
-          + due_completion * price.completion_micro::numeric + coalesce(surcharge, 0) * 1000000::numeric) * share
-          + 999999999999, 1000000000000)::bigint
-      when due_prompt < 4000000 and due_completion < 4000000 then
-        ((due_prompt - due_cached - due_written) * price.prompt_micro + due_cached * price.cached_micro
-          + due_written * coalesce(price.cache_write_micro, price.prompt_micro)
-          + due_completion * price.completion_micro + 999999) / 1000000 + coalesce(surcharge, 0)
-      else div((due_prompt - due_cached - due_written) * price.prompt_micro::numeric
-          + due_cached * price.cached_micro::numeric
-          + due_written * coalesce(price.cache_write_micro, price.prompt_micro)::numeric
-          + due_completion * price.completion_micro::numeric + 999999, 1000000)::bigint + coalesce(surcharge, 0) end;
+    -- Not one expression of three cases: each expression that is reached is prepared in every transaction, with all its cases.
+    if share is not null then
+      charge := div(((due_prompt - due_cached - due_written) * price.prompt_micro::numeric
+        + due_cached * price.cached_micro::numeric
+        + due_written * coalesce(price.cache_write_micro, price.prompt_micro)::numeric
+        + due_completion * price.completion_micro::numeric + coalesce(surcharge, 0) * 1000000::numeric) * share
+        + 999999999999, 1000000000000)::bigint;
+    elsif due_prompt < 4000000 and due_completion < 4000000 then
+      charge := ((due_prompt - due_cached - due_written) * price.prompt_micro + due_cached * price.cached_micro
+        + due_written * coalesce(price.cache_write_micro, price.prompt_micro)
+        + due_completion * price.completion_micro + 999999) / 1000000 + coalesce(surcharge, 0);
+    else
+      charge := div((due_prompt - due_cached - due_written) * price.prompt_micro::numeric
+        + due_cached * price.cached_micro::numeric
+        + due_written * coalesce(price.cache_write_micro, price.prompt_micro)::numeric
+        + due_completion * price.completion_micro::numeric + 999999, 1000000)::bigint + coalesce(surcharge, 0);
+    end if;
   else
     -- A record that was not assigned has no fields.
     select null::uuid as id into price;
@@ -90,7 +93,8 @@ begin
     call.first_byte, call.duration, charge, price.id, sha256(convert_to(call.idempotency, 'UTF8')), call.cache_write,
     call.payer, due_surcharge, call.tool_uses, call.end_user, call.tags, call.project, call.tries, share, call.cost,
     call.own_key, call.cache_hit, call.served_by, call.mcp)
-  on conflict (id) do nothing;
+  -- The primary key is the only unique index. Named, it would be looked up in the catalogue for the partition, each time.
+  on conflict do nothing;
   if not found then
     return;
   end if;
@@ -167,7 +171,15 @@ begin
     'usage', 'call', call.id::text, note, coalesce(account.version, 0) + 1, new_seal);
   update credit_accounts set balance_micro = account.balance_micro - charge, version = account.version + 1,
     last_seal = new_seal, updated_at = now() where id = account.id;
-  if account.line_micro <> 0 or account.topped_up_micro > 0 then
+  -- account_alerts reads the settings and compares every threshold: it is asked only where the charge can cross one. Thresholds
+  -- are whole percentages, or micro-credits of the company's own.
+  if (case
+    when account.line_micro > 0 then div(account.balance_micro * -100.0, account.line_micro)
+      <> div((account.balance_micro - charge) * -100.0, account.line_micro)
+    when account.line_micro = 0 and account.topped_up_micro > 0 then case
+      when account.thresholds_micro is not null then account.balance_micro - charge <= any (account.thresholds_micro)
+      else div(account.balance_micro * 100.0 + account.topped_up_micro - 1, account.topped_up_micro)
+        <> div((account.balance_micro - charge) * 100.0 + account.topped_up_micro - 1, account.topped_up_micro) end end) then
     insert into credit_alerts (company_id, kind, subject, threshold_percent, episode)
     select account.id, alert.kind, alert.subject, alert.threshold_percent, alert.episode
     from account_alerts(account.id, account.balance_micro, account.balance_micro - charge, account.line_micro,

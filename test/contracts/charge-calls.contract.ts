@@ -475,6 +475,51 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       ]);
     });
 
+    test('a charge of one call alerts at the thresholds at which a charge of several does', async () => {
+      const random = createSeededRandom(74);
+      const other = await company();
+      let alerted = 0;
+      for (let round = 0; round < 30; round += 1) {
+        const [singly, together] = [await company(), await company()];
+        const settings = random.pick([
+          null,
+          { thresholds: random.pick([null, '{60,250}']), percents: random.pick([null, '{1,33,100}']) },
+        ]);
+        // Every third one is charged in small steps, around a fifth of what it bought.
+        const isNear = round % 3 === 0;
+        const account = {
+          balance: isNear ? 200 + random.below(9) : random.below(400) - 50,
+          line: isNear ? 0 : random.pick([0, 0, null, 1 + random.below(900)]),
+          toppedUp: isNear ? 1_000 : random.pick([0, 1 + random.below(600), 380]),
+        };
+        for (const id of [singly, together]) {
+          await given().query(
+            'update credit_accounts set balance_micro = $2, line_micro = $3, topped_up_micro = $4 where id = $1',
+            [id, account.balance, account.line, account.toppedUp],
+          );
+          if (settings === null) continue;
+          await given().query(
+            `insert into alert_settings (company_id, is_on, balance_thresholds_micro, limit_percents, changed_at)
+             values ($1, true, $2::text::bigint[], $3::text::integer[], now())`,
+            [id, settings.thresholds, settings.percents],
+          );
+        }
+        for (let call = 0; call < 6; call += 1) {
+          const completionTokens = random.below(isNear ? 2 : 40);
+          const changes = { tokens: { promptTokens: 0, cachedTokens: 0, completionTokens } };
+          await charge(finishedCall(singly, changes));
+          await charge(finishedCall(together, changes), finishedCall(other, { tokens: null }));
+        }
+        const found = await alerts(singly);
+        expect({ ...account, settings, found }).toEqual({
+          ...account,
+          ...{ settings, found: await alerts(together) },
+        });
+        alerted += found.length;
+      }
+      expect(alerted).toBeGreaterThan(20);
+    });
+
     test('G-28 a call that began before its alias’s first price, by a clock that is behind, has that price', async () => {
       const id = await company();
       // The first prices are in force since 1970.

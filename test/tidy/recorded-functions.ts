@@ -33,8 +33,8 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'charge_call',
-    revision: 8,
-    checksum: 'ec3176d02549469a',
+    revision: 9,
+    checksum: '4356b5b7c5d594e6',
     parameters: ['given_call json', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
