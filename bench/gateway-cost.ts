@@ -9,11 +9,8 @@ import { firstTokenMs, type LoadResult, runLoad, runPaced } from './frame/load.t
 import type { Measurement, Row } from './frame/measurement.ts';
 import { median, medianOf } from './frame/median.ts';
 import { startLiteLlm, startPortkey } from './frame/peers.ts';
+import { WARM_UP, warmUp } from './frame/warm-up.ts';
 
-const WARM_UP = { connections: 32, seconds: 3, bodyBytes: 0 };
-/** A runtime compiles what is called often: its first tens of thousands of calls pay for that, the millions after not. */
-const MOST_WARM_UPS = 5;
-const COMPILING_SHARE = 0.04;
 const SMALL = { connections: 32, seconds: 3, bodyBytes: 0 };
 const ALONE = { connections: 1, seconds: 2, bodyBytes: 0 };
 const ROUNDS = 3;
@@ -58,20 +55,6 @@ export const gatewayCost: Measurement = {
     ];
   },
 };
-
-/** Until little is compiled any more. The result is that of the first seconds. */
-async function warmUp(one: Contestant, most = MOST_WARM_UPS): Promise<LoadResult> {
-  const first = await runLoad(one, WARM_UP);
-  let last = first;
-  for (let round = 1; round < most && isCompiling(last); round += 1) {
-    last = await runLoad(one, WARM_UP);
-  }
-  return first;
-}
-
-function isCompiling({ cpuMicros, compilerMicros }: LoadResult): boolean {
-  return compilerMicros > COMPILING_SHARE * cpuMicros;
-}
 
 function firstSecondsRow(one: Contestant, results: ReadonlyMap<Contestant, LoadResult>): Row {
   const label = `${one.name}, in its first ${WARM_UP.seconds} seconds, while it is compiled`;

@@ -1,6 +1,8 @@
 import { type Contestant, startGateway, startNginx, startUpstream } from './frame/contestants.ts';
-import { runPaced } from './frame/load.ts';
+import { type PacedResult, runPaced } from './frame/load.ts';
 import type { BenchContext, Measurement, Row } from './frame/measurement.ts';
+import { median } from './frame/median.ts';
+import { warmUp } from './frame/warm-up.ts';
 
 const PER_SECOND = 500;
 const SECONDS = 8;
@@ -29,9 +31,13 @@ export const openLoop: Measurement = {
       }),
     ];
     const all = [nginx, ...ours].filter((one) => one !== null);
-    const delays = await inRounds(context, all);
-    const reference = nginx === null ? [] : (delays.get(nginx) ?? []);
-    return all.flatMap((one) => rowsOf(one, delays.get(one) ?? [], one === nginx ? [] : reference));
+    const results = await inRounds(context, all);
+    const reference = nginx === null ? null : (results.get(nginx) ?? null);
+    return all.flatMap((one) => {
+      const own = results.get(one) ?? [];
+      const beside = one === nginx ? null : reference;
+      return [...rowsOf(one, sorted(own), sorted(beside ?? [])), cpuRow(one, own, beside)];
+    });
   },
 };
 
@@ -39,24 +45,33 @@ export const openLoop: Measurement = {
 async function inRounds(
   { signal }: BenchContext,
   all: readonly Contestant[],
-): Promise<Map<Contestant, readonly number[]>> {
-  const delays = new Map<Contestant, readonly number[]>();
+): Promise<Map<Contestant, readonly PacedResult[]>> {
+  const results = new Map<Contestant, readonly PacedResult[]>();
   const callAtTimes = async (one: Contestant, seconds: number) => {
     signal.throwIfAborted();
-    return (await runPaced(one, { perSecond: PER_SECOND, seconds })).delaysMs;
+    return await runPaced(one, { perSecond: PER_SECOND, seconds });
   };
+  // At this rate a runtime takes minutes to compile what a call needs; nginx is compiled.
+  for (const one of all) await warmUp(one);
   for (const one of all) await callAtTimes(one, WARM_UP_SECONDS);
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const one of all) {
-      delays.set(one, [...(delays.get(one) ?? []), ...(await callAtTimes(one, SECONDS))]);
+      results.set(one, [...(results.get(one) ?? []), await callAtTimes(one, SECONDS)]);
     }
   }
-  for (const [one, taken] of delays)
-    delays.set(
-      one,
-      taken.toSorted((a, b) => a - b),
-    );
-  return delays;
+  return results;
+}
+
+function sorted(results: readonly PacedResult[]): number[] {
+  return results.flatMap(({ delaysMs }) => delaysMs).toSorted((a, b) => a - b);
+}
+
+/** Beside that of calls which come one upon the other, it shows what waking up costs on this machine: nginx pays it too. */
+function cpuRow(one: Contestant, own: readonly PacedResult[], reference: readonly PacedResult[] | null): Row {
+  const costOf = (results: readonly PacedResult[]) => median(results.map(({ cpuMicros }) => cpuMicros));
+  const row = { label: `${one.name}: CPU time of a call`, value: costOf(own), unit: 'µs' as const };
+  if (reference === null) return row;
+  return { ...row, beside: { reference: 'nginx’s', ratio: row.value / costOf(reference) } };
 }
 
 function rowsOf(one: Contestant, sorted: readonly number[], reference: readonly number[]): Row[] {

@@ -1,4 +1,4 @@
--- revision: 15
+-- revision: 16
 -- Owner: src/domain/calls
 --
 -- Records finished calls and charges those that are billable, all of them or none. A call whose id is already
@@ -49,8 +49,8 @@ declare
   is_attributed constant boolean := strpos(given_calls, '"end_user":') > 0 or strpos(given_calls, '"tags":') > 0
     or strpos(given_calls, '"project":') > 0 or strpos(given_calls, '"budgets":') > 0;
   is_limited constant boolean := strpos(given_calls, '"spending_limit":') > 0;
-  -- A text of this length has a few calls at most: counting them costs nothing.
-  is_single constant boolean := length(given_calls) < 4000 and json_array_length(given_calls::json) = 1;
+  -- A text of this size has a few calls at most: counting them costs nothing. The characters of a long one would have to be counted.
+  is_single constant boolean := octet_length(given_calls) < 4000 and json_array_length(given_calls::json) = 1;
   known uuid[];
 begin
   if is_attributed or is_limited and not is_single then
