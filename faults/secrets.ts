@@ -172,31 +172,32 @@ async function wrongAnswers(
     which: 'old' | 'new',
     { accepts, what }: Step,
     name: string,
-    refusal: number,
+    refusals: readonly number[],
     asking: (secret: Secrets) => Promise<Response>,
   ) => {
     const { status } = await asking(secrets[which]);
-    const expected = accepts.includes(which) ? 200 : refusal;
-    if (status !== expected) problems.push(`${what}: ${name} with the ${which} one answered ${status}`);
+    const expected = accepts.includes(which) ? [200] : refusals;
+    if (!expected.includes(status)) problems.push(`${what}: ${name} with the ${which} one answered ${status}`);
   };
   const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` }, signal: lab.signal });
   for (const which of ['old', 'new'] as const) {
     for (const [at, host] of gateways.entries()) {
       const step = gatewaySteps[at] as Step;
-      await expectStatus(which, step, 'METRICS_TOKEN of a gateway', 401, ({ METRICS_TOKEN }) =>
+      await expectStatus(which, step, 'METRICS_TOKEN of a gateway', [401], ({ METRICS_TOKEN }) =>
         fetch(`${host.origin()}/metrics`, bearer(METRICS_TOKEN)),
       );
     }
     for (const { file, origin, step } of others) {
-      await expectStatus(which, step, `METRICS_TOKEN of ${file}`, 401, ({ METRICS_TOKEN }) =>
+      await expectStatus(which, step, `METRICS_TOKEN of ${file}`, [401], ({ METRICS_TOKEN }) =>
         fetch(`${origin}/metrics`, bearer(METRICS_TOKEN)),
       );
       const path = file === 'backend.ts' ? '/operations' : '/monitoring/app-logs';
-      await expectStatus(which, step, `INTERNAL_TOKEN of ${file}`, 401, ({ INTERNAL_TOKEN }) =>
+      await expectStatus(which, step, `INTERNAL_TOKEN of ${file}`, [401], ({ INTERNAL_TOKEN }) =>
         fetch(`${origin}${path}`, bearer(INTERNAL_TOKEN)),
       );
       if (file !== 'backend.ts') continue;
-      await expectStatus(which, step, 'WEBHOOK_SECRET', 400, ({ WEBHOOK_SECRET }) =>
+      // 429 where a case before this one has sent many with a wrong signature.
+      await expectStatus(which, step, 'WEBHOOK_SECRET', [400, 429], ({ WEBHOOK_SECRET }) =>
         sendEvent(origin, WEBHOOK_SECRET),
       );
     }

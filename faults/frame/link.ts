@@ -9,7 +9,9 @@ export interface Link {
 
 interface Side {
   peer: Socket<Side> | null;
-  waiting: Uint8Array[];
+  readonly waiting: Uint8Array[];
+  /** Those that are delayed. Whichever timer runs takes the first of them: so what passes keeps its order, also where the delay changes. */
+  readonly delayed: Uint8Array[];
   readonly isBack: boolean;
 }
 
@@ -32,13 +34,17 @@ export function startLink(targetPort: number, hostname = '127.0.0.1'): Link {
   }
   const handlers = {
     data(socket: Socket<Side>, bytes: Uint8Array) {
+      const { waiting, delayed, isBack } = socket.data;
       const copy = bytes.slice();
-      const add = () => {
-        socket.data.waiting.push(copy);
+      if (!isBack || (delayMs === 0 && delayed.length === 0)) {
+        waiting.push(copy);
+        return pass(socket);
+      }
+      delayed.push(copy);
+      setTimeout(() => {
+        waiting.push(delayed.shift() as Uint8Array);
         pass(socket);
-      };
-      if (delayMs > 0 && socket.data.isBack) setTimeout(add, delayMs);
-      else add();
+      }, delayMs);
     },
     drain(socket: Socket<Side>) {
       if (socket.data.peer !== null) pass(socket.data.peer);
@@ -55,9 +61,9 @@ export function startLink(targetPort: number, hostname = '127.0.0.1'): Link {
     socket: {
       ...handlers,
       async open(socket) {
-        socket.data = { peer: null, waiting: [], isBack: false };
+        socket.data = { peer: null, waiting: [], delayed: [], isBack: false };
         sides.add(socket);
-        const data: Side = { peer: socket, waiting: [], isBack: true };
+        const data: Side = { peer: socket, waiting: [], delayed: [], isBack: true };
         const target = { hostname: '127.0.0.1', port: targetPort, data, socket: handlers };
         socket.data.peer = await Bun.connect<Side>(target);
         sides.add(socket.data.peer);
