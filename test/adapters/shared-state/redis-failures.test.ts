@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import type { Socket } from 'bun';
 import { openRedisState } from '../../../src/adapters/shared-state/redis.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import type { Log } from '../../../src/ports/log.ts';
@@ -167,6 +168,27 @@ describe.skipIf(!isInstalled)('Redis away, silent or restarted (skipped without 
     expect(gaps).toBe(1);
   });
 
+  test('a reply of another command fails those under way, and the connection is made again', async () => {
+    const proxy = startInjectingProxy(Number(new URL(server.url).port));
+    try {
+      const state = await openRedisState({ url: proxy.url, log, timeoutMs: TIMEOUT_MS });
+      opened.push(state);
+      await state.reserve('out of step', [claim]);
+      proxy.injectOnce('+PONG\r\n');
+      const both = [state.reserve('out of step', [claim]), state.reserve('out of step', [claim])];
+      for (const failing of both) {
+        expect(await failureOf(failing)).toMatchObject({
+          reason: 'unavailable',
+          message: expect.stringContaining('a reply of another command'),
+        });
+      }
+      // Both were counted: what is in doubt is not sent again.
+      expect(await usedIn(state, 'out of step')).toBe(3);
+    } finally {
+      proxy.close();
+    }
+  });
+
   test('replies that came while our own process was busy are no silence', async () => {
     let losses = 0;
     const state = await open({ log: { ...log, warn: () => (losses += 1) } });
@@ -227,5 +249,47 @@ function createHurriedClock({ leaveAlone, most }: { leaveAlone: number[]; most: 
       else if (hurried.length < most) setTimeout(run, 0);
       return { cancel: () => void pending.delete(entry) };
     },
+  };
+}
+
+/** Passes everything on, and before the server's next reply what is to be injected. */
+function startInjectingProxy(port: number) {
+  interface Side {
+    peer: Socket<Side> | null;
+    readonly early: Uint8Array[];
+    readonly isServer: boolean;
+  }
+  let injected = '';
+  const handlers = {
+    data({ data }: Socket<Side>, bytes: Uint8Array) {
+      if (data.peer === null) return void data.early.push(bytes.slice());
+      if (data.isServer && injected !== '') {
+        data.peer.write(injected);
+        injected = '';
+      }
+      data.peer.write(bytes);
+    },
+    close: ({ data }: Socket<Side>) => void data.peer?.end(),
+    error() {},
+  };
+  const listener = Bun.listen<Side>({
+    ...{ hostname: '127.0.0.1', port: 0 },
+    socket: {
+      ...handlers,
+      async open(socket) {
+        socket.data = { peer: null, early: [], isServer: false };
+        const data: Side = { peer: socket, early: [], isServer: true };
+        const peer = await Bun.connect<Side>({ hostname: '127.0.0.1', port, data, socket: handlers });
+        for (const bytes of socket.data.early.splice(0)) peer.write(bytes);
+        socket.data.peer = peer;
+      },
+    },
+  });
+  return {
+    url: `redis://127.0.0.1:${listener.port}`,
+    injectOnce(text: string) {
+      injected = text;
+    },
+    close: () => listener.stop(true),
   };
 }

@@ -136,6 +136,13 @@ export function redisSilent({ place }: RedisAddress, timeoutMs: number): SharedS
   );
 }
 
+export function redisConfused({ place }: RedisAddress): SharedStateFailure {
+  return sharedStateFailure(
+    'unavailable',
+    `Redis at ${place} gave a reply of another command: the connection is made again. Check what is between, such as a proxy.`,
+  );
+}
+
 export function redisLost({ place }: RedisAddress): SharedStateFailure {
   return sharedStateFailure(
     'unavailable',

@@ -2,7 +2,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
 import { sharedStateClosed, sharedStateFailure } from '../input-checks.ts';
 import { isServerError, type RedisAddress } from './address.ts';
-import { type KeptConnection, keepConnected } from './connection.ts';
+import { type IsReply, type KeptConnection, keepConnected } from './connection.ts';
 import { checkServer } from './topology.ts';
 
 /**
@@ -115,13 +115,15 @@ export async function openCluster(needs: ClusterNeeds): Promise<RedisCluster> {
     });
   }
 
-  async function send(key: string, command: string, args: string[]): Promise<unknown> {
+  async function send(key: string, command: string, args: string[], isReply?: IsReply): Promise<unknown> {
     let place = slots[slotOf(key)] ?? primaries[0] ?? '';
     let isAsking = false;
     for (let hop = 0; !closed; hop += 1) {
       try {
         const connection = await nodeAt(place);
-        return await (isAsking ? sendAsking(connection, command, args) : connection.send(command, args));
+        return await (isAsking
+          ? sendAsking(connection, command, args)
+          : connection.send(command, args, isReply));
       } catch (error) {
         const redirection = redirectionOf(error, place);
         if (redirection === null) {
@@ -138,7 +140,7 @@ export async function openCluster(needs: ClusterNeeds): Promise<RedisCluster> {
   }
 
   const cluster: RedisCluster = {
-    forKey: (key) => ({ send: (command, args) => send(key, command, args) }),
+    forKey: (key) => ({ send: (command, args, isReply) => send(key, command, args, isReply) }),
     async anyNode() {
       const reachable = primaries.map(async (place) => {
         await (await nodeAt(place)).send('PING', []);

@@ -7,6 +7,7 @@ import {
   isServerError,
   isUnknownScript,
   type RedisAddress,
+  redisConfused,
   redisLost,
   redisRefused,
   redisSilent,
@@ -28,12 +29,15 @@ const LONGEST_PAUSE_MS = 2_000;
 const HEARTBEAT_EVERY = 5;
 
 export interface KeptConnection {
-  send(command: string, args: string[]): Promise<unknown>;
+  /** Where `isReply` does not know the reply as one of this command, the replies are out of step: the connection is given up. */
+  send(command: string, args: string[], isReply?: IsReply): Promise<unknown>;
   /** As `send`, for what the client does by methods of its own. */
-  use<Result>(work: (client: RedisClient) => Promise<Result>): Promise<Result>;
+  use<Result>(work: (client: RedisClient) => Promise<Result>, isReply?: IsReply): Promise<Result>;
   /** After the answers to what was sent before. */
   close(): Promise<void>;
 }
+
+export type IsReply = (reply: unknown) => boolean;
 
 export interface ConnectionNeeds extends LinkNeeds {
   readonly log: Log;
@@ -83,15 +87,18 @@ export async function keepConnected(needs: ConnectionNeeds): Promise<KeptConnect
     return attempt;
   }
 
-  function use<Result>(work: (client: RedisClient) => Promise<Result>): Promise<Result> {
-    return link && !closed ? link.use(work) : afterRestoring(work);
+  function use<Result>(work: (client: RedisClient) => Promise<Result>, isReply?: IsReply): Promise<Result> {
+    return link && !closed ? link.use(work, isReply) : afterRestoring(work, isReply);
   }
 
-  async function afterRestoring<Result>(work: (client: RedisClient) => Promise<Result>): Promise<Result> {
+  async function afterRestoring<Result>(
+    work: (client: RedisClient) => Promise<Result>,
+    isReply?: IsReply,
+  ): Promise<Result> {
     if (closed) throw sharedStateClosed();
     const restored = await firstAttempt;
     if (!restored) throw redisUnreachable(address);
-    return restored.use(work);
+    return restored.use(work, isReply);
   }
 
   /** Without it, a subscriber whose server vanished without a word would wait for messages for ever. */
@@ -106,7 +113,7 @@ export async function keepConnected(needs: ConnectionNeeds): Promise<KeptConnect
   beat();
   return {
     use,
-    send: (command, args) => use<unknown>((client) => client.send(command, args)),
+    send: (command, args, isReply) => use<unknown>((client) => client.send(command, args), isReply),
     async close() {
       if (closed) return;
       closed = true;
@@ -142,7 +149,7 @@ interface LinkNeeds {
 /** One connection, from its making to its end. */
 export interface RedisLink {
   /** Rejects with a SharedStateFailure, except for an unknown script, which the caller sends again in full. */
-  use<Result>(work: (client: RedisClient) => Promise<Result>): Promise<Result>;
+  use<Result>(work: (client: RedisClient) => Promise<Result>, isReply?: IsReply): Promise<Result>;
   isConnected(): boolean;
   isIdle(): boolean;
   close(): void;
@@ -191,6 +198,7 @@ function createLink(client: RedisClient, { address, time, timeoutMs, passes }: L
   let answers = 0;
   let isWatched = false;
   let isSilent = false;
+  let isConfused = false;
 
   function watch(delayMs: number): void {
     isWatched = true;
@@ -216,12 +224,17 @@ function createLink(client: RedisClient, { address, time, timeoutMs, passes }: L
   }
 
   return {
-    async use(work) {
+    async use(work, isReply) {
       unanswered.push(time.now());
       if (!isWatched) watch(timeoutMs);
       try {
-        return await work(client);
+        const reply = await work(client);
+        if (!isConfused && (isReply === undefined || isReply(reply))) return reply;
+        isConfused = true;
+        client.close();
       } catch (error) {
+        // What is under way on this connection would have another command's reply.
+        if (isConfused) throw redisConfused(address);
         if (isUnknownScript(error) || passes?.(error) === true) throw error;
         // Nothing was written, and nothing will be by this connection.
         if (isReadOnly(error)) client.close();
@@ -231,6 +244,7 @@ function createLink(client: RedisClient, { address, time, timeoutMs, passes }: L
         answers += 1;
         unanswered.shift();
       }
+      throw redisConfused(address);
     },
     isConnected: () => client.connected,
     isIdle: () => unanswered.length === 0,

@@ -17,7 +17,8 @@ import { CLEAR_UP_AFTER_MS, defineScript, type TagKeys } from './scripts.ts';
  * then for each claim: used, start, wait until the end for a window; used, limit, 0 for what is held. With an unknown
  * level it is: 2, the claim's place, and the version of the level that is too old, where one is stored.
  */
-export const reserveScript = defineScript(`
+export const reserveScript = defineScript(
+  `
 local MOST = 9007199254740991
 local reply, takings = {0, -1, -1}, {}
 local key, arg = 1, 2
@@ -147,7 +148,9 @@ for _, it in ipairs(takings) do
   end
 end
 return reply
-`);
+`,
+  Array.isArray,
+);
 
 export function reserveCall(keys: TagKeys, claims: readonly Claim[]): { keys: string[]; args: string[] } {
   const names: string[] = [];

@@ -1,11 +1,12 @@
 import type { SharedState } from '../../../ports/shared-state.ts';
 import { checkKey, checkValue } from '../input-checks.ts';
 import { isUnknownScript } from './address.ts';
-import type { KeptConnection } from './connection.ts';
+import type { IsReply, KeptConnection } from './connection.ts';
 
 interface RedisScript {
   readonly source: string;
   readonly sha: string;
+  readonly isReply: IsReply;
 }
 
 /**
@@ -28,10 +29,12 @@ local function text(number) return string.format('%d', number) end
 
 export type ScriptRunner = (script: RedisScript, keys: string[], args: string[]) => Promise<unknown>;
 
-export function defineScript(body: string): RedisScript {
+export function defineScript(body: string, isReply: IsReply): RedisScript {
   const source = PRELUDE + body;
-  return { source, sha: new Bun.CryptoHasher('sha1').update(source).digest('hex') };
+  return { source, sha: new Bun.CryptoHasher('sha1').update(source).digest('hex'), isReply };
 }
+
+export const isNumber: IsReply = (reply) => typeof reply === 'number';
 
 /**
  * One round trip: the script goes by its hash. A server that does not know it (new, restarted, flushed) says so
@@ -44,11 +47,11 @@ export async function runScript(
 ): Promise<unknown> {
   const call = [script.sha, String(keys.length), ...keys, String(offsetMs), ...args];
   try {
-    return await connection.send('EVALSHA', call);
+    return await connection.send('EVALSHA', call, script.isReply);
   } catch (error) {
     if (!isUnknownScript(error)) throw error;
     call[0] = script.source;
-    return connection.send('EVAL', call);
+    return connection.send('EVAL', call, script.isReply);
   }
 }
 
@@ -81,16 +84,20 @@ export function channelPrefix(prefix: string): string {
  * A value is stored as "expiresAt text", and the time in it decides, so that the offset of a test counts for
  * values as it does for windows.
  */
-const getValueScript = defineScript(`
+const getValueScript = defineScript(
+  `
 local stored = redis.call('GET', KEYS[1])
 if not stored then return false end
 local gap = string.find(stored, ' ', 1, true)
 if now >= tonumber(string.sub(stored, 1, gap - 1)) then return false end
 return string.sub(stored, gap + 1)
-`);
+`,
+  (reply) => reply === null || typeof reply === 'string',
+);
 
 /** After the offset: text, ttlMs, and '1' where a living value stays. Replies 1 where it was set. */
-const setValueScript = defineScript(`
+const setValueScript = defineScript(
+  `
 if ARGV[4] == '1' then
   local stored = redis.call('GET', KEYS[1])
   if stored and now < tonumber(string.match(stored, '^%d+')) then return 0 end
@@ -98,9 +105,11 @@ end
 local ttl = tonumber(ARGV[3])
 redis.call('SET', KEYS[1], text(now + ttl) .. ' ' .. ARGV[2], 'PX', text(ttl + ${CLEAR_UP_AFTER_MS}))
 return 1
-`);
+`,
+  isNumber,
+);
 
-const deleteValueScript = defineScript(`return redis.call('DEL', KEYS[1])`);
+const deleteValueScript = defineScript(`return redis.call('DEL', KEYS[1])`, isNumber);
 
 type RedisValues = Pick<SharedState, 'get' | 'set' | 'setIfAbsent' | 'delete'>;
 

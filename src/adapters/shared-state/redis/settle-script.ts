@@ -1,12 +1,13 @@
 import type { Settlement } from '../../../ports/shared-state.ts';
-import { CLEAR_UP_AFTER_MS, defineScript, type TagKeys } from './scripts.ts';
+import { CLEAR_UP_AFTER_MS, defineScript, isNumber, type TagKeys } from './scripts.ts';
 
 /**
  * reserve-script.ts documents the stored layout. One key for each settlement, and after the offset:
  * 'w' windowStart delta; 'n' entry ttlMs amount (renew); 'x' count entry… (releases of one set); 'l' value version ttlMs
  * replaces, the last one '-' where only a stored level is changed, 'none' where it is also stored again.
  */
-export const settleScript = defineScript(`
+export const settleScript = defineScript(
+  `
 local MOST = 9007199254740991
 local arg = 2
 
@@ -91,7 +92,9 @@ for _, key in ipairs(KEYS) do
   end
 end
 return 0
-`);
+`,
+  isNumber,
+);
 
 export function settleCall(
   keys: TagKeys,
