@@ -177,7 +177,8 @@ async function wrongAnswers(
   ) => {
     const { status } = await asking(secrets[which]);
     const expected = accepts.includes(which) ? [200] : refusals;
-    if (!expected.includes(status)) problems.push(`${what}: ${name} with the ${which} one answered ${status}`);
+    if (!expected.includes(status))
+      problems.push(`${what}: ${name} with the ${which} one answered ${status}`);
   };
   const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` }, signal: lab.signal });
   for (const which of ['old', 'new'] as const) {
