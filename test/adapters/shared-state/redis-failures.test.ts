@@ -179,7 +179,7 @@ describe.skipIf(!isInstalled)('Redis away, silent or restarted (skipped without 
       for (const failing of both) {
         expect(await failureOf(failing)).toMatchObject({
           reason: 'unavailable',
-          message: expect.stringContaining('a reply of another command'),
+          message: expect.stringContaining('the reply of another command'),
         });
       }
       // Both were counted: what is in doubt is not sent again.

@@ -136,10 +136,10 @@ export function redisSilent({ place }: RedisAddress, timeoutMs: number): SharedS
   );
 }
 
-export function redisConfused({ place }: RedisAddress): SharedStateFailure {
+export function redisOutOfSync({ place }: RedisAddress): SharedStateFailure {
   return sharedStateFailure(
     'unavailable',
-    `Redis at ${place} gave a reply of another command: the connection is made again. Check what is between, such as a proxy.`,
+    `Redis at ${place} sent the reply of another command, and the connection was closed: check proxies between this process and Redis.`,
   );
 }
 

@@ -122,7 +122,7 @@ export async function openCluster(needs: ClusterNeeds): Promise<RedisCluster> {
       try {
         const connection = await nodeAt(place);
         return await (isAsking
-          ? sendAsking(connection, command, args)
+          ? sendAsking(connection, command, args, isReply)
           : connection.send(command, args, isReply));
       } catch (error) {
         const redirection = redirectionOf(error, place);
@@ -179,9 +179,15 @@ export async function openCluster(needs: ClusterNeeds): Promise<RedisCluster> {
 }
 
 /** The node takes the next command on this connection for a slot that is moving to it. */
-async function sendAsking(connection: KeptConnection, command: string, args: string[]): Promise<unknown> {
-  const [, answer] = await connection.use((client) =>
-    Promise.all([client.send('ASKING', []), client.send(command, args)]),
+async function sendAsking(
+  connection: KeptConnection,
+  command: string,
+  args: string[],
+  isReply: IsReply = () => true,
+): Promise<unknown> {
+  const [, answer] = await connection.use(
+    (client) => Promise.all([client.send('ASKING', []), client.send(command, args)]),
+    (replies) => isReply((replies as readonly unknown[])[1]),
   );
   return answer;
 }

@@ -7,8 +7,8 @@ import {
   isServerError,
   isUnknownScript,
   type RedisAddress,
-  redisConfused,
   redisLost,
+  redisOutOfSync,
   redisRefused,
   redisSilent,
   redisUnreachable,
@@ -29,7 +29,7 @@ const LONGEST_PAUSE_MS = 2_000;
 const HEARTBEAT_EVERY = 5;
 
 export interface KeptConnection {
-  /** Where `isReply` does not know the reply as one of this command, the replies are out of step: the connection is given up. */
+  /** `isReply` tells whether a reply can be this command's. One that cannot shows that replies are out of sync: the connection is closed. */
   send(command: string, args: string[], isReply?: IsReply): Promise<unknown>;
   /** As `send`, for what the client does by methods of its own. */
   use<Result>(work: (client: RedisClient) => Promise<Result>, isReply?: IsReply): Promise<Result>;
@@ -198,7 +198,7 @@ function createLink(client: RedisClient, { address, time, timeoutMs, passes }: L
   let answers = 0;
   let isWatched = false;
   let isSilent = false;
-  let isConfused = false;
+  let isOutOfSync = false;
 
   function watch(delayMs: number): void {
     isWatched = true;
@@ -229,12 +229,12 @@ function createLink(client: RedisClient, { address, time, timeoutMs, passes }: L
       if (!isWatched) watch(timeoutMs);
       try {
         const reply = await work(client);
-        if (!isConfused && (isReply === undefined || isReply(reply))) return reply;
-        isConfused = true;
+        if (!isOutOfSync && (isReply === undefined || isReply(reply))) return reply;
+        isOutOfSync = true;
         client.close();
       } catch (error) {
         // What is under way on this connection would have another command's reply.
-        if (isConfused) throw redisConfused(address);
+        if (isOutOfSync) throw redisOutOfSync(address);
         if (isUnknownScript(error) || passes?.(error) === true) throw error;
         // Nothing was written, and nothing will be by this connection.
         if (isReadOnly(error)) client.close();
@@ -244,7 +244,7 @@ function createLink(client: RedisClient, { address, time, timeoutMs, passes }: L
         answers += 1;
         unanswered.shift();
       }
-      throw redisConfused(address);
+      throw redisOutOfSync(address);
     },
     isConnected: () => client.connected,
     isIdle: () => unanswered.length === 0,
