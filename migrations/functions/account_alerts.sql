@@ -9,7 +9,8 @@
 --   CREDIT_LINE, for companies with a limited credit line, once per month: the company's own percentages, otherwise
 --     80 and 100 percent.
 --
--- Every charge runs this. The settings are read as one row by primary key; the `limit 1` prevents the planner from
+-- charge_calls runs this for every charge, charge_call where a threshold can be crossed: another kind of threshold, or a percentage
+-- below 1, needs a change there too. The settings are read as one row by primary key; the `limit 1` prevents the planner from
 -- joining the whole table. Migration 0006 created a function of the same name without the company parameter, for
 -- processes from before migration 0020. It is not maintained here.
 create or replace function account_alerts(
