@@ -27,6 +27,7 @@ export async function walkMissingScripts(world: BrowserSystem): Promise<void> {
   await page.getByRole('link', { name: 'Overview', exact: true }).click();
   await heading(page, 'Overview').waitFor();
   await page.getByRole('link', { name: 'Usage', exact: true }).click();
+  await button(page, 'Reload').waitFor();
   await page.unroute(SCRIPTS);
   await button(page, 'Reload').click();
   await heading(page, 'Usage').waitFor();

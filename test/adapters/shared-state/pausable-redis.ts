@@ -32,14 +32,25 @@ interface ServerChoices {
   readonly password?: string;
 }
 
+/** A port may be taken between the look and the start; a node of a cluster has a second one, 10,000 above its own. */
+const MOST_STARTS = 10;
+
 /** A Redis that a test may stop, kill and start again. Its program must be on the PATH. */
-export async function startPausableRedis({
-  words: more = [],
-  password,
-  sentinel,
-}: ServerChoices = {}): Promise<PausableRedis> {
+export async function startPausableRedis(choices: ServerChoices = {}): Promise<PausableRedis> {
+  for (let tries = 1; ; tries += 1) {
+    const server = createServer(freePort(), choices);
+    try {
+      await server.start();
+      return server;
+    } catch (error) {
+      await server.remove();
+      if (tries === MOST_STARTS) throw error;
+    }
+  }
+}
+
+function createServer(port: number, { words: more = [], password, sentinel }: ServerChoices): PausableRedis {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-redis-'));
-  const port = freePort();
   const url = `redis://${password === undefined ? '' : `:${encodeURIComponent(password)}@`}127.0.0.1:${port}`;
   const secrets = password === undefined ? [] : ['--requirepass', password, '--masterauth', password];
   let server: Bun.Subprocess | null = null;
@@ -62,17 +73,19 @@ export async function startPausableRedis({
       sentinel === undefined
         ? [...common, '--appendonly', 'no', '--save', '', ...secrets, ...more]
         : [settings, '--sentinel', ...common, ...more];
-    server = Bun.spawn([...endWithUs, 'redis-server', ...words], {
+    const started = Bun.spawn([...endWithUs, 'redis-server', ...words], {
       cwd: folder,
       stdout: 'ignore',
       stderr: 'ignore',
     });
-    await until(() =>
+    server = started;
+    const answers = () =>
       command('PING').then(
         () => true,
         () => false,
-      ),
-    );
+      );
+    await until(async () => started.exitCode !== null || (await answers()));
+    if (started.exitCode !== null) throw new Error(`Redis on port ${port} ended with ${started.exitCode}`);
   }
 
   async function kill(): Promise<void> {
@@ -80,7 +93,6 @@ export async function startPausableRedis({
     await server?.exited;
   }
 
-  await start();
   return {
     url,
     port,
