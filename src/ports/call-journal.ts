@@ -36,3 +36,26 @@ export interface CallJournal extends JournalFile {
   /** The next file of a process that has ended, taken for this one; null where there is none. */
   takeOver(): Promise<JournalFile | null>;
 }
+
+/** Entries in a write-ahead log. */
+export interface LogSegment {
+  /** Once all of them are in the database or in a journal. */
+  clear(): void;
+}
+
+/**
+ * Where finished calls go whose commit is deferred, until it is done. What was appended is there after the process has been
+ * killed, as what is committed in the embedded database: neither survives a crash of the machine for certain.
+ */
+export interface WriteAheadLog {
+  /** False where the disk does not take it. */
+  append(entry: JournalEntry): boolean;
+  /** The segment with all that was appended since the last time; what follows goes into another. */
+  rotate(): LogSegment;
+  close(): void;
+}
+
+/** What a process that was killed has left in its write-ahead log. */
+export interface LeftSegment extends LogSegment {
+  readonly entries: readonly JournalEntry[];
+}

@@ -45,8 +45,24 @@ export interface Database extends Statements {
   /** `onReconnect` runs after every subscription, the first one too: what was sent before it may be lost. */
   listen(channel: string, onMessage: (payload: string) => void, onReconnect: () => void): Promise<Listener>;
   pool(): PoolStatus;
+  /** Only of an engine that this process runs itself. */
+  readonly deferred?: DeferredWrites;
   /** Waits for running statements up to a few seconds, then closes. */
   close(): Promise<void>;
+}
+
+/**
+ * Writes that wait so that many go together, without anyone seeing the database without them: they run before the next
+ * statement or transaction of anyone else, in this process or another. What waits must be durable elsewhere.
+ */
+export interface DeferredWrites {
+  /** How they are written. One at a time, with statements that wait for nothing deferred; it must not reject. */
+  writeBy(write: (statements: Statements) => Promise<void>): void;
+  /** Something waits from now on. */
+  add(): void;
+  isEmpty(): boolean;
+  /** Resolves when all that waits by now is written. */
+  flush(): Promise<void>;
 }
 
 export interface Listener {

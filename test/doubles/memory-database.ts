@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { PGlite, type Transaction as PgliteTransaction, types } from '@electric-sql/pglite';
+import { createDeferredWrites } from '../../src/adapters/database/pglite/deferred-writes.ts';
 import type { Database, DatabaseFailure, Row, SqlValue, Statements } from '../../src/ports/database.ts';
 import { oncePerRun } from '../services/once-per-run.ts';
 import { migratedFolder } from './embedded-folder.ts';
@@ -18,11 +19,22 @@ export async function openMemoryDatabase(): Promise<Database> {
 }
 
 function databaseOn(pglite: PGlite): Database {
+  const statements = statementsOn(pglite);
+  const deferred = createDeferredWrites(statements);
+  async function written<T>(work: () => Promise<T>): Promise<T> {
+    await deferred.flush();
+    return await work();
+  }
   return {
     engine: 'pglite',
-    ...statementsOn(pglite),
+    deferred,
+    query: <R>(text: string, values?: readonly SqlValue[]) =>
+      written(() => statements.query<R>(text, values)),
+    script: (text) => written(() => statements.script(text)),
     transaction: (work) =>
-      pglite.transaction((transaction) => work({ isTransaction: true, ...statementsOn(transaction) })),
+      written(() =>
+        pglite.transaction((transaction) => work({ isTransaction: true, ...statementsOn(transaction) })),
+      ),
     async listen(channel, onMessage, onReconnect) {
       const close = await pglite.listen(channel, onMessage);
       onReconnect();

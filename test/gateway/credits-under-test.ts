@@ -1,3 +1,5 @@
+import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
+import { chargeDeferredIn } from '../../src/domain/calls/settlement/deferred-calls.ts';
 import { createHeldCredits } from '../../src/domain/credits/holds/holds.ts';
 import {
   type AccountLevel,
@@ -18,7 +20,8 @@ export interface CreditParts {
 
 /** A company's account as a test fills it and looks into it. */
 export function creditsOf({ database, sharedState, secrets }: CreditParts, companyId: string) {
-  const heldCredits = createHeldCredits({ sharedState, log: createSilentLog() });
+  const chargeDeferred = chargeDeferredIn(database, createSystemClock());
+  const heldCredits = createHeldCredits({ sharedState, log: createSilentLog(), chargeDeferred });
   return {
     /** What running calls hold. */
     held: async (): Promise<number> => Number(await heldCredits(companyId)),

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
 import { openSqliteJournal } from '../../src/adapters/journal/sqlite-journal.ts';
+import { openWriteAheadLog } from '../../src/adapters/journal/write-ahead-log.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
 import { createWebhookSender } from '../../src/adapters/webhook-sender/webhook-sender.ts';
@@ -18,6 +19,7 @@ import {
   type IdempotentCallParts,
 } from '../../src/domain/calls/idempotency/idempotent-calls.ts';
 import { createAddressRefusals } from '../../src/domain/calls/log/address-refusals.ts';
+import { chargeDeferredIn, type Deferring } from '../../src/domain/calls/settlement/deferred-calls.ts';
 import { createCallBook } from '../../src/domain/calls/settlement/settle-call.ts';
 import { createBillingStatuses } from '../../src/domain/credits/holds/billing-status.ts';
 import { createCreditHolds, createHeldCredits } from '../../src/domain/credits/holds/holds.ts';
@@ -46,7 +48,9 @@ import { createKeptAnswers } from '../../src/gateway/forwarding/kept-answers.ts'
 import { createGateway } from '../../src/gateway/server.ts';
 import { createClientAddress } from '../../src/http/client-identity.ts';
 import { listen } from '../../src/http/listen.ts';
+import type { Clock } from '../../src/ports/clock.ts';
 import type { Database, Row } from '../../src/ports/database.ts';
+import type { Log } from '../../src/ports/log.ts';
 import type { Secrets } from '../../src/ports/secrets.ts';
 import type { SharedState } from '../../src/ports/shared-state.ts';
 import type { Tracer } from '../../src/ports/tracer.ts';
@@ -119,8 +123,7 @@ export async function openGateway(options: GatewayOptions = {}) {
   const standings = await createBillingStatuses({ database, sharedState, clock, log });
   const folder = await mkdtemp(join(tmpdir(), 'turnpike-journal-'));
   const { journalMaxCalls: maxEntries = 1_000, breakerFailures: failures = 1_000_000 } = options;
-  const journal = openSqliteJournal({ folder, maxEntries, newId: secrets.newId, log });
-  const calls = createCallBook({ database, journal, clock, log, commitDeadlineMs: 2_000 });
+  const { journal, calls } = openBook({ database, clock, log, secrets }, folder, maxEntries);
   const addressRefusals = createAddressRefusals({ database, clock, log });
   const breakers = await createBreakers({ sharedState, clock, log, failures });
   const idempotency = openIdempotency({ database, clock, log, secrets }, options);
@@ -129,13 +132,14 @@ export async function openGateway(options: GatewayOptions = {}) {
   const abandoned = await createAbandonedStreams({
     ...{ sharedState, ownState, clock, log, ...ABANDONED_STREAMS, ...options.abandonedStreams },
   });
+  const chargeDeferred = chargeDeferredIn(database, clock);
   const app = createGateway({
     ...{ clock, log, secrets, models, keys, calls, idempotency, standings, database, breakers, abandoned },
     ...{ ...parsing, ownKeys, addressRefusals },
     ...openStores({ database, clock, log, secrets }, options),
     holds: createCreditHolds({ database, clock, log }),
-    heldCredits: createHeldCredits({ sharedState, log }),
-    limits: createLimits({ sharedState, ownState, clock, log, addressRequestsPerMinute }),
+    heldCredits: createHeldCredits({ sharedState, log, chargeDeferred }),
+    limits: createLimits({ sharedState, ownState, clock, log, addressRequestsPerMinute, chargeDeferred }),
     ...{ unpaidEndings: createUnpaidEndings({ clock, log }), callHook: openHook({ clock, log }, options) },
     clientAddress: createClientAddress(options.trustedProxies ?? []),
     ...choicesOf(options),
@@ -300,9 +304,47 @@ function openStores(
 function breakable(real: Database, outage: { isAway: boolean }): Database {
   const away = () =>
     Object.assign(new Error('away'), { name: 'DatabaseFailure', reason: 'unavailable', sqlState: null });
+  const unless = <T>(work: () => Promise<T>) => (outage.isAway ? Promise.reject(away()) : work());
+  const { deferred } = real;
   return {
     ...real,
-    query: (text, values) => (outage.isAway ? Promise.reject(away()) : real.query(text, values)),
-    transaction: (work, more) => (outage.isAway ? Promise.reject(away()) : real.transaction(work, more)),
+    query: (text, values) => unless(() => real.query(text, values)),
+    transaction: (work, more) => unless(() => real.transaction(work, more)),
+    ...(deferred === undefined
+      ? {}
+      : {
+          deferred: {
+            ...deferred,
+            writeBy: (write) =>
+              deferred.writeBy((statements) =>
+                write({
+                  query: (text, values) => unless(() => statements.query(text, values)),
+                  script: (text) => unless(() => statements.script(text)),
+                }),
+              ),
+          },
+        }),
   };
+}
+
+function openBook(parts: BookParts, folder: string, maxEntries: number) {
+  const { database, log, secrets } = parts;
+  const journal = openSqliteJournal({ folder, maxEntries, newId: secrets.newId, log });
+  // Where a test leaves no room in the journal, there is none in the write-ahead log either.
+  const deferring = maxEntries === 0 ? undefined : openDeferring(database, folder, log);
+  return { journal, calls: createCallBook({ ...parts, journal, commitDeadlineMs: 2_000, deferring }) };
+}
+
+interface BookParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly secrets: Secrets;
+}
+
+/** As the gateway has it on the embedded engine. */
+function openDeferring({ deferred }: Database, folder: string, log: Log): Deferring | undefined {
+  return deferred === undefined
+    ? undefined
+    : { writes: deferred, writeAheadLog: openWriteAheadLog({ folder, log }) };
 }

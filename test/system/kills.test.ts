@@ -104,15 +104,24 @@ describe('kill -9 of one of the two processes of npm start', () => {
     const ports = { GATEWAY_PORT: String(freePort()), BACKEND_PORT: String(freePort()) };
     const system = await startSystem(folder, ports);
     const { gateway_url, full_key } = system.demo();
-    expect((await post(`${gateway_url}/chat/completions`, full_key, CHAT)).status).toBe(200);
+    const call = async () => (await post(`${gateway_url}/chat/completions`, full_key, CHAT)).status;
+    const audited = async () => {
+      const audit = startProcess('turnpike.ts', ['audit'], { DATA_DIR: folder });
+      expect(await audit.exited).toBe(0);
+      return /\d+ calls/.exec(audit.output())?.[0];
+    };
+    expect(await call()).toBe(200);
     const [backend = 0] = childrenOf(system.pid);
     process.kill(backend, 'SIGSTOP');
+    expect(await Promise.all(Array.from({ length: 20 }, call))).toEqual(
+      Array.from({ length: 20 }, () => 200),
+    );
     system.signal('SIGKILL');
     await until(() => !isAlive(backend));
+    // Without a running process the command opens the database itself.
+    expect(await audited()).toBe('21 calls');
     const again = await startSystem(folder, ports);
-    const audit = startProcess('turnpike.ts', ['audit'], { DATA_DIR: folder });
-    expect(await audit.exited).toBe(0);
-    expect(audit.output()).toContain('1 calls');
+    expect(await audited()).toBe('21 calls');
     again.signal('SIGTERM');
     expect(await again.exited).toBe(0);
     await remove();

@@ -94,6 +94,8 @@ interface LimitsParts extends StatePlaceParts {
   /** Where shared state is on another machine or serves many: calls that come fast are counted ahead. */
   readonly countsAhead?: boolean;
   readonly onSteppedBack?: (back: LevelSteppedBack) => void;
+  /** Charges what has ended and still holds its credits, before a call is refused for them; false where there is nothing. */
+  readonly chargeDeferred?: (() => Promise<boolean>) | undefined;
 }
 
 /** Where a retry may help, but the time is unknown. */
@@ -141,6 +143,20 @@ export function createLimits(parts: LimitsParts): Limits {
     });
   }
 
+  /** Null where a level is unknown and cannot be read. */
+  async function reserveOnce(wanted: WantedClaims): Promise<Reserved | null> {
+    const { tag, callId } = wanted;
+    const reserved = await place.reserve(tag, claimsWithHolds(wanted));
+    if (reserved.reservation.outcome !== 'level-unknown') return reserved;
+    const isMissing = reserved.reservation.version === null && reserved.state === sharedState;
+    // Before a level is set: with one, calls are admitted as if holds that are missing were free.
+    if (isMissing) await running.restoreIfLost(callId);
+    const again = await reserveAfterReading(place, wanted, reserved, onSteppedBack);
+    // It may have been lost between the two.
+    if (isMissing) void running.restoreIfLost(callId);
+    return again;
+  }
+
   return {
     countAddress: (address) => countAddress(addressBlock(address)),
     async reserve(key, callId, estimatedTokens, holds, marks = NO_MARKS) {
@@ -174,17 +190,11 @@ export function createLimits(parts: LimitsParts): Limits {
       const ofKey = others.length;
       if (ceilings !== null) addCompanyClaims(others, ceilings, { callId, tokens, isDocument, requests });
       const wanted = { tag, callId, holds, others };
-      let reserved = await place.reserve(tag, claimsWithHolds(wanted));
-      if (reserved.reservation.outcome === 'level-unknown') {
-        const isMissing = reserved.reservation.version === null && reserved.state === sharedState;
-        // Before a level is set: with one, calls are admitted as if holds that are missing were free.
-        if (isMissing) await running.restoreIfLost(callId);
-        const again = await reserveAfterReading(place, wanted, reserved, onSteppedBack);
-        // It may have been lost between the two.
-        if (isMissing) void running.restoreIfLost(callId);
-        if (again === null) return { outcome: 'unknown-level' };
-        reserved = again;
+      let reserved = await reserveOnce(wanted);
+      if (isNotPayable(reserved, holds) && (await parts.chargeDeferred?.()) === true) {
+        reserved = await reserveOnce(wanted);
       }
+      if (reserved === null) return { outcome: 'unknown-level' };
       const { reservation, state } = reserved;
       if (reservation.outcome !== 'reserved') return refusedBy(key, reservation, holds, marks);
       const inHand =
@@ -222,6 +232,14 @@ export function createLimits(parts: LimitsParts): Limits {
     listen: running.listen,
     restoredHolds: running.restoredCount,
   };
+}
+
+type WantedClaims = Parameters<typeof reserveAfterReading>[1];
+type Reserved = Parameters<typeof reserveAfterReading>[2];
+
+function isNotPayable(reserved: Reserved | null, holds: readonly CreditHold[]): boolean {
+  const reservation = reserved?.reservation;
+  return reservation?.outcome === 'refused' && reservation.refusedBy < holds.length;
 }
 
 interface Counted {

@@ -152,7 +152,7 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
   /**
    * The commit first, then what the call holds is given back together with the levels that the commit left: the hold
    * is never gone before the charge is there, and a client that calls again finds nothing of its own held.
-   * A call that waits in the journal keeps its credits held until it is in the database.
+   * A call that is journaled or deferred keeps its credits held until it is in the database.
    */
   async function endOnce(ending: AnsweredEnding): Promise<boolean> {
     const { holds } = parts;
@@ -211,7 +211,7 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
 /** What the call was charged, or will be; null where it is written nowhere. */
 function chargeOf(settled: Settled): Parameters<typeof releaseCall>[3] {
   if (settled.outcome === 'settled') return settled;
-  return settled.outcome === 'journaled' ? settled.committed : null;
+  return settled.outcome === 'not-written' ? null : settled.committed;
 }
 
 function notWritten(error: unknown): Settled {

@@ -2,6 +2,7 @@ import { createSystemClock } from '../../adapters/clock/system-clock.ts';
 import { migrate } from '../../adapters/database/migrate.ts';
 import { openPglite, openSharedPglite } from '../../adapters/database/pglite/pglite.ts';
 import { openPostgres } from '../../adapters/database/postgres.ts';
+import { readLeftSegment } from '../../adapters/journal/write-ahead-log.ts';
 import {
   type ConsoleLines,
   createConsoleLines,
@@ -16,6 +17,7 @@ import { createInProcessState } from '../../adapters/shared-state/in-process.ts'
 import { openRedisState } from '../../adapters/shared-state/redis.ts';
 import { openRemoteState } from '../../adapters/shared-state/remote.ts';
 import { fillEmailKeys } from '../../domain/accounts/user.ts';
+import { recoverDeferredCalls } from '../../domain/calls/settlement/deferred-calls.ts';
 import { createLiveLog } from '../../domain/logs/live-log.ts';
 import { createKeptLog } from '../../domain/logs/log-store.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -82,6 +84,7 @@ export async function connect(
     const onNewerSchema = (schema: string) => log.warn(NEWER_SCHEMA, { schema });
     const migrated = attached === null ? await migrate(database, null, { onNewerSchema }) : [];
     if (migrated.length > 0) log.info('the database was migrated', { steps: migrated });
+    if (database.deferred !== undefined) await recoverDeferred(configuration, database, log);
     const duplicates = await fillEmailKeys(database);
     if (duplicates.length > 0) log.error(DUPLICATE_ADDRESSES, { users: duplicates });
     const sharedState = await openSharedState(configuration, attached, clock, log);
@@ -103,6 +106,22 @@ export async function connect(
     await closeAll(log, opened);
     throw error;
   }
+}
+
+/** All gateway processes on one data folder share it. */
+export function journalFolder({ dataDir }: Configuration): string {
+  return `${dataDir}/journal`;
+}
+
+/** Charges what a process that was killed had deferred; without `keep`, what the database does not take stays in its log. */
+export async function recoverDeferred(
+  configuration: Configuration,
+  statements: Database,
+  log: Log,
+  keep: Parameters<typeof recoverDeferredCalls>[0]['keep'] = async () => false,
+): Promise<void> {
+  const left = readLeftSegment({ folder: journalFolder(configuration), log });
+  await recoverDeferredCalls({ statements, left, log, keep });
 }
 
 const NEWER_SCHEMA =

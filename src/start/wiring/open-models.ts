@@ -7,6 +7,7 @@ import { createInProcessState } from '../../adapters/shared-state/in-process.ts'
 import { createRequestThread } from '../../adapters/worker-thread/request-thread.ts';
 import { MATCH_GENERATOR_BREAKER, serviceOf } from '../../domain/breakers/breaker.ts';
 import { type Breakers, createBreakers } from '../../domain/breakers/breakers.ts';
+import { chargeDeferredIn } from '../../domain/calls/settlement/deferred-calls.ts';
 import { type BillingStatuses, createBillingStatuses } from '../../domain/credits/holds/billing-status.ts';
 import { type CreditHolds, createCreditHolds } from '../../domain/credits/holds/holds.ts';
 import { createCompanyTurns } from '../../domain/documents/company-turns.ts';
@@ -90,6 +91,7 @@ export async function openModelParts(opening: ServiceOpening): Promise<ModelPart
     addressRequestsPerMinute,
     countsAhead: configuration.redis !== null,
     onSteppedBack: (level) => opening.databaseEpoch.suspect({ ...level }),
+    chargeDeferred: chargeDeferredIn(database, clock),
   });
   const lostHolds = await limits.listen(secrets.newId());
   opening.whenClosing('lost holds', lostHolds.close);

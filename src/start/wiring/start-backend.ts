@@ -9,6 +9,7 @@ import { storeDefaultCeilings } from '../../domain/accounts/ceilings.ts';
 import { createOidc } from '../../domain/accounts/oidc.ts';
 import { createAccessTokens } from '../../domain/accounts/tokens.ts';
 import { createAnswerCipher } from '../../domain/calls/idempotency/answer-cipher.ts';
+import { chargeDeferredIn } from '../../domain/calls/settlement/deferred-calls.ts';
 import { createHeldCredits } from '../../domain/credits/holds/holds.ts';
 import { fieldsOfPosting, type ReadPosting } from '../../domain/jobs/read-posting.ts';
 import { createCompanyCounters } from '../../domain/limits/company-ceilings.ts';
@@ -79,7 +80,7 @@ async function openBackendParts(
     paymentEvents,
     consoleUrl: consoleUrl(configuration),
     checkoutTaxes: configuration.payments.taxes,
-    heldCredits: createHeldCredits({ sharedState, log }),
+    heldCredits: createHeldCredits({ sharedState, log, chargeDeferred: chargeDeferredIn(database, clock) }),
     providers: openBackendProviders(opening),
     cipher: catalogueParts(opening).cipher,
     answerCipher: createAnswerCipher({ masterKeys: accepted(ownSecrets, 'masterKey'), secrets }),

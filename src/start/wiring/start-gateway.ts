@@ -1,5 +1,5 @@
-import { join } from 'node:path';
 import { openSqliteJournal } from '../../adapters/journal/sqlite-journal.ts';
+import { openWriteAheadLog } from '../../adapters/journal/write-ahead-log.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { createOtlpTracer } from '../../adapters/tracer/otlp.ts';
 import { type AnswerCache, createAnswerCache } from '../../domain/answer-cache/answer-cache.ts';
@@ -7,6 +7,7 @@ import { createPayloadLog, type PayloadLog } from '../../domain/call-payloads/pa
 import { createAnswerCipher } from '../../domain/calls/idempotency/answer-cipher.ts';
 import { createIdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
 import { createAddressRefusals } from '../../domain/calls/log/address-refusals.ts';
+import { chargeDeferredIn, type Deferring } from '../../domain/calls/settlement/deferred-calls.ts';
 import { type CallBook, createCallBook } from '../../domain/calls/settlement/settle-call.ts';
 import { setNamesPerDay } from '../../domain/calls/usage/usage-subjects.ts';
 import { createHeldCredits } from '../../domain/credits/holds/holds.ts';
@@ -25,12 +26,14 @@ import type { DependencyChecks } from '../../http/health.ts';
 import type { Listening, ListenOptions } from '../../http/listen.ts';
 import { type Counter, gauge, type MetricSample, type MetricSource } from '../../http/metrics.ts';
 import { createDocs } from '../../http/openapi.ts';
+import type { CallJournal } from '../../ports/call-journal.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Tracer } from '../../ports/tracer.ts';
 import type { Opening, ServiceOpening } from '../processes/start-service.ts';
 import { consoleUrl } from '../settings/addresses.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { accepted } from '../settings/secrets.ts';
+import { journalFolder, recoverDeferred } from './connect.ts';
 import { openCallHooks } from './open-call-hooks.ts';
 import type { ModelParts } from './open-models.ts';
 import { checksOf, docsFiles, openServer, withMetrics } from './open-server.ts';
@@ -79,13 +82,8 @@ async function openGatewayParts(
   await setNamesPerDay(database, configuration.calls.namesPerDay);
   const keys = await createKeyDirectory({ database, sharedState, clock, secrets, log });
   opening.whenClosing('key directory', keys.close);
-  const { commitDeadlineMs, maxCalls } = configuration.journal;
-  const folder = join(configuration.dataDir, 'journal');
-  const journal = openSqliteJournal({ folder, maxEntries: maxCalls, newId: secrets.newId, log });
-  opening.whenClosing('journal', journal.close);
   const meters = createCallMeters();
-  const book = withMeters(createCallBook({ database, journal, clock, log, commitDeadlineMs }), meters);
-  opening.whenClosing('call book', book.close);
+  const book = withMeters(await openCallBook(opening, log), meters);
   const { callHook, calls, metrics: hookMetrics } = openCallHooks(opening, book, log);
   const addressRefusals = createAddressRefusals({ database, clock, log });
   opening.whenClosing('counts of refused addresses', addressRefusals.close);
@@ -118,7 +116,7 @@ async function openGatewayParts(
     ...{ keys, calls, meters, callHook, hookMetrics, addressRefusals },
     ...{ tracer, idempotency, responses, cache, payloads },
     kept: createKeptAnswers({ cache, payloads, tracesPayloads: configuration.tracesPayloads }),
-    heldCredits: createHeldCredits({ sharedState, log }),
+    heldCredits: createHeldCredits({ sharedState, log, chargeDeferred: chargeDeferredIn(database, clock) }),
     database,
     unpaidEndings: createUnpaidEndings({ clock, log }),
     abandoned,
@@ -130,6 +128,36 @@ async function openGatewayParts(
     consoleOrigin: new URL(consoleUrl(configuration)).origin,
     mcp: { running, checksHost: isReachedByItself(configuration) },
   };
+}
+
+async function openCallBook(opening: Opening, log: Log): Promise<CallBook> {
+  const { configuration, clock, secrets, database } = opening;
+  const { commitDeadlineMs, maxCalls } = configuration.journal;
+  const folder = journalFolder(configuration);
+  const journal = openSqliteJournal({ folder, maxEntries: maxCalls, newId: secrets.newId, log });
+  opening.whenClosing('journal', journal.close);
+  const deferring = await openDeferring(opening, journal, log);
+  const book = createCallBook({ database, journal, clock, log, commitDeadlineMs, deferring });
+  opening.whenClosing('call book', book.close);
+  return book;
+}
+
+/** Undefined where calls wait for their commit: on PostgreSQL. */
+async function openDeferring(
+  opening: Opening,
+  journal: CallJournal,
+  log: Log,
+): Promise<Deferring | undefined> {
+  const { database, configuration } = opening;
+  const writes = database.deferred;
+  if (writes === undefined) return undefined;
+  // What opening the database has not charged goes to the journal.
+  await recoverDeferred(configuration, database, log, async (entries) => {
+    return (await journal.append(entries)).outcome === 'written';
+  });
+  const writeAheadLog = openWriteAheadLog({ folder: journalFolder(configuration), log });
+  opening.whenClosing('write-ahead log', async () => writeAheadLog.close());
+  return { writes, writeAheadLog };
 }
 
 interface OwnMeasured {

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openPglite, openSharedPglite } from '../../../src/adapters/database/pglite/pglite.ts';
 import { connectChannel } from '../../../src/adapters/request-channel/unix-socket.ts';
@@ -100,4 +100,78 @@ test('a transaction that its process leaves idle is rolled back while the other 
   expect(await failed).toMatchObject({ reason: 'time-out', sqlState: '25P03' });
   expect(await own.query('select v from n')).toEqual([]);
   await close();
+});
+
+describe('writes that are deferred', () => {
+  /** A number that is written some time after it was raised. */
+  async function openCounted() {
+    const opened = await openBoth();
+    const { own } = opened;
+    await own.script('create table n (v integer); insert into n values (0)');
+    const { deferred } = own;
+    if (deferred === undefined) throw new Error('the engine of this process defers writes');
+    let raised = 0;
+    let writes = 0;
+    deferred.writeBy(async (statements) => {
+      writes += 1;
+      await statements.query('update n set v = $1', [raised]);
+    });
+    const raise = () => {
+      raised += 1;
+      deferred.add();
+    };
+    return { ...opened, deferred, raise, raised: () => raised, writes: () => writes };
+  }
+  const READ = 'select v from n';
+
+  test('are seen by every statement and transaction, of this process and of another', async () => {
+    const { own, database, close, raise, deferred, writes } = await openCounted();
+    for (const side of [own, database]) {
+      raise();
+      raise();
+      expect(deferred.isEmpty()).toBe(false);
+      const [row] = await side.query<{ v: number }>(READ);
+      raise();
+      const [next] = await side.transaction((transaction) => transaction.query<{ v: number }>(READ));
+      raise();
+      const [last] = await side.script(READ);
+      expect([row?.v, next?.v, last?.v]).toEqual(side === own ? [2, 3, 4] : [6, 7, 8]);
+      expect(deferred.isEmpty()).toBe(true);
+    }
+    // Several go together, and without any nothing is written.
+    await Promise.all([own.query(READ), database.query(READ)]);
+    expect(writes()).toBe(6);
+    expect(database.deferred).toBeUndefined();
+    await close();
+  });
+
+  test('no statement runs without what was deferred before it was sent, however many there are', async () => {
+    const { own, database, close, raise, raised } = await openCounted();
+    const behind: number[] = [];
+    async function look(side: typeof own): Promise<void> {
+      for (let n = 0; n < 150; n += 1) {
+        raise();
+        const least = raised();
+        const [row] = await side.query<{ v: number }>(READ);
+        if ((row?.v ?? 0) < least) behind.push(least - (row?.v ?? 0));
+      }
+    }
+    await Promise.all([look(own), look(database), look(database), look(own)]);
+    expect(behind).toEqual([]);
+    expect(await own.query(READ)).toEqual([{ v: 600 }]);
+    await close();
+  });
+
+  test('wait for a transaction that another process has begun, which goes on meanwhile', async () => {
+    const { own, database, close, raise } = await openCounted();
+    const seen = await database.transaction(async (transaction) => {
+      raise();
+      const waiting = own.query<{ v: number }>(READ);
+      const [inside] = await transaction.query<{ v: number }>(READ);
+      return { inside: inside?.v, waiting };
+    });
+    expect(seen.inside).toBe(0);
+    expect(await seen.waiting).toEqual([{ v: 1 }]);
+    await close();
+  });
 });

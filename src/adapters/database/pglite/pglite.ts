@@ -3,13 +3,14 @@ import { readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../../../ports/clock.ts';
-import type { Database, Row, SqlValue, Transaction } from '../../../ports/database.ts';
+import type { Database, Row, SqlValue, Statements, Transaction } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { RequestChannel } from '../../../ports/request-channel.ts';
 import { databaseFailure, reasonOfSqlState } from '../failure.ts';
 import { createWaitQueue } from '../wait-queue.ts';
+import { createDeferredWrites, type OwnDeferredWrites } from './deferred-writes.ts';
 import { type DatabaseRequest, type NotifiedEvent, sqlFields } from './serve.ts';
-import type { FromThread, ToThread } from './thread.ts';
+import type { DeferredWritten, FromThread, ToThread } from './thread.ts';
 
 interface Bounds {
   readonly log: Log;
@@ -34,7 +35,9 @@ export async function openPglite(options: PgliteOptions): Promise<Database> {
   const { folder, log, shared } = options;
   await initialise(folder);
   await rm(join(folder, ENGINE_LOCK), { force: true });
-  return await openDatabase(options, (onNotified) => startThread({ folder, log, onNotified, shared }));
+  const start: StartThread = (onNotified, deferred) =>
+    startThread({ folder, log, onNotified, shared, deferred });
+  return await openDatabase(options, start, true);
 }
 
 interface SharedPgliteOptions extends Bounds {
@@ -43,7 +46,7 @@ interface SharedPgliteOptions extends Bounds {
 
 /** The embedded database of another process. */
 export async function openSharedPglite({ connect, ...bounds }: SharedPgliteOptions): Promise<Database> {
-  return await openDatabase(bounds, async (onNotified) => {
+  const start: StartThread = async (onNotified) => {
     const channel = await connect((event) => {
       const { channel: name, payload } = event as NotifiedEvent;
       onNotified(name, payload);
@@ -55,8 +58,14 @@ export async function openSharedPglite({ connect, ...bounds }: SharedPgliteOptio
       isAlive: channel.isOpen,
       close: async () => channel.close(),
     };
-  });
+  };
+  return await openDatabase(bounds, start, false);
 }
+
+type StartThread = (
+  onNotified: (channel: string, payload: string) => void,
+  deferred: OwnDeferredWrites,
+) => Promise<Thread>;
 
 function asFailure(error: Error): never {
   if (error.name === 'ChannelFailure') throw databaseFailure('unavailable', error.message);
@@ -72,17 +81,15 @@ function failureOf({ message, sqlState, constraint }: ReturnType<typeof sqlField
  * It has one connection: statements and transactions take turns. A statement cannot be ended from outside; past its
  * time-out the caller gets a failure while the thread goes on with it, and the others wait.
  */
-async function openDatabase(
-  options: Bounds,
-  start: (onNotified: (channel: string, payload: string) => void) => Promise<Thread>,
-): Promise<Database> {
+async function openDatabase(options: Bounds, start: StartThread, defersWrites: boolean): Promise<Database> {
   const { statementTimeoutMs } = options;
   const line = createWaitQueue(1, options.maxWaiting);
   const listeners = new Map<string, Set<(payload: string) => void>>();
   const onNotified = (channel: string, payload: string) => {
     for (const onMessage of listeners.get(channel) ?? []) onMessage(payload);
   };
-  const open = () => start(onNotified);
+  const deferred = createDeferredWrites({ query: queryBy(runNow), script: scriptBy(runNow) });
+  const open = () => start(onNotified, deferred);
   let thread: Thread = await open();
   let closed = false;
 
@@ -94,7 +101,7 @@ async function openDatabase(
     return thread;
   }
 
-  async function run<T>(timeoutMs: number, work: (thread: Thread) => Promise<T>): Promise<T> {
+  async function runNow<T>(timeoutMs: number, work: (thread: Thread) => Promise<T>): Promise<T> {
     const leave = await line.enter(statementTimeoutMs);
     let running: Promise<T>;
     try {
@@ -108,11 +115,22 @@ async function openDatabase(
     return await withTimeout(running, timeoutMs);
   }
 
+  const run: Run = (timeoutMs, work) =>
+    deferred.isEmpty() ? runNow(timeoutMs, work) : deferred.flush().then(() => runNow(timeoutMs, work));
+
+  function queryBy(running: Run): Statements['query'] {
+    return <R>(text: string, values: readonly SqlValue[] = []) =>
+      running(statementTimeoutMs, (used) => used.ask({ kind: 'query', text, values }) as Promise<R[]>);
+  }
+  function scriptBy(running: Run): Statements['script'] {
+    return (text) => running(statementTimeoutMs, (used) => used.ask({ kind: 'script', text }));
+  }
+
   return {
     engine: 'pglite',
-    query: <R>(text: string, values: readonly SqlValue[] = []) =>
-      run(statementTimeoutMs, (used) => used.ask({ kind: 'query', text, values }) as Promise<R[]>),
-    script: (text) => run(statementTimeoutMs, (used) => used.ask({ kind: 'script', text })),
+    query: queryBy(run),
+    script: scriptBy(run),
+    ...(defersWrites ? { deferred } : {}),
     transaction: (work, { timeoutMs = statementTimeoutMs } = {}) =>
       run(timeoutMs + 1_000, (used) => transactionOn(used, timeoutMs, work)),
     async listen(channel, onMessage, onReconnect) {
@@ -140,6 +158,8 @@ async function openDatabase(
     },
   };
 }
+
+type Run = <T>(timeoutMs: number, work: (thread: Thread) => Promise<T>) => Promise<T>;
 
 const VACUUM_EVERY_MS = 30 * 60_000;
 
@@ -258,9 +278,10 @@ interface ThreadOptions {
   readonly log: Log;
   readonly onNotified: (channel: string, payload: string) => void;
   readonly shared: PgliteOptions['shared'];
+  readonly deferred: OwnDeferredWrites;
 }
 
-async function startThread({ folder, log, onNotified, shared }: ThreadOptions): Promise<Thread> {
+async function startThread({ folder, log, onNotified, shared, deferred }: ThreadOptions): Promise<Thread> {
   const worker = new Worker((shared?.thread ?? OWN_THREAD).href);
   const waiting = new Map<number, { resolve(rows: Row[]): void; reject(error: Error): void }>();
   let lastId = 0;
@@ -269,11 +290,17 @@ async function startThread({ folder, log, onNotified, shared }: ThreadOptions): 
   worker.onmessage = (event: MessageEvent<FromThread>) => {
     const message = event.data;
     if (message.kind === 'notified') return onNotified(message.channel, message.payload);
+    if (message.kind === 'write-deferred') return void writeDeferred();
     const asked = waiting.get(message.id);
     waiting.delete(message.id);
     if (message.kind === 'rows') return asked?.resolve(message.rows);
     asked?.reject(failureOf(message));
   };
+  /** Another process waits for it at the engine. */
+  async function writeDeferred(): Promise<void> {
+    await deferred.flush();
+    worker.postMessage({ kind: 'deferred-written' } satisfies DeferredWritten);
+  }
   const die = (why: string) => {
     if (!alive) return;
     alive = false;
@@ -300,7 +327,7 @@ async function startThread({ folder, log, onNotified, shared }: ThreadOptions): 
     });
   }
   try {
-    await ask({ kind: 'open', folder, sharedAt: shared?.path ?? null });
+    await ask({ kind: 'open', folder, sharedAt: shared?.path ?? null, deferred: deferred.counts });
   } catch (error) {
     die('it could not be opened');
     const reason = (error as Error).message;

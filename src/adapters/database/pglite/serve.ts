@@ -24,7 +24,8 @@ export interface NotifiedEvent {
 export type Share = (path: string, openSession: OpenSession) => ChannelServer;
 
 export interface ServedDatabase {
-  readonly openSession: OpenSession;
+  /** `before` is waited for before each statement outside of a transaction, and before each transaction. */
+  openSession(tell: (event: unknown) => void, before?: () => Promise<void>): ChannelSession;
   close(): Promise<void>;
 }
 
@@ -71,7 +72,7 @@ export async function serveDatabase(folder: string): Promise<ServedDatabase> {
     }
   }
 
-  const openSession: OpenSession = (tellAny): ChannelSession => {
+  const openSession: ServedDatabase['openSession'] = (tellAny, before) => {
     const tell = (event: NotifiedEvent) => tellAny(event);
     /** Gives the turn of an open transaction back; null outside of one. */
     let endTurn: (() => void) | null = null;
@@ -130,6 +131,7 @@ export async function serveDatabase(folder: string): Promise<ServedDatabase> {
         isLost = request.kind !== 'commit' && request.kind !== 'rollback';
         throw sqlError('25P03', 'the transaction was idle while others waited, and was rolled back');
       }
+      await before?.();
       const end = await turns.take(loseWhenIdle);
       try {
         const rows = await run(request);

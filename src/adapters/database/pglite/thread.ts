@@ -4,6 +4,7 @@
  */
 import type { Row } from '../../../ports/database.ts';
 import type { ChannelServer, ChannelSession } from '../../../ports/request-channel.ts';
+import { createDeferredGate, type DeferredCounts, type DeferredGate } from './deferred-writes.ts';
 import {
   type DatabaseRequest,
   type NotifiedEvent,
@@ -16,15 +17,24 @@ import {
 declare const self: Worker;
 
 /** What the main thread asks of the thread that runs PGlite. */
-export type ToThread = { readonly id: number } & (
-  | { readonly kind: 'open'; readonly folder: string; readonly sharedAt: string | null }
-  | { readonly kind: 'close' }
-  | DatabaseRequest
-);
+export type ToThread = { readonly id: number } & (OpenRequest | { readonly kind: 'close' } | DatabaseRequest);
+
+/** What the thread has asked for with `write-deferred` is done. */
+export interface DeferredWritten {
+  readonly kind: 'deferred-written';
+}
+
+interface OpenRequest {
+  readonly kind: 'open';
+  readonly folder: string;
+  readonly sharedAt: string | null;
+  readonly deferred: DeferredCounts;
+}
 
 export type FromThread =
   | { kind: 'rows'; id: number; rows: Row[] }
   | { kind: 'failed'; id: number; message: string; sqlState: string | null; constraint: string | null }
+  | { kind: 'write-deferred' }
   | NotifiedEvent;
 
 /** Serves the thread that it is called in. Without `share` only the thread that started it is served. */
@@ -32,13 +42,22 @@ export function serveThread(share: Share | null): void {
   let database: ServedDatabase | null = null;
   let shared: ChannelServer | null = null;
   let own: ChannelSession | null = null;
+  let gate: DeferredGate | null = null;
   const tell = (message: FromThread) => self.postMessage(message);
+
+  async function open({ folder, sharedAt, deferred }: OpenRequest): Promise<void> {
+    database = await serveDatabase(folder);
+    const { openSession } = database;
+    // The thread that started this one sees to it itself that its statements wait for what it has deferred.
+    own = openSession((event) => tell(event as NotifiedEvent));
+    gate = createDeferredGate(deferred, () => tell({ kind: 'write-deferred' }));
+    const { pass } = gate;
+    if (sharedAt !== null) shared = share?.(sharedAt, (tellOne) => openSession(tellOne, pass)) ?? null;
+  }
 
   async function answer(request: ToThread): Promise<Row[]> {
     if (request.kind === 'open') {
-      database = await serveDatabase(request.folder);
-      own = database.openSession((event) => tell(event as NotifiedEvent));
-      if (request.sharedAt !== null) shared = share?.(request.sharedAt, database.openSession) ?? null;
+      await open(request);
       return [];
     }
     if (request.kind === 'close') {
@@ -50,10 +69,12 @@ export function serveThread(share: Share | null): void {
     return (await own.answer(request)) as Row[];
   }
 
-  self.onmessage = async (event: MessageEvent<ToThread>) => {
-    const { id } = event.data;
+  self.onmessage = async (event: MessageEvent<ToThread | DeferredWritten>) => {
+    const request = event.data;
+    if (request.kind === 'deferred-written') return gate?.opened();
+    const { id } = request;
     try {
-      tell({ kind: 'rows', id, rows: await answer(event.data) });
+      tell({ kind: 'rows', id, rows: await answer(request) });
     } catch (error) {
       tell({ kind: 'failed', id, ...sqlFields(error) });
     }

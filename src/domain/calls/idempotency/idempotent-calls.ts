@@ -104,8 +104,8 @@ export function createIdempotentCalls(parts: IdempotentCallParts): IdempotentCal
     },
     ended(claim, settled) {
       gatherings.end(claim.callId);
-      // What waits in the journal has its key until it is in the database.
-      if (settled.outcome === 'journaled') {
+      // What is journaled or deferred has its key until it is in the database.
+      if (settled.outcome === 'journaled' || settled.outcome === 'deferred') {
         const drop = () => leases.drop(claim);
         settled.committed.then(drop, drop);
         return;

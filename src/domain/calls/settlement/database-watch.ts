@@ -15,6 +15,8 @@ export interface DatabaseWatch {
   lost(error: unknown): void;
   /** A commit came through. */
   found(): void;
+  /** The journal has calls that the database may take at once. */
+  lookSoon(): void;
   /** Begins to look after this journal and those that ended processes left behind. */
   watch(journaled: JournaledCalls): void;
   /** No more looks; resolves when the one under way has ended, or after `waitMs`. */
@@ -108,8 +110,10 @@ export function createDatabaseWatch({ database, clock, log }: DatabaseWatchParts
     isAway: () => state === 'away',
     lost,
     found,
+    lookSoon: armLook,
     watch(given) {
       journaled = given;
+      if (given.waiting() > 0) armLook();
       startTakeOver();
     },
     async stop(waitMs) {

@@ -3,6 +3,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Database } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 import { createDatabaseWatch, within } from './database-watch.ts';
+import { createDeferredCalls, type Deferring } from './deferred-calls.ts';
 import { type ChargedCalls, chargeCalls, countThatFits, type FinishedCall } from './finished-call.ts';
 import { createJournaledCalls } from './journaled-calls.ts';
 import { type OwnCharge, ownCharges } from './own-charge.ts';
@@ -11,13 +12,16 @@ import { createCallNotes } from './write-behind-calls.ts';
 
 export type Settled =
   | ({ outcome: 'settled' } & OwnCharge)
-  /** Durable and charged later; `committed` resolves when it is, and never in a process that ends before. */
-  | { outcome: 'journaled'; committed: Promise<OwnCharge> }
+  /**
+   * Durable and charged later: when the database is back, or with others before anyone reads the database. `committed` resolves
+   * when it is, and never in a process that ends before.
+   */
+  | { outcome: 'journaled' | 'deferred'; committed: Promise<OwnCharge> }
   | { outcome: 'not-written'; error: unknown };
 
 export interface CallBook {
   /**
-   * Resolves once the call is committed or journaled, or could be written nowhere. `onSent` runs when its group has its turn:
+   * Resolves once the call is committed, journaled or deferred, or could be written nowhere. `onSent` runs when its group has its turn:
    * until then it waited for the commit under way.
    */
   settle(call: FinishedCall, onSent?: () => void): Promise<Settled>;
@@ -39,6 +43,8 @@ interface CallBookParts {
   readonly log: Log;
   /** How long a commit may take before it is in doubt. */
   readonly commitDeadlineMs: number;
+  /** On the embedded engine, where a commit costs as much as twenty of its calls. */
+  readonly deferring?: Deferring | undefined;
 }
 
 /** A statement's worth. More would hold its first call up for longer than they save. */
@@ -64,6 +70,7 @@ interface Waiting {
  *   waiting -> in doubt -> journal    any other failure, or none in time: journaled; when the database is back, committed or dropped as there already
  *   waiting -> journal                the same, where the database is known to be unavailable
  *   ... journal -> no room            not written; but where a commit is in doubt, its answer is waited for first
+ *   write-ahead log -> committed      deferred: on the embedded engine (deferred-calls.ts)
  */
 export function createCallBook(parts: CallBookParts): CallBook {
   const { database, journal, clock, log, commitDeadlineMs } = parts;
@@ -73,6 +80,10 @@ export function createCallBook(parts: CallBookParts): CallBook {
   const watch = createDatabaseWatch({ database, clock, log });
   const journaled = createJournaledCalls({ journal, database, log, onCommitted: watch.found });
   watch.watch(journaled);
+  const deferred =
+    parts.deferring === undefined
+      ? null
+      : createDeferredCalls({ ...parts.deferring, journaled, watch, clock, log });
 
   async function settleAll(): Promise<void> {
     // Calls that end in the same turn of the event loop go together from the start: at 32 connections this
@@ -157,6 +168,11 @@ export function createCallBook(parts: CallBookParts): CallBook {
 
   return {
     settle(call, onSent) {
+      const committed = deferred?.add(call) ?? null;
+      if (committed !== null) {
+        onSent?.();
+        return Promise.resolve({ outcome: 'deferred', committed });
+      }
       return new Promise((resolve) => {
         waiting.push({ call, resolve, onSent });
         committing ??= settleAll();
@@ -168,6 +184,7 @@ export function createCallBook(parts: CallBookParts): CallBook {
     journalState: () => ({ waiting: journal.waiting(), setAside: journal.setAsideCount() }),
     async close() {
       await committing;
+      if (deferred !== null) await within(clock, LAST_REPLAY_MS, deferred.flush());
       if (journaled.waiting() > 0) await within(clock, LAST_REPLAY_MS, journaled.replay());
       await watch.stop(LAST_LOOK_MS);
       if (!watch.isAway()) await within(clock, LAST_NOTES_MS, notes.flush());

@@ -337,11 +337,14 @@ const LOOK = { entry: 'look', amount: 0, ttlMs: 1, rule: 'room', limit: Number.M
 export function createHeldCredits(parts: {
   readonly sharedState: SharedState;
   readonly log: Log;
+  /** Of calls that have ended the credits are held until they are charged. */
+  readonly chargeDeferred?: (() => Promise<unknown>) | undefined;
 }): HeldCredits {
-  const { sharedState, log } = parts;
+  const { sharedState, log, chargeDeferred } = parts;
   return async (companyId, userId = null) => {
     const name = userId === null ? BALANCE_LEVEL : userBalanceLevel(userId);
     try {
+      await chargeDeferred?.();
       const looked = await sharedState.reserve(companyId, [{ kind: 'held', name, ...LOOK }]);
       return looked.outcome === 'level-unknown' ? null : BigInt(looked.standings[0]?.used ?? 0);
     } catch (error) {
