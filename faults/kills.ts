@@ -1,10 +1,10 @@
 import { until } from '../test/doubles/until.ts';
 import { freePort } from '../test/services/free-port.ts';
-import { childrenOf } from '../test/system/running-system.ts';
+import { childrenOf, startProcess, startSystem } from '../test/system/running-system.ts';
 import { holds } from './frame/expect.ts';
-import type { FaultCase, Lab } from './frame/fault-case.ts';
+import type { FaultCase, Findings, Lab } from './frame/fault-case.ts';
 import { originOf } from './frame/host.ts';
-import { callMany, callOnce, keepCalling, refusedOf, tally } from './frame/load.ts';
+import { callMany, callOnce, keepCalling, refusedOf, type TimedCall, tally } from './frame/load.ts';
 import { throughFault } from './frame/through-fault.ts';
 
 export const killFaults: readonly FaultCase[] = [
@@ -137,7 +137,60 @@ export const killFaults: readonly FaultCase[] = [
       };
     },
   },
+  {
+    name: 'kill-embedded',
+    what: 'the whole system on its embedded parts is killed with -9 under load, four times, and started again',
+    run: killEmbedded,
+  },
 ];
+
+const EMBEDDED_LANES = 32;
+const EMBEDDED_KILLS = 4;
+
+/** It has books of its own, which nothing but the command line opens after a kill. */
+async function killEmbedded(lab: Lab): Promise<Findings> {
+  const dataDir = lab.freshPath();
+  const many = ['--rpm', '1000000', '--tpm', '100000000', '--in-flight', '1000'];
+  let key: string | null = null;
+  const seen: TimedCall[] = [];
+  const audits: string[] = [];
+  const problems: string[] = [];
+  let recoveryMs = 0;
+  for (let kill = 0; kill < EMBEDDED_KILLS; kill += 1) {
+    const startedAt = performance.now();
+    const system = await startSystem(dataDir, { IP_REQUESTS_PER_MINUTE: '0', LOG_LEVEL: 'warn' });
+    lab.whenEnding(() => system.signal('SIGKILL'));
+    if (kill > 0) recoveryMs = Math.max(recoveryMs, performance.now() - startedAt);
+    const { company_id, gateway_url } = system.demo();
+    key ??=
+      /tpk_\w+/.exec((await commandOn(dataDir, ['mint-key', company_id, 'load', ...many])).text)?.[0] ?? '';
+    const load = keepCalling(gateway_url, key, EMBEDDED_LANES);
+    await until(() => load.seen.length > 200 + kill * 300, 60_000);
+    system.signal('SIGKILL');
+    seen.push(...(await load.stop()));
+    await system.exited;
+    const { exitCode, text } = await commandOn(dataDir, ['audit']);
+    const charged = Number(/(\d+) calls/.exec(text)?.[1] ?? -1);
+    const whole = seen.filter(({ isWhole }) => isWhole).length;
+    audits.push(`${whole} answered, ${charged} recorded`);
+    problems.push(
+      ...holds(exitCode === 0, `turnpike audit: ${text}`),
+      ...holds(charged >= whole, `answered and not recorded: ${whole - charged}`),
+      ...holds(charged <= whole + (kill + 1) * EMBEDDED_LANES, 'more was recorded than was in flight'),
+    );
+  }
+  return {
+    kept: `nothing: it was all of it. After each kill: ${audits.join(' | ')}`,
+    refused: refusedOf(seen),
+    ...{ recoveryMs, lost: '', problems },
+  };
+}
+
+async function commandOn(dataDir: string, words: readonly string[]) {
+  const command = startProcess('turnpike.ts', words, { DATA_DIR: dataDir });
+  const exitCode = await command.exited;
+  return { exitCode, text: `${command.output()}${command.errors()}` };
+}
 
 /** What PostgreSQL had not yet read when its client died has been done by then. */
 async function untilLeft({ world }: Lab): Promise<void> {

@@ -14,6 +14,7 @@ export interface Load {
 const GIVES_UP_MS = 40_000;
 /** A client that was refused does not ask again at once: without this a refusal would be a busy loop. */
 const PAUSE_AFTER_REFUSAL_MS = 20;
+const HELLO = [{ role: 'user', content: 'Hello' }];
 let made = 0;
 
 /** One call as a client sees it; every second one is a stream. */
@@ -33,7 +34,7 @@ export async function callOnce(url: string, rawKey: string, maxTokens = 10): Pro
         'content-type': 'application/json',
         'x-request-id': requestId,
       },
-      body: JSON.stringify({ model: 'svc/chat-default', messages: [], stream, max_tokens: maxTokens }),
+      body: JSON.stringify({ model: 'svc/chat-default', messages: HELLO, stream, max_tokens: maxTokens }),
       signal: AbortSignal.timeout(GIVES_UP_MS),
     });
     status = response.status;
