@@ -59,7 +59,7 @@ export const SETTINGS = {
   ),
   DATA_DIR: text(
     '.data',
-    'Folder of the embedded database, the secrets made at the first start, demo.json, and the journal of calls that wait for the database: it must outlive the process.',
+    'Folder of the embedded database, the secrets made at the first start, demo.json, and the journal of calls that wait for the database or, embedded, to be charged with others: it must outlive the process.',
   ),
   ...DATABASE_SETTINGS,
   COMMIT_DEADLINE_MS: whole(

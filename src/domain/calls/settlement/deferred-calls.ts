@@ -9,7 +9,7 @@ import type { JournaledCalls } from './journaled-calls.ts';
 import { type OwnCharge, ownCharges } from './own-charge.ts';
 import { isRefusedRow } from './refused-rows.ts';
 
-/** What deferring takes: writes that nobody sees missing, and a place where calls are durable until they are written. */
+/** What deferring takes: writes that no reader misses, and a place where calls are durable until they are written. */
 export interface Deferring {
   readonly writes: DeferredWrites;
   readonly writeAheadLog: WriteAheadLog;
