@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
+import { until } from '../../../test/doubles/until.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
 import {
@@ -339,6 +340,11 @@ describe('credits that a call holds', () => {
       settle: (...words) => (outage.shared || outage.settles ? away() : real.settle(...words)),
     };
     const ownState = createInProcessState({ clock, log });
+    const deferred = { asked: 0, charge: async () => false };
+    const chargeDeferred = () => {
+      deferred.asked += 1;
+      return deferred.charge();
+    };
     const steppedBack: LevelSteppedBack[] = [];
     const onSteppedBack = (back: LevelSteppedBack) => void steppedBack.push(back);
     const limits = createLimits({
@@ -348,6 +354,7 @@ describe('credits that a call holds', () => {
       log,
       addressRequestsPerMinute: 0,
       onSteppedBack,
+      chargeDeferred,
     });
     const account = { value: 100, version: 1, reads: 0 };
     const level = (): HeldLevel => ({
@@ -383,7 +390,8 @@ describe('credits that a call holds', () => {
       return [level()];
     };
     const held = () => heldIn(real);
-    return { limits, held, clock, entries, outage, account, level, start, begin, charge, steppedBack };
+    const money = { account, level, start, begin, charge, steppedBack, deferred };
+    return { limits, held, clock, entries, outage, ...money };
   }
 
   describe('G-29 what a call holds', () => {
@@ -409,6 +417,31 @@ describe('credits that a call holds', () => {
       await begin(60);
       expect((await start(1)).outcome).toBe('not-payable');
       account.value = 0;
+    });
+
+    test('what calls hold that have ended and are charged later refuses nobody: they are charged first', async () => {
+      const { begin, start, charge, deferred, held } = given();
+      const ended = await begin(200);
+      const committed = Promise.withResolvers<readonly HeldLevel[]>();
+      await ended.end(0, committed.promise);
+      expect(await held()).toBe(200);
+      // Nothing is deferred: it was asked for once, and the refusal stands.
+      expect((await start(1)).outcome).toBe('not-payable');
+      expect(deferred.asked).toBe(1);
+      deferred.charge = async () => {
+        committed.resolve(charge(30));
+        await until(async () => (await held()) === 0);
+        return true;
+      };
+      expect((await start(1)).outcome).toBe('admitted');
+      expect(deferred.asked).toBe(2);
+    });
+
+    test('a level that refuses by itself has nothing charged first: refused calls cost the database nothing', async () => {
+      const { start, deferred, account } = given();
+      account.value = 0;
+      expect((await start(1)).outcome).toBe('not-payable');
+      expect(deferred.asked).toBe(0);
     });
 
     test('G-37 credits refuse before the key’s limits do, and consume none of them', async () => {

@@ -191,7 +191,7 @@ export function createLimits(parts: LimitsParts): Limits {
       if (ceilings !== null) addCompanyClaims(others, ceilings, { callId, tokens, isDocument, requests });
       const wanted = { tag, callId, holds, others };
       let reserved = await reserveOnce(wanted);
-      if (isNotPayable(reserved, holds) && (await parts.chargeDeferred?.()) === true) {
+      if (isHeldByOthers(reserved, holds) && (await parts.chargeDeferred?.()) === true) {
         reserved = await reserveOnce(wanted);
       }
       if (reserved === null) return { outcome: 'unknown-level' };
@@ -237,9 +237,11 @@ export function createLimits(parts: LimitsParts): Limits {
 type WantedClaims = Parameters<typeof reserveAfterReading>[1];
 type Reserved = Parameters<typeof reserveAfterReading>[2];
 
-function isNotPayable(reserved: Reserved | null, holds: readonly CreditHold[]): boolean {
+/** Refused for what others hold, of which some may have ended. Where nothing is held the level itself refuses. */
+function isHeldByOthers(reserved: Reserved | null, holds: readonly CreditHold[]): boolean {
   const reservation = reserved?.reservation;
-  return reservation?.outcome === 'refused' && reservation.refusedBy < holds.length;
+  if (reservation?.outcome !== 'refused' || reservation.refusedBy >= holds.length) return false;
+  return (reservation.standings[reservation.refusedBy]?.used ?? 0) > 0;
 }
 
 interface Counted {
