@@ -53,7 +53,7 @@ async function given() {
   const book = createCallBook({ ...parts, deferring });
   const left = () => readLeftSegment({ folder, log });
   return {
-    ...{ book, clock, journal, statements, entries },
+    ...{ book, clock, journal, statements, entries, writeAheadLog },
     call: (changes: Partial<FinishedCall> = {}) => finishedCall(companyId, changes),
     /** As others see it. */
     balance: async () => (await readLevel(seen as unknown as Database, companyId))?.balanceMicro,
@@ -121,6 +121,14 @@ describe('G-33 a call on the embedded engine', () => {
     statements.release();
     expect((await beyond).outcome).toBe('settled');
     expect(await balance()).toBe(-76n * 1_252n);
+    await book.close();
+  });
+
+  test('waits for its commit where the disk does not take the log', async () => {
+    const { book, call, committed, writeAheadLog } = await given();
+    writeAheadLog.append = () => false;
+    expect((await book.settle(call())).outcome).toBe('settled');
+    expect(await committed()).toBe(-76n);
     await book.close();
   });
 

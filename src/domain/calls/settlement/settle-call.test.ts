@@ -380,6 +380,20 @@ describe('the call book while the database is away', () => {
     });
   });
 
+  test('G-33 what its journal holds when it opens is charged: calls of a killed process are moved there', async () => {
+    const { book, journal, call, balance, clock } = await given();
+    await book.close();
+    await journal.append([entryOf(call())]);
+    const { log } = createRecordingLog();
+    const next = createCallBook({ database, journal, clock, log, commitDeadlineMs: 2_000 });
+    await until(async () => {
+      await clock.advance(1_000);
+      return journal.waiting() === 0;
+    });
+    expect(await balance()).toBe(-76n);
+    await next.close();
+  });
+
   describe('G-33 closing', () => {
     test('tries the database once more', async () => {
       const { book, clock, journal, statements, call, balance } = await given();
