@@ -22,9 +22,17 @@ export type Row = Record<string, unknown>;
 
 export interface Statements {
   /** One statement; values stand as $1, $2 … */
-  query<R = Row>(text: string, values?: readonly SqlValue[]): Promise<R[]>;
+  query<R = Row>(text: string, values?: readonly SqlValue[], options?: QueryOptions): Promise<R[]>;
   /** Several statements without values, in one round trip; the rows of all of them, one after the other. */
   script(text: string): Promise<Row[]>;
+}
+
+export interface QueryOptions {
+  /**
+   * It neither reads nor changes what a deferred write reads or changes, so it need not wait for one. For what is asked again and
+   * again: each statement that waits makes the groups of deferred writes smaller.
+   */
+  readonly isIndependent?: boolean;
 }
 
 /** Fails when used after its `work` has ended. */
@@ -53,7 +61,7 @@ export interface Database extends Statements {
 
 /**
  * Writes that wait so that many go together, without anyone seeing the database without them: they run before the next
- * statement or transaction of anyone else, in this process or another. What waits must be durable elsewhere.
+ * statement or transaction of anyone else, in this process or another, but for those that are independent. What waits must be durable elsewhere.
  */
 export interface DeferredWrites {
   /** How they are written. One at a time, with statements that wait for nothing deferred; it must not reject. */

@@ -242,6 +242,7 @@ export async function findLiveKeys(
        where sha256 = any(array(select decode(asked.hash, 'hex') from unnest($1::text[]) as asked (hash)))
          and revoked_at is null and (expires_at is null or expires_at > $2)`,
       [hashes, new Date(nowMs)],
+      { isIndependent: true },
     );
     return { outcome: 'answered', keys: new Map(rows.map(({ hash, ...key }) => [hash, key])) };
   } catch (error) {

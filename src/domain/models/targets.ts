@@ -170,7 +170,9 @@ function targetOf(row: Exclude<CatalogueRow, { id: null }>): StoredTarget {
 
 /** What processes ask for twice a second: one row by its only key. */
 export async function readVersion(statements: Statements): Promise<bigint | null> {
-  const rows = await statements.query<{ version: bigint }>('select version from model_catalogue');
+  const rows = await statements.query<{ version: bigint }>('select version from model_catalogue', [], {
+    isIndependent: true,
+  });
   return rows[0]?.version ?? null;
 }
 

@@ -157,7 +157,11 @@ export async function readOwnKeys(
 }
 
 export async function readOwnKeysVersion(statements: Statements): Promise<bigint | null> {
-  const [row] = await statements.query<{ readonly version: bigint }>('select version from own_key_catalogue');
+  const [row] = await statements.query<{ readonly version: bigint }>(
+    'select version from own_key_catalogue',
+    [],
+    { isIndependent: true },
+  );
   return row?.version ?? null;
 }
 

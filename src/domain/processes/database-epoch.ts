@@ -53,6 +53,8 @@ export function startDatabaseEpoch(parts: DatabaseEpochParts): DatabaseEpoch {
     const before = own ?? shared;
     const [row] = await database.query<Place>(
       `update database_epoch set position = position + 1 returning epoch, position`,
+      [],
+      { isIndependent: true },
     );
     if (row === undefined) return;
     const passed = [own, shared].find(

@@ -109,6 +109,7 @@ export async function tellProcess(
      values ($1, $2::text[], $3, $4, $5, $6, $7, $8)
      on conflict (id) do update set seen_at = excluded.seen_at, report = excluded.report`,
     [id, services, host.slice(0, 255), pid, version.slice(0, 100), startedAt, new Date(nowMs), { ...report }],
+    { isIndependent: true },
   );
 }
 
@@ -118,7 +119,9 @@ async function forgetProcess(statements: Statements, id: string): Promise<void> 
 
 /** Those that died long ago. */
 async function forgetGoneProcesses(statements: Statements, nowMs: number): Promise<void> {
-  await statements.query('delete from service_processes where seen_at < $1', [new Date(nowMs - KEPT_MS)]);
+  await statements.query('delete from service_processes where seen_at < $1', [new Date(nowMs - KEPT_MS)], {
+    isIndependent: true,
+  });
 }
 
 /** Those that are heard of first, then by when they started. */

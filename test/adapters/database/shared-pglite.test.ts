@@ -162,6 +162,18 @@ describe('writes that are deferred', () => {
     await close();
   });
 
+  test('are not asked for by a statement that has nothing to do with them, of this process or of another', async () => {
+    const { own, database, close, raise, deferred, writes } = await openCounted();
+    raise();
+    for (const side of [own, database]) {
+      expect(await side.query(READ, [], { isIndependent: true })).toEqual([{ v: 0 }]);
+    }
+    expect(writes()).toBe(0);
+    expect(deferred.isEmpty()).toBe(false);
+    expect(await database.query(READ, [], { isIndependent: false })).toEqual([{ v: 1 }]);
+    await close();
+  });
+
   test('wait for a transaction that another process has begun, which goes on meanwhile', async () => {
     const { own, database, close, raise } = await openCounted();
     const seen = await database.transaction(async (transaction) => {

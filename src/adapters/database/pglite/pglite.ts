@@ -119,8 +119,11 @@ async function openDatabase(options: Bounds, start: StartThread, defersWrites: b
     deferred.isEmpty() ? runNow(timeoutMs, work) : deferred.flush().then(() => runNow(timeoutMs, work));
 
   function queryBy(running: Run): Statements['query'] {
-    return <R>(text: string, values: readonly SqlValue[] = []) =>
-      running(statementTimeoutMs, (used) => used.ask({ kind: 'query', text, values }) as Promise<R[]>);
+    return <R>(text: string, values: readonly SqlValue[] = [], { isIndependent = false } = {}) =>
+      (isIndependent ? runNow : running)(
+        statementTimeoutMs,
+        (used) => used.ask({ kind: 'query', text, values, isIndependent }) as Promise<R[]>,
+      );
   }
   function scriptBy(running: Run): Statements['script'] {
     return (text) => running(statementTimeoutMs, (used) => used.ask({ kind: 'script', text }));
@@ -237,7 +240,7 @@ async function transactionOn<T>(
     const transaction: Transaction = {
       isTransaction: true,
       query: <R>(text: string, values: readonly SqlValue[] = []) =>
-        ask({ kind: 'query', text, values }) as Promise<R[]>,
+        ask({ kind: 'query', text, values, isIndependent: false }) as Promise<R[]>,
       script: (text) => ask({ kind: 'script', text }),
     };
     const result = await withTimeout(work(transaction), timeoutMs);

@@ -9,7 +9,12 @@ import type { ChannelServer, ChannelSession, OpenSession } from '../../../ports/
 
 /** What a session asks for. */
 export type DatabaseRequest =
-  | { readonly kind: 'query'; readonly text: string; readonly values: readonly SqlValue[] }
+  | {
+      readonly kind: 'query';
+      readonly text: string;
+      readonly values: readonly SqlValue[];
+      readonly isIndependent: boolean;
+    }
   | { readonly kind: 'script'; readonly text: string }
   | { readonly kind: 'begin' | 'commit' | 'rollback' }
   | { readonly kind: 'listen' | 'unlisten'; readonly channel: string };
@@ -24,7 +29,7 @@ export interface NotifiedEvent {
 export type Share = (path: string, openSession: OpenSession) => ChannelServer;
 
 export interface ServedDatabase {
-  /** `before` is waited for before each statement outside of a transaction, and before each transaction. */
+  /** `before` is waited for before each statement outside of a transaction that is not independent, and before each transaction. */
   openSession(tell: (event: unknown) => void, before?: () => Promise<void>): ChannelSession;
   close(): Promise<void>;
 }
@@ -131,7 +136,7 @@ export async function serveDatabase(folder: string): Promise<ServedDatabase> {
         isLost = request.kind !== 'commit' && request.kind !== 'rollback';
         throw sqlError('25P03', 'the transaction was idle while others waited, and was rolled back');
       }
-      await before?.();
+      if (request.kind !== 'query' || !request.isIndependent) await before?.();
       const end = await turns.take(loseWhenIdle);
       try {
         const rows = await run(request);

@@ -20,6 +20,8 @@ const GONE_MS = 6 * HEARTBEAT_MS;
 export async function readDesiredState(statements: Statements): Promise<DesiredState> {
   const rows = await statements.query<{ desired: DesiredState }>(
     'select wish as desired from match_generator',
+    [],
+    { isIndependent: true },
   );
   return rows[0]?.desired ?? 'running';
 }

@@ -48,6 +48,7 @@ export async function claimChanges(
      returning own.subject_id as "subjectId", own.kind, own.company_id as "companyId", own.change_no as "changeNo",
        own.attempts`,
     [id, new Date(nowMs + leaseMs), new Date(nowMs), limit],
+    { isIndependent: true },
   );
 }
 
@@ -64,6 +65,7 @@ export async function claimPairs(
      returning own.job_id as "jobId", own.talent_id as "talentId", own.company_id as "companyId", own.attempts,
        own.job_version as "jobVersion", own.talent_version as "talentVersion"`,
     [id, new Date(nowMs + leaseMs), new Date(nowMs), limit],
+    { isIndependent: true },
   );
 }
 
