@@ -28,6 +28,7 @@ export function createInProcessState(
 ): SharedState & { advance(ms: number): void } {
   let offsetMs = 0;
   let closed = false;
+  /** One time for all of a step, as a script has on a server: a window's end and what is left of it agree. */
   let stepAt: number | null = null;
   const now = (): number => stepAt ?? options.clock.now() + offsetMs;
   const claims = createInProcessClaims({ now });
@@ -38,27 +39,27 @@ export function createInProcessState(
     if (closed) throw sharedStateClosed();
   }
 
-  /** One time for all of a step, as a script has on a server: a window's end and what is left of it agree. */
-  function inOneStep<T>(step: () => T): T {
-    stepAt = now();
-    try {
-      return step();
-    } finally {
-      stepAt = null;
-    }
-  }
-
   // Every one is async, so that wrong input rejects as it does over a network, and never throws at the caller.
   return {
     async reserve(tag, wanted) {
       checkOpen();
       checkClaims(tag, wanted);
-      return inOneStep(() => claims.reserve(tag, wanted));
+      stepAt = now();
+      try {
+        return claims.reserve(tag, wanted);
+      } finally {
+        stepAt = null;
+      }
     },
     async settle(tag, settlements) {
       checkOpen();
       checkSettlements(tag, settlements);
-      inOneStep(() => claims.settle(tag, settlements));
+      stepAt = now();
+      try {
+        claims.settle(tag, settlements);
+      } finally {
+        stepAt = null;
+      }
     },
     async get(key) {
       checkOpen();

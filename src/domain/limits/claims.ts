@@ -77,9 +77,27 @@ export interface EstimatedUsage {
 
 export const MINUTE_MS = 60_000;
 
-export const requestsName = ({ id }: KeyLimits) => `rpm ${id}`;
-export const tokensName = ({ id }: KeyLimits) => `tpm ${id}`;
-export const inFlightName = ({ id }: KeyLimits) => `calls ${id}`;
+interface KeyNames {
+  readonly requests: string;
+  readonly tokens: string;
+  readonly inFlight: string;
+}
+
+/** A key's record lives as long as it is cached: its names are put together once, and not for each call. */
+const namesOfKeys = new WeakMap<KeyLimits, KeyNames>();
+
+function namesOf(key: KeyLimits): KeyNames {
+  const known = namesOfKeys.get(key);
+  if (known !== undefined) return known;
+  const { id } = key;
+  const names = { requests: `rpm ${id}`, tokens: `tpm ${id}`, inFlight: `calls ${id}` };
+  namesOfKeys.set(key, names);
+  return names;
+}
+
+export const requestsName = (key: KeyLimits) => namesOf(key).requests;
+export const tokensName = (key: KeyLimits) => namesOf(key).tokens;
+export const inFlightName = (key: KeyLimits) => namesOf(key).inFlight;
 /** Of a company that has one stream at a time. */
 export const ONE_STREAM_NAME = 'one-stream';
 

@@ -40,44 +40,61 @@ export function createInProcessClaims({ now }: { now: () => number }): Claims {
   };
 }
 
-function reserve(stores: Stores, tag: string, claims: readonly Claim[]): Reservation {
-  const limits: number[] = [];
-  for (const { limit } of claims) {
-    const known =
-      typeof limit === 'number' ? limit : stores.levels.value(keyOf(tag, limit.level), limit.maxAgeMs);
-    if (known === null) {
-      const level = typeof limit === 'number' ? '' : limit.level;
-      return { outcome: 'level-unknown', level, version: stores.levels.version(keyOf(tag, level)) };
-    }
-    limits.push(known);
-  }
-  const limitOf = (place: number): number => limits[place] ?? 0;
-  const refusedBy = claims.findIndex((claim, place) => !fits(stores, tag, claim, limitOf(place)));
-  if (refusedBy < 0) for (const claim of claims) take(stores, tag, claim);
-  const standings = claims.map((claim, place) => standing(stores, tag, claim, limitOf(place)));
-  const refusing = claims[refusedBy];
-  if (!refusing) return { outcome: 'reserved', standings };
-  return { outcome: 'refused', refusedBy, retryAfterMs: retryAfterMs(stores, tag, refusing), standings };
+/** A claim with what is looked up once for it. */
+interface Placed {
+  readonly claim: Claim;
+  readonly key: string;
+  readonly limit: number;
 }
 
-function fits({ windows, held }: Stores, tag: string, claim: Claim, limit: number): boolean {
-  const key = keyOf(tag, claim.name);
+/** Every call makes one: plain loops, and each key is put together once. */
+function reserve(stores: Stores, tag: string, claims: readonly Claim[]): Reservation {
+  const placed: Placed[] = [];
+  for (const claim of claims) {
+    const limit = limitOf(stores, tag, claim);
+    if (limit === null) {
+      const level = typeof claim.limit === 'number' ? '' : claim.limit.level;
+      return { outcome: 'level-unknown', level, version: stores.levels.version(keyOf(tag, level)) };
+    }
+    placed.push({ claim, key: keyOf(tag, claim.name), limit });
+  }
+  const refusedBy = firstRefused(stores, placed);
+  if (refusedBy < 0) for (const one of placed) take(stores, one);
+  const standings: Standing[] = [];
+  for (const one of placed) standings.push(standing(stores, one));
+  const refusing = placed[refusedBy];
+  if (!refusing) return { outcome: 'reserved', standings };
+  return { outcome: 'refused', refusedBy, retryAfterMs: retryAfterMs(stores, refusing), standings };
+}
+
+/** Null where its level is unknown. */
+function limitOf({ levels }: Stores, tag: string, { limit }: Claim): number | null {
+  return typeof limit === 'number' ? limit : levels.value(keyOf(tag, limit.level), limit.maxAgeMs);
+}
+
+function firstRefused(stores: Stores, placed: readonly Placed[]): number {
+  for (let place = 0; place < placed.length; place += 1) {
+    if (!fits(stores, placed[place] as Placed)) return place;
+  }
+  return -1;
+}
+
+function fits({ windows, held }: Stores, { claim, key, limit }: Placed): boolean {
   if (claim.kind === 'window') return (windows.running(key)?.used ?? 0) + claim.amount <= limit;
   if (claim.kind === 'held-many') {
-    const all = held.standing(key, claim.entry).sum + claim.amount * claim.count;
+    const all = held.sum(key) + claim.amount * claim.count;
     return all <= Math.min(limit, Number.MAX_SAFE_INTEGER);
   }
-  const { sum, ofEntry } = held.standing(key, claim.entry);
+  const ofEntry = held.amountOf(key, claim.entry);
   // What the entry holds already was admitted before: asking for no more than that takes nothing.
   if (ofEntry !== null && claim.amount <= ofEntry) return true;
-  const others = sum - (ofEntry ?? 0);
+  const others = held.sum(key) - (ofEntry ?? 0);
   // Past 2^53 the sum would no longer be exact, whatever the rule admits.
   if (others + claim.amount > Number.MAX_SAFE_INTEGER) return false;
   return claim.rule === 'fits' ? others + claim.amount <= limit : others < limit;
 }
 
-function take({ windows, held }: Stores, tag: string, claim: Claim): void {
-  const key = keyOf(tag, claim.name);
+function take({ windows, held }: Stores, { claim, key }: Placed): void {
   if (claim.kind === 'window') {
     windows.count(key, claim.amount, claim.windowMs);
   } else if (claim.kind === 'held') {
@@ -89,20 +106,17 @@ function take({ windows, held }: Stores, tag: string, claim: Claim): void {
   }
 }
 
-function standing({ now, windows, held }: Stores, tag: string, claim: Claim, limit: number): Standing {
-  const key = keyOf(tag, claim.name);
-  if (claim.kind !== 'window') {
-    return { limit, used: held.standing(key, claim.entry).sum, windowStart: 0, resetMs: 0 };
-  }
+function standing({ now, windows, held }: Stores, { claim, key, limit }: Placed): Standing {
+  if (claim.kind !== 'window') return { limit, used: held.sum(key), windowStart: 0, resetMs: 0 };
   const window = windows.running(key);
   if (!window) return { limit, used: 0, windowStart: 0, resetMs: 0 };
   return { limit, used: window.used, windowStart: window.start, resetMs: window.end - now() };
 }
 
 /** Null where no wait helps: what is held ends when its owner says, and more than the limit never fits. */
-function retryAfterMs({ now, windows }: Stores, tag: string, claim: Claim): number | null {
+function retryAfterMs({ now, windows }: Stores, { claim, key }: Placed): number | null {
   if (claim.kind !== 'window' || claim.amount > claim.limit) return null;
-  const window = windows.running(keyOf(tag, claim.name));
+  const window = windows.running(key);
   return window ? window.end - now() : null;
 }
 
@@ -145,8 +159,10 @@ interface Account {
 }
 
 interface HeldEntries {
-  /** The sum of the living entries, and what this entry holds (null: it does not live). */
-  standing(key: string, entry: string): { sum: number; ofEntry: number | null };
+  /** Of the living entries. */
+  sum(key: string): number;
+  /** What this entry holds; null where it does not live. */
+  amountOf(key: string, entry: string): number | null;
   /** Adds the entry, or puts the new amount and expiry in place of its old ones. */
   hold(key: string, entry: string, amount: number, ttlMs: number): void;
   /** Adds the entry where it does not live. */
@@ -196,10 +212,8 @@ function createHeldEntries({ now }: { now: () => number }): HeldEntries {
   }
 
   return {
-    standing(key, entry) {
-      const account = living(key);
-      return { sum: account?.sum ?? 0, ofEntry: account?.entries.get(entry)?.amount ?? null };
-    },
+    sum: (key) => living(key)?.sum ?? 0,
+    amountOf: (key, entry) => living(key)?.entries.get(entry)?.amount ?? null,
 
     hold,
 
