@@ -2,7 +2,7 @@ import { migrate } from '../src/adapters/database/migrate.ts';
 import { openPostgres } from '../src/adapters/database/postgres.ts';
 import { createSystemSecrets } from '../src/adapters/secrets/system-secrets.ts';
 import { addCompany } from '../src/domain/accounts/company.ts';
-import { chargeCalls } from '../src/domain/calls/settlement/finished-call.ts';
+import { chargeCalls } from '../src/domain/calls/settlement/charge-calls.ts';
 import { finishedCall } from '../test/doubles/finished-calls.ts';
 import { createSilentLog } from '../test/doubles/silent-log.ts';
 import { simulateHotRow } from './frame/hot-row.ts';

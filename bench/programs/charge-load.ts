@@ -5,12 +5,9 @@
 import { SQL } from 'bun';
 import { openPostgres } from '../../src/adapters/database/postgres.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
-import {
-  callRowOf,
-  chargeCalls,
-  type FinishedCall,
-  insertCalls,
-} from '../../src/domain/calls/settlement/finished-call.ts';
+import { callRowOf } from '../../src/domain/calls/settlement/call-rows.ts';
+import { chargeCalls, insertCalls } from '../../src/domain/calls/settlement/charge-calls.ts';
+import type { FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
 import type { Statements } from '../../src/ports/database.ts';
 import { createSilentLog } from '../../test/doubles/silent-log.ts';
 

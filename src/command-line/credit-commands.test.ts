@@ -4,7 +4,7 @@ import { typedCommand } from '../../test/doubles/typed-command.ts';
 import { useDatabase } from '../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../domain/accounts/company.ts';
-import { chargeCalls, insertCalls } from '../domain/calls/settlement/finished-call.ts';
+import { chargeCalls, insertCalls } from '../domain/calls/settlement/charge-calls.ts';
 import { creditsOfMicro, microOfCredits } from '../domain/credits/ledger/credit-account.ts';
 import { listTransactions, postTransaction } from '../domain/credits/ledger/ledger.ts';
 import { AUDIT_CHECKS } from '../domain/reconciliation/audit.ts';

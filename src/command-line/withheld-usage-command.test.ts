@@ -4,7 +4,7 @@ import { typedCommand } from '../../test/doubles/typed-command.ts';
 import { useDatabase } from '../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../domain/accounts/company.ts';
-import { chargeCalls } from '../domain/calls/settlement/finished-call.ts';
+import { chargeCalls } from '../domain/calls/settlement/charge-calls.ts';
 import { readLevel } from '../domain/credits/ledger/credit-account.ts';
 import { EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
 import { withheldUsageCommand } from './withheld-usage-command.ts';

@@ -1,6 +1,6 @@
 /** Who may see which calls: a company its own, a key its own, an operator all. Cursors, filters and files change nothing of it. */
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { chargeCalls } from '../../src/domain/calls/settlement/finished-call.ts';
+import { chargeCalls } from '../../src/domain/calls/settlement/charge-calls.ts';
 import { openBackend, type Person } from '../backend/backend-under-test.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
 import { openGateway, post } from '../gateway/gateway-under-test.ts';

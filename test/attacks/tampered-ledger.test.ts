@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { auditCommand } from '../../src/command-line/credit-commands.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
-import { chargeCalls } from '../../src/domain/calls/settlement/finished-call.ts';
+import { chargeCalls } from '../../src/domain/calls/settlement/charge-calls.ts';
 import { postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
 import { sealOldTransactions } from '../../src/domain/credits/ledger/ledger-seals.ts';
 import { addLedgerDigests } from '../../src/domain/reconciliation/proofs/ledger-digests.ts';

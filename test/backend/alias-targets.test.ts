@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { chargeCalls } from '../../src/domain/calls/settlement/finished-call.ts';
+import { chargeCalls } from '../../src/domain/calls/settlement/charge-calls.ts';
 import { updateAlias } from '../../src/domain/models/change-alias.ts';
 import { readCatalogue } from '../../src/domain/models/targets.ts';
 import type { ModelUpstream, UpstreamTarget } from '../../src/ports/model-upstream.ts';

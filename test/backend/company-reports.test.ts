@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { chargeCalls, insertCalls } from '../../src/domain/calls/settlement/finished-call.ts';
+import { chargeCalls, insertCalls } from '../../src/domain/calls/settlement/charge-calls.ts';
 import { countFailures } from '../../src/domain/calls/usage/usage-failures.ts';
 import { applyCvReading, findWaitingCv } from '../../src/domain/talents/read-cv.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { chargeCalls } from '../../src/domain/calls/settlement/finished-call.ts';
+import { chargeCalls } from '../../src/domain/calls/settlement/charge-calls.ts';
 import { BALANCE_LEVEL } from '../../src/domain/credits/ledger/credit-account.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
 import { useResource } from '../setup/use-resource.ts';

@@ -5,7 +5,8 @@
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { openPglite } from '../../src/adapters/database/pglite/pglite.ts';
-import { chargeCalls, type FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
+import { chargeCalls } from '../../src/domain/calls/settlement/charge-calls.ts';
+import type { FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { startSystem } from '../system/running-system.ts';

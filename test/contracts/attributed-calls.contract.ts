@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
-import { chargeCalls, type FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
+import { chargeCalls } from '../../src/domain/calls/settlement/charge-calls.ts';
+import type { FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
 import { postWithheldUsage } from '../../src/domain/calls/settlement/withheld-usage.ts';
 import { type UsageDimension, usageReport } from '../../src/domain/calls/usage/usage-report.ts';
 import {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
-import { chargeCalls } from '../../src/domain/calls/settlement/finished-call.ts';
+import { chargeCalls } from '../../src/domain/calls/settlement/charge-calls.ts';
 import { addUpUsageMonths } from '../../src/domain/calls/usage/usage-months.ts';
 import { postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
 import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';

@@ -2,19 +2,15 @@ import { describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import { MOST_SURCHARGE_MICRO } from '../../src/domain/calls/settlement/call-surcharge.ts';
-import {
-  type ChargedCalls,
-  chargeCalls,
-  chargedTokens,
-  type FinishedCall,
-} from '../../src/domain/calls/settlement/finished-call.ts';
+import { type ChargedCalls, chargeCalls } from '../../src/domain/calls/settlement/charge-calls.ts';
+import { chargedTokens, type FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
 import { type AccountLevel, readLevel } from '../../src/domain/credits/ledger/credit-account.ts';
 import { postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
 import { costOf } from '../../src/domain/model-calls/paid-call.ts';
 import type { TokenPrice } from '../../src/domain/models/aliases.ts';
 import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
 import { costDaysCheck, pricesCheck } from '../../src/domain/reconciliation/usage-checks.ts';
-import type { Database } from '../../src/ports/database.ts';
+import type { Database, Statements } from '../../src/ports/database.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
 
@@ -75,6 +71,44 @@ export function chargeCallsContract(engine: string, given: () => Database): void
        where company_id = $1 order by created_at, kind, percent desc`,
       id,
     );
+
+  /** All that charges leave, but for ids and times. */
+  const left = async (id: string, key: string) => ({
+    calls: await rows(
+      `select request_id, key_id is null as keyless, alias, outcome, charge_micro, price_id, surcharge_micro, tool_uses,
+         prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, started_at, end_user, tags, project,
+         tries, charge_share_millionths, cost_micro, own_key, cache_hit, served_by, over_mcp, endpoint, target_id,
+         reason, http_status, streamed, estimated_tokens, first_byte_ms, duration_ms
+       from calls where company_id = $1 order by request_id`,
+      id,
+    ),
+    ledger: await rows(
+      `select version, type, amount_micro, balance_after_micro, contra, source_kind, reason
+       from credit_transactions where account_id = $1 order by version`,
+      id,
+    ),
+    days: await rows(
+      `select day, alias, calls, failures, prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens,
+         charge_micro, surcharge_micro, key_id = '00000000-0000-0000-0000-000000000000' as is_whole
+       from usage_days where company_id = $1 order by day, alias, is_whole`,
+      id,
+    ),
+    costs: await rows(
+      `select day, alias, target_id, calls, charge_micro, cost_micro from cost_days where company_id = $1
+       order by day, alias`,
+      id,
+    ),
+    months: await rows('select month, charge_micro from key_months where key_id = $1 order by 1', key),
+    withheld: await rows(
+      `select request_id, alias, day, prompt_tokens, completion_tokens, prompt_bound, completion_bound, charged_micro,
+         excess_micro from withheld_usage where company_id = $1 order by request_id`,
+      id,
+    ),
+    alerts: await rows(
+      `select kind, threshold_percent, episode from credit_alerts where company_id = $1 order by 1, 2, 3`,
+      id,
+    ),
+  });
 
   describe(`charged calls on ${engine}`, () => {
     test('G-28 a call is charged by its tokens, with a ledger row, and the level comes back', async () => {
@@ -174,45 +208,48 @@ export function chargeCallsContract(engine: string, given: () => Database): void
         ];
         expect(shown(one)).toEqual(shown(group));
       }
-      const left = async (id: string, key: string) => ({
-        calls: await rows(
-          `select request_id, key_id is null as keyless, alias, outcome, charge_micro, price_id, surcharge_micro, tool_uses,
-             prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, started_at, end_user, tags, project,
-             tries, charge_share_millionths, cost_micro, own_key, cache_hit, served_by, over_mcp
-           from calls where company_id = $1 order by request_id`,
-          id,
-        ),
-        ledger: await rows(
-          `select version, type, amount_micro, balance_after_micro, contra, source_kind, reason
-           from credit_transactions where account_id = $1 order by version`,
-          id,
-        ),
-        days: await rows(
-          `select day, alias, calls, failures, prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens,
-             charge_micro, surcharge_micro, key_id = '00000000-0000-0000-0000-000000000000' as is_whole
-           from usage_days where company_id = $1 order by day, alias, is_whole`,
-          id,
-        ),
-        costs: await rows(
-          `select day, alias, target_id, calls, charge_micro, cost_micro from cost_days where company_id = $1
-           order by day, alias`,
-          id,
-        ),
-        months: await rows('select month, charge_micro from key_months where key_id = $1 order by 1', key),
-        withheld: await rows(
-          `select request_id, alias, day, prompt_tokens, completion_tokens, prompt_bound, completion_bound, charged_micro,
-             excess_micro from withheld_usage where company_id = $1 order by request_id`,
-          id,
-        ),
-        alerts: await rows(
-          `select kind, threshold_percent, episode from credit_alerts where company_id = $1 order by 1, 2, 3`,
-          id,
-        ),
-      });
       const alone = await left(singly, keyId);
       expect(alone).toEqual(await left(together, together));
       expect(Object.entries(alone).filter(([, table]) => table.length === 0)).toEqual([]);
       expect((await runCheck(given(), costDaysCheck)).faults).toEqual([]);
+    });
+
+    test('what the calls of a group have in common is recorded with each of them', async () => {
+      const random = createSeededRandom(74);
+      const [singly, together] = [await company(900n), await company(900n)];
+      const texts: string[] = [];
+      const telling: Statements = {
+        ...given(),
+        query: (text, values = []) => {
+          texts.push(String(values[0]));
+          return given().query(text, values);
+        },
+      };
+      for (let round = 0; round < 20; round += 1) {
+        const [alias, outcome] = [
+          random.pick(['svc/chat-default', 'svc/chat-cheap', null]),
+          random.pick(['SUCCEEDED', 'FAILED'] as const),
+        ];
+        const isMixed = random.below(3) === 0;
+        const calls = Array.from({ length: 3 }, (_, at) => {
+          const promptTokens = random.below(3_000);
+          return (companyId: string) =>
+            finishedCall(companyId, {
+              ...{ requestId: `req_${round}_${at}`, keyId: isMixed && at === 1 ? null : companyId },
+              ...{ alias: isMixed && at === 2 ? null : alias, outcome, streamed: isMixed && at === 0 },
+              tokens: isMixed && at === 0 ? null : { promptTokens, cachedTokens: 0, completionTokens: at },
+              tokenBounds: isMixed && at === 1 ? null : { promptTokens: 2_000, completionTokens: 100 },
+              reason: outcome === 'FAILED' ? 'upstream_error' : null,
+            });
+        });
+        for (const call of calls) await charge(call(singly));
+        await chargeCalls(
+          telling,
+          calls.map((call) => call(together)),
+        );
+      }
+      expect(await left(singly, singly)).toEqual(await left(together, together));
+      expect(texts.filter((text) => text.startsWith('{"company":')).length).toBe(20);
     });
 
     test('at the same figures a call costs at its provider what it is charged, and the sums are those of the calls', async () => {

@@ -10,7 +10,8 @@ import {
   removeOldIdempotencyKeys,
   renewClaims,
 } from '../../src/domain/calls/idempotency/key-claims.ts';
-import { chargeCalls, type FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
+import { chargeCalls } from '../../src/domain/calls/settlement/charge-calls.ts';
+import type { FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
 import { readLevel } from '../../src/domain/credits/ledger/credit-account.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';

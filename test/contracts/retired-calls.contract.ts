@@ -9,7 +9,8 @@ import {
   openCallPartitions,
 } from '../../src/domain/calls/partitions/call-partitions.ts';
 import { retireCalls } from '../../src/domain/calls/partitions/call-retention.ts';
-import { chargeCalls, type FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
+import { chargeCalls } from '../../src/domain/calls/settlement/charge-calls.ts';
+import type { FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
 import { postWithheldUsage, purgeResolvedUsage } from '../../src/domain/calls/settlement/withheld-usage.ts';
 import { usageReport } from '../../src/domain/calls/usage/usage-report.ts';
 import type { Database } from '../../src/ports/database.ts';

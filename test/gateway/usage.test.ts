@@ -3,7 +3,7 @@ import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.t
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import type { CallAttribution } from '../../src/domain/calls/call-attribution.ts';
-import { chargeCalls } from '../../src/domain/calls/settlement/finished-call.ts';
+import { chargeCalls } from '../../src/domain/calls/settlement/charge-calls.ts';
 import { createHeldCredits } from '../../src/domain/credits/holds/holds.ts';
 import { BALANCE_LEVEL } from '../../src/domain/credits/ledger/credit-account.ts';
 import type { ApiKey } from '../../src/domain/keys/api-key.ts';

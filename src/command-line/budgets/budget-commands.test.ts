@@ -6,7 +6,7 @@ import { useDatabase } from '../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { addCompany } from '../../domain/accounts/company.ts';
-import { chargeCalls } from '../../domain/calls/settlement/finished-call.ts';
+import { chargeCalls } from '../../domain/calls/settlement/charge-calls.ts';
 import { commandNamed } from '../commands.ts';
 
 const { newId } = createSystemSecrets();

@@ -12,7 +12,7 @@ import { createChannel, openChannel, rotateSecret } from '../../domain/alerts/ch
 import { addPayloads, boundTo, readPayload } from '../../domain/call-payloads/call-payloads.ts';
 import { createAnswerCipher } from '../../domain/calls/idempotency/answer-cipher.ts';
 import { createIdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
-import { chargeCalls } from '../../domain/calls/settlement/finished-call.ts';
+import { chargeCalls } from '../../domain/calls/settlement/charge-calls.ts';
 import { createCipher } from '../../domain/models/cipher.ts';
 import { readCatalogue, setAliasTargets } from '../../domain/models/targets.ts';
 import { contentOf } from '../../domain/stored-responses/response-content.ts';

@@ -8,7 +8,7 @@ import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../ports/database.ts';
 import type { Webhook, WebhookAnswer } from '../../ports/webhooks/webhook-sender.ts';
 import { addCompany } from '../accounts/company.ts';
-import { chargeCalls } from '../calls/settlement/finished-call.ts';
+import { chargeCalls } from '../calls/settlement/charge-calls.ts';
 import { createAfterCalls } from './after-calls.ts';
 import { callHookWork, listHookDeliveries } from './hook-deliveries.ts';
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { chargeCalls, insertCalls } from '../calls/settlement/finished-call.ts';
+import { chargeCalls, insertCalls } from '../calls/settlement/charge-calls.ts';
 import { type OwnCharge, ownCharges } from '../calls/settlement/own-charge.ts';
 import { heldBudget } from '../credits/budgets/budget-levels.ts';
 import { budgetsOfCall } from '../credits/budgets/call-budgets.ts';

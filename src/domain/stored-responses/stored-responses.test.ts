@@ -8,7 +8,8 @@ import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../ports/database.ts';
 import { addCompany } from '../accounts/company.ts';
 import { createAnswerCipher } from '../calls/idempotency/answer-cipher.ts';
-import { chargeCalls, type FinishedCall } from '../calls/settlement/finished-call.ts';
+import { chargeCalls } from '../calls/settlement/charge-calls.ts';
+import type { FinishedCall } from '../calls/settlement/finished-call.ts';
 import { entryOf, readEntry } from '../calls/settlement/journal-record.ts';
 import { contentOf, expandedBody, inputItemsPage, outputIds } from './response-content.ts';
 import {

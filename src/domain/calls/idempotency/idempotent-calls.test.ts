@@ -14,7 +14,8 @@ import { describePostgres, usePostgres } from '../../../../test/setup/use-postgr
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { readLevel } from '../../credits/ledger/credit-account.ts';
-import { chargeCalls, countThatFits, type FinishedCall } from '../settlement/finished-call.ts';
+import { chargeCalls, countThatFits, MOST_AT_ONCE } from '../settlement/charge-calls.ts';
+import type { FinishedCall } from '../settlement/finished-call.ts';
 import { entryOf, readEntry } from '../settlement/journal-record.ts';
 import type { Settled } from '../settlement/settle-call.ts';
 import { createAnswerCipher } from './answer-cipher.ts';
@@ -160,12 +161,10 @@ describe('keys of calls', () => {
       expect(ended.idempotent?.storedForMs).toBe(86_400_000);
       const large = endOf(claim, newId(), {}, 'x'.repeat(3 * 1024 * 1024));
       const same = (call: typeof large) => call;
-      expect(countThatFits([large, large, large, large], 500, same)).toBe(2);
-      expect(countThatFits([endOf(claim, newId(), {}, 'x'.repeat(9 * 1024 * 1024)), large], 500, same)).toBe(
-        1,
-      );
-      expect(countThatFits([ended, ended, ended], 2, same)).toBe(2);
-      expect(countThatFits([], 2, same)).toBe(0);
+      expect(countThatFits([large, large, large, large], same)).toBe(2);
+      expect(countThatFits([endOf(claim, newId(), {}, 'x'.repeat(9 * 1024 * 1024)), large], same)).toBe(1);
+      expect(countThatFits(Array(MOST_AT_ONCE + 1).fill(ended), same)).toBe(MOST_AT_ONCE);
+      expect(countThatFits([], same)).toBe(0);
     });
   });
 });

@@ -8,7 +8,8 @@ import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts
 import { addCompany } from '../../accounts/company.ts';
 import { addKey } from '../../keys/mint-key.ts';
 import { leastIdAt } from '../partitions/call-partitions.ts';
-import { chargeCalls, type FinishedCall, insertCalls } from '../settlement/finished-call.ts';
+import { chargeCalls, insertCalls } from '../settlement/charge-calls.ts';
+import type { FinishedCall } from '../settlement/finished-call.ts';
 import { createCallNotes, MOST_REFUSALS_A_MINUTE } from '../settlement/write-behind-calls.ts';
 import { type CallLogFilter, isCallCursor, type LoggedCall, listCalls } from './call-log.ts';
 

@@ -7,7 +7,7 @@ import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../accounts/company.ts';
-import { chargeCalls } from '../settlement/finished-call.ts';
+import { chargeCalls } from '../settlement/charge-calls.ts';
 import { openCallPartitions } from './call-partitions.ts';
 import { retireCalls } from './call-retention.ts';
 

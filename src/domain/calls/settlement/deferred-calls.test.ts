@@ -95,10 +95,10 @@ describe('G-33 a call on the embedded engine', () => {
     await clock.advance(1);
     await until(() => charged.length === 20);
     expect(statements.asked).toHaveLength(1);
-    for (let n = 0; n < 250; n += 1) await settle();
-    await until(() => charged.length === 270);
+    for (let n = 0; n < 500; n += 1) await settle();
+    await until(() => charged.length === 520);
     expect(statements.asked).toHaveLength(2);
-    expect(await committed()).toBe(-76n * 270n);
+    expect(await committed()).toBe(-76n * 520n);
     await book.close();
   });
 
@@ -115,12 +115,12 @@ describe('G-33 a call on the embedded engine', () => {
     expect(leftIds()).toEqual([]);
     statements.hold();
     const outcomes: string[] = [];
-    for (let n = 0; n < 1_250; n += 1) outcomes.push((await book.settle(call())).outcome);
+    for (let n = 0; n < 1_500; n += 1) outcomes.push((await book.settle(call())).outcome);
     expect(new Set(outcomes)).toEqual(new Set(['deferred']));
     const beyond = book.settle(call());
     statements.release();
     expect((await beyond).outcome).toBe('settled');
-    expect(await balance()).toBe(-76n * 1_252n);
+    expect(await balance()).toBe(-76n * 1_502n);
     await book.close();
   });
 

@@ -2,8 +2,9 @@ import type { JournalEntry, LeftSegment, LogSegment, WriteAheadLog } from '../..
 import type { Clock, Timer } from '../../../ports/clock.ts';
 import type { Database, DeferredWrites, Statements } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
+import { chargeCalls, countThatFits, distinctCalls, MOST_AT_ONCE } from './charge-calls.ts';
 import type { DatabaseWatch } from './database-watch.ts';
-import { chargeCalls, countThatFits, type FinishedCall } from './finished-call.ts';
+import type { FinishedCall } from './finished-call.ts';
 import { entryOf, readEntry } from './journal-record.ts';
 import type { JournaledCalls } from './journaled-calls.ts';
 import { type OwnCharge, ownCharges } from './own-charge.ts';
@@ -36,11 +37,8 @@ interface Waiting {
 
 /** How long a call waits for others to go with. */
 const DEFER_MS = 100;
-const ENOUGH = 250;
 /** Beyond, calls wait for their commit: the database does not keep up. */
 const MOST_DEFERRED = 1_000;
-/** In one statement. */
-const MOST_AT_ONCE = 500;
 /** Where neither the database nor the journal takes them. */
 const TRY_AGAIN_MS = 1_000;
 
@@ -107,7 +105,7 @@ export function createDeferredCalls(parts: DeferredCallsParts): DeferredCalls {
       const { promise, resolve } = Promise.withResolvers<OwnCharge>();
       waiting.push({ call, resolve });
       writes.add();
-      if (waiting.length === ENOUGH) flushNow();
+      if (waiting.length === MOST_AT_ONCE) flushNow();
       else flushAfter(DEFER_MS);
       return promise;
     },
@@ -124,10 +122,8 @@ async function chargeAll(
   const left: Waiting[] = [];
   for (let at = 0; at < all.length; ) {
     const rest = all.slice(at);
-    const group = rest.slice(
-      0,
-      countThatFits(rest, MOST_AT_ONCE, ({ call }) => call),
-    );
+    const fitting = countThatFits(rest, ({ call }) => call);
+    const group = rest.slice(0, fitting);
     at += group.length;
     const error = await charge(statements, group);
     if (error === null) continue;
@@ -144,9 +140,8 @@ async function chargeAll(
 
 /** Null once they are committed. */
 async function charge(statements: Statements, group: readonly Waiting[]): Promise<unknown> {
-  const calls = [...new Map(group.map(({ call }) => [call.id, call])).values()];
   try {
-    const chargeOf = ownCharges(await chargeCalls(statements, calls));
+    const chargeOf = ownCharges(await chargeCalls(statements, distinctCalls(group)));
     for (const { call, resolve } of group) resolve(chargeOf(call));
     return null;
   } catch (error) {

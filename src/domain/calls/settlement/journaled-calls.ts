@@ -1,7 +1,8 @@
 import type { CallJournal, JournalFile } from '../../../ports/call-journal.ts';
 import type { Database } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
-import type { ChargedCalls, FinishedCall } from './finished-call.ts';
+import type { ChargedCalls } from './charge-calls.ts';
+import type { FinishedCall } from './finished-call.ts';
 import { entryOf } from './journal-record.ts';
 import { NO_CHARGE, type OwnCharge, ownCharges } from './own-charge.ts';
 import { type Replayed, replayJournal } from './replay-journal.ts';

@@ -1,6 +1,7 @@
 import type { BudgetSpending } from '../../credits/budgets/call-budgets.ts';
 import type { AccountLevel } from '../../credits/ledger/credit-account.ts';
-import type { ChargedCalls, FinishedCall, KeySpending } from './finished-call.ts';
+import type { ChargedCalls, KeySpending } from './charge-calls.ts';
+import type { FinishedCall } from './finished-call.ts';
 
 /** What one call of a group learns from its commit; null where the commit changed nothing of it. */
 export interface OwnCharge {

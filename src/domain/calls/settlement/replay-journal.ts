@@ -1,7 +1,8 @@
 import type { JournalEntry, JournalFile } from '../../../ports/call-journal.ts';
 import type { Database, DatabaseFailure } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
-import { type ChargedCalls, chargeCalls, countThatFits, type FinishedCall } from './finished-call.ts';
+import { type ChargedCalls, chargeCalls, countThatFits, MOST_AT_ONCE } from './charge-calls.ts';
+import type { FinishedCall } from './finished-call.ts';
 import { readEntry } from './journal-record.ts';
 import { isRefusedRow } from './refused-rows.ts';
 import { keepSetAside } from './set-aside-calls.ts';
@@ -18,8 +19,6 @@ interface ReplayParts {
 }
 
 export type Replayed = { outcome: 'emptied' | 'stopped' } | { outcome: 'away'; error: unknown };
-
-const MOST_AT_ONCE = 500;
 
 /** A part of a journal on its way into the ledger. */
 interface Batch extends ReplayParts {
@@ -54,7 +53,7 @@ async function replayBatch(batch: Batch): Promise<Step> {
     }
   }
   while (calls.length > 0 && !batch.isStopped()) {
-    const count = countThatFits(calls, MOST_AT_ONCE, (call) => call);
+    const count = countThatFits(calls, (call) => call);
     const step = await replayTogether(batch, calls.slice(0, count));
     if (step.outcome === 'away') return step;
     calls = calls.slice(count);

@@ -2,7 +2,8 @@ import type { JournalEntry } from '../../../ports/call-journal.ts';
 import type { Database, DatabaseFailure, Statements } from '../../../ports/database.ts';
 import { isObject } from '../../../ports/json-object.ts';
 import type { AccountLevel } from '../../credits/ledger/credit-account.ts';
-import { chargeCalls, type FinishedCall } from './finished-call.ts';
+import { chargeCalls } from './charge-calls.ts';
+import type { FinishedCall } from './finished-call.ts';
 import { parsedRecord, readEntry } from './journal-record.ts';
 import { isRefusedRow } from './refused-rows.ts';
 

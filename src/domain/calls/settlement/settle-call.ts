@@ -2,9 +2,10 @@ import type { CallJournal } from '../../../ports/call-journal.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Database } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
+import { type ChargedCalls, chargeCalls, countThatFits, distinctCalls } from './charge-calls.ts';
 import { createDatabaseWatch, within } from './database-watch.ts';
 import { createDeferredCalls, type Deferring } from './deferred-calls.ts';
-import { type ChargedCalls, chargeCalls, countThatFits, type FinishedCall } from './finished-call.ts';
+import type { FinishedCall } from './finished-call.ts';
 import { createJournaledCalls } from './journaled-calls.ts';
 import { type OwnCharge, ownCharges } from './own-charge.ts';
 import { isRefusedRow } from './refused-rows.ts';
@@ -47,8 +48,6 @@ interface CallBookParts {
   readonly deferring?: Deferring | undefined;
 }
 
-/** A statement's worth. More would hold its first call up for longer than they save. */
-const MOST_AT_ONCE = 500;
 /** Together less than closing may take. */
 const LAST_REPLAY_MS = 5_000;
 const LAST_LOOK_MS = 500;
@@ -90,11 +89,9 @@ export function createCallBook(parts: CallBookParts): CallBook {
     // takes a third of the statements.
     await clock.turn();
     while (waiting.length > 0) {
-      const group = waiting.slice(
-        0,
-        countThatFits(waiting, MOST_AT_ONCE, ({ call }) => call),
-      );
-      waiting = waiting.slice(group.length);
+      const fitting = countThatFits(waiting, ({ call }) => call);
+      const group = waiting.slice(0, fitting);
+      waiting = waiting.slice(fitting);
       for (const { onSent } of group) onSent?.();
       await settleGroup(group);
     }
@@ -104,7 +101,7 @@ export function createCallBook(parts: CallBookParts): CallBook {
 
   async function settleGroup(group: readonly Waiting[]): Promise<void> {
     if (watch.isAway()) return await writeToJournal(group, null);
-    const tried = await commitGroup({ database, clock, deadlineMs: commitDeadlineMs }, callsOf(group));
+    const tried = await commitGroup({ database, clock, deadlineMs: commitDeadlineMs }, distinctCalls(group));
     switch (tried.outcome) {
       case 'committed': {
         const chargeOf = ownCharges(tried.charged);
@@ -123,7 +120,7 @@ export function createCallBook(parts: CallBookParts): CallBook {
   }
 
   async function writeToJournal(group: readonly Waiting[], doubt: InDoubt | null): Promise<void> {
-    const written = await journaled.write(callsOf(group));
+    const written = await journaled.write(distinctCalls(group));
     if (written.outcome === 'written') {
       for (const { call, resolve } of group) {
         resolve({ outcome: 'journaled', committed: written.committed(call) });
@@ -145,7 +142,7 @@ export function createCallBook(parts: CallBookParts): CallBook {
       ?.then(
         (charged) => {
           watch.found();
-          return journaled.landed(callsOf(group), charged);
+          return journaled.landed(distinctCalls(group), charged);
         },
         () => {},
       )
@@ -197,10 +194,6 @@ export function createCallBook(parts: CallBookParts): CallBook {
       });
     },
   };
-}
-
-function callsOf(group: readonly Waiting[]): FinishedCall[] {
-  return [...new Map(group.map(({ call }) => [call.id, call])).values()];
 }
 
 function refuse(group: readonly Waiting[], error: unknown): void {

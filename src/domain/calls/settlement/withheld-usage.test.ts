@@ -7,7 +7,7 @@ import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../accounts/company.ts';
-import { chargeCalls } from './finished-call.ts';
+import { chargeCalls } from './charge-calls.ts';
 import { reportWithheldUsage, type UsageReportParts } from './report-withheld-usage.ts';
 
 describe('on PGlite', () => {

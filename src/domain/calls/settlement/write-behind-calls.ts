@@ -1,7 +1,8 @@
 import type { Clock, Timer } from '../../../ports/clock.ts';
 import type { Database } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
-import { elapsedMs, type FinishedCall, insertCalls } from './finished-call.ts';
+import { insertCalls } from './charge-calls.ts';
+import { elapsedMs, type FinishedCall } from './finished-call.ts';
 import { isRefusedRow } from './refused-rows.ts';
 
 export interface CallNotes {

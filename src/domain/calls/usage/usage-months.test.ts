@@ -7,7 +7,7 @@ import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts
 import { addCompany } from '../../accounts/company.ts';
 import { runCheck } from '../../reconciliation/audit-check.ts';
 import { usageMonthsCheck } from '../../reconciliation/usage-checks.ts';
-import { chargeCalls } from '../settlement/finished-call.ts';
+import { chargeCalls } from '../settlement/charge-calls.ts';
 import { addUpUsageMonths } from './usage-months.ts';
 import { usageReport } from './usage-report.ts';
 

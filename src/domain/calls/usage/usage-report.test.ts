@@ -8,7 +8,8 @@ import { addCompany } from '../../accounts/company.ts';
 import { runCheck } from '../../reconciliation/audit-check.ts';
 import { usageMonthsCheck } from '../../reconciliation/usage-checks.ts';
 import { leastIdAt } from '../partitions/call-partitions.ts';
-import { chargeCalls, type FinishedCall } from '../settlement/finished-call.ts';
+import { chargeCalls } from '../settlement/charge-calls.ts';
+import type { FinishedCall } from '../settlement/finished-call.ts';
 import { addUpUsageMonths } from './usage-months.ts';
 import { spanOf } from './usage-range.ts';
 import {

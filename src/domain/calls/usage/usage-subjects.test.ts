@@ -8,7 +8,8 @@ import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts
 import { addCompany } from '../../accounts/company.ts';
 import { runCheck } from '../../reconciliation/audit-check.ts';
 import { usageMonthsCheck, usageSubjectsCheck } from '../../reconciliation/usage-checks.ts';
-import { chargeCalls, type FinishedCall } from '../settlement/finished-call.ts';
+import { chargeCalls } from '../settlement/charge-calls.ts';
+import type { FinishedCall } from '../settlement/finished-call.ts';
 import { marginReport } from './margins.ts';
 import { addUpUsageMonths } from './usage-months.ts';
 import type { UsageDimension } from './usage-report.ts';

@@ -6,7 +6,7 @@ import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts
 import type { Transaction } from '../../../ports/database.ts';
 import type { JobData } from '../../../ports/job-queue.ts';
 import { addCompany } from '../../accounts/company.ts';
-import { chargeCalls } from '../../calls/settlement/finished-call.ts';
+import { chargeCalls } from '../../calls/settlement/charge-calls.ts';
 import { postTransaction } from '../ledger/ledger.ts';
 import { transferToUser } from '../ledger/user-account.ts';
 import {

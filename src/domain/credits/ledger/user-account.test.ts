@@ -9,7 +9,7 @@ import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts
 import { createInProcessState } from '../../../adapters/shared-state/in-process.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { retireCalls } from '../../calls/partitions/call-retention.ts';
-import { chargeCalls } from '../../calls/settlement/finished-call.ts';
+import { chargeCalls } from '../../calls/settlement/charge-calls.ts';
 import { entryOf, readEntry } from '../../calls/settlement/journal-record.ts';
 import { ownCharges } from '../../calls/settlement/own-charge.ts';
 import { postWithheldUsage } from '../../calls/settlement/withheld-usage.ts';

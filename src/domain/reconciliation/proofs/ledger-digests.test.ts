@@ -5,7 +5,7 @@ import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
 import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../accounts/company.ts';
-import { chargeCalls } from '../../calls/settlement/finished-call.ts';
+import { chargeCalls } from '../../calls/settlement/charge-calls.ts';
 import { addLedgerDigests } from './ledger-digests.ts';
 import { isLedgerSound } from './ledger-proof.ts';
 

@@ -9,7 +9,7 @@ import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts
 import { addCompany } from '../../accounts/company.ts';
 import { type AccountLevel, readLevel } from '../../credits/ledger/credit-account.ts';
 import { priceOf, type TokenPrice } from '../../models/aliases.ts';
-import { chargeCalls } from './finished-call.ts';
+import { chargeCalls } from './charge-calls.ts';
 
 const { newId } = createSystemSecrets();
 
