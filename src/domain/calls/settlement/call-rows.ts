@@ -76,15 +76,18 @@ export function callsText(calls: readonly FinishedCall[]): string {
   return `${JSON.stringify(common)}\n${JSON.stringify(rows)}`;
 }
 
+/** Whether charge_call does all that its commit does. */
+export function isPlain({ idempotent, endUser, tags, project, budgets }: FinishedCall): boolean {
+  return (
+    idempotent === undefined &&
+    endUser === undefined &&
+    tags === undefined &&
+    project === undefined &&
+    budgets === undefined
+  );
+}
+
 /** Its commit records it and charges it, and does nothing else. */
 function needsOnlyCharge(call: FinishedCall): boolean {
-  return (
-    call.idempotent === undefined &&
-    call.response === undefined &&
-    call.monthlyLimitMicro === null &&
-    call.endUser === undefined &&
-    call.tags === undefined &&
-    call.project === undefined &&
-    call.budgets === undefined
-  );
+  return isPlain(call) && call.response === undefined && call.monthlyLimitMicro === null;
 }

@@ -1,7 +1,7 @@
 import type { Statements } from '../../../ports/database.ts';
 import type { BudgetSpending } from '../../credits/budgets/call-budgets.ts';
 import type { AccountLevel } from '../../credits/ledger/credit-account.ts';
-import { callRowOf, callsText } from './call-rows.ts';
+import { callRowOf, callsText, isPlain } from './call-rows.ts';
 import { budgetSpendingOf } from './charged-budgets.ts';
 import type { FinishedCall, ResponseRecord } from './finished-call.ts';
 
@@ -142,17 +142,6 @@ export async function chargeCalls(
     }
   }
   return { levels, spending, budgets };
-}
-
-/** Whether charge_call does all that its commit does. */
-function isPlain({ idempotent, endUser, tags, project, budgets }: FinishedCall): boolean {
-  return (
-    idempotent === undefined &&
-    endUser === undefined &&
-    tags === undefined &&
-    project === undefined &&
-    budgets === undefined
-  );
 }
 
 function loneRowOf(call: FinishedCall) {
