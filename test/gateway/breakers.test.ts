@@ -122,4 +122,23 @@ describe('a provider that keeps failing', () => {
     expect(strict.received.length).toBe(7);
     strict.close();
   });
+
+  test.each([
+    ['/chat/completions', 'openai-beta', 'openai'] as const,
+    ['/messages', 'anthropic-beta', 'anthropic'] as const,
+  ])(
+    'A-14 a header that no header line can carry is not passed on, and counts for nothing: %s',
+    async (path, name, provider) => {
+      const fine = startScriptedUpstream();
+      fine.answer(() => Response.json(chatAnswer()));
+      await gateway.aimAtProvider('svc/chat-default', { provider }, fine);
+      const body = { model: 'svc/chat-default', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }] };
+      for (const _ of [1, 2, 3, 4, 5, 6]) {
+        const headers = { [name]: 'a\x7fb' };
+        expect((await post(`${gateway.url}${path}`, rawKey, body, { headers })).status).toBe(200);
+      }
+      expect(fine.received.map(({ headers }) => headers[name])).toEqual(Array(6).fill(undefined));
+      fine.close();
+    },
+  );
 });

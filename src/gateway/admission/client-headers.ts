@@ -12,10 +12,13 @@ export function forwardedFrom(request: Request, wire: ClientWire): Record<string
   const forwarded: Record<string, string> = {};
   for (const name of FORWARDED[wire]) {
     const value = request.headers.get(name);
-    if (value !== null) forwarded[name] = value;
+    if (value !== null && SENDABLE.test(value)) forwarded[name] = value;
   }
   return forwarded;
 }
+
+/** No control characters. The runtime lets DEL in; a call that it goes on with fails, and that counts against the provider. */
+const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 const API_KEY_HEADER = 'x-api-key';
 
