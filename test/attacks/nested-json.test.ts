@@ -53,6 +53,34 @@ describe('50,000 nested arrays', () => {
     await answer.text();
   });
 
+  test('in a call that is translated are a 400 at once, and say nothing about the provider', async () => {
+    const { rawKey } = await gateway.mint();
+    const { upstream } = gateway;
+    const before = upstream.received.length;
+    const body = (tool: string) =>
+      `{"model":"svc/chat-default","max_tokens":1,"messages":[{"role":"user","content":"Hi"}],"tools":[${tool}]}`;
+    const messages = body(`{"name":"f","input_schema":{"type":"object","a":${deep}}}`);
+    const chat = body(
+      `{"type":"function","function":{"name":"f","parameters":{"type":"object","a":${deep}}}}`,
+    );
+    const sent = [
+      ['compatible', '/messages', messages],
+      ['compatible', '/messages/count_tokens', messages],
+      ['anthropic', '/chat/completions', chat],
+    ] as const;
+    for (const [provider, path, request] of sent) {
+      await gateway.aimAtProvider('svc/chat-default', { provider }, upstream);
+      for (const _ of [1, 2, 3, 4, 5, 6]) {
+        const answer = await inTime(() => post(`${gateway.url}${path}`, rawKey, request));
+        expect(answer.status).toBe(400);
+        expect(await answer.text()).toContain('levels');
+      }
+    }
+    expect(upstream.received.length).toBe(before);
+    await gateway.aimAt('svc/chat-default', upstream);
+    expect((await post(`${gateway.url}/chat/completions`, rawKey, chat)).status).toBe(200);
+  });
+
   test('as a profile, in variables, in a query or in an address, are refused', async () => {
     const { token } = backend.people.admin;
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };

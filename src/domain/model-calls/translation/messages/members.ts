@@ -1,4 +1,5 @@
 import { isObject } from '../../../../ports/json-object.ts';
+import { isTooDeep, MOST_LEVELS } from '../json-depth.ts';
 import type { TranslatedRequest } from '../translator.ts';
 
 /**
@@ -31,7 +32,8 @@ export function translateBody(
 ): TranslatedRequest {
   const request = parseObject(bytes);
   if (request === null) {
-    return { outcome: 'refused', message: 'The body must be one JSON object.', param: null };
+    const message = `The body must be a JSON object of at most ${MOST_LEVELS} levels.`;
+    return { outcome: 'refused', message, param: null };
   }
   try {
     const { body, answer } = translate(request);
@@ -46,9 +48,10 @@ export function encodeJson(value: unknown): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(JSON.stringify(value));
 }
 
-/** Null where the bytes or the text are no JSON object. */
+/** Null where the bytes or the text are no JSON object, or nested too deeply. */
 export function parseObject(json: Uint8Array | string): JsonObject | null {
   const text = typeof json === 'string' ? json : new TextDecoder().decode(json);
+  if (isTooDeep(text)) return null;
   try {
     const value = parseJson(text);
     return isObject(value) ? value : null;

@@ -1,7 +1,5 @@
 import { isObject, type JsonObject } from '../../../../ports/json-object.ts';
-
-/** Writing JSON that is nested some 10,000 levels deep overflows the stack; no request or answer needs so many. */
-export const MOST_LEVELS = 500;
+import { isTooDeep } from '../json-depth.ts';
 
 /** Undefined where it is not JSON, or nested too deeply. */
 export function parseJson(text: string): unknown {
@@ -75,30 +73,3 @@ export function readNeeded<T extends keyof MemberTypes>(
   if (found === null) problems.add(`'${param}' is missing.`, param);
   return found;
 }
-
-function isTooDeep(text: string): boolean {
-  let depth = 0;
-  let isInString = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (isInString) {
-      if (code === BACKSLASH) at += 1;
-      else if (code === QUOTE) isInString = false;
-    } else if (code === QUOTE) {
-      isInString = true;
-    } else if (code === OPENING_BRACE || code === OPENING_BRACKET) {
-      depth += 1;
-      if (depth > MOST_LEVELS) return true;
-    } else if (code === CLOSING_BRACE || code === CLOSING_BRACKET) {
-      depth -= 1;
-    }
-  }
-  return false;
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPENING_BRACKET = 0x5b;
-const CLOSING_BRACKET = 0x5d;
-const OPENING_BRACE = 0x7b;
-const CLOSING_BRACE = 0x7d;

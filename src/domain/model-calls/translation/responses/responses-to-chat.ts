@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../../../ports/json-object.ts';
+import { MOST_LEVELS } from '../json-depth.ts';
 import type { TranslationTarget, Translator } from '../translator.ts';
-import { type BodyProblems, createBodyProblems, MOST_LEVELS, parseJson, readMember } from './body-reading.ts';
+import { type BodyProblems, createBodyProblems, parseJson, readMember } from './body-reading.ts';
 import { createChatMessages } from './chat-messages.ts';
 import { createChatTools, createToolNames, readToolChoice } from './chat-tools.ts';
 import { createResponseAnswer } from './response-answer.ts';
