@@ -13,7 +13,10 @@ interface EventReader {
 /** Server-sent events as text, for answers that are translated. `maxEventBytes` bounds what is not whole yet. */
 export function createEventReader(maxEventBytes: number): EventReader {
   const decoder = new TextDecoder();
+  /** The beginning of a line whose end has not come. It is put together once, at its end. */
   let rest = '';
+  /** The last line ended with the chunk, by a \r: a \n that follows belongs to it. */
+  let endedWithCr = false;
   let name: string | null = null;
   let data: string[] = [];
   let dataSize = 0;
@@ -32,34 +35,41 @@ export function createEventReader(maxEventBytes: number): EventReader {
     if (field === 'event') name = value;
     if (field !== 'data') return;
     data.push(value);
-    dataSize += value.length;
+    // With its line end, so that empty ones are bounded too.
+    dataSize += value.length + 1;
   }
 
-  function read(text: string, isEnd: boolean): readonly TextEvent[] | 'too-large' {
+  function read(text: string): readonly TextEvent[] | 'too-large' {
     const events: TextEvent[] = [];
-    rest += text;
-    let at = 0;
-    for (;;) {
-      const end = lineEnd(rest, at);
-      if (end < 0) break;
-      // A \r at the very end may be the first half of \r\n.
-      if (!isEnd && rest[end] === '\r' && end + 1 === rest.length) break;
-      take(rest.slice(at, end), events);
-      at = rest[end] === '\r' && rest[end + 1] === '\n' ? end + 2 : end + 1;
+    let at = endedWithCr && text.startsWith('\n') ? 1 : 0;
+    if (text !== '') endedWithCr = false;
+    // Each is searched for from where the last one was found, so no character is searched twice.
+    let nextLf = -1;
+    let nextCr = -1;
+    while (at < text.length) {
+      if (nextLf < at) nextLf = indexOrEnd(text, '\n', at);
+      if (nextCr < at) nextCr = indexOrEnd(text, '\r', at);
+      const end = Math.min(nextLf, nextCr);
+      if (end === text.length) break;
+      take(rest + text.slice(at, end), events);
+      rest = '';
+      at = end + 1;
+      if (end === nextCr) {
+        if (at === text.length) endedWithCr = true;
+        else if (text[at] === '\n') at += 1;
+      }
     }
-    rest = rest.slice(at);
+    rest += text.slice(at);
     return rest.length + dataSize > maxEventBytes ? 'too-large' : events;
   }
 
   return {
-    push: (chunk) => read(decoder.decode(chunk, { stream: true }), false),
-    end: () => read(`${decoder.decode()}\n\n`, true),
+    push: (chunk) => read(decoder.decode(chunk, { stream: true })),
+    end: () => read(`${decoder.decode()}\n\n`),
   };
 }
 
-function lineEnd(text: string, from: number): number {
-  const lf = text.indexOf('\n', from);
-  const cr = text.indexOf('\r', from);
-  if (lf < 0 || cr < 0) return Math.max(lf, cr);
-  return Math.min(lf, cr);
+function indexOrEnd(text: string, character: string, from: number): number {
+  const at = text.indexOf(character, from);
+  return at < 0 ? text.length : at;
 }
