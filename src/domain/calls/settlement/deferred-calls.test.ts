@@ -156,6 +156,22 @@ describe('G-33 a call on the embedded engine', () => {
     await book.close();
   });
 
+  test('is not tried any more where the database fails while a bad row is looked for: all that is left goes to the journal', async () => {
+    const { book, call, clock, statements, journal, committed } = await given();
+    const refused = call({ companyId: newId() });
+    for (const one of [refused, ...Array.from({ length: 30 }, () => call())]) await book.settle(one);
+    const { query } = statements;
+    statements.query = (text, values) => {
+      if (statements.asked.length > 0) statements.failWith('unavailable');
+      return query(text, values);
+    };
+    await clock.advance(100);
+    await until(() => journal.ids().length === 31);
+    expect(statements.asked).toHaveLength(2);
+    expect(await committed()).toBe(0n);
+    await book.close();
+  });
+
   test('goes to the journal where the database fails, as later ones do, and is charged once when it is back', async () => {
     const { book, call, clock, statements, journal, leftIds, committed } = await given();
     const first = call();

@@ -8,7 +8,7 @@ import type { FinishedCall } from './finished-call.ts';
 import { entryOf, readEntry } from './journal-record.ts';
 import type { JournaledCalls } from './journaled-calls.ts';
 import { type OwnCharge, ownCharges } from './own-charge.ts';
-import { isRefusedRow } from './refused-rows.ts';
+import { isRefusedRow, sendInHalves } from './refused-rows.ts';
 
 /** What deferring takes: writes that no reader misses, and a place where calls are durable until they are written. */
 export interface Deferring {
@@ -113,40 +113,44 @@ export function createDeferredCalls(parts: DeferredCallsParts): DeferredCalls {
   };
 }
 
-/** Those that were not charged. `onLost` hears of a failure that is not about the calls. */
+/** Those that were not charged. `onLost` hears of a failure that is not about the calls: what comes after is not tried. */
 async function chargeAll(
   statements: Statements,
   all: readonly Waiting[],
   onLost: (error: unknown) => void,
-): Promise<Waiting[]> {
-  const left: Waiting[] = [];
-  for (let at = 0; at < all.length; ) {
-    const rest = all.slice(at);
-    const fitting = countThatFits(rest, ({ call }) => call);
-    const group = rest.slice(0, fitting);
-    at += group.length;
-    const error = await charge(statements, group);
-    if (error === null) continue;
-    if (!isRefusedRow(error)) {
-      onLost(error);
-      left.push(...group);
-      continue;
-    }
-    // One row that the database does not take must not keep the others from it.
-    for (const one of group) if ((await charge(statements, [one])) !== null) left.push(one);
-  }
-  return left;
-}
+): Promise<readonly Waiting[]> {
+  const refused: Waiting[] = [];
+  /** How many are charged or refused, from the first on. */
+  let done = 0;
 
-/** Null once they are committed. */
-async function charge(statements: Statements, group: readonly Waiting[]): Promise<unknown> {
-  try {
-    const chargeOf = ownCharges(await chargeCalls(statements, distinctCalls(group)));
-    for (const { call, resolve } of group) resolve(chargeOf(call));
-    return null;
-  } catch (error) {
-    return error;
+  async function charge(group: readonly Waiting[]): Promise<void> {
+    try {
+      const chargeOf = ownCharges(await chargeCalls(statements, distinctCalls(group)));
+      for (const { call, resolve } of group) resolve(chargeOf(call));
+      done += group.length;
+    } catch (error) {
+      if (!isRefusedRow(error)) throw error;
+      await sendInHalves(group, error, charge, (one) => {
+        refused.push(one);
+        done += 1;
+      });
+    }
   }
+
+  try {
+    while (done < all.length) {
+      const rest = all.slice(done);
+      await charge(
+        rest.slice(
+          0,
+          countThatFits(rest, ({ call }) => call),
+        ),
+      );
+    }
+  } catch (error) {
+    onLost(error);
+  }
+  return done === all.length ? refused : [...refused, ...all.slice(done)];
 }
 
 interface RecoveryParts {

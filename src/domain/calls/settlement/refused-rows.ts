@@ -11,6 +11,21 @@ export function isRefusedRow(error: unknown): boolean {
   return sqlState?.startsWith('22') === true || sqlState?.startsWith('23') === true;
 }
 
+/**
+ * After the database has refused a group for a row in it: each half is sent again, and so on down to the row, which is refused by
+ * itself. So the others are written by some twenty statements where one of 500 is bad. What `send` returns but null ends it.
+ */
+export async function sendInHalves<One, Result>(
+  group: readonly One[],
+  error: unknown,
+  send: (some: readonly One[]) => Promise<Result>,
+  refuse: (one: One, error: unknown) => Result | Promise<Result>,
+): Promise<Result> {
+  const middle = group.length >> 1;
+  if (middle === 0) return await refuse(group[0] as One, error);
+  return (await send(group.slice(0, middle))) ?? (await send(group.slice(middle)));
+}
+
 /** A failure of the database that says nothing about what it was given. */
 export function isDatabaseFault(error: unknown): boolean {
   return (error as Partial<DatabaseFailure>).name === 'DatabaseFailure' && !isRefusedRow(error);

@@ -188,6 +188,35 @@ describe('G-33 the replay of a journal', () => {
     expect(await setAsideAmong(...heard.setAside)).toHaveLength(2);
     expect(await balance()).toBe(-76n * 20n);
   });
+
+  test('a fault that begins while a bad row is looked for sets no call aside', async () => {
+    const { call, append, replay, journal, heard, balance, parts } = await given();
+    await append(call({ companyId: newId() }), ...Array.from({ length: 20 }, () => call()));
+    let sent = 0;
+    const query: Database['query'] = (text, values) => {
+      sent += 1;
+      return sent === 1 ? parts.database.query(text, values) : Promise.reject(refusedWith('42501'));
+    };
+    expect(await replay({ database: { ...parts.database, query } })).toMatchObject({ outcome: 'away' });
+    expect([journal.waiting(), journal.setAsideCount(), heard.setAside]).toEqual([21, 0, []]);
+    expect(await replay()).toEqual({ outcome: 'emptied' });
+    expect([heard.setAside.length, await balance()]).toEqual([1, -76n * 20n]);
+  });
+
+  test('one bad row and one that only a fault keeps away, in any order, do not keep the others waiting', async () => {
+    for (const isFirst of [true, false]) {
+      const { call, append, replay, heard, balance, parts } = await given();
+      const [damaged, refused] = [newId(), newId()];
+      const bad = [call({ companyId: damaged }), call({ companyId: refused })];
+      await append(...(isFirst ? bad : bad.reverse()), ...Array.from({ length: 20 }, () => call()));
+      const query: Database['query'] = (text, values = []) => {
+        const isDamaged = String(values[0]).includes(damaged) && !String(values[0]).includes(refused);
+        return isDamaged ? Promise.reject(refusedWith('XX001')) : parts.database.query(text, values);
+      };
+      expect(await replay({ database: { ...parts.database, query } })).toEqual({ outcome: 'emptied' });
+      expect([heard.setAside.length, await balance()]).toEqual([2, -76n * 20n]);
+    }
+  });
 });
 
 async function setAsideAmong(...ids: readonly string[]) {

@@ -4,7 +4,7 @@ import type { Log } from '../../../ports/log.ts';
 import { type ChargedCalls, chargeCalls, countThatFits, MOST_AT_ONCE } from './charge-calls.ts';
 import type { FinishedCall } from './finished-call.ts';
 import { readEntry } from './journal-record.ts';
-import { isRefusedRow } from './refused-rows.ts';
+import { isRefusedRow, sendInHalves } from './refused-rows.ts';
 import { keepSetAside } from './set-aside-calls.ts';
 
 interface ReplayParts {
@@ -18,7 +18,12 @@ interface ReplayParts {
   isStopped(): boolean;
 }
 
-export type Replayed = { outcome: 'emptied' | 'stopped' } | { outcome: 'away'; error: unknown };
+export type Replayed = { outcome: 'emptied' | 'stopped' } | Away;
+
+interface Away {
+  readonly outcome: 'away';
+  readonly error: unknown;
+}
 
 /** A part of a journal on its way into the ledger. */
 interface Batch extends ReplayParts {
@@ -37,71 +42,57 @@ export async function replayJournal(file: JournalFile, parts: ReplayParts): Prom
     const entries = await file.oldest(MOST_AT_ONCE);
     if (entries.length === 0) return { outcome: 'emptied' };
     const batch = { ...parts, file, entries: new Map(entries.map((entry) => [entry.id, entry])) };
-    const replayed = await replayBatch(batch);
-    if (replayed.outcome === 'away') return replayed;
+    const away = await replayBatch(batch);
+    if (away !== null) return away;
   }
 }
 
-async function replayBatch(batch: Batch): Promise<Step> {
+async function replayBatch(batch: Batch): Promise<Away | null> {
   let calls: FinishedCall[] = [];
   for (const entry of batch.entries.values()) {
     const read = readEntry(entry);
     if (read.outcome === 'read') calls.push(read.call);
     else {
-      const step = await setAside(batch, entry.id, new Error(`this version cannot read it: ${read.problem}`));
-      if (step.outcome === 'away') return step;
+      const unreadable = new Error(`this version cannot read it: ${read.problem}`);
+      const away = await setAside(batch, entry.id, unreadable);
+      if (away !== null) return away;
     }
   }
   while (calls.length > 0 && !batch.isStopped()) {
     const count = countThatFits(calls, (call) => call);
-    const step = await replayTogether(batch, calls.slice(0, count));
-    if (step.outcome === 'away') return step;
+    const away = await replayGroup(batch, calls.slice(0, count));
+    if (away !== null) return away;
     calls = calls.slice(count);
   }
-  return { outcome: 'done' };
+  return null;
 }
 
-type Step = { outcome: 'done' } | { outcome: 'away'; error: unknown };
-
-async function replayTogether(batch: Batch, calls: readonly FinishedCall[]): Promise<Step> {
-  const failed = await charge(batch, calls);
-  if (failed === null) return { outcome: 'done' };
-  const { error } = failed;
-  if (isRefusedRow(error)) return await replaySingly(batch, calls, error);
-  if (!mayBeOneCalls(error) || !(await takesAnother(batch, calls))) return { outcome: 'away', error };
-  return await replaySingly(batch, calls, error);
+/** `others` are those that it was read with, where it is a part of a group that has failed. */
+async function replayGroup(
+  batch: Batch,
+  calls: readonly FinishedCall[],
+  others: readonly FinishedCall[] = calls,
+): Promise<Away | null> {
+  const away = await charge(batch, calls);
+  if (away === null) return null;
+  const { error } = away;
+  if (!mayBeOneCalls(error)) return away;
+  if (calls.length === 1 && !isRefusedRow(error) && !(await takesAnother(batch, others))) return away;
+  const replay = (some: readonly FinishedCall[]) => replayGroup(batch, some, others);
+  return await sendInHalves(calls, error, replay, ({ id }) => setAside(batch, id, error));
 }
 
 /** Null once they are committed and have left the journal. */
-async function charge(
-  batch: Batch,
-  calls: readonly FinishedCall[],
-): Promise<{ readonly error: unknown } | null> {
+async function charge(batch: Batch, calls: readonly FinishedCall[]): Promise<Away | null> {
   let charged: ChargedCalls;
   try {
     charged = await chargeCalls(batch.database, calls);
   } catch (error) {
-    return { error };
+    return { outcome: 'away', error };
   }
   batch.onCommitted(calls, charged);
   await batch.file.remove(calls.map(({ id }) => id));
   return null;
-}
-
-/** One call that the database does not take must not keep the others from it. */
-async function replaySingly(batch: Batch, calls: readonly FinishedCall[], error: unknown): Promise<Step> {
-  const [only] = calls;
-  if (calls.length === 1 && only !== undefined) {
-    return await setAside(batch, only.id, error);
-  }
-  for (const call of calls) {
-    const failed = await charge(batch, [call]);
-    if (failed === null) continue;
-    if (!isRefusedRow(failed.error) && !mayBeOneCalls(failed.error)) return { outcome: 'away', ...failed };
-    const step = await setAside(batch, call.id, failed.error);
-    if (step.outcome === 'away') return step;
-  }
-  return { outcome: 'done' };
 }
 
 /** How many calls of a group are tried singly before the fault counts as the database's. */
@@ -131,10 +122,11 @@ function mayBeOneCalls(error: unknown): boolean {
  * Takes a call out of the way of the others: into the database, where every operator sees it and can repair it, or
  * where the database refuses that too, within its file.
  */
-async function setAside({ file, entries, ...parts }: Batch, callId: string, error: unknown): Promise<Step> {
+async function setAside(batch: Batch, callId: string, error: unknown): Promise<Away | null> {
+  const { file, entries, ...parts } = batch;
   const entry = entries.get(callId);
   const reason = error instanceof Error ? error.message.slice(0, 500) : 'unknown';
-  if (entry === undefined) return { outcome: 'done' };
+  if (entry === undefined) return null;
   const kept = await keepSetAside(parts.database, { ...entry, reason, journalFile: file.name });
   if (kept.outcome === 'away') return kept;
   if (kept.outcome === 'kept') await file.remove([callId]);
@@ -143,5 +135,5 @@ async function setAside({ file, entries, ...parts }: Batch, callId: string, erro
   parts.log.error('a journaled call cannot be charged and was set aside: see turnpike set-aside-calls', {
     ...{ callId, file: file.name, error },
   });
-  return { outcome: 'done' };
+  return null;
 }

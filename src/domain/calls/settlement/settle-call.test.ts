@@ -150,6 +150,27 @@ describe('the call book', () => {
       expect(await rowsOf(good, bad, other)).toBe(2);
       expect(book.hasRoom()).toBe(true);
     });
+
+    test('one bad row of 500 is found by some twenty statements, of calls and of notes', async () => {
+      const statements = steerStatements(database);
+      const { book } = bookOn(statements);
+      const calls = Array.from({ length: 500 }, (_, at) =>
+        call(at === 333 ? { estimatedTokens: 2 ** 70 } : {}),
+      );
+      const outcomes = await Promise.all(calls.map((one) => book.settle(one)));
+      expect(outcomes.flatMap(({ outcome }, at) => (outcome === 'settled' ? [] : [at]))).toEqual([333]);
+      expect(statements.asked.length).toBeLessThan(25);
+      const noted = calls.map((one) => ({
+        ...one,
+        id: newId(),
+        outcome: 'REFUSED' as const,
+        keyId: newId(),
+      }));
+      for (const one of noted) book.note(one);
+      await book.close();
+      expect([await rowsOf(...noted), book.droppedCount()]).toEqual([499, 1]);
+      expect(statements.asked.length).toBeLessThan(50);
+    });
   });
 
   describe('notes of refusals and reads', () => {

@@ -8,7 +8,7 @@ import { createDeferredCalls, type Deferring } from './deferred-calls.ts';
 import type { FinishedCall } from './finished-call.ts';
 import { createJournaledCalls } from './journaled-calls.ts';
 import { type OwnCharge, ownCharges } from './own-charge.ts';
-import { isRefusedRow } from './refused-rows.ts';
+import { isRefusedRow, sendInHalves } from './refused-rows.ts';
 import { createCallNotes } from './write-behind-calls.ts';
 
 export type Settled =
@@ -65,7 +65,7 @@ interface Waiting {
  *
  * What a call goes through, under one id all the way, which the ledger takes once:
  *   waiting -> committed              settled
- *   waiting -> refused by itself      not written; the others of its group are tried singly (SQLSTATE 22 and 23)
+ *   waiting -> refused by itself      not written; the others of its group are sent again without it (SQLSTATE 22 and 23)
  *   waiting -> in doubt -> journal    any other failure, or none in time: journaled; when the database is back, committed or dropped as there already
  *   waiting -> journal                the same, where the database is known to be unavailable
  *   ... journal -> no room            not written; but where a commit is in doubt, its answer is waited for first
@@ -113,9 +113,7 @@ export function createCallBook(parts: CallBookParts): CallBook {
         await writeToJournal(group, tried);
         return noteLateAnswer(group, tried);
       case 'refused':
-        if (group.length === 1) return refuse(group, tried.error);
-        // One row that the database does not take must not cost the others theirs.
-        for (const one of group) await settleGroup([one]);
+        return await sendInHalves(group, tried.error, settleGroup, refuse);
     }
   }
 
@@ -133,7 +131,7 @@ export function createCallBook(parts: CallBookParts): CallBook {
       await writeToJournal(group.slice(0, half), doubt);
       return await writeToJournal(group.slice(half), doubt);
     }
-    awaitLateAnswer(group, doubt, written.error);
+    for (const one of group) awaitLateAnswer(one, doubt, written.error);
   }
 
   /** A commit that turns out well after all needs no replay; and the database is back. */
@@ -151,15 +149,12 @@ export function createCallBook(parts: CallBookParts): CallBook {
       );
   }
 
-  /** Only the database can still say that these calls are written. Nothing else waits for it. */
-  function awaitLateAnswer(group: readonly Waiting[], doubt: InDoubt | null, error: unknown): void {
+  /** Only the database can still say that this call is written. Nothing else waits for it. */
+  function awaitLateAnswer(one: Waiting, doubt: InDoubt | null, error: unknown): void {
     const answer = doubt?.late ?? Promise.reject(error);
     answer.then(
-      (charged) => {
-        const chargeOf = ownCharges(charged);
-        for (const { call, resolve } of group) resolve({ outcome: 'settled', ...chargeOf(call) });
-      },
-      () => refuse(group, error),
+      (charged) => one.resolve({ outcome: 'settled', ...ownCharges(charged)(one.call) }),
+      () => refuse(one, error),
     );
   }
 
@@ -196,8 +191,8 @@ export function createCallBook(parts: CallBookParts): CallBook {
   };
 }
 
-function refuse(group: readonly Waiting[], error: unknown): void {
-  for (const { resolve } of group) resolve({ outcome: 'not-written', error });
+function refuse({ resolve }: Waiting, error: unknown): void {
+  resolve({ outcome: 'not-written', error });
 }
 
 /** Whether it took effect is not known. */

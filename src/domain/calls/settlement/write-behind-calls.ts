@@ -3,7 +3,7 @@ import type { Database } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 import { insertCalls } from './charge-calls.ts';
 import { elapsedMs, type FinishedCall } from './finished-call.ts';
-import { isRefusedRow } from './refused-rows.ts';
+import { isRefusedRow, sendInHalves } from './refused-rows.ts';
 
 export interface CallNotes {
   add(call: FinishedCall): void;
@@ -41,27 +41,31 @@ export function createCallNotes(parts: { database: Database; clock: Clock; log: 
   const refusals = createRefusalCounts();
 
   async function writeAll(): Promise<void> {
-    let singly = 0;
-    while (noted.length > 0) {
-      // Before anything waits: from here on what is counted belongs to another row of this list.
-      refusals.taken();
-      const group = noted.slice(0, singly > 0 ? 1 : MOST_AT_ONCE);
-      try {
-        await insertCalls(database, group);
-        isFailing = false;
-      } catch (error) {
-        if (!isRefusedRow(error)) return fail(error);
-        if (group.length > 1) {
-          // One bad row must not cost the others theirs.
-          singly = group.length;
-          continue;
-        }
-        dropped += 1;
-        log.warn('records of refused calls were dropped', { count: 1, error });
+    try {
+      while (noted.length > 0) {
+        // Before anything waits: from here on what is counted belongs to another row of this list.
+        refusals.taken();
+        await insert(noted.slice(0, MOST_AT_ONCE));
       }
-      noted = noted.slice(group.length);
-      singly -= 1;
+    } catch (error) {
+      fail(error);
     }
+  }
+  /** The first of `noted`. */
+  async function insert(group: readonly FinishedCall[]): Promise<void> {
+    try {
+      await insertCalls(database, group);
+      isFailing = false;
+      noted = noted.slice(group.length);
+    } catch (error) {
+      if (!isRefusedRow(error)) throw error;
+      await sendInHalves(group, error, insert, dropFirst);
+    }
+  }
+  function dropFirst(_: FinishedCall, error: unknown): void {
+    noted = noted.slice(1);
+    dropped += 1;
+    log.warn('records of refused calls were dropped', { count: 1, error });
   }
   function fail(error: unknown): void {
     if (!isFailing)
