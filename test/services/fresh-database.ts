@@ -10,9 +10,9 @@ export interface FreshDatabase {
 }
 
 /** An own, empty database on the given server, so that test files do not disturb each other. */
-export async function freshDatabase(): Promise<FreshDatabase> {
+export async function freshDatabase(encoding = 'UTF8'): Promise<FreshDatabase> {
   // template1 cannot be copied while a session is connected to it; template0 accepts none.
-  return await copyDatabase(serverForTests(), 'template0');
+  return await copyDatabase(serverForTests(), 'template0', `ENCODING ${encoding}`);
 }
 
 /** The same with this code's schema: a copy of the run's template, which takes a twentieth of migrating. */
@@ -28,9 +28,9 @@ function serverForTests(): string {
 }
 
 /** Copies files instead of writing the log, which without fsync is three times as quick. */
-async function copyDatabase(server: string, template: string): Promise<FreshDatabase> {
+async function copyDatabase(server: string, template: string, options = ''): Promise<FreshDatabase> {
   const name = `turnpike_test_${runName()}_${crypto.randomUUID().slice(0, 8)}`;
-  await runOnServer(server, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
+  await runOnServer(server, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy ${options}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
   return {

@@ -103,6 +103,39 @@ describe('a bad start is one clear line and an exit code', () => {
     await remove();
   });
 
+  describe.skipIf(givenDatabase() === null)('a database that cannot be migrated: what to do', () => {
+    const cases: readonly (readonly [why: string, statement: string, message: RegExp])[] = [
+      [
+        'the user may not create tables in it',
+        'alter database NAME set role pg_monitor',
+        /cannot be migrated: permission denied for schema public: the user must own the database/,
+      ],
+      [
+        'it takes no writes',
+        'alter database NAME set default_transaction_read_only = on',
+        /cannot be migrated: .*read-only transaction: it must be a server that takes writes/,
+      ],
+      [
+        'it has tables of another program',
+        'create table companies (id integer)',
+        /cannot be migrated: migration 0001_accounts failed: .* already exists: use a database of its own/,
+      ],
+    ];
+    test.each(cases)('%s', async (_why, statement, message) => {
+      const { folder, remove } = await emptyDataFolder();
+      const { url, drop } = await freshDatabase();
+      const name = new URL(url).pathname.slice(1);
+      const sql = new SQL({ url, max: 1 });
+      await sql.unsafe(statement.replace('NAME', name));
+      await sql.close();
+      const line = await refusal({ DATA_DIR: folder, DATABASE_URL: url });
+      expect(line).toStartWith(`turnpike: DATABASE_URL: the database at ${new URL(url).host} cannot`);
+      expect(line).toMatch(message);
+      await drop();
+      await remove();
+    });
+  });
+
   test('production without secrets names them all', async () => {
     const running = startProcess('everything.ts', [], { NODE_ENV: 'production', DEMO_WORLD: 'on' });
     expect(await running.exited).toBe(1);

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Database, Transaction } from '../../ports/database.ts';
-import { databaseFailure } from './failure.ts';
+import { databaseFailure, isDatabaseFailure } from './failure.ts';
 import {
   installFunctions,
   prepareFunctions,
@@ -164,7 +164,8 @@ async function apply(transaction: Transaction, step: Migration): Promise<void> {
     await transaction.script(step.sql);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw databaseFailure('refused', `migration ${step.name} failed: ${reason}`, { cause: error });
+    const sqlState = isDatabaseFailure(error) ? error.sqlState : null;
+    throw databaseFailure('refused', `migration ${step.name} failed: ${reason}`, { sqlState, cause: error });
   }
   const values = [step.number, step.name];
   await transaction.query('insert into schema_migrations (number, name) values ($1, $2)', values);

@@ -85,7 +85,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     },
   };
   try {
-    await refuseOldServer(database, options.oldestVersion ?? OLDEST_VERSION);
+    await refuseUnfitServer(database, options.oldestVersion ?? OLDEST_VERSION);
     if (isPooled(options)) await warnOfMissingSettings(database, options);
   } catch (error) {
     await database.close();
@@ -234,16 +234,24 @@ function withDeadline<T>(work: Promise<T>, timeoutMs: number, onDeadline: () => 
   });
 }
 
-async function refuseOldServer(database: Database, oldest: number): Promise<void> {
-  const [row] = await database.query<{ version: string }>(
-    "select current_setting('server_version') as version",
+async function refuseUnfitServer(database: Database, oldest: number): Promise<void> {
+  const [row] = await database.query<{ version: string; encoding: string }>(
+    "select current_setting('server_version') as version, current_setting('server_encoding') as encoding",
   );
-  const major = Number.parseInt(row?.version ?? '0', 10);
-  if (major >= oldest) return;
-  throw databaseFailure(
-    'refused',
-    `PostgreSQL ${row?.version} is too old: version ${oldest} or newer is needed`,
-  );
+  const { version = '0', encoding = '' } = row ?? {};
+  if (Number.parseInt(version, 10) < oldest) {
+    throw databaseFailure(
+      'refused',
+      `PostgreSQL ${version} is too old: version ${oldest} or newer is needed`,
+    );
+  }
+  // Others lack characters, and in SQL_ASCII lengths are counted in bytes.
+  if (encoding !== 'UTF8') {
+    throw databaseFailure(
+      'refused',
+      `its database has the encoding ${encoding}: create it with UTF8 (create database … encoding 'UTF8' template template0)`,
+    );
+  }
 }
 
 function rethrow(error: unknown): never {

@@ -5,7 +5,7 @@ import { hostPorts, permission, secret, text, url, whole } from './setting-forms
 export const DATABASE_SETTINGS = {
   DATABASE_URL: url(
     ['postgres:', 'postgresql:'],
-    'PostgreSQL 15 or newer, as `postgres://user:password@host:5432/name`. Without it, the embedded database. `?sslmode=` is `disable` (the default), `prefer`, `require`, `verify-ca` or `verify-full`.',
+    'PostgreSQL 15 or newer, as `postgres://user:password@host:5432/name`: a database with the encoding UTF8 that its user owns. Without it, the embedded database. `?sslmode=` is `disable` (the default), `prefer`, `require`, `verify-ca` or `verify-full`.',
   ),
   DATABASE_DIRECT_URL: url(
     ['postgres:', 'postgresql:'],

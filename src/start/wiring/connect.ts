@@ -21,7 +21,7 @@ import { recoverDeferredCalls } from '../../domain/calls/settlement/deferred-cal
 import { createLiveLog } from '../../domain/logs/live-log.ts';
 import { createKeptLog } from '../../domain/logs/log-store.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Database } from '../../ports/database.ts';
+import type { Database, DatabaseFailure } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
@@ -29,6 +29,7 @@ import { lockDataFolder, prepareDataFolder } from '../processes/data-folder.ts';
 import { type Closing, closeAll, describe, StartProblem } from '../processes/lifecycle.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { type SecretsInUse, secretsInUse } from '../settings/secrets.ts';
+import type { PostgresConfiguration } from '../settings/servers.ts';
 
 /** The sockets of the embedded parts, in the data folder of the process that owns them. */
 export const DATABASE_SOCKET = 'database.sock';
@@ -82,7 +83,10 @@ export async function connect(
     const database = await openDatabase(configuration, attached, log);
     whenClosing('database', database.close);
     const onNewerSchema = (schema: string) => log.warn(NEWER_SCHEMA, { schema });
-    const migrated = attached === null ? await migrate(database, null, { onNewerSchema }) : [];
+    const migrated =
+      attached === null
+        ? await migrate(database, null, { onNewerSchema }).catch((error) => explain(error, configuration))
+        : [];
     if (migrated.length > 0) log.info('the database was migrated', { steps: migrated });
     if (database.deferred !== undefined) await recoverDeferred(configuration, database, log);
     const duplicates = await fillEmailKeys(database);
@@ -148,10 +152,31 @@ async function openDatabase(
   }
   const applicationName = `turnpike ${configuration.role}`;
   return await openPostgres({ ...bounds, ...postgres, applicationName }).catch((error: unknown) => {
-    const { hostname, port } = new URL(postgres.url);
-    const where = `${hostname}:${port || '5432'}`;
-    throw new StartProblem(`DATABASE_URL: PostgreSQL at ${where} cannot be used: ${describe(error)}`);
+    throw new StartProblem(
+      `DATABASE_URL: PostgreSQL at ${whereIs(postgres)} cannot be used: ${describe(error)}`,
+    );
   });
+}
+
+function whereIs(postgres: PostgresConfiguration): string {
+  const { hostname, port } = new URL(postgres.url);
+  return `${hostname}:${port || '5432'}`;
+}
+
+/** By PostgreSQL's code: what to do where its answer to a migration does not say so. */
+const MIGRATION_ADVICE: Readonly<Record<string, string>> = {
+  '42501': 'the user must own the database and what is in it (alter database … owner to …)',
+  '25006': 'it must be a server that takes writes, not a standby',
+  '42P07': 'use a database of its own, without tables of other programs',
+};
+
+/** Where PostgreSQL refuses the migrations: which database, and what to do. */
+function explain(error: DatabaseFailure, { postgres }: Configuration): never {
+  const advice = MIGRATION_ADVICE[error.sqlState ?? ''];
+  if (postgres === null || advice === undefined) throw error;
+  throw new StartProblem(
+    `DATABASE_URL: the database at ${whereIs(postgres)} cannot be migrated: ${describe(error)}: ${advice}`,
+  );
 }
 
 function channelTo(path: string) {

@@ -84,6 +84,15 @@ describe.skipIf(givenDatabase() === null)('PostgreSQL', () => {
     expect(failure.message).not.toContain('hunter2');
   });
 
+  test('a database of another encoding than UTF8 is refused', async () => {
+    for (const encoding of ['LATIN1', 'SQL_ASCII']) {
+      const { url, drop } = await freshDatabase(encoding);
+      const failure = await failureOf(openPostgres({ ...settings, url }));
+      expect(failure.message).toStartWith(`its database has the encoding ${encoding}: create it with UTF8`);
+      await drop();
+    }
+  });
+
   test('two transactions that lock the same row take turns', async () => {
     const { database, close } = await openFresh();
     await database.script('create table sums (n bigint not null); insert into sums values (0)');
