@@ -32,6 +32,18 @@ describe('a bad start is one clear line and an exit code', () => {
     await remove();
   });
 
+  test('a HOST that is not of this machine', async () => {
+    const { folder, remove } = await preparedDataFolder();
+    const alone = { DATA_DIR: folder, DEMO_WORLD: 'off', PAYMENT_SANDBOX: 'off' };
+    for (const HOST of ['192.0.2.1', 'host.invalid']) {
+      expect(await refusal({ ...alone, HOST, GATEWAY_PORT: '0' })).toBe(
+        `turnpike: GATEWAY_PORT 0 on HOST ${HOST} cannot be opened (not an address of this machine): ` +
+          'set HOST to an address of this machine, such as 127.0.0.1 or 0.0.0.0\n',
+      );
+    }
+    await remove();
+  });
+
   test('a DATA_DIR that cannot be written', async () => {
     const { folder, remove } = await emptyDataFolder();
     writeFileSync(folder, 'a file, not a folder');

@@ -17,8 +17,8 @@ export async function run(role: Role, start: (configuration: Configuration) => P
   process.umask(0o077);
   const read = readConfiguration(role, ownEnvironment());
   if (read.outcome === 'refused') {
-    const settings =
-      read.problems.length === 1 ? 'one setting needs' : `${read.problems.length} settings need`;
+    const { size } = new Set(read.problems.map((problem) => /^\w+/.exec(problem)?.[0]));
+    const settings = size === 1 ? 'one setting needs' : `${size} settings need`;
     const lines = read.problems.map((problem) => `- ${problem}`);
     process.stderr.write(`turnpike: cannot start, ${settings} a change:\n${lines.join('\n')}\n`);
     process.exit(1);

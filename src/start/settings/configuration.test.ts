@@ -91,6 +91,23 @@ describe('configuration', () => {
     expect(problems[0]).not.toContain('hunter2');
   });
 
+  test('addresses that would fail only later are refused: of servers, of the sender of mail, of the gateway', () => {
+    const wrong = {
+      HOST: ['http://127.0.0.1', '[::1]', '256.1.1.1', 'a b'],
+      MAIL_FROM: ['nobody', 'Turnpike <a@b.example>', 'a@b.example, c@d.example'],
+      GATEWAY_URL: ['https://gateway.example/llm/v1', 'https://gateway.example/llm/v1/'],
+    };
+    for (const [name, values] of Object.entries(wrong)) {
+      for (const value of values) {
+        const problems = problemsOf('everything', { ...fetches, [name]: value });
+        expect(problems.map((problem) => problem.split(' ')[0])).toEqual([name]);
+      }
+    }
+    const right = { HOST: 'localhost', MAIL_FROM: 'no-reply@localhost', GATEWAY_URL: 'https://a.example/' };
+    expect(problemsOf('everything', { ...fetches, ...right })).toEqual([]);
+    expect(problemsOf('everything', { ...fetches, HOST: '::1' })).toEqual([]);
+  });
+
   test('production names every missing secret', () => {
     const problems = problemsOf('everything', { ...fetches, NODE_ENV: 'production' });
     for (const name of ['JWT_SECRET', 'INTERNAL_TOKEN', 'MASTER_KEY', 'WEBHOOK_SECRET']) {
@@ -232,6 +249,19 @@ describe('the file behind MODEL_CONFIG', () => {
     const [problem] = problemsWith(JSON.stringify(wrong));
     expect(problem).toContain('is wrong at aliases.a.targets.0.base_url');
     expect(problem).not.toContain('hunter2');
+  });
+
+  test('all that is wrong in it is named at once', () => {
+    const wrong = { aliases: { a: { targets: [{ base_url: 'x', model: 1 }] }, b: [] }, more: 1 };
+    const places = problemsWith(JSON.stringify(wrong)).map((line) => / at (.+?): /.exec(line)?.[1]);
+    expect(places).toEqual([
+      'aliases.a.targets.0.base_url',
+      'aliases.a.targets.0.model',
+      'aliases.b',
+      'its top',
+    ]);
+    const [bare] = problemsWith(JSON.stringify({ 'svc/chat-default': {} }));
+    expect(bare).toEndWith('is wrong at aliases: must be an object of aliases by their names');
   });
 });
 

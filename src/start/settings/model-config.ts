@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { DEFAULT_PROVIDER, providerPreset } from '../../domain/models/providers.ts';
 
 const LARGEST_BYTES = 1024 * 1024;
+/** The last ones are seen at the next start. */
+const MOST_SHOWN = 20;
 
 const price = z.strictObject({
   prompt: z.number().nonnegative(),
@@ -47,7 +49,9 @@ const alias = z.strictObject({
 });
 
 /** The file behind MODEL_CONFIG: which providers serve an alias, and what it costs in credits a million. */
-const modelConfig = z.strictObject({ aliases: z.record(z.string().min(1).max(100), alias) });
+const modelConfig = z.strictObject({
+  aliases: z.record(z.string().min(1).max(100), alias, 'must be an object of aliases by their names'),
+});
 
 type GivenTarget = z.output<typeof givenTarget>;
 type GivenAlias = z.output<typeof alias>;
@@ -88,8 +92,10 @@ export function readModelConfig(path: string, sources: ConfigSources, problems: 
   }
   const read = modelConfig.safeParse(parsed);
   if (read.success) return completed(read.data.aliases, sources, (what) => void complain(what));
-  const [issue] = read.error.issues;
-  return complain(`is wrong at ${issue?.path.join('.') || 'its top'}: ${issue?.message ?? 'unknown'}`);
+  for (const { path: at, message } of read.error.issues.slice(0, MOST_SHOWN)) {
+    complain(`is wrong at ${at.join('.') || 'its top'}: ${message}`);
+  }
+  return {};
 }
 
 function completed(

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import {
   CEILING_NAMES,
@@ -72,6 +73,25 @@ export function url(protocols: readonly string[], meaning: string) {
   };
 }
 
+/** Where servers listen: an address, or a name that stands for one. */
+export function host(fallback: string, meaning: string) {
+  const complaint = 'must be an address of this machine, or a name of one, such as 127.0.0.1, ::1 or 0.0.0.0';
+  const schema = z
+    .string()
+    .refine((value) => isIP(value) !== 0 || /^(?![\d.]+$)[\w.-]{1,253}$/.test(value), complaint)
+    .optional();
+  return { schema: schema.transform((value) => value ?? fallback), fallback, meaning };
+}
+
+export function mailAddress(fallback: string, meaning: string) {
+  const complaint = 'must be one mail address such as no-reply@example.org, without a name';
+  const schema = z
+    .string()
+    .regex(/^[^\s<>()[\]\\,;:"@]{1,64}@[^\s<>()[\]\\,;:"@]{1,253}$/, complaint)
+    .optional();
+  return { schema: schema.transform((value) => value ?? fallback), fallback, meaning };
+}
+
 export function currency(fallback: string, meaning: string) {
   const schema = z
     .string()
@@ -102,6 +122,16 @@ export function httpUrl<Fallback extends string | null>(fallback: Fallback, mean
     .transform((value) => value.replace(/\/+$/, ''))
     .optional();
   return { schema: schema.transform((value) => value ?? fallback), fallback, meaning };
+}
+
+/** The address of the gateway's server; its routes are ours to add. */
+export function gatewayAddress(meaning: string) {
+  const { schema, ...rest } = httpUrl(null, meaning);
+  const complaint = 'must be the address without /llm/v1, such as https://gateway.example.org';
+  return {
+    schema: schema.refine((value) => value === null || !/\/llm(\/v1)?$/.test(value), complaint),
+    ...rest,
+  };
 }
 
 export function networks(meaning: string) {

@@ -4,8 +4,11 @@ import {
   ceilings,
   currency,
   flag,
+  gatewayAddress,
   headerPairs,
+  host,
   httpUrl,
+  mailAddress,
   networks,
   oneOf,
   pairs,
@@ -45,7 +48,7 @@ export const SETTINGS = {
     'development',
     'In `production` no secret is generated: all must be set. There is no demo world and no payment sandbox.',
   ),
-  HOST: text(
+  HOST: host(
     '127.0.0.1',
     'The address all services listen on. In a container `0.0.0.0`. Outside of production one that is not loopback needs the demo world and the sandbox off, or ALLOW_PUBLIC_DEMO.',
   ),
@@ -169,15 +172,14 @@ export const SETTINGS = {
     null,
     "Where people reach the console: mails and the payment provider lead back there. Without it, the backend's own.",
   ),
-  GATEWAY_URL: httpUrl(
-    null,
+  GATEWAY_URL: gatewayAddress(
     "Where browsers reach the gateway, without a path: the console's playground calls it there. Without it, the gateway's own.",
   ),
   SMTP_URL: url(
     ['smtp:', 'smtps:'],
     'The mail server, as `smtps://user:password@host:465`. Without it mail is only stored in DATA_DIR, to be read there.',
   ),
-  MAIL_FROM: text('no-reply@localhost', 'The sender of all mail.'),
+  MAIL_FROM: mailAddress('no-reply@localhost', 'The sender of all mail.'),
   MAIL_FROM_NAME: text('Turnpike', 'The name beside it.'),
   OIDC_ISSUER: httpUrl(
     null,

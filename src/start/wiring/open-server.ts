@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { isIP } from 'node:net';
 import { dirname, join } from 'node:path';
 import { countSetAside } from '../../domain/calls/settlement/set-aside-calls.ts';
 import { countWithheldUsage } from '../../domain/calls/settlement/withheld-usage.ts';
@@ -78,11 +79,22 @@ export function openServer(
   try {
     return listen({ name, fetch, ...network, sockets, clock, secrets, log });
   } catch (error) {
-    if ((error as { code?: string }).code === 'EADDRINUSE') {
-      throw new StartProblem(`port ${port} is in use: stop what uses it, or set ${setting} to another one`);
-    }
-    throw new StartProblem(`${setting} ${port} on HOST ${host} cannot be opened: ${describe(error)}`);
+    throw new StartProblem(whyNotOpen(error, setting, port, host));
   }
+}
+
+function whyNotOpen(error: unknown, setting: string, port: number, host: string): string {
+  const { code } = error as { code?: string };
+  if (code === 'EADDRINUSE') {
+    return `port ${port} is in use: stop what uses it, or set ${setting} to another one`;
+  }
+  if (code === 'EACCES') {
+    return `port ${port} needs rights that this user does not have: set ${setting} to one from 1024 on`;
+  }
+  // The runtime gives any code, even one of an earlier system call, where a name has no address.
+  const reason =
+    isIP(host) === 0 || code === 'EADDRNOTAVAIL' ? 'not an address of this machine' : describe(error);
+  return `${setting} ${port} on HOST ${host} cannot be opened (${reason}): set HOST to an address of this machine, such as 127.0.0.1 or 0.0.0.0`;
 }
 
 /**
