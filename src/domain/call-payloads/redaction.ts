@@ -34,8 +34,7 @@ export function createRedactor(kinds: ReadonlySet<RedactedKind>, patterns: reado
   const own = patterns.map(piecesOf);
 
   function text(given: string): string {
-    let clean = given;
-    for (const pieces of own) clean = withoutPattern(clean, pieces);
+    let clean = withoutPatterns(given, own);
     // Secrets before e-mail: an address of a server may have both, and the longer one counts.
     if (kinds.has('secret')) clean = withoutSecrets(clean);
     if (kinds.has('email')) clean = withoutEmails(clean);
@@ -170,28 +169,43 @@ function piecesOf(pattern: string): readonly string[] {
   return pattern.trim().toLowerCase().split(/\*+/);
 }
 
+/** Each pattern looks at what those before it have left, and never at their marks: patterns that match a mark would multiply it. */
+function withoutPatterns(text: string, patterns: readonly (readonly string[])[]): string {
+  let left: readonly string[] = [text];
+  for (const pieces of patterns) {
+    left = left.flatMap((part) => (part.length < SHORTEST_PATTERN ? part : partsWithout(part, pieces)));
+  }
+  return left.join(mark('pattern'));
+}
+
 /**
- * The pieces in their order, with anything but white space between them; without regard to case. Where the
- * first piece is found and the others do not follow in the same word, they follow no later start in that word either, so
- * the search goes on behind it: each character is checked a bounded number of times.
+ * What is before, between and behind the matches. A match has the pieces in their order, with anything but white space
+ * between them; without regard to case. Where the first piece is found and the others do not follow in the same word,
+ * they follow no later start in that word either, so the search goes on behind it: each character is checked a bounded
+ * number of times.
  */
-function withoutPattern(text: string, pieces: readonly string[]): string {
+function partsWithout(text: string, pieces: readonly string[]): readonly string[] {
   // The one letter whose lower case is longer; it would shift every place behind it.
   const haystack = text.replaceAll('İ', 'i').toLowerCase();
   const [first = '', ...rest] = pieces;
-  let clean = '';
+  const parts: string[] = [];
   let from = 0;
   let search = 0;
+  let wordEnd = -1;
   for (;;) {
     const start = first === '' ? nextWord(haystack, search) : haystack.indexOf(first, search);
-    if (start === -1 || start >= haystack.length) return clean + text.slice(from);
-    const wordEnd = endOfWord(haystack, start + first.length);
-    const end = endOfPieces(haystack, rest, start + first.length, wordEnd);
+    if (start === -1 || start >= haystack.length) {
+      parts.push(text.slice(from));
+      return parts;
+    }
+    const behindFirst = start + first.length;
+    if (behindFirst > wordEnd) wordEnd = endOfWord(haystack, behindFirst);
+    const end = endOfPieces(haystack, rest, behindFirst, wordEnd);
     if (end === -1) {
       search = Math.max(wordEnd, start + 1);
       continue;
     }
-    clean += text.slice(from, start) + mark('pattern');
+    parts.push(text.slice(from, start));
     from = end;
     search = Math.max(end, start + 1);
   }
