@@ -10,9 +10,10 @@ const clock = createManualClock();
 /** The names of an attacker: one leads inside, one does so from its second answer on. */
 let answers = 0;
 const approveHost = createApproveHost({
-  ...{ clock, allowed: [], setting: 'ALERT_PRIVATE_NETWORKS' },
+  ...{ clock, allowed: [], setting: 'ALERT_PRIVATE_NETWORKS', hidesInside: true },
   addressesOf: async (name) => {
     if (name === 'inside.example') return ['10.0.0.5'];
+    if (name === 'nosuch.example') return [];
     if (name === 'mixed.example') return ['8.8.8.8', '127.0.0.1'];
     answers += 1;
     return name === 'rebinds.example' && answers > 1 ? ['127.0.0.1'] : ['8.8.8.8'];
@@ -36,6 +37,17 @@ describe('the address of an alert channel', () => {
         expect(errors?.[0]?.message).toContain('ALERT_PRIVATE_NETWORKS');
       }
     }
+  });
+
+  test('that leads inside is refused in the words for a name that does not exist', async () => {
+    const problems = ['inside.example', 'nosuch.example'].map(async (host) => {
+      const input = { kind: 'WEBHOOK', name: 'x', address: `https://${host}/` };
+      const { errors } = await backend.people.admin.answer(CREATE, { input });
+      return errors?.[0]?.message.replace(host, 'HOST');
+    });
+    const [inside, unknown] = await Promise.all(problems);
+    expect(inside).toBeString();
+    expect(inside).toBe(unknown ?? '');
   });
 
   test('that leads inside later is refused when something is sent, and the connection goes to no other address', async () => {

@@ -10,6 +10,11 @@ interface ApproveHostParts {
   readonly allowed: readonly string[] | 'all';
   /** The setting that allows networks, for the message. */
   readonly setting?: string;
+  /**
+   * True where companies set addresses: a name inside and one that does not exist have the same problem, without an
+   * address, so that nobody lists the names of the inside by trying them.
+   */
+  readonly hidesInside?: boolean;
   /** True where an HTTP proxy resolves names: one that does not resolve here is approved without addresses. */
   readonly hasProxy?: boolean;
   /** All addresses of a name. Null where the resolver did not answer, which is not the same as none. */
@@ -50,7 +55,7 @@ const NAT64 = '64:ff9b::/96';
  */
 export function createApproveHost(parts: ApproveHostParts): ApproveHost {
   const { clock, hasProxy = false, addressesOf = lookUp, ownAddresses = addressesOfThisMachine } = parts;
-  const { setting = 'UPSTREAM_PRIVATE_NETWORKS' } = parts;
+  const { setting = 'UPSTREAM_PRIVATE_NETWORKS', hidesInside = false } = parts;
   const isInternet = createIsInternet();
   const allowed = parts.allowed === 'all' ? null : listOf(parts.allowed);
   const known = new Map<string, { readonly approval: HostApproval; readonly atMs: number }>();
@@ -60,9 +65,22 @@ export function createApproveHost(parts: ApproveHostParts): ApproveHost {
     const own = allowed === null ? [] : ownAddresses();
     for (const address of addresses) {
       if (allowed === null || allowed.check(address, familyOf(address))) continue;
-      if (!isInternet(address) || own.includes(address)) return insideOf(hostname, address, setting);
+      if (!isInternet(address) || own.includes(address)) return inside(hostname, address);
     }
     return { outcome: 'approved', addresses };
+  }
+
+  function inside(hostname: string, address: string): HostApproval {
+    if (hidesInside) return { outcome: 'inside', problem: hiddenProblem(hostname, setting) };
+    const shown = hostname === address ? hostname : `${hostname} (${address})`;
+    const problem = `${shown} is inside the network: allow its network with ${setting}`;
+    return { outcome: 'inside', problem };
+  }
+
+  function unresolved(hostname: string): HostApproval {
+    if (hidesInside) return { outcome: 'unresolved', problem: hiddenProblem(hostname, setting) };
+    const problem = `${hostname} has no address: check the name and the resolver`;
+    return { outcome: 'unresolved', problem };
   }
 
   async function resolve(name: string): Promise<HostApproval> {
@@ -104,15 +122,8 @@ export function createApproveHost(parts: ApproveHostParts): ApproveHost {
   };
 }
 
-function unresolved(hostname: string): HostApproval {
-  const problem = `${hostname} has no address: check the name and the resolver`;
-  return { outcome: 'unresolved', problem };
-}
-
-function insideOf(hostname: string, address: string, setting: string): HostApproval {
-  const shown = hostname === address ? hostname : `${hostname} (${address})`;
-  const problem = `${shown} is inside the network: allow its network with ${setting}`;
-  return { outcome: 'inside', problem };
+function hiddenProblem(hostname: string, setting: string): string {
+  return `${hostname} is inside the network or has no address: check the name, or allow its network with ${setting}`;
 }
 
 /**

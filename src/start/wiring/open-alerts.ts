@@ -14,7 +14,8 @@ export function alertParts(parts: Parts): { readonly webhooks: WebhookSender; re
   const { privateNetworks: allowed } = configuration.alerts;
   const setting = 'ALERT_PRIVATE_NETWORKS';
   const { hasHttpProxy: hasProxy } = configuration;
-  const approveHost = allowed === 'all' ? null : createApproveHost({ clock, allowed, hasProxy, setting });
+  const rules = { clock, allowed, hasProxy, setting, hidesInside: true };
+  const approveHost = allowed === 'all' ? null : createApproveHost(rules);
   const connects = hasProxy ? 'runtime' : 'approved';
   return {
     webhooks: createWebhookSender({ clock, approveHost, connects }),
