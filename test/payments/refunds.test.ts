@@ -13,13 +13,15 @@ import {
   type MadeCompany,
   type MadePurchase,
   makeCompany,
+  makePlan,
   makePurchase,
   openPayments,
   type PaymentsUnderTest,
 } from './payments-under-test.ts';
 import { paidSession, refundOf } from './purchase-facts.ts';
-import { RECORDED_AT, secondId } from './recorded-events.ts';
+import { madeEvent, RECORDED_AT, secondId } from './recorded-events.ts';
 import { orders } from './schedules.ts';
+import { invoiceEvent, newSubscription } from './subscription-facts.ts';
 
 const database = useDatabase();
 let payments: PaymentsUnderTest;
@@ -158,6 +160,99 @@ describe('a refund of a purchase', () => {
   });
 });
 
+/** As reconciliation finds it: so much of the charge is refunded without the one that failed. */
+function failedRefund(company: MadeCompany, purchase: MadePurchase, refundedMinor: number): ProviderEvent {
+  const event = refundOf(company, purchase, 1_000);
+  const object = {
+    ...{
+      id: `re_${purchase.id.slice(-12)}_${refundedMinor}`,
+      object: 'refund',
+      charge: purchase.chargeId,
+      status: 'failed',
+    },
+    ...{ payment_intent: purchase.paymentId, amount: 1_000 - refundedMinor, currency: 'usd' },
+    ...{ refunded_in_all: refundedMinor, counted_at: RECORDED_AT + 90_000 },
+  };
+  const payload = { ...event.payload, data: { object } };
+  return { ...event, id: `${event.id}_failed`, type: 'charge.refund.updated', object, payload };
+}
+
+/** A dispute of the payment that was lost. */
+function lostDispute(id: string, amount: number, payment: string, charge: string): ProviderEvent {
+  const object = {
+    id,
+    object: 'dispute',
+    status: 'lost',
+    amount,
+    currency: 'usd',
+    charge,
+    payment_intent: payment,
+  };
+  const event = madeEvent({ type: 'charge.refunded', object, created: RECORDED_AT + 50 });
+  return { ...event, type: 'charge.dispute.closed', object, payload: { ...event.payload, data: { object } } };
+}
+
+describe('a lost dispute and refunds of one payment', () => {
+  const CASES = [
+    { refunded: 300, disputed: 1_000, left: 0n },
+    { refunded: 1_000, disputed: 500, left: 0n },
+    { refunded: 600, disputed: 500, left: 0n },
+    { refunded: 300, disputed: 300, left: 400n },
+  ];
+
+  test.each(CASES)(
+    'P-21 P-24 of a pack take no more than it brought, in all orders: $refunded and $disputed',
+    async ({ refunded, disputed, left }) => {
+      for (const order of orders([0, 1, 2, 3])) {
+        const { company, purchase, paid } = await world();
+        const facts = [
+          paid,
+          refundOf(company, purchase, refunded / 2),
+          refundOf(company, purchase, refunded),
+          lostDispute(`dp_${purchase.id}`, disputed, purchase.paymentId, purchase.chargeId),
+        ];
+        await receiveAll(order.flatMap((at) => facts[at] ?? []));
+        expect([order, await payments.balance(company.id)]).toEqual([order, left * CREDIT]);
+      }
+      expect(await runCheck(database, refundsCheck)).toMatchObject({ faults: [] });
+    },
+  );
+
+  test('P-21 P-24 of a plan neither: nothing is carried on to the next invoice', async () => {
+    for (const order of orders([0, 1])) {
+      const company = await makeCompany(database);
+      const subscription = newSubscription(company, (await makePlan(database)).priceId);
+      const paid = invoiceEvent('paid', subscription);
+      const names = { charge: `ch_${subscription.id}_0`, payment: `pi_${subscription.id}_0` };
+      const object = {
+        ...{ id: names.charge, payment_intent: names.payment, invoice: `in_${subscription.id}_0` },
+        ...{ customer: company.customerId, amount: 2_900, amount_refunded: 1_450, refunded: false },
+      };
+      const refund = madeEvent({ type: 'charge.refunded', object });
+      const dispute = lostDispute(`dp_${subscription.id}`, 2_900, names.payment, names.charge);
+      await payments.receive(paid);
+      await receiveAll(order.flatMap((at) => [refund, dispute][at] ?? []));
+      expect([order, await payments.balance(company.id)]).toEqual([order, 0n]);
+      const [sum] = await database.query<{ micro: bigint }>(
+        'select sum(refunded_micro)::bigint as micro from charge_refunds where company_id = $1',
+        [company.id],
+      );
+      expect(sum?.micro).toBe(3_000n * CREDIT);
+    }
+  });
+
+  test('P-21 a refund that fails returns nothing that the dispute had taken', async () => {
+    const { company, purchase, paid } = await world();
+    const dispute = lostDispute(`dp_${purchase.id}`, 500, purchase.paymentId, purchase.chargeId);
+    await receiveAll([paid, dispute, refundOf(company, purchase, 1_000)]);
+    await payments.receive(failedRefund(company, purchase, 600));
+    expect(await payments.balance(company.id)).toBe(0n);
+    await payments.receive(failedRefund(company, purchase, 100));
+    expect(await payments.balance(company.id)).toBe(400n * CREDIT);
+    expect(await runCheck(database, refundsCheck)).toMatchObject({ faults: [] });
+  });
+});
+
 describe('credits of a pack that expire', () => {
   const DAY_MS = 86_400_000;
 
@@ -182,22 +277,6 @@ describe('credits of a pack that expire', () => {
   async function pass(days: number) {
     await payments.clock.advance(days * DAY_MS);
     await expireCredits(payments);
-  }
-  /** As reconciliation finds it: so much of the charge is refunded without the one that failed. */
-  function failedRefund(company: MadeCompany, purchase: MadePurchase, refundedMinor: number): ProviderEvent {
-    const event = refundOf(company, purchase, 1_000);
-    const object = {
-      ...{
-        id: `re_${purchase.id.slice(-12)}`,
-        object: 'refund',
-        charge: purchase.chargeId,
-        status: 'failed',
-      },
-      ...{ payment_intent: purchase.paymentId, amount: 1_000 - refundedMinor, currency: 'usd' },
-      ...{ refunded_in_all: refundedMinor, counted_at: RECORDED_AT + 90_000 },
-    };
-    const payload = { ...event.payload, data: { object } };
-    return { ...event, id: `${event.id}_failed`, type: 'charge.refund.updated', object, payload };
   }
 
   test('P-20 they expire so many days after they were credited, as agreed at checkout and however late that was', async () => {

@@ -62,21 +62,39 @@ export const chargeRefunded: Effect = async (event, context) => {
   }
   return await take(context, chargeId, refunded, {
     ...{ amountMinor: paidMinor, toldMinor, refundedAt: event.happenedAt },
+    mostMicro: await leftByDisputes(context, chargeId, refunded),
   });
 };
+
+/** What of the credits of a payment its lost disputes have not taken: a refund whose event is late takes no more. */
+async function leftByDisputes(
+  { transaction }: EffectContext,
+  chargeId: string,
+  { kind, id, grantedMicro }: Pick<Refunded, 'kind' | 'id' | 'grantedMicro'>,
+): Promise<bigint> {
+  const [sum] = await transaction.query<{ micro: bigint }>(
+    `select coalesce(sum(refunded_micro), 0)::bigint as micro from charge_refunds
+     where source_kind = $1 and source_id = $2 and charge_id <> $3 and not starts_with(charge_id, 'cn_')`,
+    [kind, id, chargeId],
+  );
+  const leftMicro = grantedMicro - (sum?.micro ?? 0n);
+  return leftMicro > 0n ? leftMicro : 0n;
+}
 
 interface Taken {
   readonly amountMinor: bigint;
   readonly toldMinor: bigint;
   /** Of a charge, whose refund is money out; the cash of credit notes and disputes is posted with them. */
   readonly refundedAt?: Date;
+  /** The most that its refunds may take in all. */
+  readonly mostMicro?: bigint;
 }
 
 export async function take(
   context: EffectContext,
   chargeId: string,
   refunded: Refunded,
-  { amountMinor, toldMinor, refundedAt }: Taken,
+  { amountMinor, toldMinor, refundedAt, mostMicro }: Taken,
 ): Promise<EffectOutcome> {
   const { transaction, now } = context;
   const { companyId, grantedMicro, kind, id } = refunded;
@@ -86,7 +104,7 @@ export async function take(
     [chargeId],
   );
   const soFar = known ?? { amountMinor, grantedMicro, refundedMinor: 0n, refundedMicro: 0n };
-  const { refundedMinor, refundedMicro, takenMicro: stepMicro } = refundStep(soFar, toldMinor);
+  const { refundedMinor, refundedMicro, takenMicro: stepMicro } = refundStep(soFar, toldMinor, mostMicro);
   if (refundedMinor === soFar.refundedMinor) {
     return { outcome: 'applied', did: 'as much was given back before', companyId };
   }
@@ -252,11 +270,12 @@ interface RefundStep {
  * repeated, late or reordered events have the same result. Credits are taken back in proportion, rounded up to the
  * micro-credit, and exactly all of them with a full refund.
  */
-export function refundStep(soFar: ChargeSoFar, toldMinor: bigint): RefundStep {
+export function refundStep(soFar: ChargeSoFar, toldMinor: bigint, mostMicro?: bigint): RefundStep {
   const { amountMinor, grantedMicro } = soFar;
   const refundedMinor = toldMinor > soFar.refundedMinor ? toldMinor : soFar.refundedMinor;
   const share = (grantedMicro * refundedMinor + amountMinor - 1n) / amountMinor;
-  const target = refundedMinor >= amountMinor || share > grantedMicro ? grantedMicro : share;
+  const due = refundedMinor >= amountMinor || share > grantedMicro ? grantedMicro : share;
+  const target = mostMicro !== undefined && due > mostMicro ? mostMicro : due;
   const refundedMicro = target > soFar.refundedMicro ? target : soFar.refundedMicro;
   return { refundedMinor, refundedMicro, takenMicro: refundedMicro - soFar.refundedMicro };
 }
@@ -322,7 +341,11 @@ export async function lowerRefund(
   const { amountMinor, grantedMicro, kind, companyId, takenMicro, expiredMicro } = known;
   const isPlan = kind === 'PLAN_GRANT';
   const beforeMicro = isPlan ? await grantedByInvoices(transaction, companyId) : 0n;
-  const left = refundStep({ amountMinor, grantedMicro, refundedMinor: 0n, refundedMicro: 0n }, refundedMinor);
+  const left = refundStep(
+    { amountMinor, grantedMicro, refundedMinor: 0n, refundedMicro: 0n },
+    refundedMinor,
+    await leftByDisputes(context, chargeId, known),
+  );
   await transaction.query(
     `update charge_refunds set refunded_minor = $2, refunded_micro = $3, counted_at = $4, lowered = lowered + 1,
        updated_at = $5 where charge_id = $1`,
