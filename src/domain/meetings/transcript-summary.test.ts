@@ -60,3 +60,9 @@ test('German notes, and nothing at all', () => {
   ]);
   expect(summariseNotes('  \n ')).toMatchObject({ summary: [], decisions: [] });
 });
+
+test('of notes as many lines are read as of a transcript', () => {
+  const lines = (count: number) => `${'a\n'.repeat(count)}We decided to hire Grace.`;
+  expect(summariseNotes(lines(19_999)).decisions).toHaveLength(1);
+  expect(summariseNotes(lines(20_000)).decisions).toEqual([]);
+});

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { sentencesOf, type Utterance, utterancesOf } from './transcript.ts';
+import { MOST_UTTERANCES, sentencesOf, type Utterance, utterancesOf } from './transcript.ts';
 
 /** What a transcript says, in its own words where no model worded it. */
 export interface TranscriptSummary {
@@ -105,6 +105,7 @@ function* noteLines(notes: string): Iterable<NoteLine> {
   let section: keyof NoteLists | null = null;
   let isAfterGap = false;
   let hasPoints = false;
+  let count = 0;
   for (const raw of notes.split(/\r?\n/)) {
     const bare = raw.trim();
     const line = bare.replace(NOTE_MARK, '').replace(NOTE_MARK, '').trim();
@@ -121,7 +122,10 @@ function* noteLines(notes: string): Iterable<NoteLine> {
     hasPoints = named === undefined && section !== null && (hasPoints || isPoint);
     isAfterGap = false;
     const text = named === undefined ? line : line.slice(label.length).replace(/^\s*:?\s*/, '');
-    if (text !== '' && !text.endsWith(':')) yield { section, text };
+    if (text === '' || text.endsWith(':')) continue;
+    yield { section, text };
+    count += 1;
+    if (count === MOST_UTTERANCES) return;
   }
 }
 

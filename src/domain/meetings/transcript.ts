@@ -13,7 +13,8 @@ export interface Utterance {
 }
 
 export const LONGEST_TRANSCRIPT = 500_000;
-const MOST_UTTERANCES = 20_000;
+/** Also of lines of notes: more would hold up what else the process does for seconds. */
+export const MOST_UTTERANCES = 20_000;
 
 const TIMES = /^(?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{3}\s+-->/;
 const CUE_NUMBER = /^\d{1,6}$/;
