@@ -29,6 +29,7 @@ import {
   type UnfoldedText,
   unfoldColumns,
 } from './text/layout.ts';
+import { originalPlace, type PlainText, plainCharacters } from './text/plain-characters.ts';
 
 const KINDS = { cv: 'cv', jd: 'job_posting' } as const;
 const MARK_BYTES = 12;
@@ -131,7 +132,8 @@ export interface EmbeddedEngine {
 
 /** A text that is laid out to be read as what it was sent as, before anything of it was tagged. */
 interface DocumentToRead {
-  readonly text: string;
+  readonly whole: string;
+  readonly plain: PlainText;
   readonly facts: DocumentFacts;
   readonly laidOut: LaidOutText;
   readonly unfolded: UnfoldedText;
@@ -146,19 +148,21 @@ export function createEmbeddedEngine({
 } = {}): EmbeddedEngine {
   const weights = readWeights();
 
-  function layOutAs(kind: 'cv' | 'job_posting', text: string): DocumentToRead {
+  function layOutAs(kind: 'cv' | 'job_posting', whole: string): DocumentToRead {
+    const plain = plainCharacters(whole);
+    const { text } = plain;
     const unfolded = unfoldColumns(text);
     const laidOut = layOut(unfolded.text);
     const guess = classifyDocument(laidOut);
-    const facts = factsOf(laidOut, guess, text.length);
-    const document = { text, facts, laidOut, unfolded };
+    const facts = factsOf(laidOut, guess, whole.length);
+    const document = { whole, plain, facts, laidOut, unfolded };
     if (guess.kind === kind) return { ...document, form: 'full' };
     if (!mayBePlain(text, guess)) return { ...document, form: 'other' };
     return { ...document, laidOut: layOut(inPlainLines(text)), form: 'plain' };
   }
 
   function readAsCv(document: DocumentToRead, today: Month, scores: NetworkScores | null): ParsedCv {
-    const { facts, laidOut, unfolded, form } = document;
+    const { plain, facts, laidOut, unfolded, form } = document;
     const refused: ParsedCv = { document: refusedAs(facts, 'a CV'), profile: null, evidence: [] };
     if (form === 'other') return refused;
     const isPlain = form === 'plain';
@@ -166,27 +170,36 @@ export function createEmbeddedEngine({
     if (isPlain) {
       const judged = judgePlainCv(laidOut, profile);
       if (judged.outcome === 'refused') return refused;
-      return { document: takenAs(facts, 'cv', judged), profile, evidence };
+      const placed = evidence.map((one) => ({ ...one, ...originalPlace(plain, one) }));
+      return { document: takenAs(facts, 'cv', judged), profile, evidence: placed };
     }
-    const placed = evidence.map((one) => ({ ...one, ...foldedPlace(unfolded, one.start, one.end) }));
+    const placed = evidence.map((one) => ({
+      ...one,
+      ...originalPlace(plain, foldedPlace(unfolded, one.start, one.end)),
+    }));
     return { document: facts, profile, evidence: placed };
   }
 
   function readAsPosting(document: DocumentToRead, scores: NetworkScores | null): ParsedPosting {
-    const { text, facts, laidOut, unfolded, form } = document;
+    const { whole, plain, facts, laidOut, unfolded, form } = document;
     const refused: ParsedPosting = { document: refusedAs(facts, 'a posting'), posting: null, evidence: [] };
     if (form === 'other') return refused;
     const isPlain = form === 'plain';
     const { language } = facts;
-    const options = { whole: text, language, isPlain, scores };
+    const options = { whole, language, isPlain, scores };
     const { posting, evidence } = readPosting(laidOut, weights, options);
     if (isPlain) {
       const judged = judgePlainPosting(laidOut, posting);
       if (judged.outcome === 'refused') return refused;
-      return { document: takenAs(facts, 'job_posting', judged), posting, evidence };
+      const placed = evidence.map((one) =>
+        one.path === 'description' ? one : { ...one, ...originalPlace(plain, one) },
+      );
+      return { document: takenAs(facts, 'job_posting', judged), posting, evidence: placed };
     }
     const placed = evidence.map((one) =>
-      one.path === 'description' ? one : { ...one, ...foldedPlace(unfolded, one.start, one.end) },
+      one.path === 'description'
+        ? one
+        : { ...one, ...originalPlace(plain, foldedPlace(unfolded, one.start, one.end)) },
     );
     return { document: facts, posting, evidence: placed };
   }
@@ -212,7 +225,7 @@ export function createEmbeddedEngine({
       return readAsPosting(document, await scoresOf('posting', document, signal));
     },
     describe: (text) => {
-      const laidOut = layOut(text);
+      const laidOut = layOut(plainCharacters(text).text);
       return factsOf(laidOut, classifyDocument(laidOut), text.length);
     },
   };
