@@ -2,7 +2,8 @@ import { type Traced, traced } from '../evidence.ts';
 import { DEGREE_LEVELS, type DegreeLevel, MOST } from '../parsed-document.ts';
 import type { Mention } from '../tagger/decode.ts';
 import type { LaidOutText } from '../text/layout.ts';
-import { degreeBook, degreesIn, schoolHeads } from '../words/word-lists.ts';
+import type { Token } from '../text/tokens.ts';
+import { degreeBook, degreesIn, looksLikeDegree, schoolHeads } from '../words/word-lists.ts';
 import { type Anchor, type Entry, groupEntries, segmentAt } from './entries.ts';
 
 export interface FoundEducation {
@@ -128,8 +129,17 @@ function splitDegree(
   const seen = degreesIn(own);
   const degree = seen[0];
   const whole = traced(text, part.start, part.end, part.confidence);
-  if (degree === undefined) return { studyType: whole, area: null };
-  const lastSeen = seen.at(-1) ?? degree;
+  const split = (last: Token | undefined, first: Token | undefined) => {
+    const area = traced(text, first?.start ?? 0, own.at(-1)?.end ?? 0, part.confidence);
+    if (last === undefined || first === undefined || !/\p{L}{2}/u.test(area.value)) return null;
+    return { studyType: traced(text, part.start, last.end, part.confidence), area };
+  };
+  const unsplit = { studyType: whole, area: null };
+  const lastSeen = seen.at(-1);
+  if (degree === undefined || lastSeen === undefined) {
+    const award = awardIn(own);
+    return award === null ? unsplit : (split(own[award.to - 1], own[award.field]) ?? unsplit);
+  }
   let at = lastSeen.to;
   while (
     at < own.length &&
@@ -138,17 +148,32 @@ function splitDegree(
       /^(?:degree|hons|honors|honours|\))$/i.test(own[at]?.text ?? ''))
   )
     at++;
-  const fieldFirst = own[at];
-  const fieldLast = own.at(-1);
-  // A degree that names its field with "of" is kept whole: "Bachelor of Business".
+  // A degree that names its field with "of" ends before it: "Bachelor" of "Business".
   const endsOpen = /^(?:of|in|en|di|em)$/i.test(own[lastSeen.to - 1]?.text ?? '');
-  if (fieldFirst === undefined || fieldLast === undefined) return { studyType: whole, area: null };
-  const area = traced(text, fieldFirst.start, fieldLast.end, part.confidence);
-  const studyEnd = endsOpen
-    ? (own[lastSeen.to - 2]?.end ?? part.end)
-    : (own[lastSeen.to - 1]?.end ?? part.end);
-  const studyType = degree.from === 0 ? traced(text, part.start, studyEnd, part.confidence) : whole;
-  return { studyType, area: /\p{L}{2}/u.test(area.value) && degree.from === 0 ? area : null };
+  // Words before the degree belong to it where an "in" parts it from its field: "Level 3 Diploma in Horticulture".
+  const isParted = own[lastSeen.to - (endsOpen ? 1 : 0)]?.lower === 'in';
+  if (at >= own.length || (degree.from > 0 && !isParted)) return unsplit;
+  const closes = own[lastSeen.to]?.text === ')' && own.slice(0, lastSeen.to).some((one) => one.text === '(');
+  const end = endsOpen ? lastSeen.to - 2 : closes ? lastSeen.to : lastSeen.to - 1;
+  return split(own[end], own[at]) ?? unsplit;
+}
+
+/** Awards that no list of degrees has, by what they begin with. */
+const AWARD =
+  /^(?:[BMD](?=\p{L}{0,5}\p{Lu})\p{L}{1,5}|HN[CD]|[NS]VQ|BTEC|PG(?:CE|Cert|Dip)|certificates?|diploma|award|licen[cs]e)$/u;
+const MOST_AWARD = 6;
+
+/** "NVQ Level 3" "Hairdressing", "Certificate" in "Data Analytics": where the award ends and where its field begins. */
+function awardIn(own: readonly Token[]): { readonly to: number; readonly field: number } | null {
+  const joint = own.findIndex(({ lower }) => lower === 'in');
+  if (joint > 0 && joint <= MOST_AWARD) return { to: joint, field: joint + 1 };
+  const first = own[0];
+  if (first === undefined || !(AWARD.test(first.text) || AWARD.test(first.lower))) return null;
+  const isLevel = own[1]?.lower === 'level' && own[2]?.kind === 'number';
+  const to = isLevel ? 3 : 1;
+  let field = to;
+  while (/^[,.:–-]$/.test(own[field]?.text ?? '')) field++;
+  return /^\p{Lu}/u.test(own[field]?.text ?? '') ? { to, field } : null;
 }
 
 /** The highest level that the words of a mention name. */
@@ -175,7 +200,7 @@ export function degreeLevelOf(wording: string): DegreeLevel | null {
         .join(' ')
         .replace(/\.$/, '');
       const level = degreeBook.of(phrase);
-      if (level !== undefined && (phrase.length > 3 || /^\p{Lu}[\p{Lu}.]/u.test(phrase))) return level;
+      if (level !== undefined && looksLikeDegree(phrase)) return level;
     }
   }
   return null;

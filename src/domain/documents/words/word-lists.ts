@@ -95,9 +95,9 @@ export function degreesIn(tokens: readonly Token[]): SeenPhrase<DegreeLevel>[] {
   });
 }
 
-/** Degrees of two or three letters are words too: they count in capitals only. */
+/** Degrees of two or three letters are words too: they count with two capitals only, but for "Phd". */
 export function looksLikeDegree(word: string): boolean {
-  return word.length > 3 || /^\p{Lu}[\p{Lu}.]/u.test(word) || word.includes('.');
+  return word.length > 3 || /^\p{Lu}.?\p{Lu}/u.test(word) || word.includes('.') || /^phd$/i.test(word);
 }
 
 export interface KnownSkill {
