@@ -86,6 +86,7 @@ function isNew(laidOut: LaidOutText, entry: Entry, anchor: Anchor): boolean {
   const isFilled = entry.head !== null || entry.part !== null;
   if (distance > 0 && isFilled && hasProse(laidOut, entry.lastSegment, anchor.segment)) return true;
   if (distance > 6) return true;
+  if (!isFilled && anchor.kind !== 'date' && isDateOfAbove(laidOut, entry, anchor.segment)) return true;
   // An entry with its date, then an empty line: whatever follows is the next one.
   const isWhole = isFilled && entry.date !== null;
   if (isWhole && beginsBlock(laidOut, entry.lastSegment, anchor.segment)) return true;
@@ -103,6 +104,23 @@ function isNew(laidOut: LaidOutText, entry: Entry, anchor: Anchor): boolean {
     entry.beganWith === 'head' &&
     entry.date.end < (entry.part?.start ?? 0);
   return !isPartsOwn;
+}
+
+/** A span of time that ends a block belongs to what is above it or beside it, whether or not that could be read. */
+function isDateOfAbove(
+  laidOut: LaidOutText,
+  { date, firstSegment, lastSegment }: Entry,
+  segment: number,
+): boolean {
+  const { segments, text } = laidOut;
+  const own = segments[lastSegment];
+  if (date === null || own === undefined || firstSegment !== lastSegment) return false;
+  if (!beginsBlock(laidOut, lastSegment, segment)) return false;
+  const beside = `${text.slice(own.start, date.start)}${text.slice(date.end, own.end)}`;
+  const isAlone = own.beginsBlock && !/\p{L}{3}/u.test(beside);
+  // Where every line is a block of its own, blocks say nothing.
+  const isBlock = segments[segment + 1]?.beginsBlock === false || segments[segment]?.beginsBlock === false;
+  return !isAlone && isBlock;
 }
 
 function beginsBlock({ segments }: LaidOutText, after: number, upTo: number): boolean {

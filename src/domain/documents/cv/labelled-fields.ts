@@ -58,7 +58,8 @@ export function labelledFields(laidOut: LaidOutText): Mention[] {
     if (next === undefined || !isBeside || headings[at + 1] != null || isLabelText(next.text)) return;
     // The head of a table's column has another head beside it.
     if (!segment.text.endsWith(':') && at > 0 && !segment.beginsLine) return;
-    const mention = mentionIn(laidOut, kind, at + 1, next.start);
+    const colon = /^:\s?/.exec(next.text)?.[0].length ?? 0;
+    const mention = mentionIn(laidOut, kind, at + 1, next.start + colon);
     if (mention !== null) found.push(mention);
   });
   return found;

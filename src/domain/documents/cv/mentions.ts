@@ -48,7 +48,7 @@ export function mentionsIn(
     kind !== 'title' ||
     namesPosition(laidOut.tokens.slice(from, to).map(({ lower }) => lower));
   const trim = joinWrapped(laidOut, tagged).flatMap((mention) => trimmed(laidOut, mention) ?? []);
-  const whole = joinFields(laidOut, trim)
+  const whole = partCapitals(laidOut, joinSubjects(laidOut, joinFields(laidOut, trim)))
     .filter((mention) => !isLabel(laidOut, mention) && !isSentence(laidOut, mention))
     .filter((mention) => mention.kind !== 'title' || !isBesideDuties(laidOut, mention))
     .flatMap((mention) => partedSchool(laidOut, mention));
@@ -123,6 +123,48 @@ function joinFields({ tokens }: LaidOutText, mentions: readonly Mention[]): Ment
     else joined.push(mention);
   }
   return joined;
+}
+
+/** "Lecturer in Chemistry, University of Leeds": what stands between the "in" of a position and its employer is its subject. */
+function joinSubjects({ tokens }: LaidOutText, mentions: readonly Mention[]): Mention[] {
+  const joined: Mention[] = [];
+  mentions.forEach((mention, at) => {
+    const last = joined.at(-1);
+    const next = mentions[at + 1];
+    const { from, to, kind, segment } = mention;
+    const isOrganisation = (one: MentionKind | undefined) => one === 'company' || one === 'school';
+    const isSubject =
+      isOrganisation(kind) &&
+      last?.kind === 'title' &&
+      last.segment === segment &&
+      from - last.to <= 1 &&
+      tokens[from - 1]?.lower === 'in' &&
+      tokens[to]?.text === ',' &&
+      next?.from === to + 1 &&
+      next.segment === segment &&
+      isOrganisation(next.kind);
+    if (isSubject) joined[joined.length - 1] = { ...last, to, end: mention.end };
+    else joined.push(mention);
+  });
+  return joined;
+}
+
+/** "DEGREE IN ROBOTICS Technical" "University of Cluj": where capitals end, so does the degree. */
+function partCapitals({ tokens }: LaidOutText, mentions: readonly Mention[]): Mention[] {
+  const parted = [...mentions];
+  mentions.forEach((degree, at) => {
+    const school = mentions[at + 1];
+    if (degree.kind !== 'degree' || school?.kind !== 'school' || school.from !== degree.to) return;
+    if (school.segment !== degree.segment) return;
+    let to = degree.to;
+    while (to > degree.from && /^\p{Lu}\p{Ll}/u.test(tokens[to - 1]?.text ?? '')) to--;
+    const isCapitals = tokens.slice(degree.from, to).every(({ text }) => text === text.toUpperCase());
+    const [last, first] = [tokens[to - 1], tokens[to]];
+    if (to === degree.to || to - degree.from < 2 || !isCapitals || !last || !first) return;
+    parted[at] = { ...degree, to, end: last.end };
+    parted[at + 1] = { ...school, from: to, start: first.start };
+  });
+  return parted;
 }
 
 /** "Role Developer", where the colon is lost. */

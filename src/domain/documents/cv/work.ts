@@ -5,7 +5,7 @@ import { type DateSpan, isoOf } from '../text/dates.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import type { SectionKind } from '../text/sections.ts';
 import { type Anchor, type Entry, fillGaps, groupEntries, segmentAt } from './entries.ts';
-import type { SeenMentions } from './mentions.ts';
+import { isLabel, type SeenMentions } from './mentions.ts';
 
 export interface FoundWork {
   readonly name: Traced | null;
@@ -35,7 +35,9 @@ interface FoundJobs {
 export function findWork(laidOut: LaidOutText, seen: SeenMentions): FoundJobs {
   const anchors = anchorsOf(laidOut, seen.mentions);
   const grouped = groupEntries(laidOut, anchors);
-  const entries = grouped.filter((entry) => isJob(laidOut, entry)).slice(0, MOST.work);
+  const entries = grouped
+    .filter((entry) => isJob(laidOut, entry) && !isHeadline(laidOut, entry, grouped))
+    .slice(0, MOST.work);
   fillGaps(laidOut, entries, seen);
   const jobs = entries.map((entry, at) => {
     const next = entries[at + 1];
@@ -78,15 +80,22 @@ function unpaidSegments({ headings, segments }: LaidOutText): Uint8Array {
   return found;
 }
 
+/** A time in which somebody did not work, as CVs name it. */
+const BREAK =
+  /\b(?:career (?:break|gap)|(?:maternity|paternity|parental|family|medical|sick) leave|sabbatical|gap year|full[- ]time (?:parent|mother|father|carer)|stay[- ]at[- ]home|unemployed|elternzeit|congé (?:maternité|parental|sabbatique))\b/i;
+
 /** How far from a span of time a school or a degree makes it one of studies. */
 const NEAR = 2;
 
-/** A span of time among the jobs, on a short line, of which nothing else could be read, and no school is near. */
+/** A span of time among the jobs, on a short line, of which nothing else could be read; no school is near, and no break is meant. */
 function isBareSpan(laidOut: LaidOutText, entry: Entry, studied: ReadonlySet<number>): boolean {
   const { head, part, date, firstSegment, lastSegment } = entry;
   if (head !== null || part !== null || date?.isRange !== true) return false;
   if (laidOut.sections[firstSegment] !== 'work') return false;
   if (!laidOut.isFlat && isLong(laidOut, firstSegment)) return false;
+  const line = laidOut.segments[firstSegment];
+  const above = line?.beginsBlock === false ? laidOut.segments[firstSegment - 1]?.text : undefined;
+  if (BREAK.test(line?.text ?? '') || BREAK.test(above ?? '')) return false;
   for (let at = firstSegment - NEAR; at <= lastSegment + NEAR; at++) if (studied.has(at)) return false;
   return true;
 }
@@ -194,6 +203,21 @@ function isJob(laidOut: LaidOutText, entry: Entry): boolean {
   );
 }
 
+/** "Tester at Acme Ltd" outside of the jobs, and again with its time among them, is said once. */
+function isHeadline({ text, sections }: LaidOutText, entry: Entry, all: readonly Entry[]): boolean {
+  const { head, part, date, firstSegment } = entry;
+  if (date !== null || head === null || part === null || sections[firstSegment] === 'work') return false;
+  const wordsOf = ({ start, end }: Mention) => text.slice(start, end).toLowerCase().replace(/\s+/g, ' ');
+  return all.some(
+    (one) =>
+      one.date !== null &&
+      one.head !== null &&
+      one.part !== null &&
+      wordsOf(one.head) === wordsOf(head) &&
+      wordsOf(one.part) === wordsOf(part),
+  );
+}
+
 function namesOf({ text }: LaidOutText, { head, part, place }: Entry) {
   const trace = (mention: Mention | null) =>
     mention === null ? null : traced(text, mention.start, mention.end, mention.confidence);
@@ -214,6 +238,8 @@ function described(
   for (let at = entry.lastSegment + 1; at < before; at++) {
     const segment = segments[at];
     if (segment === undefined || headings[at] !== null || sections[at] !== sections[entry.lastSegment]) break;
+    // The label of the next entry's first line.
+    if (isLabel(laidOut, segment)) continue;
     if (segment.isBulleted && highlights.length < MOST.highlights) {
       highlights.push(traced(text, segment.start, segment.end, 0.7));
     } else if (highlights.length === 0) {

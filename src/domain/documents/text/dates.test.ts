@@ -28,6 +28,7 @@ describe('G-7 spans of time, in the ways that CVs have', () => {
     ['(2005 to Present) / (2004 to 2008)', '2005 > now', '2004 > 2008'],
     ['May 3rd, 2018 until June 4, 2019', '2018-05 > 2019-06'],
     ['1999 2003', '1999 > 2003'],
+    ['Dates   09/2017 →', '2017-09 > now'],
   ];
   for (const [text, ...wanted] of cases) {
     test(text, () => {

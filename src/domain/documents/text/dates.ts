@@ -124,8 +124,8 @@ const LOST_JOINT = /^(?:[ \u00a0]{1,3}| ?\t ?)$/;
 const LONGEST_JOINT = 24;
 const SINCE =
   /(?:^|[^\p{L}])(?:since|from|seit|ab|depuis|dès|desde|dal|a partire dal|a partir de|sinds|vanaf|od|sedan|siden|с)(?: dem| el| le| o)?:?\s{1,2}$/iu;
-/** A dash and nothing behind it on its line: the time goes on. */
-const OPEN_END = /^ ?[-–—][ \t]*(?:\n|$)/;
+/** A dash or an arrow and nothing behind it on its line: the time goes on. */
+const OPEN_END = /^ ?(?:[-–—]|→|-{1,2}>)[ \t]*(?:\n|$)/;
 
 export function findDates(text: string): DateSpan[] {
   const others = findOtherNumbers(text);

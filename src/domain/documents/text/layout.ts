@@ -4,7 +4,7 @@ import { findEmails } from './email-addresses.ts';
 import { cutFlat, isFlat } from './flat-text.ts';
 import { knownPlacesIn, knownSkillsIn, type PlaceSeen, type SkillSeen } from './gazetteer.ts';
 import { findCodesAndSums, findVersions } from './other-numbers.ts';
-import { type Heading, headingOf, type SectionKind, sectionsOf } from './sections.ts';
+import { type Heading, headingOf, namesSection, type SectionKind, sectionsOf } from './sections.ts';
 import {
   type Found,
   firstOverlap,
@@ -159,14 +159,19 @@ export function unfoldColumns(text: string): UnfoldedText {
   return { text: left.join('\n'), offsets: Int32Array.from(offsets) };
 }
 
-/** Dates or labels on the left and what they belong to on the right: that is read line by line. */
+/** Dates, labels or headings on the left and what they belong to on the right: that is read line by line. */
 function isTable(lines: readonly string[], column: number): boolean {
   const cells = lines.flatMap((line) => {
     const cell = line.slice(0, column).trim();
-    return cell !== '' && line.length > column && line.slice(column - 2, column).trim() === '' ? [cell] : [];
+    const isParted = cell !== '' && line.length > column && line.slice(column - 2, column).trim() === '';
+    // The colon of a label may stand at the head of the right column.
+    return isParted ? [line[column] === ':' ? `${cell}:` : cell] : [];
   });
   const keys = cells.filter(
-    (cell) => cell.endsWith(':') || /^\D{0,12}(?:19|20)\d\d|^\D{0,4}\d{1,2}[./]\d{2,4}/.test(cell),
+    (cell) =>
+      cell.endsWith(':') ||
+      /^\D{0,12}(?:19|20)\d\d|^\D{0,4}\d{1,2}[./]\d{2,4}/.test(cell) ||
+      namesSection(cell),
   );
   return keys.length >= 2 && keys.length >= cells.length / 2;
 }

@@ -117,6 +117,11 @@ export function headingOf(segment: Segment): Heading | null {
   return null;
 }
 
+/** Whether a text is a heading and nothing else. */
+export function namesSection(text: string): boolean {
+  return text.length <= LONGEST_HEADING && looksLikeHeading(text) && headingKind(text) !== null;
+}
+
 /** A word in the middle of a sentence begins with a small letter; a heading does not. */
 function looksLikeHeading(text: string): boolean {
   return /^[^\p{L}]*\p{Lu}/u.test(text);

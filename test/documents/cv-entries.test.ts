@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'bun:test';
+import { readMarked } from './marked-cvs.ts';
+
+const TOP = 'Marlon Okafor\nmarlon.okafor@example.com\nLeeds\n\n';
+
+describe('what belongs together in a CV', () => {
+  test('G-7 a career break is no job, and its time is not that of the job below it', async () => {
+    for (const line of ['Career break, full-time parent, 2021 - 2023', 'Career Break\n2021 - 2023']) {
+      const profile = await readMarked(
+        `${TOP}Work Experience\n\n${line}\n\n[title:Pastry Chef]\n[company:Hotel Larimer]\nFeb 2015 - Nov 2020\n\n` +
+          '[title:Baker]\n[company:Blue Spruce Ltd]\nJune 2012 - January 2015\n\nEducation\nLeeds College, 2012',
+      );
+      expect(profile?.work).toMatchObject([
+        { position: 'Pastry Chef', name: 'Hotel Larimer', startDate: '2015-02', endDate: '2020-11' },
+        { position: 'Baker', name: 'Blue Spruce Ltd', startDate: '2012-06', endDate: '2015-01' },
+      ]);
+      expect(profile?.total_months_experience).toBe(102);
+    }
+  });
+
+  test('G-7 the time of a study above the headline is not that of a job', async () => {
+    const profile = await readMarked(
+      'Contact\nimogen.quayle@example.com\n\nEducation\n[degree:Bachelor of Social Work]\n[school:Deakin University]\n2009 - 2012\n\n' +
+        'Imogen Quayle\n[title:Social Worker]\n\nExperience\n\n[company:Barwon Services Ltd]\n[title:Social Worker]\nJuly 2019 - Present',
+    );
+    expect(profile?.work).toMatchObject([{ name: 'Barwon Services Ltd', startDate: '2019-07' }]);
+    expect(profile?.total_months_experience).toBe(60);
+  });
+
+  test('G-7 a headline that repeats a job of the list is no second job', async () => {
+    const profile = await readMarked(
+      'Top Skills\nPower BI\n\nMarlon Okafor\n[title:Supply Chain Manager] at [company:Meridian Foods Ltd]\n\nExperience\n\n' +
+        '[company:Meridian Foods Ltd]\n[title:Supply Chain Manager]\nMay 2020 - Present',
+    );
+    expect(profile?.work).toMatchObject([{ position: 'Supply Chain Manager', startDate: '2020-05' }]);
+  });
+
+  test('G-7 what a position is held in is no employer', async () => {
+    const profile = await readMarked(
+      `${TOP}Work Experience\n2021 - present  [title:Senior Lecturer] in [company:Chemistry], [school:University of Leeds]\n` +
+        '2016 - 2021  [title:Research Associate], [company:Institute for Soils]\n',
+    );
+    expect(profile?.work).toMatchObject([
+      { position: 'Senior Lecturer in Chemistry', name: 'University of Leeds', startDate: '2021' },
+      { position: 'Research Associate', name: 'Institute for Soils', startDate: '2016' },
+    ]);
+  });
+
+  test('G-7 a degree in capitals ends where its school begins', async () => {
+    const profile = await readMarked(
+      `${TOP}Education and training\n01/10/2013 - 30/06/2015\n[degree:DEGREE IN ROBOTICS Technical] [school:University of Cluj]\n`,
+    );
+    expect(profile?.education).toMatchObject([
+      { institution: 'Technical University of Cluj', area: 'ROBOTICS', startDate: '2013-10' },
+    ]);
+  });
+
+  test('G-7 labels with their colons in a column, and headings in the left column, are read line by line', async () => {
+    const labelled = await readMarked(
+      'BIODATA\n\nFull Name         : Arvin Magsay\nContact Number    : +63 917 555 0142\nEmail Address     : arvin@example.com\n\n' +
+        'WORK EXPERIENCE\n\nPosition          : Second Cook\nCompany           : Pacific Crown\nDate              : May 2021 – Present\n\n' +
+        'Position          : Assistant Cook\nCompany           : Mactan Resort\nDate              : January 2017 – April 2021\n',
+    );
+    expect(labelled?.work).toMatchObject([
+      { position: 'Second Cook', name: 'Pacific Crown', startDate: '2021-05', endDate: null, summary: null },
+      { position: 'Assistant Cook', name: 'Mactan Resort', startDate: '2017-01', endDate: '2021-04' },
+    ]);
+    const gap = ' '.repeat(15);
+    const columns = await readMarked(
+      'Sunniva Aldridge\n\nContact        3 Lark Rise, Leeds\n' +
+        `${gap}sunniva@example.com\n\nProfile        Gardener with a love of walled gardens.\n\n` +
+        `Experience     [title:Head Gardener], [company:Nailsworth Manor Ltd]\n${gap}Mar 2018 to present\n\n` +
+        `${gap}[title:Gardener], [company:Painswick Estates Ltd]\n${gap}Apr 2011 to Feb 2018\n\n` +
+        `Education      [degree:Diploma in Horticulture]\n${gap}[school:Pershore College], 2010 to 2011\n`,
+    );
+    expect(columns?.work.map(({ name }) => name)).toEqual(['Nailsworth Manor Ltd', 'Painswick Estates Ltd']);
+    expect(columns?.education).toMatchObject([
+      { institution: 'Pershore College', area: 'Horticulture', startDate: '2010' },
+    ]);
+    expect(columns?.total_months_experience).toBe(159);
+  });
+});
