@@ -47,6 +47,7 @@ function composedStream(first: StreamTranslation, second: StreamTranslation): St
       const between = second.event(name, data);
       return between === 'failed' || between === '' ? between : translate(between);
     },
+    isDone: second.isDone,
     end() {
       const between = second.end();
       if (between === 'cut-off') return 'cut-off';

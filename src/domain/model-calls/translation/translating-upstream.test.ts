@@ -8,7 +8,8 @@ import type {
 } from '../../../ports/model-upstream.ts';
 import { wireOf } from '../../models/providers.ts';
 import { composedTranslator } from './composed-translator.ts';
-import { createTranslatingUpstream } from './translating-upstream.ts';
+import { translationPairs } from './pairs.ts';
+import { createTranslatingUpstream, type TranslationPair } from './translating-upstream.ts';
 import type { Translator } from './translator.ts';
 
 /** Marks each step, so that a test sees which translators took part and in which order. */
@@ -34,6 +35,7 @@ function marking(mark: string): Translator {
               if (data === 'error' || name === 'error') return 'failed';
               return data === 'silence' ? '' : `data: ${name ?? '-'}:${data}<${mark}\n\n`;
             },
+            isDone: () => false,
             end: () => `data: end<${mark}\n\n`,
           }),
         },
@@ -44,9 +46,11 @@ function marking(mark: string): Translator {
 
 const ENCODER = new TextEncoder();
 
-function bodyOfReads(reads: (string | null | 'broken')[], isLater: boolean): UpstreamBody {
+type Read = string | null | 'broken' | 'idle';
+
+function bodyOfReads(reads: Read[], isLater: boolean): UpstreamBody {
   const left = reads.map((read): BodyRead => {
-    return read === null || read === 'broken' ? read : ENCODER.encode(read);
+    return read === null || read === 'broken' || read === 'idle' ? read : ENCODER.encode(read);
   });
   return {
     read() {
@@ -60,11 +64,24 @@ function bodyOfReads(reads: (string | null | 'broken')[], isLater: boolean): Ups
 interface Answered {
   readonly status?: number;
   readonly contentType?: string;
-  readonly reads: (string | null | 'broken')[];
+  readonly reads: Read[];
   readonly isLater?: boolean;
 }
 
-function translating({ status = 200, contentType = 'application/json', reads, isLater = false }: Answered) {
+const MARKING_PAIRS: readonly TranslationPair[] = [
+  { from: 'responses', to: 'chat/completions', translator: marking('chat') },
+  { from: 'messages', to: 'chat/completions', translator: marking('chat') },
+  {
+    from: 'responses',
+    to: 'messages',
+    translator: composedTranslator(marking('chat'), marking('messages')),
+  },
+];
+
+function translating(
+  { status = 200, contentType = 'application/json', reads, isLater = false }: Answered,
+  pairs: readonly TranslationPair[] = MARKING_PAIRS,
+) {
   const sent: { endpoint: string; body: string }[] = [];
   const upstream: ModelUpstream = {
     async send(_target, { endpoint, body }) {
@@ -72,15 +89,6 @@ function translating({ status = 200, contentType = 'application/json', reads, is
       return { status, contentType, body: bodyOfReads(reads, isLater) };
     },
   };
-  const pairs = [
-    { from: 'responses', to: 'chat/completions', translator: marking('chat') },
-    { from: 'messages', to: 'chat/completions', translator: marking('chat') },
-    {
-      from: 'responses',
-      to: 'messages',
-      translator: composedTranslator(marking('chat'), marking('messages')),
-    },
-  ] as const;
   const secrets = { newId: () => 'id' };
   return { sent, upstream: createTranslatingUpstream({ upstream, pairs, secrets, clock: { now: () => 0 } }) };
 }
@@ -211,4 +219,45 @@ describe('calls of one wire to targets that speak another', () => {
       expect(said).not.toContain('2<');
     }
   });
+
+  const chunk = (delta: object, finish: string | null) =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+  const counted = 'data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}\n\n';
+  const chat = [chunk({ content: 'Hi' }, null), chunk({}, 'stop'), counted].join('');
+  const messages = [
+    { type: 'message_start', message: { usage: { input_tokens: 3 } } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'Hi' } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } },
+  ]
+    .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+    .join('');
+  const stopped = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
+  const asked = { model: 'one', stream: true, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] };
+  const responding = { model: 'one', stream: true, input: 'Hi' };
+
+  test.each([
+    ['messages', 'vllm', asked, [chat, 'data: [DONE]\n\n'], '{"type":"message_stop"}\n\n'],
+    ['responses', 'vllm', responding, [chat, 'data: [DONE]\n\n'], 'event: response.completed\n'],
+    ['responses', 'anthropic', responding, [messages, stopped], 'event: response.completed\n'],
+    ['chat/completions', 'anthropic', asked, [messages, stopped], 'data: [DONE]\n\n'],
+  ] as const)(
+    'G-30 after its last event a stream is whole, though the provider keeps its connection or drops it: %s to %s',
+    async (endpoint, provider, request, [answer, last], expected) => {
+      const pairs = translationPairs({ storesResponses: false });
+      const said = async (reads: Read[], isLater: boolean) => {
+        const { upstream } = translating({ reads, isLater, contentType: 'text/event-stream' }, pairs);
+        const call = callOf(JSON.stringify(request), endpoint);
+        return await readAll((await upstream.send(targetOf(provider), call)).body);
+      };
+      for (const isLater of [true, false]) {
+        const whole = await said([answer, last, null], isLater);
+        expect(whole).toContain(expected);
+        for (const how of ['broken', 'idle'] as const) {
+          expect(await said([answer, last, how], isLater)).toBe(whole);
+          expect(await said([answer, how], isLater)).toEndWith(`[${how}]`);
+        }
+      }
+    },
+  );
 });

@@ -112,6 +112,8 @@ function translatedAnswer(answer: UpstreamAnswer, translation: AnswerTranslation
 
 /** One event: the gateway's own bound. */
 const MOST_EVENT_BYTES = 16 * 1024 * 1024;
+/** What may still come after the target's last event: usage, from some. */
+const DONE_GRACE_MS = 1_000;
 
 function streamedBody(body: UpstreamBody, translation: StreamTranslation): UpstreamBody {
   const reader = createEventReader(MOST_EVENT_BYTES);
@@ -121,7 +123,12 @@ function streamedBody(body: UpstreamBody, translation: StreamTranslation): Upstr
 
   /** What the bytes that came are for the client; `more` where they are nothing yet. */
   function translate(chunk: BodyRead): BodyRead | 'more' {
-    if (typeof chunk === 'string') return chunk;
+    if (typeof chunk === 'string') {
+      if (!translation.isDone()) return chunk;
+      // It keeps its connection after the last event, or drops it: the answer is whole all the same.
+      body.cancel();
+      return translate(null);
+    }
     const events = chunk === null ? reader.end() : reader.push(chunk);
     if (events === 'too-large') return broken();
     let text = '';
@@ -155,8 +162,12 @@ function streamedBody(body: UpstreamBody, translation: StreamTranslation): Upstr
     return encoder.encode(text);
   }
 
+  function readNext(idleMs: number): BodyRead | Promise<BodyRead> {
+    return body.read(translation.isDone() ? Math.min(idleMs, DONE_GRACE_MS) : idleMs);
+  }
+
   async function readOn(idleMs: number, first: BodyRead | Promise<BodyRead>): Promise<BodyRead> {
-    for (let next = await first; ; next = await body.read(idleMs)) {
+    for (let next = await first; ; next = await readNext(idleMs)) {
       const read = translate(next);
       if (read !== 'more') return read;
     }
@@ -167,7 +178,7 @@ function streamedBody(body: UpstreamBody, translation: StreamTranslation): Upstr
       if (isFailed) return 'broken';
       if (isOver) return null;
       for (;;) {
-        const next = body.read(idleMs);
+        const next = readNext(idleMs);
         if (next instanceof Promise) return readOn(idleMs, next);
         const read = translate(next);
         if (read !== 'more') return read;

@@ -49,6 +49,8 @@ export interface StreamTranslation {
    * target's wire: the stream is then broken off with an error of our own.
    */
   event(name: string | null, data: string): string | 'failed';
+  /** The target has said that its stream ends here: what follows is usage at most. */
+  isDone(): boolean;
   /** The target has ended its stream. Returns the last events, or `cut-off` where the answer is not complete. */
   end(): string | 'cut-off';
 }

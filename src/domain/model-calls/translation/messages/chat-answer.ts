@@ -194,6 +194,7 @@ function createChunkStream(model: string, stamps: TranslationStamps): StreamTran
 
   return {
     event,
+    isDone: () => isComplete,
     end: () => (isComplete && hasFinished ? 'data: [DONE]\n\n' : 'cut-off'),
   };
 }

@@ -84,10 +84,14 @@ function createMessageStream(asked: MessagesAsked, stamps: TranslationStamps): S
   let hasRefused = false;
   let usage: ChatUsage | null = null;
   let held = 0;
+  let isDone = false;
 
   function event(name: string | null, data: string): string | 'failed' {
     if (name === 'error') return 'failed';
-    if (data.startsWith('[DONE]')) return '';
+    if (data.startsWith('[DONE]')) {
+      isDone = true;
+      return '';
+    }
     const chunk = parseObject(data);
     if (chunk === null || chunk.error || !Array.isArray(chunk.choices)) return 'failed';
     usage = readChatUsage(chunk) ?? usage;
@@ -201,7 +205,7 @@ function createMessageStream(asked: MessagesAsked, stamps: TranslationStamps): S
     ].join('');
   }
 
-  return { event, end };
+  return { event, isDone: () => isDone, end };
 }
 
 function deltaOf({ kind, index }: OpenBlock, text: string): string {

@@ -63,6 +63,7 @@ function createResponseStream(request: AnsweredRequest, stamps: TranslationStamp
       }
       return draft.take(chunk) === 'failed' ? 'failed' : take();
     },
+    isDone: () => isDone,
     end() {
       if (count === 0 || !(isDone || draft.isFinished())) return 'cut-off';
       const response = draft.finish();
