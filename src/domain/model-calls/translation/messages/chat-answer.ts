@@ -1,7 +1,7 @@
 import { isObject } from '../../../../ports/json-object.ts';
 import { reportedTokens } from '../../../calls/settlement/finished-call.ts';
+import { type ChatUsage, usageInChat } from '../chat-usage.ts';
 import type { AnswerTranslation, StreamTranslation, TranslationStamps } from '../translator.ts';
-import { type ChatUsage, usageInChat } from './chat-usage.ts';
 import {
   definedMembers,
   encodeJson,

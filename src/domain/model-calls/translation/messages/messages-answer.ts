@@ -1,6 +1,6 @@
 import { isObject } from '../../../../ports/json-object.ts';
+import { type ChatUsage, readChatUsage } from '../chat-usage.ts';
 import type { AnswerTranslation, StreamTranslation, TranslationStamps } from '../translator.ts';
-import { type ChatUsage, readChatUsage } from './chat-usage.ts';
 import {
   argumentsAsInput,
   encodeJson,

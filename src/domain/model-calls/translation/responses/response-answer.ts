@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../../ports/json-object.ts';
-import { reportedTokens } from '../../../calls/settlement/finished-call.ts';
+import { readChatUsage } from '../chat-usage.ts';
 import type { AnswerTranslation, StreamTranslation, TranslationStamps } from '../translator.ts';
 import { parseJson } from './body-reading.ts';
 import type { ToolNames } from './chat-tools.ts';
@@ -203,36 +203,15 @@ function incompleteDetails(finishReason: string | null): JsonObject | null {
   return null;
 }
 
-/** At the top of a chunk, in Groq's own member, or in a choice, as Moonshot has it. */
 function usageOf(chunk: JsonObject): JsonObject | null {
-  const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
-  for (const place of [chunk, chunk.x_groq, ...choices]) {
-    const block = isObject(place) ? place.usage : undefined;
-    const usage = isObject(block) ? responseUsage(block) : null;
-    if (usage !== null) return usage;
-  }
-  return null;
-}
-
-/** Null where a count is missing or is none, so that nothing is charged for what cannot be believed. */
-function responseUsage(block: JsonObject): JsonObject | null {
-  const promptTokens = reportedTokens(block.prompt_tokens ?? 0);
-  const completionTokens = reportedTokens(block.completion_tokens ?? 0);
-  const ofPrompt = isObject(block.prompt_tokens_details) ? block.prompt_tokens_details : {};
-  const ofCompletion = isObject(block.completion_tokens_details) ? block.completion_tokens_details : {};
-  // Where OpenAI puts it, then DeepSeek, then Moonshot.
-  const cached = ofPrompt.cached_tokens ?? block.prompt_cache_hit_tokens ?? block.cached_tokens ?? 0;
-  const cachedTokens = reportedTokens(cached);
-  const isMissing = (block.prompt_tokens ?? null) === null && (block.completion_tokens ?? null) === null;
-  if (isMissing || promptTokens === null || completionTokens === null || cachedTokens === null) return null;
+  const usage = readChatUsage(chunk);
+  if (usage === null) return null;
+  const { prompt, cached, cacheWrite, completion, reasoning } = usage;
   return {
-    input_tokens: promptTokens,
-    input_tokens_details: {
-      cached_tokens: Math.min(cachedTokens, promptTokens),
-      cache_write_tokens: reportedTokens(ofPrompt.cache_write_tokens) ?? 0,
-    },
-    output_tokens: completionTokens,
-    output_tokens_details: { reasoning_tokens: reportedTokens(ofCompletion.reasoning_tokens) ?? 0 },
-    total_tokens: promptTokens + completionTokens,
+    input_tokens: prompt,
+    input_tokens_details: { cached_tokens: cached, cache_write_tokens: cacheWrite },
+    output_tokens: completion,
+    output_tokens_details: { reasoning_tokens: reasoning ?? 0 },
+    total_tokens: prompt + completion,
   };
 }

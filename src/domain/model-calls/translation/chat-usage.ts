@@ -1,6 +1,5 @@
-import { isObject } from '../../../../ports/json-object.ts';
-import { reportedTokens } from '../../../calls/settlement/finished-call.ts';
-import type { JsonObject } from './members.ts';
+import { isObject, type JsonObject } from '../../../ports/json-object.ts';
+import { reportedTokens } from '../../calls/settlement/finished-call.ts';
 
 /** The tokens of an answer as chat completions count them: the prompt has what was read from and written to a cache in it. */
 export interface ChatUsage {
@@ -22,24 +21,35 @@ export function readChatUsage(answer: JsonObject): ChatUsage | null {
   return null;
 }
 
-/** Missing parts count as 0; a block without prompt and completion is none. */
+/**
+ * By the rules of the gateway for answers that are not translated: missing parts count as 0, a block without prompt and
+ * completion is none, and so is one with a count that cannot be believed.
+ */
 function usageOf(block: unknown): ChatUsage | null {
   if (!isObject(block)) return null;
-  const prompt = reportedTokens(block.prompt_tokens);
-  const completion = reportedTokens(block.completion_tokens);
-  if (prompt === null && completion === null) return null;
   const details = isObject(block.prompt_tokens_details) ? block.prompt_tokens_details : {};
   const thought = isObject(block.completion_tokens_details) ? block.completion_tokens_details : {};
-  const cached = Math.min(reportedTokens(details.cached_tokens) ?? 0, prompt ?? 0);
+  const prompt = countOf(block.prompt_tokens);
+  const completion = countOf(block.completion_tokens);
+  // Where OpenAI puts it, then DeepSeek, then Moonshot.
+  const cached = countOf(details.cached_tokens ?? block.prompt_cache_hit_tokens ?? block.cached_tokens);
   // OpenRouter's name, and the one that LiteLLM takes over from Anthropic.
-  const written = reportedTokens(details.cache_write_tokens ?? block.cache_creation_input_tokens) ?? 0;
+  const written = countOf(details.cache_write_tokens ?? block.cache_creation_input_tokens);
+  if ((block.prompt_tokens ?? block.completion_tokens ?? null) === null) return null;
+  if (prompt === null || completion === null || cached === null || written === null) return null;
+  const cachedOfPrompt = Math.min(cached, prompt);
   return {
-    prompt: prompt ?? 0,
-    cached,
-    cacheWrite: Math.min(written, (prompt ?? 0) - cached),
-    completion: completion ?? 0,
+    prompt,
+    cached: cachedOfPrompt,
+    cacheWrite: Math.min(written, prompt - cachedOfPrompt),
+    completion,
     reasoning: reportedTokens(thought.reasoning_tokens),
   };
+}
+
+/** Null for what is no count. */
+function countOf(value: unknown): number | null {
+  return reportedTokens(value ?? 0);
 }
 
 export function usageInChat({ prompt, cached, cacheWrite, completion, reasoning }: ChatUsage): JsonObject {

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'bun:test';
+import { translationPairs } from '../../domain/model-calls/translation/pairs.ts';
+import { readWholeAnswer, type Usage } from './answer-body.ts';
+
+const bytes = (value: object) => new TextEncoder().encode(JSON.stringify(value));
+const counted = { prompt_tokens: 100, completion_tokens: 5 };
+
+/** Of chat completions, as providers write it. */
+const BLOCKS: readonly (readonly [string, object])[] = [
+  ['OpenAI', { ...counted, prompt_tokens_details: { cached_tokens: 80 } }],
+  ['DeepSeek', { ...counted, prompt_cache_hit_tokens: 80, prompt_cache_miss_tokens: 20 }],
+  ['Moonshot', { ...counted, cached_tokens: 80 }],
+  ['OpenRouter', { ...counted, prompt_tokens_details: { cached_tokens: 10, cache_write_tokens: 60 } }],
+  ['LiteLLM', { ...counted, cache_creation_input_tokens: 60 }],
+  ['more cached than there was', { ...counted, cached_tokens: 180, cache_creation_input_tokens: 60 }],
+  ['a prompt alone', { prompt_tokens: 100, completion_tokens: null }],
+  ['zeros', { prompt_tokens: 0, completion_tokens: 0 }],
+  ['a total alone', { total_tokens: 105 }],
+  ['a prompt below zero', { ...counted, prompt_tokens: -1 }],
+  ['a fraction', { ...counted, completion_tokens: 0.5 }],
+  ['a text for what was cached', { ...counted, prompt_tokens_details: { cached_tokens: '80' } }],
+];
+
+const REQUESTS = {
+  messages: { model: 'one', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] },
+  responses: { model: 'one', input: 'Hi' },
+} as const;
+
+function translated(wire: keyof typeof REQUESTS, chat: object): Usage | null {
+  const pairs = translationPairs({ storesResponses: false });
+  const pair = pairs.find(({ from, to }) => from === wire && to === 'chat/completions');
+  const to = {
+    model: 'one',
+    maxTokensName: 'max_tokens',
+    hasStreamOptions: true,
+    defaultMaxTokens: 9,
+  } as const;
+  const stamps = { newId: () => 'id', nowSeconds: 0 };
+  const request = pair?.translator.translateRequest(bytes(REQUESTS[wire]), to, stamps);
+  const whole = request?.outcome === 'translated' ? request.answer.whole(bytes(chat)) : null;
+  return readWholeAnswer(whole ?? new Uint8Array(), 'alias', wire).usage;
+}
+
+describe('G-28 a translated answer counts what the same answer counts as it is', () => {
+  test.each(BLOCKS)('%s', (_, usage) => {
+    const chat = { choices: [{ index: 0, message: { content: 'Hi' }, finish_reason: 'stop' }], usage };
+    const direct = readWholeAnswer(bytes(chat), 'alias').usage;
+    const withWrites = direct && { cacheWriteTokens: 0, ...direct };
+    expect(translated('responses', chat)).toEqual(withWrites);
+    // A message has a usage block in any case, and one without counts costs nothing.
+    const none = { promptTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 0 };
+    expect(translated('messages', chat)).toEqual(withWrites ?? none);
+  });
+});
