@@ -70,3 +70,17 @@ test('a request that is refused for something else is sent once', async () => {
   expect(await ask()).toEqual({ outcome: 'failed', reason: '400', targetId: 'one' });
   expect(sent).toHaveLength(1);
 });
+
+test.each([
+  ['DeepSeek', { prompt_cache_hit_tokens: 80 }, { cachedTokens: 80 }],
+  ['Moonshot', { cached_tokens: 80 }, { cachedTokens: 80 }],
+  ['LiteLLM', { cache_creation_input_tokens: 60 }, { cachedTokens: 0, cacheWriteTokens: 60 }],
+])('G-28 what was cached counts where %s reports it', async (_, reported, expected) => {
+  const { ask } = open(() =>
+    Response.json({
+      choices: [{ message: { content: '{"summary":"x"}' } }],
+      usage: { prompt_tokens: 100, completion_tokens: 5, ...reported },
+    }),
+  );
+  expect(await ask()).toMatchObject({ tokens: { promptTokens: 100, completionTokens: 5, ...expected } });
+});

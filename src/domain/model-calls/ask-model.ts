@@ -1,7 +1,9 @@
 import type { Clock } from '../../ports/clock.ts';
-import { type CallTokens, reportedTokens } from '../calls/settlement/finished-call.ts';
+import type { JsonObject } from '../../ports/json-object.ts';
+import type { CallTokens } from '../calls/settlement/finished-call.ts';
 import type { Alias } from '../models/aliases.ts';
 import { type Served, servedOf } from './paid-call.ts';
+import { readChatUsage } from './translation/chat-usage.ts';
 import type { CallKind, ModelRequest, TryTargetsParts } from './try-target.ts';
 import { type Tried, tryTargets } from './try-targets.ts';
 
@@ -200,20 +202,16 @@ function chatAnswerIn(answer: string): ChatAnswer | null {
   const isRefusal = isEmpty && (typeof refusal === 'string' || finish_reason === 'content_filter');
   if (typeof content !== 'string' && !isRefusal) return null;
   const text = typeof content === 'string' ? (FENCED.exec(content)?.[1] ?? content) : '';
-  return { content: text, isRefusal, tokens: tokensIn(objectOf(body.usage)) };
+  return { content: text, isRefusal, tokens: tokensIn(body) };
 }
 
-function tokensIn(usage: Readonly<Record<string, unknown>>): CallTokens | null {
-  const promptTokens = reportedTokens(usage.prompt_tokens);
-  const completionTokens = reportedTokens(usage.completion_tokens);
-  if (promptTokens === null || completionTokens === null) return null;
-  const details = objectOf(usage.prompt_tokens_details);
-  const cachedTokens = Math.min(reportedTokens(details.cached_tokens) ?? 0, promptTokens);
-  const written = reportedTokens(details.cache_write_tokens) ?? 0;
-  const cacheWriteTokens = Math.min(written, promptTokens - cachedTokens);
+function tokensIn(answer: JsonObject): CallTokens | null {
+  const usage = readChatUsage(answer);
+  if (usage === null) return null;
+  const { prompt, cached, cacheWrite, completion } = usage;
   return {
-    ...{ promptTokens, cachedTokens, completionTokens },
-    ...(cacheWriteTokens === 0 ? {} : { cacheWriteTokens }),
+    ...{ promptTokens: prompt, cachedTokens: cached, completionTokens: completion },
+    ...(cacheWrite === 0 ? {} : { cacheWriteTokens: cacheWrite }),
   };
 }
 
