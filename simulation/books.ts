@@ -20,6 +20,10 @@ export interface Try {
   isExcused: boolean;
   /** The client has the whole answer. */
   isAcknowledged: boolean;
+  /** Nothing of it runs any more. */
+  isEnded: boolean;
+  /** The database refuses its row, so it is set aside. */
+  readonly isBad: boolean;
   /** The provider has answered to the end with usage, to a process that lives and a client that stayed. */
   mustBeChargedByMs: number | null;
   isOver: boolean;
@@ -61,6 +65,8 @@ export interface BooksParts {
   journaled(): ReadonlySet<string>;
   nowMs(): number;
   largestHold(account: string): bigint;
+  /** Calls are charged after they have ended, before anyone looks. */
+  readonly areDeferred: boolean;
 }
 
 /** The books as the database has them, read as they grow, and what must hold for them. */
@@ -73,6 +79,7 @@ export function createBooks(parts: BooksParts) {
   const tries = new Map<string, Try>();
   const byCall = new Map<number, Try[]>();
   const postings = new Map<string, bigint>();
+  let setAside = new Set<string>();
   const wanted = new Set<Try>();
   /** Tries that may still be charged, by account. */
   const open = new Map<string, Set<Try>>();
@@ -93,6 +100,17 @@ export function createBooks(parts: BooksParts) {
         throw new Violation(`the entries of ${id} sum to ${account.balance}, its balance is ${balance}`);
       }
     }
+    if (parts.areDeferred) await readSetAside();
+  }
+
+  /** Those that an operator has to repair. */
+  async function readSetAside(): Promise<void> {
+    const rows = await database.query<{ record: Uint8Array }>(
+      'select record from set_aside_calls where resolved_at is null',
+    );
+    setAside = new Set(
+      rows.map(({ record }) => String(JSON.parse(new TextDecoder().decode(record)).requestId)),
+    );
   }
 
   async function readEntries(id: string, account: Account): Promise<void> {
@@ -168,13 +186,20 @@ export function createBooks(parts: BooksParts) {
       throw new Violation(`${id} is overdrawn by ${below} after ${source}, at most ${bound} is explained`);
   }
 
+  /** Only deferred charges are known to be out of the way of the next call. */
+  function isOut({ isEnded, isBad }: Try): boolean {
+    return parts.areDeferred && isEnded && !isBad;
+  }
+
   function isIdle(account: string): boolean {
     return (open.get(account)?.size ?? 0) === 0;
   }
 
   function isWritten(one: Try, journaled: ReadonlySet<string>): boolean {
     const same = one.idempotencyKey === null ? [one] : (byCall.get(one.call) ?? [one]);
-    return same.some(({ requestId }) => charged.has(requestId) || journaled.has(requestId));
+    return same.some(
+      ({ requestId }) => charged.has(requestId) || journaled.has(requestId) || setAside.has(requestId),
+    );
   }
 
   return {
@@ -202,8 +227,24 @@ export function createBooks(parts: BooksParts) {
       for (const one of wanted) if (one.process === process && !one.isAcknowledged) wanted.delete(one);
     },
     wantPosting: (source: string, amount: bigint) => void postings.set(source, amount),
-    balanceOf: (account: string) => accounts.get(account)?.balance ?? 0n,
-    openTries: (account: string) => open.get(account)?.size ?? 0,
+    /** As it is when all that has ended is charged. */
+    levelOf(account: string): bigint {
+      let level = accounts.get(account)?.balance ?? 0n;
+      for (const one of open.get(account) ?? []) {
+        if (one.isAcknowledged && !charged.has(one.requestId)) level -= one.costMicro;
+      }
+      return level;
+    },
+    /** No other call of the account runs, or waits in a journal. */
+    isIdleBut: (one: Try): boolean =>
+      [...(open.get(one.account) ?? [])].every((other) => other === one || isOut(other)),
+    /** What everybody can see: calls without an idempotency key, of which a repeat has no row. */
+    acknowledged: (): readonly string[] =>
+      [...tries.values()]
+        .filter(
+          ({ isAcknowledged, isBad, idempotencyKey }) => isAcknowledged && !isBad && idempotencyKey === null,
+        )
+        .map(({ requestId }) => requestId),
     lineOf: (account: string) => accounts.get(account)?.line ?? null,
     /** All that was posted but for usage. */
     isCharged: (requestId: string) => charged.has(requestId),

@@ -4,7 +4,7 @@ import { priceOf } from '../src/domain/models/aliases.ts';
 import { createCreditPackCheckout } from '../src/domain/payments/checkout.ts';
 import { ALIAS, CALL_MICRO } from './base-world.ts';
 import { type Try, Violation } from './books.ts';
-import { GATEWAYS, PLATFORM, type PlannedCall } from './plan.ts';
+import { GATEWAYS, hasBadRow, PLATFORM, type PlannedCall } from './plan.ts';
 import { openProvider } from './platform-process.ts';
 import type { RunningProcess, World } from './world.ts';
 
@@ -33,7 +33,7 @@ export async function makeCall(world: World, planned: PlannedCall): Promise<void
 
 async function tryCall(world: World, planned: PlannedCall, attempt: number): Promise<Ending> {
   const { scheduler, outside, books, base } = world;
-  const process = world.processes[(planned.process + attempt - 1) % GATEWAYS];
+  const process = world.processes[world.isEmbedded ? 0 : (planned.process + attempt - 1) % GATEWAYS];
   const company = base.companies[planned.company];
   const key = company?.keys[planned.key];
   if (process?.gateway == null || !process.owner.isAlive || company === undefined || key === undefined) {
@@ -41,6 +41,7 @@ async function tryCall(world: World, planned: PlannedCall, attempt: number): Pro
   }
   const { usage } = planned;
   const tokens = usage === null ? null : { ...usage, cachedTokens: 0 };
+  const isBad = world.isEmbedded && hasBadRow(planned);
   const isCapped = usage !== null && usage.completionTokens > planned.maxTokens;
   const one: Try = {
     requestId: `r${planned.number}-${attempt}`,
@@ -53,9 +54,11 @@ async function tryCall(world: World, planned: PlannedCall, attempt: number): Pro
     isCapped,
     process: process.owner.name,
     begunAtMs: scheduler.nowMs(),
-    isExcused: isCapped || scheduler.nowMs() < world.excusedUntilMs,
+    isExcused: isCapped || isBad || scheduler.nowMs() < world.excusedUntilMs,
+    isBad,
     isAcknowledged: false,
     mustBeChargedByMs: null,
+    isEnded: false,
     isOver: false,
   };
   books.begin(one);
@@ -67,6 +70,7 @@ async function tryCall(world: World, planned: PlannedCall, attempt: number): Pro
     read(world, planned, asked, leaving),
     process.died.then(() => ({ outcome: 'cut' as const })),
   ]);
+  one.isEnded = ending.outcome === 'whole' || ending.outcome === 'refused';
   if (scheduler.nowMs() < world.excusedUntilMs) one.isExcused = true;
   const isPaid = tokens !== null && planned.status === 200 && planned.breaksAfter === null;
   if (ending.outcome === 'whole' && isPaid) {
@@ -114,8 +118,8 @@ function checkPayable(world: World, one: Try, ending: Ending): void {
   const isClear =
     nowMs > world.heldUntilMs && nowMs > world.troubleUntilMs + CALM_MS && nowMs > world.excusedUntilMs;
   const line = books.lineOf(one.account);
-  const level = books.balanceOf(one.account) + (line ?? 0n);
-  const isIdle = books.openTries(one.account) === 1;
+  const level = books.levelOf(one.account) + (line ?? 0n);
+  const isIdle = books.isIdleBut(one);
   if (isClear && isIdle && level > 0n) {
     world.violation ??= new Violation(
       `${one.requestId} was refused with 402, although ${level} micro-credits are left and nothing runs`,
@@ -185,6 +189,31 @@ async function read(
       return { outcome: 'left' };
     }
   }
+}
+
+/** Whoever reads the calls finds all of which a client had the whole answer by then. */
+export async function readCalls(world: World, index: number): Promise<void> {
+  const process = world.processes[index];
+  const isReady = process?.gateway != null || process?.platform != null;
+  const isCalm = world.scheduler.nowMs() > world.troubleUntilMs + CALM_MS;
+  if (process == null || !isReady || !process.owner.isAlive || !isCalm) return;
+  const asked = world.books.acknowledged();
+  const found = await Promise.race([
+    process.ports.database
+      .query<{ requestId: string }>(
+        'select request_id as "requestId" from calls where request_id = any($1::text[])',
+        [asked],
+      )
+      .catch(() => null),
+    process.died.then(() => null),
+  ]);
+  if (found === null || world.scheduler.nowMs() < world.troubleUntilMs) return;
+  const known = new Set(found.map(({ requestId }) => requestId));
+  const missing = asked.filter((requestId) => !known.has(requestId));
+  if (missing.length === 0) return;
+  world.violation ??= new Violation(
+    `${missing[0]} is not among the calls that ${process.owner.name} reads, although its client has the whole answer`,
+  );
 }
 
 const PATIENT_TRIES = 60;

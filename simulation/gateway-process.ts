@@ -3,6 +3,11 @@ import { createInProcessState } from '../src/adapters/shared-state/in-process.ts
 import { createBreakers } from '../src/domain/breakers/breakers.ts';
 import type { AnswerCipher } from '../src/domain/calls/idempotency/answer-cipher.ts';
 import { createIdempotentCalls } from '../src/domain/calls/idempotency/idempotent-calls.ts';
+import {
+  chargeDeferredIn,
+  type Deferring,
+  recoverDeferredCalls,
+} from '../src/domain/calls/settlement/deferred-calls.ts';
 import { createCallBook } from '../src/domain/calls/settlement/settle-call.ts';
 import { createBillingStatuses } from '../src/domain/credits/holds/billing-status.ts';
 import { createCreditHolds, createHeldCredits } from '../src/domain/credits/holds/holds.ts';
@@ -16,7 +21,7 @@ import { createStoredResponses } from '../src/domain/stored-responses/stored-res
 import { createUnpaidEndings } from '../src/gateway/forwarding/end-call.ts';
 import { createGateway } from '../src/gateway/server.ts';
 import { createClientAddress } from '../src/http/client-identity.ts';
-import type { CallJournal } from '../src/ports/call-journal.ts';
+import type { CallJournal, JournalEntry, LeftSegment } from '../src/ports/call-journal.ts';
 import type { Clock } from '../src/ports/clock.ts';
 import type { Database } from '../src/ports/database.ts';
 import type { Log } from '../src/ports/log.ts';
@@ -36,6 +41,8 @@ export interface ProcessPorts {
 export interface GatewayPorts extends ProcessPorts {
   readonly journal: CallJournal;
   readonly upstream: ModelUpstream;
+  /** Only on the embedded engine. */
+  readonly deferring?: (Deferring & { left(): LeftSegment }) | undefined;
 }
 
 export const KEEP_IDEMPOTENCY_KEYS_MS = 86_400_000;
@@ -50,7 +57,14 @@ const PLAIN: AnswerCipher = {
 
 /** The gateway as `src/start` wires it, on simulated ports. */
 export async function openGatewayProcess(ports: GatewayPorts) {
-  const { database, clock, secrets, log, journal, upstream } = ports;
+  const { database, clock, secrets, log, journal, upstream, deferring } = ports;
+  if (deferring !== undefined) {
+    const recover = (keep: (entries: readonly JournalEntry[]) => Promise<boolean>) =>
+      recoverDeferredCalls({ statements: database, left: deferring.left(), log, keep });
+    await recover(async () => false);
+    await recover(async (entries) => (await journal.append(entries)).outcome === 'written');
+  }
+  const chargeDeferred = chargeDeferredIn(database, clock);
   const sharedState = withGapSignal(ports.sharedState);
   const cipher = createCipher({ masterKeys: [MASTER_KEY], secrets });
   const models = await createModelDirectory({
@@ -66,12 +80,13 @@ export async function openGatewayProcess(ports: GatewayPorts) {
     onStepBack: sharedState.signalGap,
   });
   const limits = createLimits({
-    ...{ sharedState, ownState, clock, log, addressRequestsPerMinute: 0, countsAhead: true },
+    ...{ sharedState, ownState, clock, log, addressRequestsPerMinute: 0, chargeDeferred },
+    countsAhead: deferring === undefined,
     onSteppedBack: (level) => epoch.suspect({ ...level }),
   });
   await limits.listen(secrets.newId());
   const keys = await createKeyDirectory({ database, sharedState, clock, secrets, log });
-  const calls = createCallBook({ database, journal, clock, log, commitDeadlineMs: 2_000 });
+  const calls = createCallBook({ database, journal, clock, log, commitDeadlineMs: 2_000, deferring });
   const kept = { database, clock, log, cipher: PLAIN };
   const idempotency = createIdempotentCalls({
     ...kept,
@@ -87,7 +102,7 @@ export async function openGatewayProcess(ports: GatewayPorts) {
     ...{ limits, upstream, reader: {} as never, parser: {} as never, tracer: null },
     responses: createStoredResponses({ ...kept, isOn: false, ...bounds }),
     holds: createCreditHolds({ database, clock, log }),
-    heldCredits: createHeldCredits({ sharedState, log }),
+    heldCredits: createHeldCredits({ sharedState, log, chargeDeferred }),
     unpaidEndings: createUnpaidEndings({ clock, log }),
     clientAddress: createClientAddress([]),
     ...{ idleTimeoutMs: 30_000, bodyTimeoutMs: 5_000, streamUsageChunk: 'always', maxBodyBytes: 1_000_000 },

@@ -99,7 +99,8 @@ function withDurations(journal: CallJournal, durationOf: (startedAtMs: number) =
 function withCalls(database: Database, change: (row: Row) => Row): Database {
   return withQuery(database, (text, values) => {
     const [rows, ...rest] = values;
-    if (!text.includes('charge_calls') || typeof rows !== 'string') return values;
+    // Those behind what they have in common have no idempotency keys.
+    if (!text.includes('charge_calls') || typeof rows !== 'string' || rows.includes('\n')) return values;
     return [JSON.stringify((JSON.parse(rows) as Row[]).map(change)), ...rest];
   });
 }
@@ -109,7 +110,7 @@ function withRefusals(database: Database): Database {
     ...database,
     query: (text, values) =>
       database.query<never>(text, values).catch((error: DatabaseFailure) => {
-        if (!text.includes('charge_calls') || error.sqlState === null) throw error;
+        if (!text.includes('charge_call') || error.sqlState === null) throw error;
         throw Object.assign(error, { reason: 'refused', sqlState: '22000' });
       }),
   };

@@ -56,6 +56,8 @@ export type Deed =
       readonly forMs: number;
     }
   | { readonly kind: 'provider-away'; readonly forMs: number }
+  /** Somebody reads the calls, by the gateway or by the platform. */
+  | { readonly kind: 'look'; readonly process: number }
   /** Every process is killed and started again so many hours later; one of them some minutes after the others. */
   | { readonly kind: 'leap'; readonly hours: number; readonly late: number; readonly lateMs: number };
 
@@ -78,6 +80,9 @@ const TOP_UP_EVERY_MS = 300_000;
 const SUBSCRIPTION_EVERY_MS = 90_000;
 const FAULTS_EVERY_MS = 200_000;
 const LEAP_AFTER_MS = 260_000;
+const BURST_EVERY_MS = 45_000;
+/** What an embedded system cannot have: its database has no standby, and shared state is in its memory. */
+const OF_SERVERS: readonly Deed['kind'][] = ['database-fail-over', 'state', 'state-flush', 'state-fail-over'];
 
 /** The same for the same seed. `only` names the kinds of faults, all where none is. Each deed draws on a source of its own, so that one can be left out alone. */
 export function planOf(seed: number, hours: number, only: readonly Deed['kind'][] = []): PlannedDeed[] {
@@ -133,6 +138,59 @@ export function planOf(seed: number, hours: number, only: readonly Deed['kind'][
     add(atMs + 14_000, { kind: 'kill', process, requests: 0, when: 'before', restartMs: LEAP_AFTER_MS * 2 });
   });
   return deeds.sort((one, other) => one.atMs - other.atMs);
+}
+
+/**
+ * The same for one gateway that has the database in its process: besides, calls that end together, are read at once, and are followed by
+ * a kill now and then.
+ */
+export function embeddedPlanOf(
+  seed: number,
+  hours: number,
+  only: readonly Deed['kind'][] = [],
+): PlannedDeed[] {
+  const random = createSeededRandom(seed * 6_007 + 29);
+  const deeds = planOf(seed, hours, only).filter(({ deed }) => !OF_SERVERS.includes(deed.kind));
+  const endMs = hours * HOUR_MS;
+  let number = Math.max(0, ...deeds.map(({ deed }) => ('number' in deed ? deed.number : 0)));
+  for (let atMs = random.below(BURST_EVERY_MS); atMs < endMs; atMs += 1 + random.below(2 * BURST_EVERY_MS)) {
+    // The first three have little: they get enough for some of the calls.
+    const company = random.pick([0, 1, 2, 3, 3, 4, 4]);
+    const count = 2 + random.below(20);
+    if (company < 3) {
+      number += 1;
+      const topUp = { kind: 'top-up' as const, company, calls: 2 + random.below(6), number };
+      deeds.push({ atMs: Math.max(0, atMs - 2_000), deed: topUp });
+    }
+    for (let one = 0; one < count; one += 1) {
+      number += 1;
+      const quick = { firstByteMs: 5 + random.below(60), chunkMs: 5 + random.below(20) };
+      const call = { ...drawCall(random, number, company), ...quick };
+      deeds.push({ atMs: atMs + random.below(600), deed: call });
+    }
+    const lookers = Array.from({ length: random.below(4) }, () => random.pick([0, PLATFORM]));
+    for (const process of lookers)
+      deeds.push({ atMs: atMs + random.below(800), deed: { kind: 'look', process } });
+    if ((only.length > 0 && !only.includes('kill')) || random.below(3) > 0) continue;
+    const when = random.pick(['before', 'after'] as const);
+    const kill = { kind: 'kill' as const, process: 0, requests: random.below(25), when };
+    deeds.push({ atMs: atMs + random.below(700), deed: { ...kill, restartMs: 100 + random.below(5_000) } });
+  }
+  return deeds.sort((one, other) => one.atMs - other.atMs);
+}
+
+/** On an embedded system the database refuses the row of such a call for what it contains. */
+export function hasBadRow({ number, idempotencyKey }: PlannedCall): boolean {
+  return idempotencyKey === null && number % 13 === 5;
+}
+
+/** The same for the calls of a statement, by the request ids in it. */
+export function hasBadRowAmong(planned: ReadonlyMap<number, PlannedCall>, calls: string): boolean {
+  for (const [, number] of calls.matchAll(/"request":"r(\d+)-/g)) {
+    const call = planned.get(Number(number));
+    if (call !== undefined && hasBadRow(call)) return true;
+  }
+  return false;
 }
 
 /** One that a client repeats although it was answered, before and after the processes were down. */

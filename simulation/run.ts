@@ -2,7 +2,7 @@
  * `npm run simulate -- --seed N --hours H`: the real code of calls, credits and payments on simulated time, database,
  * shared state, disk, providers and clients, with several faults at once. `--seeds 1..50` plays several. Ends with
  * `N seeds, N steps, 0 violations` and exit code 0, or with the failing seed, the fewest deeds that make it fail, and
- * exit code 1. `--old-faults` puts faults of earlier versions back, one after the other, and shows that each is found.
+ * exit code 1. `--embedded` plays a system on its embedded parts. `--old-faults` puts faults of earlier versions back, one after the other, and shows that each is found.
  */
 import { parseArgs } from 'node:util';
 import { findOldFaults } from './old-faults.ts';
@@ -11,11 +11,19 @@ import { describeFailure, openSimulation } from './simulation.ts';
 const MOST_SEEDS = 100_000;
 const MOST_HOURS = 1_000;
 
-function readWords(): { seeds: readonly [number, number]; hours: number; oldFaults: boolean } | null {
+interface Words {
+  readonly seeds: readonly [number, number];
+  readonly hours: number;
+  readonly oldFaults: boolean;
+  readonly isEmbedded: boolean;
+}
+
+function readWords(): Words | null {
   const options = {
     seed: { type: 'string' },
     seeds: { type: 'string' },
     hours: { type: 'string' },
+    embedded: { type: 'boolean' },
     'old-faults': { type: 'boolean' },
   } as const;
   try {
@@ -26,7 +34,8 @@ function readWords(): { seeds: readonly [number, number]; hours: number; oldFaul
     const to = Number(range?.[2] ?? range?.[1]);
     const isSound =
       range !== null && from <= to && to - from < MOST_SEEDS && hours > 0 && hours <= MOST_HOURS;
-    return isSound ? { seeds: [from, to], hours, oldFaults: values['old-faults'] ?? false } : null;
+    const { embedded: isEmbedded = false, 'old-faults': oldFaults = false } = values;
+    return isSound ? { seeds: [from, to], hours, oldFaults, isEmbedded } : null;
   } catch {
     return null;
   }
@@ -35,20 +44,25 @@ function readWords(): { seeds: readonly [number, number]; hours: number; oldFaul
 async function main(): Promise<number> {
   const words = readWords();
   if (words === null) {
-    console.error('usage: npm run simulate -- [--seed N | --seeds N..M] [--hours H] [--old-faults]');
+    console.error(
+      'usage: npm run simulate -- [--seed N | --seeds N..M] [--hours H] [--embedded] [--old-faults]',
+    );
     return 2;
   }
   const simulation = await openSimulation();
   if (words.oldFaults) return (await findOldFaults(simulation, console.log)) ? 0 : 1;
-  const [from, to] = words.seeds;
+  const {
+    seeds: [from, to],
+    isEmbedded,
+  } = words;
   let [steps, hours] = [0, 0];
   for (let seed = from; seed <= to; seed += 1) {
-    const played = await simulation.run(seed, words.hours);
+    const played = await simulation.run(seed, words.hours, { isEmbedded });
     steps += played.steps;
     hours += played.hours;
     if (played.violation !== null) {
       console.log(`seed ${seed}: ${played.violation.message}; looking for the fewest deeds that do it`);
-      const shrunk = await simulation.shrink(seed, words.hours);
+      const shrunk = await simulation.shrink(seed, words.hours, { isEmbedded });
       for (const line of describeFailure(seed, shrunk)) console.log(line);
       console.log(`seed ${seed}: 1 violation after ${steps} steps`);
       return 1;

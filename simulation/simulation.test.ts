@@ -2,9 +2,11 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { planOf } from './plan.ts';
 import { describeFailure, openSimulation, type Simulation } from './simulation.ts';
 
-/** About fifteen seconds of a core. `npm run simulate` plays as much as there is time for. */
+/** About eighteen seconds of a core. `npm run simulate` plays as much as there is time for. */
 const SEEDS = [7, 11];
 const HOURS = 0.2;
+const EMBEDDED_SEED = 2;
+const EMBEDDED_HOURS = 0.06;
 
 let simulation: Simulation;
 beforeAll(async () => {
@@ -26,6 +28,34 @@ test(`G-33 P-22 ${SEEDS.length} seeds of ${HOURS} simulated hours leave the book
   ];
   expect(again.lines).toEqual(once.lines);
   expect(again.steps).toBe(once.steps);
+}, 600_000);
+
+test(`G-33 G-29 so does a seed of ${EMBEDDED_HOURS} hours on the embedded parts, where charges are deferred`, async () => {
+  const changes = { isEmbedded: true };
+  const { violation } = await simulation.run(EMBEDDED_SEED, EMBEDDED_HOURS, changes);
+  const told =
+    violation === null
+      ? []
+      : describeFailure(EMBEDDED_SEED, await simulation.shrink(EMBEDDED_SEED, EMBEDDED_HOURS, changes));
+  expect(told.join('\n')).toBe('');
+}, 600_000);
+
+test('G-33 on the embedded parts a call that is missing from the log is found', async () => {
+  let lost = 0;
+  const { violation } = await simulation.run(EMBEDDED_SEED, EMBEDDED_HOURS, {
+    isEmbedded: true,
+    only: ['kill'],
+    writeAheadLog: (log) => ({
+      ...log,
+      append(entry) {
+        lost += 1;
+        return lost % 3 === 0 || log.append(entry);
+      },
+    }),
+  });
+  expect(violation?.message).toContain(
+    'is neither charged nor in a journal, and its client has the whole answer',
+  );
 }, 600_000);
 
 test('a plan has all kinds of faults, and two and more at once', () => {

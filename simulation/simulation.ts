@@ -2,7 +2,7 @@ import type { Database } from '../src/ports/database.ts';
 import { openMemoryDatabase } from '../test/doubles/memory-database.ts';
 import { makeBaseWorld } from './base-world.ts';
 import { readSnapshot } from './frame/database.ts';
-import { type Deed, type PlannedDeed, planOf } from './plan.ts';
+import { type Deed, embeddedPlanOf, type PlannedDeed, planOf } from './plan.ts';
 import { type Played, type PlayParts, play } from './play.ts';
 import type { PortChanges } from './world.ts';
 
@@ -30,12 +30,16 @@ export async function openSimulation(): Promise<Simulation> {
   const base = await makeBaseWorld(database);
   const parts: PlayParts = { base, database, beginning: await readSnapshot(database) };
   return {
-    run: (seed, hours, { only, ...changes } = {}) =>
-      play({ ...parts, changes }, seed, planOf(seed, hours, only), hours),
-    shrink: (seed, hours, { only, ...changes } = {}) =>
-      shrink({ ...parts, changes }, seed, planOf(seed, hours, only), hours),
+    run: (seed, hours, changes = {}) =>
+      play({ ...parts, changes }, seed, planFor(seed, hours, changes), hours),
+    shrink: (seed, hours, changes = {}) =>
+      shrink({ ...parts, changes }, seed, planFor(seed, hours, changes), hours),
     close: () => database.close(),
   };
+}
+
+function planFor(seed: number, hours: number, { only, isEmbedded }: SimulationChanges): PlannedDeed[] {
+  return (isEmbedded === true ? embeddedPlanOf : planOf)(seed, hours, only);
 }
 
 const MOST_PLAYS = 150;

@@ -1,7 +1,7 @@
 import { readEntry } from '../src/domain/calls/settlement/journal-record.ts';
 import { HANDLED_EVENT_KINDS } from '../src/domain/payments/apply-event.ts';
 import { createPaymentSandbox } from '../src/payment-sandbox/server.ts';
-import type { CallJournal } from '../src/ports/call-journal.ts';
+import type { CallJournal, WriteAheadLog } from '../src/ports/call-journal.ts';
 import type { Database } from '../src/ports/database.ts';
 import type { Log, LogContext } from '../src/ports/log.ts';
 import type { Claim, SharedState } from '../src/ports/shared-state.ts';
@@ -10,6 +10,7 @@ import { createSilentLog } from '../test/doubles/silent-log.ts';
 import { type BaseWorld, START_MS } from './base-world.ts';
 import { type Books, createBooks, Violation } from './books.ts';
 import { createSimulatedDatabase, type SimulatedDatabase } from './frame/database.ts';
+import { createEmbeddedEngine, type EmbeddedEngine } from './frame/embedded-engine.ts';
 import { createSimulatedDisk, type SimulatedDisk } from './frame/journal.ts';
 import { createRequests, type Requests } from './frame/requests.ts';
 import { createOwner, createScheduler, type Owner, type Scheduler } from './frame/scheduler.ts';
@@ -17,7 +18,7 @@ import { createSimulatedSecrets } from './frame/secrets.ts';
 import { createSimulatedState, type SimulatedState } from './frame/shared-state.ts';
 import { createSimulatedUpstream, type RunningUpstream, type UpstreamScript } from './frame/upstream.ts';
 import { openGatewayProcess, type ProcessPorts } from './gateway-process.ts';
-import { GATEWAYS, PLATFORM, type PlannedCall } from './plan.ts';
+import { GATEWAYS, hasBadRowAmong, PLATFORM, type PlannedCall } from './plan.ts';
 import { openPlatformProcess, openProvider, WEBHOOK_SECRET, WEBHOOK_URL } from './platform-process.ts';
 import type { Fields, Life, ProviderDesk } from './subscriptions.ts';
 
@@ -25,6 +26,9 @@ import type { Fields, Life, ProviderDesk } from './subscriptions.ts';
 export interface PortChanges {
   readonly ports?: ((ports: ProcessPorts) => ProcessPorts) | undefined;
   readonly journal?: ((journal: CallJournal, ports: ProcessPorts) => CallJournal) | undefined;
+  readonly writeAheadLog?: ((log: WriteAheadLog) => WriteAheadLog) | undefined;
+  /** One gateway that has the database in its process, and the platform beside it. */
+  readonly isEmbedded?: boolean | undefined;
 }
 
 export interface RunningProcess {
@@ -34,10 +38,13 @@ export interface RunningProcess {
   gateway: Awaited<ReturnType<typeof openGatewayProcess>> | null;
   platform: ReturnType<typeof openPlatformProcess> | null;
   readonly died: Promise<'died'>;
+  /** Of a gateway on the embedded engine. */
+  readonly engine: EmbeddedEngine | null;
 }
 
 export interface World {
   readonly base: BaseWorld;
+  readonly isEmbedded: boolean;
   readonly random: SeededRandom;
   readonly scheduler: Scheduler;
   readonly requests: Requests;
@@ -94,6 +101,7 @@ export function createWorld(base: BaseWorld, real: Database, seed: number, chang
   const requests = createRequests({ scheduler, random, trace });
   const database = createSimulatedDatabase({ real, scheduler, random, requests });
   const state = createSimulatedState({ scheduler, random, requests });
+  const { isEmbedded = false } = changes;
   const disks = Array.from({ length: GATEWAYS }, () => createSimulatedDisk(requests));
   const holds = new Map<string, bigint>();
   const outside = createOwner('outside');
@@ -102,7 +110,7 @@ export function createWorld(base: BaseWorld, real: Database, seed: number, chang
   const journaled = () =>
     new Set(
       disks.flatMap((disk) =>
-        disk.entries().map((entry) => {
+        [...disk.entries(), ...disk.log.entries()].map((entry) => {
           const read = readEntry(entry);
           return read.outcome === 'read' ? read.call.requestId : entry.id;
         }),
@@ -113,6 +121,7 @@ export function createWorld(base: BaseWorld, real: Database, seed: number, chang
     journaled,
     nowMs: scheduler.nowMs,
     largestHold: (account) => holds.get(account) ?? 0n,
+    areDeferred: isEmbedded,
   });
   const sandbox = createPaymentSandbox({
     ...{
@@ -160,7 +169,8 @@ export function createWorld(base: BaseWorld, real: Database, seed: number, chang
   }
 
   const world: World = {
-    ...{ base, random, scheduler, requests, database, state, disks, books, outside, trace, lines },
+    ...{ base, isEmbedded, random, scheduler, requests, database, state, disks, books, outside },
+    ...{ trace, lines },
     processes: Array.from({ length: GATEWAYS + 1 }, () => null),
     calls: new Map(),
     running: new Set(),
@@ -206,41 +216,59 @@ export function createWorld(base: BaseWorld, real: Database, seed: number, chang
     },
   };
 
+  if (isEmbedded) database.hasBadRow = (calls) => hasBadRowAmong(world.calls, calls);
   let generation = 0;
   let underWay = 0;
   function start(index: number): void {
-    generation += 1;
     const isPlatform = index === PLATFORM;
+    const parent = isEmbedded && isPlatform ? world.processes[0] : null;
+    // Of an embedded system there is one gateway, and the platform is its child.
+    if (isEmbedded && index !== 0 && (parent?.gateway == null || !parent.owner.isAlive)) return;
+    generation += 1;
     const died = Promise.withResolvers<'died'>();
     const owner = createOwner(`${isPlatform ? 'platform' : `gateway-${index + 1}`}-${generation}`, () => {
       database.left(owner);
       state.left(owner);
       for (const one of world.running) if (one.owner === owner) world.running.delete(one);
       books.died(owner.name);
-      world.heldUntilMs = scheduler.nowMs() + 100_000;
+      if (!isEmbedded) world.heldUntilMs = scheduler.nowMs() + 100_000;
+      else if (!isPlatform) endEmbedded(world);
       died.resolve('died');
     });
     const own = scheduler.clockOf(owner);
+    const engine = isEmbedded && !isPlatform ? createEmbeddedEngine(database, scheduler, owner) : null;
     const given: ProcessPorts = {
-      database: database.connect(owner),
-      sharedState: measured(state.connect(owner)),
+      database: engine?.own ?? parent?.engine?.attach(owner) ?? database.connect(owner),
+      sharedState: measured(engine === null ? state.connect(owner) : state.connectWithin(owner)),
       clock: own,
       secrets: createSimulatedSecrets(own, random),
       log: tracedLog(owner.name, trace),
     };
     const ports = changes.ports?.(given) ?? given;
-    const process: RunningProcess = { owner, ports, gateway: null, platform: null, died: died.promise };
+    const process: RunningProcess = {
+      ...{ owner, ports, gateway: null, platform: null, died: died.promise, engine },
+    };
     world.processes[index] = process;
     trace(`${owner.name} starts`);
     if (isPlatform) {
       process.platform = openPlatformProcess(ports, openProvider(ports, owner.name));
       return;
     }
-    const file = (disks[index] as SimulatedDisk).open(owner);
+    const disk = disks[index] as SimulatedDisk;
+    const file = disk.open(owner);
     const journal = changes.journal?.(file, ports) ?? file;
-    openGatewayProcess({ ...ports, journal, upstream: upstreamOf(owner) }).then(
+    const opened = disk.log.open(owner);
+    const deferring = engine && {
+      writes: engine.own.deferred,
+      writeAheadLog: changes.writeAheadLog?.(opened) ?? opened,
+      left: disk.log.left,
+    };
+    openGatewayProcess({
+      ...{ ...ports, journal, upstream: upstreamOf(owner), deferring: deferring ?? undefined },
+    }).then(
       (gateway) => {
         process.gateway = gateway;
+        if (isEmbedded && owner.isAlive) start(PLATFORM);
       },
       () => {
         // It cannot start: it ends, and is started again, as by any supervisor.
@@ -251,6 +279,13 @@ export function createWorld(base: BaseWorld, real: Database, seed: number, chang
     );
   }
   return world;
+}
+
+/** With the process that has the embedded parts ends its child, and what was in its memory. */
+function endEmbedded({ processes, scheduler, state }: World): void {
+  const child = processes[PLATFORM];
+  if (child != null) scheduler.kill(child.owner);
+  state.flush();
 }
 
 /** What a process says is a part of the trace, from warnings on. */

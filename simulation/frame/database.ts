@@ -22,6 +22,8 @@ export interface SimulatedDatabase {
   /** Without faults and without turns: for checks and set-up. */
   readonly direct: Database;
   trouble: DatabaseTrouble | null;
+  /** Of the calls of a statement, as JSON: whether one of them is refused for what it contains. */
+  hasBadRow: (calls: string) => boolean;
   /** Its connections break off: the server rolls back what it had begun. */
   left(owner: Owner): void;
   /** Statements that may have changed something, counted. */
@@ -64,6 +66,7 @@ export function createSimulatedDatabase({
   const simulated: SimulatedDatabase = {
     direct: real,
     trouble: null,
+    hasBadRow: () => false,
     changes: () => changes,
     isFree: turns.isFree,
     connect,
@@ -164,6 +167,10 @@ export function createSimulatedDatabase({
           `database ${named(text)}`,
           async () => {
             const leave = isOwnTurn ? await turns.enter(owner) : () => {};
+            if (/charge_call/.test(text) && simulated.hasBadRow(String(values[0]))) {
+              leave();
+              throw databaseFailure('refused', 'a value is out of range', { sqlState: '22003' });
+            }
             return await run(() => on.query<R>(text, values), isOwnTurn && isChange(text)).finally(leave);
           },
           () => faultOf(),
@@ -273,13 +280,13 @@ class RolledBack extends Error {}
 
 /** A first word is enough to see whether it can change anything; functions that are called by `select` are named. */
 function isChange(text: string): boolean {
-  return !/^\s*select/i.test(text) || /charge_calls|for update/.test(text);
+  return !/^\s*select/i.test(text) || /charge_call|for update/.test(text);
 }
 
 /** Of a statement what a reader of a trace needs. */
 function named(text: string): string {
   const words = text.replaceAll(/\s+/g, ' ').trim();
-  const called = /from (charge_calls\w*)/.exec(words);
+  const called = /from (charge_call\w*)/.exec(words);
   return called?.[1] ?? words.slice(0, 48);
 }
 

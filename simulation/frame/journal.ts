@@ -1,4 +1,5 @@
 import type { CallJournal, JournalEntry, JournalFile } from '../../src/ports/call-journal.ts';
+import { createSimulatedLog, type SimulatedLog } from './embedded-engine.ts';
 import type { Requests } from './requests.ts';
 import { NEVER, type Owner } from './scheduler.ts';
 
@@ -13,6 +14,8 @@ interface File {
 /** The disk that outlives the processes of a gateway, with a journal of each. */
 export interface SimulatedDisk {
   open(owner: Owner): CallJournal;
+  /** Of calls that the embedded engine defers. */
+  readonly log: SimulatedLog;
   /** Takes no more writes. */
   isFull: boolean;
   /** All that is in any file, whoever has it. */
@@ -60,6 +63,7 @@ export function createSimulatedDisk(requests: Requests): SimulatedDisk {
 
   const disk: SimulatedDisk = {
     isFull: false,
+    log: createSimulatedLog(requests, () => disk.isFull),
     entries: () => [...files.values()].flatMap(({ entries }) => [...entries.values()]),
     orphans: () =>
       [...files.values()].filter(({ owner, entries }) => entries.size > 0 && !(owner?.isAlive ?? false))

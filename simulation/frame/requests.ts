@@ -25,6 +25,8 @@ export interface Requests {
     effect: () => T | Promise<T>,
     fault?: () => RequestFault | null,
   ): Promise<T>;
+  /** What takes no time, and is a place to die all the same; null where it had no effect. */
+  now<T>(owner: Owner, what: string, effect: () => T): T | null;
 }
 
 export function createRequests({ scheduler, random, trace }: RequestParts): Requests {
@@ -38,6 +40,14 @@ export function createRequests({ scheduler, random, trace }: RequestParts): Requ
   }
 
   return {
+    now(owner, what, effect) {
+      if (!owner.isAlive) return null;
+      if (owner.dieAfter !== null) owner.dieAfter.requests -= 1;
+      if (dies(owner, 'before', what)) return null;
+      const result = effect();
+      dies(owner, 'after', what);
+      return result;
+    },
     async send(owner, what, effect, fault = () => null) {
       if (!owner.isAlive) return await NEVER;
       if (owner.dieAfter !== null) owner.dieAfter.requests -= 1;

@@ -2,7 +2,7 @@ import { createInProcessState } from '../../src/adapters/shared-state/in-process
 import type { SharedState, SharedStateFailure } from '../../src/ports/shared-state.ts';
 import type { SeededRandom } from '../../test/doubles/seeded-random.ts';
 import type { Requests } from './requests.ts';
-import type { Owner, Scheduler } from './scheduler.ts';
+import { NEVER, type Owner, type Scheduler } from './scheduler.ts';
 
 export type StateTrouble =
   | { readonly kind: 'away' }
@@ -12,6 +12,8 @@ export type StateTrouble =
 
 export interface SimulatedState {
   connect(owner: Owner): SharedState;
+  /** In the memory of that process: without a network. */
+  connectWithin(owner: Owner): SharedState;
   trouble: StateTrouble | null;
   /** All of it is gone; connections stay. */
   flush(): void;
@@ -59,6 +61,18 @@ export function createSimulatedState({ scheduler, random, requests }: StateParts
   const simulated: SimulatedState = {
     trouble: null,
     connect,
+    connectWithin: (owner) => {
+      const within = <T>(work: () => Promise<T>): Promise<T> => (owner.isAlive ? work() : NEVER);
+      return {
+        ...connect(owner),
+        reserve: (tag, claims) => within(() => state.reserve(tag, claims)),
+        settle: (tag, settlements) => within(() => state.settle(tag, settlements)),
+        get: (key) => within(() => state.get(key)),
+        set: (key, value, ttlMs) => within(() => state.set(key, value, ttlMs)),
+        setIfAbsent: (key, value, ttlMs) => within(() => state.setIfAbsent(key, value, ttlMs)),
+        delete: (key) => within(() => state.delete(key)),
+      };
+    },
     look: async () => {
       await making;
       return state;
