@@ -155,7 +155,7 @@ const callExport: DescribedRoute = {
       [401, 'No valid access token.'] as const,
       [403, 'Not an admin.'] as const,
       [404, 'No such company.'] as const,
-      [429, 'Too many requests.'] as const,
+      [429, 'Too many requests, or exports of the company.'] as const,
       [503, 'Too many exports are running.'] as const,
     ].map(([status, means]) => ({ status, means, contentType: 'application/json' })),
   ],

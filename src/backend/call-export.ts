@@ -8,20 +8,23 @@ import { contextOf, type EndpointParts, refusedByLimit } from './graphql/endpoin
 export const CALL_EXPORT_PATH = '/calls/export';
 /** Each reads a thousand rows at a time; more at once would have pages wait for them. */
 const MOST_EXPORTS = 4;
+/** Of those, of one company: who reads slowly keeps a place for as long. */
+const MOST_OF_COMPANY = 2;
 
 /**
  * Calls as a file that streams, of the company of the signed-in admin or, for super admins, of any: the same filters as
  * GraphQL's `calls`, in the address. A file of a year is read in statements of a thousand rows, as fast as it is taken.
  */
 export function addCallExport(app: ServiceApp, parts: EndpointParts): void {
-  let running = 0;
-  /** Until it is read to its end, given up by the client, or has failed. */
-  async function* counted(lines: AsyncGenerator<string, void, undefined>) {
-    running += 1;
+  /** The company of each export that runs; null for an operator without one. */
+  const running: (string | null)[] = [];
+  /** From the first read until it is read to its end, given up by the client, or has failed. */
+  async function* counted(company: string | null, lines: AsyncGenerator<string, void, undefined>) {
+    running.push(company);
     try {
       yield* lines;
     } finally {
-      running -= 1;
+      running.splice(running.indexOf(company), 1);
     }
   }
   app.get(CALL_EXPORT_PATH, async (context) => {
@@ -32,7 +35,8 @@ export function addCallExport(app: ServiceApp, parts: EndpointParts): void {
     if (read.outcome === 'invalid') return refused(400, 'BAD_USER_INPUT', read.message);
     const { filter, format, limit, after } = read.parameters;
     if (format === 'json') return refused(400, 'BAD_USER_INPUT', 'format is csv or jsonl.');
-    if ((await own.viewer()) === null) return refused(401, 'UNAUTHENTICATED', 'Sign in, then export again.');
+    const viewer = await own.viewer();
+    if (viewer === null) return refused(401, 'UNAUTHENTICATED', 'Sign in, then export again.');
     if ((await own.serviceToken()) !== null) {
       return refused(403, 'FORBIDDEN', 'Service tokens read calls with the GraphQL query calls.');
     }
@@ -44,16 +48,21 @@ export function addCallExport(app: ServiceApp, parts: EndpointParts): void {
       const code = String(error.extensions.code);
       return refused(code === 'NOT_FOUND' ? 404 : 403, code, error.message);
     }
-    if (running >= MOST_EXPORTS) {
+    const ofOperator = await isOperator(own);
+    const ofCompany = running.filter((company) => company === viewer.companyId).length;
+    if (ofCompany >= MOST_OF_COMPANY) {
+      const message = `${MOST_OF_COMPANY} exports of your company are running. Retry when one has ended.`;
+      return refused(429, 'RATE_LIMITED', message, { 'retry-after': '60' });
+    }
+    if (running.length >= MOST_EXPORTS) {
       return refused(503, 'UNAVAILABLE', 'Too many exports are running. Retry in a minute.', {
         'retry-after': '60',
       });
     }
-    const ofOperator = await isOperator(own);
     const lines = exportCallLines(parts.database, {
       ...{ filter: { ...filter, companyId }, format, limit, after, ofKey: true, ofOperator },
     });
-    return new Response(bodyOfLines(counted(lines)), {
+    return new Response(bodyOfLines(counted(viewer.companyId, lines)), {
       headers: {
         'content-type': CALL_FORMAT_TYPES[format],
         'content-disposition': `attachment; filename="calls.${format}"`,

@@ -31,9 +31,10 @@ describe('calls of another company', () => {
     );
   const nodes = async (person: Person, filter: object, after: string | null = null) =>
     ((await ask(person, filter, after)).data as unknown as Page).calls.nodes;
-  const exported = (person: Person | null, query: string) =>
+  const exported = (person: Person | null, query: string, method = 'GET') =>
     backend.fetch(
       new Request(`http://backend.test/calls/export?${query}`, {
+        method,
         headers: person === null ? {} : { authorization: `Bearer ${person.token}` },
       }),
     );
@@ -115,6 +116,20 @@ describe('calls of another company', () => {
     const lines = all.trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line).request_id).toSorted()).toEqual(['ours', 'theirs']);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ target: 'embedded', tries: 1 });
+  });
+
+  test('exports of one company leave room for those of others, and an answer that nobody reads takes none', async () => {
+    const other = await backend.person(foreign, { role: 'COMPANY_ADMIN' });
+    for (let count = 0; count < 5; count += 1) {
+      expect((await exported(admin, 'format=csv', 'HEAD')).status).toBe(200);
+    }
+    const slow = [await exported(admin, 'format=csv'), await exported(admin, 'format=csv')];
+    const readers = slow.map((answer) => answer.body?.getReader());
+    for (const reader of readers) expect((await reader?.read())?.done).toBe(false);
+    expect((await exported(admin, 'format=csv')).status).toBe(429);
+    expect((await exported(other, 'format=csv')).status).toBe(200);
+    for (const reader of readers) await reader?.cancel();
+    expect((await exported(admin, 'format=csv')).status).toBe(200);
   });
 });
 

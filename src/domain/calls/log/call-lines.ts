@@ -129,10 +129,13 @@ const NO_CALL: LoggedCall = {
   ...{ project: null, cacheHit: false, ownKey: false, count: 1, targetId: null, tries: 1, costMicro: null },
 };
 
-/** A body that is written as fast as it is read, a chunk for each pull. */
+/**
+ * A body that is written as fast as it is read, a chunk for each pull. Nothing is read ahead: of an answer that is not
+ * read at all, as to HEAD, the lines never begin, and so need no end.
+ */
 export function bodyOfLines(lines: AsyncGenerator<string, void, undefined>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  return new ReadableStream({
+  const source: UnderlyingDefaultSource<Uint8Array> = {
     async pull(controller) {
       try {
         const next = await lines.next();
@@ -145,5 +148,6 @@ export function bodyOfLines(lines: AsyncGenerator<string, void, undefined>): Rea
     async cancel() {
       await lines.return();
     },
-  });
+  };
+  return new ReadableStream(source, { highWaterMark: 0 });
 }
