@@ -178,7 +178,7 @@ function failedRefund(company: MadeCompany, purchase: MadePurchase, refundedMino
 }
 
 /** A dispute of the payment that was lost. */
-function lostDispute(id: string, amount: number, payment: string, charge: string): ProviderEvent {
+function lostDispute(id: string, amount: number, payment: string, charge: string | object): ProviderEvent {
   const object = {
     id,
     object: 'dispute',
@@ -238,6 +238,28 @@ describe('a lost dispute and refunds of one payment', () => {
         [company.id],
       );
       expect(sum?.micro).toBe(3_000n * CREDIT);
+    }
+  });
+
+  test('P-21 P-24 of an invoice for usage: what was refunded stays paid, in both orders', async () => {
+    for (const order of orders([0, 1])) {
+      const company = await makeCompany(database, 'POSTPAID');
+      const id = crypto.randomUUID();
+      const [invoice, charge, payment] = [`in_${id}`, `ch_${id}`, `pi_${id}`];
+      await database.query(
+        `insert into invoices (id, company_id, kind, status, amount_minor, currency, usage_micro, first_version,
+           last_version, period_start, period_end, due_at, provider_invoice_id)
+         values ($1, $2, 'POSTPAID', 'PAID', 1000, 'usd', $3, 1, 1, '2029-12-01', '2030-01-01', '2030-01-15', $4)`,
+        [id, company.id, 100n * CREDIT, invoice],
+      );
+      const object = {
+        ...{ id: charge, payment_intent: payment, invoice, customer: company.customerId, metadata: {} },
+        ...{ amount: 1_000, amount_refunded: 300, refunded: false },
+      };
+      const refund = madeEvent({ type: 'charge.refunded', object });
+      const dispute = lostDispute(`dp_${id}`, 700, payment, { id: charge, invoice });
+      await receiveAll(order.flatMap((at) => [refund, dispute][at] ?? []));
+      expect([order, await payments.balance(company.id)]).toEqual([order, -70n * CREDIT]);
     }
   });
 

@@ -98,7 +98,8 @@ function respondBy({ object }: KeptEvent): Date | null {
 /**
  * As much of the money as was not refunded before. Credit notes (`cn_…`) are not taken off: their money went to the
  * customer's balance, where it pays for credits again, so what they and the dispute took together may exceed what the
- * invoice moved, and is carried. The credits of an invoice for usage are what its payment posted.
+ * invoice moved, and is carried. The credits of an invoice for usage are what its payment posted; a refund of it took none
+ * of them, yet its share stays paid.
  */
 async function takeLost(context: EffectContext, dispute: Dispute, found: Refunded): Promise<bigint> {
   const { transaction } = context;
@@ -110,15 +111,15 @@ async function takeLost(context: EffectContext, dispute: Dispute, found: Refunde
      from charge_refunds where source_kind = $1 and source_id = $2 and not starts_with(charge_id, 'cn_')`,
     [kind, id],
   );
-  const leftMinor = amountMinor - (sum?.minor ?? 0n);
+  const refundedMinor = sum?.minor ?? 0n;
+  const leftMinor = amountMinor - refundedMinor;
   if (leftMinor <= 0n || dispute.amountMinor === 0n) return 0n;
   const isAllTheRest = dispute.amountMinor >= leftMinor;
   const lostMinor = isAllTheRest ? leftMinor : dispute.amountMinor;
   // With the last of the money exactly the last of the credits goes.
-  const refunded = {
-    ...found,
-    grantedMicro: isAllTheRest ? grantedMicro - (sum?.micro ?? 0n) : grantedMicro,
-  };
+  const settledMicro =
+    kind === 'INVOICE' ? (grantedMicro * refundedMinor + amountMinor - 1n) / amountMinor : (sum?.micro ?? 0n);
+  const refunded = { ...found, grantedMicro: isAllTheRest ? grantedMicro - settledMicro : grantedMicro };
   const before = await readLevel(transaction, companyId);
   await take(context, dispute.id, refunded, {
     amountMinor: isAllTheRest ? lostMinor : amountMinor,
