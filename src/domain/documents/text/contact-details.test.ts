@@ -71,6 +71,7 @@ test('G-7 national forms, with a label in the language of the CV or without one'
   for (const [text, wanted] of cases) expect([text, ...digits(text)]).toEqual([text, wanted]);
   for (const text of [
     'ISBN 978-3-16-148410-0',
+    'Vinohradská 1511/230, Praha',
     'from 12345678',
     '01/2015 - 03/2018',
     'T-Mobile 08/06-06/07',

@@ -77,6 +77,8 @@ function looksLikePhone(value: string, isSure: boolean): boolean {
   if (digits.length < 7 || digits.length > 15 || new Set(digits).size < 3) return false;
   if (/^\d{1,2}\/\d\d ?[-–] ?\d{1,2}\/\d\d$/.test(value)) return false;
   if (isSure) return true;
+  // A house with two numbers, as in Prague: "Vinohradská 1511/230".
+  if (/^[1-9]\d{1,3}\/\d{1,3}$/.test(value)) return false;
   // Two years are a span of time, and a lone run of seven to nine digits is more often an id or a sum.
   if (/^(?:19|20)\d\d\D{1,5}(?:19|20)\d\d$/.test(value)) return false;
   if (DAY.test(value) || /\d {2,}\d/.test(value)) return false;
