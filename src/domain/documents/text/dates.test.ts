@@ -36,6 +36,36 @@ describe('G-7 spans of time, in the ways that CVs have', () => {
     });
   }
 
+  test('months, "until today" and joints of languages of the north and the east', () => {
+    const more: readonly (readonly [string, ...string[]])[] = [
+      ['04/2018 – současnost', '2018-04 > now'],
+      ['leden 2019 – dosud', '2019-01 > now'],
+      ['září 2014 – prosinec 2018', '2014-09 > 2018-12'],
+      ['od 2017 do současnosti', '2017 > now'],
+      ['jún 2012 – súčasnosť', '2012-06 > now'],
+      ['2018. szeptember – jelenleg', '2018-09 > now'],
+      ['2010. jún. – 2012. szept.', '2010-06 > 2012-09'],
+      ['2012. 09. – 2016. 06.', '2012-09 > 2016-06'],
+      ['2020/02 – napjainkig', '2020-02 > now'],
+      ['2015-től napjainkig', '2015 > now'],
+      ['2015-től 2018-ig', '2015 > 2018'],
+      ['2016 óta', '2016 > now'],
+      ['feb. 2013 – iul. 2017', '2013-02 > 2017-07'],
+      ['2016 – până în prezent', '2016 > now'],
+      ['Eki 2020 – Devam ediyor', '2020-10 > now'],
+      ['Oca 2017 – Eyl 2020', '2017-01 > 2020-09'],
+      ["2016'dan beri", '2016 > now'],
+      ['od marca 2020 do dzisiaj', '2020-03 > now'],
+      ['2019-04 – pågår', '2019-04 > now'],
+      ['déc. 2015 – fév. 2019', '2015-12 > 2019-02'],
+      ['sett. 2014 – tuttora', '2014-09 > now'],
+      ['2021 – dato', '2021 > now'],
+      ['março de 2012 até à data', '2012-03 > now'],
+    ];
+    for (const [text, ...wanted] of more) expect([text, ...spans(text)]).toEqual([text, ...wanted]);
+    expect(spans('We moved in 2018. May was busy.')).toEqual(['2018']);
+  });
+
   test('labelled, in two digits, quarters, over lines and in other languages', () => {
     const more: readonly (readonly [string, ...string[]])[] = [
       ['From: 03/2015 To: 06/2018', '2015-03 > 2018-06'],

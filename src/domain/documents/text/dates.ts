@@ -1,20 +1,20 @@
 import { findOtherNumbers } from './other-numbers.ts';
 import { isTaken } from './tokens.ts';
 
-/** The names and short forms of months in thirteen languages; the shortest form is three letters. */
+/** The names and short forms of months in sixteen languages; the shortest form is three letters. */
 const MONTH_NAMES: readonly string[] = [
-  'jan januar january janvier janv enero ene gennaio gen janeiro januari jän jänner styczeń stycznia sty ocak ianuarie январь января янв',
-  'feb februar february février févr fevrier febrero febbraio fevereiro fev februari luty lutego lut şubat februarie февраль февраля фев',
-  'mar march märz mars marzo março maart mrz mär maerz mrt marts marzec marca mart martie март марта',
-  'apr april avril avr abril abr aprile kwiecień kwietnia kwi nisan aprilie апрель апреля апр',
-  'may mai mayo maggio mag maio mei maj maja mayıs май мая',
-  'jun june juni juin junio giugno giu junho czerwiec czerwca cze haziran iunie июнь июня июн',
-  'jul july juli juillet juil julio luglio lug julho lipiec lipca lip temmuz iulie июль июля июл',
-  'aug august août aout agosto ago augustus augusti sierpień sierpnia sie ağustos август августа авг',
-  'sep sept september septembre septiembre settembre set setembro wrzesień września wrz eylül septembrie сентябрь сентября сен',
-  'oct october oktober okt octobre octubre ottobre ott outubro out październik października paź ekim octombrie октябрь октября окт',
-  'nov november novembre noviembre novembro listopad listopada lis kasım noiembrie ноябрь ноября ноя',
-  'dec december dezember dez décembre decembre diciembre dic dicembre dezembro desember des grudzień grudnia gru aralık decembrie декабрь декабря дек',
+  'jan januar january janvier janv enero ene gennaio gen janeiro januari jän jänner styczeń stycznia sty ocak ianuarie январь января янв leden ledna január ian genn oca',
+  'feb februar february février févr fevrier febrero febbraio fevereiro fev februari luty lutego lut şubat februarie февраль февраля фев fév únor února február febr şub',
+  'mar march märz mars marzo março maart mrz mär maerz mrt marts marzec marca mart martie март марта březen března márc március marec',
+  'apr april avril avr abril abr aprile kwiecień kwietnia kwi nisan aprilie апрель апреля апр duben dubna ápr április apríl nis',
+  'may mai mayo maggio mag maio mei maj maja mayıs май мая květen května máj május',
+  'jun june juni juin junio giugno giu junho czerwiec czerwca cze haziran iunie июнь июня июн červen června jún június iun haz',
+  'jul july juli juillet juil julio luglio lug julho lipiec lipca lip temmuz iulie июль июля июл červenec července júl július iul tem',
+  'aug august août aout agosto ago augustus augusti sierpień sierpnia sie ağustos август августа авг srpen srpna augusztus ağu',
+  'sep sept september septembre septiembre settembre set setembro wrzesień września wrz eylül septembrie сентябрь сентября сен září szeptember szept sett eyl',
+  'oct october oktober okt octobre octubre ottobre ott outubro out październik października paź ekim octombrie октябрь октября окт říjen října október eki',
+  'nov november novembre noviembre novembro listopad listopada lis kasım noiembrie ноябрь ноября ноя noi kas',
+  'dec december dezember dez décembre decembre diciembre dic dicembre dezembro desember des grudzień grudnia gru aralık decembrie декабрь декабря дек déc prosinec prosince ara',
 ];
 
 const MONTHS = new Map(
@@ -48,9 +48,11 @@ const SEASON_MONTHS: Readonly<Record<string, number>> = {
 /** Longer forms first, because the first that fits is taken. */
 const PRESENT_WORDS =
   'presently|present|currently|current|now|today|till date|to date|till now|till present|until now|(?<=(?:to|till|until|[-–—])\\s{0,2})date|ongoing|on-going|' +
-  "heute|aktuell|jetzt|laufend|derzeit|fortlaufend|gegenwärtig|aujourd['’]hui|présent|actuellement|actuel|ce jour|en cours|maintenant|" +
-  'la actualidad|actualidad|la fecha|actualmente|actual|presente|vigente|oggi|in corso|attualmente|attuale|atualmente|atual|hoje|o momento|heden|nu|huidig|' +
-  'obecnie|teraz|nadal|dziś|chwili obecnej|pågående|nuvarande|idag|i dag|nåværende|nuværende|halen|devam ediyor|günümüz|în prezent|prezent|настоящее время|至今|现在|現在';
+  "heute|aktuell|jetzt|laufend|andauernd|derzeit|fortlaufend|gegenwärtig|(?<=(?:bis|[-–—])\\s{0,2})dato|aujourd['’]hui|présent|actuellement|actuel|ce jour|en cours|maintenant|" +
+  'la actualidad|actualidad|la fecha|actualmente|actual|ao presente|presente|vigente|oggi|in corso|attualmente|attuale|tuttora|atualmente|atual|hoje|ao momento|o momento|à data|heden|nu|huidig|' +
+  'obecnie|aktualnie|teraz|nadal|dzisiaj|dziś|chwili obecnej|pågående|pågår|nuvarande|tills vidare|idag|i dag|nåværende|nuværende|' +
+  'halen|hâlen|hâlâ|devam ed[iİ]yor|devam etmekte|günümüze?|bugüne?|şu an|în prezent|prezent|současnosti?|dosud|doposud|nyní|trvá|súčasnosť|súčasnosti|doteraz|' +
+  'jelenleg|napjainkig|mostanáig|folyamatban|(?<=[-–—]\\s{0,2})jelen|настоящее время|至今|现在|現在';
 
 const PRESENT = new RegExp(`^(?:${PRESENT_WORDS}|date)$`, 'i');
 
@@ -97,11 +99,11 @@ const YEAR = '(?:19|20)\\d\\d';
 const ATOM = new RegExp(
   [
     `(?<![\\p{L}\\d])(?:(?<day>\\d{1,2})(?:st|nd|rd|th|\\.)?[ ]?)?(?<word>${WORD})\\.?[ ]?(?:(?<day2>\\d{1,2})(?:st|nd|rd|th)?,?[ ]{1,2})?(?:of |de |del )?[,'’‘\`\\- ]{0,3}(?<year>${YEAR}|['’‘\`]?\\d\\d(?![\\d%.,:]))(?!\\d|-\\d\\d-\\d\\d(?!\\d))`,
-    `(?<![\\p{L}\\d$€£#./-]|\\d,)(?<yearFirst>(?:19[4-9]|20[0-4])\\d),? (?<monthAfter>${WORD})(?!\\p{L}|\\.?[ ]?['’‘,]?[ ]?\\d)`,
+    `(?<![\\p{L}\\d$€£#./-]|\\d,)(?<yearFirst>(?:19[4-9]|20[0-4])\\d)[.,]? (?<monthAfter>${WORD})(?!\\p{L}|\\.?[ ]?['’‘,]?[ ]?\\d)`,
     `(?<![\\p{L}\\d])Q(?<quarter>[1-4])[ /'’-]{0,2}(?<quarterYear>${YEAR})(?!\\d)`,
     `(?<![\\d./-])(?<quarterYear2>${YEAR})[ /-]{0,2}Q(?<quarter2>[1-4])(?![\\p{L}\\d])`,
     `(?<!\\d)(?<cjkYear>${YEAR})年(?:(?<cjkMonth>0?[1-9]|1[0-2])月)?`,
-    `(?<![\\d./-])(?<iso>${YEAR})[-/.](?<isoMonth>0?[1-9]|1[0-2])(?:[-/.](?:[0-2]?\\d|3[01]))?(?![\\d])`,
+    `(?<![\\d./-])(?<iso>${YEAR})(?:[-/.]|\\. (?=\\d\\d\\.))(?<isoMonth>0?[1-9]|1[0-2])(?:[-/.](?:[0-2]?\\d|3[01]))?(?![\\d])`,
     `(?<![\\d./-])(?<d1>\\d{1,2})[./-](?<d2>\\d{1,2})[./-](?<dYear>${YEAR}|\\d\\d)(?!\\d|[./-]\\d)`,
     `(?<![\\d./]|(?<!${YEAR})-)(?<num>0?[1-9]|1[0-2])[ ]?[./-][ ]?(?<numYear>${YEAR})(?![\\d]|[.]\\d)`,
     `(?<![\\d./]|(?<!/\\d\\d)-)(?<num2>0?[1-9]|1[0-2])/(?<numYear2>\\d\\d)(?![\\d/])`,
@@ -114,8 +116,13 @@ const ATOM = new RegExp(
   'giu',
 );
 
-const JOINT =
-  /^[\s,.)\]]{0,3}(?:-{1,3}>?|–|—|−|~|→|>|»|to|until|till|through|thru|up to|bis(?: zum)?|à|au|al|a|hasta(?: la)?|fino a|ad|até|tot|t\/m|do|po|по|до|till och med|til|至|\/|and)[\s(,.]{0,3}$/iu;
+const JOINT_WORD =
+  "to|until|till|through|thru|up to|bis(?: zum)?|à|au|jusqu['’](?:à|en|au)|al|a|hasta(?: la)?|fino a[dl]?|ad|até|tot(?: en met| op)?|t/m|do|až do|až|po|по|до|till och med|t\\.o\\.m\\.|til|până(?: în| la)?|至|and";
+/** A dash, a word or both: "2015 – 2018", "2015 to 2018", "2015 – până în prezent"; "2015-től 2018-ig". */
+const JOINT = new RegExp(
+  `^(?:[\\s,.)\\]]{0,3}(?:(?:-{1,3}>?|–|—|−|~|→|>|»)(?:\\s?(?:${JOINT_WORD}))?|${JOINT_WORD}|/)|-?t[óő]l)[\\s(,.]{0,3}$`,
+  'iu',
+);
 /** "From: 03/2015 To: 06/2018", "Start date: 2015, End date: 2018", in one line or two. */
 const LABELLED_JOINT =
   /^[\s,.;|)•▪●*-]{0,6}(?:to|until|till|end(?:ed|ing)?|finish(?:ed)?|left|bis|ende|hasta|fin|fine|fim|tot|einde|au)(?: ?(?:date|datum|year))?\s{0,2}:?\s{1,3}$|^[\s,.;|)•▪●*-]{0,6}(?:to|end|bis|hasta|fin)(?: ?date)?:$/iu;
@@ -123,7 +130,9 @@ const LABELLED_JOINT =
 const LOST_JOINT = /^(?:[ \u00a0]{1,3}| ?\t ?)$/;
 const LONGEST_JOINT = 24;
 const SINCE =
-  /(?:^|[^\p{L}])(?:since|from|seit|ab|depuis|dès|desde|dal|a partire dal|a partir de|sinds|vanaf|od|sedan|siden|с)(?: dem| el| le| o)?:?\s{1,2}$/iu;
+  /(?:^|[^\p{L}])(?:since|from|seit|ab|depuis|dès|desde|dal|a partire dal|a partir de|sinds|vanaf|od|sedan|från|siden|fra|începând cu|с)(?: dem| el| le| o)?:?\s{1,2}$/iu;
+/** "2015-től", "2015 óta", "2015'ten beri". */
+const SINCE_BEHIND = /^(?:-?t[óő]l| óta|['’]?[dt][ae]n (?:beri|bu yana|itibaren))(?!\p{L})/iu;
 /** A dash or an arrow and nothing behind it on its line: the time goes on. */
 const OPEN_END = /^ ?(?:[-–—]|→|-{1,2}>)[ \t]*(?:\n|$)/;
 
@@ -141,6 +150,7 @@ export function findDates(text: string): DateSpan[] {
     } else if (first.year !== null && !first.isShort) {
       const goesOn =
         SINCE.test(text.slice(Math.max(0, first.start - 18), first.start)) ||
+        SINCE_BEHIND.test(text.slice(first.end, first.end + 20)) ||
         (OPEN_END.test(text.slice(first.end, first.end + 12)) && opensLine(text, first.start));
       spans.push({
         start: first.start,
@@ -162,7 +172,7 @@ function atomsIn(text: string): Atom[] {
   for (let match = ATOM.exec(text); match !== null; match = ATOM.exec(text)) {
     const { word, monthAfter, monthOnly } = match.groups ?? {};
     const name = word ?? monthAfter ?? monthOnly;
-    if (name !== undefined && monthOrSeason(name) === null) {
+    if (name !== undefined && (monthOrSeason(name) === null || isNextSentence(match))) {
       // Of "2015 Berlin" the year is read again, alone.
       const isYear = monthAfter !== undefined;
       if (isYear) atoms.push(yearOf(match));
@@ -170,6 +180,11 @@ function atomsIn(text: string): Atom[] {
     } else atoms.push(...atomsOf(match));
   }
   return atoms;
+}
+
+/** "2018. szeptember" is a month, "… in 2018. May …" a year and the next sentence. */
+function isNextSentence({ 0: whole, groups }: RegExpExecArray): boolean {
+  return groups?.monthAfter !== undefined && whole[4] === '.' && /^\p{Lu}/u.test(groups.monthAfter);
 }
 
 function yearOf(match: RegExpExecArray): Atom {
