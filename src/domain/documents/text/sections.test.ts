@@ -29,6 +29,32 @@ describe('G-7 a line lies in the section that it belongs to', () => {
     expect(sectionOf(prose, 'with machines')).toBe('education');
   });
 
+  test('headings of other languages, in capitals and in small letters', () => {
+    const lines = (heading: string) => `Ada Byron\n\n${heading}\nOak Lane House`;
+    const cases: readonly (readonly [string, string])[] = [
+      ['DOŚWIADCZENIE ZAWODOWE', 'work'],
+      ['Pracovní zkušenosti', 'work'],
+      ['MUNKATAPASZTALAT', 'work'],
+      ['EXPERIENŢĂ PROFESIONALĂ', 'work'],
+      ['Arbetslivserfarenhet', 'work'],
+      ['Erhvervserfaring', 'work'],
+      ['İŞ DENEYİMİ', 'work'],
+      ['ÇALIŞMA HAYATI', 'work'],
+      ['Trayectoria laboral', 'work'],
+      ['EĞİTİM BİLGİLERİ', 'education'],
+      ['Habilitações académicas', 'education'],
+      ['Wykształcenie i kursy', 'education'],
+      ['Készségek', 'skills'],
+      ['BİLGİSAYAR BİLGİSİ', 'skills'],
+      ['Jazykové znalosti', 'languages'],
+      ['Limbi străine', 'languages'],
+      ['SERTİFİKALAR', 'certificates'],
+      ['Referanslar', 'other'],
+    ];
+    for (const [heading, kind] of cases)
+      expect([heading, sectionOf(lines(heading), 'Oak Lane')]).toEqual([heading, kind]);
+  });
+
   test('what somebody knows and what somebody claims are no headings', () => {
     const text = 'SKILLS\nCustomer Experience\nAgile\n5 years of experience\nSQL';
     for (const line of ['Customer', 'Agile', '5 years', 'SQL']) expect(sectionOf(text, line)).toBe('skills');

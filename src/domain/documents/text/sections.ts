@@ -1,7 +1,7 @@
 import headings from '../words/headings.json' with { type: 'json' };
 import { degreeBook, isPositionWord, isSchoolWord, looksLikeDegree } from '../words/word-lists.ts';
 import type { DateSpan } from './dates.ts';
-import type { Segment, Token } from './tokens.ts';
+import { lowerOf, type Segment, type Token } from './tokens.ts';
 
 export type SectionKind =
   | 'top'
@@ -89,7 +89,17 @@ function isDegree({ text }: Token): boolean {
 
 const HEADING_KINDS = new Map<string, SectionKind>();
 for (const [kind, lines] of Object.entries(headings)) {
-  for (const name of lines.flatMap((line) => line.split('; '))) HEADING_KINDS.set(name, kind as SectionKind);
+  for (const name of lines.flatMap((line) => line.split('; ')))
+    HEADING_KINDS.set(spelled(name), kind as SectionKind);
+}
+
+/** In lower case. Capitals do not tell the two Turkish "i" apart, and Romanian is written with cedillas and with commas. */
+function spelled(heading: string): string {
+  return lowerOf(heading)
+    .replaceAll('ı', 'i')
+    .replaceAll('ş', 'ș')
+    .replaceAll('ţ', 'ț')
+    .replace(/[’`]/g, "'");
 }
 
 const INLINE_HEADING = /^([\p{L}][\p{L} &/'’-]{2,40}?)\s*(?::|[-–—](?=\s))\s*/u;
@@ -129,20 +139,18 @@ function looksLikeHeading(text: string): boolean {
 
 /** "education", written small, below an empty line and alone on its own. */
 function isSmallHeading({ text, beginsBlock, isBulleted }: Segment): boolean {
-  return beginsBlock && !isBulleted && HEADING_KINDS.has(text.replace(/ ?:$/, ''));
+  return beginsBlock && !isBulleted && HEADING_KINDS.has(spelled(text.replace(/ ?:$/, '')));
 }
 
 function headingKind(raw: string): SectionKind | null {
-  const clean = raw
-    .toLowerCase()
-    .replace(/[’`]/g, "'")
+  const clean = spelled(raw)
     .replace(/^[^\p{L}]+|[^\p{L}]+$/gu, '')
     .replace(/\s+/g, ' ');
   const known = HEADING_KINDS.get(clean);
   if (known !== undefined) return known;
   // Spaced capitals: "E D U C A T I O N".
   if (/^(?:\p{L} ){3,}\p{L}$/u.test(clean)) return HEADING_KINDS.get(clean.replaceAll(' ', '')) ?? null;
-  const [first, second] = clean.split(/ (?:and|&|und|et|y|e|en) |\//);
+  const [first, second] = clean.split(/ (?:and|&|und|et|y|e|en|i|a|és|și|och|og|ve) |\//);
   if (first !== undefined && second !== undefined && HEADING_KINDS.has(second) && HEADING_KINDS.has(first))
     return HEADING_KINDS.get(first) ?? null;
   return kindByLastWord(raw.trim(), clean);

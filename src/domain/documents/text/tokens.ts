@@ -85,7 +85,7 @@ const PIECE = /[\p{L}\p{N}]+(?:[.'’_-](?=[\p{L}\p{N}])[\p{L}\p{M}\p{N}]+)*[+#]
 
 /** The tokens of a phrase of a word list: as a text would be cut, so that the two can be compared. */
 function wordsOf(phrase: string): string[] {
-  return phrase.toLowerCase().match(PIECE) ?? [];
+  return lowerOf(phrase).match(PIECE) ?? [];
 }
 
 /** `wholes` is sorted and has no overlaps. */
@@ -117,8 +117,14 @@ function addPieces(tokens: Token[], segment: Segment, at: number, from: number, 
     const text = match[0];
     const start = from + match.index;
     const kind = /^\p{N}+$/u.test(text) ? 'number' : /^[\p{L}\p{N}]/u.test(text) ? 'word' : 'mark';
-    tokens.push({ start, end: start + text.length, text, lower: text.toLowerCase(), kind, segment: at });
+    tokens.push({ start, end: start + text.length, text, lower: lowerOf(text), kind, segment: at });
   }
+}
+
+/** In lower case, the Turkish capital with its dot as the plain "i" that word lists have. */
+export function lowerOf(text: string): string {
+  const lower = text.toLowerCase();
+  return lower.includes('\u0307') ? lower.replaceAll('i\u0307', 'i') : lower;
 }
 
 interface Phrase<Value> {
