@@ -1,7 +1,7 @@
 import { type Traced, traced } from '../evidence.ts';
 import { MOST } from '../parsed-document.ts';
 import type { LaidOutText } from '../text/layout.ts';
-import { createPhraseBook, isTaken } from '../text/tokens.ts';
+import { createPhraseBook, isTaken, type Token } from '../text/tokens.ts';
 import spoken from '../words/spoken-languages.json' with { type: 'json' };
 import { canonicalSkill } from '../words/word-lists.ts';
 import type { SeenMentions } from './mentions.ts';
@@ -107,6 +107,7 @@ export function findLanguages(laidOut: LaidOutText): FoundLanguage[] {
   );
   const fluencies = fluencyBook.find(tokens);
   const found = new Map<string, FoundLanguage>();
+  const listed = new Set<string>();
   /** The first fluency behind the language in hand; both lists are in order. */
   let ahead = 0;
   seen.forEach((one, at) => {
@@ -139,8 +140,12 @@ export function findLanguages(laidOut: LaidOutText): FoundLanguage[] {
       text.slice(Math.max(0, first.start - 60), first.start),
     );
     if (!isUnder && fluency === undefined && !isSkill && !(inRow && isSaid)) return;
+    // "Magyar Telekom" and "Dansk Byg" are names.
+    if (!isUnder && beginsName(tokens, one, fluencies[ahead]?.from)) return;
     const key = one.value;
-    if (found.has(key)) return;
+    // Under the heading for languages the level is said, in a summary perhaps another.
+    if (found.has(key) && (!isUnder || listed.has(key))) return;
+    if (isUnder) listed.add(key);
     const place = (from: number, to: number) =>
       traced(text, tokens[from]?.start ?? 0, tokens[to - 1]?.end ?? 0, isUnder ? 0.95 : 0.7);
     found.set(key, {
@@ -149,6 +154,22 @@ export function findLanguages(laidOut: LaidOutText): FoundLanguage[] {
     });
   });
   return [...found.values()];
+}
+
+/** Whether the next word of the line is written as names are, and says no fluency and no other language. */
+function beginsName(
+  tokens: readonly Token[],
+  { to }: { readonly to: number },
+  fluencyFrom: number | undefined,
+): boolean {
+  const [last, next] = [tokens[to - 1], tokens[to]];
+  return (
+    next?.kind === 'word' &&
+    next.segment === last?.segment &&
+    fluencyFrom !== to &&
+    /^\p{Lu}\p{Ll}/u.test(next.text) &&
+    languageName(next.text) === null
+  );
 }
 
 function fluencyNear(segment: number, other: number | undefined): boolean {
