@@ -14,7 +14,7 @@ import {
   repairPrompt,
   speaksToProgram,
 } from './model/extract-prompt.ts';
-import type { DocumentFacts, ParsedCv, ParsedPosting } from './parsed-document.ts';
+import type { DocumentFacts, Evidence, ParsedCv, ParsedPosting } from './parsed-document.ts';
 import { inPlainLines, judgePlainCv, judgePlainPosting, mayBePlain } from './plain-texts.ts';
 import { readPosting } from './posting/read-posting.ts';
 import type { NetworkScores } from './tagger/decode.ts';
@@ -162,7 +162,7 @@ export function createEmbeddedEngine({
   }
 
   function readAsCv(document: DocumentToRead, today: Month, scores: NetworkScores | null): ParsedCv {
-    const { plain, facts, laidOut, unfolded, form } = document;
+    const { facts, laidOut, form } = document;
     const refused: ParsedCv = { document: refusedAs(facts, 'a CV'), profile: null, evidence: [] };
     if (form === 'other') return refused;
     const isPlain = form === 'plain';
@@ -170,18 +170,13 @@ export function createEmbeddedEngine({
     if (isPlain) {
       const judged = judgePlainCv(laidOut, profile);
       if (judged.outcome === 'refused') return refused;
-      const placed = evidence.map((one) => ({ ...one, ...originalPlace(plain, one) }));
-      return { document: takenAs(facts, 'cv', judged), profile, evidence: placed };
+      return { document: takenAs(facts, 'cv', judged), profile, evidence: placed(document, evidence) };
     }
-    const placed = evidence.map((one) => ({
-      ...one,
-      ...originalPlace(plain, foldedPlace(unfolded, one.start, one.end)),
-    }));
-    return { document: facts, profile, evidence: placed };
+    return { document: facts, profile, evidence: placed(document, evidence) };
   }
 
   function readAsPosting(document: DocumentToRead, scores: NetworkScores | null): ParsedPosting {
-    const { whole, plain, facts, laidOut, unfolded, form } = document;
+    const { whole, facts, laidOut, form } = document;
     const refused: ParsedPosting = { document: refusedAs(facts, 'a posting'), posting: null, evidence: [] };
     if (form === 'other') return refused;
     const isPlain = form === 'plain';
@@ -191,17 +186,10 @@ export function createEmbeddedEngine({
     if (isPlain) {
       const judged = judgePlainPosting(laidOut, posting);
       if (judged.outcome === 'refused') return refused;
-      const placed = evidence.map((one) =>
-        one.path === 'description' ? one : { ...one, ...originalPlace(plain, one) },
-      );
-      return { document: takenAs(facts, 'job_posting', judged), posting, evidence: placed };
+      const taken = takenAs(facts, 'job_posting', judged);
+      return { document: taken, posting, evidence: placed(document, evidence) };
     }
-    const placed = evidence.map((one) =>
-      one.path === 'description'
-        ? one
-        : { ...one, ...originalPlace(plain, foldedPlace(unfolded, one.start, one.end)) },
-    );
-    return { document: facts, posting, evidence: placed };
+    return { document: facts, posting, evidence: placed(document, evidence) };
   }
 
   /** The network learnt from whole documents: of a few plain lines the linear tagger and the rules know more. */
@@ -229,6 +217,15 @@ export function createEmbeddedEngine({
       return factsOf(laidOut, classifyDocument(laidOut), text.length);
     },
   };
+}
+
+/** Evidence by its places in the text that was sent. A description is taken from that text itself; a plain text is not unfolded. */
+function placed({ plain, unfolded, form }: DocumentToRead, evidence: readonly Evidence[]): Evidence[] {
+  return evidence.map((one) => {
+    if (one.path === 'description') return one;
+    const place = form === 'full' ? foldedPlace(unfolded, one.start, one.end) : one;
+    return { ...one, ...originalPlace(plain, place) };
+  });
 }
 
 /** Why there is no record, for a caller who is sure of the document's type. */
