@@ -1,7 +1,25 @@
 import { z } from 'zod';
 
 /** The languages that the guess can name; `und` where the text is too short or none of them. */
-const DOCUMENT_LANGUAGES = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'und'] as const;
+const DOCUMENT_LANGUAGES = [
+  'en',
+  'de',
+  'fr',
+  'es',
+  'it',
+  'pt',
+  'nl',
+  'pl',
+  'cs',
+  'sk',
+  'hu',
+  'ro',
+  'sv',
+  'da',
+  'no',
+  'tr',
+  'und',
+] as const;
 
 const documentFactsSchema = z.object({
   kind: z.enum(['cv', 'job_posting', 'other']),

@@ -231,6 +231,22 @@ const HEADING_WORDS: Readonly<Record<Exclude<DocumentLanguage, 'und'>, string>> 
     outubro dezembro nativo`,
   nl: `werkervaring opleiding opleidingen vaardigheden talen heden januari februari maart juni juli oktober december
     moedertaal`,
+  pl: `doświadczenie zawodowe wykształcenie umiejętności języki obecnie zainteresowania stanowisko styczeń luty kwiecień
+    maj czerwiec lipiec sierpień wrzesień październik grudzień`,
+  cs: `praxe pracovní zkušenosti vzdělání dovednosti znalosti jazyky současnost životopis leden únor březen květen září
+    říjen prosinec`,
+  sk: `prax pracovné skúsenosti vzdelanie zručnosti znalosti jazyky súčasnosť životopis január február marec máj jún júl
+    október`,
+  hu: `tapasztalat szakmai munkahelyek végzettség tanulmányok készségek nyelvtudás nyelvismeret jelenleg napjainkig
+    önéletrajz január február március május június július október`,
+  ro: `experiență experiența profesională educație studii competențe aptitudini limbi prezent ianuarie februarie martie
+    iunie iulie octombrie decembrie`,
+  sv: `arbetslivserfarenhet anställningar utbildning kunskaper kompetenser språk pågående nuvarande modersmål januari
+    februari mars maj augusti`,
+  da: `erhvervserfaring ansættelser uddannelse kompetencer sprog nuværende modersmål januar februar marts maj`,
+  no: `arbeidserfaring utdanning utdannelse kompetanse ferdigheter språk nåværende morsmål januar februar mars mai`,
+  tr: `deneyim deneyimi eğitim bilgileri beceriler yetenekler diller dil halen günümüz özgeçmiş ocak şubat mart nisan mayıs
+    haziran temmuz ağustos eylül ekim kasım aralık`,
 };
 const HEADING_WORD_SETS = Object.entries(HEADING_WORDS).map(([code, list]) => ({
   code: code as DocumentLanguage,
@@ -244,17 +260,17 @@ const LEAST_HITS = 4;
 const LEAST_POINTS = 2;
 const LANGUAGE_LEAD = 1.5;
 
-/** By the small words that each language has most of. A word that several share counts less. */
+/** By the small words that each language has most of, and by headings. A word that several share counts less. */
 export function guessLanguage(tokens: readonly Token[]): DocumentLanguage {
   const words = tokens
     .slice(0, MOST_LANGUAGE_TOKENS)
     .flatMap(({ lower, kind }) => (kind === 'word' ? [lower] : []));
   const small = languagePoints(words, STOP_WORD_SETS);
-  if (small.hits >= LEAST_HITS) return ranked(small.points)[0]?.[0] ?? 'und';
   const headings = languagePoints(words, HEADING_WORD_SETS);
   const both = new Map(small.points);
   for (const [code, points] of headings.points) both.set(code, (both.get(code) ?? 0) + points);
   const [best, second] = ranked(both);
+  if (small.hits >= LEAST_HITS) return best?.[0] ?? 'und';
   if (best === undefined || best[1] < LEAST_POINTS || best[1] < LANGUAGE_LEAD * (second?.[1] ?? 0))
     return 'und';
   return best[0];
