@@ -103,6 +103,32 @@ Polish (native), English (C1)`);
   });
 });
 
+test('G-7 schools and degrees of other languages are studies, and a university hospital is an employer', () => {
+  const { work, education, highest_degree_level, total_months_experience } = profileOf(`Sanne Prins
+Goethestr. 3, 45127 Essen
+sanne.prins@example.com
+
+WERKERVARING
+Verpleegkundige
+Universitätsklinikum Essen
+maart 2018 - februari 2020
+
+OPLEIDINGEN
+HBO-V, Hanzehogeschool Groningen, 2010 - 2014`);
+  expect(work.map(({ name }) => name)).toEqual(['Universitätsklinikum Essen']);
+  expect(education.map(({ institution, studyType }) => [institution, studyType])).toEqual([
+    ['Hanzehogeschool Groningen', 'HBO-V'],
+  ]);
+  expect(highest_degree_level).toBe('bachelor');
+  expect(total_months_experience).toBe(24);
+});
+
+test('G-7 a town whose name is a word counts behind its postal code', () => {
+  const cityOf = (line: string) => profileOf(CZECH.replace('Praha 4', line)).basics.location?.city;
+  expect(cityOf('Goethestr. 3, 45127 Essen')).toBe('Essen');
+  expect(cityOf('Ul. Kopernika 4, 35-002 Rzeszów')).toBe('Rzeszów');
+});
+
 test('G-7 accents that stand behind their letters make the same record, with places in the text as it was handed in', () => {
   for (const text of [CZECH, TURKISH]) {
     const apart = text.normalize('NFD');

@@ -156,7 +156,8 @@ function placeOf(tokens: readonly Token[], group: readonly SeenPhrase<KnownPlace
   let from = group[0]?.from ?? 0;
   const to = group.at(-1)?.to ?? 0;
   let cityText = textOf(city);
-  if (group.length === 1 && cityText !== null && needsCompany(cityText)) return null;
+  const isBehindCode = /^\d{4,5}$/.test(tokens[from - 1]?.text ?? '');
+  if (group.length === 1 && cityText !== null && needsCompany(cityText) && !isBehindCode) return null;
   // An unknown town before a known region: "Charlottesburg, VA".
   if (city === undefined && region !== undefined) {
     const town = townBefore(tokens, from);

@@ -36,9 +36,12 @@ export function namesPosition(words: readonly string[]): boolean {
   return words.some((word) => isPositionWord(word) || otherHeads.has(word) || HEAD_ENDING.test(word));
 }
 
-/** Words of positions that German and Dutch join with others: Lagerleiter, Bäckereifachverkäufer, Bandmonteur. */
+/** Words of positions that German, Dutch and the Nordic languages join with others: Lagerleiter, Bäckereifachverkäufer, Bandmonteur. */
 export const joinedHeads: readonly string[] = [
-  ...new Set([...titleHeads, ...setOf([...trades.de, ...trades.nl])]),
+  ...new Set([
+    ...titleHeads,
+    ...setOf([...trades.de, ...trades.nl, ...trades.sv, ...trades.da, ...trades.no]),
+  ]),
 ].filter((head) => head.length >= 6);
 
 export const titleModifiers = setOf(titles.modifiers);
@@ -72,8 +75,15 @@ export const schoolHeads = setOf(schools.heads);
 
 /** Whether a word in lower case names a school by its kind: `college`, `hochschule`, `universiteit`. */
 export function isSchoolWord(lower: string): boolean {
-  return schoolHeads.has(lower) || lower.includes('universit');
+  return (
+    schoolHeads.has(lower) || SCHOOL_ENDING.test(lower) || (lower.includes('universit') && !CARE.test(lower))
+  );
 }
+
+/** "Albertsgymnasiet", "Hanzehogeschool", "Handelsschule". */
+const SCHOOL_ENDING = /\p{L}(?:gymnasium|gymnasiet|hochschule|schule|hogeschool|högskolan?|iskola)$/u;
+/** "Universitätsklinikum" and "universitetssjukhus" treat people. */
+const CARE = /klini|spital|sjukhus|hospital|sykehus/;
 
 export const knownCompanies: PhraseBook<true> = createPhraseBook(
   companies.known.flatMap((line) => line.split('|')).map((name) => [name, true] as const),
