@@ -1,7 +1,7 @@
 import { type Traced, traced } from '../evidence.ts';
 import { MOST } from '../parsed-document.ts';
 import type { LaidOutText } from '../text/layout.ts';
-import { createPhraseBook, isTaken, type Token } from '../text/tokens.ts';
+import { createPhraseBook, firstOverlap, isTaken, type Token } from '../text/tokens.ts';
 import spoken from '../words/spoken-languages.json' with { type: 'json' };
 import { canonicalSkill } from '../words/word-lists.ts';
 import type { SeenMentions } from './mentions.ts';
@@ -41,7 +41,52 @@ export function findSkills(laidOut: LaidOutText, { mentions, isLikely }: SeenMen
     const value = traced(text, start, end, confidence);
     found.push({ ...value, canonical: canonicalSkill(value.value) });
   }
-  return unique(found).slice(0, MOST.skills);
+  return unique(wholeItems(laidOut, found)).slice(0, MOST.skills);
+}
+
+const MOST_ITEM = 4;
+const ITEM_EDGE = /^[,;:·•|()/&.]$/;
+const ITEM_WORD = /^[\p{L}\d][\p{L}\d'’.+#-]*$/u;
+/** Words of a sentence, and of remarks about a skill. */
+const NO_ITEM =
+  /^(?:and|or|with|of|in|on|for|to|the|a|an|using|including|etc|such|as|by|like|other|various|strong|good|excellent|basic|advanced|proficient|proficiency|experience|experienced|knowledge|years?|skills?)$/i;
+
+/** "planning" of the item "Rota planning" in a list of skills is rota planning. An item with two known names is a row of its own. */
+function wholeItems(
+  { text, tokens, tokenStarts, sections, skills }: LaidOutText,
+  found: readonly FoundSkill[],
+): FoundSkill[] {
+  const sorted = [...found].sort((one, other) => one.start - other.start);
+  const whole: FoundSkill[] = [];
+  let at = 0;
+  for (const skill of sorted) {
+    while ((tokens[at]?.end ?? Infinity) <= skill.start) at++;
+    const segment = tokens[at]?.segment ?? 0;
+    const isEdge = (token: number) => ITEM_EDGE.test(tokens[token]?.text ?? '');
+    let [from, to] = [at, at];
+    while (from > (tokenStarts[segment] ?? 0) && at - from <= MOST_ITEM && !isEdge(from - 1)) from--;
+    while (to < (tokenStarts[segment + 1] ?? 0) && to - at <= MOST_ITEM && !isEdge(to)) to++;
+    const item = tokens.slice(from, to);
+    const [first, last] = [item[0], item.at(-1)];
+    const isItem =
+      sections[segment] === 'skills' &&
+      first !== undefined &&
+      last !== undefined &&
+      last.end === skill.end &&
+      /^\p{Lu}/u.test(first.text) &&
+      /^\p{Ll}/u.test(skill.value) &&
+      item.length > 1 &&
+      item.length <= MOST_ITEM &&
+      item.every((one) => one.kind !== 'date' && ITEM_WORD.test(one.text) && !NO_ITEM.test(one.text)) &&
+      !isTaken(skills, firstOverlap(skills, first.start, last.end)?.end ?? last.end, last.end);
+    if (!isItem) whole.push(skill);
+    else if (whole.at(-1)?.end !== last.end)
+      whole.push({
+        ...traced(text, first.start, last.end, skill.confidence),
+        canonical: canonicalSkill(text.slice(first.start, last.end)) ?? skill.canonical,
+      });
+  }
+  return whole;
 }
 
 /** Families whose names are everyday words: in a sentence they describe a task, not a skill. */

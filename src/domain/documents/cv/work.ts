@@ -35,9 +35,8 @@ interface FoundJobs {
 export function findWork(laidOut: LaidOutText, seen: SeenMentions): FoundJobs {
   const anchors = anchorsOf(laidOut, seen.mentions);
   const grouped = groupEntries(laidOut, anchors);
-  const entries = grouped
-    .filter((entry) => isJob(laidOut, entry) && !isHeadline(laidOut, entry, grouped))
-    .slice(0, MOST.work);
+  const jobsSeen = grouped.filter((entry) => isJob(laidOut, entry));
+  const entries = withoutHeadlines(laidOut, jobsSeen).slice(0, MOST.work);
   fillGaps(laidOut, entries, seen);
   const jobs = entries.map((entry, at) => {
     const next = entries[at + 1];
@@ -204,18 +203,17 @@ function isJob(laidOut: LaidOutText, entry: Entry): boolean {
 }
 
 /** "Tester at Acme Ltd" outside of the jobs, and again with its time among them, is said once. */
-function isHeadline({ text, sections }: LaidOutText, entry: Entry, all: readonly Entry[]): boolean {
-  const { head, part, date, firstSegment } = entry;
-  if (date !== null || head === null || part === null || sections[firstSegment] === 'work') return false;
+function withoutHeadlines(laidOut: LaidOutText, entries: readonly Entry[]): Entry[] {
+  const { text, sections } = laidOut;
   const wordsOf = ({ start, end }: Mention) => text.slice(start, end).toLowerCase().replace(/\s+/g, ' ');
-  return all.some(
-    (one) =>
-      one.date !== null &&
-      one.head !== null &&
-      one.part !== null &&
-      wordsOf(one.head) === wordsOf(head) &&
-      wordsOf(one.part) === wordsOf(part),
-  );
+  const keyOf = ({ head, part }: Entry) =>
+    head === null || part === null ? null : `${wordsOf(part)}\n${wordsOf(head)}`;
+  const dated = new Set(entries.flatMap((entry) => (entry.date === null ? [] : (keyOf(entry) ?? []))));
+  return entries.filter((entry) => {
+    if (entry.date !== null || sections[entry.firstSegment] === 'work') return true;
+    const key = keyOf(entry);
+    return key === null || !dated.has(key);
+  });
 }
 
 function namesOf({ text }: LaidOutText, { head, part, place }: Entry) {
