@@ -80,3 +80,49 @@ describe('what belongs together in a CV', () => {
     expect(columns?.total_months_experience).toBe(159);
   });
 });
+
+describe('where somebody lives', () => {
+  const REST = '\n\nWork Experience\n[title:Driver], [company:Celtic Haulage Ltd]\nMarch 2017 to present\n';
+
+  test.each([
+    ['Bulawayo, Zimbabwe', 'Bulawayo', 'ZW'],
+    ['ul. Lipowa 18/4, 90-630 Lodz, Poland', 'Lodz', 'PL'],
+    ['12 Orchard Close, Truro TR1 2AB', 'Truro', 'GB'],
+    ['Saltmarsh, SM4 2QT, United Kingdom', 'Saltmarsh', 'GB'],
+    ['Birmingham B29', 'Birmingham', 'GB'],
+    ['Birmingham, AL 35203', 'Birmingham', 'US'],
+    ['Zimbabwe', null, 'ZW'],
+    ['12 Orchard Close, Zimbabwe', null, 'ZW'],
+  ])(
+    'G-7 a town that no list has is known by its country or postcode: %s',
+    async (line, city, countryCode) => {
+      const profile = await readMarked(`Marlon Okafor\nmarlon.okafor@example.com\n${line}${REST}`);
+      expect(profile?.basics.location).toMatchObject({ city, countryCode });
+    },
+  );
+
+  test('G-7 a name before a country is no town', async () => {
+    const profile = await readMarked(`Marlon Okafor, Zimbabwe\nmarlon.okafor@example.com${REST}`);
+    expect(profile?.basics).toMatchObject({
+      name: 'Marlon Okafor',
+      location: { city: null, countryCode: 'ZW' },
+    });
+  });
+
+  test('G-7 the lines below the name say it where a column of other things was read first', async () => {
+    const profile = await readMarked(
+      `Contact\nmarlon.okafor@example.com\n\nCertifications\nAPICS CPIM\n\nMarlon Okafor\nDriver\nChicago, Illinois, United States${REST}`,
+    );
+    expect(profile?.basics.location).toEqual({ city: 'Chicago', region: 'Illinois', countryCode: 'US' });
+  });
+});
+
+test('G-7 an item of a list of skills is not cut to its last word', async () => {
+  const profile = await readMarked(
+    `${TOP}Work Experience\n[title:Barista], [company:Crema Ltd], 2019 - 2021\n\nSkills\nLatte art, Rota [skill:planning], [skill:Python], [skill:Java] [skill:SQL]`,
+  );
+  const names = profile?.skills.map(({ name }) => name);
+  expect(names).toContain('Rota planning');
+  expect(names).not.toContain('planning');
+  expect(names).toEqual(expect.arrayContaining(['Python', 'Java', 'SQL']));
+});

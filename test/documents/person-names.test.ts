@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createEmbeddedEngine } from '../../src/domain/documents/embedded-engine.ts';
 import { isNameWord } from '../../src/domain/documents/words/word-lists.ts';
+import { readMarked } from './marked-cvs.ts';
 import { TODAY } from './recorded-documents.ts';
 
 const engine = createEmbeddedEngine({});
@@ -102,4 +103,11 @@ test('G-7 names are known with and without their accents', () => {
     true,
     true,
   ]);
+});
+
+test('G-7 letters behind the name that stand for degrees and institutions are no part of it', async () => {
+  const profile = await readMarked(
+    'Mr [name:Desmond Fairchild BEng] CEng MIMechE\ndes.fairchild@example.com\nDerby\n\nWork Experience\nEngineer, Northwind Ltd, 2015 - 2019\n',
+  );
+  expect(profile?.basics.name).toBe('Desmond Fairchild');
 });

@@ -3,6 +3,9 @@ import type { CvProfile } from '../parsed-document.ts';
 import type { Mention } from '../tagger/decode.ts';
 import type { PlaceSeen } from '../text/gazetteer.ts';
 import type { LaidOutText } from '../text/layout.ts';
+import type { TextRange } from '../text/tokens.ts';
+import { placeBook } from '../words/word-lists.ts';
+import { segmentAt } from './entries.ts';
 import { findName } from './person-name.ts';
 
 const LONGEST_SUMMARY = 1500;
@@ -20,7 +23,7 @@ export function readBasics(
   const email = laidOut.emails[0];
   const phone = bestPhone(laidOut);
   const site = laidOut.links.find(({ value, start }) => value.network === null && start < 3000);
-  const place = homeOf(laidOut, mentions);
+  const place = homeOf(laidOut, mentions, name);
   const profiles = laidOut.links.filter(({ value }) => value.network !== null).slice(0, MOST_PROFILES);
   return {
     name: notes.note('basics.name', name),
@@ -46,17 +49,87 @@ function bestPhone({ phones, text }: LaidOutText): Traced | null {
   return best === undefined ? null : { ...best, confidence: 0.95 };
 }
 
-/** The first place at the top, before any other section speaks of the places of schools and jobs. */
-function homeOf({ places, sections, tokens }: LaidOutText, mentions: readonly Mention[]): PlaceSeen | null {
-  const isHome = (segment: number) => sections[segment] === 'top' || sections[segment] === 'contact';
-  const atHome = places.slice(0, MOST_PLACES).filter((place) => {
-    const segment = tokens[place.from]?.segment ?? 0;
-    const isOther = mentions.some(
-      (one) => one.from < place.to && place.from < one.to && one.kind !== 'place' && one.kind !== 'skill',
-    );
-    return isHome(segment) && segment < 40 && !isOther;
-  });
-  return atHome.find(({ city }) => city !== null) ?? atHome[0] ?? null;
+/**
+ * The first place at the top, before any other section speaks of the places of schools and jobs. Towns that no list has are known by
+ * their country or their postcode.
+ */
+function homeOf(laidOut: LaidOutText, mentions: readonly Mention[], name: Traced | null): PlaceSeen | null {
+  const { places, tokens } = laidOut;
+  const isHome = homeSegments(laidOut, name);
+  const others = mentions.filter(({ kind }) => kind !== 'place' && kind !== 'skill');
+  const isOther = ({ start, end }: TextRange) =>
+    others.some((one) => one.start < end && start < one.end) ||
+    (name !== null && name.start < end && start < name.end);
+  const atHome = places
+    .slice(0, MOST_PLACES)
+    .filter((place) => isHome(tokens[place.from]?.segment ?? 0) && !isOther(place));
+  const known = atHome.find(({ city }) => city !== null);
+  if (known !== undefined) return withPostcode(laidOut, known);
+  const towns = [townWithPostcode(laidOut, isHome), ...atHome.map((place) => townOf(laidOut, place))];
+  return towns.find((town) => town !== null && !isOther(town)) ?? atHome[0] ?? null;
+}
+
+const MOST_HOME_SEGMENTS = 40;
+const LONGEST_ADDRESS = 300;
+
+/** The top and the details of contact; behind a column that was read first also the lines right below the name. */
+function homeSegments(laidOut: LaidOutText, name: Traced | null): (segment: number) => boolean {
+  const { sections, segments, headings } = laidOut;
+  const below = new Set<number>();
+  for (let at = name === null ? segments.length : segmentAt(laidOut, name.start) + 1; ; at++) {
+    if (segments[at] === undefined || segments[at]?.beginsBlock || headings[at] != null) break;
+    below.add(at);
+    if (below.size === 3) break;
+  }
+  return (segment) =>
+    below.has(segment) ||
+    (segment < MOST_HOME_SEGMENTS && (sections[segment] === 'top' || sections[segment] === 'contact'));
+}
+
+const TOWN =
+  "\\p{Lu}[\\p{L}'’-]{1,30}(?: (?:upon|on|under|in|le|de|la|al|el|am|\\p{Lu}[\\p{L}'’-]{1,30})){0,3}";
+const BRITISH_POSTCODE = '[A-Z]{1,2}\\d[A-Z\\d]? \\d[A-Z]{2}(?![\\p{L}\\d])';
+const TOWN_BEFORE = new RegExp(
+  `(?:^|[,;:|·] ?|\\d{4,6} |\\d\\d-\\d{3} )(${TOWN})(?:,? ${BRITISH_POSTCODE})?, ?$`,
+  'u',
+);
+const TOWN_AND_POSTCODE = new RegExp(`(?:^|[,;:|·] ?)(${TOWN}),? ${BRITISH_POSTCODE}`, 'u');
+/** With or without its second half; a Canadian one has a digit behind the letters of the half. */
+const POSTCODE_BEHIND = new RegExp(
+  `^,? (?:${BRITISH_POSTCODE}|[A-Z]{1,2}\\d{1,2}(?![\\p{L}\\d]| \\d[A-Z]\\d))`,
+  'u',
+);
+
+/** "Birmingham B29 6AB" is in Britain, whatever other Birminghams there are. */
+function withPostcode({ text }: LaidOutText, place: PlaceSeen): PlaceSeen {
+  const isBritish =
+    place.region === null &&
+    place.country === null &&
+    POSTCODE_BEHIND.test(text.slice(place.end, place.end + 12));
+  return isBritish ? { ...place, countryCode: 'GB' } : place;
+}
+
+/** "Bulawayo" of "Bulawayo, Zimbabwe". */
+function townOf(laidOut: LaidOutText, place: PlaceSeen): PlaceSeen | null {
+  if (place.country === null || place.region !== null) return null;
+  const segment = laidOut.segments[laidOut.tokens[place.from]?.segment ?? 0];
+  if (segment === undefined) return null;
+  const before = laidOut.text.slice(Math.max(segment.start, place.start - LONGEST_ADDRESS), place.start);
+  const town = TOWN_BEFORE.exec(before)?.[1];
+  if (town === undefined) return null;
+  return { ...place, start: place.start - before.length + before.lastIndexOf(town), city: town };
+}
+
+function townWithPostcode({ segments }: LaidOutText, isHome: (segment: number) => boolean): PlaceSeen | null {
+  for (const [at, { text, start }] of segments.slice(0, MOST_HOME_SEGMENTS).entries()) {
+    const match = isHome(at) ? TOWN_AND_POSTCODE.exec(text.slice(0, LONGEST_ADDRESS)) : null;
+    const town = match?.[1];
+    if (match === null || town === undefined || placeBook.of(town)?.kind === 'region') continue;
+    const from = start + match.index + match[0].indexOf(town);
+    const end = start + match.index + match[0].length;
+    return { from: 0, to: 0, start: from, end, city: town, region: null, country: null, countryCode: 'GB' };
+  }
+  return null;
 }
 
 function locationOf(

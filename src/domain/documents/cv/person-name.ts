@@ -59,7 +59,8 @@ export function findName(laidOut: LaidOutText, mentions: readonly Mention[]): Tr
     null,
   );
   if (best === null || best.score < LEAST_SCORE) return null;
-  const [start, end] = [tokens[best.from]?.start ?? 0, tokens[withGeneration(tokens, best.to) - 1]?.end ?? 0];
+  const to = withGeneration(tokens, withoutLetters(tokens, best));
+  const [start, end] = [tokens[best.from]?.start ?? 0, tokens[to - 1]?.end ?? 0];
   return traced(text, start, end, Math.min(0.99, 0.4 + best.score / 16));
 }
 
@@ -117,6 +118,13 @@ function isBehindLabel(tokens: readonly Token[], begin: number, at: number): boo
     return from === begin || !OTHERS_NAME.test(tokens[from - 1]?.text ?? '');
   }
   return /^my name is$/i.test(textOf(tokens, { from: Math.max(begin, at - 3), to: at }));
+}
+
+/** "Jane Doe BEng MIMechE" is Jane Doe: no name begins with two capitals. */
+function withoutLetters(tokens: readonly Token[], { from, to }: Run): number {
+  let end = to;
+  while (end > from + 2 && /^\p{Lu}{2,}\p{Ll}/u.test(tokens[end - 1]?.text ?? '')) end--;
+  return end;
 }
 
 const GENERATION = /^(?:jr|sr|ii|iii|iv)$/i;
