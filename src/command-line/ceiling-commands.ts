@@ -11,6 +11,7 @@ import { appendAuditEntry } from '../domain/audit/audit-log.ts';
 import { isId } from '../domain/keys/api-key.ts';
 import {
   type Command,
+  complainOfNoCompany,
   complainOfUsage,
   EXIT_FAILED,
   EXIT_OK,
@@ -30,7 +31,7 @@ export const ceilingsCommand: Command = {
     if (companyId === undefined || rest.length > 0 || !isId(companyId)) {
       return complainOfUsage(terminal, ceilingsCommand);
     }
-    if ((await findCompany(database, companyId)) === null) return noCompany(terminal, companyId);
+    if ((await findCompany(database, companyId)) === null) return complainOfNoCompany(terminal, companyId);
     const ceilings = await findCeilings(database, companyId);
     if (isJson) return printJson(terminal, ceilings);
     printCeilings(terminal, ceilings);
@@ -68,7 +69,7 @@ export const setCeilingsCommand: Command = {
     });
     switch (set.outcome) {
       case 'no-such-company':
-        return noCompany(terminal, companyId);
+        return complainOfNoCompany(terminal, companyId);
       case 'invalid':
         terminal.complain(`${set.name}: ${set.message}`);
         return EXIT_FAILED;
@@ -104,9 +105,4 @@ function readOptions(words: readonly string[]) {
 
 function printCeilings(terminal: Terminal, ceilings: Ceilings): void {
   for (const name of CEILING_NAMES) terminal.print(`${name}: ${ceilings[name] ?? 'none'}`);
-}
-
-function noCompany(terminal: Terminal, companyId: string): number {
-  terminal.complain(`there is no company ${companyId}: turnpike companies lists them`);
-  return EXIT_FAILED;
 }

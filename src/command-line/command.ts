@@ -77,6 +77,11 @@ export const EXIT_OK = 0;
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
 
+export function complainOfNoCompany(terminal: Terminal, companyId: string): number {
+  terminal.complain(`there is no company ${companyId}: turnpike companies lists them`);
+  return EXIT_FAILED;
+}
+
 /** Says how the command is written; `usage` where the command's own is shortened for the list of commands. */
 export function complainOfUsage(
   terminal: Terminal,

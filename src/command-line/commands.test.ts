@@ -5,8 +5,11 @@ import { join } from 'node:path';
 import { typedCommand } from '../../test/doubles/typed-command.ts';
 import { useDatabase } from '../../test/setup/use-database.ts';
 import { openParquetFolder } from '../adapters/table-files/parquet-folder.ts';
+import { addCompany } from '../domain/accounts/company.ts';
+import type { JobQueue } from '../ports/job-queue.ts';
 import { EXIT_USAGE, printJson } from './command.ts';
 import { COMMANDS, commandNamed, commandsPage, help, helpOf, nearestCommand } from './commands.ts';
+import { queueCommand, redriveCommand } from './deployment-commands.ts';
 import { examplesOf } from './examples.ts';
 import { pricesCommand } from './model-commands.ts';
 
@@ -42,6 +45,25 @@ describe('help', () => {
     });
   }
 
+  test('lists of a company that does not exist say so, and are not empty', async () => {
+    const nobody = '00000000-0000-4000-8000-000000000000';
+    for (const name of ['keys', 'invoices', 'service-tokens', 'budgets', 'ceilings']) {
+      const command = commandNamed(name);
+      if (command === null) throw new Error(`there is no command ${name}`);
+      const message = `! there is no company ${nobody}: turnpike companies lists them`;
+      expect(await typedCommand({ database }, command, nobody)).toEqual({ exitCode: 1, lines: [message] });
+      expect(await typedCommand({ database }, command, 'nonsense')).toMatchObject({ exitCode: EXIT_USAGE });
+    }
+  });
+
+  test('a queue that was mistyped is not an empty one: those that exist are named', async () => {
+    const jobQueue = { names: () => ['cv', 'mail'] } as unknown as JobQueue;
+    for (const command of [queueCommand, redriveCommand]) {
+      const typed = await typedCommand({ database, jobQueue }, command, 'mial');
+      expect(typed).toEqual({ exitCode: 1, lines: ['! there is no queue mial; the queues are cv, mail'] });
+    }
+  });
+
   test('a name that was mistyped leads to the nearest one', () => {
     expect(nearestCommand('verify-deploment')).toBe('verify-deployment');
     expect(nearestCommand('alias')).toBe('aliases');
@@ -74,10 +96,11 @@ describe('help', () => {
       expect.arrayContaining(WITHOUT_JSON),
     );
     expect(withJson.length + WITHOUT_JSON.length).toBe(COMMANDS.length);
-    const none = '00000000-0000-4000-8000-000000000000';
+    const companyId = crypto.randomUUID();
+    await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
     const lists = ['companies', 'aliases', 'prices', 'plans', 'plan-rates', 'other-invoice-lines'];
     const more = ['set-aside-calls', 'withheld-usage', 'payment-events', 'deactivate-stale-subscriptions'];
-    const ofCompany = ['keys', 'service-tokens', 'invoices'].map((name) => [name, none]);
+    const ofCompany = ['keys', 'service-tokens', 'invoices'].map((name) => [name, companyId]);
     for (const [name = '', ...words] of [...[...lists, ...more].map((one) => [one]), ...ofCompany]) {
       const command = commandNamed(name);
       if (command === null) throw new Error(`there is no command ${name}`);

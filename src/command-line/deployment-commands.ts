@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { parseArgs } from 'node:util';
 import { exportCalls } from '../domain/calls/export/export-calls.ts';
+import type { JobQueue } from '../ports/job-queue.ts';
 import {
   type Command,
   complainOfUsage,
@@ -10,6 +11,7 @@ import {
   EXIT_USAGE,
   momentIn,
   printJson,
+  type Terminal,
   takeJson,
 } from './command.ts';
 
@@ -44,6 +46,7 @@ export const queueCommand: Command = {
     if (name === undefined || rest.length > 0) {
       return complainOfUsage(terminal, queueCommand);
     }
+    if (!jobQueue.names().includes(name)) return complainOfNoQueue(terminal, name, jobQueue);
     const { waiting, active, dead } = await jobQueue.counts(name);
     const letters = await jobQueue.deadLetters(name, DEAD_LETTERS_SHOWN);
     if (isJson) {
@@ -58,6 +61,11 @@ export const queueCommand: Command = {
   },
 };
 
+function complainOfNoQueue(terminal: Terminal, name: string, jobQueue: JobQueue): number {
+  terminal.complain(`there is no queue ${name}; the queues are ${jobQueue.names().join(', ')}`);
+  return EXIT_FAILED;
+}
+
 export const redriveCommand: Command = {
   name: 'redrive',
   usage: 'NAME [ID …]',
@@ -67,6 +75,7 @@ export const redriveCommand: Command = {
     if (name === undefined) {
       return complainOfUsage(terminal, redriveCommand);
     }
+    if (!jobQueue.names().includes(name)) return complainOfNoQueue(terminal, name, jobQueue);
     const moved = await jobQueue.redrive(name, ids.length > 0 ? ids : undefined);
     terminal.print(`${moved} jobs of ${name} run again`);
     return EXIT_OK;

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { findCompany } from '../domain/accounts/company.ts';
 import { fromMinorUnits } from '../domain/catalog/currency.ts';
 import { overdueSince } from '../domain/credits/holds/billing-status.ts';
 import {
@@ -22,6 +23,7 @@ import { settleByHand } from '../domain/payments/postpaid-invoices.ts';
 import type { Transaction } from '../ports/database.ts';
 import {
   type Command,
+  complainOfNoCompany,
   complainOfUsage,
   EXIT_FAILED,
   EXIT_OK,
@@ -47,6 +49,7 @@ export const invoicesCommand: Command = {
     ) {
       return complainOfUsage(terminal, invoicesCommand);
     }
+    if ((await findCompany(database, companyId)) === null) return complainOfNoCompany(terminal, companyId);
     const invoices = await listInvoices(database, companyId, after === undefined ? {} : { after });
     if (isJson) return printJson(terminal, invoices.map(shownInvoice));
     for (const invoice of invoices) terminal.print(lineAbout(invoice));
@@ -134,8 +137,7 @@ export const setBillingCommand: Command = {
       setCompanyBilling(transaction, companyId, mode, lineMicro ?? null),
     );
     if (changed.outcome === 'no-such-company') {
-      terminal.complain(`there is no company ${companyId}: turnpike companies lists them`);
-      return EXIT_FAILED;
+      return complainOfNoCompany(terminal, companyId);
     }
     if (changed.outcome === 'wrong-limit') {
       terminal.complain(`--line: ${changed.problem}`);

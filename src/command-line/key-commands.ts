@@ -1,15 +1,17 @@
 import { parseArgs } from 'node:util';
+import { findCompany } from '../domain/accounts/company.ts';
 import { findUserByEmail } from '../domain/accounts/user.ts';
 import { dropAnswersOfKeys } from '../domain/answer-cache/answer-cache.ts';
 import { creditsOfMicro, microOfCredits } from '../domain/credits/ledger/credit-account.ts';
 import { openUserAccount } from '../domain/credits/ledger/user-account.ts';
-import { type ApiKey, keyStatus } from '../domain/keys/api-key.ts';
+import { type ApiKey, isId, keyStatus } from '../domain/keys/api-key.ts';
 import { findKey, LONGEST_PAGE, listKeys, revokeKey, rotateKey } from '../domain/keys/key-lifecycle.ts';
 import { type KeyToMint, mintKey } from '../domain/keys/mint-key.ts';
 import { callableAliases } from '../domain/models/alias-catalogue.ts';
 import type { Transaction } from '../ports/database.ts';
 import {
   type Command,
+  complainOfNoCompany,
   complainOfUsage,
   EXIT_FAILED,
   EXIT_OK,
@@ -27,7 +29,15 @@ export const keysCommand: Command = {
   async run({ terminal, database, clock }, given) {
     const { isJson, words } = takeJson(given);
     const [companyId, after, ...rest] = words;
-    if (companyId === undefined || rest.length > 0) return complainOfUsage(terminal, keysCommand);
+    if (
+      companyId === undefined ||
+      rest.length > 0 ||
+      !isId(companyId) ||
+      (after !== undefined && !isId(after))
+    ) {
+      return complainOfUsage(terminal, keysCommand);
+    }
+    if ((await findCompany(database, companyId)) === null) return complainOfNoCompany(terminal, companyId);
     const keys = await listKeys(database, companyId, after === undefined ? {} : { after });
     if (isJson)
       return printJson(
@@ -73,8 +83,7 @@ export const mintKeyCommand: Command = {
         terminal.complain(`${OPTION_OF[minted.field] ?? minted.field}: ${minted.message}`);
         return EXIT_FAILED;
       case 'no-such-company':
-        terminal.complain(`there is no company ${wanted.companyId}: turnpike companies lists them`);
-        return EXIT_FAILED;
+        return complainOfNoCompany(terminal, wanted.companyId);
     }
   },
 };

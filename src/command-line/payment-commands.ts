@@ -90,7 +90,7 @@ export const replayPaymentsCommand: Command = {
       return complainOfUsage(
         terminal,
         replayPaymentsCommand,
-        '--from TIME --to TIME, as 2026-01-31 or 2026-01-31T08:00:00Z; a day as --to counts to its end (UTC)',
+        '--object ID | --from TIME --to TIME, as 2026-01-31 or 2026-01-31T08:00:00Z; a day as --to counts to its end (UTC)',
       );
     }
     if (payments === undefined) return complainOfNoProvider(terminal);

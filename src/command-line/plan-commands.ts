@@ -9,7 +9,15 @@ import { assignPlan } from '../domain/payments/assign-plan.ts';
 import { waitingEvents } from '../domain/payments/event-inbox.ts';
 import { requeueEvent } from '../domain/payments/payment-jobs.ts';
 import { listOtherLines } from '../domain/payments/plan-grants.ts';
-import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK, printJson, takeJson } from './command.ts';
+import {
+  type Command,
+  complainOfNoCompany,
+  complainOfUsage,
+  EXIT_FAILED,
+  EXIT_OK,
+  printJson,
+  takeJson,
+} from './command.ts';
 
 const LINES_SHOWN = 200;
 const EVENTS_AT_ONCE = 1_000;
@@ -80,8 +88,7 @@ export const assignPlanCommand: Command = {
         terminal.complain(`there is no plan ${planId}: turnpike plans lists them`);
         return EXIT_FAILED;
       case 'no-such-company':
-        terminal.complain(`there is no company ${companyId}: turnpike companies lists them`);
-        return EXIT_FAILED;
+        return complainOfNoCompany(terminal, companyId);
       case 'invalid':
         terminal.complain(`${ASSIGN_OPTION_OF[assigned.field] ?? assigned.field}: ${assigned.message}`);
         return EXIT_FAILED;

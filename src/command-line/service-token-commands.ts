@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { findCompany } from '../domain/accounts/company.ts';
 import {
   createServiceToken,
   listServiceTokens,
@@ -9,7 +10,15 @@ import {
 import { findUserByEmail } from '../domain/accounts/user.ts';
 import { appendAuditEntry } from '../domain/audit/audit-log.ts';
 import { isId } from '../domain/keys/api-key.ts';
-import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK, printJson, takeJson } from './command.ts';
+import {
+  type Command,
+  complainOfNoCompany,
+  complainOfUsage,
+  EXIT_FAILED,
+  EXIT_OK,
+  printJson,
+  takeJson,
+} from './command.ts';
 
 export const serviceTokensCommand: Command = {
   name: 'service-tokens',
@@ -22,6 +31,7 @@ export const serviceTokensCommand: Command = {
     if (companyId === undefined || !isId(companyId) || rest.length > 0) {
       return complainOfUsage(terminal, serviceTokensCommand);
     }
+    if ((await findCompany(database, companyId)) === null) return complainOfNoCompany(terminal, companyId);
     const tokens = await listServiceTokens(database, companyId);
     if (isJson) {
       const shown = tokens.map((token) => ({ ...token, status: serviceTokenStatus(token, clock.now()) }));

@@ -22,6 +22,8 @@ export interface JobQueue {
   schedule(queue: string, cron: string, data: JobData): Promise<void>;
   unschedule(queue: string): Promise<void>;
 
+  /** Of the queues that this process has defined. */
+  names(): readonly string[];
   counts(queue: string): Promise<QueueCounts>;
   /** Newest first; with `after`, those that follow the last one of the previous page. */
   deadLetters(queue: string, limit: number, after?: DeadLetterPlace): Promise<readonly DeadLetter[]>;

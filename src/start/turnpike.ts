@@ -26,6 +26,9 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
+/** They print a page, take no words and have no help of their own. */
+const WITHOUT_HELP = ['settings', 'commands'];
+
 process.exitCode = await main(process.argv.slice(2));
 
 async function main([name = 'help', ...words]: readonly string[]): Promise<number> {
@@ -54,9 +57,6 @@ async function main([name = 'help', ...words]: readonly string[]): Promise<numbe
   });
   return exitCode;
 }
-
-/** They print a page, take no words and have no help of their own. */
-const WITHOUT_HELP = ['settings', 'commands'];
 
 function isHelp(word: string): boolean {
   return word === '--help' || word === '-h';

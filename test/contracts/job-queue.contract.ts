@@ -125,6 +125,8 @@ function jobsAreDone(given: () => JobQueuePair): void {
       [name],
     );
     expect(row).toEqual({ expire_seconds: 77, retry_limit: 4, retry_delay_max: 9, heartbeat_seconds: 10 });
+    expect(queue.names().filter((each) => each === name)).toEqual([name]);
+    expect(queue.names()).not.toContain('never-defined');
   });
 }
 

@@ -8,7 +8,7 @@ import { createManualClock } from './manual-clock.ts';
 
 export interface TypedParts
   extends Pick<OpenedSystem, 'payments' | 'paymentProvider'>,
-    Partial<Pick<OpenedSystem, 'cipher' | 'answerCipher'>> {
+    Partial<Pick<OpenedSystem, 'cipher' | 'answerCipher' | 'jobQueue'>> {
   readonly database: Database;
   readonly sharedState?: SharedState;
   readonly isProduction?: boolean;

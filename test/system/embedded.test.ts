@@ -194,6 +194,10 @@ describe('the command line beside the running process', () => {
     expect(await turnpike('create-super-admin')).toMatchObject({ exitCode: 2 });
     expect(await turnpike('verify-deployment', 'nonsense')).toMatchObject({ exitCode: 2 });
     expect(await turnpike('help')).toMatchObject({ exitCode: 0 });
+    expect(await turnpike('help', 'settings')).toMatchObject({ exitCode: 0, errors: '' });
+    const unknown =
+      'turnpike: there is no command keyz. Did you mean keys? "turnpike help" lists all of them.\n';
+    expect(await turnpike('help', 'keyz')).toMatchObject({ exitCode: 2, errors: unknown });
   });
 
   test('a second system on the same folder is refused in one line, and the first is unharmed', async () => {

@@ -74,6 +74,7 @@ export async function openJobQueue({
       acceptName(queue);
       await boss.unschedule(queue);
     },
+    names: () => [...defined].sort(),
     async counts(queue) {
       acceptName(queue);
       return await tables.counts(queue);

@@ -13,11 +13,11 @@ import { creditsOfMicro, microOfCredits } from '../../domain/credits/ledger/cred
 import { isId } from '../../domain/keys/api-key.ts';
 import {
   type Command,
+  complainOfNoCompany,
   complainOfUsage,
   EXIT_FAILED,
   EXIT_OK,
   printJson,
-  type Terminal,
   takeJson,
 } from '../command.ts';
 
@@ -32,7 +32,7 @@ export const budgetsCommand: Command = {
     if (companyId === undefined || rest.length > 0 || !isId(companyId)) {
       return complainOfUsage(terminal, budgetsCommand);
     }
-    if ((await findCompany(database, companyId)) === null) return noCompany(terminal, companyId);
+    if ((await findCompany(database, companyId)) === null) return complainOfNoCompany(terminal, companyId);
     const budgets = await listBudgetStandings(database, companyId, new Date(clock.now()));
     if (isJson) return printJson(terminal, budgets);
     for (const budget of budgets) terminal.print(lineAbout(budget));
@@ -51,7 +51,7 @@ export const setBudgetCommand: Command = {
     if (wanted === null) return complainOfUsage(terminal, setBudgetCommand);
     const { companyId, scope, subject, monthlyMicro, isHard } = wanted;
     if (!isId(companyId) || (await findCompany(database, companyId)) === null) {
-      return noCompany(terminal, companyId);
+      return complainOfNoCompany(terminal, companyId);
     }
     const now = new Date(clock.now());
     const problem = await database.transaction(async (transaction) => {
@@ -124,9 +124,4 @@ function lineAbout(budget: BudgetStanding): string {
   const spent = `${creditsOfMicro(spentMicro)} of ${creditsOfMicro(monthlyMicro)} credits spent this month`;
   const most = topEndUser === null ? '' : `, most by ${JSON.stringify(topEndUser)}; used up by ${usedUpBy}`;
   return `${id} ${budgetOwner(scope, subject, keyName)}: ${spent}${most} (${isHard ? 'refuses' : 'alerts alone'})`;
-}
-
-function noCompany(terminal: Terminal, companyId: string): number {
-  terminal.complain(`there is no company ${companyId}: turnpike companies lists them`);
-  return EXIT_FAILED;
 }
