@@ -67,6 +67,7 @@ test('G-7 national forms, with a label in the language of the CV or without one'
     ['+84 703651356 21/6 Dong Hamlet', '84703651356'],
     ['555 123 4567 / 555 765 4321', '5551234567'],
     ['030 / 123 45 67', '0301234567'],
+    ['Odense | 40 12 33 98 | Sælger', '40123398'],
   ];
   for (const [text, wanted] of cases) expect([text, ...digits(text)]).toEqual([text, wanted]);
   for (const text of [

@@ -83,7 +83,9 @@ function looksLikePhone(value: string, isSure: boolean): boolean {
   if (/^(?:19|20)\d\d\D{1,5}(?:19|20)\d\d$/.test(value)) return false;
   if (DAY.test(value) || /\d {2,}\d/.test(value)) return false;
   const isParted = /\d[ ().\-–/]{1,3}\d/.test(value);
-  return digits.length >= 10 || (digits.length >= 7 && isParted && digits.length !== 8);
+  // Four pairs are a number of Denmark or Norway; other eight digits are more often a day or an id.
+  const isNordic = /^[2-9]\d(?: \d\d){3}$/.test(value);
+  return digits.length >= 10 || isNordic || (digits.length >= 7 && isParted && digits.length !== 8);
 }
 
 /** A bracket that the run opened and did not close belongs to what follows. */
