@@ -40,7 +40,30 @@ describe('G-8 pay by the hour, day, week, month and year, in full and in thousan
     ['up to £32K', 'GBP open to 32000 YEAR'],
     ['Java developer, Berlin. 50-60k.', '- 50000 to 60000 YEAR'],
     ['£20 - 3 shifts, per hour £20', 'GBP 20 to 20 HOUR'],
+    ['60–75 (USD, in thousands)', 'USD 60000 to 75000 YEAR'],
+    ['Salary (£000s): 60-75', 'GBP 60000 to 75000 YEAR'],
+    ['Salary: 60-75 in thousands of euros', 'EUR 60000 to 75000 YEAR'],
+    ['100-120 TEUR', 'EUR 100000 to 120000 YEAR'],
+    ['₹6,00,000 - ₹8,00,000 a year', 'INR 600000 to 800000 YEAR'],
+    ['tussen € 2.650 en € 3.580 bruto per maand', 'EUR 2650 to 3580 MONTH'],
+    ['£24,500 rising to £27,000 per annum', 'GBP 24500 to 27000 YEAR'],
+    ['Mindestgehalt von EUR 2.800,- brutto pro Monat', 'EUR 2800 to open MONTH'],
+    ['$5,000 sign-on bonus, $30/hr', 'USD 30 to 30 HOUR'],
+    ['7 500 – 9 000 zł brutto miesięcznie', 'PLN 7500 to 9000 MONTH'],
+    ['SEK 45 000/mån', 'SEK 45000 to 45000 MONTH'],
+    ['4 500 lei net pe lună', 'RON 4500 to 4500 MONTH'],
   ])('%j is %s', (text, pay) => {
+    expect(payIn(text)).toBe(pay);
+  });
+
+  test.each([
+    ['$120,000 CAD', 'CAD 120000 to 120000 YEAR'],
+    ['$38.20–$44.75 per hour + super', 'AUD 38.2 to 44.75 HOUR'],
+    ['Toronto, ON. $90,000 - $100,000', 'CAD 90000 to 100000 YEAR'],
+    ['Auckland, New Zealand. $90,000 per year', 'NZD 90000 to 90000 YEAR'],
+    ['Remote, USA or Canada. $90,000 - $100,000', 'USD 90000 to 100000 YEAR'],
+    ['Toronto, Canada. USD 90,000 - 100,000', 'USD 90000 to 100000 YEAR'],
+  ])('whose dollar: %j is %s', (text, pay) => {
     expect(payIn(text)).toBe(pay);
   });
 
