@@ -12,15 +12,15 @@ const EMPLOYMENT_TYPE_PATTERNS: readonly (readonly [RegExp, EmploymentType])[] =
     'INTERN',
   ],
   [
-    /(?<!\p{L})(?:full[ -]?time|permanent(?= (?:position|contract|role|job|post)|\s*[,;.|)/\n-]|$)|permanent|vollzeit|festanstellung|unbefristet(?:e[rsn]?)?|temps plein|temps complet|cdi|tiempo completo|jornada completa|indefinido|tempo pieno|tempo indeterminato|full time|tempo integral|clt|fulltime|voltijd|vast contract)(?!\p{L})/iu,
+    /(?<!\p{L})(?:full[ -]?time|vollzeit|temps plein|temps complet|tiempo completo|jornada:? completa|tempo pieno|tempo integral|fulltime|voltijd|pełny etat|pełen etat)(?!\p{L})/iu,
     'FULL_TIME',
   ],
   [
-    /(?<!\p{L})(?:part[ -]?time|teilzeit|minijob|aushilfe|temps partiel|mi-temps|tiempo parcial|media jornada|jornada parcial|tempo parziale|meio período|meio-período|parttime|deeltijd)(?!\p{L})/iu,
+    /(?<!\p{L})(?:part[ -]?time|teilzeit|minijob|aushilfe|temps partiel|mi-temps|tiempo parcial|media jornada|jornada:? parcial|tempo parziale|meio período|meio-período|parttime|deeltijd|pół etatu|część etatu)(?!\p{L})/iu,
     'PART_TIME',
   ],
   [
-    /(?<!\p{L})(?:freelancers?|freelance|freiberuflich|freie[rn]? mitarbeit(?:er)?|contractors?|contract (?:position|role|job|basis|to hire)|(?:b2b|\d{1,2}[ -]months?|rolling|short-term|long-term) contract|independent contractor|outside ir35|inside ir35|indépendant|autónomo|partita iva|zzp)(?!\p{L})|(?<=^|[,;|/(–-]\s?|\n)contract(?=\s*(?:$|[,;|/)–.\n-]))/iu,
+    /(?<!\p{L})(?:freelancers?|freelance|freiberuflich|freie[rn]? mitarbeit(?:er)?|contractors?|contract (?:position|role|job|basis|to hire)|(?:b2b|\d{1,2}[ -]months?|rolling|short-term|long-term) contract|independent contractor|outside ir35|inside ir35|indépendant|autónomo|partita iva|zzp)(?!\p{L})|(?<=^|[,;|·•/(–-]\s?|\n)contract(?=\s*(?:$|[,;|·•/)–.\n-]))|(?<!\p{L})(?:day rate|tagessatz|tjm)(?!\p{L})/iu,
     'CONTRACTOR',
   ],
   [
@@ -34,13 +34,18 @@ const EMPLOYMENT_TYPE_PATTERNS: readonly (readonly [RegExp, EmploymentType])[] =
   [/\bper diem\b/i, 'PER_DIEM'],
 ];
 
+/** Work without an end is a full week's, unless the text names the hours beside it. */
+const PERMANENT =
+  /(?<!\p{L})(?:permanent|festanstellung|unbefristet(?:e[rsn]?)?|cdi|indefinido|tempo indeterminato|clt|vast contract)(?!\p{L})/iu;
+const BESIDE_PERMANENT = 80;
+
 /** Named in the title or in the first lines; further down it is a word of something else ("volunteer days"). */
 const NAMED_EARLY: ReadonlySet<EmploymentType> = new Set(['INTERN', 'VOLUNTEER']);
 const EARLY = 200;
 
 /** "16 hours per week", "two days a week": less than a full week, where the text does not name the kind itself. */
 const HOURS_A_WEEK =
-  /(?<![\p{L}\d.,-])(?<count>\d{1,2})(?:\s?[-–]\s?\d{1,2})?\s?(?:h|hrs?|hours?|std\.?|stunden|heures|horas|ore|uur)\s?(?:\/|per|a|an|each|pro|par|por|a la|alla|in der)\s?(?:week|wk|woche|semaine|semana|settimana)(?!\p{L})/iu;
+  /(?<![\p{L}\d.,-])(?<count>\d{1,2})(?:[.,]\d{1,2})?(?:\s?[-–]\s?\d{1,2}(?:[.,]\d{1,2})?)?\s?(?:(?:h|hrs?|hours?|std\.?|stunden|heures|horas|ore|uur)\s?(?:(?:\/|per|a|an|each|pro|par|por|a la|alla|in der)\s?(?:week|wk|woche|semaine|semana|settimana)|weekly|wöchentlich|hebdomadaires|semanales|semanais|settimanali)|(?:hours?|hrs?|std\.?|stunden|uur)(?=\)))(?!\p{L})/iu;
 const FEW_DAYS_A_WEEK =
   /(?<!\p{L})(?:one|two|three|1|2|3)\s(?:days|evenings|mornings|afternoons|nights|shifts|day|evening|morning)\s(?:a|per|each)\sweek(?!\p{L})(?!\s(?:in (?:the|our) office|from home|on-?site|remote|at home))/iu;
 const FULL_WEEK_HOURS = 30;
@@ -54,7 +59,13 @@ export function findEmploymentType(text: string): Found<EmploymentType> | null {
     if (NAMED_EARLY.has(value)) return foundAt(match, value);
     if (first === null || match.index < first.start) first = foundAt(match, value);
   }
-  return first ?? shortWeek(text);
+  const permanent = PERMANENT.exec(text);
+  if (permanent === null || (first !== null && first.start < permanent.index))
+    return first ?? shortWeek(text);
+  const isBeside = (one: Found<EmploymentType> | null) =>
+    one !== null && Math.abs(one.start - permanent.index) <= BESIDE_PERMANENT;
+  const hours = [first?.value === 'PART_TIME' ? first : null, shortWeek(text)].find(isBeside);
+  return hours ?? foundAt(permanent, 'FULL_TIME');
 }
 
 function shortWeek(text: string): Found<EmploymentType> | null {
@@ -65,18 +76,25 @@ function shortWeek(text: string): Found<EmploymentType> | null {
 }
 
 const REMOTE =
-  /\b(?:(?:fully |100 ?% |fully-)?remote(?:ly|-first|-friendly)?(?! (?:sensing|control|access|support|monitoring|server|site|location|desktop|hands|user|team|area|village|communit)\w*)|work(?:ing)? from (?:home|anywhere)|wfh|telecommut\w*|telework\w*|home[ -]?office|homeoffice|mobiles arbeiten|ortsunabhängig|télétravail|teletrabajo|trabajo remoto|remoto|en remoto|smart working|da remoto|trabalho remoto|thuiswerk\w*|anywhere in the world)(?!\p{L})/iu;
+  /\b(?:(?:fully |100 ?% |fully-)?remote(?:ly|-first|-friendly)?(?! (?:sensing|control|access|support|monitoring|server|site|location|desktop|hands|user|team|area|village|communit)\w*)|work(?:ing)? from (?:home|anywhere)|wfh|telecommut\w*|telework\w*|home[ -]?office|homeoffice|mobiles arbeiten|ortsunabhängig|télétravail|teletrabajo|trabajo remoto|remoto|en remoto|smart working|da remoto|trabalho remoto|thuiswerk\w*|prac[aęy] zdaln[aąe]j?|zdalnie|anywhere in the world)(?!\p{L})/iu;
 /** Where the person works, whatever the text says of others: "remote" is refused here. */
 const NOT_REMOTE =
   /\b(?:not|no|non|kein(?:e|en)?|pas de|nicht|isn['’]t|cannot be|can['’]t be)\s+(?:\w+\s+){0,3}$/i;
 const DAYS =
-  '(?:\\d(?:\\s?[-–]\\s?\\d)?|one|two|three|four|ein|zwei|drei|deux|trois|dos|tres|due|tre|dois|twee|drie)';
+  '(?:[1-4](?:\\s?[-–]\\s?[1-4])?|one|two|three|four|ein|zwei|drei|vier|deux|trois|quatre|dos|tres|cuatro|due|tre|quattro|dois|três|twee|drie|vier|dwa|trzy)';
+const DAY_NAMES = '(?:days?|tage?n?|jours?|días?|giorn[io]|dias?|dagen|dni)';
+const A_WEEK =
+  '(?:a|per|each|pro|die|par|por|a la|alla|in der|w) (?:week|woche|semaine|semana|settimana|tygodniu)';
+const IN_OFFICE =
+  '(?:in (?:the|our) office|in-office|in office|on-?site|im büro|au bureau|en la oficina|in ufficio|no escritório|op kantoor)';
+const AT_HOME =
+  '(?:(?:work(?:ing)? )?from home|remote(?:ly)?|wfh|(?:im )?home-?office|homeoffice|mobiles? arbeiten|télétravail|teletrabajo|en remoto|smart working|da remoto|thuiswerken|thuis|pracy zdalnej)';
 const HYBRID = new RegExp(
-  `(?<!\\p{L})(?:hybrid(?:es|er|en|e|o)?(?! (?:car|cloud|vehicle|engine|app|event|seed|integration|solution|network|drive|infrastructure|mobile|environments?)\\w*)|h[íi]brid[oa]|ibrid[oa]|part(?:ly|ially)[ -]remote|teilweise (?:im )?home-?office|${DAYS} (?:days?|tage?|jours?|días|giorni|dias|dagen)(?: (?:a|per|each|pro|die|par|por|a la|alla|in der) (?:week|woche|semaine|semana|settimana))? (?:in (?:the|our) office|in-office|on-?site|from home|remote|at home|(?:im )?home-?office|mobiles? arbeiten|im büro|de télétravail|au bureau|de teletrabajo|en remoto|in ufficio|da remoto|thuis))(?!\\p{L})`,
+  `(?<!\\p{L})(?:hybrid(?:es|er|en|e|o)?(?! (?:car|cloud|vehicle|engine|app|event|seed|integration|solution|network|drive|infrastructure|mobile|environments?)\\w*)|h[íi]brid[oa]|ibrid[oa]|part(?:ly|ially)[ -]remote|teilweise (?:im )?home-?office|hybrydow[aeoy]\\p{L}?|${DAYS} ${DAY_NAMES}(?: ${A_WEEK})? (?:${IN_OFFICE}|at home|de télétravail|de teletrabajo|di smart working|${AT_HOME})|${AT_HOME},? (?:up to |bis zu |jusqu['’]à |hasta |fino a |tot )?${DAYS} ${DAY_NAMES}|from home (?:for )?the (?:rest|remainder))(?!\\p{L})`,
   'iu',
 );
 const ON_SITE =
-  /(?<!\p{L})(?:(?:fully )?on-?site(?! (?:gym|parking|canteen|restaurant|training|childcare|cr[eè]che|interview|visit|support|caf|lunch|kitchen|nursery|facilit)\w*)(?: only)?|in[- ]office only|in-office company|no remote(?: work)?|(?<=^|[,;|/(–-]\s?|\n)on site(?=\s*(?:$|[,;|/)–.\n-]))|(?:arbeit|tätigkeit|präsenz) vor ort|en présentiel|presencial|in presenza|op kantoor)(?!\p{L})/iu;
+  /(?<!\p{L})(?:(?:5|five|fünf|cinq|cinco|cinque|vijf) (?:full )?(?:days|tage|jours|días|giorni|dagen)(?: (?:a|per|pro|par) week)? (?:in (?:the |our )?office|in-office|on-?site|im büro|au bureau)|(?:in )?(?:the |our )?office (?:5|five) days (?:a|per) week|(?<=location:? )in[- ]person|(?:fully )?on-?site(?! (?:gym|parking|canteen|restaurant|training|childcare|cr[eè]che|interview|visit|support|caf|lunch|kitchen|nursery|facilit)\w*)(?: only)?|in[- ]office only|in-office company|no remote(?: work)?|(?<=^|[,;|/(–-]\s?|\n)on site(?=\s*(?:$|[,;|/)–.\n-]))|(?:arbeit|tätigkeit|präsenz) vor ort|en présentiel|presencial|in presenza|op kantoor|stacjonarn[aeio]\p{L}?)(?!\p{L})/iu;
 
 /** Where the work is done, as the text says it: wholly at home, partly, or at the employer's. */
 export function findWorkMode(text: string): Found<WorkMode> | null {
@@ -108,7 +126,7 @@ const RANKS: readonly (readonly [RegExp, Seniority])[] = [
     'DIRECTOR',
   ],
   [
-    /\b(?:lead(?! generation)|team ?lead(?:er)?|tech lead|teamleiter(?:in)?|staff (?:\p{L}+ )?(?:engineer|developer|designer|scientist)|principal (?=\p{L})|shift leader|schichtleiter(?:in)?)\b/iu,
+    /\b(?:lead(?! generation)|team ?lead(?:er)?|tech lead|teamleiter(?:in)?|staff (?:\p{L}+ ){0,3}(?:engineer|developer|designer|scientist)|principal (?=\p{L})|shift leader|schichtleiter(?:in)?)\b/iu,
     'LEAD',
   ],
   [/\b(?:senior(?! (?:living|care|citizen|home)\w*)|sr\.?|sênior|sénior)(?!\p{L})/iu, 'SENIOR'],
@@ -190,18 +208,18 @@ const NUMBER_WORDS: Readonly<Record<string, number>> = {
 };
 const COUNT = `(?<low>\\d{1,2}|${Object.keys(NUMBER_WORDS).join('|')})`;
 const SPAN_OF_TIME = new RegExp(
-  `(?<![\\p{L}\\d])${COUNT}\\s?(?:\\(\\d{1,2}\\)\\s?)?\\+?\\s?(?:(?:-|–|to|or|bis|à|a)\\s?\\d{1,2}\\s?\\+?\\s?)?(?:or more |oder mehr )?(?<unit>years?|yrs?|months?|jahre?n?|monate?n?|ans?|années?|mois|años?|mes|meses|anno|anni|mes[ei]|anos?|jaar|maand(?:en)?)(?:['’]s?)?(?!\\p{L})`,
+  `(?<![\\p{L}\\d])${COUNT}\\s?(?:\\(\\d{1,2}\\)\\s?)?\\+?\\s?(?:(?:-|–|to|or|bis|à|a)\\s?\\d{1,2}\\s?\\+?\\s?)?(?:or more |oder mehr )?(?<unit>years?|yrs?|months?|jahre?n?|monate?n?|ans?|années?|mois|años?|mes|meses|anno|anni|mes[ei]|anos?|jaar|maand(?:en)?|lata?|rok|roku|miesięcy)(?:['’]s?)?(?!\\p{L})`,
   'giu',
 );
 const EXPERIENCE =
-  'experience|background|track record|working|berufserfahrung|erfahrung|expérience|experiencia|esperienza|experiência|ervaring';
+  'experience|background|track record|working|berufserfahrung|erfahrung|expérience|experiencia|esperienza|experiência|ervaring|doświadczeni\\p{L}+';
 /** What makes a span of time one of experience: the word behind it or before it, what it was spent in, or "at least". */
 const OF_EXPERIENCE = new RegExp(
-  `^(?:[^.;\\n]{0,60}(?:${EXPERIENCE})|\\s+(?:in|with|as|of)(?!\\p{L}))`,
+  `^(?:[^.;\\n]{0,60}(?:${EXPERIENCE})|\\s+(?:or more )?(?:in|with|as|of|\\p{L}{3,}ing)(?!\\p{L}))`,
   'iu',
 );
 const EXPERIENCE_BEFORE = new RegExp(
-  `(?:${EXPERIENCE})[^.;,\\n]{0,20}$|(?<!\\p{L})(?:at least|minimum(?: of)?|min\\.|no less than|mindestens|au moins|al menos|almeno|pelo menos|minimaal)\\s+$`,
+  `(?:${EXPERIENCE})[^.;,\\n]{0,20}$|(?<!\\p{L})exp\\.?\\s*:\\s*$|(?<!\\p{L})(?:at least|minimum(?: of)?|min\\.|no less than|mindestens|au moins|al menos|almeno|pelo menos|minimaal)\\s+$`,
   'iu',
 );
 const OF_THE_COMPANY = /\b(?:our|company|founded|over the (?:last|past)|for more than|since|seit über)\s*$/i;
@@ -214,7 +232,7 @@ export function findExperience(text: string): Found<number> | null {
   for (const match of text.matchAll(SPAN_OF_TIME)) {
     const raw = (match.groups?.low ?? '').toLowerCase();
     const count = NUMBER_WORDS[raw] ?? Number(raw);
-    const isMonths = /^(?:month|monat|mois|mes|maand)/i.test(match.groups?.unit ?? '');
+    const isMonths = /^(?:month|monat|mois|mes|maand|mies)/i.test(match.groups?.unit ?? '');
     const value = isMonths ? count : count * 12;
     if (value === 0 || value > 300) continue;
     const before = text.slice(Math.max(0, match.index - 40), match.index);
