@@ -6,7 +6,7 @@ import { readLabelledPostings } from './labelled-postings.ts';
 import { measurePostings } from './measure-postings.ts';
 
 const engine = createEmbeddedEngine();
-const SETS = ['looked-at', 'held-out'].map((name) =>
+const SETS = ['looked-at', 'held-out', 'third'].map((name) =>
   readLabelledPostings(join(import.meta.dir, `${name}.txt`)),
 );
 

@@ -119,7 +119,8 @@ function taken(kind: keyof typeof WARNINGS, facts: readonly boolean[]): PlainJud
 const MOST_PLAIN_CHARACTERS = 10_000;
 /** Where a person says first how to reach them. */
 const ON_TOP = 20;
-const SENTENCE_END = /(?<=(?:[\p{Ll}\d)]{2}|\p{Lu}{2}|[+#])[.!?;]) (?=[\p{Lu}\d£$€])/gu;
+const SENTENCE_END =
+  /(?<=(?:[\p{Ll}\d)]{2}|\p{Lu}{2}|[+#])[.!?;])(?<!(?<!\p{L})(?:min|max|approx|ca|incl|inkl|nr|no|tel)\.) (?=[\p{Lu}\d£$€])/gu;
 /** "Tom Reed, plumber, Leeds". */
 const NAME_CLAUSE = /^\s*([^\n,]{4,50}), /;
 
@@ -152,14 +153,14 @@ const ARTICLE = /^(?:the|der|die|das|le|la|les|el|los|il|lo|gli|o|os|de|het)\s/i
 
 /** Forms of papers that say what they are by one word or by their figures. */
 const OTHER_FORMS: readonly RegExp[] = [
-  /^\W*(?:invoice|receipt|order confirmation|quotation|delivery note|rechnung|quittung|lieferschein|angebot nr|facture|reçu|factura|recibo|fattura|ricevuta|fatura|factuur|bon)(?!\p{L})/imu,
+  /^[^\w\n]{0,20}(?:invoice|receipt|order confirmation|quotation|delivery note|rechnung|quittung|lieferschein|angebot nr|facture|reçu|factura|recibo|fattura|ricevuta|fatura|factuur|bon)(?!\p{L})/imu,
   /\b(?:bill to|amount due|invoice (?:no|number|date)|total due|subtotal|vat (?:no|number|id|\d)|rechnungsbetrag|zahlbar bis|montant (?:ttc|ht)|importe total|imponibile|totaal te betalen)\b/i,
-  /^\W*total\b.{0,20}\d+[.,]\d\d\b/im,
-  /^\W*(?:ingredients|zutaten|ingrédients|ingredientes|ingredienti|ingrediënten)\b/im,
+  /^[^\w\n]{0,20}total\b.{0,20}\d+[.,]\d\d\b/im,
+  /^[^\w\n]{0,20}(?:ingredients|zutaten|ingrédients|ingredientes|ingredienti|ingrediënten)\b/im,
   /\b\d+ ?(?:g|ml|kg|cl|tbsp|tsp|cups?|el|tl)\b.{0,60}\b\d+ ?(?:g|ml|kg|cl|tbsp|tsp|cups?|el|tl|minutes|minuten)\b/is,
   /\b(?:terms (?:of (?:use|service)|and conditions)|privacy policy|all rights reserved)\b/i,
-  /^\W*(?:agenda|minutes|table of contents|chapter \d)\b/im,
-  /^\W*(?:quarterly|annual|monthly|weekly|status|progress) report\b/im,
+  /^[^\w\n]{0,20}(?:agenda|minutes|table of contents|chapter \d)\b/im,
+  /^[^\w\n]{0,20}(?:quarterly|annual|monthly|weekly|status|progress) report\b/im,
   /\blorem ipsum\b/i,
 ];
 

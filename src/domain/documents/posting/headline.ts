@@ -3,23 +3,52 @@ import type { Mention } from '../tagger/decode.ts';
 import { type DateSpan, isoOf } from '../text/dates.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import type { TextRange } from '../text/tokens.ts';
-import { canonicalSkill, companyHeads, companySuffixes, isSchoolWord } from '../words/word-lists.ts';
+import {
+  canonicalSkill,
+  companyHeads,
+  companySuffixes,
+  isSchoolWord,
+  placeBook,
+} from '../words/word-lists.ts';
+import { namesHead } from './title.ts';
 
 const COMPANY_LABEL =
-  /^(?:company(?: name)?|employer|organi[sz]ation|school|hiring company|client|firma|unternehmen|arbeitgeber|entreprise|société|empresa|azienda|bedrijf)\s*[:–-]\s*/i;
+  /^(?:company(?: name)?|employer|organi[sz]ation|school|hiring company|client|firm|firma|unternehmen|arbeitgeber|entreprise|société|empresa|azienda|bedrijf|organisatie|pracodawca)\s*[:–-]\s*/i;
 const TOP = 10;
 
-const IS_LOOKING =
-  /(?:^|[.!\n]\s*)((?:\p{Lu}[\p{L}\d&.'-]*\s?|&\s){1,5}?)\s(?:is (?:looking|hiring|seeking|searching|a (?!plus|must|bonus)|an (?!advantage|asset)|the |one of)|are (?:looking|hiring|seeking)|(?:makes|builds|develops|provides|helps|runs|designs|operates|has an opening|entwickelt|baut|bietet)\s|sucht|recherche|busca|cerca|zoekt|ist (?:ein|eine|der|die|das)|est (?:un|une|le|la)|es (?:una?|la|el)|è (?:una?|la|il))/u;
-const ABOUT = /^(?:about|über|à propos de|sobre|chi è|over)\s+((?:\p{Lu}[\p{L}\d&.'-]*\s?){1,5})$/u;
+/** Up to five words with one blank between them: there is one way to cut them, so that time grows with the length alone. */
+const NAME = String.raw`(\p{Lu}[\p{L}\d&.'’-]{0,40}(?:[ \u00a0](?:\p{Lu}[\p{L}\d&.'’-]{0,40}|&)){0,4})`;
+const IS_LOOKING = new RegExp(
+  String.raw`(?:^|[.!\n]\s*)${NAME}\s(?:is (?:looking|hiring|seeking|searching|offering|committed to|proud to|a (?!plus|must|bonus)|an (?!advantage|asset)|the |one of)|are (?:looking|hiring|seeking)|(?:makes|builds|develops|provides|helps|runs|designs|operates|has an opening|entwickelt|baut|bietet)\s|sucht|recherche|busca|cerca|zoekt|ist (?:ein|eine|der|die|das)|est (?:un|une|le|la)|es (?:una?|la|el)|è (?:una?|la|il))`,
+  'u',
+);
+const ABOUT = new RegExp(
+  String.raw`^(?:[Aa]bout|[Üü]ber|[Àà] propos de|[Ss]obre|[Cc]hi è|[Oo]ver)\s+${NAME}$`,
+  'u',
+);
 /** Behind the title: "… at Harley Smiles in Bristol". */
-const BEHIND_TITLE =
-  /^\s+(?:at|@|bei|chez|bij|presso|with)\s+((?:\p{Lu}[\p{L}\d&.'’-]*\s?|&\s){1,5}?)(?=\s*(?:$|[,.!(|\n]|in\s|[–-]\s))/u;
+const BEHIND_TITLE = new RegExp(
+  String.raw`^\s+(?:at|@|bei|chez|bij|presso|with)\s+${NAME}(?=\s*(?:$|[,.!(|\n]|in\s|[–-]\s))`,
+  'u',
+);
 const ARTICLE = /^(?:Die|Der|Das|La ditta|La società|La empresa|La société|Die Firma)\s+(?=\p{Lu})/u;
+/** "We're Pebblewise, a …", "At Tolman, we …", "Bei Tolman bauen wir …", "openings at Sandmoor Vets, York". */
+const INTRODUCED: readonly RegExp[] = [
+  `(?:^|[.!\\n]\\s*)(?:We['’]re|We are|Wir sind|Nous sommes|Somos|Siamo|Wij zijn|Jesteśmy)\\s+${NAME},\\s+(?:an?|the|ein|eine|das|der|die|une?|la|le|una?|el|il|um|uma|een|de|het)\\s`,
+  `(?:^|[.!\\n]\\s*)(?:At|Chez|Bij|Bei|Presso)\\s+${NAME}(?:,\\s+(?:we|nous|wir|wij|noi)|\\s+\\p{Ll}+en\\s+(?:wir|wij|we))(?!\\p{L})`,
+  `(?:openings?|vacanc(?:y|ies)|positions?|roles?|jobs|careers|opportunit(?:y|ies))\\s+at\\s+${NAME}(?=\\s*(?:$|[,.:!(|\\n]|in\\s))`,
+  `(?:^|\\n)Greetings from\\s+${NAME}(?=\\s*[!.,\\n])`,
+].map((pattern) => new RegExp(pattern, 'u'));
+const FIRM_WORDS: ReadonlySet<string> = new Set([
+  ...companySuffixes,
+  ...'bank hospital clinic council trust hotel inn restaurant logistics technologies labs partners associates studios zorggroep klinik klinikum stiftung praxis kanzlei verlag werke stadtwerke banque hôpital clinique mairie ayuntamiento fundación clínica comune azienda gemeente ziekenhuis szpital'.split(
+    ' ',
+  ),
+]);
 const LONGEST_NAME_WORDS = 7;
-const AT_COMPANY = /\s(?:at|@|bei|chez|bij)\s+((?:\p{Lu}[\p{L}\d&.'-]*\s?){1,5})$/u;
+const AT_COMPANY = new RegExp(String.raw`\s(?:at|@|bei|chez|bij)\s+${NAME}$`, 'u');
 const NO_COMPANY =
-  /^(?:we|our|notre client|unser kunde|experience|knowledge|this|the (?:role|team|job|position|company|candidate|successful)|you|it|us|role|job|position|company|team|he|she|wir|nous|uns|se|cercasi|cherche|hiring|wanted|seeking|looking)\b/i;
+  /^(?:cdi|cdd|full[ -]?time|part[ -]?time|permanent|remote|hybrid|on-?site|vollzeit|teilzeit|home-?office|télétravail|confidential|login|log in|sign in|home|careers|jobs|menu|search|apply|we|our|notre client|unser kunde|experience|knowledge|this|the (?:role|team|job|position|company|candidate|successful)|you|it|us|role|job|position|company|team|he|she|wir|nous|uns|se|cercasi|cherche|hiring|wanted|seeking|looking)\b/i;
 
 /** `title`: its place, behind which the employer may be named. `isPlain`: a text of a few lines, in which a tagged name must also have the word of a firm or a school. */
 export function findOrganisation(
@@ -59,37 +88,85 @@ export function findOrganisation(
       if (found !== null) return found;
     }
   }
+  for (const pattern of INTRODUCED) {
+    const match = pattern.exec(text.slice(0, 8000));
+    const name = match?.[1];
+    const found =
+      match === null || name === undefined ? null : accept(match.index + match[0].indexOf(name), name, 0.75);
+    if (found !== null && placeBook.of(found.value) === undefined) return found;
+  }
   const looking = IS_LOOKING.exec(text.slice(0, 8000));
   if (looking?.[1] !== undefined) {
     const start = looking.index + looking[0].indexOf(looking[1]);
     const found = accept(start, looking[1], 0.75);
     if (found !== null) return found;
   }
-  const suffixed = laidOut.tokens.findIndex(
-    ({ lower, text: word }, at) =>
-      at < 400 && companySuffixes.has(lower) && /^\p{Lu}/u.test(word) && lower.length > 1 && lower !== 'as',
-  );
-  if (suffixed > 0) {
-    let from = suffixed;
-    while (
-      from > 0 &&
-      suffixed - from < 4 &&
-      /^[\p{Lu}&]/u.test(laidOut.tokens[from - 1]?.text ?? '') &&
-      laidOut.tokens[from - 1]?.segment === laidOut.tokens[suffixed]?.segment
-    )
-      from--;
-    const [first, last] = [laidOut.tokens[from], laidOut.tokens[suffixed]];
-    if (from < suffixed && first !== undefined && last !== undefined)
-      return accept(first.start, text.slice(first.start, last.end), 0.7);
-  }
+  const line = title === null ? null : lineBesideTitle(laidOut, title);
+  const named = line === null ? null : accept(line.start, text.slice(line.start, line.end), 0.6);
+  if (named !== null) return named;
+  const suffixed = suffixedName(laidOut);
+  if (suffixed !== null) return accept(suffixed.start, text.slice(suffixed.start, suffixed.end), 0.7);
   const isNamed = ({ from, to }: Mention) =>
     laidOut.tokens
       .slice(from, to)
       .some(({ lower }) => companySuffixes.has(lower) || companyHeads.has(lower) || isSchoolWord(lower));
   const mention = mentions.find(
-    (one) => one.kind === 'company' && one.segment < TOP && (!isPlain || isNamed(one)),
+    (one) =>
+      one.kind === 'company' &&
+      one.segment < TOP &&
+      laidOut.segments[one.segment]?.isBulleted !== true &&
+      (!isPlain || isNamed(one)),
   );
   return mention === undefined ? null : accept(mention.start, text.slice(mention.start, mention.end), 0.5);
+}
+
+/** The words in capitals before "Ltd" or "GmbH". */
+function suffixedName({ tokens }: LaidOutText): TextRange | null {
+  const suffixed = tokens.findIndex(
+    ({ lower, text: word }, at) =>
+      at < 400 && companySuffixes.has(lower) && /^\p{Lu}/u.test(word) && lower.length > 1 && lower !== 'as',
+  );
+  let from = suffixed;
+  while (
+    from > 0 &&
+    suffixed - from < 4 &&
+    /^[\p{Lu}&]/u.test(tokens[from - 1]?.text ?? '') &&
+    tokens[from - 1]?.segment === tokens[suffixed]?.segment
+  )
+    from--;
+  const [first, last] = [tokens[from], tokens[suffixed]];
+  return from < suffixed && first !== undefined && last !== undefined
+    ? { start: first.start, end: last.end }
+    : null;
+}
+
+const NAME_LINE =
+  /^(?:The )?\p{Lu}[\p{L}\d&.'’-]*(?: (?:\p{Lu}[\p{L}\d&.'’-]*|&|of|and|for|de|du|des|la|für|und|der|van|von)){0,5}$/u;
+const CLAUSE_END = /\s*(?:[·•|,(]|\s[–—-]\s)\s*/;
+
+/** "Nordhaven Bank | Copenhagen" above or below the title: the word of a firm or a school, or a place right behind it. */
+function lineBesideTitle({ text, places }: LaidOutText, title: TextRange): TextRange | null {
+  const lineStart = text.lastIndexOf('\n', title.start) + 1;
+  const lineEnd = text.indexOf('\n', title.end);
+  const above = text.slice(0, lineStart).trimEnd();
+  const aboveStart = above.lastIndexOf('\n') + 1;
+  const belowStart =
+    lineEnd === -1 ? text.length : lineEnd + (/^\s*/.exec(text.slice(lineEnd))?.[0].length ?? 0);
+  for (const start of [belowStart, aboveStart]) {
+    if (start >= lineStart && start <= title.start) continue;
+    const line = /^[^\n]{0,160}/.exec(text.slice(start))?.[0] ?? '';
+    const end = CLAUSE_END.exec(line);
+    const name = line.slice(0, end?.index ?? line.length).trim();
+    if (!NAME_LINE.test(name) || namesHead(name) || placeBook.of(name) !== undefined) continue;
+    const behind = end === null ? -1 : start + end.index + end[0].length;
+    const words = name.toLowerCase().split(/[\s.]+/);
+    const isFirm = words.length > 1 && words.some((word) => FIRM_WORDS.has(word) || isSchoolWord(word));
+    if (isFirm || places.some((place) => place.start === behind)) {
+      const skipped = /^The (?=University|College|School)/.exec(name)?.[0].length ?? 0;
+      return { start: start + skipped, end: start + name.length };
+    }
+  }
+  return null;
 }
 
 /** "Excel is a must": a skill before the verb is no employer. */

@@ -21,12 +21,11 @@ import {
   findWorkMode,
 } from './employment-terms.ts';
 import { findOrganisation, findPostingDates } from './headline.ts';
+import { findLocations } from './locations.ts';
 import { findSalary } from './pay.ts';
 import { itemsOf, sortItems, sortPlainItems } from './requirements.ts';
 import { findTitle } from './title.ts';
 
-const MOST_PLACES = 10;
-const MOST_LOOKED_AT = 200;
 /** A posting of more items says what it asks for by headings and words. */
 const MOST_PLAIN_ITEMS = 8;
 
@@ -72,7 +71,7 @@ export function readPosting(
     title: notes.note('title', title),
     description: notes.note('description', descriptionOf(whole)),
     hiringOrganization: organisation === null ? null : { name: organisation },
-    jobLocation: locationsOf(laidOut, notes),
+    jobLocation: locationsOf(laidOut, title, notes),
     jobLocationType: found('jobLocationType', remote),
     work_mode: found('work_mode', findWorkMode(text)),
     seniority: found('seniority', findSeniority(text, title)),
@@ -102,47 +101,15 @@ function listOf(path: string, items: readonly Traced[], notes: EvidenceNotes): s
   return items.slice(0, MOST.other).map((item, at) => notes.note(`${path}[${at}]`, item) ?? item.value);
 }
 
-const PLACE_LABEL =
-  /(?:location|place of work|standort|arbeitsort|einsatzort|lieu|ubicación|lugar|sede|local|locatie|based in|office in|in)\s*[:–-]?\s*$/i;
-
-/** Places after a label; without one, those at the top. Further down a place is a customer's or a founder's. */
 function locationsOf(
-  { places, tokens, segments, text }: LaidOutText,
+  laidOut: LaidOutText,
+  title: Traced | null,
   notes: EvidenceNotes,
 ): Posting['jobLocation'] {
-  const labelled = places.slice(0, MOST_LOOKED_AT).filter(({ from, start }) => {
-    const segment = segments[tokens[from]?.segment ?? 0];
-    const before = text.slice(Math.max(segment?.start ?? 0, start - 40), start);
-    return (
-      PLACE_LABEL.test(before) ||
-      /^(?:job )?(?:location|standort|arbeitsort|lieu|ubicación|sede|locatie)s?\b/i.test(segment?.text ?? '')
-    );
+  return findLocations(laidOut, title).map(({ start, end, ...location }, at) => {
+    notes.note(`jobLocation[${at}]`, { value: '', start, end, confidence: 0.8 });
+    return location;
   });
-  const top = places
-    .slice(0, MOST_LOOKED_AT)
-    .filter(({ from, to }) => (tokens[from]?.segment ?? 0) < 8 && !isAdjective(tokens, from, to));
-  const chosen = (labelled.length > 0 && top.length === 0 ? labelled : [...top, ...labelled]).slice(
-    0,
-    MOST_PLACES * 2,
-  );
-  const seen = new Set<string>();
-  const locations: Posting['jobLocation'] = [];
-  for (const { city, region, country, start, end } of chosen) {
-    const key = (city ?? region ?? country ?? '').toLowerCase();
-    if (seen.has(key) || locations.length >= MOST_PLACES) continue;
-    seen.add(key);
-    const path = `jobLocation[${locations.length}]`;
-    notes.note(path, { value: '', start, end, confidence: 0.8 });
-    locations.push({ city, region, country });
-  }
-  return locations;
-}
-
-/** "UK building regulations": the short name of a country before a word in small letters says of what kind it is. */
-function isAdjective(tokens: LaidOutText['tokens'], from: number, to: number): boolean {
-  const [first, after] = [tokens[from], tokens[to]];
-  if (first === undefined || to - from > 1 || !/^\p{Lu}{2,3}$/u.test(first.text)) return false;
-  return after?.segment === first.segment && after.kind === 'word' && /^\p{Ll}/u.test(after.text);
 }
 
 /** More words than this are a duty, which stands among the requirements and cannot be matched as a skill. */

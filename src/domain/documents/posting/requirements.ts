@@ -22,11 +22,15 @@ const LONGEST_ITEM = 400;
 export function itemsOf({ segments, text }: LaidOutText): PostingItem[] {
   const pieces: Piece[] = [];
   let section: PostingSection = 'top';
+  let isBelowHeading = false;
   segments.forEach((segment, at) => {
     const next = segments[at + 1];
     const heading = postingHeading(segment, next);
     const start = segment.start + (heading?.length ?? 0);
-    if (heading !== null && !heading.isInline) section = heading.section;
+    if (heading !== null && !heading.isInline) {
+      section = heading.section;
+      isBelowHeading = true;
+    }
     if (start >= segment.end || (heading === null && introducesList(segment.text))) return;
     if (heading?.section === 'terms' && segment.isBulleted) {
       // Among what is offered a line of terms is an offer; elsewhere it is neither asked for nor the end of the list.
@@ -47,7 +51,8 @@ export function itemsOf({ segments, text }: LaidOutText): PostingItem[] {
     if (heading === null && segment.text.length <= LONGEST_BOILERPLATE && BOILERPLATE.test(segment.text))
       section = 'apply';
     const last = pieces.at(-1);
-    const goesOn = last?.section === section && continues(text, last, segment);
+    const goesOn = last?.section === section && !isBelowHeading && continues(text, last, segment);
+    isBelowHeading = false;
     if (goesOn && last !== undefined && segment.end - last.start <= LONGEST_ITEM * 3) {
       last.end = segment.end;
       return;
@@ -91,7 +96,7 @@ function item(text: string, { start, end, section }: Piece): PostingItem {
 }
 
 const SENTENCE_GAP =
-  /(?<=(?:[\p{Ll}\d)€%]{2}|\p{Lu}{2}|[+#€]|\bp\.\s?a)[.!?;])\s+(?=[\p{Lu}\d£$€¿¡])|(?<=\p{Ll}{3}[.!?;])(?=\p{Lu}\p{Ll}{2})/gu;
+  /(?<=(?:[\p{Ll}\d)€%]{2}|\p{Lu}{2}|[+#€]|\bp\.\s?a)[.!?;])(?<!(?<!\p{L})(?:min|max|approx|ca|incl|inkl|nr|no|tel|vs|bzw|ca)\.)\s+(?=[\p{Lu}\d£$€¿¡])|(?<=\p{Ll}{3}[.!?;])(?=\p{Lu}\p{Ll}{2})/gu;
 
 function sentencesOf(text: string, { start, end, section }: Piece): PostingItem[] {
   const items: PostingItem[] = [];
@@ -112,26 +117,30 @@ const NICE_BEFORE =
   'ideally|preferably|bonus points|bonus (?:if|for)|bonus(?=:)|nice to have|extra credit|not required but|plus points for|we would love|idealerweise|gerne auch|vorzugsweise|idéalement|de préférence|idealmente|se valorará|se valora|preferibilmente|de preferência|bij voorkeur|idealiter';
 /** Words that say it of what stands before them: "AWS is a plus". */
 const NICE_BEHIND =
-  'an? (?:big |huge |strong |definite |real |distinct )?(?:plus|bonus|advantage|asset)|preferred|desirable|desired|highly regarded|advantageous|appreciated|(?:is|are|also|very|always) welcome|would be (?:great|good|nice|helpful|ideal|useful|a plus|an advantage|beneficial|lovely)|beneficial|good to have|nice to have|helpful|ideal(?=\\W*$)|von vorteil|vorteilhaft|wünschenswert|gern gesehen|(?:ist|sind|wäre|wären) (?:ein plus|toll|schön|super|gut)|seraient? un plus|un atout|appréciée?s?|souhaitée?s?|bienvenue?s?|deseable|valorable|se valorará|un plus|preferibil\\p{L}*|gradit[oaie]|costituisce titolo preferenziale|desejável|diferencial|valorizado|is een pré|een pré|een pluspunt|mooi meegenomen';
+  'an? (?:big |huge |strong |definite |real |distinct )?(?:plus|bonus|advantage|asset)(?! (?:of|scheme|plan|payment|structure|based|paid|up|after|every|each)(?!\\p{L}))|preferred|desirable|desired|highly regarded|advantageous|appreciated|(?:is|are|also|very|always) welcome|would be (?:great|good|nice|helpful|ideal|useful|a plus|an advantage|beneficial|lovely)|beneficial|good to have|nice to have|helpful|ideal(?=\\W*$)|von vorteil|vorteilhaft|wünschenswert|gern gesehen|(?:ist|sind|wäre|wären) (?:ein plus|toll|schön|super|gut)|seraient? un plus|un atout|appréciée?s?|souhaitée?s?|bienvenue?s?|deseable|valorable|se valorará|un plus|preferibil\\p{L}*|gradit[oaie]|costituisce titolo preferenziale|desejável|diferencial|valorizado|is een pré|een pré|een pluspunt|mooi meegenomen|mile widzian\\p{L}+|atutem';
 const NICE = new RegExp(`(?<!\\p{L})(?:${NICE_BEFORE}|${NICE_BEHIND})(?!\\p{L})`, 'iu');
 const BEGINS_NICE = new RegExp(`^\\W*(?:and |but |or )?(?:${NICE_BEFORE})(?!\\p{L})`, 'iu');
 /** What is clearly asked for, in one word. */
 const MUST_WORDS =
-  'must(?: have| be| know)?|a must|required|requires?|mandatory|essential|necessary|needed|zwingend|erforderlich|voraussetzung|notwendig|exigée?s?|indispensables?|requise?s?|obligatoire|imprescindibles?|necesari[oa]s?|obligatori[oa]s?|richiest[oaie]|obrigatóri[oa]s?|vereist|noodzakelijk';
+  'must(?: have| be| know)?|a must|required|requires?|mandatory|essential|necessary|needed|zwingend|erforderlich|voraussetzung|notwendig|exigée?s?|indispensables?|requise?s?|obligatoire|imprescindibles?|necesari[oa]s?|obligatori[oa]s?|richiest[oaie]|obrigatóri[oa]s?|vereist|noodzakelijk|wymagan[aey]|konieczn[aey]|niezbędn[aey]';
 const CLEARLY_MUST = new RegExp(`(?<!\\p{L})(?:${MUST_WORDS})(?!\\p{L})`, 'iu');
 const NOT_NEEDED =
   /(?<!\p{L})(?:no|not|kein\p{L}*|nicht|pas|sin|senza|sem|geen) (?:\p{L}+ ){0,3}(?:needed|necessary|required|erforderlich|notwendig|nötig|exigée?|requise?|necesari[oa]|richiest[oa]|necessári[oa]|vereist|nodig)(?!\p{L})/iu;
 const MUST = new RegExp(
-  `(?<!\\p{L})(?:${MUST_WORDS}|minimum|at least|you (?:have|bring|possess|need|know|hold|speak)|will have|proven|strong (?:knowledge|experience|background|understanding)|solid (?:knowledge|experience)|proficien(?:t|cy) (?:in|with)|experience (?:in|with|as)|knowledge of|degree in|mindestens|erfahrung (?:in|mit)|kenntnisse|minimaal)(?!\\p{L})`,
+  `(?<!\\p{L})(?:${MUST_WORDS}|minimum|at least|you (?:(?:will )?(?:have|need)|bring|possess|know|hold|speak)|you['’]ll need|will have|proven|strong (?:knowledge|experience|background|understanding)|solid (?:knowledge|experience)|proficien(?:t|cy) (?:in|with)|experience (?:in|with|as)|knowledge of|degree in|mindestens|erfahrung (?:in|mit)|kenntnisse|minimaal)(?!\\p{L})`,
   'iu',
 );
 
 /** "3 years", "5+ Jahre": asked for wherever a posting of a few lines says it. */
 const YEARS =
-  /^(?:at least )?\d{1,2}\s?\+?(?:\s?[-–]\s?\d{1,2})?\s?(?:years?|yrs|jahre|ans|años|anni|anos|jaar)\b/i;
+  /^(?:at least |min(?:imum)?\.? (?:of )?)?\d{1,2}\s?\+?(?:\s?[-–]\s?\d{1,2})?\s?(?:years?|yrs|jahre|ans|años|anni|anos|jaar)\b/i;
 /** What a few lines say of a person is asked for, unless it is called welcome. */
 const PLAIN_MUST =
   /(?<!\p{L})(?:with (?:own|a |an |valid|good|strong|excellent|some|experience)|own (?:car|van|tools|vehicle)|licen[cs]e|certificate|certified|-?qualified|registration|registered with|fluent|skills|mit (?:erfahrung|führerschein)|führerschein|ausbildung|fließend|avec (?:expérience|permis)|permis|diplôme|courant|con (?:experiencia|carn[eé]t?|patente|esperienza)|carn[eé]t?|título|patente|diploma|com experiência|carta de condução|met (?:ervaring|rijbewijs)|rijbewijs|must|needed|necessary|notwendig|nécessaire)(?!\p{L})/iu;
+
+/** Said of whoever applies: asked for wherever it stands. */
+const SAYS_MUST =
+  /^(?:(?:all |successful |interested )?(?:applicants|candidates) |you |the (?:successful|ideal) (?:candidate|applicant) )?must (?:(?:also|currently|already) )?(?:have|be(?! (?:received|submitted|sent|made)(?!\p{L}))|hold|possess|pass|live|speak|own|know)(?!\p{L})/iu;
 
 interface SortedItems {
   readonly must: readonly PostingItem[];
@@ -161,7 +170,7 @@ export function sortItems(text: string, items: readonly PostingItem[]): SortedIt
     else if (section === 'must' || section === 'education')
       (NICE.test(value) ? sorted.nice : sorted.must).push(one);
     else if (NICE.test(value) && value.length < 200) sorted.nice.push(one);
-    else if (!hasSections && asksFor(value)) sorted.must.push(one);
+    else if ((!hasSections && asksFor(value)) || SAYS_MUST.test(value)) sorted.must.push(one);
   }
   return sorted;
 }

@@ -11,7 +11,9 @@ export function findTitle(laidOut: LaidOutText): Traced | null {
   // A label far below the first title is one of another job, or a word of a sentence.
   const isNear =
     labelled !== null && (line === null || labelled.lineStart <= line.start || labelled.isCertain);
-  return (isNear ? labelled : line) ?? soughtTitle(laidOut) ?? openingTitle(laidOut);
+  return (
+    (isNear ? labelled : line) ?? soughtTitle(laidOut) ?? titleBeforeGenders(laidOut) ?? openingTitle(laidOut)
+  );
 }
 
 interface LabelledTitle extends Traced {
@@ -21,13 +23,17 @@ interface LabelledTitle extends Traced {
 }
 
 const LABEL =
-  /^(?:job ?title|job (?:position|role|offer|ad|opening)|position(?: title)?|title|role|job|vacancy|vacant position|open(?:ing| position| role)|(?:we are |we['’]re )?(?:now |urgently )?(?:hiring|recruiting)|urgently (?:required|needed|wanted)|wanted|needed|stelle|stellenbezeichnung|stellenangebot|stellenanzeige|stellenausschreibung|position|gesucht|poste|intitulé du poste|offre d['’]emploi|recrutement|puesto|oferta de (?:empleo|trabajo)|se busca|posizione|offerta di lavoro|cercasi|cargo|vaga|oferta de emprego|procura-se|functie|functietitel|vacature|gezocht)\s*(?::|\s[–—-]\s)\s*/iu;
+  /^(?:job ?title|post(?: title)?|job (?:position|role|offer|ad|opening)|position(?: title)?|title|role|job|vacancy|vacant position|open(?:ing| position| role)|(?:we are |we['’]re )?(?:now |urgently )?(?:hiring|recruiting)|urgently (?:required|needed|wanted)|wanted|needed|stelle|stellenbezeichnung|stellenangebot|stellenanzeige|stellenausschreibung|position|gesucht|poste|intitulé du poste|offre d['’]emploi|recrutement|puesto|oferta de (?:empleo|trabajo)|se busca|posizione|offerta di lavoro|cercasi|cargo|vaga|oferta de emprego|procura-se|functie|functietitel|vacature|gezocht|stanowisko|zatrudni(?:my|ę))\s*(?::|\s[–—-]\s)\s*/iu;
 const LABEL_ALONE =
-  /^(?:job ?title|position(?: title)?|title|role|stellenbezeichnung|intitulé du poste|functietitel)\s*:?$/iu;
-const CERTAIN = /^(?:job ?title|position title|stellenbezeichnung|intitulé|functietitel)/iu;
+  /^(?:job ?title|post title|position(?: title)?|title|role|stellenbezeichnung|intitulé du poste|functietitel)\s*:?$/iu;
+/** The heading above the whole text of a posting, which begins with its title. */
+const DESCRIPTION = /^(?:full )?(?:job|role|position) description$|^stellenbeschreibung$/iu;
+const CERTAIN = /^(?:job ?title|post title|position title|stellenbezeichnung|intitulé|functietitel)/iu;
 const TOP = 10;
 const LABELLED_TOP = 30;
 const LONGEST_TITLE = 110;
+/** What is cut off a title begins within so much of its line. */
+const LINE_REACH = 400;
 
 function labelledTitle(laidOut: LaidOutText): LabelledTitle | null {
   const { segments } = laidOut;
@@ -36,10 +42,18 @@ function labelledTitle(laidOut: LaidOutText): LabelledTitle | null {
     const line = segment.text.slice(skipped);
     const label = LABEL.exec(line);
     if (label !== null && line.length - label[0].length > 2) {
-      const found = titleAt(laidOut, segment.start + skipped + label[0].length, segment.end, 0.95);
+      const praise = CALLS.test(label[0])
+        ? (PRAISE_AT.exec(line.slice(label[0].length))?.[0].length ?? 0)
+        : 0;
+      const found = titleAt(laidOut, segment.start + skipped + label[0].length + praise, segment.end, 0.95);
       if (found !== null) return { ...found, isCertain: CERTAIN.test(line), lineStart: segment.start };
     }
     const next = segments[at + 1];
+    if (next !== undefined && DESCRIPTION.test(line) && !/[.!?:;]$/.test(next.text)) {
+      const found = next.text.length > LONGEST_TITLE ? null : titleAt(laidOut, next.start, next.end, 0.7);
+      if (found !== null && namesHead(found.value) && found.value.split(' ').length <= MOST_TITLE_WORDS)
+        return { ...found, isCertain: false, lineStart: segment.start };
+    }
     if (!LABEL_ALONE.test(line) || next === undefined || next.text.length > LONGEST_TITLE) continue;
     const below = titleAt(laidOut, next.start, next.end, 0.9);
     if (below !== null) return { ...below, isCertain: false, lineStart: segment.start };
@@ -49,10 +63,11 @@ function labelledTitle(laidOut: LaidOutText): LabelledTitle | null {
 
 /** A short line at the top that names a position and is no sentence. */
 function topLineTitle(laidOut: LaidOutText): Traced | null {
-  for (const segment of laidOut.segments.slice(0, TOP)) {
+  for (const [at, segment] of laidOut.segments.slice(0, TOP).entries()) {
     const { text, start, end } = segment;
-    if (text.length > LONGEST_TITLE || /[.!?:]$/.test(text) || NO_TITLE_LINE.test(text)) continue;
-    if (segment.isBulleted && segment !== laidOut.segments[0]) continue;
+    if (text.length > LONGEST_TITLE || /[.!?:]$|[›»]|\S > \S/.test(text) || NO_TITLE_LINE.test(text))
+      continue;
+    if (segment.isBulleted && at > 0 && !LISTS_JOBS.test(laidOut.segments[at - 1]?.text ?? '')) continue;
     const lead = soughtIn(text)?.end ?? 0;
     const found = titleAt(laidOut, start + lead, end, 0.85);
     if (found === null || found.value.split(' ').length > MOST_LINE_WORDS) continue;
@@ -80,6 +95,22 @@ function soughtTitle(laidOut: LaidOutText): Traced | null {
   return unknown;
 }
 
+/** "Wir suchen dich! MFA (w/m/d) für unsere Praxis": what stands before the genders is the name of the work. */
+function titleBeforeGenders(laidOut: LaidOutText): Traced | null {
+  const before = BEFORE_GENDERS.exec(laidOut.text.slice(0, EARLY));
+  const words = before?.[1]?.split(NAMED_AS).at(-1);
+  if (before === null || words === undefined) return null;
+  const start = before.index + before[0].lastIndexOf(words);
+  const found = titleAt(laidOut, start, start + words.length, 0.6);
+  const isWhole = found !== null && found.end === start + words.length;
+  return isWhole && found.value.split(' ').length <= MOST_TITLE_WORDS ? found : null;
+}
+
+const EARLY = 600;
+const BEFORE_GENDERS =
+  /(?:^|[.!?:\n]\s*)(\p{Lu}[^.!?:\n]{1,120}?)\s*\((?:[mwfdxh]\s*[/|]\s*){1,2}[mwfdxh]\)/u;
+const NAMED_AS = /(?<!\p{L})(?:als|as|comme|como|eine?[nr]?|eine\/n|une?|an?)\s+(?=\p{Lu})/u;
+
 /** "Waiter wanted, weekends" and "Java developer, Berlin. Spring, SQL.": the first clause, if it names a position. */
 function openingTitle(laidOut: LaidOutText): Traced | null {
   const [first] = laidOut.segments;
@@ -89,6 +120,9 @@ function openingTitle(laidOut: LaidOutText): Traced | null {
   return namesHead(found.value) ? found : null;
 }
 
+/** Of several jobs in one text the first is read. */
+const LISTS_JOBS =
+  /(?<!\p{L})(?:openings|vacancies|positions|jobs|roles|stellen|postes|puestos|vacatures)(?!\p{L})[^.]*:$/iu;
 const MOST_TITLE_WORDS = 9;
 const MOST_LINE_WORDS = 13;
 const SOUGHT_REACH = 6000;
@@ -97,15 +131,17 @@ const NO_TITLE_LINE =
   /^(?:company(?: name)?|employer|organi[sz]ation|hiring company|client|firma|unternehmen|arbeitgeber|entreprise|société|empresa|azienda|bedrijf|location|about|reports? to|contact|department)(?!\p{L})\s*(?:[:–-]|us\b|the\b)/iu;
 /** What is looked for and is no person: "looking for new challenges". */
 const NO_PERSON =
-  /^(?:new|people|someone|somebody|you|talent|candidates|applicants|a way|ways|the right|jemand)/iu;
+  /^(?:new|people|someone|somebody|you|talent|candidates|applicants|a way|ways|the right|jemand|dich|sie|euch|te|toi|vous|jou)(?!\p{L})/iu;
 
 const ARTICLES =
-  '(?:an?|one|two|three|four|several|multiple|some|the|our|our next|your next|einen|eine|ein|unser(?:e[nrs]?)?|mehrere|neue|une?|un\\(e\\)|des|deux|una?|unos|unas|uno|dos|um|uma|een|de|del|twee|another|additional)';
+  '(?:an?|one|two|three|four|several|multiple|some|the|our(?: very)? first|our|our next|your next|einen|eine|ein|unser(?:e[nrs]?)?|mehrere|neue|une?|un\\(e\\)|des|deux|una?|unos|unas|uno|dos|um|uma|een|de|del|twee|another|additional)';
 /** Praise and terms before the name of the work; with a capital they may be a part of it. */
 const PRAISE =
   '(?:new|next|experienced|motivated|talented|skilled|passionate|enthusiastic|reliable|qualified|dynamic|friendly|great|good|hard-?working|energetic|dedicated|full-?time|part-?time|remote|freelance|permanent|temporary|erfahrenen?|engagierten?|motivierten?|zuverlässigen?|neue[nr]?|expérimentée?|motivée?|nouveau|nouvelle)';
 const VERBS =
-  'calling all|looking (?:for|to (?:hire|recruit|appoint))|seeking|hiring(?: for)?|recruiting|searching for|in (?:need|search) of|we need|needs|wants|welcoming|to appoint|opportunity (?:has arisen |exists |is available )?for|opening for|vacancy for|position for|role for|job as|joins? (?:us|our (?:growing )?team|the team|[^.\\n]{2,40}?) as|work (?:with|for) us as|become|apply (?:now )?(?:for|as)|suchen(?: wir)?|sucht|ich suche|braucht|werden? sie|werde|sind sie|bist du|are you|verstärken? (?:sie )?(?:uns|unser team) als|(?:re)?cherchons|(?:re)?cherche|recrutons|recrute|rejoignez-nous (?:comme|en tant que)|buscamos|se busca|busca|se necesita|necesitamos|necesita|selecciona|contrata|únete como|cerchiamo|cercasi|si cerca|cerca|ricerca|ricerchiamo|assume|procuramos|procura-se|procura|precisamos de|precisa-se de|precisa-se|contratamos|zoeken(?: wij| we)?|zoekt|kom werken als|word|(?:gezocht|gesucht|wanted|needed|vacancy)(?=\\s?:)';
+  'calling all|looking (?:for|to (?:hire|recruit|appoint))|seeking|hiring(?: for)?|recruiting|searching for|in (?:need|search) of|we need|needs|wants|welcoming|to appoint|opportunity (?:has arisen |exists |is available )?for|opening for|vacancy for|position for|role for|job as|joins? (?:us|our (?:growing )?team|the team|[^.\\n]{2,40}?) as|work (?:with|for) us as|become|apply (?:now )?(?:for|as)|suchen(?: wir)?|sucht|ich suche|braucht|werden? sie|werde|sind sie|bist du|are you|verstärken? (?:sie )?(?:uns|unser team) als|(?:re)?cherchons|(?:re)?cherche|recrutons|recrute|rejoignez-nous (?:comme|en tant que)|buscamos|se busca|busca|se necesita|necesitamos|necesita|selecciona|contrata|únete como|cerchiamo|cercasi|si cerca|cerca|ricerca|ricerchiamo|assume|procuramos|procura-se|procura|precisamos de|precisa-se de|precisa-se|contratamos|zoeken(?: wij| we)?|zoekt|kom werken als|word|zatrudnimy|szukamy|poszukujemy|poszukuje|(?:gezocht|gesucht|wanted|needed|vacancy)(?=\\s?:)';
+const PRAISE_AT = new RegExp(`^(?:${PRAISE}\\s+)+(?=\\p{L})`, 'iu');
+const CALLS = /hiring|recruiting|wanted|needed|required|gesucht|gezocht|cercasi/iu;
 const WHEN =
   '(?:\\s(?:currently|now|urgently|ab sofort|zum nächstmöglichen zeitpunkt|per sofort|actuellement|actualmente))?';
 const SOUGHT = new RegExp(
@@ -124,7 +160,7 @@ const GENDERS =
 
 /** Terms that end a title, wherever they stand behind its first word. */
 const TERMS =
-  'remote|hybrid|híbrido|ibrido|on-?site|full[ -]?time|part[ -]?time|vollzeit|teilzeit|minijob|temps (?:plein|partiel|complet)|cd[id]|media jornada|jornada (?:completa|parcial)|tiempo (?:completo|parcial)|tempo (?:pieno|parziale|indeterminato|determinato|integral)|fulltime|parttime|contract|permanent|temporary|freelance|home-?office|télétravail|teletrabajo|job id|req(?:uisition)?|ref|urgent|immediate start|asap|up to|from|bis zu|salary|pay|start|day shift|night shift|nights|weekends?|weekdays|mon(?:day)?s?|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?|summer|winter|paid|all levels|dringend';
+  'remote|hybrid|híbrido|ibrido|on-?site|full[ -]?time|part[ -]?time|vollzeit|teilzeit|minijob|temps (?:plein|partiel|complet)|cd[id]|media jornada|jornada (?:completa|parcial)|tiempo (?:completo|parcial)|tempo (?:pieno|parziale|indeterminato|determinato|integral)|fulltime|parttime|contract|permanent|temporary|fixed[ -]term|befristet|unbefristet|freelance|home-?office|télétravail|teletrabajo|(?:outside|inside) ir35|job id|req(?:uisition)?|ref|urgent|immediate start|asap|up to|from|bis zu|salary|pay|start|day shift|night shift|nights|weekends?|weekdays|mon(?:day)?s?|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?|summer|winter|paid|all levels|dringend';
 const TERM_AT = new RegExp(`^#?(?:fully |100 ?% )?(?:${TERMS})(?![\\p{L}])`, 'iu');
 const SUM_AT =
   /^(?:[£$€₹]|(?:CHF|EUR|USD|GBP|PLN|SEK|CAD|AUD|INR)\s?\d|\d{1,3}(?:[.,]\d+)?\s?(?:k\b|€|%|h\b|hours|std|uur|-|–|to\b|\+?\s?(?:years?|yrs?|days|months)))/iu;
@@ -135,10 +171,13 @@ const BRACKET_NOISE = new RegExp(
 const WANTED =
   '(?:(?:is|are) )?(?:urgently |immediately |asap )?(?:needed|wanted|required|sought|to join)|gesucht|dringend gesucht|recherchée?s?|gezocht|gevraagd|ricercat[oaie]|buscad[oa]';
 const PREPOSITIONS =
-  'in|en|em|à|ad?|at|@|bei|bij|chez|presso|near|based|for|für (?:unser|das|die|den|eine?n?|ein|kantine|den standort)|pour|para|per (?:la|il|nostr\\p{L}+|azienda)|voor|with|mit|con|avec|com|met|who|that|from|as|on|ab|zum|zur|im|du|located|starting|willing|able|auf';
+  'in|en|em|à|ad?|at|@|bei|bij|chez|presso|near|based|for|für (?:unser|das|die|den|eine?n?|ein|kantine|den standort)|pour|para|per(?! diem)|voor|with|mit|con|avec|com|met|who|that|from|as|on|ab|zum|zur|im|du|located|starting|willing|able|auf|w';
 /** Work whose name goes on behind a preposition. */
 const NAME_GOES_ON =
   /^\s+(?:in (?:test|training|charge|residence|chief)|on[- ]call|at large|en chef|à domicile|ad? interim)(?!\p{L})/iu;
+/** Posts that name their subject: "Lecturer in Modern History". */
+const ACADEMIC =
+  /(?<!\p{L})(?:professor|lecturer|fellow|research (?:associate|assistant)|postdoc\p{L}*|reader|studentship|phd|chair)$/iu;
 /** Labels that lost the line feed before them: "Python DeveloperLocation: Austin". */
 const GLUED =
   '(?:Job )?Location|Salary|Compensation|Job ?Type|Job id|Pay|About(?: us| the)|Company|Department|Reports to';
@@ -150,8 +189,9 @@ const CUT = new RegExp(
     '(?<join>\\s+to (?:join|work|help|support|manage|be|build|drive|run|deliver|oversee|assist|cover|start|develop|provide|our|maintain|take|grow)(?!\\p{L}))',
     `(?<preposition>\\s+(?:${PREPOSITIONS})(?=\\s))`,
     `(?<term>\\s+(?:${TERMS})(?!\\p{L}))`,
+    '(?<workload>\\s+\\d{2,3}\\s?(?:[-–]\\s?\\d{2,3}\\s?)?%)',
     `(?<glued>(?<=\\p{L}|\\))(?:${GLUED})(?=[\\s:#]|$))`,
-    '(?<separator>\\s+[–—|/•·-]\\s+|\\s*[|•]\\s*|,\\s*|;\\s*|\\s?[!?](?=\\s|$)|(?<!(?<!\\p{L})(?:sr|jr|st|dr|no|nr|mr|ms|\\p{L}))\\.(?=\\s|$)|:\\s+|\\s+\\p{Extended_Pictographic}|\\s+\\+\\s|\\s*\\*\\*)',
+    '(?<separator>\\s+[–—|/•·-]\\s+|\\s*[|•]\\s*|,\\s*|;\\s*|\\s?[!?](?=\\s|$)|(?<!(?<!\\p{L})(?:sr|jr|st|dr|no|nr|mr|ms|ds|asst|dipl|ing|\\p{L}))\\.(?=\\s|$)|:\\s+|\\s+\\p{Extended_Pictographic}|\\s+\\+\\s|\\s*\\*\\*)',
   ].join('|'),
   'giu',
 );
@@ -160,7 +200,7 @@ const CUT = new RegExp(
 function titleAt(laidOut: LaidOutText, start: number, end: number, confidence: number): Traced | null {
   const skipped = symbolsBefore(laidOut.text.slice(start, end));
   const from = start + skipped;
-  const line = laidOut.text.slice(from, end);
+  const line = laidOut.text.slice(from, Math.min(end, from + LINE_REACH));
   const isPlace = (offset: number) =>
     laidOut.places.some((place) => place.start === from + offset) ||
     placeBook.of((/^[^,;.|/–—!?()]+/.exec(line.slice(offset))?.[0] ?? '').trim()) !== undefined;
@@ -189,6 +229,8 @@ function lengthOfTitle(line: string, isPlace: (offset: number) => boolean): numb
       continue;
     }
     if (preposition !== undefined && NAME_GOES_ON.test(line.slice(match.index))) continue;
+    if (preposition?.trim() === 'in' && ACADEMIC.test(line.slice(0, match.index)) && !isPlace(behind + 1))
+      continue;
     if (term !== undefined && !namesHead(line.slice(0, match.index))) continue;
     if (separator !== undefined && keepsOn(line, behind, separator, isPlace)) continue;
     return match.index;
@@ -219,7 +261,7 @@ const LABELLED = /^(?:location|salary|pay|start|type|company|contract|hours|job 
 
 /** "[Remote] ", "(m/w/d) ", "URGENT!!! ", "3 x ": said before the title, and no part of it. */
 const NOISE_BEFORE =
-  /^(?:#(?:now)?hiring\s*[!:]*\s+(?=\p{L})|#jobs?\s+|[([](?:remote|hybrid|on-?site|urgent|full[ -]?time|part[ -]?time|[mwfdx]\/[mwfdx/]+)[^)\]]{0,20}[)\]]\s*|(?:urgent(?:ly)?|dringend|attention|job alert|new job|hot job|help wanted|now hiring)\s*[!:–\p{Extended_Pictographic}\p{So}]+\s*|\d{1,2}\s?x\s+)+/iu;
+  /^(?:(?:vacature|vacancy|stellenangebot|stellenanzeige|offre d['’]emploi|oferta de empleo)\s+(?=\p{L})|#(?:now)?hiring\s*[!:]*\s+(?=\p{L})|#jobs?\s+|[([](?:remote|hybrid|on-?site|urgent|full[ -]?time|part[ -]?time|[mwfdx]\/[mwfdx/]+)[^)\]]{0,20}[)\]]\s*|(?:urgent(?:ly)?|dringend|attention|job alert|new job|hot job|help wanted|now hiring)\s*[!:–\p{Extended_Pictographic}\p{So}]+\s*|\d{1,2}\s?x\s+)+/iu;
 
 function symbolsBefore(text: string): number {
   const symbols =
@@ -229,7 +271,7 @@ function symbolsBefore(text: string): number {
 
 /** Work that the lists of positions leave out, because in a CV the same words are names or verbs. */
 const MORE_HEADS: ReadonlySet<string> = new Set(
-  'internship apprenticeship traineeship praktikum carer sonographer chiropodist dispenser psychiatrist walker picker loader stacker handler groundsworker groundsman groundskeeper farmhand shepherd tiler joiner decorator fabricator rider fishmonger dishwasher actuary organiser purchaser beautician masseuse seamstress strategist solicitor barrister bouncer postman erector mover removalist arborist patissier brewer housemaid butler playworker chaplain ironworker steelworker helper setter turner grinder polisher sprayer valeter sysadmin aushilfe azubi auszubildender auszubildende kommissionierer kraftfahrer bürokauffrau'.split(
+  'internship apprenticeship traineeship praktikum carer sonographer chiropodist dispenser psychiatrist walker picker loader stacker handler groundsworker groundsman groundskeeper farmhand shepherd tiler joiner decorator fabricator rider fishmonger dishwasher actuary organiser purchaser beautician masseuse seamstress strategist solicitor barrister bouncer postman erector mover removalist arborist patissier brewer housemaid butler playworker chaplain ironworker steelworker helper setter turner grinder polisher sprayer valeter sysadmin aushilfe azubi auszubildender auszubildende kommissionierer kraftfahrer bürokauffrau specjalista specjalistka kierowca magazynier sprzedawca sprzedawczyni kasjer księgowy księgowa programista programistka inżynier kierownik pracownik pracownica pielęgniarka pielęgniarz asystent asystentka kucharz kucharka kucharza kelner kelnerka mechanik elektryk spawacz murarz nauczyciel nauczycielka recepcjonista recepcjonistka doradca handlowiec operator opiekun opiekunka analityk'.split(
     ' ',
   ),
 );

@@ -157,6 +157,10 @@ const SALUTATION =
   /^(?:dear\b|to whom it may concern|(?:hi|hello|hallo|hola|salut|ciao|hoi)(?: \p{L}+|,)|sehr geehrte|liebe[rs]? \p{L}|guten tag|madame\b|monsieur\b|ch[eè]re?s? \p{L}|bonjour|estimad[oa]s?\b|muy señor|querid[oa]s? \p{L}|gentil[ei]\b|egregi[oa]?\b|spett|car[oaie] \p{L}|prezad[oa]s?\b|exm[oa]|geachte\b|beste \p{L}).{0,60}$/iu;
 const ENDS_SALUTATION = /[,:!]$|^to whom it may concern|^(?:dear|sehr geehrte)\b/i;
 
+/** A letter or an e-mail by which an employer looks for people. */
+const OFFERS_WORK =
+  /(?<!\p{L})(?:we (?:currently |now )?have (?:an? |several |two |three )?(?:\p{L}+ ){0,2}(?:openings?|vacanc(?:y|ies)|open positions?)|we(?:['’]re| are) (?:currently |now )?(?:hiring|recruiting|looking to hire)|wir (?:suchen|stellen)(?: derzeit| aktuell)? eine?n? |nous recrutons|estamos contratando|stiamo assumendo|estamos a contratar)(?!\p{L})/iu;
+
 const SUBJECT = /^(?:subject|betreff|objet|asunto|oggetto|assunto|onderwerp|re|fwd?|aw|wg)\s*:/i;
 
 const INVOICE =
@@ -190,10 +194,14 @@ const GUIDE_CHARACTERS = 400;
 /** Whether a text has the form of a letter, an invoice, a contract, minutes, a program or its description. */
 function hasAnotherForm({ text, segments }: LaidOutText): boolean {
   const top = segments.slice(0, TOP_SEGMENTS).map((segment) => segment.text);
+  const isLetter =
+    top.some((line) => SALUTATION.test(line) && ENDS_SALUTATION.test(line)) ||
+    top.slice(0, OPENING_SEGMENTS).some((line) => SUBJECT.test(line));
   return (
-    top.some((line) => (SALUTATION.test(line) && ENDS_SALUTATION.test(line)) || INVOICE.test(line)) ||
+    (isLetter && !OFFERS_WORK.test(text.slice(0, FIRST_CHARACTERS))) ||
+    top.some((line) => INVOICE.test(line)) ||
     top.slice(0, FIRST_SEGMENTS).some((line) => NAMED_PAPER.test(line)) ||
-    top.slice(0, OPENING_SEGMENTS).some((line) => ATTENDANCE.test(line) || SUBJECT.test(line)) ||
+    top.slice(0, OPENING_SEGMENTS).some((line) => ATTENDANCE.test(line)) ||
     PARTIES.test(text.slice(0, FIRST_CHARACTERS)) ||
     GUIDE.test(text.slice(0, GUIDE_CHARACTERS)) ||
     segments.filter((segment) => OF_A_PROGRAM.test(segment.text)).length >= 2 ||

@@ -20,7 +20,7 @@ export const SPOKEN_TO: readonly Sign[] = [
 export const POSTING_SIGNS: readonly Sign[] = [
   // A person is wanted.
   [
-    /\bwe(?:['’]re| are)? (?:currently )?(?:looking for|hiring|seeking|searching|recruiting)\b|\bjoin (?:our|us)\b|\b(?:person|colleague|someone|somebody) (?:that |whom? )?we (?:look|are looking) for\b|\bwe (?:look for|need) an? \p{L}|\b(?:our|the) [\p{L} ]{3,30}(?:is growing|needs (?:an?|another|new))\b|\bour client\b|\bis (?:seeking|looking for|recruiting) an? (?:experienced|motivated|skilled|qualified|talented|full|part)\b|\bwanted[.!]?$|^wanted:/imu,
+    /\bwe(?:['’]re| are)? (?:currently )?(?:looking for|hiring|seeking|searching|recruiting)\b|\bjoin (?:our|us)\b|\b(?:person|colleague|someone|somebody) (?:that |whom? )?we (?:look|are looking) for\b|\bwe (?:look for|need) an? \p{L}|\b(?:our|the) [\p{L} ]{3,30}(?:is growing|needs (?:an?|another|new))\b|\bour client\b|\bis (?:seeking|looking for|recruiting) an? (?:experienced|motivated|skilled|qualified|talented|full|part)\b|\bwanted[.!]?$|^wanted:|\bwe (?:currently |now )?have (?:an? |the following |several |some |two |three |\d+ )?(?:\p{L}+ ){0,2}(?:openings?|vacanc(?:y|ies)|open positions?)\b/imu,
     2.5,
   ],
   [
@@ -28,6 +28,7 @@ export const POSTING_SIGNS: readonly Sign[] = [
     2.5,
   ],
   ...SPOKEN_TO,
+  [/(?<!\p{L})(?:poszukujemy|szukamy|zatrudnimy|zatrudnię|zatrudni|poszukuje)(?!\p{L})/iu, 2.5],
   // The text calls itself a posting.
   [
     /\b(?:job (?:description|summary|title|type|location|requirements?|id|purpose)|position (?:summary|overview|title)|about (?:the (?:role|job|position|team|company)|us)|what (?:we|you)(?:['’]ll)? (?:offer|do|bring|need)|who you are|who we are|the role)\b|\b(?:stellen(?:beschreibung|anzeige|angebot|ausschreibung)|offre d['’]emploi|oferta de (?:empleo|trabajo)|offerta di lavoro|oferta de emprego|vaga de emprego|vacature|functieomschrijving)\b/i,
@@ -42,13 +43,17 @@ export const POSTING_SIGNS: readonly Sign[] = [
     /^\W{0,6}(?:(?:unsere )?anforderungen|voraussetzungen|funciones|mansioni|responsabilidades|functie-?eisen)\b|\b(?:bringen sie|bringst du|sie bringen|was du mitbringst|was sie mitbringen|wir erwarten|du bringst|vorausgesetzt w(?:ird|erden)|setzen wir voraus|(?:führerschein|kenntnisse|ausbildung|erfahrung|deutsch)[^.\n]{0,40} (?:erforderlich|notwendig|zwingend)|profil recherché|nous attendons|(?:diplôme|permis|expérience)[^.\n]{0,40} (?:exigée?|souhaitée?|requise?)|débutants? acceptés?|prise de poste|requisitos|imprescindibles?|incorporación inmediata|experiencia mínima|interesad[oa]s enviar|inserimento immediato|se requieren?|se valorará|requisiti|si richied(?:e|ono)|(?:è )?richiest[aoie]|wij vragen|wat (?:wij|we) vragen)(?!\p{L})/imu,
     2,
   ],
+  [
+    /^\W{0,6}(?:wymagania|oczekujemy|oczekiwania|zakres obowiązków)(?!\p{L})|(?<!\p{L})mile widzian\p{L}+|(?<!\p{L})wymagan[aey] (?:doświadczenie|znajomość|prawo)/imu,
+    2,
+  ],
   // What is given for it.
   [
-    /\bwe(?: can)? offer\b|\bwir bieten\b|\bbieten wir\b|\bnous (?:offrons|proposons)\b|\bofrecemos\b|\bse ofrece\b|\boffriamo\b|\bsi offre\b|\boferecemos\b|\b(?:wij|we) bieden\b/i,
+    /\bwe(?: can)? offer\b|\bwir bieten\b|\bbieten wir\b|\bnous (?:offrons|proposons)\b|\bofrecemos\b|\bse ofrece\b|\boffriamo\b|\bsi offre\b|\boferecemos\b|\b(?:wij|we) bieden\b|\boferujemy\b|\bwat bieden (?:wij|we)\b/i,
     1.5,
   ],
   [
-    /\b(?:salary|compensation|pay)(?: range)?\s*[:–£$€-]|\bper annum\b|\bcompetitive (?:salary|pay|compensation)\b|[\d£$€] (?:per|an|a) hour\b|[£$€]\s?\d[\d.,]*k? ?[-–] ?[£$€]?\s?\d[\d.,]*k?|\d ?k€|\bgood pay\b|\bwir zahlen\b|\b(?:stundenlohn|lohn)\b[^.\n]{0,12}\d|\b(?:das |ihr |dein )?(?:gehalt|vergütung) (?:liegt|beträgt|nach|von)\b|\b(?:über)?tarifliche (?:bezahlung|vergütung)\b|\b(?:salaire|rémunération|salario|retribuzione|salário|salaris)\s*(?::|\d|selon|según|de |da |brut|lord|bruto)/i,
+    /\b(?:salary|compensation|pay)(?: range)?\s*[:–£$€-]|\bper annum\b|\bcompetitive (?:salary|pay|compensation)\b|[\d£$€] (?:per|an|a) hour\b|[£$€]\s?\d[\d.,]*k? ?[-–] ?[£$€]?\s?\d[\d.,]*k?|\d ?k€|\bgood pay\b|\bwir zahlen\b|\b(?:stundenlohn|lohn)\b[^.\n]{0,12}\d|\b(?:das |ihr |dein )?(?:gehalt|vergütung) (?:liegt|beträgt|nach|von)\b|\b(?:über)?tarifliche (?:bezahlung|vergütung)\b|\b(?:salaire|rémunération|salario|retribuzione|salário|salaris|wynagrodzenie|stawka)\s*(?::|\d|selon|según|de |da |brut|lord|bruto)/i,
     1.5,
   ],
   // How one applies.
@@ -65,7 +70,7 @@ export const POSTING_SIGNS: readonly Sign[] = [
 ];
 
 const HOURS_AND_TERM =
-  'full.?time|part.?time|fixed.term|vollzeit|teilzeit|unbefristet|befristet|festanstellung|minijob|cd[id]|temps (?:plein|partiel)|jornada (?:completa|parcial)|media jornada|tiempo completo|contrato indefinido|tempo (?:pieno|indeterminato|determinato|inteiro|integral)|vast contract';
+  'full.?time|part.?time|fixed.term|vollzeit|teilzeit|unbefristet|befristet|festanstellung|minijob|cd[id]|temps (?:plein|partiel)|jornada (?:completa|parcial)|media jornada|tiempo completo|contrato indefinido|tempo (?:pieno|indeterminato|determinato|inteiro|integral)|vast contract|pełny etat|pół etatu|umow[aęy] (?:o pracę|zlecenie)';
 
 /** Under what terms one works. CVs and contracts name them too. */
 export const TERMS_OF_WORK: Sign = [
@@ -82,7 +87,7 @@ export const SAYS_WORK = new RegExp(
     `\\b(?:${HOURS_AND_TERM})\\b`,
     String.raw`\bexperience (?:in|with|as|of)\b|\byears?['’]? (?:of|in) |\b(?:job|vacancy|candidates?|applicants?|employ(?:er|ment)|hiring)\b`,
     String.raw`\b(?:(?:berufs)?erfahrung|ausbildung|führerschein|stelle|arbeitgeber|mitarbeiter(?:in)?|expérience|emploi|poste)(?!\p{L})`,
-    String.raw`\b(?:experiencia|empleo|puesto|esperienza|lavoro|experiência|emprego|ervaring|vacature|baan)(?!\p{L})`,
+    String.raw`\b(?:experiencia|empleo|puesto|esperienza|lavoro|experiência|emprego|ervaring|vacature|baan|doświadczeni[ea]|stanowisk[ou]|praca)(?!\p{L})`,
     String.raw`\(\s*[mwfdx]\s*\/|\b[hf]\/[hf]\b|\bequal opportunit`,
   ].join('|'),
   'iu',

@@ -1,0 +1,115 @@
+import type { Posting } from '../parsed-document.ts';
+import type { LaidOutText } from '../text/layout.ts';
+import type { Segment, TextRange } from '../text/tokens.ts';
+
+type Location = Posting['jobLocation'][number];
+type KnownPlace = LaidOutText['places'][number];
+
+export interface FoundLocation extends TextRange, Location {}
+
+const MOST_PLACES = 10;
+const MOST_LOOKED_AT = 200;
+/** The segments at the top, and lines right behind the title where a page has its menu above it. */
+const TOP = 8;
+const BEHIND_TITLE = 4;
+
+const PLACE_LABEL =
+  /(?:location|place of work|standort|arbeitsort|einsatzort|lieu|ubicación|lugar|sede|local|locatie|based in|office in|in)\s*[:–-]?\s*$/i;
+/** A label whose line, or the line below it, says where the work is. */
+const PLACE_LINE =
+  /^(?:(?:job |work )?(?:locations?|place of work|workplace)|base|where|standort|arbeitsort|einsatzort|dienstort|lieu(?: de travail)?|ubicación|localización|lugar(?: de trabajo)?|sede(?: di lavoro)?|luogo(?: di lavoro)?|local(?: de trabalho)?|locatie|standplaats|miejsce pracy|lokalizacja)(?:\s*:\s*|\s+[–-]\s+|\s*$)/iu;
+
+/** "900 stores across Canada": where the customers are. */
+const SERVED = /(?<!\p{L})(?:across|throughout|all over|around)(?: the)?\s+$/iu;
+
+/** Places after a label, and those at the top. Further down a place is a customer's or a founder's. */
+export function findLocations(laidOut: LaidOutText, title: TextRange | null): FoundLocation[] {
+  const { places, tokens, segments, text } = laidOut;
+  const looked = places.slice(0, MOST_LOOKED_AT);
+  const segmentOf = ({ from }: KnownPlace) => tokens[from]?.segment ?? 0;
+  const isLabelled = (place: KnownPlace) => {
+    const at = segmentOf(place);
+    const [segment, above] = [segments[at], segments[at - 1]?.text ?? ''];
+    const before = text.slice(Math.max(segment?.start ?? 0, place.start - 40), place.start);
+    return (
+      PLACE_LABEL.test(before) ||
+      PLACE_LINE.test(segment?.text ?? '') ||
+      /^(?:job )?(?:location|standort|arbeitsort|lieu|ubicación|sede|locatie)s?\b/i.test(
+        segment?.text ?? '',
+      ) ||
+      PLACE_LINE.exec(above)?.[0].length === above.length
+    );
+  };
+  const titleAt =
+    title === null ? -1 : segments.findIndex(({ start, end }) => start <= title.start && title.start < end);
+  const isOnTop = (place: KnownPlace) => {
+    const at = segmentOf(place);
+    const beginsLine = place.start === segments[at]?.start;
+    const isBehindTitle = beginsLine && titleAt >= 0 && at > titleAt && at <= titleAt + BEHIND_TITLE;
+    if (!(at < TOP || isBehindTitle) || isAdjective(tokens, place.from, place.to)) return false;
+    return !SERVED.test(text.slice(Math.max(0, place.start - 20), place.start));
+  };
+  const [labelled, top] = [looked.filter(isLabelled), looked.filter(isOnTop)];
+  const known = labelled.length > 0 && top.length === 0 ? labelled : [...top, ...labelled];
+  const chosen = [
+    ...unlistedPlaces(laidOut),
+    ...known.slice(0, MOST_PLACES * 2).filter((place) => !isOwnCountry(looked, place)),
+  ];
+  const found = new Map<string, FoundLocation>();
+  for (const { city, region, country, start, end } of chosen) {
+    const key = (city ?? region ?? country ?? '').toLowerCase();
+    if (!found.has(key) && found.size < MOST_PLACES) found.set(key, { city, region, country, start, end });
+  }
+  return [...found.values()];
+}
+
+/** "Manchester, England, United Kingdom": a country behind a place in it is no second place. */
+function isOwnCountry(places: readonly KnownPlace[], place: KnownPlace): boolean {
+  if (place.city !== null || place.region !== null) return false;
+  return places.some(
+    (other) =>
+      other.city !== null &&
+      other.countryCode === place.countryCode &&
+      place.start > other.end &&
+      place.start - other.end <= 3,
+  );
+}
+
+/** "UK building regulations": the short name of a country before a word in small letters says of what kind it is. */
+function isAdjective(tokens: LaidOutText['tokens'], from: number, to: number): boolean {
+  const [first, after] = [tokens[from], tokens[to]];
+  if (first === undefined || to - from > 1 || !/^\p{Lu}{2,3}$/u.test(first.text)) return false;
+  return after?.segment === first.segment && after.kind === 'word' && /^\p{Ll}/u.test(after.text);
+}
+
+const LABELLED_TOP = 60;
+const TOWN =
+  /^\p{Lu}[\p{L}\p{M}'’.-]*(?:[ -](?:\p{Lu}[\p{L}\p{M}'’.-]*|am|an der|bei|ob der|de|de la|del|d['’]\p{L}+|sur|sous|en|les?|upon|on|under|van|aan de|nad)){0,3}$/u;
+const NO_TOWN =
+  /(?<!\p{L})(?:remote\p{L}*|hybrid\p{L}*|on-?site|in[- ]person|home|homeoffice|home-?office|flexible|various|several|multiple|national\p{L}*|nationwide|bundesweit|deutschlandweit|anywhere|worldwide|global|tb[acd]|see|our|the|client|customer|hall|house|building|campus|hospital|headquarters|head|hq|centre|center|school|site|park|tower|court|floor|street|road|avenue|straße|rue|team|department|télétravail|teletrabajo|presencial|remoto|híbrido|ibrido|zdalnie|full[ -]?time|part[ -]?time|you|we|ihr|sie)(?!\p{L})|\d/iu;
+
+/** A labelled town that no list has ("Location: Tamworth"): what the label says is taken. */
+function unlistedPlaces({ segments, places }: LaidOutText): FoundLocation[] {
+  const hasKnown = ({ start, end }: Segment) =>
+    places.some((place) => start <= place.start && place.end <= end);
+  for (const [at, segment] of segments.slice(0, LABELLED_TOP).entries()) {
+    const label = PLACE_LINE.exec(segment.text)?.[0].length;
+    if (label === undefined) continue;
+    const line = label < segment.text.length ? segment : segments[at + 1];
+    if (line === undefined || hasKnown(line)) return [];
+    const town = townIn(line, line === segment ? label : 0);
+    return town === null ? [] : [town];
+  }
+  return [];
+}
+
+function townIn({ text, start }: Segment, from: number): FoundLocation | null {
+  for (const match of text.slice(from).matchAll(/[^,;(/|·–)]+/gu)) {
+    const part = match[0].split(/\s(?:-|and|or|und|oder|et|ou|y|e|o|en|i)\s/u)[0] ?? '';
+    const city = part.trim();
+    if (city.length < 3 || !TOWN.test(city) || NO_TOWN.test(city)) continue;
+    const at = start + from + match.index + part.indexOf(city);
+    return { city, region: null, country: null, start: at, end: at + city.length };
+  }
+  return null;
+}
