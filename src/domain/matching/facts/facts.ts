@@ -89,7 +89,7 @@ export interface SkillVocabulary {
 }
 
 /** Raised with every change of how facts are read or scores computed: everything is then scored anew, in the background. */
-export const SCORER_VERSION = 4;
+export const SCORER_VERSION = 5;
 
 /**
  * A unit vector in whole numbers of one byte: 384 bytes instead of 1.5 KB, and the same number on every machine. The

@@ -18,11 +18,25 @@ export const PROTECTED: ReadonlySet<string> = new Set(
   argentinian chilean colombian peruvian venezuelan cuban canadian australian indigenous aboriginal roma jewish
   christian catholic protestant orthodox muslim islamic hindu buddhist sikh atheist church mosque synagogue temple religious
   religion faith disabled disability handicapped wheelchair blind deaf healthy overweight height weight gay lesbian bisexual
-  queer lgbt lgbtq photo photograph picture portrait`.split(/\s+/),
+  queer lgbt lgbtq photo photograph picture portrait
+  herr frau männlich weiblich divers ledig verheiratet geschieden verwitwet verlobt vater mutter ehemann ehefrau sohn tochter söhne töchter kind kinder
+  kindern elternzeit mutterschutz schwanger geboren geburt jahrgang staatsangehörigkeit staatsbürgerschaft deutsche deutscher türkisch türkin türke polnisch
+  katholisch evangelisch muslimisch jüdisch konfessionslos konfession schwerbehindert schwerbehinderung behindert behinderung rollstuhl gehörlos lichtbild
+  monsieur madame mademoiselle masculin féminin célibataire marié mariée divorcé divorcée veuf veuve pacsé pacsée père mère fils fille enfant enfants né née
+  naissance nationalité française marocaine marocain algérien algérienne tunisien tunisienne catholique musulman musulmane juif juive handicapé handicapée
+  handicap enceinte rqth
+  hombre mujer varón soltero soltera casado casada divorciado divorciada viudo viuda padre madre hijo hija hijos hijas nacido nacida nacimiento nacionalidad
+  española católico católica musulmán musulmana judío judía discapacidad discapacitado discapacitada embarazada
+  uomo donna celibe nubile sposato sposata divorziato divorziata vedovo vedova figlio figlia figli nato nata nascita cittadinanza cattolico cattolica
+  musulmano musulmana ebreo ebrea disabile disabilità
+  homem mulher solteiro solteira divorciada viúvo viúva filho filha filhos nascido nascida nascimento nacionalidade brasileiro brasileira deficiência
+  vrouw ongehuwd gehuwd getrouwd gescheiden weduwe weduwnaar vader moeder zoon dochter kinderen geboren nationaliteit nederlandse katholiek moslim joods
+  kobieta mężczyzna żonaty mężatka kawaler panna rozwiedziony rozwiedziona wdowa wdowiec dzieci dziecko urodzony urodzona narodowość obywatelstwo katolik
+  niepełnosprawność niepełnosprawny niepełnosprawna`.split(/\s+/),
 );
 
 const AGE =
-  /\b\d{1,2}[- ]?(?:years?[- ]old|y\.?o\.?)\b|\b(?:aged?|age:)\s*\d{1,2}\b|\bborn\b[^.;\n]{0,40}/giu;
+  /\b\d{1,2}[- ]?(?:years?[- ]old|y\.?o\.?)\b|\b(?:aged?|age:)\s*\d{1,2}\b|\bborn\b(?:[^.;\n]|(?<=\d)\.){0,40}|\b\d{1,2} (?:jahre? alt|ans(?! d)|años(?! de)|anni(?! di)|anos(?! de)|jaar oud|lat(?! doświadczeni))(?!\p{L})|(?<!\p{L})(?:geboren|née?(?= (?:le|en|à) )|nacid[oa]|nat[oa](?= (?:il|a|nel) )|nascid[oa]|urodzon[ya])(?!\p{L})(?:[^.;\n]|(?<=\d)\.){0,40}/giu;
 const WORD = /[\p{L}][\p{L}'’]*/gu;
 
 /** A text without what is said of an age or a birth. */

@@ -243,6 +243,38 @@ You run Docker and Kubernetes. Our bakers, masons and cooks order on ruby.exampl
     expect(first?.scored.score).toBeGreaterThan(30);
   });
 
+  test.each([
+    [
+      'Ich bin ledig.',
+      'Ich bin verheiratet und schwerbehindert.',
+      'Ich bin evangelisch, 52 Jahre alt.',
+      'Ich bin geboren am 3. mai in ankara.',
+    ],
+    [
+      'Je suis célibataire.',
+      'Je suis mariée, musulmane.',
+      'Je suis handicapé, 47 ans.',
+      'Je suis née le 3 mai à oran.',
+    ],
+    ['Soy soltera.', 'Soy casado, católico.', 'Soy viuda, 58 años.', 'Soy nacida en cuzco.'],
+    ['Sono nubile.', 'Sono sposato, cattolico.', 'Sono disabile, 50 anni.', 'Sono nato a tunisi.'],
+    ['Ben ongehuwd.', 'Ben gehuwd, moslim.', 'Ben weduwe, 61 jaar oud.', 'Ben geboren in paramaribo.'],
+    [
+      'Jestem panna.',
+      'Jestem mężatka, katolik.',
+      'Jestem rozwiedziony, 55 lat.',
+      'Jestem urodzona w kijowie.',
+    ],
+  ])('A-12 nor do they in the sentences of other languages: %s', (...sentences) => {
+    const [first, ...others] = sentences.map((sentence) =>
+      seenOf(cvOf(TOLD[0] as Told).replace('Backend developer for', `${sentence}\nBackend developer for`)),
+    );
+    for (const other of others) {
+      expect(other.facts.terms).toEqual(first?.facts.terms ?? []);
+      expect(other.scored).toEqual(first?.scored as typeof other.scored);
+    }
+  });
+
   test('A-12 the words of the text are compared without those of the person', () => {
     for (const one of TOLD) {
       const { facts, texts } = seenOf(cvOf(one));
