@@ -111,3 +111,31 @@ test('G-7 letters behind the name that stand for degrees and institutions are no
   );
   expect(profile?.basics.name).toBe('Desmond Fairchild');
 });
+
+describe('the name at the top of a CV with lines', () => {
+  const below = `Musterstraße 12, 50667 Köln
+Telefon: 0221 1234567
+
+Berufserfahrung
+03/2019 – heute
+Projektingenieur, Northwind AG, Köln
+
+Ausbildung
+2009 – 2014
+Hochschule Aachen, Maschinenbau
+`;
+
+  test.each([
+    ['Jan van den Berg', 'Jan van den Berg'],
+    ['João Pedro da Silva Santos', 'João Pedro da Silva Santos'],
+    ['María José García-Lorca Fernández', 'María José García-Lorca Fernández'],
+    ['MARÍA DEL CARMEN RUIZ DE LA TORRE', 'MARÍA DEL CARMEN RUIZ DE LA TORRE'],
+    ['GUSTAVO ADOLFO RÍOS MENDIETA', 'GUSTAVO ADOLFO RÍOS MENDIETA'],
+    ['Dipl.-Ing. Jörg von der Heyden', 'Jörg von der Heyden'],
+    ['MUDr. Jana Dvořáková', 'Jana Dvořáková'],
+    ['Lic. Carlos Méndez', 'Carlos Méndez'],
+    ['Anirban Das', 'Anirban Das'],
+  ])('G-7 with small words, four words and titles: %s', (top, name) => {
+    expect(nameIn(`${top}\n${below}`)).toBe(name);
+  });
+});

@@ -3,10 +3,10 @@ import { firstOverlap, isTaken, type Token } from '../text/tokens.ts';
 import stopWords from '../words/stop-words.json' with { type: 'json' };
 import {
   companySuffixes,
-  firstNames,
+  isFirstName,
+  isLastName,
   isNameWord,
   isPositionWord,
-  lastNames,
   placeBook,
   schoolHeads,
   titleHeads,
@@ -31,7 +31,8 @@ export interface NameSigns {
   isSpelt(run: Run): boolean;
 }
 
-const PARTICLE = /^(?:de|da|di|van|von|der|den|la|le|bin|al|el|dos|del)$/i;
+const PARTICLE =
+  /^(?:de|da|do|di|das|dos|du|des|del|della|van|von|der|den|dem|zu|zum|zur|ter|ten|la|las|le|los|y|bin|al|el)$/i;
 const NO_NAME =
   /^(?:resume|curriculum|vitae|cv|lebenslauf|street|road|avenue|drive|lane|city|district|ward|india|usa|email|phone|mobile|address|objective|summary|profile|skills|experience|education|engineering|software|management|marketing|page|contact|confidential|applicant|candidate|degree|highest)$/i;
 /** What stands behind a name where a text has lost its lines. */
@@ -85,12 +86,17 @@ export function createNameSigns(laidOut: LaidOutText): NameSigns {
     const words = wordsOf(run);
     const full = words.filter((word) => !INITIAL.test(word.text));
     const known = full.filter(({ lower }) => isNameWord(lower));
-    let score = words.length === 2 || words.length === 3 ? 1.5 : words.length === 1 ? -2 : 0;
-    if (firstNames.has(words[0]?.lower ?? '')) score += 2;
+    // "Jan van den Berg" has two words as "Jan Berg" has, and "Jan van" is no name. Texts without lines may be without capitals.
+    const own = words.filter((word, at) => isFlat || at === words.length - 1 || !isParticle(word.text));
+    const fullOwn = own.filter((word) => !INITIAL.test(word.text));
+    let score = own.length === 2 || own.length === 3 ? 1.5 : own.length === 1 ? -2 : 0;
+    const last = words.at(-1);
+    if (!isSmall && last !== undefined && last.text === last.lower && isParticle(last.text)) score -= 4;
+    if (isFirstName(words[0]?.lower ?? '')) score += 2;
     else if (known.length > 0) score += 1;
-    if (lastNames.has(words.at(-1)?.lower ?? '')) score += 1;
-    if (known.length === full.length && full.length > 1) score += 1;
-    if (new Set(full.map(({ lower }) => lower)).size < full.length) score -= 3;
+    if (isLastName(last?.lower ?? '')) score += 1;
+    if (fullOwn.length > 1 && fullOwn.every(({ lower }) => isNameWord(lower))) score += 1;
+    if (new Set(fullOwn.map(({ lower }) => lower)).size < fullOwn.length) score -= 3;
     const shared = Math.max(0, ...handles.map((one) => words.filter((word) => holds(one, word)).length));
     score += Math.min(2, shared) * 2;
     if (known.length + shared === 0) score -= 1;
@@ -122,6 +128,7 @@ export function createNameSigns(laidOut: LaidOutText): NameSigns {
     if (to >= lineEnd) return 1;
     const next = tokens[to];
     if (next === undefined || next.kind !== 'word' || (isFlat && isSpelt(run))) return 1;
+    if (!isFlat && isParticle(next.text) && to + 1 < lineEnd) return -2;
     const isLastSure = last === undefined || isNameWord(last.lower) || isShared(last);
     if (words.every((word) => CAPITALS.test(word.text)) && !CAPITALS.test(next.text)) return 1.5;
     const score = words.length > 2 && !isLastSure && !isGivenName(words.at(-2)) ? -1.25 : 0;
@@ -133,6 +140,9 @@ export function createNameSigns(laidOut: LaidOutText): NameSigns {
     if (isPlace(next)) return isKnown ? score : score + 1;
     if (isKnown || INITIAL.test(next.text)) return score - (endsInInitial ? 3 : 1.5);
     if (ordinary.has(next.lower) || isTown(to)) return score + 1;
+    // "Jane Maria Robinson Quillfeather": three known names and a last word, which is one too.
+    const known = words.filter(({ lower }) => isNameWord(lower));
+    if (!isFlat && known.length > 2 && to + 1 === lineEnd && /^\p{Lu}/u.test(next.text)) return score - 1;
     // "Jane D Robinson", "Jane Maria Robinson": behind an initial or a second given name the name goes on.
     return endsInInitial ? score - 3 : isGivenName(last) ? score - 1 : score;
   };
@@ -140,8 +150,13 @@ export function createNameSigns(laidOut: LaidOutText): NameSigns {
   return { looks, ending, sharesWord, isSpelt };
 }
 
+/** Small words inside of names; "Das" and "Le" are names. */
+export function isParticle(word: string): boolean {
+  return PARTICLE.test(word) && !/^\p{Lu}\p{Ll}/u.test(word);
+}
+
 function isGivenName(word: Token | undefined): boolean {
-  return word !== undefined && firstNames.has(word.lower) && !lastNames.has(word.lower);
+  return word !== undefined && isFirstName(word.lower) && !isLastName(word.lower);
 }
 
 function lowerCaseWords(tokens: readonly Token[]): ReadonlySet<string> {

@@ -5,7 +5,7 @@ import type { LaidOutText } from '../text/layout.ts';
 import { headingOf } from '../text/sections.ts';
 import { firstOverlap, type Token } from '../text/tokens.ts';
 import { firstNames, isNameWord } from '../words/word-lists.ts';
-import { createNameSigns, INITIAL, type NameSigns, type Run } from './name-signs.ts';
+import { createNameSigns, INITIAL, isParticle, type NameSigns, type Run } from './name-signs.ts';
 
 interface Candidate extends Run {
   readonly score: number;
@@ -28,7 +28,8 @@ const LEAST_SCORE = 2.5;
 
 const LABEL =
   /^(?:(?:full|candidate(?: ?[’']?s)?|student(?: ?[’']?s)?|applicant(?: ?[’']?s)?|first and last) )?(?:name|applicant|nom|nombre|nome|naam|namn|navn|surname)$|^name (?:of|in full)(?: the)?(?: (?:candidate|applicant|student|person))?$|^(?:nom et prénoms?|prénom et nom|nombre y apellidos|nombre completo|nome completo|nome e cognome|cognome e nome|vor ?- und nachname|vor- und nachname|vor- und zuname|imię i nazwisko|ad soyad|adı soyadı|nume și prenume|фио|имя)$/iu;
-const HONORIFIC = /^(?:mr|mrs|ms|miss|dr|prof|herr|frau|mme|sr|sra|ing|eng|er|dott|dott\.ssa|shri|smt)$/i;
+const HONORIFIC =
+  /^(?:mr|mrs|ms|miss|dr|dra|prof|herr|frau|mme|sr|sra|ing|eng|er|dott|dott\.ssa|shri|smt|dipl|kfm|kffr|mag|mgr|inż|bc|mudr|judr|phdr|rndr|lic)$/iu;
 const CREDENTIAL =
   /^(?:phd|ph\.d|md|m\.d|mba|cpa|pmp|rn|msc|bsc|esq|pe|cfa|jr|sr|ii|iii|iv|dipl|ing|ma|ba|ms|bs|med|msn|bsn|cissp|csm|acca|ca|p\.?eng)$/i;
 const DOCUMENT_WORD =
@@ -206,11 +207,12 @@ function beginOf(
 
 const NAME_TOKEN = /^(?:\p{L}[\p{L}\p{M}.'’-]*|\.)$/u;
 const LONGEST_NAME = 5;
+const MOST_TOKENS = 9;
 
 /** Runs of words that could be a name: all words, and of a line that goes on behind the name its beginnings. */
 function runsOf(tokens: readonly Token[], from: number, to: number): (Run & { bonus: number })[] {
   let end = from;
-  while (end < to && end - from < 9) {
+  while (end < to && end - from < MOST_TOKENS) {
     const token = tokens[end];
     if (token === undefined || !NAME_TOKEN.test(token.text)) break;
     if (CREDENTIAL.test(token.text) && end - from >= 2) break;
@@ -221,13 +223,14 @@ function runsOf(tokens: readonly Token[], from: number, to: number): (Run & { bo
   const runs = words === 0 || words > LONGEST_NAME ? [] : [{ from, to: end, bonus: 0 }];
   const family = familyFirst(tokens, from, end, to);
   if (family !== null) runs.push(family);
-  for (let stop = from + 2; stop < Math.min(end, from + LONGEST_NAME + 1); stop++)
+  for (let stop = from + 2; stop < end && countWords(tokens, from, stop) <= LONGEST_NAME; stop++)
     runs.push({ from, to: stop, bonus: 0 });
   return runs;
 }
 
+/** "Ruiz de la Torre" counts as two. */
 function countWords(tokens: readonly Token[], from: number, to: number): number {
-  return tokens.slice(from, to).filter((token) => token.kind === 'word').length;
+  return tokens.slice(from, to).filter(({ kind, text }) => kind === 'word' && !isParticle(text)).length;
 }
 
 /** "Doe, Jane": one or two words, a comma and one or two more, of which one is a known name. */

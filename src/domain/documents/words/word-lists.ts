@@ -55,6 +55,18 @@ const otherNames = setOf(Object.values(personNames).flat());
  */
 export function isNameWord(word: string): boolean {
   const plain = withoutAccents(word.toLowerCase());
+  return isKnownName(plain) || (plain.includes('-') && plain.split('-').some(isKnownName));
+}
+
+export function isFirstName(word: string): boolean {
+  return firstNames.has(withoutAccents(word.toLowerCase()));
+}
+
+export function isLastName(word: string): boolean {
+  return lastNames.has(withoutAccents(word.toLowerCase()));
+}
+
+function isKnownName(plain: string): boolean {
   return firstNames.has(plain) || lastNames.has(plain) || otherNames.has(plain);
 }
 
