@@ -105,3 +105,11 @@ export interface UpstreamFailure extends Error {
   readonly name: 'UpstreamFailure';
   readonly reason: 'connect' | 'first-byte-time-out' | 'broken' | 'aborted';
 }
+
+/** Of the events of a stream, for all who read one. */
+export const STREAM_LIMITS = {
+  /** A chunk with an image or a long tool call in it; past this the stream counts as broken. */
+  maxEventBytes: 16 * 1024 * 1024,
+  /** What may still come after [DONE], or after the wire's last event: usage, from some. */
+  doneGraceMs: 1_000,
+} as const;

@@ -12,7 +12,7 @@ interface ApproveHostParts {
   readonly setting?: string;
   /**
    * True where companies set addresses: a name inside and one that does not exist have the same problem, without an
-   * address, so that nobody lists the names of the inside by trying them.
+   * address, so that internal names cannot be found by trying them.
    */
   readonly hidesInside?: boolean;
   /** True where an HTTP proxy resolves names: one that does not resolve here is approved without addresses. */

@@ -1,6 +1,6 @@
 import { estimateTokens } from '../../domain/limits/claims.ts';
 import { CLIENT_LEFT, surchargeOf } from '../../domain/model-calls/paid-call.ts';
-import type { BodyRead } from '../../ports/model-upstream.ts';
+import { type BodyRead, STREAM_LIMITS } from '../../ports/model-upstream.ts';
 import { brokenStreamEvent, type Refusal } from '../admission/refusals.ts';
 import { type Answering, failure } from '../forwarding/end-call.ts';
 import { refusalInAnswer } from '../forwarding/provider-errors.ts';
@@ -9,12 +9,6 @@ import { createToolUseCounter } from '../json/tool-uses.ts';
 import { hidesUsageChunk } from '../json/usage-chunk.ts';
 import { EVENT_STREAM_TYPE, STREAM_HEADERS, writtenEvent } from './server-sent-events.ts';
 import { createUsageTap } from './usage-tap.ts';
-
-/** One event: a chunk with an image or a long tool call in it; past this the stream counts as broken. */
-const MOST_EVENT_BYTES = 16 * 1024 * 1024;
-
-/** What may still come after [DONE], or after the wire's last event: usage, from some. */
-const DONE_GRACE_MS = 1_000;
 
 /** The reasons of streams that were read on after their client had left: billed, and not. */
 const DRAINED = 'drained';
@@ -47,7 +41,7 @@ export function answerStream(answering: Answering): Response {
   const { hosted = null } = call;
   const toolUses = hosted === null ? null : createToolUseCounter(wire, hosted);
   const tap = createUsageTap({
-    ...{ wire, alias: call.alias.alias, maxEventBytes: MOST_EVENT_BYTES, toolUses },
+    ...{ wire, alias: call.alias.alias, maxEventBytes: STREAM_LIMITS.maxEventBytes, toolUses },
     hidesUsageChunk: wire === 'completions' && hidesUsageChunk(parts.streamUsageChunk, call),
   });
   const gathering = call.claim === null ? null : parts.idempotency.gather(call.claim);
@@ -162,7 +156,7 @@ export function answerStream(answering: Answering): Response {
   function nextUntil(deadlineMs: number): BodyRead | Promise<BodyRead> {
     const leftMs = deadlineMs - parts.clock.now();
     if (leftMs <= 0) return 'idle';
-    return answer.body.read(Math.min(leftMs, isDone ? DONE_GRACE_MS : parts.idleTimeoutMs));
+    return answer.body.read(Math.min(leftMs, isDone ? STREAM_LIMITS.doneGraceMs : parts.idleTimeoutMs));
   }
 
   /**
@@ -232,7 +226,7 @@ export function answerStream(answering: Answering): Response {
   /** Reads until something may pass. */
   async function passOn(controller: ReadableStreamDefaultController): Promise<void> {
     for (;;) {
-      pending = answer.body.read(isDone ? DONE_GRACE_MS : parts.idleTimeoutMs);
+      pending = answer.body.read(isDone ? STREAM_LIMITS.doneGraceMs : parts.idleTimeoutMs);
       const next = pending instanceof Promise ? await pending : pending;
       if (leaving !== null || context.clientSignal.aborted) return await leave();
       pending = undefined;

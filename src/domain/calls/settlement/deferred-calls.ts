@@ -45,7 +45,7 @@ const TRY_AGAIN_MS = 1_000;
 /**
  * A commit of the embedded engine costs as much as twenty of its calls do. So calls do not wait for it: they are written to a log
  * first, which costs next to nothing and survives the process as the engine's own commits do, and are charged many at a time.
- * Nobody sees a difference, because the database runs what is deferred before any other statement.
+ * Readers see no difference, because the database runs what is deferred before any other statement.
  */
 export function createDeferredCalls(parts: DeferredCallsParts): DeferredCalls {
   const { writes, writeAheadLog, journaled, watch, clock, log } = parts;

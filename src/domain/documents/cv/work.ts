@@ -79,7 +79,7 @@ function unpaidSegments({ headings, segments }: LaidOutText): Uint8Array {
   return found;
 }
 
-/** A time in which somebody did not work, as CVs name it. */
+/** A time without work, as CVs name it. */
 const BREAK =
   /\b(?:career (?:break|gap)|(?:maternity|paternity|parental|family|medical|sick) leave|sabbatical|gap year|full[- ]time (?:parent|mother|father|carer)|stay[- ]at[- ]home|unemployed|elternzeit|congé (?:maternité|parental|sabbatique))\b/i;
 

@@ -138,7 +138,7 @@ const YEARS =
 const PLAIN_MUST =
   /(?<!\p{L})(?:with (?:own|a |an |valid|good|strong|excellent|some|experience)|own (?:car|van|tools|vehicle)|licen[cs]e|certificate|certified|-?qualified|registration|registered with|fluent|skills|mit (?:erfahrung|führerschein)|führerschein|ausbildung|fließend|avec (?:expérience|permis)|permis|diplôme|courant|con (?:experiencia|carn[eé]t?|patente|esperienza)|carn[eé]t?|título|patente|diploma|com experiência|carta de condução|met (?:ervaring|rijbewijs)|rijbewijs|must|needed|necessary|notwendig|nécessaire)(?!\p{L})/iu;
 
-/** Said of whoever applies: asked for wherever it stands. */
+/** Said of all applicants: a must-have wherever it stands. */
 const SAYS_MUST =
   /^(?:(?:all |successful |interested )?(?:applicants|candidates) |you |the (?:successful|ideal) (?:candidate|applicant) )?must (?:(?:also|currently|already) )?(?:have|be(?! (?:received|submitted|sent|made)(?!\p{L}))|hold|possess|pass|live|speak|own|know)(?!\p{L})/iu;
 

@@ -1,12 +1,13 @@
 import type { Clock } from '../../../ports/clock.ts';
-import type {
-  BodyRead,
-  ModelEndpoint,
-  ModelUpstream,
-  UpstreamAnswer,
-  UpstreamBody,
-  UpstreamCall,
-  UpstreamTarget,
+import {
+  type BodyRead,
+  type ModelEndpoint,
+  type ModelUpstream,
+  STREAM_LIMITS,
+  type UpstreamAnswer,
+  type UpstreamBody,
+  type UpstreamCall,
+  type UpstreamTarget,
 } from '../../../ports/model-upstream.ts';
 import type { Secrets } from '../../../ports/secrets.ts';
 import { speaks } from '../../models/providers.ts';
@@ -110,13 +111,8 @@ function translatedAnswer(answer: UpstreamAnswer, translation: AnswerTranslation
   return { ...answer, body };
 }
 
-/** One event: the gateway's own bound. */
-const MOST_EVENT_BYTES = 16 * 1024 * 1024;
-/** What may still come after the target's last event: usage, from some. */
-const DONE_GRACE_MS = 1_000;
-
 function streamedBody(body: UpstreamBody, translation: StreamTranslation): UpstreamBody {
-  const reader = createEventReader(MOST_EVENT_BYTES);
+  const reader = createEventReader(STREAM_LIMITS.maxEventBytes);
   const encoder = new TextEncoder();
   let isOver = false;
   let isFailed = false;
@@ -163,7 +159,7 @@ function streamedBody(body: UpstreamBody, translation: StreamTranslation): Upstr
   }
 
   function readNext(idleMs: number): BodyRead | Promise<BodyRead> {
-    return body.read(translation.isDone() ? Math.min(idleMs, DONE_GRACE_MS) : idleMs);
+    return body.read(translation.isDone() ? Math.min(idleMs, STREAM_LIMITS.doneGraceMs) : idleMs);
   }
 
   async function readOn(idleMs: number, first: BodyRead | Promise<BodyRead>): Promise<BodyRead> {
