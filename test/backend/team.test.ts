@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { inviteMember } from '../../src/domain/accounts/members.ts';
+import { findUser, type User } from '../../src/domain/accounts/user.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openBackend, PASSWORD, type Person } from './backend-under-test.ts';
 import { graphqlClient } from './graphql-client.ts';
@@ -64,6 +66,51 @@ describe('invitations', () => {
     const late = await invited(admin, 'dan@team.example');
     await backend.clock.advance(7 * 24 * 60 * 60 * 1000);
     expect(await refused(late)).toBe('NOT_FOUND');
+  });
+
+  test('P-15 the open invitations of an admin end when the admin is demoted, removed or leaves; those of others stay', async () => {
+    const { admin, member } = await team();
+    const { nobody } = backend.people;
+    const ends = [
+      ['role-changed', (id: string) => admin.ask(CHANGE_ROLE, { id, role: 'MEMBER' })],
+      ['removed', (id: string) => admin.ask(REMOVE, { id })],
+      ['left', (_: string, leaver: Person) => leaver.ask('mutation { leaveCompany }')],
+    ] as const;
+    const own = await invited(admin, 'own@team.example');
+    for (const [how, end] of ends) {
+      const second = await backend.person(admin.companyId ?? '', { role: 'COMPANY_ADMIN' });
+      const token = await invited(second, `${how}@team.example`, 'COMPANY_ADMIN');
+      await end(second.userId, second);
+      const refused = await nobody.refusal(ACCEPT, { token, password: PASSWORD });
+      expect([how, refused.extensions.code]).toEqual([how, 'NOT_FOUND']);
+      const { auditLog } = await admin.ask<{ auditLog: { nodes: object[] } }>(
+        '{ auditLog(first: 1) { nodes { action details } } }',
+      );
+      expect(auditLog.nodes).toMatchObject([
+        { action: `member.${how}`, details: { withdrawnInvitations: 1 } },
+      ]);
+    }
+    expect(await admin.ask('{ invitations { nodes { email } } }')).toEqual({
+      invitations: { nodes: [{ email: 'own@team.example' }] },
+    });
+    // A member who becomes an admin, or an admin who stays one, changes nothing.
+    await admin.ask(CHANGE_ROLE, { id: member.userId, role: 'COMPANY_ADMIN' });
+    await member.ask(CHANGE_ROLE, { id: admin.userId, role: 'COMPANY_ADMIN' });
+    await nobody.ask(ACCEPT, { token: own, password: PASSWORD });
+  });
+
+  test('P-15 who is demoted while their invitation is being made invites nobody', async () => {
+    const { admin } = await team();
+    const second = await backend.person(admin.companyId ?? '', { role: 'COMPANY_ADMIN' });
+    const { database } = backend.parts;
+    const asAdmin = await findUser(database, second.userId);
+    await admin.ask(CHANGE_ROLE, { id: second.userId, role: 'MEMBER' });
+    const inviter = { ...(asAdmin as User), companyId: admin.companyId ?? '' };
+    const wanted = { inviter, email: 'race@team.example', role: 'COMPANY_ADMIN' } as const;
+    const made = await database.transaction((transaction) =>
+      inviteMember(backend.parts, transaction, wanted),
+    );
+    expect(made).toEqual({ outcome: 'not-admin' });
   });
 
   test('P-15 an address that has an account cannot accept an invitation; a colleague is not invited', async () => {

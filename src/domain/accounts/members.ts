@@ -114,34 +114,42 @@ interface MemberChange {
 }
 
 export type ChangedMember =
-  | { readonly outcome: 'changed'; readonly member: User }
+  | {
+      readonly outcome: 'changed';
+      readonly member: User;
+      /** Open invitations that ended with the member's rights as an admin. */
+      readonly withdrawnInvitations: number;
+    }
   | { readonly outcome: 'no-such-member' }
   /** A company without an admin could never get one again. */
   | { readonly outcome: 'last-admin' };
 
+/** The open invitations of an admin end with the role: otherwise who is demoted could bring in another admin. */
 export async function changeRole(
   transaction: Transaction,
   { companyId, userId, now, role }: MemberChange & { readonly role: Role },
 ): Promise<ChangedMember> {
   const found = await lockMember(transaction, companyId, userId, { staysAdmin: role === 'COMPANY_ADMIN' });
-  if (found.outcome !== 'changed') return found;
+  if (found.outcome !== 'found') return found;
   const rows = await transaction.query<User>(
     `update users set role = $2, updated_at = $3 where id = $1 returning ${USER_COLUMNS}`,
     [userId, role, now],
   );
-  return { outcome: 'changed', member: rows[0] ?? found.member };
+  const isAdmin = role === 'COMPANY_ADMIN';
+  const withdrawnInvitations = isAdmin ? 0 : await withdrawOpen(transaction, { companyId, userId, now });
+  return { outcome: 'changed', member: rows[0] ?? found.member, withdrawnInvitations };
 }
 
 /**
- * The person is no longer of the company, and none of their sessions can be refreshed. A super admin stays one,
- * without a company; everybody else's account is closed and its address free for another one.
+ * The person is no longer of the company, their open invitations end, and none of their sessions can be refreshed. A
+ * super admin stays one, without a company; everybody else's account is closed and its address free for another one.
  */
 export async function removeMember(
   transaction: Transaction,
   { companyId, userId, now }: MemberChange,
 ): Promise<ChangedMember> {
   const found = await lockMember(transaction, companyId, userId, { staysAdmin: false });
-  if (found.outcome !== 'changed') return found;
+  if (found.outcome !== 'found') return found;
   await transaction.query(
     `update users set updated_at = $2, role = 'MEMBER',
        company_id = case when is_super_admin then null else company_id end,
@@ -150,8 +158,26 @@ export async function removeMember(
     [userId, now],
   );
   if (!found.member.isSuperAdmin) await endAllSessions(transaction, userId, now);
-  return found;
+  const withdrawnInvitations = await withdrawOpen(transaction, { companyId, userId, now });
+  return { outcome: 'changed', member: found.member, withdrawnInvitations };
 }
+
+/** How many there were. */
+async function withdrawOpen(
+  transaction: Transaction,
+  { companyId, userId, now }: MemberChange,
+): Promise<number> {
+  const rows = await transaction.query(
+    `update invitations set withdrawn_at = $3 where company_id = $1 and invited_by = $2
+       and accepted_at is null and withdrawn_at is null and expires_at > $3 returning id`,
+    [companyId, userId, now],
+  );
+  return rows.length;
+}
+
+type FoundMember =
+  | { readonly outcome: 'found'; readonly member: User }
+  | Exclude<ChangedMember, { outcome: 'changed' }>;
 
 /**
  * Who changes a company's people does it one after the other: two admins who remove each other at the same moment
@@ -162,7 +188,7 @@ async function lockMember(
   companyId: string,
   userId: string,
   { staysAdmin }: { readonly staysAdmin: boolean },
-): Promise<ChangedMember> {
+): Promise<FoundMember> {
   await lockCompanyRow(transaction, companyId);
   const rows = await transaction.query<User & { otherAdmins: bigint }>(
     `select ${USER_COLUMNS}, (select count(*) from users other where other.company_id = $1
@@ -174,7 +200,7 @@ async function lockMember(
   if (row === undefined) return { outcome: 'no-such-member' };
   const { otherAdmins, ...member } = row;
   const isLast = member.role === 'COMPANY_ADMIN' && !staysAdmin && otherAdmins === 0n;
-  return isLast ? { outcome: 'last-admin' } : { outcome: 'changed', member };
+  return isLast ? { outcome: 'last-admin' } : { outcome: 'found', member };
 }
 
 export interface Invitation {
@@ -203,7 +229,9 @@ type Invited =
   | { readonly outcome: 'invited'; readonly invitation: Invitation }
   | { readonly outcome: 'bad-email' }
   /** Of the same company, whose admins see that anyway. */
-  | { readonly outcome: 'already-member' };
+  | { readonly outcome: 'already-member' }
+  /** The inviter was demoted or removed since the request began. */
+  | { readonly outcome: 'not-admin' };
 
 /**
  * The mail with the token goes out with the commit. An open invitation of the same address ends. An address that has an
@@ -237,14 +265,17 @@ export async function inviteMember(
   );
   const rows = await transaction.query<Invitation>(
     `insert into invitations (id, company_id, email, email_key, role, token_sha256, invited_by, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning ${INVITATION_COLUMNS}`,
+     select $1, $2, $3, $4, $5, $6, id, $8, $9 from users
+     where id = $7 and company_id = $2 and role = 'COMPANY_ADMIN' and removed_at is null
+     returning ${INVITATION_COLUMNS}`,
     [
       ...[secrets.newId(), inviter.companyId, email, emailKey(email), role],
       ...[secrets.sha256(token), inviter.id, now, expiresAt],
     ],
   );
   const [invitation] = rows;
-  if (invitation === undefined || company === null) throw new Error('an invitation was not kept');
+  if (invitation === undefined) return { outcome: 'not-admin' };
+  if (company === null) throw new Error('an invitation was made for a company that does not exist');
   const data = { token, companyName: company.name, invitedBy: inviter.email, expiresAt };
   const { companyId } = inviter;
   const mailed = await mailOutbox.send({ kind: 'invitation', to: email, companyId, data }, transaction);
@@ -286,23 +317,40 @@ type AcceptedInvitation =
   | { readonly outcome: 'no-such-invitation' }
   | { readonly outcome: 'email-taken' };
 
-/** Once: the update claims the invitation, and a concurrent attempt finds it claimed. */
 export async function acceptInvitation(
   { clock, secrets }: Pick<InvitationParts, 'clock' | 'secrets'>,
   transaction: Transaction,
   { token, passwordHash }: { readonly token: string; readonly passwordHash: string },
 ): Promise<AcceptedInvitation> {
   if (token.length > LONGEST_INVITATION_TOKEN) return { outcome: 'no-such-invitation' };
-  const rows = await transaction.query<Invitation>(
-    `update invitations set accepted_at = $2
-     where token_sha256 = $1 and accepted_at is null and withdrawn_at is null and expires_at > $2
-     returning ${INVITATION_COLUMNS}`,
-    [secrets.sha256(token), new Date(clock.now())],
+  const [found] = await transaction.query<Pick<Invitation, 'id' | 'companyId'>>(
+    'select id, company_id as "companyId" from invitations where token_sha256 = $1',
+    [secrets.sha256(token)],
   );
-  const [invitation] = rows;
-  if (invitation === undefined) return { outcome: 'no-such-invitation' };
+  const invitation =
+    found === undefined ? null : await claimInvitation(transaction, found, new Date(clock.now()));
+  if (invitation === null) return { outcome: 'no-such-invitation' };
   const { companyId, email, role } = invitation;
   const person = { id: secrets.newId(), companyId, email, role, isSuperAdmin: false };
   const added = await insertUser(transaction, { ...person, passwordHash });
   return added.outcome === 'added' ? { outcome: 'accepted', invitation, userId: person.id } : added;
+}
+
+/**
+ * Once: the update claims the invitation, and a concurrent attempt finds it claimed. Null where it cannot be accepted any
+ * more. The company's row is locked first, as by every change of its people: no acceptance passes the removal of its inviter.
+ */
+export async function claimInvitation(
+  transaction: Transaction,
+  { id, companyId }: Pick<Invitation, 'id' | 'companyId'>,
+  now: Date,
+): Promise<Invitation | null> {
+  await lockCompanyRow(transaction, companyId);
+  const rows = await transaction.query<Invitation>(
+    `update invitations set accepted_at = $2
+     where id = $1 and accepted_at is null and withdrawn_at is null and expires_at > $2
+     returning ${INVITATION_COLUMNS}`,
+    [id, now],
+  );
+  return rows[0] ?? null;
 }

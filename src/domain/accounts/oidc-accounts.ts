@@ -4,7 +4,7 @@ import type { Secrets } from '../../ports/secrets.ts';
 import { lockCeiling } from './ceilings.ts';
 import { findCompany } from './company.ts';
 import { emailKey } from './email.ts';
-import { changeRole, countMembers } from './members.ts';
+import { changeRole, claimInvitation, countMembers } from './members.ts';
 import type { OidcIdentity } from './oidc.ts';
 import { findUser, findUserByEmail, insertUser, type Role, type User } from './user.ts';
 
@@ -144,18 +144,18 @@ async function addPerson(
   if (rules.signUpMode === 'closed') return 'closed';
   const { email } = identity;
   const now = new Date(clock.now());
-  const [invitation] = await transaction.query<{ companyId: string; role: Role }>(
-    `update invitations set accepted_at = $2 where id = (
-       select id from invitations where email_key = $1 and accepted_at is null and withdrawn_at is null
-         and expires_at > $2 order by id desc limit 1)
-     returning company_id as "companyId", role`,
+  const [open] = await transaction.query<{ id: string; companyId: string }>(
+    `select id, company_id as "companyId" from invitations
+     where email_key = $1 and accepted_at is null and withdrawn_at is null and expires_at > $2
+     order by id desc limit 1`,
     [emailKey(email), now],
   );
-  if (invitation === undefined && rules.signUpMode === 'invited') return 'closed';
+  const invitation = open === undefined ? null : await claimInvitation(transaction, open, now);
+  if (invitation === null && rules.signUpMode === 'invited') return 'closed';
   const companyId = invitation?.companyId ?? mappedCompany;
   if (companyId === null || (await findCompany(transaction, companyId)) === null) return 'unknown';
   // An open invitation counts as a member already.
-  if (invitation === undefined && (await isFull(transaction, companyId, now))) return 'full';
+  if (invitation === null && (await isFull(transaction, companyId, now))) return 'full';
   const person = { id: secrets.newId(), companyId, email, isSuperAdmin: false };
   const added = await insertUser(transaction, {
     ...{ ...person, role: invitation?.role ?? role ?? 'MEMBER', passwordHash },

@@ -13,7 +13,7 @@ import type { User } from '../../../domain/accounts/user.ts';
 import { publishMoved } from '../../../domain/credits/ledger/user-account.ts';
 import { countAttempt, member } from '../access.ts';
 import { settleLeaver } from '../billing/user-credits.ts';
-import { badInput, conflict, notFound, refusal, signUpRefused } from '../errors.ts';
+import { badInput, conflict, forbidden, notFound, refusal, signUpRefused } from '../errors.ts';
 import { bounded, idOf, searchArg } from '../input.ts';
 import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
@@ -111,7 +111,8 @@ const changeRole: Declaration = (builder) =>
   builder.mutationField('changeRole', (t) =>
     t.field({
       type: 'Member',
-      description: 'The last admin of a company stays one.',
+      description:
+        'The last admin of a company stays one. The open invitations of an admin who becomes a member end.',
       authScopes: { companyAdmin: true },
       args: { userId: t.arg.id({ required: true }), role: t.arg({ type: 'Role', required: true }) },
       async resolve(_root, { userId: wantedId, role }, context) {
@@ -120,9 +121,9 @@ const changeRole: Declaration = (builder) =>
         const now = new Date(context.parts.clock.now());
         return await recordedChange(context, async ({ transaction, record }) => {
           const changed = memberChanged(await setMemberRole(transaction, { companyId, userId, now, role }));
-          const details = { email: changed.email, role };
+          const details = { email: changed.member.email, role, ...withdrawnWith(changed) };
           await record({ action: 'member.role-changed', objectKind: 'user', objectId: userId, details });
-          return changed;
+          return changed.member;
         });
       },
     }),
@@ -131,7 +132,8 @@ const changeRole: Declaration = (builder) =>
 const removeMember: Declaration = (builder) =>
   builder.mutationField('removeMember', (t) =>
     t.boolean({
-      description: 'The person loses access at once. The last admin of a company cannot be removed.',
+      description:
+        'The person loses access at once, and their open invitations end. The last admin of a company cannot be removed.',
       authScopes: { companyAdmin: true },
       args: { userId: t.arg.id({ required: true }) },
       async resolve(_root, args, context) {
@@ -141,11 +143,10 @@ const removeMember: Declaration = (builder) =>
         const moved = await recordedChange(context, async (change) => {
           const { transaction, record } = change;
           const moved = await settleLeaver(change, context.parts, { companyId, userId });
-          const { email, role } = memberChanged(
-            await removeFromCompany(transaction, { companyId, userId, now }),
-          );
+          const removed = memberChanged(await removeFromCompany(transaction, { companyId, userId, now }));
+          const { email, role } = removed.member;
           if (role !== 'MEMBER') await refuseServiceToken(context, ONLY_MEMBERS);
-          const details = { email };
+          const details = { email, ...withdrawnWith(removed) };
           await record({ action: 'member.removed', objectKind: 'user', objectId: userId, details });
           return moved;
         });
@@ -166,8 +167,9 @@ const leaveCompany: Declaration = (builder) =>
         const now = new Date(context.parts.clock.now());
         const moved = await recordedChange(context, async (change) => {
           const moved = await settleLeaver(change, context.parts, { companyId, userId });
-          memberChanged(await removeFromCompany(change.transaction, { companyId, userId, now }));
-          await change.record({ action: 'member.left', objectKind: 'user', objectId: userId });
+          const left = memberChanged(await removeFromCompany(change.transaction, { companyId, userId, now }));
+          const object = { objectKind: 'user', objectId: userId };
+          await change.record({ action: 'member.left', ...object, details: withdrawnWith(left) });
           return moved;
         });
         if (moved !== null) await publishMoved(context.parts.sharedState, moved, context.log);
@@ -181,7 +183,7 @@ const inviteMember: Declaration = (builder) =>
     t.field({
       type: 'Invitation',
       description:
-        'Mails an invitation, good for a week. An earlier one of the same address ends. The caller’s own address must be verified.',
+        'Mails an invitation, good for a week while the caller stays an admin. An earlier one of the same address ends. The caller’s own address must be verified.',
       authScopes: { companyAdmin: true },
       args: {
         email: t.arg.string({ required: true }),
@@ -202,6 +204,7 @@ const inviteMember: Declaration = (builder) =>
           });
           if (invited.outcome === 'bad-email') throw badInput('email', 'this is no e-mail address');
           if (invited.outcome === 'already-member') throw conflict('This person is in your company already.');
+          if (invited.outcome === 'not-admin') throw forbidden();
           await holdMembersToCeiling(context, transaction, inviter.companyId);
           const { invitation } = invited;
           const details = { email: invitation.email, role: invitation.role };
@@ -268,16 +271,23 @@ const acceptInvitation: Declaration = (builder) =>
     }),
   );
 
+type Changed = Extract<ChangedMember, { outcome: 'changed' }>;
+
 /** The member who was changed, or the refusal that says why not. */
-function memberChanged(changed: ChangedMember): User {
+function memberChanged(changed: ChangedMember): Changed {
   switch (changed.outcome) {
     case 'changed':
-      return changed.member;
+      return changed;
     case 'no-such-member':
       throw notFound('member');
     case 'last-admin':
       throw conflict('This is the company’s last admin. Make another member an admin first.');
   }
+}
+
+/** For the audit log: invitations that ended with their inviter, where there were any. */
+function withdrawnWith({ withdrawnInvitations }: Changed) {
+  return withdrawnInvitations === 0 ? {} : { withdrawnInvitations };
 }
 
 export const memberDeclarations: readonly Declaration[] = [
