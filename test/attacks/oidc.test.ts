@@ -345,6 +345,53 @@ describe('accounts', () => {
     world.rules.signUpMode = 'invited';
     expect(await as(eve)).toEqual(refused('closed'));
   });
+
+  test('who was removed from the company of the domain comes back by an invitation alone', async () => {
+    const { admin } = world.backend.people;
+    const remove = (id: unknown) => admin.ask('mutation($id: ID!) { removeMember(userId: $id) }', { id });
+    const fay = { sub: 'fay', email: 'fay@acme.example' };
+    const { id } = await whoIs((await as(fay)).refresh);
+    await remove(id);
+    expect(await as(fay)).toEqual(refused('closed'));
+    // Nor with another address of the same identity.
+    expect(await as({ ...fay, email: 'fay.new@acme.example' })).toEqual(refused('closed'));
+    // Another person, who has the address now.
+    const successor = await whoIs((await as({ sub: 'fay-2', email: fay.email })).refresh);
+    expect(successor).toMatchObject({ companyId: admin.companyId, role: 'MEMBER' });
+    await remove(successor.id);
+    // Removed before the first sign-in by OIDC.
+    const gus = await world.backend.person(admin.companyId);
+    await remove(gus.userId);
+    world.rules.domains = { ...world.rules.domains, 'people.example': admin.companyId };
+    expect(await as({ sub: 'gus', email: gus.email })).toEqual(refused('closed'));
+    await admin.ask('mutation { inviteMember(email: "fay@acme.example") { id } }');
+    const back = await whoIs((await as(fay)).refresh);
+    expect(back).toMatchObject({ companyId: admin.companyId, email: fay.email });
+    expect(back.id).not.toBe(id);
+  });
+
+  test('an invitation of another company does not take a person away from the company of their domain', async () => {
+    const { admin, otherAdmin } = world.backend.people;
+    const invite = 'mutation($email: String!) { inviteMember(email: $email, role: COMPANY_ADMIN) { id } }';
+    const hal = { sub: 'hal', email: 'hal@acme.example' };
+    await admin.ask(invite, { email: hal.email });
+    await otherAdmin.ask(invite, { email: hal.email });
+    expect(await whoIs((await as(hal)).refresh)).toMatchObject({ companyId: admin.companyId });
+    const ida = { sub: 'ida', email: 'ida@acme.example' };
+    await otherAdmin.ask(invite, { email: ida.email });
+    expect(await whoIs((await as(ida)).refresh)).toMatchObject({
+      companyId: admin.companyId,
+      role: 'MEMBER',
+    });
+    // Of a domain without a company: the only invitation counts, and of two neither.
+    const joe = { sub: 'joe', email: 'joe@people.example' };
+    await otherAdmin.ask(invite, { email: joe.email });
+    await admin.ask(invite, { email: joe.email });
+    expect(await as(joe)).toEqual(refused('unknown'));
+    const kim = { sub: 'kim', email: 'kim@people.example' };
+    await otherAdmin.ask(invite, { email: kim.email });
+    expect(await whoIs((await as(kim)).refresh)).toMatchObject({ companyId: otherAdmin.companyId });
+  });
 });
 
 test('guessing answers is counted by address', async () => {

@@ -144,16 +144,12 @@ async function addPerson(
   if (rules.signUpMode === 'closed') return 'closed';
   const { email } = identity;
   const now = new Date(clock.now());
-  const [open] = await transaction.query<{ id: string; companyId: string }>(
-    `select id, company_id as "companyId" from invitations
-     where email_key = $1 and accepted_at is null and withdrawn_at is null and expires_at > $2
-     order by id desc limit 1`,
-    [emailKey(email), now],
-  );
-  const invitation = open === undefined ? null : await claimInvitation(transaction, open, now);
+  const open = await findOpenInvitation(transaction, { email, mappedCompany, now });
+  const invitation = open === null ? null : await claimInvitation(transaction, open, now);
   if (invitation === null && rules.signUpMode === 'invited') return 'closed';
   const companyId = invitation?.companyId ?? mappedCompany;
   if (companyId === null || (await findCompany(transaction, companyId)) === null) return 'unknown';
+  if (invitation === null && (await wasRemoved(transaction, companyId, identity))) return 'closed';
   // An open invitation counts as a member already.
   if (invitation === null && (await isFull(transaction, companyId, now))) return 'full';
   const person = { id: secrets.newId(), companyId, email, isSuperAdmin: false };
@@ -161,6 +157,41 @@ async function addPerson(
     ...{ ...person, role: invitation?.role ?? role ?? 'MEMBER', passwordHash },
   });
   return (added.outcome === 'added' ? await findUser(transaction, person.id) : null) ?? 'unknown';
+}
+
+/**
+ * Of the domain's company where it has one: any company can invite any address, and the person has not seen the
+ * invitation yet. For a domain without one, null where several companies invite: the person chooses by the mail.
+ */
+async function findOpenInvitation(
+  transaction: Transaction,
+  { email, mappedCompany, now }: { email: string; mappedCompany: string | null; now: Date },
+): Promise<{ readonly id: string; readonly companyId: string } | null> {
+  const open = await transaction.query<{ id: string; companyId: string }>(
+    `select id, company_id as "companyId" from invitations
+     where email_key = $1 and accepted_at is null and withdrawn_at is null and expires_at > $2
+       and ($3::uuid is null or company_id = $3) limit 2`,
+    [emailKey(email), now, mappedCompany],
+  );
+  return open.length === 1 ? (open[0] ?? null) : null;
+}
+
+/**
+ * Whether the person has been removed from the company, or has left it: they come back by an invitation alone. An account
+ * of the same address that belonged to another identity was another person's.
+ */
+async function wasRemoved(
+  transaction: Transaction,
+  companyId: string,
+  { issuer, subject, email }: OidcIdentity,
+): Promise<boolean> {
+  const rows = await transaction.query(
+    `select 1 from users left join oidc_identities as linked on linked.user_id = users.id and linked.issuer = $3
+     where company_id = $1 and removed_at is not null
+       and (linked.subject = $4 or (email_key = $2 and linked.subject is null)) limit 1`,
+    [companyId, emailKey(email), issuer, subject],
+  );
+  return rows.length > 0;
 }
 
 async function isFull(transaction: Transaction, companyId: string, now: Date): Promise<boolean> {
