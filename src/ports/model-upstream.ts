@@ -95,6 +95,11 @@ export interface UpstreamBody {
   read(idleMs: number): BodyRead | Promise<BodyRead>;
   /** Gives the rest up, at any moment. */
   cancel(): void;
+  /**
+   * Once read to its end: whether the upstream reported no usage, though the bytes have counts of 0 because the client's
+   * wire needs some. Left out where the bytes show it.
+   */
+  lacksUsage?(): boolean;
 }
 
 /** Bytes, never empty; null once the body has ended whole; `idle` where nothing came for so long; or it broke off. */

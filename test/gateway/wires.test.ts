@@ -2,7 +2,15 @@ import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { readRecordedAnswer, readRecordedStream } from '../recorded/streams.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openGateway, PROVIDER_MODEL, post, refusalOf } from './gateway-under-test.ts';
-import { openStream, type StreamScript, startScriptedUpstream, streamOf } from './scripted-upstream.ts';
+import {
+  chatAnswer,
+  chunk,
+  done,
+  openStream,
+  type StreamScript,
+  startScriptedUpstream,
+  streamOf,
+} from './scripted-upstream.ts';
 
 const RESPONSES = '/responses';
 const MESSAGES = '/messages';
@@ -131,6 +139,57 @@ describe('responses and messages', () => {
       expect(await twice.text()).toBe(first);
       expect(twice.headers.get('idempotent-replayed')).toBe('true');
       expect(upstreamOf(path).received).toHaveLength(1);
+    });
+  });
+
+  describe('G-31 a provider that reports no usage', () => {
+    const messages = [{ role: 'user', content: 'Hello' }];
+    const bodies = {
+      '/chat/completions': { messages, max_tokens: 100 },
+      [RESPONSES]: { input: 'Hello', store: false },
+      [MESSAGES]: { messages, max_tokens: 100 },
+    };
+    const { usage: _, ...chatWithout } = chatAnswer();
+    const message = { id: 'msg_1', type: 'message', role: 'assistant', model: PROVIDER_MODEL };
+    const said = {
+      content: [{ type: 'text', text: 'Hello.' }],
+      stop_reason: 'end_turn',
+      stop_sequence: null,
+    };
+    const messageEvents = [
+      { type: 'message_start', message: { ...message, content: [] } },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello.' } },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+      { type: 'message_stop' },
+    ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+    const stopped = chunk('').replace('"finish_reason":null', '"finish_reason":"stop"');
+    const targets = [
+      {
+        ...{ provider: 'compatible', alias: 'svc/chat-cheap', whole: chatWithout },
+        events: [chunk('Hello.'), stopped, done],
+      },
+      {
+        ...{ provider: 'anthropic', alias: 'svc/extract-default', whole: { ...message, ...said } },
+        events: messageEvents,
+      },
+    ];
+    const cases = targets.flatMap((target) =>
+      Object.entries(bodies).flatMap(([path, body]) =>
+        [false, true].map((stream) => ({ ...target, path, body, stream })),
+      ),
+    );
+
+    test.each(cases)('$provider, $path, stream: $stream: failed and free', async (given) => {
+      const { provider, alias, path, body, stream, whole, events } = given;
+      const upstream = provider === 'anthropic' ? anthropic : gateway.upstream;
+      await gateway.aimAtProvider(alias, { provider }, upstream);
+      upstream.answer(() => (stream ? streamOf(...events) : Response.json(whole)));
+      const { response, answer, row } = await call(path, { ...body, model: alias, stream });
+      expect([response.status, answer.includes('Hello.')]).toEqual([200, true]);
+      const free = { prompt_tokens: null, completion_tokens: null, charge_micro: 0n };
+      expect(row).toMatchObject({ outcome: 'FAILED', reason: 'no-usage', streamed: stream, ...free });
     });
   });
 

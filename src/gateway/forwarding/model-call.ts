@@ -226,21 +226,20 @@ async function answerWhole(answering: Answering): Promise<Response> {
     return refuse(call, context, isWritten ? refusal : { name: 'unavailable' });
   }
   context.trace?.whole(read.bytes);
-  const isFine = read.usage !== null || call.route.endpoint === 'messages/count_tokens';
+  const usage = answer.body.lacksUsage?.() === true ? null : read.usage;
+  const isFine = usage !== null || call.route.endpoint === 'messages/count_tokens';
   const isWritten = await end({
     outcome: isFine ? 'SUCCEEDED' : 'FAILED',
     reason: isFine ? null : 'no-usage',
     httpStatus: answer.status,
     targetId: target.id,
-    tokens: read.usage,
+    tokens: usage,
     firstByteMs,
-    ...(call.hosted == null || read.usage === null
-      ? {}
-      : usedTools(call.route.wire, call.hosted, gathered.bytes)),
+    ...(call.hosted == null || usage === null ? {} : usedTools(call.route.wire, call.hosted, gathered.bytes)),
     ...(call.claim === null ? {} : { answer: { contentType: JSON_TYPE, bytes: read.bytes } }),
     copy: parts.kept?.whole(call, JSON_TYPE, read.bytes) ?? undefined,
     isWhole: true,
-    response: responseRecord(answering, { id: null, last: read.bytes, isCharged: read.usage !== null }),
+    response: responseRecord(answering, { id: null, last: read.bytes, isCharged: usage !== null }),
   });
   if (!isWritten) return refuse(call, context, { name: 'unavailable' });
   const headers = { ...context.headers, 'content-type': JSON_TYPE };

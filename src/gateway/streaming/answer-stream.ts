@@ -54,8 +54,13 @@ export function answerStream(answering: Answering): Response {
   /** The last event of a stream that was read on without its client. */
   let drained: Uint8Array | null = null;
 
+  /** Null until it has come. Counts that only fill the client's wire are none. */
+  function usage() {
+    return answer.body.lacksUsage?.() === true ? null : tap.usage();
+  }
+
   function ending(withoutUsage: string) {
-    const tokens = tap.usage();
+    const tokens = usage();
     const isPaid = tokens !== null;
     if (!isPaid) parts.unpaidEndings.note(call.key.id);
     return {
@@ -110,7 +115,7 @@ export function answerStream(answering: Answering): Response {
   }
 
   async function leaveOnce(): Promise<void> {
-    const isPaid = tap.usage() !== null;
+    const isPaid = usage() !== null;
     // Where it cannot be counted it is free, as the documents say.
     const fate = isPaid ? 'free' : await parts.abandoned.left(call.key).catch(() => 'free' as const);
     if (fate === 'free') {
@@ -127,7 +132,7 @@ export function answerStream(answering: Answering): Response {
   async function drainUpstream(): Promise<void> {
     const isWhole = await readToEnd(parts.clock.now() + parts.abandoned.drainMs);
     abortUpstream();
-    const isBilled = isWhole && tap.usage() !== null;
+    const isBilled = isWhole && usage() !== null;
     const free = failure(DRAINED_WITHOUT_USAGE, answer.status, target.id, firstByteMs);
     const ended = isBilled
       ? { ...ending(CLIENT_LEFT), reason: DRAINED }
@@ -196,7 +201,7 @@ export function answerStream(answering: Answering): Response {
     // What has passed by now leaves first: the runtime would hold it back until the commit has come.
     await parts.clock.turn();
     const ended = { ...ending('no-usage'), isWhole: true };
-    const isWritten = await end({ ...ended, ...made(doneBytes, tap.usage() !== null) });
+    const isWritten = await end({ ...ended, ...made(doneBytes, usage() !== null) });
     if (!isWritten) controller.enqueue(brokenEvent({ name: 'unavailable' }));
     else if (doneBytes !== null) controller.enqueue(doneBytes);
     controller.close();

@@ -181,6 +181,7 @@ function streamedBody(body: UpstreamBody, translation: StreamTranslation): Upstr
       }
     },
     cancel: () => body.cancel(),
+    lacksUsage: () => translation.lacksUsage?.() === true,
   };
 }
 
@@ -224,6 +225,7 @@ function wholeBody(body: UpstreamBody, translation: AnswerTranslation): Upstream
   return {
     read: (idleMs) => (isOver ? null : gather(idleMs)),
     cancel: () => body.cancel(),
+    lacksUsage: () => translation.lacksUsage?.() === true,
   };
 }
 

@@ -38,6 +38,8 @@ export type TranslatedRequest =
 export interface AnswerTranslation {
   /** Of an answer in one piece. Null where it is no answer of the target's wire. */
   whole(bytes: Uint8Array): Uint8Array<ArrayBuffer> | null;
+  /** After `whole`: whether the target reported no usage and the counts are 0 in its place. Left out where there are none. */
+  lacksUsage?(): boolean;
   /** Of an answer that is a stream: one for each try. */
   stream(): StreamTranslation;
 }
@@ -53,4 +55,6 @@ export interface StreamTranslation {
   isDone(): boolean;
   /** The target has ended its stream. Returns the last events, or `cut-off` where the answer is not complete. */
   end(): string | 'cut-off';
+  /** After `end`, as above. */
+  lacksUsage?(): boolean;
 }

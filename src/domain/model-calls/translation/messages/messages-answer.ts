@@ -23,20 +23,26 @@ export interface MessagesAsked {
 
 /** An answer of chat completions, as Anthropic's Messages writes it. */
 export function answerInMessages(asked: MessagesAsked, stamps: TranslationStamps): AnswerTranslation {
+  let usage: ChatUsage | null = null;
   return {
-    whole: (bytes) => wholeMessage(bytes, asked, stamps),
+    whole(bytes) {
+      const answer = parseObject(bytes);
+      usage = answer === null ? null : readChatUsage(answer);
+      return answer === null ? null : wholeMessage(answer, usage, asked, stamps);
+    },
+    lacksUsage: () => usage === null,
     stream: () => createMessageStream(asked, stamps),
   };
 }
 
 function wholeMessage(
-  bytes: Uint8Array,
+  answer: JsonObject,
+  usage: ChatUsage | null,
   asked: MessagesAsked,
   stamps: TranslationStamps,
 ): Uint8Array<ArrayBuffer> | null {
-  const answer = parseObject(bytes);
-  const choice = Array.isArray(answer?.choices) ? (answer.choices[0] as unknown) : null;
-  if (answer === null || !isObject(choice) || !isObject(choice.message)) return null;
+  const choice: unknown = Array.isArray(answer.choices) ? answer.choices[0] : null;
+  if (!isObject(choice) || !isObject(choice.message)) return null;
   const { message } = choice;
   const thinking = asked.showsThinking ? reasoningIn(message) : '';
   const calls = toolCallsIn(message);
@@ -50,8 +56,8 @@ function wholeMessage(
     })),
   ];
   const ending = endingOf(choice, asked, calls.length > 0, stringOf(message.refusal) !== '');
-  const usage = usageInMessages(readChatUsage(answer));
-  return encodeJson({ ...messageHead(asked, stamps), content, ...ending, usage });
+  const head = messageHead(asked, stamps);
+  return encodeJson({ ...head, content, ...ending, usage: usageInMessages(usage) });
 }
 
 function messageHead({ model }: MessagesAsked, { newId }: TranslationStamps): JsonObject {
@@ -205,7 +211,7 @@ function createMessageStream(asked: MessagesAsked, stamps: TranslationStamps): S
     ].join('');
   }
 
-  return { event, isDone: () => isDone, end };
+  return { event, isDone: () => isDone, end, lacksUsage: () => usage === null };
 }
 
 function deltaOf({ kind, index }: OpenBlock, text: string): string {
@@ -285,7 +291,10 @@ function finalReason(reason: string, hasCalls: boolean, hasRefused: boolean): st
   return reason === 'tool_use' && !hasCalls ? 'end_turn' : reason;
 }
 
-/** Anthropic counts the three kinds of input side by side; in chat completions the prompt is their sum. */
+/**
+ * Anthropic counts the three kinds of input side by side; in chat completions the prompt is their sum. Clients need the
+ * counts: where the target reports none they are 0, and `lacksUsage` says so.
+ */
 function usageInMessages(usage: ChatUsage | null): JsonObject {
   const { prompt = 0, cached = 0, cacheWrite = 0, completion = 0, reasoning = null } = usage ?? {};
   return {
