@@ -59,6 +59,18 @@ describe.each(ALIASES)('to a provider that speaks $wire', ({ model, provider }) 
       expect(called()).toEqual([endpoint]);
     });
 
+    test.each([false, true])('its tool runner goes on without a thread, streamed: %p', async (stream) => {
+      const run = () => Promise.resolve(RESULT);
+      const runnable = { ...tools[0], type: 'custom' as const, name: 'weather', input_schema: schema };
+      const runner = client().beta.messages.toolRunner({
+        ...{ ...asked, stream },
+        tools: [{ ...runnable, run, parse: (input: unknown) => input }],
+      });
+      const message = await runner.runUntilDone();
+      expect(message.content.at(-1)).toMatchObject({ type: 'text', text: SAID });
+      expect(called()).toEqual([endpoint, endpoint]);
+    });
+
     test('a stream, with thinking and usage', async () => {
       const stream = client().messages.stream({ ...asked, thinking: { type: 'adaptive' } });
       let streamed = '';

@@ -1,6 +1,7 @@
 import { type ErrorEnvelope, envelopeResponse, errorEnvelope } from '../../http/error-envelope.ts';
 import { ACCEPTED_ENCODINGS, UNKNOWN_ENCODING } from '../../http/read-body.ts';
 import type { ClientWire } from '../json/client-wire.ts';
+import { THREAD } from '../json/hosted-parts.ts';
 
 interface RefusalRow {
   readonly status: number;
@@ -202,8 +203,12 @@ function isFinal({ shouldRetry }: Refusal, status: number, client: RefusedClient
 export function messagesError(status: number, { error }: ErrorEnvelope, requestId: string) {
   const { type, message, code, param } = error;
   const own = { type: MESSAGES_TYPES[status] ?? type, message, code, ...(param === null ? {} : { param }) };
-  return { type: 'error', error: own, request_id: requestId };
+  const details = param === THREAD ? { details: NO_THREADS } : {};
+  return { type: 'error', error: { ...own, ...details }, request_id: requestId };
 }
+
+/** The tool runners of Anthropic's SDKs begin with a thread. On this code they send the whole conversation instead. */
+const NO_THREADS = { error_code: 'thread_unsupported_request' };
 
 /** Where Anthropic has another word for it. */
 const MESSAGES_TYPES: Readonly<Record<number, string>> = { 402: 'billing_error', 413: 'request_too_large' };

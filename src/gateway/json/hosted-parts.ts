@@ -80,6 +80,9 @@ export function hostedBody(found: ProviderReferences, { tools, ids }: HostedPart
   return { tools, ids, toolList, maxToolCalls: found.maxToolCalls, toolChoices: found.toolChoices ?? [] };
 }
 
+/** Of a Messages body: a conversation that Anthropic stores between calls. */
+export const THREAD = 'thread';
+
 /** More than any client sends. Past it the body is refused, so that nothing grows with the body. */
 const MOST_HOSTED = 64;
 const MOST_IDS = 1_000;

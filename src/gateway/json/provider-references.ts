@@ -10,6 +10,7 @@ import {
   readTools,
   refuseDepth,
   shortString,
+  THREAD,
   TOOL_IDS,
 } from './hosted-parts.ts';
 import { isFoldedName, type JsonText, jsonText, OPENING_BRACE, QUOTE, watchName } from './json-text.ts';
@@ -64,8 +65,24 @@ export function readMessagesMember(
   if (isFoldedName(bytes, nameStart, nameEnd, 'mcp_servers')) {
     return readToolMember(text, into, start, 'mcp_toolset', 'mcp_servers');
   }
+  for (const { param, message } of REFUSED_OF_MESSAGES) {
+    if (!isFoldedName(bytes, nameStart, nameEnd, param)) continue;
+    if (!isNothing(bytes, start)) into.problem ??= { message, param };
+  }
   return valueEnd(text, start);
 }
+
+/** A conversation that Anthropic stores, whose length the body does not show, and models that are none of ours. */
+const REFUSED_OF_MESSAGES = [
+  {
+    param: THREAD,
+    message: `'${THREAD}' is not supported: conversations are not stored at the provider. Send all messages without it.`,
+  },
+  {
+    param: 'fallbacks',
+    message: "'fallbacks' is not supported: it names models of the provider. Send other models in 'models'.",
+  },
+] as const;
 
 /** Members of a body of chat completions with which its provider searches the web: OpenAI's, xAI's and OpenRouter's. */
 const SEARCH_MEMBERS = ['web_search_options', 'search_parameters', 'plugins'] as const;

@@ -153,6 +153,10 @@ describe('what is stored at the provider', () => {
     ],
     ['a file in the system text', 'messages', '"system":[{"source":{"file_id":"f"}}]', 'system'],
     ['a container', 'messages', '"container":"container_1"', 'container'],
+    ['a stored conversation', 'messages', '"thread":{"type":"continue","previous_message_id":"m"}', 'thread'],
+    ['a conversation to store', 'messages', '"THREAD":{"type":"create"}', 'thread'],
+    ['a model of the provider', 'messages', '"fallbacks":[{"model":"claude-opus-5"}]', 'fallbacks'],
+    ['its choice of a model', 'messages', '"fallbacks":"default"', 'fallbacks'],
     ['MCP servers', 'messages', '"mcp_servers":[{"type":"url","url":"https://mcp.example"}]', 'mcp_servers'],
   ] as const)('%s is refused', (_, wire, members, param) => {
     expect(refusedAt(wire, members)).toBe(param);
@@ -160,7 +164,7 @@ describe('what is stored at the provider', () => {
 
   test.each([
     ['nothing', 'responses', '"conversation":null,"prompt":null,"tools":null'],
-    ['nothing', 'messages', '"mcp_servers":[ ],"container":null,"tools":[]'],
+    ['nothing', 'messages', '"mcp_servers":[ ],"container":null,"tools":[],"thread":null,"fallbacks":[]'],
     ['no file', 'responses', '"input":[{"role":"user","content":[{"type":"input_image","file_id":null}]}]'],
     [
       'a parameter of that name',
