@@ -193,6 +193,41 @@ describe('responses and messages', () => {
     });
   });
 
+  test.each([false, true])(
+    'compactions are charged beside the counts at the top, stream: %p',
+    async (stream) => {
+      const counts = (input_tokens: number, output_tokens: number) => ({ input_tokens, output_tokens });
+      const cached = { cache_creation_input_tokens: 7, cache_read_input_tokens: 20 };
+      const iterations = [
+        { type: 'compaction', ...counts(100, 30), ...cached, iterations: [{ type: 'compaction' }] },
+        { type: 'compaction', ...counts(5, 1) },
+        { type: 'compaction', ...counts(-1, 9_999) },
+        { type: 'message', ...counts(10, 3) },
+      ];
+      const usage = { ...counts(10, 3), iterations };
+      const message = { id: 'msg_1', type: 'message', role: 'assistant', model: PROVIDER_MODEL };
+      const said = { content: [{ type: 'text', text: 'Hello.' }], stop_reason: 'end_turn', usage };
+      const events = [
+        { type: 'message_start', message: { ...message, content: [], usage: counts(10, 1) } },
+        {
+          type: 'message_delta',
+          delta: { stop_reason: 'end_turn' },
+          usage: { output_tokens: 3, iterations },
+        },
+        { type: 'message_stop' },
+      ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+      anthropic.answer(() => (stream ? streamOf(...events) : Response.json({ ...message, ...said })));
+      const { row } = await call(MESSAGES, { ...messaged, stream });
+      const tokens = {
+        prompt_tokens: 142n,
+        cached_tokens: 20n,
+        cache_write_tokens: 7n,
+        completion_tokens: 34n,
+      };
+      expect(row).toMatchObject({ outcome: 'SUCCEEDED', ...tokens });
+    },
+  );
+
   test('a response that failed with usage passes as it is and is charged', async () => {
     gateway.upstream.answer(() => streamOf(readRecordedStream('responses-failed')));
     const { answer, row } = await call(RESPONSES, { ...asked, stream: true });

@@ -187,6 +187,11 @@ export function createRestampedBytes(alias: string): RestampedBytes {
  * believed is not charged.
  */
 export function readUsage(block: unknown, wire: ClientWire = 'completions'): Usage | null {
+  const usage = readCounts(block, wire);
+  return usage !== null && wire === 'messages' ? withCompactions(usage, block) : usage;
+}
+
+function readCounts(block: unknown, wire: ClientWire): Usage | null {
   if (!isObject(block)) return null;
   const counts = USAGE_COUNTS[wire](block);
   const prompt = readCount(counts.prompt);
@@ -202,6 +207,23 @@ export function readUsage(block: unknown, wire: ClientWire = 'completions'): Usa
     cached: orNone(cached),
     written: written === 'missing' ? null : written,
   });
+}
+
+/** What Anthropic used to summarize the conversation, which it bills and does not count at the top. */
+function withCompactions(usage: Usage, block: unknown): Usage {
+  if (!isObject(block) || !Array.isArray(block.iterations)) return usage;
+  return block.iterations.reduce<Usage>((sum, entry: unknown) => {
+    const more = isObject(entry) && entry.type === 'compaction' ? readCounts(entry, 'messages') : null;
+    if (more === null) return sum;
+    const { cacheWriteTokens: written = 0 } = sum;
+    const total = usageOf({
+      prompt: sum.promptTokens + more.promptTokens,
+      completion: sum.completionTokens + more.completionTokens,
+      cached: sum.cachedTokens + more.cachedTokens,
+      written: written + (more.cacheWriteTokens ?? 0),
+    });
+    return total ?? sum;
+  }, usage);
 }
 
 function usageOf({ prompt, completion, cached, written }: ReadCounts): Usage | null {
