@@ -2,7 +2,7 @@ import { chargedTokens, type FinishedCall } from '../domain/calls/settlement/fin
 import { type Alias, priceAt, priceOf } from '../domain/models/aliases.ts';
 import type { UpstreamTarget } from '../ports/model-upstream.ts';
 import type { Span, SpanAttributes, Tracer } from '../ports/tracer.ts';
-import { routeOf } from './admission/routes.ts';
+import { routeTemplate } from './admission/routes.ts';
 import { type CallTrace, refusalReason } from './forwarding/end-call.ts';
 import { contentAttributes } from './traced-content.ts';
 
@@ -34,11 +34,13 @@ export function beginTrace(
   requestId: string,
 ): CallTrace | null {
   const { method } = request;
-  // A path that is none of ours would be a name of its own for each.
-  const name = routeOf(method, path) === null ? method : `${method} ${path}`;
+  const template = routeTemplate(method, path);
+  // A path that is none of ours would be a name of its own for each, and may hold a key.
+  const name = template === null ? method : `${method} ${template}`;
   const root = tracer.begin(name, 'server', request.headers.get('traceparent'), {
     'http.request.method': method,
-    'url.path': path,
+    ...(template === null ? {} : { 'http.route': template }),
+    ...(template === path ? { 'url.path': path } : {}),
     'turnpike.request.id': requestId,
   });
   return root === null ? null : traceOf(root);
@@ -92,6 +94,7 @@ function traceOf(root: Span): CallTrace {
     },
     ended(record, priced, isToWait) {
       waits = isToWait;
+      if (record.httpStatus >= 500) failure = String(record.httpStatus);
       root.set({
         'http.response.status_code': record.httpStatus,
         ...attributionOf(record),
@@ -105,8 +108,9 @@ function traceOf(root: Span): CallTrace {
     },
     committing: () => settling?.event('statement'),
     settled(outcome) {
-      failure = outcome === 'not-written' ? outcome : null;
-      settling?.end(failure);
+      const isWritten = outcome !== 'not-written';
+      settling?.end(isWritten ? null : outcome);
+      if (!isWritten) failure = outcome;
       root.event('settled');
       // An answer from the cache, and a call that no provider answered, have no span of their own.
       if (waits) send ??= root.endPending(failure);
@@ -147,12 +151,12 @@ function usageOf(record: FinishedCall, priced: Alias): SpanAttributes {
     !streamed || firstByteMs === null
       ? {}
       : {
-          'gen_ai.response.time_to_first_chunk': firstByteMs / 1_000,
+          'gen_ai.response.time_to_first_chunk': { fraction: firstByteMs / 1_000 },
           'langfuse.observation.completion_start_time': new Date(startedAtMs + firstByteMs).toISOString(),
         };
   if (tokens === null) return begun;
   const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens = 0 } = tokens;
-  const credits = chargeMicro(record, priced) / MICRO_PER_CREDIT;
+  const credits = { fraction: chargeMicro(record, priced) / MICRO_PER_CREDIT };
   return {
     ...begun,
     'gen_ai.usage.input_tokens': promptTokens,
@@ -164,7 +168,7 @@ function usageOf(record: FinishedCall, priced: Alias): SpanAttributes {
     'turnpike.cost.credits': credits,
     ...(record.costMicro === undefined
       ? {}
-      : { 'turnpike.provider_cost.credits': record.costMicro / MICRO_PER_CREDIT }),
+      : { 'turnpike.provider_cost.credits': { fraction: record.costMicro / MICRO_PER_CREDIT } }),
     'llm.token_count.prompt': promptTokens,
     'llm.token_count.completion': completionTokens,
     'llm.token_count.total': promptTokens + completionTokens,

@@ -1,6 +1,13 @@
 export type SpanKind = 'server' | 'client' | 'internal';
 
-export type SpanAttributes = Readonly<Record<string, string | number | boolean | readonly string[]>>;
+/** A quantity that may have a fraction: backends store an attribute under one type, whatever its first value was. */
+export interface Fraction {
+  readonly fraction: number;
+}
+
+export type SpanAttributes = Readonly<
+  Record<string, string | number | boolean | readonly string[] | Fraction>
+>;
 
 /** A piece of work with a beginning and an end. What is set or begun after its end is lost. */
 export interface Span {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createOtlpTracer } from '../../src/adapters/tracer/otlp.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
+import { createRecordingLog } from '../doubles/recording-log.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { until } from '../doubles/until.ts';
 import { type GatewayUnderTest, openGateway, PROVIDER_MODEL, post } from './gateway-under-test.ts';
@@ -150,10 +151,20 @@ test('a caller’s trace is gone on with, and who does not want theirs taken dow
   expect(new Set(spans.map((span) => span.traceId))).toEqual(new Set([traceId]));
   expect(spans).toHaveLength(4);
   expect(named(spans, 'POST /llm/v1/chat/completions').parentSpanId).toBe('b7ad6b7169203331');
-  // Nothing that is not one: a forged header begins a trace of its own.
-  collector.spans.length = 0;
-  await (await call({}, { traceparent: `00-${'0'.repeat(32)}-b7ad6b7169203331-01` })).text();
-  expect(named(await spansOf(4), 'POST /llm/v1/chat/completions').parentSpanId).toBeUndefined();
+  for (const [traceparent, parentSpanId] of [
+    // Nothing that is not one: a forged header begins a trace of its own.
+    [`00-${'0'.repeat(32)}-b7ad6b7169203331-01`, undefined],
+    [`00-${traceId}-b7ad6b7169203331-01-more`, undefined],
+    [`ff-${traceId}-b7ad6b7169203331-01`, undefined],
+    // A later version may have more at its end.
+    [`01-${traceId}-b7ad6b7169203331-01`, 'b7ad6b7169203331'],
+    [`cc-${traceId}-b7ad6b7169203331-01-more`, 'b7ad6b7169203331'],
+    [`01-${traceId}-b7ad6b7169203331-01more`, undefined],
+  ] as const) {
+    collector.spans.length = 0;
+    await (await call({}, { traceparent })).text();
+    expect(named(await spansOf(4), 'POST /llm/v1/chat/completions').parentSpanId).toBe(parentSpanId);
+  }
 });
 
 test('refusals, failed tries and broken calls are errors of their span', async () => {
@@ -167,22 +178,88 @@ test('refusals, failed tries and broken calls are errors of their span', async (
   );
   expect(failures).toContain('admit: unauthenticated');
   expect(failures).toContain('chat svc/chat-default: 500');
+  expect(failures).toContain('POST /llm/v1/chat/completions: 503');
   expect(spans.map(({ name }) => name)).toContain('POST');
   expect(JSON.stringify(spans)).not.toContain('tpk_wrong');
 });
 
-test('a collector that is away costs no call, and what comes after it is back arrives', async () => {
-  gateway.upstream.answer(() => Response.json(chatAnswer()));
-  collector.state.status = 503;
+test('what a path holds besides the route is in no span: neither its name nor an attribute', async () => {
+  for (const path of [`models/${rawKey}`, 'responses/resp_1', 'responses/resp_1/input_items', rawKey]) {
+    await fetch(`${gateway.url}/${path}`, { headers: { authorization: `Bearer ${rawKey}` } });
+  }
+  const spans = (await spansOf(8)).filter(({ kind }) => kind === 2);
+  expect(spans.map(({ name, attributes }) => [name, attributes['http.route']])).toEqual([
+    ['GET /llm/v1/models/{model}', '/llm/v1/models/{model}'],
+    ['GET /llm/v1/responses/{id}', '/llm/v1/responses/{id}'],
+    ['GET /llm/v1/responses/{id}/input_items', '/llm/v1/responses/{id}/input_items'],
+    ['GET', undefined],
+  ]);
+  const sent = JSON.stringify(spans);
+  for (const hidden of [rawKey, 'resp_1']) expect(sent).not.toContain(hidden);
+});
+
+test('an attribute has one type, whatever its value', async () => {
+  const attributes = { count: 1, cost: { fraction: 1 }, none: { fraction: 0 } };
+  tracer.begin('typed', 'server', null, attributes)?.end();
+  await spansOf(1);
+  const [span] = JSON.parse(collector.requests.at(-1)?.text ?? '').resourceSpans[0].scopeSpans[0].spans;
+  expect(span.attributes).toEqual([
+    { key: 'count', value: { intValue: '1' } },
+    { key: 'cost', value: { doubleValue: 1 } },
+    { key: 'none', value: { doubleValue: 0 } },
+  ]);
+});
+
+/** Moves the clock until the collector has had another request. */
+async function nextRequest(): Promise<void> {
   const before = collector.requests.length;
-  expect((await call()).status).toBe(200);
   await until(async () => {
     await clock.advance(1_000);
     return collector.requests.length > before;
   });
+}
+
+test('a collector that is unavailable costs no call, and what was meant for it arrives when it is back', async () => {
+  gateway.upstream.answer(() => Response.json(chatAnswer()));
+  for (const status of [503, 429]) {
+    collector.state.status = status;
+    expect((await call()).status).toBe(200);
+    await nextRequest();
+    await nextRequest();
+  }
   collector.state.status = 200;
   expect((await call()).status).toBe(200);
-  expect((await spansOf(4)).length).toBeGreaterThanOrEqual(4);
+  const spans = await spansOf(12);
+  expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(3);
+  expect(new Set(spans.map(({ spanId }) => spanId)).size).toBe(12);
+});
+
+test('what a collector refuses is dropped and reported, also where it refuses a part', async () => {
+  const { log, entries } = createRecordingLog();
+  const own = createOtlpTracer({
+    ...{ endpoint: collector.url, headers: {}, serviceName: 'turnpike-gateway', sampledPart: 1 },
+    ...{ clock, secrets: createSystemSecrets(), log },
+  });
+  const span = async () => {
+    own.begin('span', 'server', null)?.end();
+    await nextRequest();
+  };
+  collector.state.status = 400;
+  await span();
+  collector.state.status = 200;
+  await span();
+  collector.state.answer = { partialSuccess: { rejectedSpans: '1', errorMessage: 'too old' } };
+  await span();
+  collector.state.answer = {};
+  await span();
+  await own.close();
+  expect(collector.spans).toHaveLength(3);
+  expect<unknown>(entries.map(({ level, message, context }) => ({ level, message, ...context }))).toEqual([
+    { level: 'warn', message: 'traces are refused', reason: 'the collector answered 400' },
+    { level: 'info', message: 'traces are sent again', dropped: 1 },
+    { level: 'warn', message: 'traces are refused', reason: 'too old' },
+    { level: 'info', message: 'traces are sent again', dropped: 2 },
+  ]);
 });
 
 describe('what was said in calls', () => {

@@ -16,6 +16,8 @@ interface OtlpTracerParts {
 }
 
 const GATHER_MS = 1_000;
+/** While the collector is unavailable it is tried after one second, two, four … up to this. */
+const MOST_RETRY_MS = 30_000;
 const MOST_AT_ONCE = 512;
 /** What waits for the collector; past it spans are dropped and counted. */
 const MOST_WAITING = 4_096;
@@ -25,8 +27,9 @@ const MOST_RESTS_WAITING = 16 * 1024 * 1024;
 const SEND_TIMEOUT_MS = 5_000;
 /** Of one span. */
 const MOST_EVENTS = 32;
-/** version, trace, parent, flags; a trace or a parent of zeros is none. */
-const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
+/** version, trace, parent, flags; a trace or a parent of zeros is none. Later versions may add to the end. */
+const TRACEPARENT =
+  /^(?:00(?=.{53}$)|(?!00|ff)[0-9a-f]{2}(?=.{53}(?:-|$)))-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})/;
 
 interface Place {
   readonly traceId: string;
@@ -47,7 +50,9 @@ export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
   let timer: Timer | null = null;
   let sending: Promise<void> = Promise.resolve();
   let dropped = 0;
-  let isAway = false;
+  /** 0 while the collector takes what is sent. */
+  let retryMs = 0;
+  let isRefusing = false;
 
   function add(span: EndedSpan): void {
     if (waiting.length >= MOST_WAITING) {
@@ -57,7 +62,7 @@ export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
     waiting.push(span);
     const isFull = isBatch(waitingRests + span.restLength) && !isBatch(waitingRests);
     waitingRests += span.restLength;
-    if (waiting.length === MOST_AT_ONCE || isFull) flush();
+    if (retryMs === 0 && (waiting.length === MOST_AT_ONCE || isFull)) flush();
     else timer ??= clock.after(GATHER_MS, flush);
   }
 
@@ -77,35 +82,21 @@ export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
   async function sendAll(): Promise<void> {
     while (waiting.length > 0) {
       const batch = nextBatch(waiting);
-      const failure = await send(batch);
-      if (failure !== null && !isAway) log.warn('traces cannot be sent', { reason: failure });
-      if (failure === null && isAway) log.info('traces are sent again', { dropped });
-      isAway = failure !== null;
-      waiting = waiting.slice(batch.length);
-      for (const { restLength } of batch) waitingRests -= restLength;
-      // What a collector refuses today it refuses tomorrow: the batch is gone, the next one is tried later.
-      if (isAway) {
-        dropped += batch.length;
-        timer ??= clock.after(GATHER_MS, flush);
+      const sent = await send(parts, batch);
+      if (sent.outcome === 'unavailable') {
+        if (retryMs === 0) log.warn('traces cannot be sent', { reason: sent.reason });
+        retryMs = Math.min(Math.max(GATHER_MS, 2 * retryMs), MOST_RETRY_MS);
+        timer ??= clock.after(retryMs, flush);
         return;
       }
-    }
-  }
-
-  async function send(batch: readonly EndedSpan[]): Promise<string | null> {
-    try {
-      const response = await fetch(`${parts.endpoint}/v1/traces`, {
-        method: 'POST',
-        headers: { ...parts.headers, 'content-type': 'application/json' },
-        body: otlpMessage(parts.serviceName, batch),
-        // Following one would carry the headers, a token among them, to another host.
-        redirect: 'manual',
-        signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
-      });
-      await response.body?.cancel();
-      return response.ok ? null : `the collector answered ${response.status}`;
-    } catch (error) {
-      return error instanceof Error ? error.message : 'unknown';
+      waiting = waiting.slice(batch.length);
+      for (const { restLength } of batch) waitingRests -= restLength;
+      dropped += sent.refused;
+      const wasWell = retryMs === 0 && !isRefusing;
+      retryMs = 0;
+      isRefusing = sent.refused > 0;
+      if (isRefusing && wasWell) log.warn('traces are refused', { reason: sent.reason });
+      if (!isRefusing && !wasWell) log.info('traces are sent again', { dropped });
     }
   }
 
@@ -169,6 +160,46 @@ export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
       timer?.cancel();
     },
   };
+}
+
+type Sent =
+  /** Retried, with the next spans behind it. */
+  | { readonly outcome: 'unavailable'; readonly reason: string }
+  /** What a collector refuses today it refuses tomorrow: those spans are dropped. */
+  | { readonly outcome: 'answered'; readonly refused: number; readonly reason: string };
+
+/** The statuses after which OTLP has a request repeated. */
+const UNAVAILABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+async function send(parts: OtlpTracerParts, batch: readonly EndedSpan[]): Promise<Sent> {
+  try {
+    const response = await fetch(`${parts.endpoint}/v1/traces`, {
+      method: 'POST',
+      headers: { ...parts.headers, 'content-type': 'application/json' },
+      body: otlpMessage(parts.serviceName, batch),
+      // Following one would carry the headers, a token among them, to another host.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
+    });
+    if (response.ok) return { outcome: 'answered', ...partialSuccess(await response.text()) };
+    await response.body?.cancel();
+    const reason = `the collector answered ${response.status}`;
+    return UNAVAILABLE.has(response.status)
+      ? { outcome: 'unavailable', reason }
+      : { outcome: 'answered', refused: batch.length, reason };
+  } catch (error) {
+    return { outcome: 'unavailable', reason: error instanceof Error ? error.message : 'unknown' };
+  }
+}
+
+/** An answer of 200 may say that some spans were refused, and why. An answer of another form says nothing. */
+function partialSuccess(text: string): { readonly refused: number; readonly reason: string } {
+  try {
+    const { rejectedSpans = 0, errorMessage = '' } = JSON.parse(text).partialSuccess;
+    return { refused: Number(rejectedSpans) || 0, reason: String(errorMessage).slice(0, 200) };
+  } catch {
+    return { refused: 0, reason: '' };
+  }
 }
 
 function isDrawn(secrets: Pick<Secrets, 'randomBytes'>, part: number): boolean {
@@ -268,7 +299,11 @@ function attributesOf(attributes: SpanAttributes) {
 }
 
 function typedValue(value: SpanAttributes[string]): unknown {
-  if (typeof value === 'object') return { arrayValue: { values: value.map(typedValue) } };
+  if (typeof value === 'object') {
+    return 'fraction' in value
+      ? { doubleValue: value.fraction }
+      : { arrayValue: { values: value.map(typedValue) } };
+  }
   if (typeof value === 'string') return { stringValue: value };
   if (typeof value === 'boolean') return { boolValue: value };
   return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };

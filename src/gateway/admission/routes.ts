@@ -91,6 +91,14 @@ export function routeOf(method: string, path: string): Route | null {
   return alias === null ? null : { kind: 'one-model', endpoint: 'models', scope: chat, alias };
 }
 
+/** The path of a route with what differs from request to request left open; null for an unknown route. */
+export function routeTemplate(method: string, path: string): string | null {
+  const route = routeOf(method, path);
+  if (route?.kind === 'one-model') return `${BASE_PATH}${ONE_MODEL}{model}`;
+  if (route?.kind !== 'stored-response') return route === null ? null : path;
+  return `${BASE_PATH}${RESPONSES}{id}${route.action === 'input-items' ? '/input_items' : ''}`;
+}
+
 /** Every route, for those who asked for another one. */
 export function routeNames(): readonly { readonly method: string; readonly path: string }[] {
   return [...ROUTES.keys(), `POST ${MCP_PATH.slice(BASE_PATH.length)}`].map((name) => {
