@@ -37,7 +37,15 @@ export function findEducation(laidOut: LaidOutText, mentions: readonly Mention[]
     if (kind === 'school') anchors.push({ kind: 'head', start, end, segment, mention });
     else if (kind === 'degree') anchors.push({ kind: 'part', start, end, segment, mention });
   }
-  const near = new Set(anchors.flatMap(({ segment }) => [segment - 1, segment, segment + 1, segment + 2]));
+  const near = new Set(
+    anchors.flatMap((anchor) => {
+      const { segment } = anchor;
+      // In a form the label of a value is a cell too.
+      const isLabelled = anchor.kind !== 'date' && anchor.mention.isLabelled === true;
+      const before = isLabelled ? [segment - 3, segment - 2] : [];
+      return [...before, segment - 1, segment, segment + 1, segment + 2];
+    }),
+  );
   for (const date of laidOut.dates) {
     const segment = segmentAt(laidOut, date.start);
     const isNear = near.has(segment) && (laidOut.sections[segment] === 'education' || !hasSection);

@@ -3,6 +3,7 @@ import type { DateSpan } from '../text/dates.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import type { Token } from '../text/tokens.ts';
 import { namesPosition } from '../words/word-lists.ts';
+import { isOfForm } from './form-labels.ts';
 import { isLabel, type SeenMentions, SPAN_WORD } from './mentions.ts';
 
 /** What an entry of a CV is put together from, in the order of the text. */
@@ -83,6 +84,7 @@ function isNew(laidOut: LaidOutText, entry: Entry, anchor: Anchor): boolean {
   if (laidOut.sections[anchor.segment] !== laidOut.sections[entry.lastSegment]) return true;
   if (anchor.kind === 'place') return false;
   const distance = anchor.segment - entry.lastSegment;
+  if (anchor.kind !== 'date' && isNextOfForm(entry, anchor, distance)) return false;
   const isFilled = entry.head !== null || entry.part !== null;
   if (distance > 0 && isFilled && hasProse(laidOut, entry.lastSegment, anchor.segment)) return true;
   if (distance > 6) return true;
@@ -104,6 +106,18 @@ function isNew(laidOut: LaidOutText, entry: Entry, anchor: Anchor): boolean {
     entry.beganWith === 'head' &&
     entry.date.end < (entry.part?.start ?? 0);
   return !isPartsOwn;
+}
+
+const LONGEST_FORM = 12;
+
+/** In a form the employer may be named below the duties: what a label names belongs to the entry that has labels and lacks it. */
+function isNextOfForm(
+  entry: Entry,
+  { kind, mention }: Exclude<Anchor, { kind: 'date' }>,
+  distance: number,
+): boolean {
+  if (kind === 'place' || mention.isLabelled !== true || entry[kind] !== null) return false;
+  return (entry.head ?? entry.part)?.isLabelled === true && distance <= LONGEST_FORM;
 }
 
 /** A span of time that ends a block belongs to what is above it or beside it, whether or not that could be read. */
@@ -172,13 +186,21 @@ export function fillGaps(
     if (run === null || used.has(run.from)) return null;
     const [first, last] = [laidOut.tokens[run.from], laidOut.tokens[run.to - 1]];
     if (first === undefined || last === undefined) return null;
-    if (isLabel(laidOut, { start: first.start, end: last.end })) return null;
+    const mention: Mention = {
+      kind,
+      ...run,
+      start: first.start,
+      end: last.end,
+      segment: first.segment,
+      confidence: 0.4,
+    };
+    if (isLabel(laidOut, mention) || isOfForm(laidOut, mention)) return null;
     // A school is an employer too; what is likely to be neither is a word that begins a line.
     const isPossible =
       isLikely(kind, run.from, run.to) || (kind === 'company' && isLikely('school', run.from, run.to));
     if (!isPossible) return null;
     used.add(run.from);
-    return { kind, ...run, start: first.start, end: last.end, segment: first.segment, confidence: 0.4 };
+    return mention;
   };
   for (const entry of entries) {
     if (entry.date === null) continue;

@@ -1,6 +1,8 @@
 import type { Mention, MentionKind } from '../tagger/decode.ts';
 import type { LaidOutText } from '../text/layout.ts';
-import { firstOverlap } from '../text/tokens.ts';
+import { firstOverlap, type Token } from '../text/tokens.ts';
+import { companySuffixes } from '../words/word-lists.ts';
+import { formLabelOf } from './form-labels.ts';
 
 /** What forms and tables call the things of an entry, in ten languages. */
 const LABELS: readonly (readonly [MentionKind, string])[] = [
@@ -45,6 +47,12 @@ export function labelledFields(laidOut: LaidOutText): Mention[] {
   const found: Mention[] = [];
   segments.forEach((segment, at) => {
     if (sections[at] === 'projects' || sections[at] === 'skills') return;
+    const form = formLabelOf(segment.text);
+    if (form !== null) {
+      const mention = formField(laidOut, at, form);
+      if (mention !== null) found.push(mention);
+      return;
+    }
     const inLine = IN_LINE.exec(segment.text);
     const kind = kindOf(inLine?.[1] ?? segment.text.replace(/\s?:$/, ''));
     if (kind === null) return;
@@ -65,6 +73,23 @@ export function labelledFields(laidOut: LaidOutText): Mention[] {
   return found;
 }
 
+/** The value of a form's label, in its line or in the next. Behind the comma of a name stands its address. */
+function formField(
+  laidOut: LaidOutText,
+  at: number,
+  { kind, length }: NonNullable<ReturnType<typeof formLabelOf>>,
+): Mention | null {
+  if (kind === 'label' || kind === 'other') return null;
+  const { segments, headings } = laidOut;
+  const own = segments[at];
+  const next = segments[at + 1];
+  if (own === undefined) return null;
+  if (length < own.text.length) return mentionIn(laidOut, kind, at, own.start + length, true);
+  if (next === undefined || headings[at + 1] != null || isLabelText(next.text)) return null;
+  const colon = /^:\s?/.exec(next.text)?.[0].length ?? 0;
+  return mentionIn(laidOut, kind, at + 1, next.start + colon, true);
+}
+
 /** Whether a mention stands beside "Responsibilities:", in its line or in the cell behind it. */
 export function isBesideDuties({ segments }: LaidOutText, { segment }: Mention): boolean {
   const own = segments[segment];
@@ -78,24 +103,47 @@ function kindOf(label: string): MentionKind | null {
 
 function isLabelText(text: string): boolean {
   const bare = text.replace(/\s?:.*$/, '').trim();
-  return kindOf(bare) !== null || OTHER_LABEL.test(bare);
+  return kindOf(bare) !== null || OTHER_LABEL.test(bare) || formLabelOf(text) !== null;
 }
 
 /** The tokens from an offset to the end of the segment, or to its first date. */
-function mentionIn(laidOut: LaidOutText, kind: MentionKind, segment: number, from: number): Mention | null {
+function mentionIn(
+  laidOut: LaidOutText,
+  kind: MentionKind,
+  segment: number,
+  from: number,
+  isOfForm = false,
+): Mention | null {
   const { tokens, tokenStarts, text } = laidOut;
   const last = tokenStarts[segment + 1] ?? 0;
   let first = tokenStarts[segment] ?? 0;
   while (first < last && (tokens[first]?.start ?? 0) < from) first++;
   let end = first;
-  while (end < last && tokens[end]?.kind !== 'date' && tokens[end]?.kind !== 'link') end++;
+  const isEnd = (at: number) =>
+    tokens[at]?.kind === 'date' || tokens[at]?.kind === 'link' || (isOfForm && isAddress(tokens, at, kind));
+  while (end < last && !isEnd(end)) end++;
   while (end > first && /^[^\p{L}\p{N})+#.]$/u.test(tokens[end - 1]?.text ?? '')) end--;
   const [begin, close] = [tokens[first], tokens[end - 1]];
   if (begin === undefined || close === undefined || end <= first) return null;
   if (end - first > (kind === 'title' ? MOST_TITLE_TOKENS : MOST_TOKENS)) return null;
   if (!/\p{L}{2}/u.test(text.slice(begin.start, close.end)) || /[:]/.test(text.slice(begin.start, close.end)))
     return null;
-  return { kind, from: first, to: end, start: begin.start, end: close.end, segment, confidence: 0.9 };
+  return {
+    kind,
+    from: first,
+    to: end,
+    start: begin.start,
+    end: close.end,
+    segment,
+    confidence: 0.9,
+    isLabelled: true,
+  };
+}
+
+/** Whether the address of an employer or of a school begins: behind a comma or in brackets. */
+function isAddress(tokens: readonly Token[], at: number, kind: MentionKind): boolean {
+  if ((kind !== 'company' && kind !== 'school') || !/^[,(;]$/.test(tokens[at]?.text ?? '')) return false;
+  return !companySuffixes.has(tokens[at + 1]?.lower ?? '');
 }
 
 /** Labels know better than the tagger: what it saw on the label or on the value gives way. */

@@ -17,6 +17,7 @@ import {
   isSchoolWord,
   namesPosition,
 } from '../words/word-lists.ts';
+import { isOfForm } from './form-labels.ts';
 import { isBesideDuties, labelledFields, withLabelled } from './labelled-fields.ts';
 import { EDGE, isCapital, nextOther, widened } from './name-ends.ts';
 import { inSentences, namesDegree, plainParts } from './plain-mentions.ts';
@@ -64,7 +65,9 @@ export function mentionsIn(
     ...added.flatMap((one) => (isPlain || one.kind === 'title' ? (trimmed(laidOut, one) ?? []) : [one])),
   ];
   const inProse = isPlain ? inSentences(laidOut, seen) : [];
-  const all = [...seen, ...inProse].filter((mention) => !isInHeading(laidOut, mention));
+  const all = [...seen, ...inProse].filter(
+    (mention) => !isInHeading(laidOut, mention) && !isOfForm(laidOut, mention),
+  );
   const mentions = withLabelled(
     all.sort((one, other) => one.from - other.from),
     isPlain ? [] : labelledFields(laidOut),

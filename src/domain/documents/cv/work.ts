@@ -5,6 +5,7 @@ import { type DateSpan, isoOf } from '../text/dates.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import type { SectionKind } from '../text/sections.ts';
 import { type Anchor, type Entry, fillGaps, groupEntries, segmentAt } from './entries.ts';
+import { formLabelOf } from './form-labels.ts';
 import { isLabel, type SeenMentions } from './mentions.ts';
 
 export interface FoundWork {
@@ -127,7 +128,7 @@ function anchorsOf(laidOut: LaidOutText, mentions: readonly Mention[]): Anchor[]
     const { kind, start, end, segment } = mention;
     const section = laidOut.sections[segment];
     if (section === undefined) continue;
-    if (!paired.has(mention) && isInProse(laidOut, mention, dated)) continue;
+    if (mention.isLabelled !== true && !paired.has(mention) && isInProse(laidOut, mention, dated)) continue;
     if (kind === 'title') anchors.push({ kind: 'part', start, end, segment, mention });
     else if (kind === 'company') anchors.push({ kind: 'head', start, end, segment, mention });
     else if (kind === 'place') anchors.push({ kind: 'place', start, end, segment, mention });
@@ -237,7 +238,7 @@ function described(
     const segment = segments[at];
     if (segment === undefined || headings[at] !== null || sections[at] !== sections[entry.lastSegment]) break;
     // The label of the next entry's first line.
-    if (isLabel(laidOut, segment)) continue;
+    if (isLabel(laidOut, segment) || formLabelOf(segment.text)?.kind === 'label') continue;
     if (segment.isBulleted && highlights.length < MOST.highlights) {
       highlights.push(traced(text, segment.start, segment.end, 0.7));
     } else if (highlights.length === 0) {

@@ -50,6 +50,8 @@ export interface Mention<Kind extends string = MentionKind> {
   readonly segment: number;
   /** How far the chosen label is ahead of "nothing": 0 to 1. */
   readonly confidence: number;
+  /** A label beside it says what it is. */
+  readonly isLabelled?: true;
 }
 
 export interface Tagged<Kind extends string = MentionKind> {

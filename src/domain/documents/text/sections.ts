@@ -26,6 +26,9 @@ const LONGEST_CONTACT = 8;
 /** Tokens of the longest line that can head an entry. */
 const LONGEST_LINE = 14;
 
+/** Lines below a heading that are surely of its section, and the first that may not be. */
+const FIRST_LINES = 3;
+
 /** Above all headings the tagger sees for itself, and projects have roles and times as jobs have. */
 const KEPT: ReadonlySet<SectionKind> = new Set(['top', 'projects']);
 
@@ -44,15 +47,21 @@ export function sectionsOf(outline: Outline): SectionKind[] {
   let section: SectionKind = 'top';
   let before: SectionKind = 'top';
   let since = 0;
-  return segments.map((_, at) => {
+  let linesBelow = FIRST_LINES;
+  return segments.map((segment, at) => {
     const heading = headings[at] ?? null;
+    // What stands right below the heading of studies is a study, whatever it trains for: "Apprenticeship as an electrician".
+    if (heading !== null)
+      linesBelow = heading.kind === 'education' && heading.length === segment.text.length ? 0 : FIRST_LINES;
+    else if (segment.beginsLine) linesBelow++;
+    const isRightBelow = heading === null && linesBelow < FIRST_LINES;
     if (heading !== null) {
       if (heading.kind === 'contact' && section !== 'contact') before = section;
       section = heading.kind;
       since = 0;
     } else if (section === 'contact' && ++since > LONGEST_CONTACT) section = before;
     // An unknown heading hides its section: a line that looks like a job starts the work section.
-    if (heading === null && looksLikeJob[at] === 1 && !KEPT.has(section)) section = 'work';
+    if (heading === null && looksLikeJob[at] === 1 && !KEPT.has(section) && !isRightBelow) section = 'work';
     return section;
   });
 }
@@ -94,7 +103,7 @@ for (const [kind, lines] of Object.entries(headings)) {
 }
 
 /** In lower case. Capitals do not tell the two Turkish "i" apart, and Romanian is written with cedillas and with commas. */
-function spelled(heading: string): string {
+export function spelled(heading: string): string {
   return lowerOf(heading)
     .replaceAll('ı', 'i')
     .replaceAll('ş', 'ș')
