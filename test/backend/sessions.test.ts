@@ -323,6 +323,16 @@ describe('a password', () => {
     expect(late.extensions.code).toBe('NOT_FOUND');
   });
 
+  test('P-15 a reset token ends with a change of the password', async () => {
+    const person = await backend.person(backend.companies.acme);
+    const token = await mailedToken(person.email);
+    await person.ask(CHANGE, { now: PASSWORD, new: NEW });
+    const { nobody } = backend.people;
+    const late = await nobody.refusal(RESET, { token, password: 'the password of a thief' });
+    expect(late.extensions.code).toBe('NOT_FOUND');
+    await nobody.ask(LOGIN, { email: person.email, password: NEW });
+  });
+
   test('P-15 who asks for a reset does not learn whether there is an account', async () => {
     const mails = backend.mails.length;
     const client = graphqlClient(backend.fetch, null, '203.0.113.77');

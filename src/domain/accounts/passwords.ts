@@ -55,8 +55,8 @@ export async function resetPassword(
 }
 
 /**
- * Ends every session and refuses every access token issued before: a password may be changed because another person
- * knew the old one.
+ * Ends every session and every open reset, and refuses every access token issued before: a password may be changed because
+ * another person knew the old one, or could read the mail of a reset.
  */
 export async function setPassword(
   statements: Statements,
@@ -65,5 +65,6 @@ export async function setPassword(
   now: Date,
 ): Promise<void> {
   await statements.query('update users set password_hash = $2 where id = $1', [userId, passwordHash]);
+  await statements.query('delete from password_resets where user_id = $1 and used_at is null', [userId]);
   await resetSessions(statements, userId, now);
 }
