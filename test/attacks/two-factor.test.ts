@@ -142,6 +142,29 @@ describe('whoever has stolen a session', () => {
     expect((await owner.refusal(ADJUST, { id, key: 'b' })).extensions.code).toBe('STEP_UP_REQUIRED');
   });
 
+  test('makes no admin of a company without a fresh code: that admin would need none', async () => {
+    const { person, code } = await enrolled(false);
+    const { admin, member } = backend.people;
+    const change = 'mutation($id: ID!, $role: Role!) { changeRole(userId: $id, role: $role) { role } }';
+    await admin.ask(change, { id: person.userId, role: 'COMPANY_ADMIN' });
+    const invite =
+      'mutation($email: String!, $role: Role!) { inviteMember(email: $email, role: $role) { role } }';
+    const thief = person;
+    const attempts = [
+      [invite, { email: 'thief@people.example', role: 'COMPANY_ADMIN' }],
+      [change, { id: member.userId, role: 'COMPANY_ADMIN' }],
+    ] as const;
+    for (const [query, variables] of attempts) {
+      expect((await thief.refusal(query, variables)).extensions.code).toBe('STEP_UP_REQUIRED');
+    }
+    await thief.ask(invite, { email: 'plain@people.example', role: 'MEMBER' });
+    await thief.ask(change, { id: member.userId, role: 'MEMBER' });
+    await nextStep();
+    await person.ask(STEP_UP, { totp: await code() });
+    for (const [query, variables] of attempts) await person.ask(query, variables);
+    await admin.ask(change, { id: member.userId, role: 'MEMBER' });
+  });
+
   test('a token without a session steps up for itself alone', async () => {
     const { person, code } = await enrolled();
     const id = backend.companies.acme;

@@ -11,7 +11,7 @@ import {
 } from '../../../domain/accounts/members.ts';
 import type { User } from '../../../domain/accounts/user.ts';
 import { publishMoved } from '../../../domain/credits/ledger/user-account.ts';
-import { countAttempt, member } from '../access.ts';
+import { countAttempt, freshCode, member } from '../access.ts';
 import { settleLeaver } from '../billing/user-credits.ts';
 import { badInput, conflict, forbidden, notFound, refusal, signUpRefused } from '../errors.ts';
 import { bounded, idOf, searchArg } from '../input.ts';
@@ -34,7 +34,10 @@ declare module '../schema-builder.ts' {
   }
 }
 
-/** An admin could do everything else, so that a token which makes or removes one would have every right. */
+/**
+ * An admin could do everything else, so that a token which makes or removes one would have every right. For the same
+ * reason a person who has two-factor authentication makes an admin with a fresh code only: the new admin may have none.
+ */
 const ONLY_MEMBERS = 'A service token invites and removes members only: an admin has to do this.';
 
 function refuseNewAccounts({ parts }: RequestContext): void {
@@ -112,12 +115,13 @@ const changeRole: Declaration = (builder) =>
     t.field({
       type: 'Member',
       description:
-        'The last admin of a company stays one. The open invitations of an admin who becomes a member end.',
+        'The last admin of a company stays one. The open invitations of an admin who becomes a member end. Making an admin needs a fresh code where two-factor authentication is set up.',
       authScopes: { companyAdmin: true },
       args: { userId: t.arg.id({ required: true }), role: t.arg({ type: 'Role', required: true }) },
       async resolve(_root, { userId: wantedId, role }, context) {
         const { companyId } = await member(context);
         const userId = idOf('member', wantedId);
+        if (role === 'COMPANY_ADMIN') await freshCode(context);
         const now = new Date(context.parts.clock.now());
         return await recordedChange(context, async ({ transaction, record }) => {
           const changed = memberChanged(await setMemberRole(transaction, { companyId, userId, now, role }));
@@ -183,7 +187,7 @@ const inviteMember: Declaration = (builder) =>
     t.field({
       type: 'Invitation',
       description:
-        'Mails an invitation, good for a week while the caller stays an admin. An earlier one of the same address ends. The caller’s own address must be verified.',
+        'Mails an invitation, good for a week while the caller stays an admin. An earlier one of the same address ends. The caller’s own address must be verified. Inviting an admin needs a fresh code where two-factor authentication is set up.',
       authScopes: { companyAdmin: true },
       args: {
         email: t.arg.string({ required: true }),
@@ -194,7 +198,10 @@ const inviteMember: Declaration = (builder) =>
         refuseUnverified(inviter);
         refuseNewAccounts(context);
         const email = bounded('email', 'email', args.email);
-        if (args.role !== 'MEMBER') await refuseServiceToken(context, ONLY_MEMBERS);
+        if (args.role !== 'MEMBER') {
+          await refuseServiceToken(context, ONLY_MEMBERS);
+          await freshCode(context);
+        }
         await countAttempt(context, 'invitation', inviter.companyId);
         return await recordedChange(context, async ({ transaction, record }) => {
           const invited = await createInvitation(context.parts, transaction, {
