@@ -84,6 +84,17 @@ describe('a service token', () => {
     }
   });
 
+  test('reads balances with billing:read alone, also as a field of the company', async () => {
+    const balance = '{ company { name balance { credits } } }';
+    const { extensions } = await (await clientWith('company:read')).refusal(balance);
+    expect(extensions).toMatchObject({
+      ...{ code: 'FORBIDDEN', reason: 'SCOPE_REQUIRED', scope: 'billing:read' },
+    });
+    const both = await clientWith('company:read', 'billing:read');
+    expect(await both.ask(balance)).toHaveProperty('company.balance.credits');
+    expect(await backend.people.member.ask(balance)).toHaveProperty('company.balance.credits');
+  });
+
   test('every operation with a scope exists, and none is a super admin’s, about access or needs a fresh code', () => {
     const names = new Set(operations.map(({ name }) => name));
     for (const name of Object.keys(SCOPE_OF_OPERATION)) expect([name, names.has(name)]).toEqual([name, true]);

@@ -1,5 +1,5 @@
 import { defaultFieldResolver, type GraphQLSchema } from 'graphql';
-import type { ServiceScope } from '../../domain/accounts/service-tokens.ts';
+import type { ServiceScope, TokenInUse } from '../../domain/accounts/service-tokens.ts';
 import { forbidden, refusal } from './errors.ts';
 import type { RequestContext } from './request-context.ts';
 
@@ -95,7 +95,17 @@ async function requireScope(context: RequestContext, operation: string): Promise
   if (scope === undefined) {
     throw forbidden(`${operation} cannot be called with a service token: a person has to sign in for it.`);
   }
-  if (token.scopes.includes(scope)) return;
+  refuseWithout(token, scope);
+}
+
+/** For a field of an object that has another scope than the operation. */
+export async function requireTokenScope(context: RequestContext, scope: ServiceScope): Promise<void> {
+  const token = await context.serviceToken();
+  if (token !== null) refuseWithout(token, scope);
+}
+
+function refuseWithout({ scopes }: Pick<TokenInUse, 'scopes'>, scope: ServiceScope): void {
+  if (scopes.includes(scope)) return;
   const message = `This service token lacks the scope ${scope}: create one that has it.`;
   throw refusal('FORBIDDEN', message, { reason: 'SCOPE_REQUIRED', scope });
 }

@@ -24,6 +24,7 @@ import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
+import { requireTokenScope } from '../service-scopes.ts';
 import { refuseUnverified } from './email-verification.ts';
 import { startRecordedSession } from './sessions.ts';
 
@@ -76,7 +77,15 @@ const companyObject: Declaration = (builder) => {
         description: 'How far below zero a POSTPAID company may go, in credits; null is no limit.',
         resolve: (company) => creditsOrNull(company.creditLimitMicro),
       }),
-      balance: t.loadable({ type: 'CreditBalance', load: loadBalances, resolve: ({ id }) => id }),
+      balance: t.loadable({
+        type: 'CreditBalance',
+        description: 'A service token needs the scope billing:read for it.',
+        load: loadBalances,
+        async resolve({ id }, _args, context) {
+          await requireTokenScope(context, 'billing:read');
+          return id;
+        },
+      }),
       standing: t.loadable({ type: 'CompanyStanding', load: loadStandings, resolve: ({ id }) => id }),
       address: t.expose('address', { type: 'CompanyAddress', nullable: true }),
       taxId: t.exposeString('taxId', { nullable: true, description: 'As the company writes it.' }),
