@@ -53,6 +53,25 @@ describe('an address that is not proven', () => {
     await client.ask(INVITE, { email: 'colleague@elsewhere.example' });
   });
 
+  test('sets up no two-factor authentication: the owner of the address gets the account by a reset', async () => {
+    const { client, nobody, email } = await signedUp();
+    const begin = 'mutation { beginTotp { secret } }';
+    expect((await client.refusal(begin)).extensions).toMatchObject({
+      code: 'FORBIDDEN',
+      reason: 'EMAIL_NOT_VERIFIED',
+    });
+    await nobody.ask('mutation($email: String!) { requestPasswordReset(email: $email) }', { email });
+    const mailed = () => backend.mails.find(({ kind, to }) => kind === 'password-reset' && to === email);
+    await until(() => mailed() !== undefined);
+    const { resetPassword } = await nobody.ask<{ resetPassword: { accessToken: string } }>(
+      'mutation($token: String!) { resetPassword(token: $token, password: "tall ladders at noon") { accessToken } }',
+      { token: mailed()?.data.token },
+    );
+    expect((await client.refusal('{ whoAmI { id } }')).extensions.code).toBe('UNAUTHENTICATED');
+    const owner = graphqlClient(backend.fetch, resetPassword.accessToken);
+    expect(await owner.ask(begin)).toHaveProperty('beginTotp.secret');
+  });
+
   test('takes no free plan and no trial, whose credits nobody pays for, and may buy a plan', async () => {
     const { client, nobody, token } = await signedUp();
     const create = 'mutation($input: PlanInput!) { createPlan(input: $input) { id } }';
