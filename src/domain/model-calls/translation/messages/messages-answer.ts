@@ -99,10 +99,13 @@ function createMessageStream(asked: MessagesAsked, stamps: TranslationStamps): S
       return '';
     }
     const chunk = parseObject(data);
-    if (chunk === null || chunk.error || !Array.isArray(chunk.choices)) return 'failed';
-    usage = readChatUsage(chunk) ?? usage;
+    if (chunk === null || chunk.error) return 'failed';
+    const reported = readChatUsage(chunk);
+    // Some servers leave the choices out of the chunk with usage.
+    if (!Array.isArray(chunk.choices) && reported === null) return 'failed';
+    usage = reported ?? usage;
     const start = startEvents();
-    const choice: unknown = chunk.choices[0];
+    const choice: unknown = Array.isArray(chunk.choices) ? chunk.choices[0] : null;
     if (!isObject(choice)) return start;
     const delta = isObject(choice.delta) ? deltaEvents(choice.delta) : '';
     if (held > MOST_HELD) return 'failed';
@@ -199,9 +202,10 @@ function createMessageStream(asked: MessagesAsked, stamps: TranslationStamps): S
   }
 
   function end(): string | 'cut-off' {
-    if (finish === null) return 'cut-off';
+    // Some servers end with [DONE] and without a reason.
+    if (!hasStarted || (finish === null && !isDone)) return 'cut-off';
     const hasCalls = blocks.some(({ kind }) => kind === 'tool');
-    const delta = endingOf(finish, asked, hasCalls, hasRefused);
+    const delta = endingOf(finish ?? {}, asked, hasCalls, hasRefused);
     const last = { type: 'message_delta', delta, usage: usageInMessages(usage) };
     return [
       closeOpen(),

@@ -520,6 +520,20 @@ describe('a stream of chat completions becomes the events of a message', () => {
     ]);
   });
 
+  test.each([
+    ['choices of null', [chunk({}, 'stop'), { choices: null, usage }]],
+    ['no choices', [chunk({}, 'stop'), { usage }]],
+    ['no reason of its end', [{ choices: [], usage }, null]],
+  ])('a stream that ends with usage and %s is whole', (_, last) => {
+    const stream = translated({ stream: true }).answer.stream();
+    const said = [chunk({ content: 'Hi' }), ...last].map((data) =>
+      stream.event(null, data === null ? '[DONE]' : JSON.stringify(data)),
+    );
+    expect(said).not.toContain('failed');
+    expect(stream.end()).toContain(`"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":`);
+    expect(stream.lacksUsage?.()).toBe(false);
+  });
+
   test('errors and what is no chunk fail; a stream without its end is cut off', () => {
     const stream = () => translated({ stream: true }).answer.stream();
     expect(stream().event('error', '{}')).toBe('failed');
@@ -530,6 +544,9 @@ describe('a stream of chat completions becomes the events of a message', () => {
     cut.event(null, JSON.stringify(chunk({ content: 'Hal' })));
     expect(cut.end()).toBe('cut-off');
     expect(stream().end()).toBe('cut-off');
+    const empty = stream();
+    empty.event(null, '[DONE]');
+    expect(empty.end()).toBe('cut-off');
   });
 
   test('a provider that never ends a call of a tool, or begins ever more, is broken off', () => {
