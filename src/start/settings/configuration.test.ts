@@ -54,6 +54,20 @@ describe('configuration', () => {
     expect(configuration.ports.gateway).toBe(9000);
   });
 
+  test('headers for the collector may hold blanks, as a scheme of authorization does, escaped or not', () => {
+    const traces = { ...fetches, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
+    const headersOf = (value: string) =>
+      configurationOf('gateway', { ...traces, ...outside, OTEL_EXPORTER_OTLP_HEADERS: value }).traces
+        ?.headers;
+    const sent = { authorization: 'Basic YTpi==', 'x-tenant': 'ours' };
+    expect(headersOf('Authorization=Basic YTpi==, x-tenant=ours')).toEqual(sent);
+    expect(headersOf('Authorization=Basic%20YTpi==,x-tenant=ours')).toEqual(sent);
+    for (const wrong of ['authorization', 'a b=c', 'a=', 'a=b%0d%0ac:d', 'a=é', 'a=b,']) {
+      const problems = problemsOf('gateway', { ...traces, ...outside, OTEL_EXPORTER_OTLP_HEADERS: wrong });
+      expect(problems).toEqual([expect.stringContaining('OTEL_EXPORTER_OTLP_HEADERS must be pairs')]);
+    }
+  });
+
   test('ceilings of new companies are pairs; a name or a number that is wrong is named', () => {
     const of = (value: string) => configurationOf('everything', { ...fetches, COMPANY_CEILINGS: value });
     expect(of('requestsPerMinute=600, members=5').companyCeilings).toMatchObject({

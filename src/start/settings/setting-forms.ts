@@ -186,8 +186,9 @@ export function headerPairs(meaning: string) {
     .string()
     .max(4_096)
     .transform((value) => value.split(',').map((pair) => pair.trim()))
-    .refine((pairs) => pairs.every((pair) => /^[\w!#$%&'*+.^`|~-]+=[\x21-\x7e]+$/.test(pair)), complaint)
+    .refine((pairs) => pairs.every((pair) => /^[\w!#$%&'*+.^`|~-]+=/.test(pair)), complaint)
     .transform((pairs) => Object.fromEntries(pairs.map(pairOf)))
+    .refine((headers) => Object.values(headers).every((value) => /^[\x20-\x7e]+$/.test(value)), complaint)
     .optional();
   return {
     schema: schema.transform((value): Readonly<Record<string, string>> => value ?? {}),
