@@ -2,7 +2,16 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfiguration } from '../../src/start/settings/configuration.ts';
-import { imageEnvironment, KNOWN_NAMES, madeUp, ROOT, read, roleOf, statusOf } from './deployment-files.ts';
+import {
+  documentedSecrets,
+  imageEnvironment,
+  KNOWN_NAMES,
+  madeUp,
+  ROOT,
+  read,
+  roleOf,
+  statusOf,
+} from './deployment-files.ts';
 import { type ComposeService, readCompose } from './manifests.ts';
 
 const dockerfile = read('Dockerfile');
@@ -46,6 +55,12 @@ describe('the image', () => {
   });
 });
 
+const NOT_IN_COMPOSE: ReadonlySet<string> = new Set([
+  'CALL_HOOK_SECRET',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'REDIS_SENTINEL_PASSWORD',
+]);
+
 describe.each(services)('compose: %s', (_, service) => {
   const role = roleOf(service.command);
 
@@ -53,6 +68,12 @@ describe.each(services)('compose: %s', (_, service) => {
     for (const name of Object.keys(environmentOf(service))) expect(KNOWN_NAMES).toContain(name);
     expect(readConfiguration(role, environmentOf(service))).toMatchObject({ outcome: 'read' });
     expect(existsSync(join(ROOT, service.command[1] ?? ''))).toBe(true);
+  });
+
+  test('is given every secret that the documentation says it has, but those of parts that compose does not run', () => {
+    const expected = documentedSecrets(role).filter((name) => !NOT_IN_COMPOSE.has(name));
+    expect(expected.length).toBeGreaterThan(2);
+    expect(Object.keys(environmentOf(service))).toEqual(expect.arrayContaining(expected));
   });
 
   test('is asked for its health where it answers, and has time to stop', async () => {

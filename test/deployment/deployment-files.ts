@@ -37,8 +37,20 @@ export function imageEnvironment(): Record<string, string> {
 export function madeUp(name: string): string {
   if (name === 'DATABASE_URL') return 'postgres://turnpike:a0Fq7xW2@postgres:5432/turnpike';
   if (name === 'REDIS_URL') return 'redis://redis:6379';
-  if (name === 'SMTP_URL') return '';
+  if (name === 'SMTP_URL' || name === 'REDIS_SENTINEL_PASSWORD') return '';
+  if (name === 'OTEL_EXPORTER_OTLP_HEADERS') return 'authorization=Basic YTpi';
   return new Bun.CryptoHasher('sha256').update(name).digest('base64') + name;
+}
+
+/** The secrets that docs/operations.md (Changing secrets) says a service has; those with an exchange have a second one. */
+export function documentedSecrets(role: Role): readonly string[] {
+  const [, chapter = ''] = /^## Changing secrets$(.*?)^### /ms.exec(read('docs/operations.md')) ?? [];
+  const service = role === 'ai-service' ? 'AI service' : role;
+  return [...chapter.matchAll(/^\| (`[^|]+`) \| ([^|]+?) \|/gm)].flatMap(([, names = '', processes = '']) => {
+    const [first = ''] = processes.split(';');
+    const isFor = first === 'all' || first.split(', ').includes(service);
+    return isFor ? [...names.matchAll(/`([A-Z_]+)`/g)].map(([, name = '']) => name) : [];
+  });
 }
 
 /** What the service answers to a probe. */

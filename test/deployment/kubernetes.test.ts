@@ -2,7 +2,16 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfiguration } from '../../src/start/settings/configuration.ts';
-import { imageEnvironment, KNOWN_NAMES, madeUp, ROOT, read, roleOf, statusOf } from './deployment-files.ts';
+import {
+  documentedSecrets,
+  imageEnvironment,
+  KNOWN_NAMES,
+  madeUp,
+  ROOT,
+  read,
+  roleOf,
+  statusOf,
+} from './deployment-files.ts';
 import { type Container, type Manifest, readManifests } from './manifests.ts';
 
 const FOLDER = 'deploy/kubernetes';
@@ -98,6 +107,17 @@ describe.each(workloads.map((workload) => [workload.metadata.name, workload] as 
         expect([port, path, await statusOf(role, path)]).toEqual(['http', path, 200]);
       }
       expect(await statusOf(role, '/no-such-route')).toBe(404);
+    });
+
+    test('is given every secret that the documentation says it has', () => {
+      const given = container.env.map((one) => one.name);
+      const expected = documentedSecrets(role);
+      expect(expected.length).toBeGreaterThan(4);
+      expect(given).toEqual(expect.arrayContaining([...expected]));
+      for (const secret of expected) {
+        const second = `${secret}_ALSO`;
+        if (KNOWN_NAMES.has(second)) expect(given).toContain(second);
+      }
     });
 
     test('has time to end its calls: what is waited before the signal, the calls, and the settling', () => {

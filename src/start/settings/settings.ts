@@ -149,7 +149,9 @@ export const SETTINGS = {
     'false, in production true',
     'Whether super admins have their rights only once they have set up two-factor authentication.',
   ),
-  INTERNAL_TOKEN: secret('Opens the internal routes of the AI service. Needed by it.'),
+  INTERNAL_TOKEN: secret(
+    'Opens the internal routes of the AI service, which needs it, and `/operations` of the backend.',
+  ),
   INTERNAL_TOKEN_ALSO: secret(`A second one that opens them too. ${WHILE_CHANGED}`),
   METRICS_TOKEN: secret(
     'Opens `/metrics` of all services and nothing else. Without it INTERNAL_TOKEN opens them, with it no longer.',
