@@ -2,6 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Glob } from 'bun';
+import { CLIENT_LEFT } from '../src/domain/model-calls/paid-call.ts';
+import { refusalReason } from '../src/gateway/forwarding/end-call.ts';
 
 const ROOT = join(import.meta.dir, '..');
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
@@ -59,6 +61,19 @@ describe('the files for Prometheus and Grafana', () => {
       expect(annotations.summary.length).toBeGreaterThan(10);
       expect([alert, operations.includes(`\`${alert}\``)]).toEqual([alert, true]);
     }
+  });
+
+  test('what clients cause does not page: a provider’s 400, its refusal of a company’s own key, an unreadable document', () => {
+    const expr = rules.find(({ alert }) => alert === 'TurnpikeCallsFail')?.expr ?? '';
+    const [, pattern = ''] = /outcome="FAILED",reason!~"([^"]+)"/.exec(expr) ?? [];
+    const counts = (reason: string) => !new RegExp(`^(?:${pattern})$`).test(reason);
+    const clients = [refusalReason({ name: 'invalidRequest' }), CLIENT_LEFT, 'unreadable-document'];
+    expect([...clients, refusalReason({ name: 'providerKeyRefused' })].filter(counts)).toEqual([]);
+    const providers = (['unavailable', 'providerRateLimited'] as const).map((name) =>
+      refusalReason({ name }),
+    );
+    const others = [...providers, 'internal', 'busy', 'no-usage', 'upstream-idle'];
+    expect(others.filter(counts)).toEqual(others);
   });
 
   test('every metric of the code is told in docs/monitoring.md', () => {
