@@ -29,6 +29,15 @@ describe('G-7 spans of time, in the ways that CVs have', () => {
     ['May 3rd, 2018 until June 4, 2019', '2018-05 > 2019-06'],
     ['1999 2003', '1999 > 2003'],
     ['Dates   09/2017 →', '2017-09 > now'],
+    ['2016–        Associate Professor, University of Bergen', '2016 > now'],
+    ['III 2015 - XI 2018', '2015-03 > 2018-11'],
+    ['1 IX 2013 – 31 VIII 2014', '2013-09 > 2014-08'],
+    ['IX.2013 – obecnie   Pielęgniarka', '2013-09 > now'],
+    ['od V 2008', '2008-05 > now'],
+    ['Software Engineer II 2015 - 2018', '2015 > 2018'],
+    ['Engineer II 2015 - present', '2015 > now'],
+    ['Class XII 2013', '2013'],
+    ['written in vi 2015', '2015'],
   ];
   for (const [text, ...wanted] of cases) {
     test(text, () => {

@@ -91,13 +91,18 @@ interface Atom {
   readonly isPresent: boolean;
   /** Said with two digits: a date only where a span of time says so. */
   readonly isShort: boolean;
+  readonly isRoman?: boolean;
 }
 
 /** A word that may be a month or a season; which it is, the tables say. */
 const WORD = '\\p{L}{3,12}';
 const YEAR = '(?:19|20)\\d\\d';
+/** Months as Roman numbers, as in Poland and Romania: "III 2015", "15 III 2015". */
+const ROMAN = '(?:XI{0,2}|IX|IV|VI{0,3}|I{1,3})';
+const ROMAN_MONTHS = ['I', 'II', 'III', 'IV', 'V', 'VI', 'VII', 'VIII', 'IX', 'X', 'XI', 'XII'];
 const ATOM = new RegExp(
   [
+    `(?<![\\p{L}\\d.])(?:\\d{1,2}[. ])?(?<roman>${ROMAN})[./ -](?<romanYear>${YEAR})(?!\\d|%)`,
     `(?<![\\p{L}\\d])(?:(?<day>\\d{1,2})(?:st|nd|rd|th|\\.)?[ ]?)?(?<word>${WORD})\\.?[ ]?(?:(?<day2>\\d{1,2})(?:st|nd|rd|th)?,?[ ]{1,2})?(?:of |de |del )?[,'’‘\`\\- ]{0,3}(?<year>${YEAR}|['’‘\`]?\\d\\d(?![\\d%.,:]))(?!\\d|-\\d\\d-\\d\\d(?!\\d))`,
     `(?<![\\p{L}\\d$€£#./-]|\\d,)(?<yearFirst>(?:19[4-9]|20[0-4])\\d)[.,]? (?<monthAfter>${WORD})(?!\\p{L}|\\.?[ ]?['’‘,]?[ ]?\\d)`,
     `(?<![\\p{L}\\d])Q(?<quarter>[1-4])[ /'’-]{0,2}(?<quarterYear>${YEAR})(?!\\d)`,
@@ -133,12 +138,15 @@ const SINCE =
   /(?:^|[^\p{L}])(?:since|from|seit|ab|depuis|dès|desde|dal|a partire dal|a partir de|sinds|vanaf|od|sedan|från|siden|fra|începând cu|с)(?: dem| el| le| o)?:?\s{1,2}$/iu;
 /** "2015-től", "2015 óta", "2015'ten beri". */
 const SINCE_BEHIND = /^(?:-?t[óő]l| óta|['’]?[dt][ae]n (?:beri|bu yana|itibaren))(?!\p{L})/iu;
-/** A dash or an arrow and nothing behind it on its line: the time goes on. */
-const OPEN_END = /^ ?(?:[-–—]|→|-{1,2}>)[ \t]*(?:\n|$)/;
+/** A dash or an arrow and nothing behind it on its line or in its cell: the time goes on. */
+const OPEN_END = /^ ?(?:[-–—]|→|-{1,2}>)(?:[ \t]*(?:\n|$)| ?\t(?!\d)| {3,}(?![\d ]))/;
+const LONGEST_OPEN_END = 40;
 
 export function findDates(text: string): DateSpan[] {
   const others = findOtherNumbers(text);
-  const atoms = atomsIn(text).filter(({ year, start, end }) => year === null || !isTaken(others, start, end));
+  const atoms = withoutOtherRoman(text, atomsIn(text)).filter(
+    ({ year, start, end }) => year === null || !isTaken(others, start, end),
+  );
   const spans: DateSpan[] = [];
   for (let at = 0; at < atoms.length; at++) {
     const first = atoms[at];
@@ -151,7 +159,7 @@ export function findDates(text: string): DateSpan[] {
       const goesOn =
         SINCE.test(text.slice(Math.max(0, first.start - 18), first.start)) ||
         SINCE_BEHIND.test(text.slice(first.end, first.end + 20)) ||
-        (OPEN_END.test(text.slice(first.end, first.end + 12)) && opensLine(text, first.start));
+        (OPEN_END.test(text.slice(first.end, first.end + LONGEST_OPEN_END)) && opensLine(text, first.start));
       spans.push({
         start: first.start,
         end: first.end,
@@ -180,6 +188,24 @@ function atomsIn(text: string): Atom[] {
     } else atoms.push(...atomsOf(match));
   }
   return atoms;
+}
+
+/** A cell begins here, or a day of the month stands between. */
+const CELL_BEGINS = /(?:^|[\n\t([:|•,;]| {2}) ?(?:\d{1,2}[. ])?$/;
+
+/** "Engineer II 2015" and "Class XII 2013" have a year: Roman months stand at both ends of a span, or before "until today". */
+function withoutOtherRoman(text: string, atoms: readonly Atom[]): Atom[] {
+  const isPair = (one: Atom | undefined, other: Atom | undefined) =>
+    one?.isRoman === true && other?.isRoman === true && isJoined(text, one, other);
+  return atoms.map((atom, at) => {
+    if (atom.isRoman !== true || isPair(atoms[at - 1], atom) || isPair(atom, atoms[at + 1])) return atom;
+    const before = text.slice(Math.max(0, atom.start - 18), atom.start);
+    const next = atoms[at + 1];
+    const goesOn =
+      SINCE.test(before) ||
+      (next?.isPresent === true && isJoined(text, atom, next) && CELL_BEGINS.test(before));
+    return goesOn ? atom : { ...atom, start: atom.end - 4, month: null };
+  });
 }
 
 /** "2018. szeptember" is a month, "… in 2018. May …" a year and the next sentence. */
@@ -264,6 +290,11 @@ function atomsOf(match: RegExpMatchArray): Atom[] {
     isShort: false,
     ...more,
   });
+  if (groups.roman !== undefined) {
+    const month = ROMAN_MONTHS.indexOf(groups.roman) + 1;
+    const year = Number(groups.romanYear);
+    return [month > 0 ? atom(year, month, { isRoman: true }) : atom(year, null, { start: end - 4 })];
+  }
   if (groups.now !== undefined) return [atom(null, null, { isPresent: true })];
   if (groups.lone !== undefined) return [atom(Number(groups.lone), null)];
   if (groups.pair !== undefined) return pairOf(groups, atom, start, end);
