@@ -19,7 +19,7 @@ import {
 } from '../words/word-lists.ts';
 import { isOfForm } from './form-labels.ts';
 import { isBesideDuties, labelledFields, withLabelled } from './labelled-fields.ts';
-import { EDGE, isCapital, nextOther, widened } from './name-ends.ts';
+import { EDGE, isCapital, joinFaculties, nextOther, widened } from './name-ends.ts';
 import { inSentences, namesDegree, plainParts } from './plain-mentions.ts';
 
 export interface SeenMentions {
@@ -69,7 +69,10 @@ export function mentionsIn(
     (mention) => !isInHeading(laidOut, mention) && !isOfForm(laidOut, mention),
   );
   const mentions = withLabelled(
-    all.sort((one, other) => one.from - other.from),
+    joinFaculties(
+      laidOut,
+      all.sort((one, other) => one.from - other.from),
+    ),
     isPlain ? [] : labelledFields(laidOut),
   );
   return { mentions, isLikely };

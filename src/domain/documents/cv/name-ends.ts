@@ -119,3 +119,31 @@ function isAcronymOf(acronym: string, name: string): boolean {
 /** The full stop of "Inc." and the rest of "Sp. z o.o." belong to the name. */
 const LEGAL_TAIL =
   /^.*\b(?:Sp\. ?z ?o\. ?o\.?|Inc\.|Ltd\.|Corp\.|Co\.|Pvt\. Ltd\.|S\.L\.|S\.A\.|B\.V\.|e\.V\.)(?=[\s,;)]|$)/;
+
+const FACULTY =
+  /^(?:facult(?:y|é|ad|atea)|faculdade|facoltà|fakultät|fakulta|fakultas|wydział|dep(?:artment|t)|département|departamento|dipartimento|departamentul|fachbereich|katedra|institut|lehrstuhl)$/iu;
+const FACULTY_OF = /^(?:school|college|institute|division|centre|center)$/iu;
+
+/** "Faculty of Law, University of Leeds" is one school, in either order. */
+export function joinFaculties({ text, tokens }: LaidOutText, mentions: readonly Mention[]): Mention[] {
+  const isOrganisation = ({ kind }: Mention) => kind === 'company' || kind === 'school';
+  const isFaculty = ({ from }: Mention) =>
+    FACULTY.test(tokens[from]?.text ?? '') ||
+    (FACULTY_OF.test(tokens[from]?.text ?? '') && /^(?:of|for)$/.test(tokens[from + 1]?.lower ?? ''));
+  const isSchool = ({ from, to }: Mention) => tokens.slice(from, to).some(({ lower }) => isSchoolWord(lower));
+  const joined: Mention[] = [];
+  for (const mention of mentions) {
+    const last = joined.at(-1);
+    const isJoined =
+      last !== undefined &&
+      isOrganisation(mention) &&
+      last.segment === mention.segment &&
+      last.to + 1 === mention.from &&
+      text.slice(last.end, mention.start).trim() === ',' &&
+      isFaculty(last) !== isFaculty(mention) &&
+      (isFaculty(last) ? isSchool(mention) : isOrganisation(last) && isSchool(last));
+    if (isJoined) joined[joined.length - 1] = { ...last, kind: 'school', to: mention.to, end: mention.end };
+    else joined.push(mention);
+  }
+  return joined;
+}
