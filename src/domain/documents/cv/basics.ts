@@ -65,7 +65,11 @@ function homeOf(laidOut: LaidOutText, mentions: readonly Mention[], name: Traced
     .filter((place) => isHome(tokens[place.from]?.segment ?? 0) && !isOther(place));
   const known = atHome.find(({ city }) => city !== null);
   if (known !== undefined) return withPostcode(laidOut, known);
-  const towns = [townWithPostcode(laidOut, isHome), ...atHome.map((place) => townOf(laidOut, place))];
+  const towns = [
+    townWithPostcode(laidOut, isHome),
+    townBehindCode(laidOut, isHome),
+    ...atHome.map((place) => townOf(laidOut, place)),
+  ];
   return towns.find((town) => town !== null && !isOther(town)) ?? atHome[0] ?? null;
 }
 
@@ -90,10 +94,22 @@ const TOWN =
   "\\p{Lu}[\\p{L}'’-]{1,30}(?: (?:upon|on|under|in|le|de|la|al|el|am|\\p{Lu}[\\p{L}'’-]{1,30})){0,3}";
 const BRITISH_POSTCODE = '[A-Z]{1,2}\\d[A-Z\\d]? \\d[A-Z]{2}(?![\\p{L}\\d])';
 const TOWN_BEFORE = new RegExp(
-  `(?:^|[,;:|·] ?|\\d{4,6} |\\d\\d-\\d{3} )(${TOWN})(?:,? ${BRITISH_POSTCODE})?, ?$`,
+  `(?:^|[,;:|·] ?|\\d{4,6} |\\d\\d-\\d{3} |\\d{3} \\d\\d )(${TOWN})(?:(?:,? ${BRITISH_POSTCODE})?, ?| \\()$`,
   'u',
 );
 const TOWN_AND_POSTCODE = new RegExp(`(?:^|[,;:|·] ?)(${TOWN}),? ${BRITISH_POSTCODE}`, 'u');
+/** "58095 Hagen", "20-020 Lublin", "708 00 Ostrava-Poruba", "Bydliště: Ostrava-Poruba". */
+const CODE_AND_TOWN = new RegExp(
+  `(?:^|[,;:|·] ?)(?:[A-Z]{1,2}-)?(?:\\d{5}|\\d{3} \\d\\d|\\d\\d-\\d{3}) (${TOWN})(?=$| ?[,;(|·])`,
+  'u',
+);
+const TOWN_LABEL =
+  /^(?:city|town|residence|place of residence|wohnort|ville|ciudad|città|cidade|residenza|woonplaats|miasto|miejscowość|miejsce zamieszkania|bydliště|bydlisko|lakóhely|localitate|oraș|localidad|bostadsort|bopæl|bosted)\s?:\s?/iu;
+const LABELLED_TOWN = new RegExp(`^(${TOWN})(?=$| ?[,;(|·])`, 'u');
+/** What ends like this is a street behind its number. */
+const STREET =
+  / (?:street|st|road|rd|avenue|ave|drive|dr|lane|ln|boulevard|blvd|way|court|ct|place|pl|circle|highway|hwy|parkway|pkwy|trail|terrace|loop)$/i;
+
 /** With or without its second half; a Canadian one has a digit behind the letters of the half. */
 const POSTCODE_BEHIND = new RegExp(
   `^,? (?:${BRITISH_POSTCODE}|[A-Z]{1,2}\\d{1,2}(?![\\p{L}\\d]| \\d[A-Z]\\d))`,
@@ -128,6 +144,21 @@ function townWithPostcode({ segments }: LaidOutText, isHome: (segment: number) =
     const from = start + match.index + match[0].indexOf(town);
     const end = start + match.index + match[0].length;
     return { from: 0, to: 0, start: from, end, city: town, region: null, country: null, countryCode: 'GB' };
+  }
+  return null;
+}
+
+function townBehindCode({ segments }: LaidOutText, isHome: (segment: number) => boolean): PlaceSeen | null {
+  for (const [at, { text, start }] of segments.slice(0, MOST_HOME_SEGMENTS).entries()) {
+    if (!isHome(at)) continue;
+    const line = text.slice(0, LONGEST_ADDRESS);
+    const label = TOWN_LABEL.exec(line)?.[0].length ?? 0;
+    const match = (label > 0 ? LABELLED_TOWN.exec(line.slice(label)) : null) ?? CODE_AND_TOWN.exec(line);
+    const town = match?.[1];
+    if (match === null || town === undefined || STREET.test(town)) continue;
+    const from = start + line.indexOf(town, label + match.index * Number(label === 0));
+    const end = from + town.length;
+    return { from: 0, to: 0, start: from, end, city: town, region: null, country: null, countryCode: null };
   }
   return null;
 }
