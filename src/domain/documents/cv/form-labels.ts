@@ -19,9 +19,14 @@ for (const [kind, lines] of Object.entries(labels)) {
 const FIRST_WORDS = new Set([...KINDS.keys()].map(firstWord));
 const LONGEST_LABEL = 130;
 
+/** The level of a study as forms give it: "Niveau CEC 6", "EQF level 5". */
+const LEVEL =
+  /^(?:niveau|level|nivel|nivelul|livello|nível|poziom|úroveň|szint)?\s?(?:cec|eqf|eqr|mec|qeq|ekr|ekk|isced)(?: (?:level|niveau))?\s?\d\p{L}?$/iu;
+
 /** The label of a form, as that of Europass, at the beginning of a line: alone, before a colon, or of two words and more before its value. */
 export function formLabelOf(line: string): FormLabel | null {
   const head = line.slice(0, LONGEST_LABEL);
+  if (LEVEL.test(line)) return { kind: 'other', length: line.length };
   if (!FIRST_WORDS.has(firstWord(spelled(head)))) return null;
   const colon = head.indexOf(':');
   const before = colon > 0 ? KINDS.get(plainLabel(head.slice(0, colon))) : undefined;
@@ -58,20 +63,44 @@ function valueAt(line: string, from: number): number {
 const BIRTH =
   /^(?:born|geboren|geb\.|née? (?:le|à|en)|nat[oa] (?:a|il|nel)|nacid[oa]|nascid[oa]|născut|ur\.|urodzon[ya]|nar\.|narozen|született|född|født|d\.?o\.?b)(?!\p{L})/iu;
 
-/** Whether a line says when or where the person was born, or of what sex or country. */
-export function isPersonalLine(line: string): boolean {
-  return BIRTH.test(line) || formLabelOf(line)?.kind === 'other';
+/** Whether a line or cell says when the person was born, or has another value that is no part of a job or a study. */
+export function isBesideWork({ segments }: LaidOutText, at: number): boolean {
+  const own = segments[at];
+  if (own === undefined) return false;
+  if (BIRTH.test(own.text) || formLabelOf(own.text)?.kind === 'other') return true;
+  const left = own.beginsLine ? undefined : segments[at - 1];
+  const beside = left === undefined ? null : formLabelOf(left.text);
+  return beside?.kind === 'other' && beside.length === left?.text.length;
+}
+
+/** Service that a state asks of everybody; a soldier by trade has a position. */
+const SERVICE =
+  /(?<!\p{L})(?:(?:grund)?wehrdienst|zivildienst|(?:compulsory|mandatory|obligatory|national|conscript) (?:military |army |civil )?service|service (?:militaire|national)|servicio militar|servizio (?:militare|di leva)|serviço militar|służba wojskowa|zasadnicza służba|(?:základní )?vojenská (?:prezenční )?služba|základná vojenská služba|stagiul? militar|serviciul? militar|dienstplicht|militaire dienst|sorkatonai szolgálat|katonai szolgálat|värnplikt|militärtjänst|værnepligt|verneplikt|askerlik)(?!\p{L})/iu;
+const SERVICE_OR_TRADE = /(?<!\p{L})military service(?!\p{L})/iu;
+
+/** 2 for the segments of military service that is no trade, 1 where that depends on a position, by their line or their heading. */
+export function serviceSegments({ segments, headings }: LaidOutText): Uint8Array {
+  const found = new Uint8Array(segments.length);
+  let line = 0;
+  let underHeading = 0;
+  segments.forEach(({ text, beginsLine }, at) => {
+    const head = text.slice(0, LONGEST_LABEL);
+    const own = SERVICE.test(head) ? 2 : SERVICE_OR_TRADE.test(head) ? 1 : 0;
+    if (headings[at] != null) underHeading = own;
+    if (beginsLine) line = at;
+    found[at] = Math.max(found[at] ?? 0, underHeading);
+    if (own > 0 && text.length <= LONGEST_LABEL) for (let one = line; one <= at; one++) found[one] = own;
+    else if (!beginsLine && (found[at - 1] ?? 0) > 0) found[at] = found[at - 1] ?? 0;
+  });
+  return found;
 }
 
 /** Whether a mention is a label of a form, or stands beside one of what is no job and no study. */
-export function isOfForm({ segments }: LaidOutText, { kind, segment, start }: Mention): boolean {
-  const own = segments[segment];
+export function isOfForm(laidOut: LaidOutText, { kind, segment, start }: Mention): boolean {
+  const own = laidOut.segments[segment];
   if (own === undefined || kind === 'place') return false;
   const label = formLabelOf(own.text);
   const isName = kind !== 'skill' && kind !== 'name';
   if (label !== null) return start < own.start + label.length || (label.kind === 'other' && isName);
-  if (!isName) return false;
-  const left = own.beginsLine ? undefined : segments[segment - 1];
-  const beside = left === undefined ? null : formLabelOf(left.text);
-  return beside?.kind === 'other' && beside.length === left?.text.length;
+  return isName && isBesideWork(laidOut, segment);
 }

@@ -5,8 +5,9 @@ import { type DateSpan, isoOf } from '../text/dates.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import type { SectionKind } from '../text/sections.ts';
 import { type Anchor, type Entry, fillGaps, groupEntries, segmentAt } from './entries.ts';
-import { formLabelOf } from './form-labels.ts';
+import { formLabelOf, isBesideWork, serviceSegments } from './form-labels.ts';
 import { isLabel, type SeenMentions } from './mentions.ts';
+import { withoutProjects } from './projects-in-jobs.ts';
 
 export interface FoundWork {
   readonly name: Traced | null;
@@ -35,7 +36,15 @@ interface FoundJobs {
 
 export function findWork(laidOut: LaidOutText, seen: SeenMentions): FoundJobs {
   const anchors = anchorsOf(laidOut, seen.mentions);
-  const grouped = groupEntries(laidOut, anchors);
+  const service = serviceSegments(laidOut);
+  const isService = ({ date, part, firstSegment }: Entry) => {
+    const found = service[date === null ? firstSegment : segmentAt(laidOut, date.start)] ?? 0;
+    return found === 2 || (found === 1 && part === null);
+  };
+  const grouped = withoutProjects(
+    laidOut,
+    groupEntries(laidOut, anchors).filter((entry) => !isService(entry)),
+  );
   const jobsSeen = grouped.filter((entry) => isJob(laidOut, entry));
   const entries = withoutHeadlines(laidOut, jobsSeen).slice(0, MOST.work);
   fillGaps(laidOut, entries, seen);
@@ -141,6 +150,7 @@ function anchorsOf(laidOut: LaidOutText, mentions: readonly Mention[]): Anchor[]
     const section = laidOut.sections[segment];
     if (section === undefined) continue;
     if (!date.isRange && isLong(laidOut, segment)) continue;
+    if (isBesideWork(laidOut, segment)) continue;
     anchors.push({ kind: 'date', start: date.start, end: date.end, segment, date });
   }
   return anchors.sort((one, other) => one.start - other.start);
