@@ -1,7 +1,8 @@
 import { postCash } from '../cash/cash.ts';
 import type { Effect } from '../effect.ts';
 import { currencyIn, fieldsIn, idIn, lockCompany, minorIn, momentIn } from '../provider-objects.ts';
-import { findCharge, take } from './charge-refunded.ts';
+import { findCharge } from './charge-refunded.ts';
+import { take } from './returned-money.ts';
 
 /**
  * A credit note of a paid invoice, as reconciliation found it: what of it went to the customer's balance, or was returned

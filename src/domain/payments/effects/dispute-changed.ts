@@ -1,4 +1,3 @@
-import { findInvoice } from '../../credits/invoices/invoice.ts';
 import { readLevel } from '../../credits/ledger/credit-account.ts';
 import { postCash } from '../cash/cash.ts';
 import {
@@ -11,7 +10,8 @@ import {
   waitKeys,
 } from '../effect.ts';
 import { currencyIn, fieldsIn, idIn, lockCompany, minorIn, momentIn, textIn } from '../provider-objects.ts';
-import { findCharge, lowerRefund, type Refunded, take } from './charge-refunded.ts';
+import { findCharge } from './charge-refunded.ts';
+import { countRefunds, type Refunded, takeDisputed } from './returned-money.ts';
 
 const OVER: readonly string[] = ['won', 'lost', 'warning_closed', 'charge_refunded'];
 
@@ -95,37 +95,13 @@ function respondBy({ object }: KeptEvent): Date | null {
   return momentIn(fieldsIn(object.evidence_details).due_by);
 }
 
-/**
- * As much of the money as was not refunded before. Credit notes (`cn_…`) are not taken off: their money went to the
- * customer's balance, where it pays for credits again, so what they and the dispute took together may exceed what the
- * invoice moved, and is carried. The credits of an invoice for usage are what its payment posted; a refund of it took none
- * of them, yet its share stays paid.
- */
+/** As much of the money as refunds have left; answers what the company's balance lost by it. */
 async function takeLost(context: EffectContext, dispute: Dispute, found: Refunded): Promise<bigint> {
   const { transaction } = context;
-  const { kind, id, companyId, amountMinor } = found;
-  const grantedMicro =
-    kind === 'INVOICE' ? ((await findInvoice(transaction, id))?.usageMicro ?? 0n) : found.grantedMicro;
-  const [sum] = await transaction.query<{ minor: bigint; micro: bigint }>(
-    `select coalesce(sum(refunded_minor), 0)::bigint as minor, coalesce(sum(refunded_micro), 0)::bigint as micro
-     from charge_refunds where source_kind = $1 and source_id = $2 and not starts_with(charge_id, 'cn_')`,
-    [kind, id],
-  );
-  const refundedMinor = sum?.minor ?? 0n;
-  const leftMinor = amountMinor - refundedMinor;
-  if (leftMinor <= 0n || dispute.amountMinor === 0n) return 0n;
-  const isAllTheRest = dispute.amountMinor >= leftMinor;
-  const lostMinor = isAllTheRest ? leftMinor : dispute.amountMinor;
-  // With the last of the money exactly the last of the credits goes.
-  const settledMicro =
-    kind === 'INVOICE' ? (grantedMicro * refundedMinor + amountMinor - 1n) / amountMinor : (sum?.micro ?? 0n);
-  const refunded = { ...found, grantedMicro: isAllTheRest ? grantedMicro - settledMicro : grantedMicro };
-  const before = await readLevel(transaction, companyId);
-  await take(context, dispute.id, refunded, {
-    amountMinor: isAllTheRest ? lostMinor : amountMinor,
-    toldMinor: lostMinor,
-  });
-  const after = await readLevel(transaction, companyId);
+  if (dispute.amountMinor === 0n) return 0n;
+  const before = await readLevel(transaction, found.companyId);
+  await takeDisputed(context, dispute.id, found);
+  const after = await readLevel(transaction, found.companyId);
   return (before?.balanceMicro ?? 0n) - (after?.balanceMicro ?? 0n);
 }
 
@@ -155,7 +131,7 @@ async function reportDispute(
 
 /**
  * A refund that failed at the provider, as reconciliation found it, with what of the charge is refunded without it: the
- * money is with us again, so the credits that the refund had taken are given back, once.
+ * money is with us again, so the credits that the refund had taken are given back, once, unless a lost dispute took it.
  */
 export const refundFailed: Effect = async (event, context) => {
   const { transaction, now } = context;
@@ -176,7 +152,8 @@ export const refundFailed: Effect = async (event, context) => {
   const known = await transaction.query('select 1 from failed_refunds where refund_id = $1', [refundId]);
   if (known.length > 0)
     return { outcome: 'applied', did: `refund ${refundId} was counted before`, companyId };
-  const lowered = await lowerRefund(context, chargeId, { refundedMinor: leftMinor, countedAt });
+  const count = { eventId: event.id, countedMinor: leftMinor, countedAt };
+  const lowered = await countRefunds(context, chargeId, found.refunded, count);
   const amountMinor = minorIn(object.amount) ?? 0n;
   const reason = textIn(object.failure_reason, 100);
   await transaction.query(

@@ -1,0 +1,399 @@
+import { findInvoice } from '../../credits/invoices/invoice.ts';
+import { type Expiry, findLotOf, type GrantSource } from '../../credits/ledger/credit-lots.ts';
+import { postCash } from '../cash/cash.ts';
+import { type EffectContext, type EffectOutcome, post } from '../effect.ts';
+import { grantedByInvoices, planGrantOf } from '../plan-grants.ts';
+import { purchaseGrantOf } from '../purchase.ts';
+
+/**
+ * What was returned of a payment, and the credits that go with it. A payment has rows of `charge_refunds`: its charge, whose
+ * refunds the provider adds up, its credit notes (`cn_…`) and its lost disputes.
+ *
+ * - A charge takes the share of its refunds. Of an invoice for usage it takes nothing: that money is a gift.
+ * - Disputes take the share of their money, at most what refunds have left of the payment, and are counted again whenever
+ *   that changes. So all orders of the same facts leave the same balance.
+ * - Credit notes are counted by themselves: their money is on the customer's balance, where it pays for credits again.
+ *
+ * Only the change in all is posted, under the row that caused it (`taken_micro`).
+ */
+
+/** What a charge had paid for, and what that had brought. */
+export interface Refunded {
+  readonly kind: 'PURCHASE' | 'PLAN_GRANT' | 'INVOICE';
+  readonly id: string;
+  readonly companyId: string;
+  readonly grantedMicro: bigint;
+  readonly amountMinor: bigint;
+  readonly currency: string;
+}
+
+interface Taken {
+  readonly amountMinor: bigint;
+  readonly toldMinor: bigint;
+  /** Of a charge, whose refund is money out; the cash of credit notes is posted with them. */
+  readonly refundedAt?: Date;
+}
+
+/** So much was given back in all, by a charge or a credit note. */
+export async function take(
+  context: EffectContext,
+  chargeId: string,
+  refunded: Refunded,
+  { amountMinor, toldMinor, refundedAt }: Taken,
+): Promise<EffectOutcome> {
+  const { companyId, currency } = refunded;
+  const soFar = await lockReturned(context, chargeId, { ...refunded, amountMinor });
+  const mostMicro = refundedAt === undefined ? undefined : await leftByOthers(context, chargeId, refunded);
+  const { refundedMinor, refundedMicro } = refundStep(soFar, toldMinor, mostMicro);
+  if (refundedMinor === soFar.refundedMinor) {
+    return { outcome: 'applied', did: 'as much was given back before', companyId };
+  }
+  const next = { refundedMinor, refundedMicro, cashAt: refundedAt };
+  const dueMicro = await writeReturned(context, chargeId, refunded, soFar, next);
+  const given = `${refundedMinor} of ${soFar.amountMinor} ${currency} given back`;
+  const { postedMicro, expiredMicro } = await takeCredits(context, chargeId, refunded, dueMicro, given);
+  const had = expiredMicro === 0n ? '' : `, ${expiredMicro} had expired`;
+  const did =
+    postedMicro < 0n ? `${-postedMicro} micro-credits returned` : `${postedMicro} micro-credits taken`;
+  return { outcome: 'applied', did: `${given}: ${did}${had}`, companyId };
+}
+
+/** A dispute of the payment was lost. Where refunds have left nothing it takes nothing, until one of them fails. */
+export async function takeDisputed(
+  context: EffectContext,
+  disputeId: string,
+  refunded: Refunded,
+): Promise<void> {
+  const { amountMinor, currency } = refunded;
+  if (amountMinor <= 0n) return;
+  const soFar = await lockReturned(context, disputeId, refunded);
+  const dueMicro = await writeReturned(context, disputeId, refunded, soFar, soFar);
+  const { refundedMinor } = await lockReturned(context, disputeId, refunded);
+  const given = `${refundedMinor} of ${amountMinor} ${currency} given back`;
+  await takeCredits(context, disputeId, refunded, dueMicro, given);
+}
+
+interface ReturnedCredits {
+  readonly returnedMicro: bigint;
+  readonly contra: Contra;
+  readonly expires: Expiry | null;
+}
+
+/** What of a charge is refunded, as the provider listed it. */
+interface Count {
+  /** Ours, of the event that has it. */
+  readonly eventId: string;
+  readonly countedMinor: bigint;
+  readonly countedAt: Date;
+}
+
+/**
+ * A refund failed, and the refunds of its charge were counted at the provider: the sum is that, whatever was reported
+ * before. Returns the credits that are to be given back.
+ */
+export async function countRefunds(
+  context: EffectContext,
+  chargeId: string,
+  refunded: Refunded,
+  count: Count,
+): Promise<ReturnedCredits> {
+  const { transaction } = context;
+  const { countedMinor, countedAt } = count;
+  const contra = contraOf(refunded.kind);
+  const none = { returnedMicro: 0n, contra, expires: null };
+  if (refunded.amountMinor <= 0n) return none;
+  const soFar = await lockReturned(context, chargeId, refunded);
+  if (soFar.countedAt !== null && soFar.countedAt > countedAt) return none;
+  const laterMinor = await reportedAfter(context, chargeId, count);
+  const refundedMinor = laterMinor > countedMinor ? laterMinor : countedMinor;
+  const { refundedMicro } = refundStep(
+    { ...soFar, refundedMinor: 0n, refundedMicro: 0n },
+    refundedMinor,
+    await leftByOthers(context, chargeId, refunded),
+  );
+  const next = { refundedMinor, refundedMicro, cashAt: countedAt };
+  const dueMicro = await writeReturned(context, chargeId, refunded, soFar, next);
+  await transaction.query('update charge_refunds set counted_at = $2 where charge_id = $1', [
+    chargeId,
+    countedAt,
+  ]);
+  if (dueMicro >= 0n) {
+    const given = `${refundedMinor} of ${soFar.amountMinor} ${refunded.currency} given back`;
+    await takeCredits(context, chargeId, refunded, dueMicro, given);
+    return none;
+  }
+  // What had expired was not taken, so it is not returned either; what was taken is returned first.
+  const { takenMicro, expiredMicro } = soFar;
+  const overMicro = -dueMicro > takenMicro ? -dueMicro - takenMicro : 0n;
+  const notTakenMicro = overMicro < expiredMicro ? overMicro : expiredMicro;
+  const returnedMicro = -dueMicro - notTakenMicro;
+  await transaction.query(
+    `update charge_refunds set taken_micro = taken_micro - $2, expired_micro = expired_micro - $3 where charge_id = $1`,
+    [chargeId, returnedMicro, notTakenMicro],
+  );
+  return { returnedMicro, contra, expires: await expiryAgain(context, refunded) };
+}
+
+/** What a charge was, and what was given back of it so far. */
+interface ChargeSoFar {
+  readonly amountMinor: bigint;
+  readonly grantedMicro: bigint;
+  readonly refundedMinor: bigint;
+  readonly refundedMicro: bigint;
+}
+
+interface ReturnedRow extends ChargeSoFar {
+  readonly lowered: number;
+  readonly countedAt: Date | null;
+  readonly takenMicro: bigint;
+  readonly expiredMicro: bigint;
+}
+
+async function lockReturned(
+  { transaction }: EffectContext,
+  chargeId: string,
+  { amountMinor, grantedMicro }: Pick<Refunded, 'amountMinor' | 'grantedMicro'>,
+): Promise<ReturnedRow> {
+  const [known] = await transaction.query<ReturnedRow>(
+    `select amount_minor as "amountMinor", granted_micro as "grantedMicro", refunded_minor as "refundedMinor",
+       refunded_micro as "refundedMicro", lowered, counted_at as "countedAt",
+       coalesce(taken_micro, refunded_micro) as "takenMicro", expired_micro as "expiredMicro"
+     from charge_refunds where charge_id = $1 for update`,
+    [chargeId],
+  );
+  const nothing = { refundedMinor: 0n, refundedMicro: 0n, lowered: 0, takenMicro: 0n, expiredMicro: 0n };
+  return known ?? { amountMinor, grantedMicro, ...nothing, countedAt: null };
+}
+
+/**
+ * Writes the row of a charge, credit note or dispute, its cash where it is a charge, and counts the disputes of the payment
+ * again. Returns what is to be taken for all of it; below zero it is to be returned.
+ */
+async function writeReturned(
+  context: EffectContext,
+  chargeId: string,
+  refunded: Refunded,
+  soFar: ReturnedRow,
+  next: Pick<ReturnedRow, 'refundedMinor' | 'refundedMicro'> & { readonly cashAt?: Date | undefined },
+): Promise<bigint> {
+  const { transaction, now } = context;
+  const { companyId, kind, id, currency } = refunded;
+  const beforeMicro = await takenInAll(context, refunded);
+  const { refundedMinor, cashAt } = next;
+  const isLowered = refundedMinor < soFar.refundedMinor;
+  const lowered = soFar.lowered + (isLowered ? 1 : 0);
+  await transaction.query(
+    `insert into charge_refunds as known (charge_id, company_id, source_kind, source_id, amount_minor, currency,
+       refunded_minor, granted_micro, refunded_micro, updated_at, lowered, taken_micro)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0)
+     on conflict (charge_id) do update set refunded_minor = $7, refunded_micro = $9, updated_at = $10, lowered = $11,
+       taken_micro = coalesce(known.taken_micro, known.refunded_micro)`,
+    [
+      ...[chargeId, companyId, kind, id, soFar.amountMinor, currency, refundedMinor, soFar.grantedMicro],
+      ...[next.refundedMicro, now, lowered],
+    ],
+  );
+  if (cashAt !== undefined) {
+    await postCash(transaction, {
+      ...{ companyId, account: 'refunded', currency, amountMinor: refundedMinor - soFar.refundedMinor },
+      ...{ sourceKind: 'charge-refund', sourceId: chargeId, happenedAt: cashAt },
+      ...{ step: `${refundedMinor}${suffixOf(lowered)}`, reason: isLowered ? 'a refund failed' : null },
+    });
+  }
+  await recountDisputes(context, refunded);
+  return (await takenInAll(context, refunded)) - beforeMicro;
+}
+
+/** What the rows of a payment take in all. Of a plan that is what the invoices of its company grant less. */
+async function takenInAll(
+  { transaction }: EffectContext,
+  { kind, id, companyId }: Refunded,
+): Promise<bigint> {
+  if (kind === 'PLAN_GRANT') return -(await grantedByInvoices(transaction, companyId));
+  const [sum] = await transaction.query<{ micro: bigint }>(
+    `select coalesce(sum(refunded_micro), 0)::bigint as micro from charge_refunds where source_kind = $1 and source_id = $2`,
+    [kind, id],
+  );
+  return sum?.micro ?? 0n;
+}
+
+/** In the order of their ids. With the last of the money exactly the last of the credits goes. */
+async function recountDisputes(
+  { transaction, now }: EffectContext,
+  { kind, id, amountMinor, grantedMicro }: Refunded,
+): Promise<void> {
+  const disputes = await transaction.query<{ id: string; disputedMinor: bigint }>(
+    `select dispute_id as id, dispute.amount_minor as "disputedMinor"
+     from charge_refunds as own join payment_disputes as dispute on dispute_id = own.charge_id
+     where source_kind = $1 and source_id = $2 order by dispute_id`,
+    [kind, id],
+  );
+  if (disputes.length === 0 || amountMinor <= 0n) return;
+  const broughtMicro =
+    kind === 'INVOICE' ? ((await findInvoice(transaction, id))?.usageMicro ?? 0n) : grantedMicro;
+  const charges = await sumOfCharges(transaction, { kind, id });
+  let minor = charges.minor < amountMinor ? charges.minor : amountMinor;
+  let micro = kind === 'INVOICE' ? shareOf(broughtMicro, minor, amountMinor) : charges.micro;
+  for (const dispute of disputes) {
+    const sum = minor + dispute.disputedMinor;
+    const nextMinor = sum < amountMinor ? sum : amountMinor;
+    const share = shareOf(broughtMicro, nextMinor, amountMinor);
+    const nextMicro = share > micro ? share : micro;
+    await transaction.query(
+      `update charge_refunds set refunded_minor = $2, refunded_micro = $3, amount_minor = $4, granted_micro = $5,
+         taken_micro = coalesce(taken_micro, refunded_micro), updated_at = $6
+       where charge_id = $1 and (refunded_minor, refunded_micro) <> ($2, $3)`,
+      [dispute.id, nextMinor - minor, nextMicro - micro, amountMinor, broughtMicro, now],
+    );
+    minor = nextMinor;
+    micro = nextMicro;
+  }
+}
+
+/** What the other charges of a payment have not taken of its credits. */
+async function leftByOthers(
+  { transaction }: EffectContext,
+  chargeId: string,
+  { kind, id, grantedMicro }: Refunded,
+): Promise<bigint> {
+  const { micro } = await sumOfCharges(transaction, { kind, id }, chargeId);
+  return grantedMicro > micro ? grantedMicro - micro : 0n;
+}
+
+/** Of all charges of a payment but one: neither disputes nor credit notes. */
+async function sumOfCharges(
+  transaction: EffectContext['transaction'],
+  { kind, id }: Pick<Refunded, 'kind' | 'id'>,
+  butOne = '',
+): Promise<{ readonly minor: bigint; readonly micro: bigint }> {
+  const [sum] = await transaction.query<{ minor: bigint; micro: bigint }>(
+    `select coalesce(sum(refunded_minor), 0)::bigint as minor, coalesce(sum(refunded_micro), 0)::bigint as micro
+     from charge_refunds as refund
+     where source_kind = $1 and source_id = $2 and charge_id <> $3 and not starts_with(charge_id, 'cn_')
+       and not exists (select 1 from payment_disputes where dispute_id = refund.charge_id)`,
+    [kind, id, butOne],
+  );
+  return sum ?? { minor: 0n, micro: 0n };
+}
+
+/**
+ * The largest sum that an event has reported since the refunds were counted: a count may be applied late. Such an event was
+ * received after the count, whatever the clock of the provider says.
+ */
+async function reportedAfter(
+  { transaction }: EffectContext,
+  chargeId: string,
+  { eventId, countedAt }: Count,
+): Promise<bigint> {
+  const [reported] = await transaction.query<{ minor: bigint }>(
+    `select coalesce(max((payload -> 'data' -> 'object' ->> 'amount_refunded')::bigint), 0)::bigint as minor
+     from provider_events where type = 'charge.refunded' and object_id = $1 and status = 'PROCESSED' and happened_at > $2
+       and (received_at, id) > (select count.received_at, count.id from provider_events as count where count.id = $3)`,
+    [chargeId, countedAt, eventId],
+  );
+  return reported?.minor ?? 0n;
+}
+
+/** Takes credits, or returns them where it is below zero. What of them had expired is not taken a second time. */
+async function takeCredits(
+  context: EffectContext,
+  chargeId: string,
+  refunded: Refunded,
+  dueMicro: bigint,
+  reason: string,
+): Promise<{ readonly postedMicro: bigint; readonly expiredMicro: bigint }> {
+  const expiredMicro = await expiredOf(context, refunded, dueMicro);
+  const postedMicro = dueMicro - expiredMicro;
+  const [row] = await context.transaction.query<{ refundedMinor: bigint; lowered: number }>(
+    `update charge_refunds set taken_micro = taken_micro + $2, expired_micro = expired_micro + $3 where charge_id = $1
+     returning refunded_minor as "refundedMinor", lowered`,
+    [chargeId, postedMicro, expiredMicro],
+  );
+  if (postedMicro !== 0n) {
+    await post(context, {
+      accountId: refunded.companyId,
+      type: 'REFUND',
+      amountMicro: -postedMicro,
+      contra: contraOf(refunded.kind),
+      sourceKind: 'charge-refund',
+      sourceId: `${chargeId}:${row?.refundedMinor}${suffixOf(row?.lowered ?? 0)}`,
+      reason,
+      takesBack: { grant: grantOf(refunded) },
+    });
+  }
+  return { postedMicro, expiredMicro };
+}
+
+/** The posting by which a payment brought its credits; an invoice for usage brought none. */
+function grantOf({ kind, id }: Pick<Refunded, 'kind' | 'id'>): GrantSource | null {
+  if (kind === 'INVOICE') return null;
+  return kind === 'PURCHASE' ? purchaseGrantOf(id) : planGrantOf(id);
+}
+
+/** Of what is to be taken, what has expired before: that is not taken a second time, by whichever refund of its payment. */
+async function expiredOf(
+  { transaction }: EffectContext,
+  refunded: Pick<Refunded, 'kind' | 'id'>,
+  dueMicro: bigint,
+): Promise<bigint> {
+  const grant = grantOf(refunded);
+  const lot = grant === null ? null : await findLotOf(transaction, grant);
+  if (lot === null || dueMicro <= 0n) return 0n;
+  const [sum] = await transaction.query<{ micro: bigint }>(
+    `select coalesce(sum(expired_micro), 0)::bigint as micro from charge_refunds where source_kind = $1 and source_id = $2`,
+    [refunded.kind, refunded.id],
+  );
+  const leftMicro = lot.expiredMicro - (sum?.micro ?? 0n);
+  if (leftMicro <= 0n) return 0n;
+  return leftMicro < dueMicro ? leftMicro : dueMicro;
+}
+
+interface RefundStep {
+  readonly refundedMinor: bigint;
+  readonly refundedMicro: bigint;
+  /** To be taken from the account now; zero where it was before. */
+  readonly takenMicro: bigint;
+}
+
+/**
+ * The provider reports the total refunded amount of a charge, so the larger of the reported and the known amount counts:
+ * repeated, late or reordered events have the same result. Credits are taken back in proportion, rounded up to the
+ * micro-credit, and exactly all of them with a full refund.
+ */
+export function refundStep(soFar: ChargeSoFar, toldMinor: bigint, mostMicro?: bigint): RefundStep {
+  const { amountMinor, grantedMicro } = soFar;
+  const refundedMinor = toldMinor > soFar.refundedMinor ? toldMinor : soFar.refundedMinor;
+  const due = shareOf(grantedMicro, refundedMinor, amountMinor);
+  const target = mostMicro !== undefined && due > mostMicro ? mostMicro : due;
+  const refundedMicro = target > soFar.refundedMicro ? target : soFar.refundedMicro;
+  return { refundedMinor, refundedMicro, takenMicro: refundedMicro - soFar.refundedMicro };
+}
+
+/** Rounded up, and all of it with the last of the money. */
+function shareOf(micro: bigint, part: bigint, whole: bigint): bigint {
+  return part >= whole ? micro : (micro * part + whole - 1n) / whole;
+}
+
+/** The same sum may be reached again after a refund has failed: that is another posting. */
+function suffixOf(lowered: number): string {
+  return lowered === 0 ? '' : `:${lowered}`;
+}
+
+type Contra = 'sales' | 'grants' | 'receivables';
+
+function contraOf(kind: Refunded['kind']): Contra {
+  return kind === 'PURCHASE' ? 'sales' : kind === 'INVOICE' ? 'receivables' : 'grants';
+}
+
+/** What is returned of credits that expire lasts as long as they did when they were granted. */
+async function expiryAgain(
+  { transaction, now }: EffectContext,
+  refunded: Pick<Refunded, 'kind' | 'id'>,
+): Promise<Expiry | null> {
+  const grant = grantOf(refunded);
+  const lot = grant === null ? null : await findLotOf(transaction, grant);
+  if (lot === null) return null;
+  const { grantedAt, expiresAt, subject, label } = lot;
+  const at = new Date(now.getTime() + Math.max(0, expiresAt.getTime() - grantedAt.getTime()));
+  return { at, grantedAt: now, subject, label: label ?? 'Returned credits' };
+}
