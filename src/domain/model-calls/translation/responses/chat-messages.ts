@@ -6,6 +6,8 @@ export interface InputParts {
   readonly problems: BodyProblems;
   readonly names: ToolNames;
   readonly tools: ChatTools;
+  /** Whether the model needs its own reasoning back. */
+  readonly readsReasoning: boolean;
 }
 
 /** The messages of a chat that say what the instructions and items of a response say. */
@@ -20,6 +22,7 @@ export interface ChatMessages {
 interface Entry {
   readonly role: 'system' | 'user' | 'assistant';
   content: string | readonly JsonObject[];
+  reasoning: string;
   readonly calls: JsonObject[];
   readonly results: JsonObject[];
   /** Images and files out of tool results. A tool message has text alone, so they follow in a message of the user. */
@@ -31,17 +34,26 @@ interface Entry {
  * anywhere later, and developer messages may be many. A chat has one message for a turn, with its results directly
  * behind it, and servers want one system message at the beginning: those that begin the input become one.
  *
- * Reasoning is left out: chat completions have no way to send it back.
+ * Reasoning goes with the turn that follows it, to models that read it; for others chat completions have no way to send
+ * it back.
  */
 export function createChatMessages(parts: InputParts): ChatMessages {
-  const { problems, names, tools } = parts;
+  const { problems, names, tools, readsReasoning } = parts;
   const entries: Entry[] = [];
   const callers = new Map<string, Entry>();
+  /** What the model thought before an item that has not come yet. */
+  let thought: string[] = [];
 
   function addEntry(role: Entry['role'], content: Entry['content']): Entry {
-    const entry: Entry = { role, content, calls: [], results: [], attachments: [] };
+    const entry: Entry = { role, content, reasoning: '', calls: [], results: [], attachments: [] };
     entries.push(entry);
+    if (role !== 'assistant') thought = [];
     return entry;
+  }
+
+  function addReasoning(entry: Entry): void {
+    entry.reasoning = [...(entry.reasoning === '' ? [] : [entry.reasoning]), ...thought].join('\n\n');
+    thought = [];
   }
 
   function addSystem(text: string): void {
@@ -66,7 +78,7 @@ export function createChatMessages(parts: InputParts): ChatMessages {
     const last = entries.at(-1);
     const isSameTurn = last?.role === 'assistant' && last.calls.length > 0 && last.results.length === 0;
     if (isSameTurn) last.content = `${last.content}${text}`;
-    else addEntry('assistant', text);
+    addReasoning(isSameTurn ? last : addEntry('assistant', text));
   }
 
   function addCall(item: JsonObject, param: string, tool: CalledTool, written: string): void {
@@ -74,6 +86,7 @@ export function createChatMessages(parts: InputParts): ChatMessages {
     const last = entries.at(-1);
     const isSameTurn = last?.role === 'assistant' && last.results.length === 0;
     const entry = isSameTurn ? last : addEntry('assistant', '');
+    addReasoning(entry);
     const name = names.chatNameOf(tool);
     entry.calls.push({
       id,
@@ -108,7 +121,9 @@ export function createChatMessages(parts: InputParts): ChatMessages {
 
   const readers: Readonly<Record<string, (item: JsonObject, param: string) => void>> = {
     message: addMessage,
-    reasoning: () => {},
+    reasoning(item) {
+      if (readsReasoning) thought.push(...reasoningIn(item));
+    },
     function_call(item, param) {
       const written = readNeeded(problems, item.arguments, 'string', `${param}.arguments`) ?? '';
       addCall(item, param, calledTool(problems, 'function', item, param), written);
@@ -159,11 +174,24 @@ export function createChatMessages(parts: InputParts): ChatMessages {
   };
 }
 
-function messagesOf({ role, content, calls, results, attachments }: Entry): readonly JsonObject[] {
-  const message =
-    calls.length === 0
-      ? { role, content }
-      : { role, content: content === '' ? null : content, tool_calls: calls };
+/** Its text, or else its summary, which is the same where we wrote the item. Only the provider reads what is encrypted. */
+function reasoningIn({ content, summary }: JsonObject): readonly string[] {
+  const texts = [content, summary].map((list) =>
+    (Array.isArray(list) ? list : []).flatMap((part) =>
+      isObject(part) && typeof part.text === 'string' && part.text !== '' ? [part.text] : [],
+    ),
+  );
+  return texts.find((list) => list.length > 0) ?? [];
+}
+
+function messagesOf(entry: Entry): readonly JsonObject[] {
+  const { role, content, reasoning, calls, results, attachments } = entry;
+  const said = calls.length === 0 ? { role, content } : { role, content: content === '' ? null : content };
+  const message = {
+    ...said,
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
   return [message, ...results, ...(attachments.length === 0 ? [] : [{ role: 'user', content: attachments }])];
 }
 

@@ -119,6 +119,32 @@ describe('the input of a response as messages', () => {
     ]);
   });
 
+  test('models that need it get their reasoning back, with the turn that it belongs to', () => {
+    const reasoning = (text: string) => ({
+      ...{ type: 'reasoning', id: 'rs_1', summary: [], content: [{ type: 'reasoning_text', text }] },
+    });
+    const input = [
+      { role: 'user', content: 'Weather?' },
+      reasoning('First a look.'),
+      { role: 'assistant', content: 'I look.' },
+      { type: 'reasoning', id: 'rs_2', summary: [{ type: 'summary_text', text: 'Rome.' }] },
+      { type: 'function_call', call_id: 'a', name: 'weather', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'a', output: '20' },
+      { type: 'reasoning', id: 'rs_3', summary: [], encrypted_content: 'x' },
+      { role: 'assistant', content: '20.' },
+      reasoning('Lost.'),
+      { role: 'user', content: 'And now?' },
+      { role: 'assistant', content: 'The same.' },
+    ];
+    const thoughts = (model: string) =>
+      (chatOf({ input }, { model }).messages as readonly JsonObject[]).map(
+        (message) => message.reasoning_content ?? null,
+      );
+    const none = null;
+    expect(thoughts('deepseek-reasoner')).toEqual([none, 'First a look.\n\nRome.', none, none, none, none]);
+    expect(thoughts('gpt-4.1')).toEqual([none, none, none, none, none, none]);
+  });
+
   test('an image out of a tool follows in a message of the user, since tool messages are text', () => {
     const input = [
       { type: 'function_call', call_id: 'a', name: 'view_image', arguments: '{}' },

@@ -1,8 +1,9 @@
 import { isObject, type JsonObject } from '../../../../ports/json-object.ts';
 import { MOST_LEVELS } from '../json-depth.ts';
+import { readsReasoningBack } from '../messages/model-names.ts';
 import type { TranslationTarget, Translator } from '../translator.ts';
 import { type BodyProblems, createBodyProblems, parseJson, readMember } from './body-reading.ts';
-import { createChatMessages } from './chat-messages.ts';
+import { createChatMessages, type InputParts } from './chat-messages.ts';
 import { createChatTools, createToolNames, readToolChoice } from './chat-tools.ts';
 import { createResponseAnswer } from './response-answer.ts';
 
@@ -32,7 +33,9 @@ export function createResponsesToChat({ storesResponses }: ResponsesToChatOption
       const tools = createChatTools(problems, names);
       const offered = readMember(problems, body.tools, 'array', 'tools') ?? [];
       tools.add(offered, 'tools');
-      const messages = readMessages(problems, body, storesResponses, { names, tools });
+      const messages = readMessages(problems, body, storesResponses, {
+        ...{ names, tools, readsReasoning: readsReasoningBack(to.model) },
+      });
       const choice = readToolChoice(problems, names, tools, body.tool_choice);
       const chat = {
         model: to.model,
@@ -93,7 +96,7 @@ function readMessages(
   problems: BodyProblems,
   body: JsonObject,
   storesResponses: boolean,
-  parts: Pick<Parameters<typeof createChatMessages>[0], 'names' | 'tools'>,
+  parts: Omit<InputParts, 'problems'>,
 ): readonly JsonObject[] {
   const messages = createChatMessages({ ...parts, problems });
   const instructions = readMember(problems, body.instructions, 'string', 'instructions');
