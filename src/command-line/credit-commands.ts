@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { parseArgs } from 'node:util';
 import { findUser } from '../domain/accounts/user.ts';
@@ -206,6 +206,11 @@ async function writeLines(path: string, lines: AsyncIterable<string>): Promise<W
     }
     await flush();
     return { outcome: 'written', lines: count };
+  } catch (error) {
+    // A part of it would look whole, and would be in the way of the next attempt.
+    await rm(path, { force: true });
+    if ((error as { syscall?: string }).syscall !== 'write') throw error;
+    return { outcome: 'failed', reason: reasonOf(error) };
   } finally {
     await file.close();
   }

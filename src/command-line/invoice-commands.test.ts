@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeAll, beforeEach, describe, expect, spyOn, test } from 'bun:test';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../adapters/shared-state/in-process.ts';
 import { addCompany } from '../domain/accounts/company.ts';
 import { COMPANIES_TOPIC } from '../domain/credits/ledger/credit-account.ts';
+import type { SqlValue } from '../ports/database.ts';
 import type { EnqueueOptions, JobData, JobQueue } from '../ports/job-queue.ts';
 import { commandNamed } from './commands.ts';
 
@@ -175,5 +176,23 @@ describe('the statement', () => {
       exitCode: 1,
       lines: [`! --out: ${out} cannot be written: there is a file of that name`],
     });
+  });
+
+  test('a part of it is not left where it cannot be written to its end', async () => {
+    const out = join(folder, 'cut.csv');
+    const query = database.query.bind(database);
+    const reading = spyOn(database, 'query').mockImplementation((async (
+      text: string,
+      values?: readonly SqlValue[],
+    ) => {
+      if (text.includes('order by version limit')) throw new Error('the connection is gone');
+      return await query(text, values);
+    }) as typeof database.query);
+    try {
+      await expect(type('statement', companyId, ...january, '--out', out)).rejects.toThrow('is gone');
+    } finally {
+      reading.mockRestore();
+    }
+    expect(await type('statement', companyId, ...january, '--out', out)).toMatchObject({ exitCode: 0 });
   });
 });
