@@ -47,6 +47,7 @@ export function CompanySettings() {
           <Profile
             company={company}
             save={async (profile) => {
+              setSaved(false);
               await change(UPDATE, profile);
               setSaved(true);
             }}
@@ -65,9 +66,14 @@ function Profile({
   save(profile: Partial<ReturnType<typeof read>>): Promise<void>;
 }) {
   const { address } = company;
-  const [first] = useState(company);
+  const [first, setFirst] = useState(company);
+  const send = async (values: FormValues) => {
+    const profile = read(values);
+    await save(changed(profile, first));
+    setFirst({ ...first, ...profile });
+  };
   return (
-    <Form submit="Save the profile" guards send={(values) => save(changed(read(values), first))}>
+    <Form submit="Save the profile" guards send={send}>
       <Field label="Name" name="name" maxLength={200} defaultValue={company.name} required />
       <Field
         label="Address"
