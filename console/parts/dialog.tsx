@@ -1,5 +1,5 @@
 import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react';
-import { useAction } from '../session/use-query.ts';
+import { isSecondOfTwo, useAction } from '../session/use-query.ts';
 import { Problem } from './page.tsx';
 import { useButtonName } from './row-name.tsx';
 
@@ -89,7 +89,12 @@ export function Confirmed({ name, title, says, danger = true, isBig = false, wor
           <div>{says}</div>
           <Problem error={action.error} />
           <div className="row">
-            <button type="button" className={mood} disabled={action.isBusy} onClick={() => void confirm()}>
+            <button
+              type="button"
+              className={mood}
+              disabled={action.isBusy}
+              onClick={(event) => isSecondOfTwo(event) || void confirm()}
+            >
               {action.isBusy ? 'Working…' : name}
             </button>
             <button type="button" onClick={() => setOpen(false)}>
@@ -121,7 +126,7 @@ export function Act({
         type="button"
         className={main ? 'main' : isBig ? '' : 'little'}
         disabled={action.isBusy}
-        onClick={() => void action.run(work)}
+        onClick={(event) => isSecondOfTwo(event) || void action.run(work)}
         {...useButtonName(name)}
       >
         {action.isBusy ? 'Working…' : name}

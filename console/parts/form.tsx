@@ -1,6 +1,6 @@
 import { type ComponentProps, type FormEvent, type ReactNode, useEffect, useId, useRef } from 'react';
 import { AnswerError } from '../session/answer-error.ts';
-import { useAction } from '../session/use-query.ts';
+import { isSecondOfTwo, useAction } from '../session/use-query.ts';
 import { type FormValues, formValues } from './form-values.ts';
 import { Problem } from './page.tsx';
 
@@ -139,7 +139,12 @@ export function Form(props: FormProps) {
         <Problem error={error} about={about} />
       </div>
       <div className="row">
-        <button type="submit" className="main" disabled={action.isBusy || !isReady}>
+        <button
+          type="submit"
+          className="main"
+          disabled={action.isBusy || !isReady}
+          onClick={(event) => isSecondOfTwo(event) && event.preventDefault()}
+        >
           {action.isBusy ? 'Working…' : submit}
         </button>
         {beside}

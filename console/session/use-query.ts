@@ -105,6 +105,11 @@ export function useAction(): Action {
   return { isBusy, error, run };
 }
 
+/** The second click of a double click: where the first was answered at once, it would do the same again, or undo it. */
+export function isSecondOfTwo({ detail }: { readonly detail: number }): boolean {
+  return detail > 1;
+}
+
 /** Runs a mutation and then `reload`, so that the page shows what was changed. */
 export function useChange(reload: () => Promise<void>) {
   const { session } = useConsole();

@@ -45,4 +45,29 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     expect(await name.inputValue()).toBe(before);
     expect(admin.complaints).toEqual([]);
   });
+
+  test('P-15 a double click posts credits once', async () => {
+    const operator = await world.visit();
+    await logIn(operator.page, world.demo.super_admin, `/companies?search=${world.demo.company_id}`);
+    let posted = 0;
+    operator.page.on('request', (one) => {
+      if (one.postData()?.includes('adjustCredits') === true) posted += 1;
+    });
+    await operator.page.getByRole('button', { name: 'Adjust credits' }).click();
+    await operator.page.getByLabel('Credits', { exact: true }).fill('3');
+    await operator.page.getByLabel('Reason').fill('a gift');
+    const box = await button('Post it', operator).boundingBox();
+    const [x, y] = [(box?.x ?? 0) + 20, (box?.y ?? 0) + 15];
+    await operator.page.mouse.click(x, y);
+    await operator.page.getByText('Done. The balance is').waitFor();
+    await button('Post it', operator).and(operator.page.locator(':enabled')).waitFor();
+    const now = await button('Post it', operator).boundingBox();
+    await operator.page.mouse.move((now?.x ?? 0) + 20, (now?.y ?? 0) + 15);
+    await operator.page.mouse.down({ clickCount: 2 });
+    await operator.page.mouse.up({ clickCount: 2 });
+    await operator.page.evaluate(() => new Promise((done) => requestAnimationFrame(done)));
+    expect(posted).toBe(1);
+    expect(operator.complaints).toEqual([]);
+    await operator.close();
+  });
 });
