@@ -2,6 +2,7 @@ import { Fragment, useEffect, useState } from 'react';
 import { Link, Route, Switch, useLocation } from 'wouter';
 import { AccountNotices, StepUpDialog } from './account-notices.tsx';
 import { PageBoundary } from './page-boundary.tsx';
+import { Act } from './parts/dialog.tsx';
 import { Bones, Page, Problem } from './parts/page.tsx';
 import { roomsOf } from './routes.ts';
 import { useConsole, useSessionState } from './session/console-context.ts';
@@ -103,9 +104,7 @@ function Side({ person }: { person: Person }) {
       </nav>
       <div className="who small">
         <span title={person.email}>{person.email}</span>
-        <button type="button" className="little" onClick={() => void session.logOut()}>
-          Log out
-        </button>
+        <Act name="Log out" work={session.logOut} />
       </div>
     </header>
   );

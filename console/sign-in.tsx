@@ -138,11 +138,7 @@ function LogInForm({ email = '', beside }: { email?: string; beside?: ReactNode 
 /** Over the page, which stays as it is behind it: what was typed there is not lost. Nothing of it is readable. */
 export function SessionEnded({ person }: { person: Person }) {
   const { session } = useConsole();
-  const leave = (
-    <button type="button" onClick={() => void session.logOut()}>
-      Leave this page
-    </button>
-  );
+  const leave = <Act name="Leave this page" isBig work={session.logOut} />;
   return (
     <Dialog title="Your session has ended" isCovering close={() => undefined}>
       <p>Log in to go on where you are. If another person logs in, this page is closed.</p>

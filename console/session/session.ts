@@ -132,7 +132,7 @@ export function createSession(): Session {
       await learnWho();
     } catch (error) {
       if (state.status === 'in') return;
-      become({ status: 'unreachable', error: error instanceof Error ? error : new Error(String(error)) });
+      become({ status: 'unreachable', error: asError(error) });
     }
   };
 
@@ -164,7 +164,13 @@ export function createSession(): Session {
       const known = route === 'change-password' ? await token() : null;
       tokens = (await post<{ session: Tokens }>(`/session/${route}`, variables, known)).session;
       if (state.status === 'out') state = { status: 'opening' };
-      await learnWho();
+      try {
+        await learnWho();
+      } catch (error) {
+        if (state.status === 'in') throw error;
+        // The session has begun all the same: the page offers to try again.
+        become({ status: 'unreachable', error: asError(error) });
+      }
       otherTabs.postMessage('in');
     },
     async logOut() {
@@ -185,6 +191,10 @@ export function createSession(): Session {
       return () => listeners.delete(changed);
     },
   };
+}
+
+function asError(caught: unknown): Error {
+  return caught instanceof Error ? caught : new Error(String(caught));
 }
 
 function endedError(): AnswerError {

@@ -70,4 +70,16 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     expect(operator.complaints).toEqual([]);
     await operator.close();
   });
+
+  test('P-8 a log-out without a connection says that it did not succeed', async () => {
+    const { page, close } = await world.visit();
+    const failures: Error[] = [];
+    page.on('pageerror', (error) => failures.push(error));
+    await logIn(page, world.demo.company_admin, '/profile');
+    await page.context().setOffline(true);
+    await page.getByRole('button', { name: 'Log out', exact: true }).click();
+    await page.getByRole('alert').getByText('The server cannot be reached.').first().waitFor();
+    expect(failures).toEqual([]);
+    await close();
+  });
 });
