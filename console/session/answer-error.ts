@@ -31,26 +31,72 @@ interface GraphqlAnswer<Data> {
   readonly errors?: readonly { message: string; extensions?: { code?: string; field?: string } }[];
 }
 
+/** What to do about an answer that has no words of its own, as those of proxies. */
+export function statusWords(status: number): string {
+  if (status === 413) return 'What was sent is too large for the server. Send less at once.';
+  if (status === 429) return 'There were too many requests. Wait a minute, then try again.';
+  if (status >= 500) return `The server is not available (${status}). Try again in a moment.`;
+  return `The server gave an answer that cannot be read (${status}). Reload the page, then try again.`;
+}
+
+export function offline(): AnswerError {
+  return new AnswerError(
+    'The server cannot be reached. Check the connection and try again.',
+    'OFFLINE',
+    null,
+  );
+}
+
+/** Of an answer that is a file where it succeeds. */
+export async function refusalOf(response: Response): Promise<AnswerError> {
+  const answer = (await response.json().catch(() => ({}))) as GraphqlAnswer<never>;
+  const error = answer.errors?.[0];
+  const requestId = response.headers.get('x-request-id');
+  return new AnswerError(
+    error?.message ?? statusWords(response.status),
+    error?.extensions?.code ?? 'UNREADABLE',
+    requestId,
+  );
+}
+
+/** Uploads may take longer than this. */
+const TIMEOUT_MS = 60_000;
+const SMALL_BYTES = 100_000;
+
 /** Sends JSON to the backend; whatever is not an answer becomes an AnswerError. */
 export async function post<Data>(path: string, body: unknown, token: string | null): Promise<Data> {
   const headers: Record<string, string> = { 'content-type': 'application/json', accept: 'application/json' };
   if (token !== null) headers.authorization = `Bearer ${token}`;
-  let response: Response;
+  const sent = JSON.stringify(body);
+  const control = new AbortController();
+  const timer = sent.length > SMALL_BYTES ? undefined : setTimeout(() => control.abort(), TIMEOUT_MS);
   try {
-    response = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
-  } catch {
+    return await answerTo<Data>(path, { method: 'POST', headers, body: sent, signal: control.signal });
+  } catch (error) {
+    if (!control.signal.aborted) throw error;
     throw new AnswerError(
-      'The server cannot be reached. Check the connection and try again.',
-      'OFFLINE',
+      'The server has not answered for a minute. If you were saving something, look whether it is done before you try again.',
+      'TIMEOUT',
       null,
     );
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function answerTo<Data>(path: string, request: RequestInit): Promise<Data> {
+  let response: Response;
+  try {
+    response = await fetch(path, request);
+  } catch {
+    throw offline();
   }
   const requestId = response.headers.get('x-request-id');
   let answer: GraphqlAnswer<Data>;
   try {
     answer = (await response.json()) as GraphqlAnswer<Data>;
   } catch {
-    throw new AnswerError(`The server answered ${response.status} without words.`, 'UNREADABLE', requestId);
+    throw new AnswerError(statusWords(response.status), 'UNREADABLE', requestId);
   }
   const error = answer.errors?.[0];
   if (error !== undefined) {
@@ -58,11 +104,7 @@ export async function post<Data>(path: string, body: unknown, token: string | nu
     throw new AnswerError(error.message, code, requestId, { field });
   }
   if (answer.data === undefined || answer.data === null) {
-    throw new AnswerError(
-      `The server answered ${response.status} and nothing else.`,
-      'UNREADABLE',
-      requestId,
-    );
+    throw new AnswerError(statusWords(response.status), 'UNREADABLE', requestId);
   }
   return answer.data;
 }

@@ -82,4 +82,47 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     expect(failures).toEqual([]);
     await close();
   });
+
+  test('P-8 a log-in that succeeds before the server fails is gone on with', async () => {
+    const { page, close } = await world.visit();
+    await page.goto('/usage');
+    await page.route('**/graphql', (route) => route.fulfill({ status: 503, body: '<html></html>' }));
+    await page.getByLabel('E-mail').fill(world.demo.company_admin.email);
+    await page.getByLabel('Password', { exact: true }).fill(world.demo.company_admin.password);
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('alert').getByText('The server is not available (503).').waitFor();
+    await page.unrouteAll();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
+    await close();
+  });
+
+  test('answers of proxies become words that say what to do; a server that does not answer is not waited for without end', async () => {
+    const { page, close } = await world.visit();
+    await logIn(page, world.demo.company_admin, '/requests');
+    await settled(page);
+    const refused = async (pattern: string, status: number, name: string, words: string) => {
+      await page.route(pattern, (route) => route.fulfill({ status, body: '<html></html>' }));
+      await page.getByRole('button', { name, exact: true }).click();
+      await page.getByRole('alert').getByText(words).first().waitFor();
+      await page.unrouteAll();
+    };
+    await refused('**/calls/export*', 502, 'Export CSV', 'The server is not available (502).');
+    await refused('**/calls/export*', 429, 'Export CSV', 'Wait a minute');
+    await page.route('**/calls/export*', (route) => route.abort());
+    await page.getByRole('button', { name: 'Export CSV' }).click();
+    await page.getByRole('alert').getByText('The server cannot be reached.').waitFor();
+    await page.unrouteAll();
+    await moveTo(page, '/jobs');
+    await page.getByLabel('Title').fill('Cook');
+    await page.getByLabel('Description').fill('Cooking.');
+    await refused('**/graphql', 413, 'Add it', 'too large');
+
+    await page.clock.install();
+    await page.route('**/graphql', () => undefined);
+    await moveTo(page, '/service-tokens');
+    await page.clock.fastForward(61_000);
+    await page.getByRole('alert').getByText('has not answered for a minute').first().waitFor();
+    await close();
+  });
 });

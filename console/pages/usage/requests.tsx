@@ -6,6 +6,7 @@ import { type Column, List, Nil, SearchedUntil } from '../../parts/list.tsx';
 import { Card, type Mood, Page, Problem, Tag } from '../../parts/page.tsx';
 import { KeyPicker } from '../../parts/picker.tsx';
 import { count, credits, latency, Moment } from '../../parts/words.tsx';
+import { offline, refusalOf } from '../../session/answer-error.ts';
 import { useConsole, useSessionState } from '../../session/console-context.ts';
 import { graphql } from '../../session/graphql.ts';
 import { useAction, usePages, useQuery } from '../../session/use-query.ts';
@@ -272,11 +273,10 @@ function Exports({ filter }: { filter: CallFilter }) {
       const search = new URLSearchParams({ format });
       for (const [name, value] of Object.entries(filter)) search.set(PARAMETERS[name] ?? name, String(value));
       const headers = { authorization: `Bearer ${await session.token()}` };
-      const response = await fetch(`/calls/export?${search}`, { headers });
-      if (!response.ok) {
-        const { errors } = (await response.json()) as { errors: readonly { message: string }[] };
-        throw new Error(errors[0]?.message ?? `The export was answered with ${response.status}.`);
-      }
+      const response = await fetch(`/calls/export?${search}`, { headers }).catch(() => {
+        throw offline();
+      });
+      if (!response.ok) throw await refusalOf(response);
       saveBlob(`requests.${format}`, await response.blob());
     });
   return (
