@@ -125,4 +125,43 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await page.getByRole('alert').getByText('has not answered for a minute').first().waitFor();
     await close();
   });
+
+  test('the details of a request stay open while newer ones come, and a link shows an older one', async () => {
+    const { page } = admin;
+    await call('the older one');
+    await moveTo(page, '/requests');
+    await page
+      .getByRole('button', { name: /^Details of / })
+      .first()
+      .click();
+    const dialog = page.getByRole('dialog');
+    await dialog.waitFor();
+    await page.route('**/graphql', async (route) => {
+      const answer = await route.fetch();
+      const text = await answer.text();
+      const isList = route.request().postData()?.includes('requestId":"') === false;
+      const emptied = text.replace(/"nodes":\[\{.*\}\],"pageInfo"/, '"nodes":[],"pageInfo"');
+      await route.fulfill({ response: answer, body: isList && text.includes('"calls"') ? emptied : text });
+    });
+    const repeated = page.waitForResponse((one) => one.request().postData()?.includes('calls(') === true);
+    await loadAgain(page);
+    await repeated;
+    await page.getByText('No such request').waitFor();
+    expect(await dialog.count()).toBe(1);
+    await page.reload();
+    await page.getByText('No such request').waitFor();
+    await dialog.getByText('chat/completions').waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+    await dialog.getByRole('button', { name: 'Close' }).click();
+  });
+
+  test('the focus stays in the form of the filters after they are applied', async () => {
+    const { page } = admin;
+    await moveTo(page, '/requests');
+    await settled(page);
+    await page.getByLabel('Model').fill('svc/chat-default');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/model=svc/);
+    await page.waitForFunction(() => document.activeElement?.textContent === 'Apply');
+  });
 });

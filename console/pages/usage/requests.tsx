@@ -1,9 +1,9 @@
-import { useMemo } from 'react';
+import { Fragment, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { useFilters } from '../../operations/filters.tsx';
 import { saveBlob } from '../../parts/files.ts';
 import { Choice, Field, Form } from '../../parts/form.tsx';
 import { type Column, List, Nil, SearchedUntil } from '../../parts/list.tsx';
-import { Card, type Mood, Page, Problem, Tag } from '../../parts/page.tsx';
+import { Card, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
 import { KeyPicker } from '../../parts/picker.tsx';
 import { count, credits, latency, Moment } from '../../parts/words.tsx';
 import { offline, refusalOf } from '../../session/answer-error.ts';
@@ -59,7 +59,14 @@ function RequestLog({ companyId, says }: { companyId: string | null; says: strin
   // biome-ignore lint/correctness/useExhaustiveDependencies: the address has all that the filter is made of
   const wanted = useMemo(() => filterOf(filter, companyId), [address, companyId]);
   const pages = usePages(CALLS, { filter: wanted }, () => (isLive ? LIVE_EVERY_MS : LOOK_EVERY_MS));
-  const shown = pages.nodes?.find(({ id }) => id === filter('open')) ?? null;
+  const [opened, setOpened] = useState<Call | null>(null);
+  // What was opened stays open although newer calls have moved it out of the list.
+  const shown = [...(pages.nodes ?? []), opened].find((call) => call?.id === filter('open')) ?? null;
+  const open = (call: Call) => {
+    setOpened(call);
+    setFilters({ open: call.id, of: call.requestId });
+  };
+  const close = () => setFilters({ open: '', of: '' });
   const isOperator = companyId === null;
   return (
     <Page
@@ -89,20 +96,39 @@ function RequestLog({ companyId, says }: { companyId: string | null; says: strin
           empty={
             <p>{pages.hasMore ? 'Not among those that were searched so far.' : 'Choose other filters.'}</p>
           }
-          columns={columnsOf(isOperator, (call) => setFilter('open', call.id))}
+          columns={columnsOf(isOperator, open)}
         />
         <SearchedUntil pages={pages} />
       </Card>
       {isOperator && <RefusedAddresses />}
-      {shown !== null && <RequestDetails call={shown} close={() => setFilter('open', '')} />}
+      {shown !== null && <RequestDetails call={shown} close={close} />}
+      {shown === null && pages.nodes !== null && filter('of') !== '' && (
+        <LinkedRequest id={filter('open')} requestId={filter('of')} companyId={companyId} close={close} />
+      )}
     </Page>
   );
+}
+
+interface LinkedRequestProps {
+  readonly id: string;
+  readonly requestId: string;
+  readonly companyId: string | null;
+  close(): void;
+}
+
+/** The request of a link, where the list does not have it: it is older, or the filters leave it out. */
+function LinkedRequest({ id, requestId, companyId, close }: LinkedRequestProps) {
+  const filter = { requestId, ...given('companyId', companyId ?? '') };
+  const { data, error, reload } = useQuery(CALLS, { filter });
+  const call = data?.calls.nodes.find((one) => one.id === id);
+  if (call !== undefined) return <RequestDetails call={call} close={close} />;
+  if (data === null) return <Problem error={error} retry={reload} />;
+  return <Notice mood="warn">The request {requestId} of this link is no longer stored.</Notice>;
 }
 
 function columnsOf(isOperator: boolean, open: (call: Call) => void): readonly Column<Call>[] {
   return [
     { name: 'Began', show: ({ createdAt }) => <Moment at={createdAt} /> },
-    ...(isOperator ? [{ name: 'Company', show: ({ company }: Call) => company?.name ?? <Nil /> }] : []),
     {
       name: 'Request',
       show: ({ endpoint, overMcp, model }) => (
@@ -119,7 +145,7 @@ function columnsOf(isOperator: boolean, open: (call: Call) => void): readonly Co
         <>
           <Tag mood={MOODS[outcome]}>{String(status)}</Tag>
           {times > 1 && ` × ${count(times)}`}
-          {code !== null && <div className="quiet small whole">{code}</div>}
+          {code !== null && <div className="quiet small whole">{breakable(code)}</div>}
         </>
       ),
     },
@@ -137,9 +163,10 @@ function columnsOf(isOperator: boolean, open: (call: Call) => void): readonly Co
     { name: 'Took', isNumber: true, show: ({ durationMs }) => latency(durationMs) },
     {
       name: 'For',
-      show: ({ apiKey, endUser }) => (
+      show: ({ apiKey, endUser, company }) => (
         <>
           {apiKey?.name ?? 'the platform'}
+          {isOperator && <div className="small">{company?.name ?? <Nil />}</div>}
           {endUser !== null && <div className="quiet small">{endUser}</div>}
         </>
       ),
@@ -160,6 +187,18 @@ function columnsOf(isOperator: boolean, open: (call: Call) => void): readonly Co
   ];
 }
 
+/** May go on in the next line after each word of it. */
+function breakable(code: string): ReactNode {
+  return code.split('_').map((word, at, words) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the words of one code, which have no state
+    <Fragment key={at}>
+      {word}
+      {at < words.length - 1 && '_'}
+      <wbr />
+    </Fragment>
+  ));
+}
+
 interface FiltersProps {
   readonly isOperator: boolean;
   filter(name: string): string;
@@ -171,57 +210,73 @@ function Filters({ filter, isOperator, apply }: FiltersProps) {
   // Anew where the address changes, as by the browser's back button.
   const key = FIELDS.map(filter).join('\n');
   const nothing = Object.fromEntries(FIELDS.map((name) => [name, '']));
+  const place = useFocusKept(key);
   return (
-    <Form
-      key={key}
-      submit="Apply"
-      beside={
-        <button type="button" onClick={() => apply({ ...nothing, open: '' })}>
-          Clear
-        </button>
-      }
-      send={async ({ text }) =>
-        apply({ ...Object.fromEntries(FIELDS.map((name) => [name, text(name)])), open: '' })
-      }
-    >
-      <div className="columns">
-        <Choice label="Time" name="time" defaultValue={filter('time')}>
-          {SPANS.map(([value, name]) => (
-            <option key={value} value={value}>
-              {name}
-            </option>
-          ))}
-        </Choice>
-        <Field label="From" name="from" type="datetime-local" defaultValue={filter('from')} />
-        <Field label="Until" name="to" type="datetime-local" defaultValue={filter('to')} />
-        {isOperator ? (
-          <>
-            <Field label="Company id" name="company" defaultValue={filter('company')} {...named} />
-            <Field label="Key id" name="key" defaultValue={filter('key')} {...named} />
-          </>
-        ) : (
-          <KeyPicker name="key" none="All keys" chosenId={filter('key')} />
-        )}
-        <Field label="Model" name="model" defaultValue={filter('model')} {...named} />
-        <Field
-          {...{ label: 'Status', name: 'status', type: 'number', min: 100, max: 599 }}
-          defaultValue={filter('status')}
-        />
-        <Field label="Code" name="code" defaultValue={filter('code')} {...named} />
-        <Field label="End user" name="user" defaultValue={filter('user')} {...named} />
-        <Field label="Tag" name="tag" defaultValue={filter('tag')} {...named} />
-        <Field
-          {...{ label: 'At least milliseconds', name: 'ms', type: 'number', min: 0, max: 999_999_999 }}
-          defaultValue={filter('ms')}
-        />
-        <Field
-          {...{ label: 'At least credits', name: 'credits', type: 'number', min: 0, step: 'any' }}
-          defaultValue={filter('credits')}
-        />
-        <Field label="Request id" name="request" defaultValue={filter('request')} {...named} />
-      </div>
-    </Form>
+    <div ref={place}>
+      <Form
+        key={key}
+        submit="Apply"
+        beside={
+          <button type="button" onClick={() => apply({ ...nothing, open: '' })}>
+            Clear
+          </button>
+        }
+        send={async ({ text }) =>
+          apply({ ...Object.fromEntries(FIELDS.map((name) => [name, text(name)])), open: '' })
+        }
+      >
+        <div className="columns">
+          <Choice label="Time" name="time" defaultValue={filter('time')}>
+            {SPANS.map(([value, name]) => (
+              <option key={value} value={value}>
+                {name}
+              </option>
+            ))}
+          </Choice>
+          <Field label="From" name="from" type="datetime-local" defaultValue={filter('from')} />
+          <Field label="Until" name="to" type="datetime-local" defaultValue={filter('to')} />
+          {isOperator ? (
+            <>
+              <Field label="Company id" name="company" defaultValue={filter('company')} {...named} />
+              <Field label="Key id" name="key" defaultValue={filter('key')} {...named} />
+            </>
+          ) : (
+            <KeyPicker name="key" none="All keys" chosenId={filter('key')} />
+          )}
+          <Field label="Model" name="model" defaultValue={filter('model')} {...named} />
+          <Field
+            {...{ label: 'Status', name: 'status', type: 'number', min: 100, max: 599 }}
+            defaultValue={filter('status')}
+          />
+          <Field label="Code" name="code" defaultValue={filter('code')} {...named} />
+          <Field label="End user" name="user" defaultValue={filter('user')} {...named} />
+          <Field label="Tag" name="tag" defaultValue={filter('tag')} {...named} />
+          <Field
+            {...{ label: 'At least milliseconds', name: 'ms', type: 'number', min: 0, max: 999_999_999 }}
+            defaultValue={filter('ms')}
+          />
+          <Field
+            {...{ label: 'At least credits', name: 'credits', type: 'number', min: 0, step: 'any' }}
+            defaultValue={filter('credits')}
+          />
+          <Field label="Request id" name="request" defaultValue={filter('request')} {...named} />
+        </div>
+      </Form>
+    </div>
   );
+}
+
+/** A form that is made anew loses the focus: it goes to its button. */
+function useFocusKept(key: string) {
+  const place = useRef<HTMLDivElement>(null);
+  const shown = useRef(key);
+  useEffect(() => {
+    if (shown.current === key) return;
+    shown.current = key;
+    if (document.activeElement !== document.body) return;
+    place.current?.querySelector<HTMLElement>('button[type=submit]')?.focus({ preventScroll: true });
+  }, [key]);
+  return place;
 }
 
 type CallFilter = ReturnType<typeof filterOf>;
