@@ -8,7 +8,9 @@ interface Series {
 }
 
 const HEIGHT_PX = 190;
-const upForm = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
+/** Short enough for the axis: 1.2M. */
+const upForm = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 });
+const valueForm = new Intl.NumberFormat('en', { maximumFractionDigits: 6 });
 const dayForm = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
 /** Days across, numbers up. What it shows is in the table behind it too. */
@@ -58,7 +60,7 @@ export function Chart({
         { label: 'Day (UTC)', value: (_, at) => (at == null ? '—' : dayForm.format(at * 1_000)) },
         ...series.map((one) => ({
           label: one.name,
-          value: (_: uPlot, value: number | null) => (value == null ? '—' : upForm.format(value)),
+          value: (_: uPlot, value: number | null) => (value == null ? '—' : valueForm.format(value)),
           stroke: colour(one.colour),
           width: 2,
           points: { show: days.length < 2 },
@@ -103,7 +105,7 @@ export function Chart({
                   <td className="number">{day}</td>
                   {series.map(({ name, values }) => (
                     <td key={name} className="number right">
-                      {upForm.format(values[at] ?? 0)}
+                      {valueForm.format(values[at] ?? 0)}
                     </td>
                   ))}
                 </tr>

@@ -73,11 +73,16 @@ export function Figure({ name, value, exact, says }: FigureProps) {
   return (
     <section className="card figure" aria-label={name}>
       <span className="quiet small">{name}</span>
-      <strong title={exact}>{value}</strong>
+      <strong title={exact} className={isLong(value) ? 'long' : undefined}>
+        {value}
+      </strong>
       {says !== undefined && <span className="quiet small">{says}</span>}
     </section>
   );
 }
+
+/** 98,765,432.12 would be broken within the number. */
+const isLong = (value: ReactNode) => typeof value === 'string' && value.length > 10;
 
 export type Mood = 'good' | 'bad' | 'warn' | 'plain';
 

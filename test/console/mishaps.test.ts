@@ -164,4 +164,28 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await page.waitForURL(/model=svc/);
     await page.waitForFunction(() => document.activeElement?.textContent === 'Apply');
   });
+
+  test('large numbers are not broken, and the table of a chart has all their digits', async () => {
+    const { page } = admin;
+    await page.route('**/graphql', async (route) => {
+      const answer = await route.fetch();
+      const text = (await answer.text())
+        .replaceAll(/"calls":[1-9]\d*/g, '"calls":1234567')
+        .replace(/"creditBalance":\{"credits":[\d.]+/, '"creditBalance":{"credits":98765432.123456');
+      await route.fulfill({ response: answer, body: text });
+    });
+    await moveTo(page, '/');
+    const figure = page.getByRole('region', { name: 'Balance', exact: true }).locator('strong');
+    await figure.getByText('98,765,432.12').waitFor();
+    for (const width of [360, 1280]) {
+      await page.setViewportSize({ width, height: 900 });
+      const lines = await figure.evaluate(
+        (one) => one.getBoundingClientRect().height / parseFloat(getComputedStyle(one).lineHeight),
+      );
+      expect([width, Math.round(lines)]).toEqual([width, 1]);
+    }
+    await page.getByText('Numbers of this chart').last().click();
+    await page.getByRole('cell', { name: '1,234,567', exact: true }).first().waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+  });
 });
