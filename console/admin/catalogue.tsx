@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { Act, Confirmed, Dialog } from '../parts/dialog.tsx';
 import { Choice, Field, Form } from '../parts/form.tsx';
 import type { FormValues } from '../parts/form-values.ts';
-import { List } from '../parts/list.tsx';
+import { List, RowButton } from '../parts/list.tsx';
 import { Card, Page, Tag } from '../parts/page.tsx';
 import { count, credits, money, spoken } from '../parts/words.tsx';
 import { type DataOf, graphql } from '../session/graphql.ts';
@@ -117,9 +117,7 @@ function PlanActions(props: { plan: Plan; change: Changing; edit(plan: Plan): vo
   const { plan, change, edit } = props;
   return (
     <div className="row">
-      <button type="button" className="little" onClick={() => edit(plan)}>
-        Edit {plan.name}
-      </button>
+      <RowButton onClick={() => edit(plan)}>Edit</RowButton>
       {plan.active && (
         <Confirmed
           name="Retire"
@@ -136,9 +134,7 @@ function PackActions(props: { pack: Pack; change: Changing; edit(pack: Pack): vo
   const { pack, change, edit } = props;
   return (
     <div className="row">
-      <button type="button" className="little" onClick={() => edit(pack)}>
-        Edit {pack.name}
-      </button>
+      <RowButton onClick={() => edit(pack)}>Edit</RowButton>
       <Confirmed
         name="Retire"
         title={`Retire ${pack.name}?`}

@@ -188,4 +188,26 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await page.getByRole('cell', { name: '1,234,567', exact: true }).first().waitFor();
     await page.unrouteAll({ behavior: 'wait' });
   });
+
+  test('a name of full length leaves the words of other cells whole', async () => {
+    const ask = await askAs(world.demo, world.demo.super_admin);
+    const input = { name: 'W'.repeat(200), credits: 1, price: 1, currency: 'eur', interval: 'MONTH' };
+    await ask('mutation($input: PlanInput!) { createPlan(input: $input) { id } }', {
+      input: { ...input, billingMode: 'PREPAID', sortOrder: 5 },
+    });
+    const { page, close } = await world.visit();
+    await logIn(page, world.demo.super_admin, '/catalogue');
+    await settled(page);
+    const cells = page.getByRole('cell', { name: 'Prepaid', exact: true });
+    const heights = await cells.evaluateAll((all) =>
+      all.map((one) => one.firstElementChild?.clientHeight ?? 0),
+    );
+    expect(heights.every((height) => height < 30)).toBe(true);
+    const beyond = await page
+      .locator('.scroller')
+      .first()
+      .evaluate((one) => one.scrollWidth - one.clientWidth);
+    expect(beyond).toBe(0);
+    await close();
+  });
 });
