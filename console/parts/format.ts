@@ -4,7 +4,8 @@ const countForm = new Intl.NumberFormat('en', { maximumFractionDigits: 2 });
 const msForm = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 /** In the zone of the browser, which it names. */
 const exactForm = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'long' });
-const relativeForm = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+/** “In 1 day”, not “tomorrow”: 30 hours from now may be the day after. */
+const relativeForm = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
 const UNITS = [
   ['year', 31_536_000],
   ['month', 2_592_000],

@@ -10,6 +10,7 @@ import {
   latency,
   partsByIds,
   readable,
+  relative,
   roundedCredits,
   spoken,
 } from '../../console/parts/format.ts';
@@ -25,6 +26,13 @@ describe('words of the console', () => {
     expect(readable('Nothing of this kind: 2030-01-02, 15 credits')).toBe(
       'Nothing of this kind: 2030-01-02, 15 credits',
     );
+  });
+
+  test('a time that is 30 hours away is not called tomorrow or yesterday: it may be a day further', () => {
+    const now = Date.parse(AT);
+    const inHours = (hours: number) => relative(new Date(now + hours * 3_600_000).toISOString(), now);
+    expect([inHours(30), inHours(-30)]).toEqual(['in 1 day', '1 day ago']);
+    expect([inHours(24 * 31), inHours(-24 * 400)]).toEqual(['in 1 month', '1 year ago']);
   });
 
   test('a time names its zone', () => {
