@@ -138,13 +138,14 @@ export function Act({
 
 /** `label` where a page has several that copy different things. */
 export function Copy({ text, name = 'Copy', label }: { text: string; name?: string; label?: string }) {
-  const [isCopied, setCopied] = useState(false);
+  const [copied, setCopied] = useState<string | null>(null);
+  const isCopied = copied === text;
   const clipboard: Clipboard | undefined = navigator.clipboard;
   // Over plain HTTP from another machine there is none: the text can still be selected.
   if (clipboard === undefined) return null;
   const copy = async () => {
     await clipboard.writeText(text);
-    setCopied(true);
+    setCopied(text);
   };
   return (
     <button

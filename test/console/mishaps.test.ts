@@ -210,4 +210,18 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     expect(beyond).toBe(0);
     await close();
   });
+
+  test('a copy button does not say that a text was copied once there is another one', async () => {
+    const { page } = admin;
+    await moveTo(page, '/playground');
+    await button('Send').click();
+    await page.getByText('The same with curl').click();
+    await button('Copy').click();
+    await button('Copied').waitFor();
+    await button('Send').and(page.locator(':enabled')).waitFor();
+    await page.getByLabel('Message').fill('Say goodbye.');
+    await button('Send').click();
+    await page.locator('pre').filter({ hasText: 'goodbye' }).waitFor();
+    expect(await button('Copied').count()).toBe(0);
+  });
 });
