@@ -224,4 +224,19 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await page.locator('pre').filter({ hasText: 'goodbye' }).waitFor();
     expect(await button('Copied').count()).toBe(0);
   });
+
+  test('P-8 passwords do not stay in their fields once they are changed', async () => {
+    const { page } = admin;
+    const { password } = world.demo.company_admin;
+    await moveTo(page, '/profile');
+    await page.getByLabel('Current password').fill(password);
+    await page.getByLabel('New password').fill(`${password}-new`);
+    await button('Change it').click();
+    await page.getByText('It is changed').waitFor();
+    await page.waitForFunction(() =>
+      [...document.querySelectorAll<HTMLInputElement>('input[type=password]')].every(
+        ({ value }) => value === '',
+      ),
+    );
+  });
 });

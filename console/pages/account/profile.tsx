@@ -40,7 +40,9 @@ function ChangePassword({ changed }: { changed(): Promise<void> }) {
       {isChanged && <Notice mood="good">It is changed, and all other sessions have ended.</Notice>}
       <Form
         submit="Change it"
+        clears
         send={async ({ text }) => {
+          setChanged(false);
           const passwords = { currentPassword: text('current'), newPassword: text('new') };
           await session.signIn('change-password', passwords);
           setChanged(true);
