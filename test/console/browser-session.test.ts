@@ -82,6 +82,13 @@ describe('P-8 a session of the console', () => {
     expect(cookie).toContain('HttpOnly');
   });
 
+  test('a company may have a name in Persian, and one with emoji', async () => {
+    for (const [at, companyName] of ['نرم\u200cافزار', '👩🏽\u200d💻 Co'].entries()) {
+      const input = { companyName, email: `name-${at}@people.example`, password: PASSWORD };
+      expect((await post('sign-up', { input })).answer.data?.session?.accessToken).toMatch(/^ey/);
+    }
+  });
+
   test('pages of other origins, forms and bare clients get none', async () => {
     const { pair } = await logIn();
     const foreign: Record<string, string>[] = [

@@ -6,7 +6,7 @@ import {
   type UsageRange,
 } from '../../domain/calls/usage/usage-range.ts';
 import { searchWords } from '../../domain/jobs/job.ts';
-import { isId } from '../../domain/keys/api-key.ts';
+import { isId, isPrintable } from '../../domain/keys/api-key.ts';
 import { badInput, notFound } from './errors.ts';
 import { isGivenAsDay } from './schema-builder.ts';
 
@@ -26,7 +26,7 @@ const CONTROL = 'no control characters are allowed';
 
 const bounds = {
   /** A name or a title: one line that people read. */
-  line: z.string().trim().min(1, 'it must not be empty').max(LONGEST_LINE).regex(PRINTABLE, CONTROL),
+  line: z.string().trim().min(1, 'it must not be empty').max(LONGEST_LINE).refine(isPrintable, CONTROL),
   email: z.string().trim().min(3).max(LONGEST_EMAIL).regex(PRINTABLE, CONTROL),
   /** Passwords and one-time tokens: any characters, as they were typed. */
   secret: z.string().max(LONGEST_SECRET).regex(STORABLE, CONTROL),

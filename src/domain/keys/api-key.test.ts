@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { isWellFormed, rawKeyFrom, recognition } from './api-key.ts';
+import { isPrintable, isWellFormed, rawKeyFrom, recognition } from './api-key.ts';
 
 const key = rawKeyFrom(new Uint8Array(32).map((_, index) => index * 7));
 
@@ -51,5 +51,27 @@ describe('a raw key', () => {
 
   test('what is shown for recognition does not give the key away', () => {
     expect(recognition(key)).toEqual({ prefix: key.slice(0, 8), lastFour: key.slice(-4) });
+  });
+});
+
+describe('a name', () => {
+  test('may have the joiners that Persian, Hindi and emoji are written with', () => {
+    for (const name of ['نرم\u200cافزار', 'क\u094d\u200dष', '👩🏽\u200d💻 Team', '🏳\ufe0f\u200d🌈']) {
+      expect([name, isPrintable(name)]).toEqual([name, true]);
+    }
+  });
+
+  test('has none that are seen nowhere, nor characters that hide or turn others', () => {
+    const hidden = [
+      'Ac\u200dme',
+      '\u200d',
+      'a\u200b',
+      '\u202eemcA',
+      'نرم\u200c',
+      'a\nb',
+      '\0',
+      '👩\u200d\u200d💻',
+    ];
+    for (const name of hidden) expect([name, isPrintable(name)]).toEqual([name, false]);
   });
 });

@@ -94,6 +94,15 @@ export function isId(text: string): boolean {
   return ID.test(text);
 }
 
+/** Persian, Indic scripts and emoji of several parts are written with joiners between their letters. */
+const JOINERS =
+  /(?<=[\p{M}\p{Emoji_Modifier}\p{Extended_Pictographic}]|[^\P{L}\p{Script=Latin}])(?:\u200c|\u200d)(?=[\p{L}\p{Extended_Pictographic}])/gu;
+
+/** For names, which are shown in tables and on terminals: a control character could pass for something else there. */
+export function isPrintable(name: string): boolean {
+  return !/[\p{C}\u2028\u2029]/u.test(name.replaceAll(JOINERS, ''));
+}
+
 /**
  * A raw key is `tpk_`, 43 base62 characters that hold 256 random bits, and 6 that hold the CRC-32 of what stands
  * before them. The prefix lets secret scanners find a key that leaked; the checksum tells a typing error from

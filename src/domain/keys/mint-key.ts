@@ -7,6 +7,7 @@ import {
   DEFAULT_SCOPES,
   DEFAULT_TOKENS_PER_MINUTE,
   isId,
+  isPrintable,
   isScope,
   KEY_BYTES,
   KEY_COLUMNS,
@@ -180,8 +181,7 @@ export async function addKey(statements: Statements, secrets: Secrets, key: NewK
 function nameComplaint(name: string): string | null {
   if (name === '') return 'a key needs a name';
   if (name.length > LONGEST_NAME) return `a name has at most ${LONGEST_NAME} characters`;
-  // It is shown in tables and on terminals, where a control character could pass for something else.
-  return /\p{C}/u.test(name) ? 'a name has no control characters' : null;
+  return isPrintable(name) ? null : 'a name has no control characters';
 }
 
 /** Null where it is none, too. */
