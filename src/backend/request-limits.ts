@@ -23,10 +23,23 @@ export interface RequestLimitsParts {
 export interface RequestLimits {
   /** A request of GraphQL: of a user who is signed in, or of an address. */
   countRequest(clientAddress: string, userId: string | null): Promise<CountedRequest>;
+  /**
+   * A request with a service token: of its creator, or of the address for one that is not valid. A token that was not valid
+   * before is looked up only while the address is within its limit, so that a flood of invented ones costs no statements.
+   */
+  countServiceToken(clientAddress: string, token: ServiceTokenLookup): Promise<CountedRequest>;
   /** A payment event whose signature does not hold. */
   countBadSignature(clientAddress: string): Promise<CountedRequest>;
 }
 
+export interface ServiceTokenLookup {
+  /** Of the token as it was sent. */
+  readonly digest: string;
+  /** Null for a token that is not valid. */
+  creatorId(): Promise<string | null>;
+}
+
+const MOST_VALID_TOKENS = 1_000;
 /** A provider that is set up wrongly sends a few a minute, and needs the answer that says so. */
 const BAD_SIGNATURES_PER_MINUTE = 120;
 
@@ -38,9 +51,21 @@ export function createRequestLimits(parts: RequestLimitsParts): RequestLimits {
   const ofAddress = counter('backend address', requestsPerMinute);
   const ofUser = counter('backend user', requestsPerMinute);
   const badSignatures = counter('bad signatures of', BAD_SIGNATURES_PER_MINUTE);
+  /** Digests of tokens that this process found valid. */
+  const validTokens = new Set<string>();
   return {
     countRequest: async (clientAddress, userId) =>
       await (userId === null ? ofAddress(addressBlock(clientAddress)) : ofUser(userId)),
+    async countServiceToken(clientAddress, { digest, creatorId }) {
+      const counted = validTokens.has(digest) ? null : await ofAddress(addressBlock(clientAddress));
+      if (counted?.outcome === 'refused') return counted;
+      const userId = await creatorId();
+      validTokens.delete(digest);
+      if (userId === null) return counted ?? (await ofAddress(addressBlock(clientAddress)));
+      if (validTokens.size >= MOST_VALID_TOKENS) validTokens.delete(validTokens.values().next().value ?? '');
+      validTokens.add(digest);
+      return await ofUser(userId);
+    },
     countBadSignature: async (clientAddress) => await badSignatures(addressBlock(clientAddress)),
   };
 }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import { openBackend } from '../backend/backend-under-test.ts';
 import { graphqlClient } from '../backend/graphql-client.ts';
 import { useResource } from '../setup/use-resource.ts';
@@ -56,6 +56,31 @@ describe('BACKEND_REQUESTS_PER_MINUTE', () => {
     expect(ok(await statusesOf(LIMIT + 10, send))).toBe(LIMIT - 1);
     const wrong = `${rawToken.slice(0, -6)}AAAAAA`;
     expect(ok(await statusesOf(LIMIT + 10, () => graphql('203.0.115.1', wrong)))).toBe(LIMIT);
+  });
+
+  test('invented service tokens beyond it cost no statement, and a valid one from there is still answered', async () => {
+    const admin = await backend.person(backend.companies.other, { role: 'COMPANY_ADMIN' });
+    const mint =
+      'mutation { createServiceToken(name: "ci", scopes: ["keys:read"]) { rawToken serviceToken { id } } }';
+    const { createServiceToken } = await admin.ask<{
+      createServiceToken: { rawToken: string; serviceToken: { id: string } };
+    }>(mint);
+    const address = '203.0.116.1';
+    expect((await graphql(address, createServiceToken.rawToken)).status).toBe(200);
+    const invented = (turn: number) => `tps_${String(turn).padStart(43, 'A')}`;
+    await statusesOf(LIMIT, (turn) => graphql(address, invented(turn)));
+    const statements = spyOn(backend.database, 'query');
+    try {
+      const late = await statusesOf(20, (turn) => graphql(address, invented(1_000 + turn)));
+      expect([new Set(late), statements.mock.calls.length]).toEqual([new Set([429]), 0]);
+    } finally {
+      statements.mockRestore();
+    }
+    expect((await graphql(address, createServiceToken.rawToken)).status).toBe(200);
+    await admin.ask('mutation($id: ID!) { revokeServiceToken(id: $id) { id } }', {
+      id: createServiceToken.serviceToken.id,
+    });
+    expect((await graphql(address, createServiceToken.rawToken)).status).toBe(429);
   });
 
   test('sessions of the console are counted as the log-ins that they are', async () => {

@@ -2,6 +2,7 @@ import { type ExecutionResult, GraphQLError, type GraphQLSchema, Source, type Va
 import { createLRUCache, createYoga, type Plugin } from 'graphql-yoga';
 import type { Context } from 'hono';
 import { isServiceToken } from '../../domain/accounts/service-tokens.ts';
+import type { CountedRequest } from '../../domain/limits/request-count.ts';
 import { bearerToken, type ClientAddress } from '../../http/client-identity.ts';
 import { ACCEPTED_ENCODINGS, readBody, UNKNOWN_ENCODING } from '../../http/read-body.ts';
 import { type ReadJson, readJson, TOO_DEEP } from '../../http/read-json.ts';
@@ -93,8 +94,7 @@ export function contextOf(context: Context<ServiceVariables>, parts: EndpointPar
 
 /** Per user when signed in, otherwise per address; null where the request is allowed. */
 export async function refusedByLimit(context: RequestContext): Promise<Response | null> {
-  const { parts, clientAddress } = context;
-  const counted = await parts.requestLimits.countRequest(clientAddress, await userToCount(context));
+  const counted = await countedRequest(context);
   if (counted.outcome === 'admitted') return null;
   const { message, extensions } = tooManyRequests(counted.retryAfterMs);
   const headers = { 'retry-after': String(extensions.retryAfterSeconds) };
@@ -102,12 +102,19 @@ export async function refusedByLimit(context: RequestContext): Promise<Response 
 }
 
 /** Of an access token its claim, without the database; of a service token its creator. */
-async function userToCount(context: RequestContext): Promise<string | null> {
-  const { parts, token } = context;
-  if (token === null) return null;
-  if (!isServiceToken(token)) return (await parts.accessTokens.verify(token))?.userId ?? null;
-  // While the database is unavailable it counts as an address; the operation says what is wrong.
-  return (await context.viewer().catch(() => null))?.id ?? null;
+async function countedRequest(context: RequestContext): Promise<CountedRequest> {
+  const { parts, token, clientAddress } = context;
+  const { requestLimits } = parts;
+  if (token === null) return await requestLimits.countRequest(clientAddress, null);
+  if (!isServiceToken(token)) {
+    const subject = await parts.accessTokens.verify(token);
+    return await requestLimits.countRequest(clientAddress, subject?.userId ?? null);
+  }
+  return await requestLimits.countServiceToken(clientAddress, {
+    digest: parts.secrets.sha256(token).toHex(),
+    // While the database is unavailable it counts as an address; the operation says what is wrong.
+    creatorId: async () => (await context.viewer().catch(() => null))?.id ?? null,
+  });
 }
 
 function refused(status: number, message: string, headers: Record<string, string> = {}): Response {
