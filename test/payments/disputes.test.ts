@@ -3,6 +3,7 @@ import { HANDLED_EVENT_KINDS } from '../../src/domain/payments/apply-event.ts';
 import { createCreditPackCheckout } from '../../src/domain/payments/checkout.ts';
 import { readDisputes } from '../../src/domain/payments/disputes.ts';
 import { replayPayments } from '../../src/domain/payments/missed-events.ts';
+import { createInvoiceIssuer } from '../../src/domain/payments/postpaid-invoices.ts';
 import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
 import { cashCheck, refundsCheck } from '../../src/domain/reconciliation/money-checks.ts';
 import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
@@ -39,6 +40,31 @@ async function bought() {
   const session = await shop.sandbox.provider.retrieveCheckoutSession(providerSessionId);
   if (session.outcome !== 'done') throw new Error('no session');
   return { companyId, payment: String(session.value.payment_intent) };
+}
+
+/** An invoice for usage of 5 usd, paid by card at the provider. */
+async function paidForUsage() {
+  const { id: companyId } = await makeCompany(database, 'POSTPAID');
+  await database.query('update companies set provider_customer_id = null where id = $1', [companyId]);
+  const invoiceId = crypto.randomUUID();
+  await database.query(
+    `insert into invoices (id, company_id, kind, status, amount_minor, currency, usage_micro, first_version,
+       last_version, period_start, period_end, due_at, number)
+     values ($1, $2, 'POSTPAID', 'OPEN', 500, 'usd', $3, 1, 1, '2029-12-01', '2030-01-01', '2030-01-15', $4)`,
+    [invoiceId, companyId, 50n * CREDIT, invoiceId],
+  );
+  const issue = createInvoiceIssuer({ ...parts(), mail: shop.payments.parts.mail });
+  await issue({ id: 'job', data: { invoiceId }, attempt: 1, signal: new AbortController().signal });
+  const [row] = await database.query<{ id: string }>(
+    'select provider_invoice_id as id from invoices where id = $1',
+    [invoiceId],
+  );
+  expect(await shop.sandbox.call('POST', `/v1/invoices/${row?.id}/pay`)).toMatchObject({ status: 200 });
+  await shop.sandbox.settled();
+  await shop.handOn();
+  const invoice = await shop.sandbox.provider.retrieveInvoice(row?.id ?? '');
+  if (invoice.outcome !== 'done') throw new Error('no invoice');
+  return { companyId, invoiceId, charge: String(invoice.value.charge) };
 }
 
 async function dispute(payment: string, status: string, more: object = {}) {
@@ -201,6 +227,29 @@ describe('a refund that fails', () => {
     if (late === null || late === undefined) throw new Error('no refund was delivered');
     await shop.payments.receive({ ...late, id: `${late.id}_again` });
     expect(await balance(companyId)).toBe(800n * CREDIT);
+  });
+
+  test('P-21 P-29 of an invoice for usage it is reported, and its money is in the cash accounts again', async () => {
+    const { companyId, invoiceId, charge } = await paidForUsage();
+    const { body } = await shop.sandbox.call('POST', '/v1/refunds', { charge, amount: '200' });
+    const money = async () =>
+      await database.query(
+        `select sum(amount_minor)::integer as minor from cash_entries where company_id = $1 and account = 'refunded'`,
+        [companyId],
+      );
+    await shop.sandbox.settled();
+    await shop.handOn();
+    expect(await money()).toEqual([{ minor: 200 }]);
+    await fails(String((body as { id: string }).id));
+    await readDisputes(parts());
+    expect(await money()).toEqual([{ minor: 0 }]);
+    expect(await problems()).toEqual(['refund-failed']);
+    expect(await disputeMails(companyId)).toContain('refund-failed');
+    const rows = await database.query(
+      'select source_id, refunded_minor from charge_refunds where charge_id = $1',
+      [charge],
+    );
+    expect(rows).toEqual([{ source_id: invoiceId, refunded_minor: 0n }]);
   });
 
   test('a provider that does not list changes nothing', async () => {

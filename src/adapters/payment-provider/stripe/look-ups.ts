@@ -90,7 +90,8 @@ export function createLookUps(stripe: Stripe, { answer }: Attempts): LookUps {
           ...(chargeId === undefined ? {} : { charge: chargeId }),
           ...pageParameters(page),
         };
-        const { data, has_more } = await stripe.refunds.list(asked);
+        // The charge names the invoice that it paid; a refund does not.
+        const { data, has_more } = await stripe.refunds.list({ ...asked, expand: ['data.charge'] });
         return { items: data.map(wireObject), hasMore: has_more };
       }),
 

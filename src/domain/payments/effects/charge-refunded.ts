@@ -1,4 +1,4 @@
-import { findInvoiceByProviderId } from '../../credits/invoices/invoice.ts';
+import { findInvoice, findInvoiceByProviderId, type Invoice } from '../../credits/invoices/invoice.ts';
 import { type Effect, type EffectContext, type EffectOutcome, type KeptEvent, waitKeys } from '../effect.ts';
 import { currencyIn, idIn, lockCompany, minorIn, ourIdIn } from '../provider-objects.ts';
 import { purchaseOf } from '../purchase.ts';
@@ -72,7 +72,10 @@ export async function findCharge(event: KeptEvent, context: EffectContext): Prom
     [invoiceId, chargeId, paymentId],
   );
   if (grant !== undefined) return { outcome: 'found', refunded: { kind: 'PLAN_GRANT', ...grant } };
-  const invoice = invoiceId === null ? null : await findInvoiceByProviderId(transaction, invoiceId);
+  const invoice =
+    invoiceId === null
+      ? await invoiceOfRefunds(context, chargeId)
+      : await findInvoiceByProviderId(transaction, invoiceId);
   if (invoice !== null && invoice.status === 'PAID' && invoice.kind !== 'PACK') {
     const { id, companyId, amountMinor, currency } = invoice;
     return {
@@ -83,6 +86,18 @@ export async function findCharge(event: KeptEvent, context: EffectContext): Prom
   const reason = `nothing that is paid here was paid by charge ${chargeId}`;
   const waitsFor = waitKeys({ payment: paymentId, invoice: invoiceId, purchase: purchase?.id ?? purchaseId });
   return { outcome: 'not-yet', because: { outcome: 'deferred', reason, waitsFor } };
+}
+
+/** The invoice for usage whose charge was refunded before; null where there is none. */
+async function invoiceOfRefunds(
+  { transaction }: EffectContext,
+  chargeId: string | null,
+): Promise<Invoice | null> {
+  const [known] = await transaction.query<{ id: string }>(
+    `select source_id as id from charge_refunds where charge_id = $1 and source_kind = 'INVOICE'`,
+    [chargeId],
+  );
+  return known === undefined ? null : await findInvoice(transaction, known.id);
 }
 
 /** A refund that failed has lowered the sum since: what was reported before that is counted in. */
