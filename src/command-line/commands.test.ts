@@ -46,12 +46,12 @@ describe('help', () => {
   }
 
   test('lists of a company that does not exist say so, and are not empty', async () => {
-    const nobody = '00000000-0000-4000-8000-000000000000';
+    const unknownId = '00000000-0000-4000-8000-000000000000';
     for (const name of ['keys', 'invoices', 'service-tokens', 'budgets', 'ceilings']) {
       const command = commandNamed(name);
       if (command === null) throw new Error(`there is no command ${name}`);
-      const message = `! there is no company ${nobody}: turnpike companies lists them`;
-      expect(await typedCommand({ database }, command, nobody)).toEqual({ exitCode: 1, lines: [message] });
+      const message = `! there is no company ${unknownId}: turnpike companies lists them`;
+      expect(await typedCommand({ database }, command, unknownId)).toEqual({ exitCode: 1, lines: [message] });
       expect(await typedCommand({ database }, command, 'nonsense')).toMatchObject({ exitCode: EXIT_USAGE });
     }
   });

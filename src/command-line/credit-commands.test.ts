@@ -52,7 +52,7 @@ describe('grants and statements', () => {
       expect(lines[0]).toContain(`used for 1 credits to ${company}: nothing was changed`);
     });
 
-    test('what is no account, or no amount, is told', async () => {
+    test('an unknown account and an invalid amount are reported', async () => {
       const unknown = await typed(adjustCreditsCommand, newId(), '1', ...why('k4'));
       expect(unknown).toMatchObject({ exitCode: EXIT_FAILED });
       const zero = await typed(adjustCreditsCommand, company, '0', ...why('k5'));
@@ -157,9 +157,9 @@ describe('turnpike audit', () => {
     ]);
   });
 
-  /** What the audit says of books that somebody has damaged; the damage is undone. */
+  /** The audit's report on books that were tampered with; the damage is rolled back. */
   async function auditAfter(damage: string) {
-    let told: Awaited<ReturnType<typeof typedCommand>> | null = null;
+    let output: Awaited<ReturnType<typeof typedCommand>> | null = null;
     const undone = new Error('undone');
     await database
       .transaction(async (transaction) => {
@@ -169,14 +169,14 @@ describe('turnpike audit', () => {
         }
         await transaction.query(damage);
         const inside: Database = { ...database, ...transaction, transaction: (work) => work(transaction) };
-        told = await typedCommand({ database: inside }, auditCommand);
+        output = await typedCommand({ database: inside }, auditCommand);
         throw undone;
       })
       .catch((error) => {
         if (error !== undone) throw error;
       });
-    if (told === null) throw new Error('the audit did not run');
-    return told as Awaited<ReturnType<typeof typedCommand>>;
+    if (output === null) throw new Error('the audit did not run');
+    return output as Awaited<ReturnType<typeof typedCommand>>;
   }
 
   test('P-19 sound books are one line', async () => {

@@ -18,7 +18,7 @@ const secrets = createSystemSecrets();
 const clock = createManualClock(Date.UTC(2030, 1, 10));
 const sharedState = createInProcessState({ clock, log: createSilentLog() });
 const enqueued: { queue: string; data: JobData; options: EnqueueOptions | undefined }[] = [];
-const told: string[] = [];
+const published: string[] = [];
 let companyId = '';
 const database = useDatabase({ beforeClose: () => rm(folder, { recursive: true, force: true }) });
 let folder = '';
@@ -27,7 +27,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'statement-'));
   await sharedState.subscribe(
     COMPANIES_TOPIC,
-    (id) => void told.push(id),
+    (id) => void published.push(id),
     () => {},
   );
 });
@@ -82,11 +82,11 @@ describe('the commands for invoices', () => {
       `${id} POSTPAID OPEN 0.13 usd (2030-01-01 to before 2030-02-01; 12.5 credits; due 2030-02-09T00:00:00.000Z; number N-1)`,
     );
     expect(listed.lines[1]).toStartWith('its calls are blocked since 2030-02-09T00:00:00.000Z');
-    told.length = 0;
+    published.length = 0;
     const paid = await type('mark-invoice-paid', id);
     expect(paid).toMatchObject({ exitCode: 0 });
     expect(paid.lines[1]).toBe("the company's balance is 0 credits");
-    expect(told).toEqual([companyId]);
+    expect(published).toEqual([companyId]);
     expect((await type('mark-invoice-paid', id)).lines[1]).toBe("the company's balance is 0 credits");
     expect((await type('invoices', companyId)).lines).toHaveLength(1);
     expect(await type('void-invoice', id, 'a mistake')).toEqual({

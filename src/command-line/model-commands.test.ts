@@ -189,7 +189,7 @@ describe('models and targets', () => {
       expect(targets).toMatchObject([{ provider: 'anthropic', baseUrl: 'https://api.anthropic.com/v1' }]);
     });
 
-    test('a test call that fails is told and nothing is saved, unless that is wanted', async () => {
+    test('a failing test call is reported and nothing is saved, unless it is forced', async () => {
       status = 401;
       const words = [ALIAS, '--provider', 'vllm', '--model', 'm', '--responses', 'on'];
       const failed = await typed(setAliasCommand, ...words);

@@ -23,7 +23,7 @@ async function type(name: string, words: readonly string[], parts: object = {}) 
   return await typedCommand({ database, ...parts } as TypedParts, command, ...words);
 }
 
-/** Two active ones: of the first nobody has told anything since its period ended, long ago. */
+/** Two active subscriptions: the first has had no event since its period ended, long ago. */
 async function subscribed() {
   const payments = openPayments(database);
   const plan = await makePlan(database);

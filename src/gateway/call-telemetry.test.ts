@@ -50,15 +50,15 @@ test('times are histograms whose buckets grow up to the count; a refused call ha
   expect(lines).toContain(`turnpike_call_duration_seconds_sum{${place}} 200.026`);
 });
 
-test('what the book is told of is counted, and reaches the book', async () => {
+test('calls that are recorded are counted and reach the recorder', async () => {
   const meters = createCallMeters();
-  const told: string[] = [];
+  const recorded: string[] = [];
   const book = {
     settle: async ({ id }) => {
-      told.push(id);
+      recorded.push(id);
       return { outcome: 'not-written', error: null };
     },
-    note: ({ id }) => void told.push(id),
+    note: ({ id }) => void recorded.push(id),
     hasRoom: () => true,
     droppedCount: () => 0,
     journalState: () => ({ waiting: 0, setAside: 0 }),
@@ -68,6 +68,6 @@ test('what the book is told of is counted, and reaches the book', async () => {
   const [paid, read] = [finishedCall(COMPANY), finishedCall(COMPANY)];
   await metered.settle(paid);
   metered.note(read);
-  expect(told).toEqual([paid.id, read.id]);
+  expect(recorded).toEqual([paid.id, read.id]);
   expect(linesOf(metricsText(meters.metrics()), 'turnpike_calls_total')[0]).toEndWith(' 2');
 });

@@ -16,7 +16,7 @@ function resetAfter(resetMs: number): string | undefined {
 describe('the console’s origin at the gateway', () => {
   const console = createConsoleOrigin('https://console.example');
 
-  test('may call from a browser, and is told so before the call', () => {
+  test('may call from a browser, and its preflight requests are answered', () => {
     const preflight = console.preflight(ask('OPTIONS', 'https://console.example'));
     expect(preflight?.status).toBe(204);
     expect(allowed(preflight)).toBe('https://console.example');

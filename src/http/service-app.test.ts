@@ -106,7 +106,7 @@ describe('every service', () => {
   });
 });
 
-describe('what a browser is told', () => {
+describe('response headers for browsers', () => {
   test('no answer is a page or inside of one unless its handler says so, not even a 404', async () => {
     const { app } = appWith();
     app.get('/thing', (context) => context.json({}));

@@ -17,7 +17,7 @@ const entry = (parts: Partial<LogEntry>): LogEntry => ({
 
 const plain = createTerminalFormat({ colours: false });
 
-/** A process that logs 20,000 lines when told to, tells how its event loop fared, and ends when told to. */
+/** A child process that logs 20,000 lines on request, reports its event loop delay, and exits on request. */
 const PROGRAM = `
   import { createConsoleLines } from './console-lines.ts';
   import { createStandardOutput } from './console-lines.ts';
@@ -25,8 +25,8 @@ const PROGRAM = `
   const output = createStandardOutput();
   const clock = createSystemClock();
   const lines = createConsoleLines({ output, clock, format: (entry) => entry.message });
-  process.on('message', async (told) => {
-    if (told === 'log') {
+  process.on('message', async (command) => {
+    if (command === 'log') {
       for (let n = 1; n <= 20_000; n += 1) lines.take({ message: 'line ' + n + ' ' + '.'.repeat(50) });
       setTimeout(() => process.send('turned, dropped ' + lines.droppedCount()), 5);
     } else {
@@ -87,13 +87,13 @@ function given(bounds: { maxLines?: number; maxCharacters?: number } = {}) {
 }
 
 function start(stdout: { stdout: number } | { terminal: object }) {
-  const told: string[] = [];
+  const messages: string[] = [];
   let wake = () => {};
   const options = {
     cwd: import.meta.dir,
     ...stdout,
     ipc: (message: string) => {
-      told.push(message);
+      messages.push(message);
       wake();
     },
   };
@@ -101,16 +101,16 @@ function start(stdout: { stdout: number } | { terminal: object }) {
     [process.execPath, '-e', PROGRAM],
     options as Parameters<typeof Bun.spawn>[1],
   );
-  const heard = async (beginning: string): Promise<string> => {
+  const waitForMessage = async (beginning: string): Promise<string> => {
     for (;;) {
-      const message = told.find((candidate) => candidate.startsWith(beginning));
+      const message = messages.find((candidate) => candidate.startsWith(beginning));
       if (message !== undefined) return message;
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
     }
   };
-  return { child, heard, hasSaid: (message: string) => told.includes(message) };
+  return { child, waitForMessage, hasSent: (message: string) => messages.includes(message) };
 }
 
 function readAvailable(descriptor: number, bytes: Buffer): string {
@@ -124,14 +124,14 @@ function readAvailable(descriptor: number, bytes: Buffer): string {
   }
 }
 
-test('while somebody reads, a line is handed on before take returns', () => {
+test('while the pipe is being read, a line is written before take returns', () => {
   const { say, text } = given();
   say('one');
   say('two');
   expect(text()).toBe('one\ntwo\n');
 });
 
-test('while nobody reads, lines wait in order and then go out together', () => {
+test('while the pipe is not read, lines are buffered in order and then written together', () => {
   const { say, text, writes, become, lines } = given();
   become('full');
   for (let n = 1; n <= 1_000; n += 1) say(`line ${n}`);
@@ -205,7 +205,7 @@ test('flush resolves when everything is written, at once when nothing waits', as
   expect(clock.pendingTimers()).toBe(0);
 });
 
-test('flush gives up after its wait when nobody reads', async () => {
+test('flush gives up after its timeout when the pipe is not read', async () => {
   const { say, become, lines, clock } = given();
   become('full');
   say('one');
@@ -277,23 +277,23 @@ describe('standard output', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test('a pipe that nobody reads does not stall the process; later it gets the first lines and the count', async () => {
+  test('a pipe without a reader does not stall the process; it later receives the first lines and the number dropped', async () => {
     const path = join(folder, 'unread');
     Bun.spawnSync(['mkfifo', path]);
     const reader = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
     const writer = openSync(path, constants.O_WRONLY);
-    const { child, heard, hasSaid } = start({ stdout: writer });
+    const { child, waitForMessage, hasSent } = start({ stdout: writer });
     closeSync(writer);
-    expect(await heard('up')).toBe('up, terminal false');
+    expect(await waitForMessage('up')).toBe('up, terminal false');
     child.send('log');
-    const dropped = Number((await heard('turned')).split(' ').at(-1));
+    const dropped = Number((await waitForMessage('turned')).split(' ').at(-1));
     expect(dropped).toBeGreaterThan(5_000);
     expect(dropped).toBeLessThan(10_000);
     child.send('end');
     let text = '';
     const bytes = Buffer.alloc(65_536);
     for (let ended = false; !ended; ) {
-      ended = hasSaid('flushed');
+      ended = hasSent('flushed');
       text += readAvailable(reader, bytes);
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -310,14 +310,14 @@ describe('standard output', () => {
     Bun.spawnSync(['mkfifo', path]);
     const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const writer = openSync(path, constants.O_WRONLY);
-    const { child, heard } = start({ stdout: writer });
+    const { child, waitForMessage } = start({ stdout: writer });
     closeSync(writer);
-    await heard('up');
+    await waitForMessage('up');
     closeSync(reader);
     child.send('log');
-    expect(await heard('turned')).toBe('turned, dropped 20000');
+    expect(await waitForMessage('turned')).toBe('turned, dropped 20000');
     child.send('end');
-    expect(await heard('flushed')).toBe('flushed');
+    expect(await waitForMessage('flushed')).toBe('flushed');
     expect(await child.exited).toBe(0);
   });
 
@@ -326,14 +326,14 @@ describe('standard output', () => {
     const data = (_terminal: unknown, bytes: Uint8Array) => {
       shown += Buffer.from(bytes).toString();
     };
-    const { child, heard } = start({ terminal: { cols: 80, rows: 24, data } });
-    expect(await heard('up')).toBe('up, terminal true');
+    const { child, waitForMessage } = start({ terminal: { cols: 80, rows: 24, data } });
+    expect(await waitForMessage('up')).toBe('up, terminal true');
     child.terminal?.write('\x13');
     child.send('log');
-    await heard('turned');
+    await waitForMessage('turned');
     child.terminal?.write('\x11');
     child.send('end');
-    await heard('flushed');
+    await waitForMessage('flushed');
     expect(await child.exited).toBe(0);
     expect(shown).toStartWith('line 1 ');
     expect(shown.trimEnd()).toContain(' log lines were dropped');

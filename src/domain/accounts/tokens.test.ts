@@ -60,7 +60,7 @@ describe('access tokens', () => {
     expect([await renewed.verify(before), await old.verify(after)]).toEqual([null, null]);
   });
 
-  test('forged, altered, foreign and incomplete tokens are nobody', async () => {
+  test('forged, altered, foreign and incomplete tokens authenticate no user', async () => {
     const clock = createManualClock(start);
     const tokens = await createAccessTokens([secret], clock);
     const { token } = await tokens.issue(subject);

@@ -21,7 +21,7 @@ async function twoProcesses() {
   return { ...first, one, two, states };
 }
 
-/** Every step fails while `isAway`, as a server does that nobody reaches. */
+/** Every step fails while `isAway`, as with an unreachable server. */
 async function twoOnAFailingState() {
   const outage = { isAway: false };
   const opened = await twoProcesses();
@@ -274,7 +274,7 @@ describe('A-14 without shared state', () => {
     expect(states()).toEqual(['closed', 'closed']);
   });
 
-  test('A-14 a process that tells what is long past is told what holds', async () => {
+  test('A-14 a process that publishes an outdated state receives the current one', async () => {
     const { one, clock, sharedState } = await twoProcesses();
     await call(one, MODEL, ...FIVE_FAILURES);
     await clock.advance(60_000);

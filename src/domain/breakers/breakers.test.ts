@@ -273,12 +273,12 @@ test('A-14 whatever happens in whatever order, it does what a plain model of the
     const pending: { entry: Entered; call: { generation: number; isTrial: boolean } }[] = [];
     let before = 'closed';
     for (let step = 0; step < 200; step += 1) {
-      const told = `seed ${seed}, step ${step}`;
+      const label = `seed ${seed}, step ${step}`;
       const dice = random.below(10);
       if (dice < 4) {
         const entry = await breakers.enter(MODEL);
         const call = model.enter(clock.now());
-        expect(entry.outcome, told).toBe(call === null ? 'rejected' : 'enter');
+        expect(entry.outcome, label).toBe(call === null ? 'rejected' : 'enter');
         if (entry.outcome === 'enter' && call !== null) pending.push({ entry, call });
       } else if (dice < 8 && pending.length > 0) {
         const [ended] = pending.splice(random.below(pending.length), 1);
@@ -290,7 +290,7 @@ test('A-14 whatever happens in whatever order, it does what a plain model of the
         model.passTime(clock.now());
       }
       const state = model.state(clock.now());
-      expect(breakers.states()[MODEL] ?? 'closed', told).toBe(state);
+      expect(breakers.states()[MODEL] ?? 'closed', label).toBe(state);
       if (state !== before) transitions.add(`${before} to ${state}`);
       before = state;
     }

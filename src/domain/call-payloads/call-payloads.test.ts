@@ -142,7 +142,7 @@ describe('stored prompts and answers', () => {
   const database = useDatabase();
   contract('on PGlite', () => database);
 
-  test('past a bound, or while the database does not take them, are lost and counted, and nobody waits', async () => {
+  test('past a bound, or while the database rejects them, payloads are dropped and counted, and no call waits', async () => {
     const clock = createManualClock();
     const { log, entries } = createRecordingLog();
     const steered = steerStatements(database);

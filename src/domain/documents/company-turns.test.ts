@@ -38,7 +38,7 @@ describe('companies take turns', () => {
     expect(begun).toEqual(['flood 1', 'late 1']);
   });
 
-  test('whoever has used the least time is next, and time counts whatever came of it', async () => {
+  test('the company that has used the least time is next, and failed runs count too', async () => {
     const { begun, run, end } = open({ places: 1 });
     run('slow 1');
     run('slow 2');

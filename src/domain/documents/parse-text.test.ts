@@ -177,7 +177,7 @@ describe('a text on its way to a record', () => {
     expect(await parse()).toMatchObject({ engine: 'model', tokens: null, reason: 'no-usage' });
   });
 
-  test('A-14 the next provider is asked where one fails, and both are told of', async () => {
+  test('A-14 the next provider is called when one fails, and both are reported', async () => {
     const { parse, asked, reported } = open(
       (id) => (id === 'one' ? new Response('', { status: 503 }) : says('right')),
       [target('one'), target('two')],
@@ -222,7 +222,7 @@ describe('a text on its way to a record', () => {
     expect(asked).toEqual(['one']);
   });
 
-  test('A-14 an open breaker: nobody is asked, and the embedded engine answers at once', async () => {
+  test('A-14 with an open breaker no provider is called, and the embedded engine answers at once', async () => {
     const { parse, asked } = open(() => says('right'), [target('one')], ['one.example']);
     expect(await parse()).toMatchObject({
       engine: 'embedded',
@@ -240,7 +240,7 @@ describe('a text on its way to a record', () => {
     expect(reported).toEqual(['one.example failure']);
   });
 
-  test('G-28 without a provider the embedded engine is the model and costs its tokens; where nobody pays, none', async () => {
+  test('G-28 without a provider the embedded engine is the model and its tokens are charged; without a payer, nothing is', async () => {
     const embedded = { ...target('embedded'), baseUrl: null };
     const { parse, asked } = open(() => says('right'), [embedded]);
     const tokens = { promptTokens: 3, cachedTokens: 0, completionTokens: '{"name":"embedded"}'.length };

@@ -225,7 +225,7 @@ describe('G-23 a revoked key', () => {
     expect(await outcome(rawKey)).toBe('unknown');
   });
 
-  test('G-23 an answer that is on its way for more than a second is good for nobody who asks now', async () => {
+  test('G-23 a response that takes more than a second is not used for look-ups that start now', async () => {
     const { clock, records, store, directory, outcome } = await openKeyDirectory();
     const { rawKey, hash } = records.mint();
     store.hold();
@@ -257,7 +257,7 @@ describe('a gap in the messages', () => {
     expect(await outcome(other.rawKey)).toBe('unknown');
   });
 
-  test('after gap upon gap during one look-up the store counts as unavailable, and nobody waits for ever', async () => {
+  test('after repeated gaps during one look-up the store counts as unavailable, and no look-up waits for ever', async () => {
     const { records, store, messages, directory } = await openKeyDirectory();
     const { rawKey } = records.mint();
     store.hold();
@@ -305,7 +305,7 @@ describe('while the store is away', () => {
     expect(await outcome(rawKey)).toBe('live');
   });
 
-  test('no key works past its own expiry, or past a revocation that was heard of', async () => {
+  test('no key works past its own expiry, or past a published revocation', async () => {
     const { clock, records, store, messages, outcome } = await openKeyDirectory();
     const expiring = records.mint({ expiresAt: new Date(clock.now() + MINUTE_MS) });
     const revoked = records.mint();
@@ -411,7 +411,7 @@ describe('a store that refuses the statement', () => {
 });
 
 describe('a flood of random keys while the store is slow', () => {
-  test('is told at once, to the last in line, when the store turns out to be away', async () => {
+  test('all waiting look-ups fail at once when the store turns out to be unavailable', async () => {
     const { store, outcome } = await openKeyDirectory();
     store.hold();
     const flood = Array.from({ length: 5_000 }, () => outcome(drawRawKey(secrets)));
@@ -444,7 +444,7 @@ describe('a flood of random keys while the store is slow', () => {
   });
 });
 
-test('closed, it answers unavailable, whoever waits in line is told, and no timer is left', async () => {
+test('once closed, it answers unavailable, also to waiting look-ups, and leaves no timer', async () => {
   const { clock, records, store, directory } = await openKeyDirectory();
   const keys = Array.from({ length: 1_200 }, () => records.mint());
   store.hold();
@@ -567,12 +567,12 @@ describeRedis('G-23 keys on Redis', () => {
       log,
     });
     const outcome = async (rawKey: string) => (await directory.find(rawKey)).outcome;
-    const [told, lost] = [records.mint(), records.mint()];
-    for (const { rawKey } of [told, lost]) expect(await outcome(rawKey)).toBe('live');
+    const [published, lost] = [records.mint(), records.mint()];
+    for (const { rawKey } of [published, lost]) expect(await outcome(rawKey)).toBe('live');
 
-    records.revoke(told.hash);
-    await backend.publish('keys', told.hash);
-    await until(async () => (await outcome(told.rawKey)) === 'unknown');
+    records.revoke(published.hash);
+    await backend.publish('keys', published.hash);
+    await until(async () => (await outcome(published.rawKey)) === 'unknown');
 
     forwarder.cut();
     records.revoke(lost.hash);

@@ -87,7 +87,7 @@ describe('the life of a key', () => {
   });
 
   describe('G-23 revocation', () => {
-    test('G-23 is kept with its moment and then told; again, it is told again and the moment stays', async () => {
+    test('G-23 is stored with its time and then published; repeated, it is published again and the time stays', async () => {
       const { key, rawKey } = await mint();
       const heard: string[] = [];
       const ear = await sharedState.subscribe(
@@ -154,7 +154,7 @@ describePostgres('with a server', () => {
 
   keysContract('PostgreSQL', () => database);
 
-  test('the use of a key that somebody else changes at this moment is left out, not waited for', async () => {
+  test('the last use of a key that another transaction is changing is skipped, not waited for', async () => {
     const secrets = createSystemSecrets();
     const clock = createManualClock();
     const companyId = secrets.newId();

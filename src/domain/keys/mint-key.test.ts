@@ -44,7 +44,7 @@ describe('G-19 minting', () => {
     expect((await minted()).rawKey).not.toBe(rawKey);
   });
 
-  test('G-20 G-21 what nobody chose: the default scopes, every model, 600 RPM, 200,000 TPM, no end', async () => {
+  test('G-20 G-21 defaults: the default scopes, every model, 600 RPM, 200,000 TPM, no expiry', async () => {
     const { rawKey, key } = await minted({ name: '  Backend  ' });
     expect(key).toEqual({
       id: key.id,
@@ -75,7 +75,7 @@ describe('G-19 minting', () => {
     expect(keyStatus(key, clock.now())).toBe('LIVE');
   });
 
-  test('G-20 what somebody chose is kept, at the highest values too; G-21 jobs:read where it is asked for', async () => {
+  test('G-20 chosen values are stored, also the highest ones; G-21 jobs:read where it is requested', async () => {
     const expiresAt = new Date(clock.now() + 1);
     const chosen = {
       scopes: ['jobs:read', 'inference:chat', 'jobs:read'],

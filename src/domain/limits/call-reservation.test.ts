@@ -66,7 +66,7 @@ test('a step is never larger than shared state takes, and a failure reaches all 
   expect(steps.map(([, settlements]) => settlements.length)).toEqual([200, 200, 50]);
 });
 
-test('an outage is told once a minute, with how many calls it met', async () => {
+test('an outage is logged once a minute, with the number of affected calls', async () => {
   const clock = createManualClock(1_000);
   const { log, entries } = createRecordingLog();
   const notice = createUnsettledNotice(clock, log);

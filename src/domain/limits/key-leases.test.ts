@@ -107,7 +107,7 @@ describe('calls that come fast are counted ahead', () => {
     expect([settling.begun, isOver]).toEqual([2, false]);
   });
 
-  test('G-41 what is left is told exactly, call by call, where one process has the key', async () => {
+  test('G-41 the remaining limit is exact, call by call, where a single process uses the key', async () => {
     const { call } = given();
     let used = 0;
     for (let n = 1; n <= 500; n += 1) {

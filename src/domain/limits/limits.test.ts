@@ -419,7 +419,7 @@ describe('credits that a call holds', () => {
       account.value = 0;
     });
 
-    test('what calls hold that have ended and are charged later refuses nobody: they are charged first', async () => {
+    test('credits held by calls that have ended and are charged later reject no call: they are charged first', async () => {
       const { begin, start, charge, deferred, held } = given();
       const ended = await begin(200);
       const committed = Promise.withResolvers<readonly HeldLevel[]>();
@@ -547,7 +547,7 @@ describe('credits that a call holds', () => {
   });
 
   describe('when something is away', () => {
-    test('the database: the last level serves for the time of grace, an unknown one admits nobody', async () => {
+    test('the database: the last known balance is used during the grace period, an unknown one admits no call', async () => {
       const { begin, start, clock, outage } = given();
       outage.database = true;
       expect(await start(1)).toEqual({ outcome: 'unknown-level' });

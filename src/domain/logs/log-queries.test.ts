@@ -108,7 +108,7 @@ describe('pages', () => {
   });
 
   test.each(['', 'x', '!', 'AAAA', btoa('1.x'), btoa('-1.5'), btoa('99999999999999999.1'), 'A'.repeat(80)])(
-    'a cursor that we have not written is told, not an error: %s',
+    'an invalid cursor is an outcome, not an exception: %s',
     async (after) => {
       expect(await findEntries(database, { after })).toEqual({ outcome: 'invalid-cursor' });
     },

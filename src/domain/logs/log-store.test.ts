@@ -114,7 +114,7 @@ test('never more than one statement is under way, and what comes meanwhile waits
   expect(batches.flat()).toHaveLength(1_200);
 });
 
-test('an outage is told once, entries wait for its end in order, and tries become rarer', async () => {
+test('an outage is logged once, entries are kept in order until it ends, and retries become rarer', async () => {
   const { log, clock, batches, become, kinds, tries } = given();
   become('down');
   log(2, 'first');
@@ -135,7 +135,7 @@ test('an outage is told once, entries wait for its end in order, and tries becom
   expect(kinds()).toEqual(['not-written', 'not-written']);
 });
 
-test('entries past the bound are dropped, counted, and told of when the database is back', async () => {
+test('entries past the bound are dropped, counted, and reported when the database is back', async () => {
   const { log, clock, become, kept, written } = given();
   become('down');
   log(10_007);
@@ -160,7 +160,7 @@ test('what waits is bounded in size too', async () => {
   expect(kept.droppedCount()).toBeLessThan(1_010);
 });
 
-test('a batch refused for its data is dropped and told, and those behind it go on', async () => {
+test('a batch rejected for its data is dropped and reported, and later batches continue', async () => {
   const { log, clock, become, kept, kinds, written } = given();
   become('refusing');
   log(3, 'poison');
@@ -173,7 +173,7 @@ test('a batch refused for its data is dropped and told, and those behind it go o
   expect(written()).toEqual(['3 log entries were dropped: the database did not take them', 'good 1']);
 });
 
-test('pruning that fails is told once and holds up nothing', async () => {
+test('failed pruning is logged once and blocks nothing', async () => {
   const { log, clock, become, kinds, written } = given();
   become('not pruning');
   for (let minute = 0; minute < 3; minute += 1) {

@@ -130,7 +130,7 @@ test('A-13 what failed for now is tried again, and the claim does not stand in t
   expect(await row(mailId)).toMatchObject({ state: 'SENT', attempts: 3, error: null });
 });
 
-test('A-13 what is refused for good is given up at once, its data with it, and the log names nobody', async () => {
+test('A-13 a permanent rejection is given up at once, its data is erased, and the log has no address', async () => {
   const { newWorker, send, job, mail, row, entries } = under;
   const mailId = await send(sampleMail('invitation'));
   mail.answer({ outcome: 'refused', reason: 'RCPT TO: 550 unknown' });
@@ -161,7 +161,7 @@ test('a kind that this version does not know is left for one that does', async (
   expect(await row(mailId)).toMatchObject({ state: 'WAITING' });
 });
 
-test('a run that is told to end before it began sends nothing; a mail that is not there is no failure', async () => {
+test('a run that is aborted before it began sends nothing; a missing mail is no failure', async () => {
   const { newWorker, send, job, mail, row, secrets } = under;
   const mailId = await send(sampleMail('receipt'));
   expect(await failure(newWorker().handle(job(mailId, AbortSignal.abort())))).not.toBeNull();

@@ -144,7 +144,7 @@ describe('templates', () => {
     });
   });
 
-  test('a key that nears its limit is not told that its calls are refused', () => {
+  test('the mail about a key near its limit does not say that its calls are rejected', () => {
     // The threshold decides: one commit may have gone past 80 and 100 percent.
     const nearly = render('spending-limit', { ...MAIL_SAMPLES['spending-limit'], percent: 80 });
     expect(nearly.text).toContain('has used 80 percent of its limit');

@@ -33,7 +33,7 @@ function* permutations<T>(items: readonly T[]): Iterable<readonly T[]> {
 
 describe('A-7 the uses of a room', () => {
   test('A-7 are the same for all 720 orders of arrival, whatever ids the events got', () => {
-    const told = [
+    const events = [
       ['created', 0, {}],
       ['joined', 1, {}],
       ['destroyed', 3, { isBreakout: true, beganAtMs: 2 * MINUTE }],
@@ -41,7 +41,7 @@ describe('A-7 the uses of a room', () => {
       ['destroyed', 30, { beganAtMs: 0 }],
       ['created', 30, {}],
     ] as const;
-    for (const order of permutations(told)) {
+    for (const order of permutations(events)) {
       const events = order.map(([kind, minute, more], at) => event(at, kind, minute, more));
       expect(shape(events, 40)).toEqual([
         [0, 30, true],

@@ -29,7 +29,7 @@ const target = (id: string): AliasTarget => ({
   weight: 1,
 });
 
-/** Whoever is called first comes to this result; everybody after that answers. */
+/** The first target called returns this result; every later one answers. */
 function open(result: TargetResult, whole: Whole | null, ids: readonly string[]) {
   const clock = createManualClock();
   const { log, entries } = createRecordingLog();

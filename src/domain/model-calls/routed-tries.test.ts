@@ -189,7 +189,7 @@ describe('statuses that go on', () => {
     expect(bodies.size).toBe(1);
   });
 
-  test('where nobody answers the last refusal is the client’s, unread', async () => {
+  test('when no target answers, the client gets the last rejection with its body unread', async () => {
     const { run, open: bodies } = open({ a: [400], b: [422], c: [500] });
     const tried = await run(aliasOf([A, B, C], { retryStatuses: [400, 422] }));
     expect(tried).toMatchObject({ outcome: 'request-refused', target: { id: 'b' }, tries: 3 });
@@ -248,7 +248,7 @@ describe('a limit of calls in flight', () => {
     }
   });
 
-  test('where all are at their limit nobody is called, and a second later there may be room', async () => {
+  test('when all targets are at their limit none is called, and a second later capacity may be free', async () => {
     const { run } = open({ a: ['never'] });
     const alias = aliasOf([limited('a', 1)]);
     void run(alias);

@@ -107,7 +107,7 @@ describe('trying the targets of a model', () => {
     expect([providers.asked, embedded.asked]).toEqual([['one-model'], ['own-model']]);
   });
 
-  test('A-14 open breakers are passed over; where all are open, the shortest wait is told', async () => {
+  test('A-14 targets with open breakers are skipped; when all are open, the shortest wait is returned', async () => {
     const some = open([target('one'), target('two')], { status: 200, resting: { 'two.example': 9 } });
     expect(await some.run()).toMatchObject({ outcome: 'answered', target: { id: 'one' } });
     const all = open([target('one'), target('two')], { resting: { 'one.example': 5, 'two.example': 9 } });
@@ -168,7 +168,7 @@ describe('trying the targets of a model', () => {
     }
   });
 
-  test('a caller that has left asks nobody', async () => {
+  test('no target is called for a client that has disconnected', async () => {
     const { run, asked, caller } = open([target('one')]);
     caller.abort();
     expect(await run()).toEqual({ outcome: 'aborted', targetId: null, tries: 0 });

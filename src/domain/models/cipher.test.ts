@@ -45,7 +45,7 @@ describe('the cipher of providers’ keys', () => {
     expect(`${failed.message}${failed.stack}`).not.toContain(KEY);
   });
 
-  test('for another address it does not open: nobody can have a key sent elsewhere', async () => {
+  test('it cannot be decrypted for another address, so a key cannot be sent elsewhere', async () => {
     const sealed = await cipher.encrypt(KEY, ADDRESS);
     const failed = await failure(cipher.decrypt(sealed, 'https://thief.example/v1'));
     expect(failed).toMatchObject({ name: 'CipherFailure', reason: 'damaged' });

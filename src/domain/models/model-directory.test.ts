@@ -19,7 +19,13 @@ const cipherUnder = (masterKey: string) => createCipher({ masterKeys: [masterKey
 const cipher = cipherUnder('the master key of these tests, long enough');
 const wrongCipher = cipherUnder('some other master key, which is as long');
 const ALIAS = 'svc/chat-default';
-const NOBODY = { alias: ALIAS, kind: 'chat', targets: [], prices: [], ...DEFAULT_BOUNDS.chat } as const;
+const UNKNOWN_ALIAS = {
+  alias: ALIAS,
+  kind: 'chat',
+  targets: [],
+  prices: [],
+  ...DEFAULT_BOUNDS.chat,
+} as const;
 const PROVIDER = {
   baseUrl: 'https://one.example/v1',
   model: 'provider-model-9',
@@ -261,7 +267,7 @@ describe('the directory', () => {
       const two = [PROVIDER, { ...PROVIDER, model: 'second' }];
       await setAliasTargets(catalogue, ALIAS, two);
       const { clock, directory } = await open();
-      const order = () => directory.order(directory.find(ALIAS) ?? NOBODY, 0);
+      const order = () => directory.order(directory.find(ALIAS) ?? UNKNOWN_ALIAS, 0);
       const id = order()[0]?.id ?? '';
       for (let time = 0; time < 5; time += 1) directory.noteFailure(id);
       expect(order().map(({ model }) => model)).toEqual(['second', PROVIDER.model]);

@@ -32,18 +32,18 @@ const PROVIDER = { baseUrl: 'https://one.example/v1', model: 'one', apiKey: 'sk-
 describe('targets', () => {
   const sharedState = createInProcessState({ clock: createManualClock() });
   const database = useDatabase();
-  let told: string[] = [];
+  let published: string[] = [];
 
   beforeAll(async () => {
     await sharedState.subscribe(
       MODELS_TOPIC,
-      (message) => void told.push(message),
+      (message) => void published.push(message),
       () => {},
     );
   });
   beforeEach(async () => {
     await database.query('delete from model_targets');
-    told = [];
+    published = [];
   });
 
   const parts = () => ({ database, sharedState, cipher, secrets, prefix: 'svc' });
@@ -115,7 +115,7 @@ describe('targets', () => {
   });
 
   describe('changing targets', () => {
-    test('an alias gets exactly these targets, in their order, and everybody is told once', async () => {
+    test('an alias gets exactly these targets, in their order, and one change is published', async () => {
       const before = await readVersion(database);
       const two = [
         TARGET,
@@ -128,7 +128,7 @@ describe('targets', () => {
       ]);
       await setAliasTargets(parts(), ALIAS, [{ ...TARGET, model: 'three' }]);
       expect((await targetsNow()).map(({ model }) => model)).toEqual(['three']);
-      expect(told).toEqual(['changed', 'changed']);
+      expect(published).toEqual(['changed', 'changed']);
       expect(await readVersion(database)).toBeGreaterThan(before ?? 0n);
     });
 
@@ -167,7 +167,7 @@ describe('targets', () => {
       expect(bytes.length).toBeGreaterThan('sk-very-secret'.length);
     });
 
-    test('no other alias can be set, and nobody is told', async () => {
+    test('no other alias can be set, and nothing is published', async () => {
       for (const alias of [
         'chat-default',
         'acme/chat-default',
@@ -180,7 +180,7 @@ describe('targets', () => {
         expect(refused).toMatchObject({ outcome: 'unknown-alias' });
         expect(refused.outcome !== 'changed' && refused.problem).toContain('svc/embed-default');
       }
-      expect([await targetsNow(), told]).toEqual([[], []]);
+      expect([await targetsNow(), published]).toEqual([[], []]);
     });
 
     test.each<[string, Partial<WantedTarget>]>([
@@ -207,7 +207,7 @@ describe('targets', () => {
       if (refused.outcome !== 'wrong-target') throw new Error(refused.outcome);
       expect(refused.problem).toStartWith(`target 2: its ${word} `);
       expect(refused.problem).not.toContain('secret');
-      expect([await targetsNow(), told]).toEqual([[], []]);
+      expect([await targetsNow(), published]).toEqual([[], []]);
     });
   });
 
@@ -235,17 +235,17 @@ describe('targets', () => {
       ]);
     });
 
-    test('the same file again writes nothing and tells nobody', async () => {
+    test('importing the same file again writes and publishes nothing', async () => {
       const file = {
         [ALIAS]: { targets: [listed('a', { api_key: 'sk-a' })] },
         'svc/chat-cheap': { targets: [] },
       };
       expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'changed', aliases: [ALIAS] });
       const version = await readVersion(database);
-      told = [];
+      published = [];
       expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'unchanged' });
       expect(await applyModelConfig(parts(), {})).toEqual({ outcome: 'unchanged' });
-      expect([await readVersion(database), told]).toEqual([version, []]);
+      expect([await readVersion(database), published]).toEqual([version, []]);
     });
 
     test.each<[string, object]>([
@@ -299,7 +299,7 @@ describe('targets', () => {
       });
       expect(JSON.stringify(wrong)).toContain('svc/chat-default, target 1: its address must');
       expect(JSON.stringify(wrong)).not.toContain('secret');
-      expect([await targetsNow(), told]).toEqual([[], []]);
+      expect([await targetsNow(), published]).toEqual([[], []]);
     });
   });
 });

@@ -118,7 +118,7 @@ describe('own provider keys', () => {
     expect(used()).toEqual([`two.example ${OWN}`]);
     expect(JSON.stringify(own().targets)).not.toContain('operator');
     expect(own().targets[0]?.id).toBe(listed().targets[1]?.id ?? '');
-    // Nobody else is concerned, and the same object serves until something changes.
+    // No other company is affected, and the same object is returned until something changes.
     expect(own(otherId)).toBe(listed());
     expect(own()).toBe(own());
     await store('one.example', 'sk-second-own-key');

@@ -57,8 +57,8 @@ describe('a process tells of itself', () => {
     process.become({ ...WELL, parts: [{ name: 'cache', status: 'down', latencyMs: 1_000 }] });
     await process.clock.advance(5_000);
     await until(async () => (await process.found())?.report.parts[0]?.name === 'cache');
-    const told = await process.found();
-    expect(told === null ? null : isReady(told)).toBe(false);
+    const row = await process.found();
+    expect(row === null ? null : isReady(row)).toBe(false);
     await process.beat.close();
     expect(await process.found()).toBeNull();
     expect(process.clock.pendingTimers()).toBe(0);

@@ -45,7 +45,7 @@ function given(order: () => never[], steered: Record<string, unknown> = {}) {
   return { written, settled, answer: () => answerModelCall(parts, call, context) };
 }
 
-test('what a call holds is given back, and its row written, also where nobody foresaw the failure', async () => {
+test('releases the hold and records the call when an unexpected error is thrown', async () => {
   const { written, settled, answer } = given(() => {
     throw new Error('a fault of ours');
   });
@@ -75,7 +75,7 @@ test('G-33 a call is committed before what it holds is given back, with the leve
   expect(order).toEqual(['commit', 'end level']);
 });
 
-test('a book that fails without a word costs the client its answer and nobody a hold', async () => {
+test('releases the hold and returns 503 when the call cannot be recorded', async () => {
   const ended: unknown[] = [];
   const { answer } = given(() => [], {
     settle: () => Promise.reject(new Error('unforeseen')),

@@ -52,7 +52,7 @@ test('G-44 a call that has ended is not cancelled, nor is its successor of the s
   expect(cancelled).toBe('second');
 });
 
-test('G-44 what one process is told to cancel another one cancels', async () => {
+test('G-44 a cancellation received by one process cancels a call that runs in another', async () => {
   const { sharedState } = startMessages();
   const log = createSilentLog();
   const here = await createRunningCalls({ sharedState, log });

@@ -70,7 +70,7 @@ describe('the demo world', () => {
     await database.close();
   });
 
-  test("never touches a database with companies of somebody else's, or another seed's world", async () => {
+  test('never changes a database with other companies, or with the world of another seed', async () => {
     const database = await openTestDatabase();
     await ensureDemoWorld(database, secrets, 'c'.repeat(64), 1_000);
     expect(await ensureDemoWorld(database, secrets, seed, 1_000)).toBe('another-world');

@@ -20,7 +20,7 @@ beforeAll(() => {
 afterAll(() => rmSync(parent, { recursive: true }));
 
 describe("the data folder's lock", () => {
-  test('one holder at a time, whom the second is told, and the next after its release', () => {
+  test('a second process is rejected with the id of the first, and the next one starts after its release', () => {
     const folder = join(parent, 'one', 'deep');
     const held = lockDataFolder(folder);
     expect(isDataFolderHeld(folder)).toBe(true);
@@ -146,7 +146,7 @@ describe('the control socket', () => {
     }
   });
 
-  test('a file that a killed process left behind is no hindrance; nobody there is said', async () => {
+  test('a socket file left by a killed process does not block a start; a command sent to it fails', async () => {
     const folder = join(parent, 'left');
     lockDataFolder(folder).release();
     writeFileSync(join(folder, 'control.sock'), '');

@@ -85,7 +85,7 @@ describe('configuration', () => {
     }
   });
 
-  test('all problems are told at once, each with its setting and what is right', () => {
+  test('all problems are reported at once, each with its setting and the accepted values', () => {
     const problems = problemsOf('everything', {
       ...fetches,
       GATEWAY_PORT: '80x',

@@ -181,7 +181,7 @@ describePostgres('with a server', () => {
 
   idempotentCallsContract('PostgreSQL', () => database);
 
-  test('G-47 commits in any order, twice, beside renewals and repeats: a key is charged once and nobody waits in a circle', async () => {
+  test('G-47 commits in any order, repeated, next to renewals and retries: a key is charged once and there is no deadlock', async () => {
     const random = createSeededRandom(47);
     const companies = Array.from({ length: 4 }, newId);
     for (const id of companies) await addCompany(database, { id, name: 'Acme', billingMode: 'PREPAID' });

@@ -77,7 +77,7 @@ describePostgres('with a server', () => {
     expect(spent).toEqual({ sum: 300n * 76n });
   });
 
-  test('a charge waits for whoever holds the account, and counts from what that one left', async () => {
+  test('a charge waits for the lock on the account and starts from the balance that the holder committed', async () => {
     const [id = ''] = await companies(1);
     const charging = await database.transaction(async (transaction) => {
       await transaction.query('select 1 from credit_accounts where id = $1 for update', [id]);

@@ -85,7 +85,7 @@ describe('G-33 a call on the embedded engine', () => {
     await book.close();
   });
 
-  test('is charged with others a tenth of a second later where nobody reads, and at once where there are many', async () => {
+  test('is charged in a batch after a tenth of a second unless a read comes first, and at once when many are waiting', async () => {
     const { book, call, clock, committed, statements } = await given();
     const charged: unknown[] = [];
     const settle = async () => void chargeOf(await book.settle(call())).then((one) => charged.push(one));

@@ -256,7 +256,7 @@ describe('the call book while the database is away', () => {
   }
 
   describe('G-33 a commit without an answer', () => {
-    test('goes to the journal at its deadline, and nobody waits the deadline out again', async () => {
+    test('goes to the journal at its deadline, and later calls do not wait for the deadline again', async () => {
       const { book, clock, journal, statements, call, entries } = await given();
       statements.hold();
       const first = call();

@@ -104,7 +104,7 @@ describe('alerts', () => {
     return { notices, mails };
   }
 
-  test('the company’s admins are told, and nobody else', async () => {
+  test('only the company’s admins are notified', async () => {
     await addOwners('admin1@a.example', 'member@a.example', 'admin2@a.example');
     await post(1_000n);
     await post(-850n);
@@ -124,7 +124,7 @@ describe('alerts', () => {
     );
   });
 
-  test('a user whose balance runs low is mailed, and nobody else; not once they have left', async () => {
+  test('a user with a low balance is mailed, and no other user; not after they have left', async () => {
     await addOwners('admin9@a.example', 'member9@a.example');
     await post(1_000n);
     const [member] = await database.query<{ id: string }>(
@@ -185,7 +185,7 @@ describe('alerts', () => {
     ]);
   });
 
-  test('a key’s limit is told with the key’s name and what it has spent', async () => {
+  test('a notice about a key’s limit has the key’s name and its spending', async () => {
     await addOwners('admin3@a.example');
     const keyId = newId();
     await database.query(
@@ -236,7 +236,7 @@ describe('alerts', () => {
     expect(gone.mails).toEqual([]);
   });
 
-  test('of a credit line what is left is told', async () => {
+  test('a notice about a credit line has the remaining amount', async () => {
     await addOwners('admin4@a.example');
     await database.query('update credit_accounts set line_micro = 500, balance_micro = -450 where id = $1', [
       companyId,
@@ -246,15 +246,15 @@ describe('alerts', () => {
     expect(mails).toMatchObject([{ kind: 'low-balance', data: { balanceMicro: 50n, thresholdMicro: 100n } }]);
   });
 
-  test('an account that is no company’s tells nobody, and nonsense fails', async () => {
-    const nobody = {
+  test('an alert of an unknown company sends no notice, and an incomplete alert fails', async () => {
+    const ofUnknownCompany = {
       companyId: newId(),
       kind: 'LOW_BALANCE',
       subject: '',
       thresholdPercent: 5,
       episode: '1',
     };
-    expect(await noticesOf([nobody])).toEqual({ notices: [], mails: [] });
+    expect(await noticesOf([ofUnknownCompany])).toEqual({ notices: [], mails: [] });
     const error = await noticesOf([{ kind: 'LOW_BALANCE' }]).catch((thrown: Error) => thrown);
     expect(error).toBeInstanceOf(Error);
   });

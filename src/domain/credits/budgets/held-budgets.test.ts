@@ -415,7 +415,7 @@ describeServers('budgets of several processes on PostgreSQL and Redis', () => {
     const ofBob = await wave('bob', 40);
     expect(ofBob).toHaveLength(10);
     expect(await begin(0, 'ada')).toMatchObject({ outcome: 'refused', by: { scope: 'END_USER' } });
-    // Five more are left in the company's budget, whoever they are for.
+    // Five more are left in the company's budget, for any user.
     const ofCy = await wave('cy', 40);
     expect(ofCy).toHaveLength(5);
     expect(await begin(1, 'dee')).toMatchObject({ outcome: 'refused', by: { scope: 'COMPANY' } });

@@ -58,7 +58,7 @@ describe('G-32 how companies stand', () => {
     expect(await blocked()).toBe(false);
   });
 
-  test('a company in steady use is asked for in the background and waits for nobody', async () => {
+  test('the status of a company in steady use is refreshed in the background, and its calls do not wait', async () => {
     const { clock, standings, database } = await given();
     await standings.find('a');
     for (let n = 0; n < 20; n += 1) {
@@ -132,7 +132,7 @@ describe('while the database is away', () => {
     database.release();
   });
 
-  test('a database that answers nothing for long is looked at in the background, and nobody waits again', async () => {
+  test('a database that does not respond for long is queried in the background, and calls do not wait again', async () => {
     const { clock, standings, database, tell } = await given();
     await standings.find('a');
     database.hold();

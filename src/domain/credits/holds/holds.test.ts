@@ -134,7 +134,7 @@ test('G-29 an estimate is rounded up, whole for cached tokens, and bounded', () 
   expect(estimateCost(dear, { promptTokens: 2 ** 40, completionTokens: 2 ** 40 })).toBe(2 ** 44);
 });
 
-describe('G-29 a posting is told to every process', () => {
+describe('G-29 a posting is published to every process', () => {
   test('its level is set for the next call, never over a newer one, and the company is named', async () => {
     const clock = createManualClock();
     const state = createInProcessState({ clock });
@@ -168,7 +168,7 @@ describe('G-29 a posting is told to every process', () => {
     expect(heard).toEqual(['company', 'company']);
   });
 
-  test('while shared state is away it says so and harms nobody', async () => {
+  test('while shared state is unavailable, the failure is logged and no call is affected', async () => {
     const { log, entries } = createRecordingLog();
     const away = { settle: async () => Promise.reject(new Error('away')) };
     await publishLevel(away as never, level, log);

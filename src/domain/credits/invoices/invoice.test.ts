@@ -29,7 +29,7 @@ async function addPostpaid(): Promise<string> {
   return id;
 }
 
-function told(changes: Partial<IncomingInvoice> = {}): IncomingInvoice {
+function incomingInvoice(changes: Partial<IncomingInvoice> = {}): IncomingInvoice {
   const missing = { periodStart: null, periodEnd: null, number: null, hostedUrl: null, dueAt: null };
   return {
     newId: newId(),
@@ -64,7 +64,7 @@ describe('invoices as the provider tells of them', () => {
   test('P-19 whatever the order, the highest status stays, with its details', async () => {
     const random = createSeededRandom(19);
     for (let round = 0; round < 40; round += 1) {
-      const base = told();
+      const base = incomingInvoice();
       let wanted: InvoiceStatus | null = null;
       for (let step = 0; step < 6; step += 1) {
         const status = random.pick(STATUSES);
@@ -81,7 +81,7 @@ describe('invoices as the provider tells of them', () => {
   });
 
   test('P-24 late news fills in what was missing and changes nothing else', async () => {
-    const base = told({
+    const base = incomingInvoice({
       status: 'PAID',
       number: null,
       hostedUrl: 'https://pay.example/1',
@@ -101,7 +101,7 @@ describe('invoices as the provider tells of them', () => {
   });
 
   test('an invoice of one company is never made that of another', async () => {
-    const base = told();
+    const base = incomingInvoice();
     await upsert(base);
     const other = await addPostpaid();
     expect(await upsert({ ...base, companyId: other, status: 'PAID' })).toEqual({
@@ -110,8 +110,8 @@ describe('invoices as the provider tells of them', () => {
     expect(await findInvoice(database, base.newId)).toMatchObject({ companyId, status: 'OPEN' });
   });
 
-  test('no statement takes a status back, whoever writes it', async () => {
-    const base = told({ status: 'PAID' });
+  test('no statement reverts a status, from any writer', async () => {
+    const base = incomingInvoice({ status: 'PAID' });
     await upsert(base);
     for (const status of ['DRAFT', 'OPEN', 'VOID']) {
       const error = await database
@@ -134,8 +134,12 @@ describe('invoices as the provider tells of them', () => {
     expect(await attach()).toMatchObject({ outcome: 'attached', invoice: { number: 'N-1' } });
     expect(await attach()).toMatchObject({ outcome: 'attached' });
     expect(await attach({ providerInvoiceId: 'in_2' })).toMatchObject({ outcome: 'has-another' });
-    const heard = told({ providerInvoiceId: names.providerInvoiceId, kind: 'MANUAL', amountMinor: 7n });
-    expect(await upsert(heard)).toMatchObject({
+    const incoming = incomingInvoice({
+      providerInvoiceId: names.providerInvoiceId,
+      kind: 'MANUAL',
+      amountMinor: 7n,
+    });
+    expect(await upsert(incoming)).toMatchObject({
       outcome: 'changed',
       invoice: {
         id,
@@ -150,7 +154,7 @@ describe('invoices as the provider tells of them', () => {
 
   test('they are listed newest first, page by page, each once', async () => {
     const owner = await addPostpaid();
-    for (let n = 0; n < 7; n += 1) await upsert(told({ companyId: owner }));
+    for (let n = 0; n < 7; n += 1) await upsert(incomingInvoice({ companyId: owner }));
     const seen: string[] = [];
     for (let after: string | undefined; ; after = seen.at(-1)) {
       const page = await listInvoices(database, owner, { limit: 3, ...(after && { after }) });
@@ -191,7 +195,7 @@ describe('what follows from an invoice', () => {
     expect(rows).toEqual([{ type: 'INVOICE_PAYMENT', contra: 'receivables', source_id: id }]);
   });
 
-  test('P-29 a status that somebody else wrote first does not cost the ledger its row', async () => {
+  test('P-29 a status that was written first by another process does not lose the ledger row', async () => {
     const owner = await addPostpaid();
     const id = await postpaidInvoice(40n, owner);
     await database.query("update invoices set status = 'PAID' where id = $1", [id]);
@@ -210,19 +214,19 @@ describe('what follows from an invoice', () => {
   });
 
   test('an invoice for something else changes no balance', async () => {
-    const base = told();
+    const base = incomingInvoice();
     await upsert(base);
     const before = await readLevel(database, companyId);
     expect(await pay(base.newId)).toMatchObject({ outcome: 'settled', level: before ?? {} });
   });
 
-  test('G-32 a PREPAID company is not blocked by invoices, and nobody by one without a due date', async () => {
+  test('G-32 a PREPAID company is not blocked by invoices, and an invoice without a due date blocks no company', async () => {
     const owner = await addPostpaid();
-    await upsert(told({ companyId: owner, dueAt: null }));
+    await upsert(incomingInvoice({ companyId: owner, dueAt: null }));
     expect(await overdueSince(database, owner)).toBeNull();
-    await upsert(told({ companyId: owner, dueAt: new Date('2030-05-01') }));
-    await upsert(told({ companyId: owner, dueAt: new Date('2030-04-01') }));
-    await upsert(told({ companyId: owner, dueAt: new Date('2030-03-01'), status: 'DRAFT' }));
+    await upsert(incomingInvoice({ companyId: owner, dueAt: new Date('2030-05-01') }));
+    await upsert(incomingInvoice({ companyId: owner, dueAt: new Date('2030-04-01') }));
+    await upsert(incomingInvoice({ companyId: owner, dueAt: new Date('2030-03-01'), status: 'DRAFT' }));
     expect(await overdueSince(database, owner)).toEqual(new Date('2030-04-01'));
     await database.transaction((transaction) => setCompanyBilling(transaction, owner, 'PREPAID', null));
     expect(await overdueSince(database, owner)).toBeNull();

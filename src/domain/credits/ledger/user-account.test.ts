@@ -96,7 +96,7 @@ describe('credits of users', () => {
     expect(await audit()).toEqual([]);
   });
 
-  test('P-19 a credit line is not moved, nor are credits moved to somebody of another company', async () => {
+  test('P-19 a credit line is not moved, and credits are not moved to a user of another company', async () => {
     const userId = await addMember();
     await database.query('update credit_accounts set line_micro = null where id = $1', [companyId]);
     expect(await move(userId, 1n)).toEqual({ outcome: 'not-enough', availableMicro: 0n });
@@ -240,7 +240,7 @@ describe('G-29 P-19 balances of a company and its users, interleaved', () => {
         add(companyId, -amount);
         add(userId, amount);
         await publishMoved(sharedState, moved, log);
-        // Sent again by somebody who had no answer.
+        // A retry by a client that received no response.
         expect((await move(userId, amount, changes)).outcome).toBe('already-moved');
       }
       async function begin(): Promise<void> {

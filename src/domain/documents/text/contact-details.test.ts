@@ -104,7 +104,7 @@ test('G-7 a telephone number with a year in it is a number and no year; codes an
   }
 });
 
-test('G-7 profiles are told by their network', () => {
+test('G-7 profiles are recognised by their network', () => {
   const text =
     'linkedin.com/in/jane-doe | https://github.com/janedoe | www.janedoe.dev | ASP.NET and Node.js';
   expect(findLinks(text).map(({ value }) => [value.network, value.username, value.url])).toEqual([

@@ -55,12 +55,12 @@ describe('G-7 a line lies in the section that it belongs to', () => {
       expect([heading, sectionOf(lines(heading), 'Oak Lane')]).toEqual([heading, kind]);
   });
 
-  test('what somebody knows and what somebody claims are no headings', () => {
+  test('lines that list skills or make claims are not headings', () => {
     const text = 'SKILLS\nCustomer Experience\nAgile\n5 years of experience\nSQL';
     for (const line of ['Customer', 'Agile', '5 years', 'SQL']) expect(sectionOf(text, line)).toBe('skills');
   });
 
-  test('under a heading that nobody knows, a line with a position and a span of time begins the work', () => {
+  test('under an unknown heading, a line with a position and a period starts the work section', () => {
     const text = [
       'EDUCATION',
       'University of Leeds, 2004 - 2008',

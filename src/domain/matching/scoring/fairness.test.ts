@@ -20,7 +20,7 @@ interface Person {
   readonly school: string;
 }
 
-/** The same career, told by or about different people. */
+/** The same career, described for different people. */
 function profileOf({ name, pronoun, age, origin, family, school }: Person): Record<string, unknown> {
   return {
     basics: {
@@ -126,16 +126,16 @@ describe('A-12 fairness', () => {
   });
 
   test('A-12 what is stored, and what a model is asked, names none of it', () => {
-    const told = JSON.stringify(seen).toLowerCase();
+    const text = JSON.stringify(seen).toLowerCase();
     for (const { name, origin, school } of PEOPLE) {
       for (const word of [...name.split(/[ -]/), origin, school, 'widow', 'married', 'photos']) {
         if (['python', 'ruby', 'al'].includes(word.toLowerCase())) continue;
-        expect(told).not.toContain(word.toLowerCase());
+        expect(text).not.toContain(word.toLowerCase());
       }
     }
   });
 
-  test('A-12 what somebody can do still counts', () => {
+  test('A-12 skills still count', () => {
     const [person] = PEOPLE;
     const without = { ...profileOf(person as Person), skills: [], work: [] };
     const facts = readTalent({ profile: without, document: null, ...NO_TEXT }, vocabulary);
@@ -144,7 +144,7 @@ describe('A-12 fairness', () => {
   });
 });
 
-interface Told {
+interface Applicant {
   readonly name: string;
   readonly pronoun: string;
   readonly born: string;
@@ -155,7 +155,7 @@ interface Told {
 }
 
 /** Names of many cultures, some of which are words of work, with all that a CV may say of the person. */
-const TOLD: readonly Told[] = (
+const APPLICANTS: readonly Applicant[] = (
   [
     ['Anna Schmidt', 'She', '12 May 1998', 'single', 'German', 'Lindenstraße 12', 'Photo: anna.jpg'],
     ['Mohammed Al-Farsi', 'He', '3 January 1962', 'married, 4 children', 'Syrian', '4 Al Nasr Street', ''],
@@ -182,7 +182,7 @@ const TOLD: readonly Told[] = (
   ...{ name, pronoun, born, status, nationality, street, photo },
 }));
 
-function cvOf({ name, pronoun, born, status, nationality, street, photo }: Told): string {
+function cvOf({ name, pronoun, born, status, nationality, street, photo }: Applicant): string {
   return `${name}
 ${street}, 10115 Berlin, Germany
 ${name.toLowerCase().replace(/[^a-z]+/g, '.')}@example.com
@@ -226,13 +226,13 @@ You run Docker and Kubernetes. Our bakers, masons and cooks order on ruby.exampl
   }
 
   test('A-12 names, pronouns, births, families, nationalities, photos and streets in a text change nothing', () => {
-    const [first, ...others] = TOLD.map((one) => seenOf(cvOf(one)));
+    const [first, ...others] = APPLICANTS.map((one) => seenOf(cvOf(one)));
     for (const other of others) expect(other).toEqual(first as ReturnType<typeof seenOf>);
     expect(first?.facts.terms).toContain('deploy');
   });
 
   test('A-12 nor do they where the reader finds nothing and the words of the text are all there is', () => {
-    const [first, ...others] = TOLD.map((one) => {
+    const [first, ...others] = APPLICANTS.map((one) => {
       const stored = { profile: {}, document: null, evidence: [], text: cvOf(one) };
       const facts = readTalent(stored, vocabulary);
       const scored = scorePair(talentFeatures('talent', 1, facts, null), job, DEFAULT_WEIGHTS);
@@ -267,7 +267,12 @@ You run Docker and Kubernetes. Our bakers, masons and cooks order on ruby.exampl
     ],
   ])('A-12 nor do they in the sentences of other languages: %s', (...sentences) => {
     const [first, ...others] = sentences.map((sentence) =>
-      seenOf(cvOf(TOLD[0] as Told).replace('Backend developer for', `${sentence}\nBackend developer for`)),
+      seenOf(
+        cvOf(APPLICANTS[0] as Applicant).replace(
+          'Backend developer for',
+          `${sentence}\nBackend developer for`,
+        ),
+      ),
     );
     for (const other of others) {
       expect(other.facts.terms).toEqual(first?.facts.terms ?? []);
@@ -276,7 +281,7 @@ You run Docker and Kubernetes. Our bakers, masons and cooks order on ruby.exampl
   });
 
   test('A-12 the words of the text are compared without those of the person', () => {
-    for (const one of TOLD) {
+    for (const one of APPLICANTS) {
       const { facts, texts } = seenOf(cvOf(one));
       const known = `${facts.terms.join(' ')} ${texts.join(' ')}`.toLowerCase().split(/[^\p{L}]+/u);
       for (const word of `${one.name} ${one.nationality} ${one.status}`.toLowerCase().split(/[^\p{L}]+/u)) {

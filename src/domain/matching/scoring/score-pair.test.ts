@@ -131,7 +131,7 @@ describe('A-12 a score', () => {
     expect(scorePair(at('Lisbon', 'PT'), job({ remote: true }), DEFAULT_WEIGHTS).parts[5]).toBe(1);
   });
 
-  test('A-12 both directions differ: a step up asks more of somebody, a step down is wanted less', () => {
+  test('A-12 the directions differ: a step up asks more of a talent, a step down is less attractive', () => {
     const senior = talent({ work: [{ position: 'Senior Backend Developer' }] });
     const junior = talent({ work: [{ position: 'Junior Backend Developer' }] });
     const [up, down] = [

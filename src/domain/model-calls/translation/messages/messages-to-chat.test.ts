@@ -495,7 +495,7 @@ describe('a stream of chat completions becomes the events of a message', () => {
     ]);
   });
 
-  test('calls that a server numbers alike are told apart by their ids', () => {
+  test('tool calls with the same index are distinguished by their ids', () => {
     const chunks = [
       chunk(call(0, 'a', '{}')),
       chunk(call(0, 'b', '{}')),
