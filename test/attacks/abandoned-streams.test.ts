@@ -102,7 +102,7 @@ describe('G-31 ABANDONED_STREAMS=drain', () => {
     expect(row).toMatchObject({ outcome: 'FAILED', reason: 'drained-without-usage', charge_micro: 0n });
     expect(Number(row?.estimated_tokens)).toBeGreaterThan(0);
     expect(await balance()).toBe(before);
-    // Within what is free nobody is slowed down for it.
+    // Within the free places no call is slowed down for it.
     expect(gateway.abandoned.isLimited(gateway.companyId)).toBe(false);
   });
 

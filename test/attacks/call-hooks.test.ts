@@ -3,7 +3,7 @@ import { openGateway, post, refusalOf } from '../gateway/gateway-under-test.ts';
 import { chatAnswer } from '../gateway/scripted-upstream.ts';
 import { useResource } from '../setup/use-resource.ts';
 
-/** A hook that answers whatever the text says: an operator's mistake, or somebody in its place. */
+/** A hook that returns any answer: misconfigured, or replaced by an attacker. */
 let answer = '';
 const hook = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response(answer) });
 afterAll(() => hook.stop(true));

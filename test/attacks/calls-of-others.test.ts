@@ -118,7 +118,7 @@ describe('calls of another company', () => {
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ target: 'embedded', tries: 1 });
   });
 
-  test('exports of one company leave room for those of others, and an answer that nobody reads takes none', async () => {
+  test('exports of one company leave slots for those of others, and a response that is not read takes none', async () => {
     const other = await backend.person(foreign, { role: 'COMPANY_ADMIN' });
     for (let count = 0; count < 5; count += 1) {
       expect((await exported(admin, 'format=csv', 'HEAD')).status).toBe(200);

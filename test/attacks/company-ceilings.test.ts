@@ -237,7 +237,7 @@ function backendCeilings(open: () => Promise<BackendUnderTest>): void {
     const token = String((mail?.data as { token?: unknown } | undefined)?.token);
     const accept =
       'mutation($token: String!) { acceptInvitation(token: $token, password: "correct horse battery") { expiresAt } }';
-    const refused = await backend.people.nobody.refusal(accept, { token });
+    const refused = await backend.people.anonymous.refusal(accept, { token });
     expect(refused.extensions).toMatchObject({ code: 'CEILING_REACHED', ceiling: 'members' });
   });
 

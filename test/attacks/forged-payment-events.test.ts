@@ -42,7 +42,7 @@ function hash(body: string, { secret = SECRET, at = RECORDED_AT as number | stri
   return new Bun.CryptoHasher('sha256', secret).update(`${at}.${body}`).digest('hex');
 }
 
-test('P-3 an event that somebody else signed, altered, aged or predated brings no credit', async () => {
+test('P-3 an event with a foreign signature, altered, too old or dated ahead, grants no credits', async () => {
   const company = await makeCompany(database);
   const event = paidSession(company, await makePurchase(database, company.id));
   const body = JSON.stringify(event.payload);

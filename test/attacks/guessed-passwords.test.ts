@@ -39,7 +39,7 @@ describe('passwords are guessed', () => {
     expect(wrong.errors?.[0]?.extensions).toEqual({ code: 'UNAUTHENTICATED' });
   });
 
-  test('P-8 an unknown address takes the same work: one look at a hash, real or nobody’s', async () => {
+  test('P-8 an unknown address takes the same work: one hash comparison, with a real or a dummy hash', async () => {
     const { secrets } = backend.parts;
     const looks: (string | null)[] = [];
     const verifyPassword = (password: string, hash: string | null) => {
@@ -48,7 +48,7 @@ describe('passwords are guessed', () => {
     };
     const watched = await openBackend({ secrets: { ...secrets, verifyPassword } });
     for (const email of [watched.people.member.email, 'nobody@nowhere.example']) {
-      await watched.people.nobody.refusal(LOGIN, { email, password: 'wrong password' });
+      await watched.people.anonymous.refusal(LOGIN, { email, password: 'wrong password' });
     }
     expect(looks).toEqual([expect.any(String), null]);
     await watched.close();
@@ -79,7 +79,7 @@ describe('passwords are guessed', () => {
       },
     });
     const input = { companyName: 'Own', email: 'iiiiii@bücher.example', password: PASSWORD };
-    await watched.people.nobody.ask(SIGN_UP, { input });
+    await watched.people.anonymous.ask(SIGN_UP, { input });
     // U+0130 lowers to two letters in JavaScript and to i in PostgreSQL; width, case and IDNA are the others of its kind.
     const spellings = Array.from({ length: 64 }, (_, bits) => {
       const written = (letter: string) =>

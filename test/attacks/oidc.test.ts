@@ -128,7 +128,7 @@ describe('sign-in by OIDC', () => {
     ]);
   });
 
-  test('an answer that another browser began, or none, is refused: nobody is logged in as somebody else', async () => {
+  test('a callback that another browser began, or that has no cookie, is rejected: no login into another account', async () => {
     const attacker = await world.begin();
     const stolen = world.provider.authorize(attacker.location);
     expect(await world.finish(stolen, '')).toEqual(refused('failed'));
@@ -266,7 +266,7 @@ describe('accounts', () => {
     const { member } = world.backend.people;
     const first = await as({ sub: 'of-member', email: member.email.toUpperCase() });
     expect((await whoIs(first.refresh)).id).toBe(member.userId);
-    // The address was given to somebody else at the provider.
+    // The provider gave the address to another person.
     expect(await as({ sub: 'successor', email: member.email })).toEqual(refused('linked'));
     // The person has another address now: the identity is the subject.
     const renamed = await as({ sub: 'of-member', email: 'married@acme.example' });

@@ -247,7 +247,7 @@ describe('access to every operation', () => {
       const [own, foreign] = [await backend.company('Own'), await backend.company('Foreign')];
       const has = (...rights: Demand[]) => rights.some((right) => demands.includes(right));
       const callers = [
-        { who: 'nobody', client: graphqlClient(backend.fetch, null), may: has('anyone') },
+        { who: 'anonymous', client: graphqlClient(backend.fetch, null), may: has('anyone') },
         {
           who: 'member',
           client: await backend.person(own),
@@ -272,7 +272,7 @@ describe('access to every operation', () => {
       for (const { who, client, may } of callers) {
         const { errors } = await client.answer(documentOf(operation), variablesOf(operation));
         const code = errors?.[0]?.extensions.code ?? 'none';
-        if (!may) expect([who, code]).toEqual([who, who === 'nobody' ? 'UNAUTHENTICATED' : 'FORBIDDEN']);
+        if (!may) expect([who, code]).toEqual([who, who === 'anonymous' ? 'UNAUTHENTICATED' : 'FORBIDDEN']);
         else if (has('anyone')) expect([who, code]).not.toEqual([who, 'FORBIDDEN']);
         else expect(['UNAUTHENTICATED', 'FORBIDDEN', 'INTERNAL_SERVER_ERROR']).not.toContain(code);
       }
@@ -284,7 +284,7 @@ describe('access to every operation', () => {
     expect(Object.keys(ACCESS).filter((name) => !names.includes(name))).toEqual([]);
   });
 
-  test('P-15 targets of aliases are shown to super admins alone, and the keys in them to nobody', async () => {
+  test('P-15 targets of aliases are shown only to super admins, and their keys to no one', async () => {
     const { superAdmin, admin } = backend.people;
     const query = '{ modelAliases { alias targets { id } } }';
     const { errors } = await admin.answer(query);
@@ -385,7 +385,7 @@ describe('another company’s things', () => {
     setBudget(input: { scope: END_USER, subject: "theirs", monthlyCredits: 5 }) { id }
     createServiceToken(name: "theirs", scopes: ["keys:read"]) { serviceToken { id } }
     createAlertChannel(input: { kind: WEBHOOK, name: "theirs", address: "https://theirs.example" }) { alertChannel { id } } }`);
-    await backend.people.nobody.ask(
+    await backend.people.anonymous.ask(
       'mutation($email: String!) { login(email: $email, password: "correct horse battery") { expiresAt } }',
       { email: otherAdmin.email },
     );

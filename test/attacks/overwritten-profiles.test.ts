@@ -14,7 +14,7 @@ const EDITED = {
   work: [{ name: 'Analytical Engines', position: 'Engineer' }],
   notes: 'Met at the fair.',
 };
-/** What somebody else sends under her address. */
+/** What another person sends under her address. */
 const SENT = {
   basics: { name: 'Ada Byron', email: 'ada@example.org', label: 'Intern', phone: '+44 20 7946 0999' },
   work: [{ name: 'Nowhere', position: 'Intern' }],

@@ -47,7 +47,7 @@ describeServers('holds of several gateway processes on PostgreSQL and Redis', ()
   test('G-29 500 calls at once on a balance worth 50 of their estimates: 50 or 51 pass, overdraft at most one', async () => {
     const { demo } = processes;
     const urls = running.map(({ origin }) => `${origin}/llm/v1/chat/completions`);
-    // No gateway has looked at the account yet, so nobody need be told.
+    // No gateway has read the account yet, so nothing has to be published.
     const sharedState = createInProcessState({ clock: createSystemClock() });
     const secrets = createSystemSecrets();
     const credits = creditsOf({ database: books, sharedState, secrets }, demo.company_id);

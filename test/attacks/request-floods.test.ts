@@ -104,8 +104,8 @@ describe('BACKEND_REQUESTS_PER_MINUTE', () => {
 
   test('0 is off', async () => {
     const open = await openBackend({ requestsPerMinute: 0 });
-    const nobody = graphqlClient(open.fetch, null);
-    for (let turn = 0; turn < LIMIT * 2; turn += 1) await nobody.ask('{ __typename }');
+    const anonymous = graphqlClient(open.fetch, null);
+    for (let turn = 0; turn < LIMIT * 2; turn += 1) await anonymous.ask('{ __typename }');
     await open.close();
   });
 });

@@ -6,7 +6,7 @@ import { useResource } from '../setup/use-resource.ts';
 const backend = useResource(() => openBackend());
 
 test('P-14 a member does not become an admin: by their own role, an invitation, a key, or a token from before', async () => {
-  const { member, admin, nobody } = backend.people;
+  const { member, admin, anonymous } = backend.people;
   const tries = [
     [`mutation($id: ID!) { changeRole(userId: $id, role: COMPANY_ADMIN) { role } }`, { id: member.userId }],
     [`mutation { inviteMember(email: "me2@people.example", role: COMPANY_ADMIN) { id } }`, {}],
@@ -15,7 +15,7 @@ test('P-14 a member does not become an admin: by their own role, an invitation, 
   ] as const;
   for (const [query, variables] of tries) {
     expect((await member.refusal(query, variables)).extensions.code).toBe('FORBIDDEN');
-    expect((await nobody.refusal(query, variables)).extensions.code).toBe('UNAUTHENTICATED');
+    expect((await anonymous.refusal(query, variables)).extensions.code).toBe('UNAUTHENTICATED');
   }
 });
 
@@ -54,7 +54,7 @@ test('P-14 an admin who was made a member acts as one at once, with the token fr
   });
   const create = 'mutation { createApiKey(input: { name: "late" }) { rawKey } }';
   expect((await demoted.refusal(create)).extensions.code).toBe('FORBIDDEN');
-  const again = await backend.people.nobody.ask<{ login: { accessToken: string } }>(
+  const again = await backend.people.anonymous.ask<{ login: { accessToken: string } }>(
     'mutation($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }',
     { email: demoted.email, password: PASSWORD },
   );

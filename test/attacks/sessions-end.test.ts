@@ -31,7 +31,7 @@ afterEach(async () => {
 
 async function signedIn(companyId: string | null = null) {
   const person = await live.person(companyId, { isSuperAdmin: companyId === null });
-  const { login } = await live.people.nobody.ask<{ login: Tokens }>(LOGIN, {
+  const { login } = await live.people.anonymous.ask<{ login: Tokens }>(LOGIN, {
     email: person.email,
     password: PASSWORD,
   });
@@ -58,13 +58,13 @@ describe('a copied access token and the sockets opened with it', () => {
   test('end with the logout', async () => {
     const { accessToken, refreshToken } = await signedIn();
     const watches = await watchEverywhere(accessToken);
-    await live.people.nobody.ask(LOGOUT, { token: refreshToken });
+    await live.people.anonymous.ask(LOGOUT, { token: refreshToken });
     await expectEnded(accessToken, watches);
   });
 
   test('end when the owner ends the session from elsewhere; the other session stays', async () => {
     const { accessToken, client, person } = await signedIn();
-    const { login: other } = await live.people.nobody.ask<{ login: Tokens }>(LOGIN, {
+    const { login: other } = await live.people.anonymous.ask<{ login: Tokens }>(LOGIN, {
       email: person.email,
       password: PASSWORD,
     });
@@ -96,12 +96,12 @@ describe('a copied access token and the sockets opened with it', () => {
 
   test('end when a spent refresh token comes back', async () => {
     const { accessToken, refreshToken } = await signedIn();
-    const { refreshSession } = await live.people.nobody.ask<{ refreshSession: Tokens }>(REFRESH, {
+    const { refreshSession } = await live.people.anonymous.ask<{ refreshSession: Tokens }>(REFRESH, {
       token: refreshToken,
     });
     const watches = await watchEverywhere(refreshSession.accessToken);
     await live.clock.advance(10_001);
-    await live.people.nobody.refusal(REFRESH, { token: refreshToken });
+    await live.people.anonymous.refusal(REFRESH, { token: refreshToken });
     await expectEnded(accessToken);
     await expectEnded(refreshSession.accessToken, watches);
   });
@@ -127,7 +127,7 @@ describe('a signed token without a session', () => {
   test('is good until it expires, whatever becomes of sessions, unless it is older than a reset', async () => {
     const { person, refreshToken } = await signedIn();
     const before = await signed(person);
-    await live.people.nobody.ask(LOGOUT, { token: refreshToken });
+    await live.people.anonymous.ask(LOGOUT, { token: refreshToken });
     await graphqlClient(live.fetch, before).ask(WHO);
     await live.clock.advance(400);
     await person.ask(CHANGE);

@@ -12,7 +12,7 @@ const answerWith = (content: string, head = '') => {
 const RIGHT = answerWith('for the one who asked');
 const FORGED = answerWith('for another client');
 
-/** What a provider, or somebody before it, sends for a call whose text is `attack`, so that a rest is left over. */
+/** What a provider, or a proxy before it, sends for a call whose text is `attack`, with bytes left over. */
 const ATTACKS: Readonly<Record<string, string>> = {
   'a second answer behind the first': `${RIGHT}${FORGED}`,
   'an answer by two lengths': answerWith('x', 'transfer-encoding: chunked\r\n') + FORGED,

@@ -40,12 +40,12 @@ test('G-19 P-8 no row has a company key, a password, a provider key, a stored an
   );
   expect(await answered.text()).toContain('the private answer');
 
-  const { admin, nobody } = backend.people;
-  const { login } = await nobody.ask<{ login: { accessToken: string; refreshToken: string } }>(
+  const { admin, anonymous } = backend.people;
+  const { login } = await anonymous.ask<{ login: { accessToken: string; refreshToken: string } }>(
     'mutation($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken refreshToken } }',
     { email: admin.email, password: PASSWORD },
   );
-  await nobody.ask('mutation($email: String!) { requestPasswordReset(email: $email) }', {
+  await anonymous.ask('mutation($email: String!) { requestPasswordReset(email: $email) }', {
     email: admin.email,
   });
   await admin.ask('mutation { inviteMember(email: "new@people.example") { id } }');

@@ -46,12 +46,12 @@ const actions = async (companyId: string) =>
   ).map(({ action, object_id: id }) => `${action} ${id}`);
 
 test('stored prompts and answers are seen by admins of their company alone, not by super admins, and every view is in the audit log', async () => {
-  const { admin, member, superAdmin, otherAdmin, nobody } = backend.people;
+  const { admin, member, superAdmin, otherAdmin, anonymous } = backend.people;
   const companyId = admin.companyId ?? '';
   await store(companyId, 'req_secret');
   const variables = { id: 'req_secret' };
   expect((await member.refusal(VIEW, variables)).extensions.code).toBe('FORBIDDEN');
-  expect((await nobody.refusal(VIEW, variables)).extensions.code).toBe('UNAUTHENTICATED');
+  expect((await anonymous.refusal(VIEW, variables)).extensions.code).toBe('UNAUTHENTICATED');
   // The operator runs the installation; what customers say in it is not theirs to read.
   expect((await superAdmin.refusal(VIEW, variables)).extensions.code).toBe('FORBIDDEN');
   expect(await otherAdmin.ask(VIEW, variables)).toEqual({ callPayload: null });

@@ -73,16 +73,16 @@ async function asSuperuser(on: Database, work: (inside: Database) => Promise<voi
 /** What the audit says after these statements, which are undone. */
 async function auditAfter(statements: readonly string[], ...words: string[]): Promise<string> {
   const undone = new Error('undone');
-  let told = '';
+  let report = '';
   const attack = asSuperuser(database, async (inside) => {
     for (const statement of statements) await inside.query(statement);
-    told = (await typedCommand({ database: inside }, auditCommand, ...words)).lines.join('\n');
+    report = (await typedCommand({ database: inside }, auditCommand, ...words)).lines.join('\n');
     throw undone;
   });
   await attack.catch((error: unknown) => {
     if (error !== undone) throw error;
   });
-  return told;
+  return report;
 }
 
 const of = (account: string, version: number) => `account_id = '${account}' and version = ${version}`;
@@ -124,9 +124,9 @@ describe('a ledger that someone with all rights on the database has changed', ()
     ['two rows of a group that changed places', swapped(live, 2, 3), 2, 4],
     ['a seal', [`update credit_transactions set seal = sha256('x') where ${of(live, 4)}`], 2, 4],
   ] as const)('is found by its seals: %s', async (_, attack, first, last) => {
-    const told = await auditAfter([...attack, ...rebalanced(live)]);
-    expect(told).toContain(broken(live, first, last));
-    expect(told.split('\n').filter((line) => line.includes('as they were sealed'))).toHaveLength(1);
+    const report = await auditAfter([...attack, ...rebalanced(live)]);
+    expect(report).toContain(broken(live, first, last));
+    expect(report.split('\n').filter((line) => line.includes('as they were sealed'))).toHaveLength(1);
   });
 
   test('is found where rows were inserted, with a seal version of others or without any', async () => {

@@ -47,7 +47,7 @@ async function logIn(person: Person, totp: string | null, client = stranger()) {
   });
 }
 
-describe('whoever has stolen a password', () => {
+describe('an attacker with a stolen password', () => {
   test('gets TOTP_REQUIRED without a code, and nothing with a wrong one', async () => {
     const { person } = await enrolled();
     for (const totp of [null, '']) {
@@ -111,7 +111,7 @@ describe('whoever has stolen a password', () => {
   });
 });
 
-describe('whoever has stolen a session', () => {
+describe('an attacker with a stolen session', () => {
   test('adjusts no credits, provider keys or credit limits without a fresh code', async () => {
     const { person, code } = await enrolled();
     const { data } = await logIn(person, await code());
@@ -234,7 +234,7 @@ test('no code, secret or recovery code reaches the log or the audit log', async 
 describe('REQUIRE_SUPER_ADMIN_TOTP', () => {
   const strict = useResource(() => openBackend({ requireSuperAdminTotp: true }));
 
-  test('a super admin without two-factor authentication has no super admin’s rights, and is told how to get them', async () => {
+  test('a super admin without two-factor authentication has no super admin rights, and the error says how to get them', async () => {
     const { superAdmin, member } = strict.people;
     const refused = await superAdmin.refusal('{ companies { nodes { id } } }');
     expect(refused.extensions).toMatchObject({ code: 'FORBIDDEN', reason: 'TOTP_SETUP_REQUIRED' });

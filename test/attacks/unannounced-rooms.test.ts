@@ -65,7 +65,7 @@ describe('a room that runs unannounced', () => {
     await world.post('events/room/created', plain('room_created', room, now() - 60));
     await world.post('events/room/destroyed', plain('room_destroyed', room, now() - 1));
     await world.clock.advance(1_000);
-    // Nobody is known to have been in it, so the name is free; the use before is still not the announcer's.
+    // No participant is known, so the name is free; its earlier use still does not belong to the announcer.
     expect((await world.announce(room, {}, stranger)).outcome).toBe('announced');
     const occupant = { ...ADA, joined_at: now() - 50, left_at: now() - 1 };
     await world.post('events/occupant/left', {

@@ -159,7 +159,7 @@ describe('a WebSocket', () => {
   });
 });
 
-/** The server's end of a connection, as the kernel knows it: a client that does not read is not told of its end. */
+/** The server's end of a connection, as the kernel sees it: a client that does not read is not notified of its end. */
 function isOpen({ localPort, remotePort }: Socket): boolean {
   const hex = (port = 0) => port.toString(16).toUpperCase().padStart(4, '0');
   const rows = readFileSync('/proc/net/tcp', 'utf8').split('\n');

@@ -21,16 +21,16 @@ interface State {
 const backend = useResource(() => openBackend({ trialCredits: 25 }));
 let people = 0;
 
-/** Somebody who signs up with an address that may be another person's, from an internet address of its own. */
+/** A user who signs up with an address that may belong to another person, from their own IP address. */
 async function signedUp() {
   people += 1;
   const email = `victim${people}@elsewhere.example`;
   const address = `198.51.100.${people}`;
   const input = { companyName: `Shell ${people}`, email, password: PASSWORD };
-  const nobody = graphqlClient(backend.fetch, null, address);
-  const { signUp } = await nobody.ask<{ signUp: { accessToken: string } }>(SIGN_UP, { input });
+  const anonymous = graphqlClient(backend.fetch, null, address);
+  const { signUp } = await anonymous.ask<{ signUp: { accessToken: string } }>(SIGN_UP, { input });
   const client = graphqlClient(backend.fetch, signUp.accessToken, address);
-  return { email, nobody, client, token: lastToken(email), state: () => client.ask<State>(STATE) };
+  return { email, anonymous, client, token: lastToken(email), state: () => client.ask<State>(STATE) };
 }
 
 function lastToken(email: string): string {
@@ -39,8 +39,8 @@ function lastToken(email: string): string {
 }
 
 describe('an address that is not proven', () => {
-  test('invites nobody and has no granted credits, until its token comes back', async () => {
-    const { client, nobody, token, state } = await signedUp();
+  test('cannot invite and has no granted credits until the address is verified', async () => {
+    const { client, anonymous, token, state } = await signedUp();
     expect((await client.refusal(INVITE, { email: 'spam@elsewhere.example' })).extensions).toMatchObject({
       code: 'FORBIDDEN',
       reason: 'EMAIL_NOT_VERIFIED',
@@ -48,22 +48,22 @@ describe('an address that is not proven', () => {
     const billing = 'mutation { updateCompany(billingEmail: "spam@elsewhere.example") { id } }';
     expect((await client.refusal(billing)).extensions).toMatchObject({ reason: 'EMAIL_NOT_VERIFIED' });
     expect(await state()).toMatchObject({ whoAmI: { emailVerified: false }, creditBalance: { credits: 0 } });
-    expect(await nobody.ask(VERIFY, { token })).toEqual({ verifyEmail: true });
+    expect(await anonymous.ask(VERIFY, { token })).toEqual({ verifyEmail: true });
     expect(await state()).toMatchObject({ whoAmI: { emailVerified: true }, creditBalance: { credits: 25 } });
     await client.ask(INVITE, { email: 'colleague@elsewhere.example' });
   });
 
   test('sets up no two-factor authentication: the owner of the address gets the account by a reset', async () => {
-    const { client, nobody, email } = await signedUp();
+    const { client, anonymous, email } = await signedUp();
     const begin = 'mutation { beginTotp { secret } }';
     expect((await client.refusal(begin)).extensions).toMatchObject({
       code: 'FORBIDDEN',
       reason: 'EMAIL_NOT_VERIFIED',
     });
-    await nobody.ask('mutation($email: String!) { requestPasswordReset(email: $email) }', { email });
+    await anonymous.ask('mutation($email: String!) { requestPasswordReset(email: $email) }', { email });
     const mailed = () => backend.mails.find(({ kind, to }) => kind === 'password-reset' && to === email);
     await until(() => mailed() !== undefined);
-    const { resetPassword } = await nobody.ask<{ resetPassword: { accessToken: string } }>(
+    const { resetPassword } = await anonymous.ask<{ resetPassword: { accessToken: string } }>(
       'mutation($token: String!) { resetPassword(token: $token, password: "tall ladders at noon") { accessToken } }',
       { token: mailed()?.data.token },
     );
@@ -72,8 +72,8 @@ describe('an address that is not proven', () => {
     expect(await owner.ask(begin)).toHaveProperty('beginTotp.secret');
   });
 
-  test('takes no free plan and no trial, whose credits nobody pays for, and may buy a plan', async () => {
-    const { client, nobody, token } = await signedUp();
+  test('cannot take a free plan or a trial, whose credits are not paid for, and may buy a plan', async () => {
+    const { client, anonymous, token } = await signedUp();
     const create = 'mutation($input: PlanInput!) { createPlan(input: $input) { id } }';
     const add = async (name: string, changes: object) => {
       const input = { name, billingMode: 'PREPAID', currency: 'usd', credits: 100, ...changes };
@@ -92,7 +92,7 @@ describe('an address that is not proven', () => {
       expect(extensions).toMatchObject({ code: 'FORBIDDEN', reason: 'EMAIL_NOT_VERIFIED' });
     }
     await client.ask(checkout, { id: paid });
-    await nobody.ask(VERIFY, { token });
+    await anonymous.ask(VERIFY, { token });
     await client.ask(checkout, { id: trial });
   });
 
@@ -111,33 +111,33 @@ describe('an address that is not proven', () => {
 
 describe('the token of the mail', () => {
   test('is good once, also for two at once, and grants once', async () => {
-    const { nobody, token, state } = await signedUp();
-    const both = await Promise.all([1, 2].map(() => nobody.answer(VERIFY, { token })));
+    const { anonymous, token, state } = await signedUp();
+    const both = await Promise.all([1, 2].map(() => anonymous.answer(VERIFY, { token })));
     expect(both.filter(({ errors }) => errors === undefined)).toHaveLength(1);
-    expect((await nobody.refusal(VERIFY, { token })).extensions.code).toBe('NOT_FOUND');
+    expect((await anonymous.refusal(VERIFY, { token })).extensions.code).toBe('NOT_FOUND');
     expect(await state()).toMatchObject({ creditBalance: { credits: 25 } });
   });
 
   test('ends after three days and with a later one; forged ones are nothing', async () => {
-    const { client, nobody, token, email, state } = await signedUp();
+    const { client, anonymous, token, email, state } = await signedUp();
     await client.ask(RESEND);
     const later = lastToken(email);
     for (const wrong of [token, '', 'x'.repeat(500), "' or true --"]) {
-      expect((await nobody.refusal(VERIFY, { token: wrong })).extensions.code).toBe('NOT_FOUND');
+      expect((await anonymous.refusal(VERIFY, { token: wrong })).extensions.code).toBe('NOT_FOUND');
     }
     expect((await state()).whoAmI.emailVerified).toBe(false);
     await backend.clock.advance(72 * HOUR_MS);
-    expect((await nobody.refusal(VERIFY, { token: later })).extensions.code).toBe('NOT_FOUND');
+    expect((await anonymous.refusal(VERIFY, { token: later })).extensions.code).toBe('NOT_FOUND');
   });
 
   test('floods no mailbox: five more in an hour, and none once it is verified', async () => {
-    const { client, email, nobody } = await signedUp();
+    const { client, email, anonymous } = await signedUp();
     const mailed = () => backend.mails.filter(({ to }) => to === email).length;
     for (let time = 0; time < 5; time += 1) await client.ask(RESEND);
     expect((await client.refusal(RESEND)).extensions.code).toBe('RATE_LIMITED');
     expect(mailed()).toBe(6);
-    await nobody.ask(VERIFY, { token: lastToken(email) });
-    const { email: other, client: verified, nobody: anyone } = await signedUp();
+    await anonymous.ask(VERIFY, { token: lastToken(email) });
+    const { email: other, client: verified, anonymous: anyone } = await signedUp();
     await anyone.ask(VERIFY, { token: lastToken(other) });
     await verified.ask(RESEND);
     expect(backend.mails.filter(({ to }) => to === other)).toHaveLength(1);
@@ -157,26 +157,26 @@ describe('the token of the mail', () => {
 
 describe('other mails prove the address too', () => {
   test('a password reset by its link, which also grants once', async () => {
-    const { email, nobody, token } = await signedUp();
-    await nobody.ask('mutation($email: String!) { requestPasswordReset(email: $email) }', { email });
+    const { email, anonymous, token } = await signedUp();
+    await anonymous.ask('mutation($email: String!) { requestPasswordReset(email: $email) }', { email });
     const reset = () => backend.mails.find(({ kind, to }) => kind === 'password-reset' && to === email);
     await until(() => reset() !== undefined);
-    const { resetPassword } = await nobody.ask<{ resetPassword: { accessToken: string } }>(
+    const { resetPassword } = await anonymous.ask<{ resetPassword: { accessToken: string } }>(
       `mutation($token: String!) { resetPassword(token: $token, password: "tall ladders at noon") { accessToken } }`,
       { token: reset()?.data.token },
     );
     const owner = graphqlClient(backend.fetch, resetPassword.accessToken);
     const proven = { whoAmI: { emailVerified: true }, creditBalance: { credits: 25 } };
     expect(await owner.ask(STATE)).toMatchObject(proven);
-    await nobody.ask(VERIFY, { token });
+    await anonymous.ask(VERIFY, { token });
     expect(await owner.ask(STATE)).toMatchObject(proven);
   });
 
   test('an accepted invitation, which brings no second grant', async () => {
-    const { client, nobody, token, state } = await signedUp();
-    await nobody.ask(VERIFY, { token });
+    const { client, anonymous, token, state } = await signedUp();
+    await anonymous.ask(VERIFY, { token });
     await client.ask(INVITE, { email: 'second.admin@elsewhere.example' });
-    const { acceptInvitation } = await nobody.ask<{ acceptInvitation: { accessToken: string } }>(
+    const { acceptInvitation } = await anonymous.ask<{ acceptInvitation: { accessToken: string } }>(
       `mutation($token: String!) { acceptInvitation(token: $token, password: "tall ladders at noon") { accessToken } }`,
       { token: backend.mails.at(-1)?.data.token },
     );

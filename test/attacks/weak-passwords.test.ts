@@ -90,10 +90,10 @@ describe('wherever a password is chosen', () => {
   const refused = { code: 'BAD_USER_INPUT', field: expect.stringMatching(/password$/i) };
 
   test('signing up and changing it refuse the person’s own address and common words', async () => {
-    const { nobody } = backend.people;
+    const { anonymous } = backend.people;
     for (const password of ['pippa.longstocking', 'Password2026!']) {
       const input = { companyName: 'Own', email: 'pippa.longstocking@own.example', password };
-      const { extensions } = await nobody.refusal(
+      const { extensions } = await anonymous.refusal(
         'mutation($input: SignUpInput!) { signUp(input: $input) { expiresAt } }',
         { input },
       );
@@ -109,7 +109,7 @@ describe('wherever a password is chosen', () => {
 
   test('a reset and an invitation do too, and the link stays good', async () => {
     const person = await backend.person(backend.companies.acme);
-    await backend.people.nobody.ask('mutation($email: String!) { requestPasswordReset(email: $email) }', {
+    await backend.people.anonymous.ask('mutation($email: String!) { requestPasswordReset(email: $email) }', {
       email: person.email,
     });
     await until(() => backend.mails.length === 1);
@@ -125,10 +125,10 @@ describe('wherever a password is chosen', () => {
       const choose = `mutation($token: String!, $password: String!) {
         ${operation}(token: $token, password: $password) { expiresAt } }`;
       for (const password of [email, 'Password2026!']) {
-        const { extensions } = await backend.people.nobody.refusal(choose, { token, password });
+        const { extensions } = await backend.people.anonymous.refusal(choose, { token, password });
         expect([operation, extensions]).toEqual([operation, expect.objectContaining(refused)]);
       }
-      await backend.people.nobody.ask(choose, { token, password: 'tall ladders at noon' });
+      await backend.people.anonymous.ask(choose, { token, password: 'tall ladders at noon' });
     }
   });
 });
