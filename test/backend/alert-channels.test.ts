@@ -107,7 +107,7 @@ test('P-15 the test button sends at once and says what came of it; the delivery 
     nodes: [{ state: 'FAILED' }],
     pageInfo: { hasNextPage: false },
   });
-  // The address that the company chose is not a target that somebody can have us flood.
+  // The address that the company chose cannot be used as the target of a flood.
   const codes: unknown[] = [];
   for (let count = 0; count < 20; count += 1) {
     const { errors } = await admin.answer('mutation($id: ID!) { testAlertChannel(id: $id) { state } }', {

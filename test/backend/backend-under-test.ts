@@ -28,7 +28,7 @@ import { type GraphqlClient, graphqlClient } from './graphql-client.ts';
 export const JWT_SECRET = 'a secret for tests, of forty characters.';
 export const PASSWORD = 'correct horse battery';
 
-/** Somebody who is logged in. `ask` and `refusal` are a client with their token. */
+/** A logged-in user. `ask` and `refusal` are a client with their token. */
 export interface Person extends GraphqlClient {
   readonly userId: string;
   readonly companyId: string | null;
@@ -161,7 +161,7 @@ export async function openBackend(changes: Partial<BackendParts> = {}) {
     person,
     companies: { acme, other },
     people: {
-      nobody: graphqlClient(fetchApp, null),
+      anonymous: graphqlClient(fetchApp, null),
       member: await person(acme),
       admin: await person(acme, { role: 'COMPANY_ADMIN' }),
       otherAdmin: await person(other, { role: 'COMPANY_ADMIN' }),

@@ -52,13 +52,16 @@ describePostgres('the backend on PostgreSQL', () => {
   test('P-8 a refresh token used ten times at once has one successor', async () => {
     const login =
       'mutation($email: String!, $password: String!) { login(email: $email, password: $password) { refreshToken } }';
-    const { login: session } = await backend.people.nobody.ask<{ login: { refreshToken: string } }>(login, {
-      email: backend.people.member.email,
-      password: PASSWORD,
-    });
+    const { login: session } = await backend.people.anonymous.ask<{ login: { refreshToken: string } }>(
+      login,
+      {
+        email: backend.people.member.email,
+        password: PASSWORD,
+      },
+    );
     const refresh = 'mutation($token: String!) { refreshSession(refreshToken: $token) { refreshToken } }';
     const ask = () =>
-      backend.people.nobody.ask<{ refreshSession: { refreshToken: string } }>(refresh, {
+      backend.people.anonymous.ask<{ refreshSession: { refreshToken: string } }>(refresh, {
         token: session.refreshToken,
       });
     const answers = await Promise.all(Array.from({ length: 10 }, ask));
@@ -68,7 +71,7 @@ describePostgres('the backend on PostgreSQL', () => {
   test('P-15 an address signs up once, however many try at once', async () => {
     const input = { companyName: 'Rush', email: 'rush@rush.example', password: PASSWORD };
     const signUp = 'mutation($input: SignUpInput!) { signUp(input: $input) { expiresAt } }';
-    const tries = Array.from({ length: 8 }, () => backend.people.nobody.answer(signUp, { input }));
+    const tries = Array.from({ length: 8 }, () => backend.people.anonymous.answer(signUp, { input }));
     const answers = await Promise.all(tries);
     expect(succeeded(answers)).toBe(1);
     expect(new Set(codes(answers))).toEqual(new Set(['CONFLICT']));
@@ -86,7 +89,7 @@ describePostgres('the backend on PostgreSQL', () => {
     const accept =
       'mutation($token: String!) { acceptInvitation(token: $token, password: "a long password") { expiresAt } }';
     const tokens = backend.mails.flatMap((mail) => (mail.kind === 'invitation' ? [mail.data.token] : []));
-    const tries = [...tokens, ...tokens].map((token) => backend.people.nobody.answer(accept, { token }));
+    const tries = [...tokens, ...tokens].map((token) => backend.people.anonymous.answer(accept, { token }));
     expect(succeeded(await Promise.all(tries))).toBe(1);
   });
 

@@ -42,7 +42,7 @@ const FORESEEN = [
 let calls = 0;
 const backend = useResource(() => openBackend());
 
-/** Somebody who may call everything, in a company of their own, from an address of their own. */
+/** A user who may call everything, in a company of their own, from an IP address of their own. */
 async function everybody() {
   calls += 1;
   const company = await backend.company('Target');

@@ -221,7 +221,7 @@ describe('alert settings', () => {
     expect(await admin.ask('{ alertSettings { version limitPercents } }')).toEqual({
       alertSettings: { version: loaded + 1, limitPercents: [50] },
     });
-    // Two first saves of a company at once: one of them is told.
+    // Two first saves of a company at once: one of them is rejected.
     const fresh = await backend.person(await backend.company('Fresh'), { role: 'COMPANY_ADMIN' });
     const first = { input: { version: 0, isOn: true, mail: false } };
     const both = await Promise.all([fresh.answer(SET, first), fresh.answer(SET, first)]);
@@ -232,7 +232,7 @@ describe('alert settings', () => {
     await admin.ask(SET, { input: { isOn: true } });
   });
 
-  test('P-15 what is wrong is named; another company’s person is as unknown as nobody', async () => {
+  test('P-15 invalid fields are named; a user of another company is as unknown as a missing one', async () => {
     const stranger = await backend.person(await backend.company('Other'));
     const wrong: [object, string][] = [
       [{ balanceThresholds: [] }, 'balanceThresholds'],

@@ -9,7 +9,7 @@ let backend: BackendUnderTest;
 const database = useMemoryDatabase({ beforeClose: () => sandbox?.close() });
 beforeAll(async () => {
   sandbox = await openSandbox(database);
-  // Whoever waits for another process does so by the machine's own clock.
+  // Waits for another process use the machine's own clock.
   const clock = { ...sandbox.clock, sleep: createSystemClock().sleep };
   backend = await openBackend({ database, provider: sandbox.provider, clock });
 });

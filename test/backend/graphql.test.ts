@@ -20,8 +20,8 @@ describe('GraphQL', () => {
     expect(await superAdmin.ask(query)).toMatchObject({ whoAmI: { isSuperAdmin: true } });
   });
   test('P-14 without a token UNAUTHENTICATED, without the right FORBIDDEN', async () => {
-    const { nobody, member, admin } = backend.people;
-    expect((await nobody.refusal('{ whoAmI { id } }')).extensions.code).toBe('UNAUTHENTICATED');
+    const { anonymous, member, admin } = backend.people;
+    expect((await anonymous.refusal('{ whoAmI { id } }')).extensions.code).toBe('UNAUTHENTICATED');
     expect((await admin.refusal('{ companies { nodes { id } } }')).extensions.code).toBe('FORBIDDEN');
     const rename = 'mutation { updateCompany(name: "X") { name } }';
     expect((await member.refusal(rename)).extensions.code).toBe('FORBIDDEN');
@@ -50,7 +50,7 @@ describe('what a query may be', () => {
       getIntrospectionQuery(),
       getIntrospectionQuery({ oneOf: true, inputValueDeprecation: true }),
     ]) {
-      expect(await backend.people.nobody.ask(query)).toHaveProperty('__schema.queryType.name', 'Query');
+      expect(await backend.people.anonymous.ask(query)).toHaveProperty('__schema.queryType.name', 'Query');
     }
   });
 
@@ -131,7 +131,7 @@ describe('errors', () => {
     });
   });
 
-  test('what nobody foresaw is told to the log, and to the client by its request id alone', async () => {
+  test('an unexpected error is logged, and the client gets only its request id', async () => {
     const { token } = backend.people.admin;
     const headers = {
       'content-type': 'application/json',
@@ -157,7 +157,7 @@ describe('errors', () => {
   });
 
   test('variables of the wrong type are BAD_USER_INPUT, shown short', async () => {
-    const { nobody } = backend.people;
+    const { anonymous } = backend.people;
     const login = 'mutation($email: String!) { login(email: $email, password: "x") { expiresAt } }';
     for (const variables of [
       {},
@@ -166,7 +166,7 @@ describe('errors', () => {
       { email: [] },
       { email: { a: 'x'.repeat(9_000) } },
     ]) {
-      const { errors } = await nobody.answer(login, variables);
+      const { errors } = await anonymous.answer(login, variables);
       expect(errors?.map(({ extensions }) => extensions.code)).toEqual(['BAD_USER_INPUT']);
       expect(errors?.[0]?.message.length).toBeLessThanOrEqual(500);
     }
@@ -214,7 +214,7 @@ describe('errors', () => {
     const before = await counts();
     const input = { companyName: 'Twice', email: backend.people.member.email, password: 'a long password' };
     const signUp = 'mutation($input: SignUpInput!) { signUp(input: $input) { expiresAt } }';
-    expect((await backend.people.nobody.refusal(signUp, { input })).extensions.code).toBe('CONFLICT');
+    expect((await backend.people.anonymous.refusal(signUp, { input })).extensions.code).toBe('CONFLICT');
     expect(await counts()).toEqual(before);
   });
 });

@@ -96,7 +96,7 @@ describe('the log stream', () => {
       expect(errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
     });
 
-    test('P-13 who asks for it is told when the watching begins, also where nothing is logged', async () => {
+    test('P-13 with `announced` the first message says that the subscription is active, also when nothing is logged', async () => {
       const query = 'subscription { logStream(announced: true, minLevel: ERROR) { message context } }';
       const watching = watch(live.people.superAdmin.token, {}, query);
       await until(() => watching.lines.length === 1);
@@ -164,7 +164,7 @@ describe('watchers who do not keep up', () => {
     await live.close();
   });
 
-  /** A client by hand that answers nothing and reads only when it is told to. */
+  /** A raw client that answers nothing and reads only on request. */
   async function deafClient(): Promise<{
     socket: Socket;
     read(): void;
@@ -191,7 +191,7 @@ describe('watchers who do not keep up', () => {
     return { socket, read: () => void socket.resume(), text: () => text, closed };
   }
 
-  test('P-13 a slow watcher loses lines and is told how many; another one loses none', async () => {
+  test('P-13 a slow watcher loses lines and receives their number; another one loses none', async () => {
     const deaf = await deafClient();
     deaf.socket.pause();
     const quick = live.watch(live.people.superAdmin.token);
@@ -382,7 +382,7 @@ describe('a WebSocket on /graphql', () => {
     await live.watchers(0);
   });
 
-  test('P-13 when the process goes down, watchers are told (1001) and are gone', async () => {
+  test('P-13 when the process shuts down, watchers are closed with 1001', async () => {
     const socket = rawSocket();
     await socket.send(init());
     await socket.has('connection_ack');

@@ -219,7 +219,7 @@ describe('what runs now', () => {
         [1, 2, 3].map((mailId) => `no server for ${mailId}`),
       );
       expect(second).toMatchObject({ pageInfo: { hasNextPage: false }, nodes: [{ data: {} }] });
-      // What is long may be somebody's words.
+      // Long values may be a person's words.
       for (const { data } of letters) expect(Object.keys(data)).toEqual(['mailId']);
       const [one, two] = letters.map(({ id }) => id);
       const named = (name: string, ids: string) => `mutation { ${name}(queue: "mail"${ids}) }`;

@@ -81,22 +81,22 @@ describe('log-in', () => {
       expect(refused.extensions.code).toBe('RATE_LIMITED');
     });
 
-    test('P-8 whoever gets in does not use up their own attempts', async () => {
+    test('P-8 a successful login does not count as a failed attempt', async () => {
       const person = await backend.person(backend.companies.acme);
       for (let attempt = 0; attempt < 25; attempt += 1) {
         await stranger().ask(LOGIN, { email: person.email, password: PASSWORD });
       }
     });
 
-    test('P-8 while shared state is away attempts are still counted, and nobody is locked out', async () => {
+    test('P-8 while shared state is unavailable attempts are still counted, and no user is locked out', async () => {
       const away = () => Promise.reject(Object.assign(new Error('away'), { name: 'SharedStateFailure' }));
       const { sharedState } = backend.parts;
       const broken = await openBackend({ sharedState: { ...sharedState, reserve: away, settle: away } });
-      const { member, nobody } = broken.people;
+      const { member, anonymous } = broken.people;
       const wrong = { email: member.email, password: 'wrong password' };
-      await nobody.ask(LOGIN, { ...wrong, password: PASSWORD });
-      for (let attempt = 0; attempt < 10; attempt += 1) await nobody.refusal(LOGIN, wrong);
-      expect((await nobody.refusal(LOGIN, wrong)).extensions.code).toBe('RATE_LIMITED');
+      await anonymous.ask(LOGIN, { ...wrong, password: PASSWORD });
+      for (let attempt = 0; attempt < 10; attempt += 1) await anonymous.refusal(LOGIN, wrong);
+      expect((await anonymous.refusal(LOGIN, wrong)).extensions.code).toBe('RATE_LIMITED');
       await broken.close();
     });
   });
@@ -113,7 +113,7 @@ describe('log-in', () => {
     const part = (value: object) =>
       new TextEncoder().encode(JSON.stringify(value)).toBase64({ alphabet: 'base64url', omitPadding: true });
 
-    test('P-8 a token of ours, made by whoever has the secret, opens', async () => {
+    test('P-8 a token signed with our secret is accepted', async () => {
       expect(await code(await signed(claims()))).toBe('none');
     });
 
@@ -143,16 +143,17 @@ describe('a session', () => {
     const person = await backend.person(backend.companies.acme);
     const login = `mutation($email: String!, $password: String!) { login(email: $email, password: $password) ${TOKENS} }`;
     const given = { email: person.email, password: PASSWORD };
-    const { login: session } = await backend.people.nobody.ask<{ login: Tokens }>(login, given);
+    const { login: session } = await backend.people.anonymous.ask<{ login: Tokens }>(login, given);
     return { person, refreshToken: session.refreshToken };
   }
 
   async function refresh(token: string): Promise<Tokens> {
-    return (await backend.people.nobody.ask<{ refreshSession: Tokens }>(REFRESH, { token })).refreshSession;
+    return (await backend.people.anonymous.ask<{ refreshSession: Tokens }>(REFRESH, { token }))
+      .refreshSession;
   }
 
   async function refusedCode(token: string): Promise<unknown> {
-    return (await backend.people.nobody.refusal(REFRESH, { token })).extensions.code;
+    return (await backend.people.anonymous.refusal(REFRESH, { token })).extensions.code;
   }
 
   test('P-8 is refreshed with a new token each time, and the access token opens', async () => {
@@ -215,7 +216,7 @@ describe('a session', () => {
     const { refreshToken } = await loggedIn();
     const second = await refresh(refreshToken);
     for (const token of [refreshToken, refreshToken, 'tpr_nothing', '']) {
-      expect(await backend.people.nobody.ask(LOGOUT, { token })).toEqual({ logout: true });
+      expect(await backend.people.anonymous.ask(LOGOUT, { token })).toEqual({ logout: true });
     }
     expect(await refusedCode(second.refreshToken)).toBe('UNAUTHENTICATED');
   });
@@ -243,7 +244,7 @@ describe('a session', () => {
     }
   });
 
-  test('forged refresh tokens open nothing and end nobody’s session', async () => {
+  test('forged refresh tokens are rejected and end no session', async () => {
     const { refreshToken } = await loggedIn();
     const other = refreshToken.replace(/.\./, '-.');
     for (const forged of ['', 'x', other, `${refreshToken}x`, 'tpr_'.padEnd(500, 'a'), "' or 1=1"]) {
@@ -259,7 +260,7 @@ describe('a password', () => {
 
   async function mailedToken(email: string): Promise<string> {
     const before = backend.mails.length;
-    expect(await backend.people.nobody.ask(REQUEST, { email })).toEqual({ requestPasswordReset: true });
+    expect(await backend.people.anonymous.ask(REQUEST, { email })).toEqual({ requestPasswordReset: true });
     await until(() => backend.mails.length > before);
     const mail = backend.mails[before];
     expect(mail).toMatchObject({ kind: 'password-reset', to: email });
@@ -268,8 +269,8 @@ describe('a password', () => {
 
   test('P-15 is changed by who knows the old one; all other sessions and tokens end', async () => {
     const person = await backend.person(backend.companies.acme);
-    const { nobody } = backend.people;
-    const { login } = await nobody.ask<{ login: { refreshToken: string } }>(LOGIN, {
+    const { anonymous } = backend.people;
+    const { login } = await anonymous.ask<{ login: { refreshToken: string } }>(LOGIN, {
       email: person.email,
       password: PASSWORD,
     });
@@ -282,23 +283,23 @@ describe('a password', () => {
     });
     expect((await person.refusal('{ whoAmI { id } }')).extensions.code).toBe('UNAUTHENTICATED');
     const refresh = 'mutation($token: String!) { refreshSession(refreshToken: $token) { expiresAt } }';
-    const old = await nobody.refusal(refresh, { token: login.refreshToken });
+    const old = await anonymous.refusal(refresh, { token: login.refreshToken });
     expect(old.extensions.code).toBe('UNAUTHENTICATED');
     const renewed = graphqlClient(backend.fetch, changePassword.accessToken);
     await renewed.ask('{ whoAmI { id } }');
-    await nobody.refusal(LOGIN, { email: person.email, password: PASSWORD });
-    await nobody.ask(LOGIN, { email: person.email, password: NEW });
+    await anonymous.refusal(LOGIN, { email: person.email, password: PASSWORD });
+    await anonymous.ask(LOGIN, { email: person.email, password: NEW });
   });
 
   test('P-15 is reset by the token of a mail, once', async () => {
     const person = await backend.person(backend.companies.acme);
     const token = await mailedToken(person.email);
-    const short = await backend.people.nobody.refusal(RESET, { token, password: 'short' });
+    const short = await backend.people.anonymous.refusal(RESET, { token, password: 'short' });
     expect(short.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'password' });
-    await backend.people.nobody.ask(RESET, { token, password: NEW });
-    const again = await backend.people.nobody.refusal(RESET, { token, password: 'a third password' });
+    await backend.people.anonymous.ask(RESET, { token, password: NEW });
+    const again = await backend.people.anonymous.refusal(RESET, { token, password: 'a third password' });
     expect(again.extensions.code).toBe('NOT_FOUND');
-    await backend.people.nobody.ask(LOGIN, { email: person.email, password: NEW });
+    await backend.people.anonymous.ask(LOGIN, { email: person.email, password: NEW });
   });
 
   test('P-15 two resets with one token at once: one wins', async () => {
@@ -306,7 +307,7 @@ describe('a password', () => {
     const token = await mailedToken(person.email);
     const both = await Promise.all(
       ['first password', 'second password'].map((password) =>
-        backend.people.nobody.answer(RESET, { token, password }),
+        backend.people.anonymous.answer(RESET, { token, password }),
       ),
     );
     expect(both.filter(({ errors }) => errors === undefined)).toHaveLength(1);
@@ -316,10 +317,10 @@ describe('a password', () => {
     const person = await backend.person(backend.companies.acme);
     const first = await mailedToken(person.email);
     const second = await mailedToken(person.email);
-    const refused = await backend.people.nobody.refusal(RESET, { token: first, password: NEW });
+    const refused = await backend.people.anonymous.refusal(RESET, { token: first, password: NEW });
     expect(refused.extensions.code).toBe('NOT_FOUND');
     await backend.clock.advance(60 * 60 * 1000);
-    const late = await backend.people.nobody.refusal(RESET, { token: second, password: NEW });
+    const late = await backend.people.anonymous.refusal(RESET, { token: second, password: NEW });
     expect(late.extensions.code).toBe('NOT_FOUND');
   });
 
@@ -352,7 +353,7 @@ describe('a password', () => {
   test('no token and no password stands in a table or a log', async () => {
     const person = await backend.person(backend.companies.acme);
     const token = await mailedToken(person.email);
-    await backend.people.nobody.ask(RESET, { token, password: 'a password to look for' });
+    await backend.people.anonymous.ask(RESET, { token, password: 'a password to look for' });
     const tables = ['users', 'sessions', 'password_resets', 'audit_log'];
     for (const table of tables) {
       const kept = JSON.stringify(await backend.database.query(`select to_jsonb(t) as row from ${table} t`));

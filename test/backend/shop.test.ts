@@ -11,7 +11,7 @@ let backend: BackendUnderTest;
 const database = useMemoryDatabase({ beforeClose: () => sandbox?.close() });
 beforeAll(async () => {
   sandbox = await openSandbox(database);
-  // Whoever waits for another process does so by the machine's own clock.
+  // Waits for another process use the machine's own clock.
   const clock = { ...sandbox.clock, sleep: createSystemClock().sleep };
   backend = await openBackend({ database, provider: sandbox.provider, clock });
 });
@@ -72,7 +72,7 @@ describe('the catalog', () => {
   });
 
   test('P-12 no mutation syncs packs in bulk', async () => {
-    const { __schema } = await backend.people.nobody.ask<{
+    const { __schema } = await backend.people.anonymous.ask<{
       __schema: { mutationType: { fields: { name: string }[] } };
     }>('{ __schema { mutationType { fields { name } } } }');
     const names = __schema.mutationType.fields.map(({ name }) => name);

@@ -100,7 +100,7 @@ describe('talents', () => {
   test.each([
     ['same-email', profileOf('A. Byron', 'ADA@example.org', '')],
     ['same-name-and-phone', profileOf('ada byron', 'new@example.org', '0044 (20) 7946-0000')],
-  ])('P-15 somebody who comes again is recognised by the %s and updated', async (because, profile) => {
+  ])('P-15 a talent who applies again is recognised by the %s and updated', async (because, profile) => {
     const first = await create({ profile: profileOf('Ada Byron', 'ada@example.org', '+44 20 7946 0000') });
     const second = await create({ text: because });
     await read(second.id, profile);

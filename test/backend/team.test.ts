@@ -34,7 +34,7 @@ describe('invitations', () => {
   test('P-15 who accepts is one of the company, in the role that was given', async () => {
     const { admin } = await team();
     const token = await invited(admin, 'ann@team.example', 'COMPANY_ADMIN');
-    const { acceptInvitation } = await backend.people.nobody.ask<{
+    const { acceptInvitation } = await backend.people.anonymous.ask<{
       acceptInvitation: { accessToken: string };
     }>(ACCEPT, { token, password: PASSWORD });
     const ann = graphqlClient(backend.fetch, acceptInvitation.accessToken);
@@ -46,14 +46,14 @@ describe('invitations', () => {
 
   test('P-15 an invitation is good once, for a week, until it is withdrawn or replaced', async () => {
     const { admin } = await team();
-    const { nobody } = backend.people;
+    const { anonymous } = backend.people;
     const refused = async (token: string) =>
-      (await nobody.refusal(ACCEPT, { token, password: PASSWORD })).extensions.code;
+      (await anonymous.refusal(ACCEPT, { token, password: PASSWORD })).extensions.code;
     const first = await invited(admin, 'bob@team.example');
     const second = await invited(admin, 'BOB@team.example');
     expect(await refused(first)).toBe('NOT_FOUND');
     const both = await Promise.all(
-      [1, 2].map(() => nobody.answer(ACCEPT, { token: second, password: PASSWORD })),
+      [1, 2].map(() => anonymous.answer(ACCEPT, { token: second, password: PASSWORD })),
     );
     expect(both.filter(({ errors }) => errors === undefined)).toHaveLength(1);
     const withdrawn = await invited(admin, 'cid@team.example');
@@ -118,18 +118,18 @@ describe('invitations', () => {
     const { token } = await backend.parts.accessTokens.issue(admin);
     const fresh = graphqlClient(backend.fetch, token);
     const elsewhere = await invited({ ...admin, ...fresh }, other.member.email);
-    const taken = await backend.people.nobody.refusal(ACCEPT, { token: elsewhere, password: PASSWORD });
+    const taken = await backend.people.anonymous.refusal(ACCEPT, { token: elsewhere, password: PASSWORD });
     expect(taken.extensions.code).toBe('CONFLICT');
     expect((await fresh.refusal(INVITE, { email: member.email, role: 'MEMBER' })).extensions.code).toBe(
       'CONFLICT',
     );
     const input = { companyName: 'Own', email: 'eve@team.example', password: PASSWORD };
     const late = await invited({ ...admin, ...fresh }, input.email);
-    await backend.people.nobody.ask(
+    await backend.people.anonymous.ask(
       'mutation($input: SignUpInput!) { signUp(input: $input) { expiresAt } }',
       { input },
     );
-    const refused = await backend.people.nobody.refusal(ACCEPT, { token: late, password: PASSWORD });
+    const refused = await backend.people.anonymous.refusal(ACCEPT, { token: late, password: PASSWORD });
     expect(refused.extensions.code).toBe('CONFLICT');
     expect(await fresh.ask(MEMBERS)).toHaveProperty('members.nodes.length', 2);
   });
@@ -149,16 +149,19 @@ describe('members', () => {
     const { admin, member } = await team();
     const login =
       'mutation($email: String!, $password: String!) { login(email: $email, password: $password) { refreshToken } }';
-    const { login: session } = await backend.people.nobody.ask<{ login: { refreshToken: string } }>(login, {
-      email: member.email,
-      password: PASSWORD,
-    });
+    const { login: session } = await backend.people.anonymous.ask<{ login: { refreshToken: string } }>(
+      login,
+      {
+        email: member.email,
+        password: PASSWORD,
+      },
+    );
     expect(await admin.ask(REMOVE, { id: member.userId })).toEqual({ removeMember: true });
     expect((await member.refusal('{ whoAmI { id } }')).extensions.code).toBe('UNAUTHENTICATED');
     const refresh = 'mutation($token: String!) { refreshSession(refreshToken: $token) { expiresAt } }';
-    const over = await backend.people.nobody.refusal(refresh, { token: session.refreshToken });
+    const over = await backend.people.anonymous.refusal(refresh, { token: session.refreshToken });
     expect(over.extensions.code).toBe('UNAUTHENTICATED');
-    const closed = await backend.people.nobody.refusal(login, { email: member.email, password: PASSWORD });
+    const closed = await backend.people.anonymous.refusal(login, { email: member.email, password: PASSWORD });
     expect(closed.extensions.code).toBe('UNAUTHENTICATED');
     expect((await admin.refusal(REMOVE, { id: member.userId })).extensions.code).toBe('NOT_FOUND');
     await admin.ask(INVITE, { email: member.email, role: 'MEMBER' });
