@@ -81,8 +81,10 @@ describe('the checkout of a pack', () => {
       });
     }
     const { id: creditPackId } = await shop.newPack();
-    const nobody = { companyId: crypto.randomUUID(), creditPackId };
-    expect(await createCreditPackCheckout(shop.parts, nobody)).toEqual({ outcome: 'no-such-company' });
+    const unknownCompany = { companyId: crypto.randomUUID(), creditPackId };
+    expect(await createCreditPackCheckout(shop.parts, unknownCompany)).toEqual({
+      outcome: 'no-such-company',
+    });
   });
 
   test('billing bug 10: repeated, each checkout is a purchase of its own, and only what is paid is granted', async () => {

@@ -215,7 +215,7 @@ describe('a refund that fails', () => {
     }
   });
 
-  test('P-24 another refund of the same charge stays; the event of the failed one, told late, changes nothing', async () => {
+  test('P-24 another refund of the same charge stays; the late event of the failed one changes nothing', async () => {
     const { companyId, payment } = await bought();
     const first = await refund(payment, 300n, 'first');
     await refund(payment, 200n, 'second');

@@ -29,7 +29,7 @@ describe('other events of invoices', () => {
     return { company, plan, subscription, invoice };
   }
 
-  test('P-23 finalized: it is open, with its number and page; told late it takes nothing back', async () => {
+  test('P-23 finalized: it is open, with its number and page; a late event does not revert its status', async () => {
     const { subscription, invoice } = await world();
     await payments.receive(invoiceEvent('finalized', subscription));
     expect(await invoice()).toMatchObject({
@@ -42,7 +42,7 @@ describe('other events of invoices', () => {
     expect(await invoice()).toMatchObject({ status: 'PAID' });
   });
 
-  test('P-22 payment_failed: noted and told once an attempt, no credits, and not again as wanting confirmation', async () => {
+  test('P-22 payment_failed: recorded and mailed once per attempt, without credits; the confirmation is not mailed as well', async () => {
     const { company, subscription, invoice } = await world();
     const failed = invoiceEvent('payment_failed', subscription);
     await payments.receive(failed);
@@ -60,14 +60,14 @@ describe('other events of invoices', () => {
     expect(await payments.balance(company.id)).toBe(0n);
   });
 
-  test('P-23 payment_action_required: told with the page to confirm on', async () => {
+  test('P-23 payment_action_required: mailed once, with the page to confirm on', async () => {
     const { company, subscription } = await world();
     const event = invoiceEvent('payment_action_required', subscription);
     for (const one of [event, event, secondId(event)]) await payments.receive(one);
     expect(await payments.mails(company.id)).toEqual(['payment-action-required']);
   });
 
-  test('P-23 finalization_failed: it stays a draft, and an operator is told', async () => {
+  test('P-23 finalization_failed: it stays a draft, and an error is logged for the operator', async () => {
     const { company, subscription, invoice } = await world();
     await payments.receive(invoiceEvent('finalization_failed', subscription));
     expect(await invoice()).toMatchObject({ status: 'DRAFT' });
@@ -76,7 +76,7 @@ describe('other events of invoices', () => {
     ).toBe(true);
   });
 
-  test('P-23 upcoming: it has no id, is told once, and nothing is kept of it', async () => {
+  test('P-23 upcoming: it has no id, is mailed once, and no invoice is stored', async () => {
     const { company, subscription } = await world();
     const event = invoiceEvent('upcoming', subscription);
     for (const one of [event, secondId(event)]) {
@@ -88,10 +88,10 @@ describe('other events of invoices', () => {
 
   test('P-29 a finalized invoice past its due date blocks a POSTPAID company, paid it is free', async () => {
     const company = await makeCompany(database, 'POSTPAID');
-    const told: string[] = [];
+    const published: string[] = [];
     await payments.sharedState.subscribe(
       'companies',
-      (id) => void told.push(id),
+      (id) => void published.push(id),
       () => {},
     );
     const object = {
@@ -108,7 +108,7 @@ describe('other events of invoices', () => {
     );
     expect(await overdueSince(database, company.id)).toBeNull();
     await payments.clock.turn();
-    expect(told.filter((id) => id === company.id)).toHaveLength(2);
+    expect(published.filter((id) => id === company.id)).toHaveLength(2);
   });
 
   test('P-29 our own invoice for usage is found by what we wrote on it, and its payment posts INVOICE_PAYMENT once', async () => {
@@ -252,7 +252,7 @@ describe('a paid invoice of a subscription', () => {
     expect(await payments.balance(company.id)).toBe(0n);
   });
 
-  test('P-21 a refund of its charge takes its credits back, in proportion, also before it was told of', async () => {
+  test('P-21 a refund of its charge takes its credits back in proportion, also when the refund arrives first', async () => {
     for (const isFirst of [false, true]) {
       const { company, subscription } = await world();
       const object = {

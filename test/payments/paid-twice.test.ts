@@ -88,10 +88,10 @@ describe('an invoice that is settled by hand', () => {
     await shop.handOn();
     expect(await shop.payments.postings(company.id)).toEqual([['INVOICE_PAYMENT', 50n * CREDIT]]);
     const events = await shop.payments.list();
-    const told = events.filter(
+    const paidEvents = events.filter(
       ({ type, objectId }) => type === 'invoice.paid' && objectId === providerInvoiceId,
     );
-    expect(told.map(({ status }) => status)).toEqual(['PROCESSED']);
+    expect(paidEvents.map(({ status }) => status)).toEqual(['PROCESSED']);
     // Once when it was issued, and not again.
     expect((await shop.payments.mails(company.id)).filter((kind) => kind === 'invoice-issued')).toHaveLength(
       1,

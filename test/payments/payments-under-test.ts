@@ -27,7 +27,7 @@ export const CREDIT = 1_000_000n;
 export const GRACE_MS = 7 * 24 * 60 * 60_000;
 const { newId } = createSystemSecrets();
 
-/** Events on a real database, a provider that knows what it is told to, and mails that are only written. */
+/** Events on a real database, a scripted provider, and mails that are stored and not sent. */
 export function openPayments(database: Database, lines?: Pick<PaymentProvider, 'listInvoiceLines'>) {
   const clock = createManualClock(RECORDED_AT * 1000);
   const { log, entries } = createRecordingLog();
@@ -132,7 +132,7 @@ export interface MadePurchase {
   readonly chargeId: string;
 }
 
-/** A pack that somebody is about to pay for. */
+/** A pack that is about to be paid for. */
 export async function makePurchase(
   database: Database,
   companyId: string,

@@ -324,12 +324,12 @@ describe('taxes at checkout', () => {
       { amount_total: 1_300, total_details: { amount_tax: 200 } },
     ]) {
       const id = `evt_${shop.secrets.newId()}`;
-      const told = { ...object, ...changes };
+      const changed = { ...object, ...changes };
       const forged = {
         ...event,
         id,
-        object: told,
-        payload: { ...event.payload, id, data: { object: told } },
+        object: changed,
+        payload: { ...event.payload, id, data: { object: changed } },
       };
       await shop.payments.receive(forged);
       expect(await shop.payments.statusOf(forged)).toBe('FAILED');

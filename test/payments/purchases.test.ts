@@ -32,12 +32,12 @@ async function bought(changes: Parameters<typeof makePurchase>[2] = {}) {
 }
 
 describe('a purchase of a credit pack', () => {
-  test('P-20 a paid checkout completes it: credits, balance, a paid invoice, a receipt, and the gateways are told', async () => {
+  test('P-20 a paid checkout completes it: credits, balance, a paid invoice, a receipt, and the gateways are notified', async () => {
     const { company, purchase, row } = await bought();
-    const told: string[] = [];
+    const published: string[] = [];
     await payments.sharedState.subscribe(
       'companies',
-      (id) => void told.push(id),
+      (id) => void published.push(id),
       () => {},
     );
     const event = paidSession(company, purchase);
@@ -47,7 +47,7 @@ describe('a purchase of a credit pack', () => {
     expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
     expect(await payments.mails(company.id)).toEqual(['receipt']);
     await payments.clock.turn();
-    expect(told).toContain(company.id);
+    expect(published).toContain(company.id);
     expect(await payments.found(event)).toMatchObject({
       status: 'PROCESSED',
       error: null,
@@ -122,7 +122,7 @@ describe('a purchase of a credit pack', () => {
     }
   });
 
-  test('P-20 another amount, currency or customer than ours completes nothing, and a person is told', async () => {
+  test('P-20 a different amount, currency or customer completes nothing, and an error is logged for the operator', async () => {
     const other = await makeCompany(database);
     const wrong = [
       { amount_total: 999 },
@@ -150,7 +150,7 @@ describe('a purchase of a credit pack', () => {
     expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
   });
 
-  test('billing bug 22: a second session that was paid for the same purchase is not granted, and told to a person', async () => {
+  test('billing bug 22: a second paid session of the same purchase is not granted, and an error is logged for the operator', async () => {
     const { company, purchase } = await bought();
     await payments.receive(paidSession(company, purchase));
     const second = paidSession(company, purchase, { id: 'cs_second', payment_intent: 'pi_second' });

@@ -50,7 +50,7 @@ describe('reconciliation', () => {
     expect(await shop.payments.balance(companyId)).toBe(1_000n * CREDIT);
   });
 
-  test('events that reached nobody are fetched and go through the same inbox', async () => {
+  test('events that were not delivered are fetched and go through the same inbox', async () => {
     const { companyId, sessionId } = await begun();
     await shop.sandbox.own('/sandbox/faults', { drop: 20 });
     await shop.sandbox.click(`/checkout/${sessionId}/pay`);
@@ -126,7 +126,7 @@ describe('the jobs', () => {
     expect(await shop.payments.postings(company.id)).toEqual([['INVOICE_PAYMENT', 50n * CREDIT]]);
   });
 
-  test('P-29 the admins of a blocked company are mailed once per overdue invoice, and nobody else is', async () => {
+  test('P-29 the admins of a blocked company are mailed once per overdue invoice, and no other user is', async () => {
     const { clock, mails } = shop.payments;
     const postpaid = await makeCompany(database, 'POSTPAID');
     const prepaid = await makeCompany(database);

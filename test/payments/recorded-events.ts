@@ -81,7 +81,7 @@ export function wireItems(priceId: string): Fields {
 }
 
 export interface MadeLine {
-  /** Null is a line that somebody added by hand. */
+  /** Null is a line that was added by hand. */
   readonly priceId: string | null;
   readonly amount: number;
   readonly start: number;

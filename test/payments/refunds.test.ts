@@ -40,7 +40,7 @@ async function receiveAll(events: readonly ProviderEvent[]) {
 }
 
 describe('a refund of a purchase', () => {
-  test('P-21 billing bug 2: half the money takes half the credits, once, however often it is told', async () => {
+  test('P-21 billing bug 2: half the money takes half the credits, once, however often the event arrives', async () => {
     const { company, purchase, paid } = await world();
     const half = refundOf(company, purchase, 500);
     await receiveAll([paid, half, half, secondId(half), refundOf(company, purchase, 500)]);
@@ -65,7 +65,7 @@ describe('a refund of a purchase', () => {
     const whole = refundOf(company, purchase, 1_000, { refunds: undefined });
     await receiveAll([paid, whole]);
     expect(await payments.balance(company.id)).toBe(0n);
-    // Where the sum is missing too, that it is refunded is told by the flag.
+    // Where the sum is missing too, the flag says that it is refunded.
     const other = await world();
     const bare = refundOf(other.company, other.purchase, 1_000, {
       amount_refunded: undefined,
@@ -128,7 +128,7 @@ describe('a refund of a purchase', () => {
     expect(await claim(Number(100n * CREDIT))).toMatchObject({ outcome: 'reserved' });
   });
 
-  test('of a charge that nobody here knows it does nothing, and waits', async () => {
+  test('a refund of an unknown charge changes nothing, and waits', async () => {
     const { company, purchase } = await world();
     const foreign = refundOf(company, { ...purchase, paymentId: 'pi_else', chargeId: 'ch_else' }, 10, {
       metadata: {},
@@ -354,8 +354,8 @@ test('P-21 shares are cumulative, never more than was granted, exact on the whol
     let soFar = { amountMinor, grantedMicro, refundedMinor: 0n, refundedMicro: 0n };
     let taken = 0n;
     for (let step = 0; step < 6; step += 1) {
-      const told = step === 5 ? amountMinor : BigInt(1 + random.below(Number(amountMinor)));
-      const next = refundStep(soFar, told);
+      const refunded = step === 5 ? amountMinor : BigInt(1 + random.below(Number(amountMinor)));
+      const next = refundStep(soFar, refunded);
       expect(next.takenMicro).toBeGreaterThanOrEqual(0n);
       taken += next.takenMicro;
       expect(taken).toBe(next.refundedMicro);

@@ -16,7 +16,7 @@ export function orders<T>(items: readonly T[]): T[][] {
   return items.flatMap((item, at) => orders(items.toSpliced(at, 1)).map((rest) => [item, ...rest]));
 }
 
-/** What was told, and how the books must stand once all of it was, in whatever order. */
+/** The events, and the state of the books once all of them have arrived, in any order. */
 export interface Story {
   readonly companyId: string;
   readonly events: readonly ProviderEvent[];

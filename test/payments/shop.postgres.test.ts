@@ -32,7 +32,7 @@ describePostgres('with a server', () => {
       expect(await findPlan(database, id)).toMatchObject({ needsProviderPricing: false });
   });
 
-  test('one customer a company, whoever asks at once', async () => {
+  test('one customer per company under concurrent requests', async () => {
     const companyId = await shop.newCompany();
     const asked = await Promise.all(Array.from({ length: 10 }, () => ensureCustomer(shop.parts, companyId)));
     expect(new Set(asked.map((one) => JSON.stringify(one))).size).toBe(1);

@@ -83,14 +83,14 @@ describe('a subscription that begins', () => {
     });
   });
 
-  test('P-23 a trial that ends is told once', async () => {
+  test('P-23 a trial that ends is mailed once', async () => {
     const { company, subscription } = await world();
     const event = subscriptionEvent('trial_will_end', subscription);
     for (const one of [event, event, secondId(event)]) await payments.receive(one);
     expect(await payments.mails(company.id)).toEqual(['trial-ending']);
   });
 
-  test('billing bug 22: two live subscriptions of one company are told to a person', async () => {
+  test('billing bug 22: two live subscriptions of one company are logged for the operator', async () => {
     const { company, subscription, plan } = await world();
     await payments.receive(subscriptionEvent('updated', subscription));
     await payments.receive(subscriptionEvent('updated', newSubscription(company, plan.priceId)));
@@ -150,7 +150,7 @@ describe('a subscription', () => {
     expect(await other.kept()).toMatchObject({ status: 'ACTIVE' });
   });
 
-  test('billing bug 8: what has ended stays ended, whatever is told later', async () => {
+  test('billing bug 8: an ended subscription stays ended, whatever event follows', async () => {
     const { subscription, kept } = await world();
     await payments.receive(subscriptionEvent('created', subscription));
     await payments.receive(subscriptionEvent('deleted', subscription, {}, { created: LATER }));
@@ -168,7 +168,7 @@ describe('a subscription', () => {
     expect(await kept()).toEqual(ended);
   });
 
-  test('P-22 the end counts even where the provider is older news, and before anything else was told', async () => {
+  test('P-22 the end counts even where the provider’s copy is older, and before any other event', async () => {
     const { subscription, kept } = await world();
     await payments.receive(subscriptionEvent('updated', subscription, {}, { created: LATER }));
     await payments.receive(subscriptionEvent('deleted', subscription));
@@ -179,7 +179,7 @@ describe('a subscription', () => {
     expect(await other.kept()).toMatchObject({ status: 'CANCELED', isActive: false });
   });
 
-  test('P-22 a change of its price is a change of its plan; an unknown price leaves the plan and is told', async () => {
+  test('P-22 a change of its price is a change of its plan; an unknown price leaves the plan and is logged', async () => {
     const { subscription, kept } = await world();
     const better = await makePlan(database);
     await payments.receive(subscriptionEvent('created', subscription));

@@ -116,7 +116,7 @@ describe('the payment webhook', () => {
     expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
   });
 
-  test('P-25 an event of another API version is kept and told of, and not interpreted', async () => {
+  test('P-25 an event of another API version is stored and logged, and not interpreted', async () => {
     const { company, event } = await newPurchase();
     const other = { ...event, payload: { ...event.payload, api_version: '2024-06-20' } };
     expect(await deliver(other)).toMatchObject({ status: 200 });
@@ -176,7 +176,7 @@ describe('a fault of our own', () => {
     expect(purchase.id).toBeString();
   });
 
-  test('billing bug 13: one that nobody sends again is tried again by the timer', async () => {
+  test('billing bug 13: a failed event that is not sent again is retried by the timer', async () => {
     const { company, event } = await newPurchase();
     await database.query('alter table credit_pack_purchases rename to hidden_purchases');
     expect(await deliver(event)).toMatchObject({ status: 500 });
@@ -221,7 +221,7 @@ describe('a fault of our own', () => {
     expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
   });
 
-  test('one that waits in vain is told to a person after thirty days, and can still be replayed', async () => {
+  test('an event that is still waiting after thirty days fails with an error, and can still be replayed', async () => {
     const { company, purchase } = await newPurchase();
     const lost = paidSession(
       company,
