@@ -14,7 +14,7 @@ const call = () =>
   post(`${gateway.url}/chat/completions`, rawKey, { model: 'svc/chat-default', messages: [] });
 
 describe('a provider that keeps failing', () => {
-  test('A-14 is not called any more after five failures in a row, and the client is told when to come again', async () => {
+  test('A-14 is not called any more after five failures in a row, and the client gets a Retry-After', async () => {
     const { upstream } = gateway;
     upstream.answer(() => new Response('no', { status: 500 }));
     for (const _ of [1, 2, 3, 4, 5]) expect((await refusalOf(call())).headers.get('retry-after')).toBeNull();

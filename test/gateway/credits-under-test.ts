@@ -25,7 +25,7 @@ export function creditsOf({ database, sharedState, secrets }: CreditParts, compa
   return {
     /** What running calls hold. */
     held: async (): Promise<number> => Number(await heldCredits(companyId)),
-    /** Booked and told to the gateway, as a purchase is. Nothing for 0. */
+    /** Posted and published to the gateway, as a purchase is. Nothing for 0. */
     async grant(amountMicro: bigint): Promise<void> {
       if (amountMicro === 0n) return;
       const posted = await database.transaction((transaction) =>

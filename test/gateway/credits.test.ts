@@ -29,7 +29,7 @@ describe('calls and the balance', () => {
     post(`${gateway.url}/chat/completions`, rawKey, { ...body, ...changes });
   const held = () => gateway.credits.held();
 
-  /** An upstream that answers when it is told to. */
+  /** An upstream that answers on request. */
   function gatedUpstream() {
     const gate = Promise.withResolvers<void>();
     const entered: Promise<void>[] = [];
@@ -259,7 +259,7 @@ describe('credits while the database is away', () => {
     expect(rows.filter(({ outcome }) => outcome === 'SUCCEEDED')).toHaveLength(4);
   });
 
-  test('G-29 G-32 a company that nobody has asked about gets 503 while the database is away; reads go on', async () => {
+  test('G-29 G-32 a company without a cached status gets 503 while the database is unavailable; reads continue', async () => {
     const own = await openGateway();
     const { rawKey } = await own.mint();
     // A read makes the key known and asks for neither what its company owes nor what it has.

@@ -31,7 +31,7 @@ async function openEmbedded(balanceMicro: bigint) {
 describe('charges that are deferred', () => {
   const opened = useResource(() => openEmbedded(COST_MICRO * 30n));
 
-  test('G-29 refuse nobody for a call that has ended: neither the balance nor the limit of a key is held by it', async () => {
+  test('G-29 an ended call causes no refusal: it holds neither the balance nor the limit of its key', async () => {
     const { gateway, send, database } = opened;
     const limited = await gateway.mint({ monthlySpendingLimitMicro: COST_MICRO * 10n });
     const statuses: number[] = [];

@@ -90,9 +90,9 @@ export interface GatewayOptions {
   readonly tracesPayloads?: boolean;
   /** STORED_RESPONSES=on. */
   readonly storesResponses?: boolean;
-  /** In the place of a database in memory; whoever opened it closes it. */
+  /** Replaces the database in memory; the caller closes it. */
   readonly database?: Database;
-  /** In the place of this process's memory; whoever opened it closes it. */
+  /** Replaces the shared state in memory; the caller closes it. */
   readonly sharedState?: SharedState;
   /** The hook before calls, as the settings give it. */
   readonly callHook?: Omit<CallHookParts, 'webhooks' | 'clock' | 'log'>;

@@ -1,6 +1,6 @@
 import type { SeededRandom } from '../doubles/seeded-random.ts';
 
-/** Bodies of model calls as nobody would write them: any white space, escapes, numbers, repeated and escaped names. */
+/** Unusual but valid bodies of model calls: any white space, escapes, numbers, repeated and escaped names. */
 export function generateBody(random: SeededRandom): string {
   if (random.below(50) === 0) return valueText(random, 3);
   const members: string[] = [];

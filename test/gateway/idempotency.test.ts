@@ -26,7 +26,7 @@ describe('calls with a key', () => {
     return { call, keyId: id, rawKey, since: { asked: asked(), balance: await balance() } };
   }
 
-  /** An upstream that answers when told to, each answer another one. */
+  /** An upstream that answers on request, each time differently. */
   function heldAnswers() {
     const gate = Promise.withResolvers<void>();
     let count = 0;

@@ -5,7 +5,7 @@ import { useResource } from '../setup/use-resource.ts';
 import { openGateway, refusalOf } from './gateway-under-test.ts';
 
 let rawKey: string;
-const nobody = { enqueue: async () => null };
+const noQueue = { enqueue: async () => null };
 
 const gateway = useResource(() => openGateway());
 beforeAll(async () => {
@@ -16,7 +16,7 @@ async function add(fields: NewJob['fields'], more: Partial<NewJob> = {}): Promis
   const { database, clock, secrets } = gateway.parts;
   const wanted = { companyId: gateway.companyId, createdBy: null, fields, ...more };
   const created = await database.transaction((transaction) =>
-    createJob(transaction, { clock, secrets, jobQueue: nobody }, wanted),
+    createJob(transaction, { clock, secrets, jobQueue: noQueue }, wanted),
   );
   if (created.outcome !== 'created') throw new Error(created.message);
   return created.job.id;

@@ -112,17 +112,17 @@ describe('the tools over MCP', () => {
       const { client, id } = await open(era);
       const stream = openStream();
       gateway.upstream.answer(() => stream.response);
-      const told: { progress: number; message?: string | undefined }[] = [];
+      const notifications: { progress: number; message?: string | undefined }[] = [];
       const first = Promise.withResolvers<void>();
       const onprogress = (progress: { progress: number; message?: string | undefined }) => {
-        told.push({ progress: progress.progress, message: progress.message });
+        notifications.push({ progress: progress.progress, message: progress.message });
         first.resolve();
       };
       const answering = callTool(client, 'chat', { ...PRICED, prompt: 'Hi' }, { onprogress });
       stream.send(chunk('Good '));
-      // It is told before the model has finished.
+      // Progress is sent before the model has finished.
       await first.promise;
-      expect(told).toEqual([{ progress: 5, message: 'Good ' }]);
+      expect(notifications).toEqual([{ progress: 5, message: 'Good ' }]);
       stream.send(chunk('morning.') + usageChunk + done);
       stream.end();
       const { text, body, isError } = await answering;
@@ -131,8 +131,8 @@ describe('the tools over MCP', () => {
         isError: false,
         usage: USAGE,
       });
-      expect(told.map(({ message }) => message).join('')).toBe('Good morning.');
-      expect(told.at(-1)?.progress).toBe(13);
+      expect(notifications.map(({ message }) => message).join('')).toBe('Good morning.');
+      expect(notifications.at(-1)?.progress).toBe(13);
       const [row] = await gateway.calls(id, 1);
       expect(row).toMatchObject({ outcome: 'SUCCEEDED', streamed: true, prompt_tokens: 7n, over_mcp: true });
       await client.close();
@@ -550,7 +550,7 @@ describe('calls that an MCP client cancels', () => {
     proxy.close();
   });
 
-  test('G-44 nobody cancels the call of another session or of another key', async () => {
+  test('G-44 a session or key cannot cancel the call of another one', async () => {
     const { client, rawKey } = await open('2025');
     const stop = new AbortController();
     const { ended, left } = await startEndless(client, stop.signal);

@@ -162,7 +162,7 @@ describe('refusals', () => {
       expect(embed.status).toBe(400);
     });
 
-    test('a body of another type is told what to send', async () => {
+    test('a body of another type gets an error that names the accepted one', async () => {
       for (const type of [
         'text/plain',
         'application/x-www-form-urlencoded',
@@ -344,7 +344,7 @@ describe('403, an overdue invoice', () => {
     await until(async () => (await send(rawKey)).status === 200, 1_600);
   });
 
-  test('G-32 an invoice that is not due yet blocks from its due date on, with nobody telling', async () => {
+  test('G-32 an invoice that is not due yet blocks from its due date on, without an event', async () => {
     const { rawKey } = await gateway.mint();
     const id = await invoice(700);
     await tell();

@@ -249,7 +249,7 @@ describe('tries', () => {
     expect([row?.tries, charges.length, counts()]).toEqual([2, 1, [2, 0]]);
   });
 
-  test('a status that goes on, and where nobody answers its message', async () => {
+  test('a status in retryStatuses moves to the next target; when all fail, the client gets its message', async () => {
     const targets = [at(gateway.upstream), at(second)];
     await set(DEFAULT, { targets, strategy: 'order', retryStatuses: [400] });
     await fresh();

@@ -16,7 +16,7 @@ import {
 
 const restamped = (text: string) => text.replaceAll(PROVIDER_MODEL, 'svc/chat-default');
 
-/** Of chat-default, as it is when nobody has set another. */
+/** The default limit of chat-default. */
 const price: TokenPrice = { promptMicro: 1_000_000n, cachedMicro: 500_000n, completionMicro: 4_000_000n };
 const ends = ({ errorAt }: RecordedStream) => errorAt === null;
 
@@ -319,7 +319,7 @@ describe('what a stream is charged', () => {
     }
   });
 
-  describe('recorded streams that somebody ends early', () => {
+  describe('recorded streams that are ended early', () => {
     async function leaveAfter(what: 'usage' | 'before usage') {
       const stream = openStream();
       gateway.upstream.answer(() => stream.response);

@@ -31,13 +31,13 @@ describe('G-36 what an upstream says', () => {
           { status },
         ),
       );
-      const { status: answered, body: told, id } = await call();
+      const { status: answered, body: answer, id } = await call();
       expect(answered).toBe(status);
-      expect(told.error).toMatchObject({ type: 'invalid_request_error', code: null, param: 'messages' });
-      expect(told.error.message).toContain('svc/chat-default');
-      expect(told.error.message).toContain('wants shorter messages');
-      expect(JSON.stringify(told)).not.toContain('provider-model-x');
-      expect(JSON.stringify(told)).not.toContain(new URL(gateway.upstream.url).host);
+      expect(answer.error).toMatchObject({ type: 'invalid_request_error', code: null, param: 'messages' });
+      expect(answer.error.message).toContain('svc/chat-default');
+      expect(answer.error.message).toContain('wants shorter messages');
+      expect(JSON.stringify(answer)).not.toContain('provider-model-x');
+      expect(JSON.stringify(answer)).not.toContain(new URL(gateway.upstream.url).host);
       expect((await gateway.calls(id, 1))[0]).toMatchObject({ outcome: 'FAILED', http_status: status });
     }
   });
@@ -47,10 +47,10 @@ describe('G-36 what an upstream says', () => {
       gateway.upstream.answer(() =>
         Response.json({ error: { message: 'secret provider words' } }, { status }),
       );
-      const { status: answered, body: told } = await call();
+      const { status: answered, body: answer } = await call();
       expect(answered).toBe(503);
-      expect(told.error).toMatchObject({ type: 'api_error', code: 'LLM_GATEWAY_UNAVAILABLE' });
-      expect(JSON.stringify(told)).not.toContain('secret');
+      expect(answer.error).toMatchObject({ type: 'api_error', code: 'LLM_GATEWAY_UNAVAILABLE' });
+      expect(JSON.stringify(answer)).not.toContain('secret');
     }
   });
 
@@ -74,8 +74,8 @@ describe('G-36 what an upstream says', () => {
   test('G-36 a prompt that is too long is 400 with the code, also where the provider says 500', async () => {
     const error = { message: 'This model’s maximum context length is 4096 tokens', type: 'server_error' };
     gateway.upstream.answer(() => Response.json({ error }, { status: 500 }));
-    const { status, body: told } = await call();
-    expect([status, told.error.type, told.error.code]).toEqual([
+    const { status, body: answer } = await call();
+    expect([status, answer.error.type, answer.error.code]).toEqual([
       ...[400, 'invalid_request_error', 'context_length_exceeded'],
     ]);
   });
@@ -85,8 +85,8 @@ describe('G-36 what an upstream says', () => {
     gateway.upstream.answer(
       () => new Response(page, { status: 413, headers: { 'content-type': 'text/html' } }),
     );
-    const { status, body: told } = await call();
-    expect([status, told.error.message]).toEqual([413, 'The model refused the request with status 413.']);
+    const { status, body: answer } = await call();
+    expect([status, answer.error.message]).toEqual([413, 'The model refused the request with status 413.']);
   });
 
   test('G-36 a provider that refuses our key or model name is 503, and says that retrying does not help', async () => {
@@ -107,12 +107,12 @@ describe('G-36 what an upstream says', () => {
       [{}, '5'],
     ] as const) {
       gateway.upstream.answer(limited(headers));
-      const { status, body: told, headers: answered, id } = await call();
-      expect([status, told.error.type, told.error.code]).toEqual([
+      const { status, body: answer, headers: answered, id } = await call();
+      expect([status, answer.error.type, answer.error.code]).toEqual([
         ...[429, 'rate_limit_error', 'PROVIDER_RATE_LIMITED'],
       ]);
       expect([answered.get('retry-after'), answered.get('retry-after-ms') !== null]).toEqual([seconds, true]);
-      expect(JSON.stringify(told)).not.toContain('secret');
+      expect(JSON.stringify(answer)).not.toContain('secret');
       const row = {
         outcome: 'FAILED',
         http_status: 429,
@@ -172,8 +172,8 @@ describe('G-36 what an upstream says', () => {
     ];
     for (const script of scripts) {
       gateway.upstream.answer(script);
-      const { status, body: told, id } = await call();
-      expect([status, told.error.code]).toEqual([503, 'LLM_GATEWAY_UNAVAILABLE']);
+      const { status, body: answer, id } = await call();
+      expect([status, answer.error.code]).toEqual([503, 'LLM_GATEWAY_UNAVAILABLE']);
       expect((await gateway.calls(id, 1))[0]).toMatchObject({ outcome: 'FAILED', prompt_tokens: null });
     }
   });
@@ -210,8 +210,8 @@ describe('G-15 several targets', () => {
     for (const script of [() => new Response(null, { status: 500 }), () => new Promise<Response>(() => {})]) {
       gateway.upstream.answer(script);
       second.answer(() => Response.json(chatAnswer()));
-      const { status, body: told, id } = await call({ ...body, model: 'svc/chat-premium' });
-      expect([status, told.model]).toEqual([200, 'svc/chat-premium']);
+      const { status, body: answer, id } = await call({ ...body, model: 'svc/chat-premium' });
+      expect([status, answer.model]).toEqual([200, 'svc/chat-premium']);
       expect((await gateway.calls(id, 1))[0]).toMatchObject({ outcome: 'SUCCEEDED' });
     }
     second.close();
@@ -236,7 +236,7 @@ describe('G-15 several targets', () => {
     second.close();
   });
 
-  test('G-36 the client’s own fault is told by the first one, and no other is asked', async () => {
+  test('G-36 an error caused by the client is returned from the first target, and no other is called', async () => {
     const second = startScriptedUpstream();
     await gateway.aimAt('svc/chat-premium', gateway.upstream, second);
     const refuse = () => Response.json({ error: { message: 'bad' } }, { status: 400 });
@@ -257,8 +257,8 @@ describe('G-15 several targets', () => {
   });
 
   test('an alias without targets is 503 where the embedded models may not answer', async () => {
-    const { status, body: told } = await call({ ...body, model: 'svc/extract-fast' });
-    expect([status, told.error.code]).toEqual([503, 'LLM_GATEWAY_UNAVAILABLE']);
+    const { status, body: answer } = await call({ ...body, model: 'svc/extract-fast' });
+    expect([status, answer.error.code]).toEqual([503, 'LLM_GATEWAY_UNAVAILABLE']);
   });
 });
 
