@@ -74,7 +74,7 @@ export function alertSettingsContract(engine: string, given: () => Database): vo
   }
 
   describe(`alert settings on ${engine}`, () => {
-    test('P-15 a company’s own balances are told by charges and postings, each once a top-up', async () => {
+    test('P-15 a company’s own balance thresholds raise alerts on charges and postings, each once per top-up', async () => {
       const [id, other] = [await company(), await company()];
       await set(id, { balanceThresholdsMicro: [100n, 950n, 0n] });
       await post(id, 1_000n);
@@ -154,24 +154,24 @@ export function alertSettingsContract(engine: string, given: () => Database): vo
       expect(await mailsOf(id)).toHaveLength(1);
     });
 
-    test('P-15 those whom the company chose are told while they belong to it, then its admins', async () => {
+    test('P-15 the chosen receivers are mailed while they belong to the company, then its admins', async () => {
       const [id, other] = [await company(), await company()];
       const address = (name: string) => `${name}@${id}.example`;
       await person(id, address('admin'), 'COMPANY_ADMIN');
       const [books, owner] = [await person(id, address('books')), await person(id, address('owner'))];
       await person(other, address('stranger'));
-      const told = async () => (await mailsOf(id)).map(({ to }) => to);
+      const mailedTo = async () => (await mailsOf(id)).map(({ to }) => to);
       const chosen = [address('BOOKS'), address('owner'), address('books')];
       expect(await set(id, { receivers: chosen })).toMatchObject({ outcome: 'set' });
       const { receivers } = await readAlertSettings(given(), id);
       expect(receivers?.map((one) => one.id)).toEqual([books, owner]);
-      expect(await told()).toEqual([address('books'), address('owner')]);
+      expect(await mailedTo()).toEqual([address('books'), address('owner')]);
       const leave = (userId: string) =>
         given().transaction((transaction) => removeMember(transaction, { companyId: id, userId, now: NOW }));
       await leave(books);
-      expect(await told()).toEqual([address('owner')]);
+      expect(await mailedTo()).toEqual([address('owner')]);
       await leave(owner);
-      expect(await told()).toEqual([address('admin')]);
+      expect(await mailedTo()).toEqual([address('admin')]);
       expect(await readAlertSettings(given(), id)).toMatchObject({ receivers: null });
       for (const name of ['books', 'stranger', 'nobody']) {
         expect(await set(id, { receivers: [address('admin'), address(name)] })).toEqual({

@@ -111,7 +111,7 @@ const DAMAGE: Readonly<Record<string, string>> = {
   'a day of names that is not known': `delete from usage_subject_counts where kind = 'PROJECT'`,
   'a removed name': `delete from usage_subject_days where kind = 'PROJECT'`,
   'spending of an end user': `update subject_months set charge_micro = charge_micro + 1 where subject = 'ada'`,
-  'spending of nobody': inserted('subject_months', { subject: 'eve' }),
+  'spending of an unknown user': inserted('subject_months', { subject: 'eve' }),
   'spending of a key': `update key_months set charge_micro = charge_micro - 1`,
   'a month by model': `update usage_months set calls = calls + 1 where alias <> ''`,
   'a month by day': `update usage_months set failures = failures + 1 where alias = ''`,

@@ -36,7 +36,7 @@ const WHOLE_EVERY = 100;
 /**
  * Grants, refunds, calls, replays, changes of prices and of credit lines, deaths between any two statements, the
  * same deed by several at once: after each step every account is what the model says, and every hundred steps all of
- * the books are. Whoever dies does not know what became of the deed, and does it again some steps later.
+ * the books are. A process that dies does not know the outcome of its operation, and retries it some steps later.
  */
 export function booksSimulation(
   engine: string,
@@ -137,7 +137,7 @@ async function createWorld(database: Database, seed: number) {
     if (oldPostings.length > 0 && random.below(4) === 0) {
       const old = random.pick(oldPostings);
       const source = `${old.sourceKind} ${old.sourceId}`;
-      // To another account only where it is surely posted: of two at once nobody could say which comes first.
+      // To another account only where it is surely posted: of two concurrent ones the order is unknown.
       const isPosted = model.accounts.get(old.accountId)?.posted.has(source) === true;
       return isPosted && random.below(2) === 0 ? { ...old, accountId: random.pick(companies) } : old;
     }

@@ -96,7 +96,7 @@ export function callJournalContract(
         await Promise.all([second.close(), third.close()]);
       }));
 
-    test('what was set aside waits again for whoever takes it over, who tries it once', () =>
+    test('entries set aside are waiting again in the next process that takes over, which tries them once', () =>
       given(async ({ journal, another }) => {
         await journal.append([entry(1)]);
         await journal.setAside(entry(1).id, 'a reason');

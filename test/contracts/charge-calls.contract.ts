@@ -462,7 +462,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       ]);
     });
 
-    test('a key with a monthly limit has its spending counted, and each threshold told once', async () => {
+    test('the spending of a key with a monthly limit is counted, and each threshold raises one alert', async () => {
       const id = await company();
       const keyId = newId();
       const limited = { keyId, monthlyLimitMicro: 160n };
@@ -475,16 +475,16 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       const { spending } = await charge(twice, finishedCall(id, limited), twice);
       expect(spending).toEqual([{ ...spent, spentMicro: 228n, version: 3n }]);
       await charge(finishedCall(id, limited));
-      const told = { kind: 'KEY_SPENDING', subject: keyId, episode: '2026-01' };
+      const alert = { kind: 'KEY_SPENDING', subject: keyId, episode: '2026-01' };
       expect(await alerts(id)).toEqual([
-        { ...told, percent: 100 },
-        { ...told, percent: 80 },
+        { ...alert, percent: 100 },
+        { ...alert, percent: 80 },
       ]);
       const next = await charge(finishedCall(id, { ...limited, startedAtMs: Date.UTC(2026, 1, 1) }));
       expect(next.spending).toMatchObject([{ month: '2026-02-01', spentMicro: 76n }]);
     });
 
-    test('a low balance is told at 20, 5 and 0 percent, once a top-up', async () => {
+    test('a low balance raises alerts at 20, 5 and 0 percent, once per top-up', async () => {
       const id = await company(380n);
       const low = (percent: number, episode: string) => {
         return { kind: 'LOW_BALANCE', subject: '', percent, episode };
@@ -498,7 +498,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       expect((await alerts(id)).slice(3)).toEqual([20, 5, 0].map((percent) => low(percent, '8')));
     });
 
-    test('a credit line is told of at 80 and 100 percent of its use', async () => {
+    test('a credit line raises alerts at 80 and 100 percent of its use', async () => {
       const id = await company();
       await given().query('update credit_accounts set line_micro = 160 where id = $1', [id]);
       await charge(finishedCall(id));

@@ -117,7 +117,7 @@ async function createWorld(openState: HoldsState, seed: number) {
     account.version += 1;
   }
 
-  /** What the commit answered may be old by the time it is told. */
+  /** The level that the commit returned may be old by the time it is published. */
   async function release(call: RunningCall): Promise<void> {
     await call.reservation.end(0, holds.levelsAfter(payer, { level: level(), spending: null }));
     calls.delete(call.id);

@@ -239,7 +239,7 @@ export function idempotentCallsContract(engine: string, given: () => Database): 
       }
     });
 
-    test('charges a call without a repeat, and leaves its key to whoever uses it now', async () => {
+    test('charges a call that was not repeated, and leaves its key to the call that holds it now', async () => {
       const { companyId, asked, call, fresh } = await ranThreeDaysAgo();
       expect(await claim(fresh)).toBe(true);
       await charge(call(0));

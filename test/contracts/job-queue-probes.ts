@@ -75,7 +75,7 @@ export function cuttable(database: Database): Database & { cut(): void; mend(): 
   };
 }
 
-/** A handler that says when it began and that ends when it is told to. */
+/** A handler that reports its start and ends when released. */
 export function createHeldHandler() {
   const begun: Job[] = [];
   const released = Promise.withResolvers<void>();

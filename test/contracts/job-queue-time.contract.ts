@@ -83,7 +83,7 @@ function cronLinesEnqueue(given: () => TimedJobQueue): void {
     expect(runs).toHaveLength(before);
   });
 
-  test('of the occurrences that nobody was there for, one is made up for', async () => {
+  test('of the occurrences missed while no process ran, one is run', async () => {
     const { queue, clock } = given();
     const name = await defineOwn(queue);
     const halfPast = Math.ceil(clock.now() / HOUR_MS) * HOUR_MS + HOUR_MS / 2;

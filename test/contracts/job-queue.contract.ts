@@ -212,7 +212,7 @@ function wrongInputIsRefused(given: () => JobQueuePair): void {
     expect(await queue.counts(name)).toMatchObject({ waiting: 1 });
   });
 
-  test('names and settings out of bounds are refused, and so is a queue nobody has defined', async () => {
+  test('names and settings out of bounds are rejected, and so is an undefined queue', async () => {
     const { queue } = given();
     for (const name of ['', "a'b", 'A', 'a b', 'a/b', 'orders.dead', '__pgboss__send-it', 'x'.repeat(61)]) {
       expect(await rejectionOf(defineOwn(queue, { name }))).toContain('cannot name a queue');
@@ -248,7 +248,7 @@ function stoppingLosesNothing(given: () => JobQueuePair): void {
     expect(await rejectionOf(leaving.work(name, { concurrency: 1 }, handler))).toContain('stopped');
   });
 
-  test('what runs past the deadline of a stop is told and goes to another process at once, not as a failure', async () => {
+  test('a job that runs past the deadline of a stop is aborted and goes to another process at once, not as a failure', async () => {
     const { under, queue } = given();
     const leaving = await under.open();
     const name = await defineOwn(queue);

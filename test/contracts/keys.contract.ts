@@ -96,7 +96,7 @@ export function keysContract(engine: string, given: () => Database): void {
       );
     });
 
-    test('500 keys at once are each told apart', async () => {
+    test('500 concurrent keys are all different', async () => {
       const { mint, gateways, close } = await open();
       const known = [await mint(), await mint(), await mint()].map(({ rawKey }) => rawKey);
       const all = [...known, ...Array.from({ length: 497 }, () => drawRawKey(secrets))];

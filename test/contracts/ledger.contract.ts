@@ -125,7 +125,7 @@ export function ledgerContract(engine: string, given: () => Database): void {
       expect(await given().query('select 1 from credit_alerts where company_id = $1', [userId])).toEqual([]);
     });
 
-    test('a refund that leaves little is told as a low balance', async () => {
+    test('a refund that leaves little raises a low balance alert', async () => {
       const id = await company();
       await post(purchase(id, 100n));
       await post(purchase(id, -81n, { type: 'REFUND' }));

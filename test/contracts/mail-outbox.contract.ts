@@ -24,7 +24,7 @@ export interface OutboxRow {
   readonly messageId: string;
 }
 
-/** An outbox on the real queue, a worker whose runs the test begins itself, and a mail server that does as told. */
+/** An outbox on the real queue, a worker whose runs the test starts itself, and a scripted mail server. */
 export async function openMailUnderTest(database: Database, startMs = Date.UTC(2030, 0, 1)) {
   const clock = createManualClock(startMs);
   const { log, entries } = createRecordingLog();

@@ -276,7 +276,7 @@ function bodiesContract(create: CreateUpstream): void {
       await soon(provider, from);
     });
 
-    test('before it began: nobody is called', async () => {
+    test('before it began: no provider is called', async () => {
       const { provider, caller, send } = setUp();
       caller.abort();
       expect(await failureOf(send())).toEqual(failed('aborted'));

@@ -336,7 +336,7 @@ export function describePaymentBilling(open: () => ProviderUnderTest): void {
     expect(older.items[0]?.object.id).toBe(session.id);
   });
 
-  test('P-28 an endpoint’s secret is told once, in our version', async () => {
+  test('P-28 an endpoint’s secret is returned once, with our API version', async () => {
     const { provider } = open();
     const url = 'http://127.0.0.1:1/payments/webhook';
     const wanted = { url, eventKinds: ['invoice.paid', 'charge.refunded'] };

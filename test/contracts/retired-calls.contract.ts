@@ -68,7 +68,7 @@ export function retiredCallsContract(engine: string, given: () => Database): voi
         await given().query('select balance_micro as micro from credit_accounts where id = $1', [companyId])
       )[0]?.micro;
 
-    test('partitions are made ahead, once, by whoever comes first; another span begins where they end', async () => {
+    test('partitions are created ahead, once, by the first process; another span begins where they end', async () => {
       await addCompany(given(), { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
       const made = await Promise.all([openCallPartitions(parts()), openCallPartitions(parts())]);
       expect(Math.max(...made)).toBe(4);

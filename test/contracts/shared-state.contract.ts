@@ -24,7 +24,7 @@ type HeldClaim = Extract<Claim, { kind: 'held' }>;
 const HOUR = 3_600_000;
 const SLACK = 60_000;
 
-/** What every adapter of shared state keeps. `open` gives one that is empty and that nobody else uses. */
+/** The contract of every shared state adapter. `open` returns an empty one that is used by the test alone. */
 export function sharedStateContract(name: string, open: () => Promise<SharedStateUnderTest>): void {
   describe(`shared-state contract: ${name}`, () => {
     let under: SharedStateUnderTest;
@@ -113,7 +113,7 @@ function valuesExpire(given: () => SharedStateUnderTest): void {
 }
 
 function messagesArrive(given: () => SharedState): void {
-  test('messages reach every listener of their topic, in order, and nobody else', async () => {
+  test('messages reach every listener of their topic, in order, and no other', async () => {
     const state = given();
     const [first, second, other]: string[][] = [[], [], []];
     const open = [
@@ -123,7 +123,7 @@ function messagesArrive(given: () => SharedState): void {
     ];
     const sent = ['a', '', 'é€😀\u0000\r\n', 'x'.repeat(256 * 1024)];
     for (const message of sent) await state.publish('news', message);
-    await state.publish('nobody listens', 'x');
+    await state.publish('without-listeners', 'x');
     await until(() => first?.length === 4 && second?.length === 4);
     expect(first).toEqual(sent);
     expect(second).toEqual(sent);
@@ -540,7 +540,7 @@ function levelsLimit(given: Given): void {
   const level = (value: number, version: number, ttlMs = 24 * HOUR) =>
     ({ kind: 'level', name: 'balance', value, version, ttlMs, replaces: null }) as const;
 
-  test('a level that nobody set is unknown, and nothing is taken, whoever else would refuse', async () => {
+  test('a level that was never set is unknown, and nothing is reserved, even where another claim would be refused', async () => {
     const { state } = given();
     const claims = [windowClaim('rpm', { amount: 9 }), windowClaim('tpm'), heldClaim('hold', 'a', { limit })];
     const unknown = await state.reserve('unknown', claims);
