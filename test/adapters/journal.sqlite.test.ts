@@ -138,7 +138,7 @@ describe('G-33 the journal’s files', () => {
     );
     writeFileSync(join(folder, `${newId()}.calls`), '');
     writeFileSync(join(folder, `${newId()}.calls-wal`), 'left');
-    writeFileSync(join(folder, 'notes.txt'), 'of somebody else');
+    writeFileSync(join(folder, 'notes.txt'), 'of another program');
     const halfMade = await journal.takeOver();
     expect(halfMade?.waiting()).toBe(0);
     await halfMade?.close();

@@ -34,7 +34,7 @@ async function openPooled() {
 describe.skipIf(givenDatabase() === null)('behind a pooler in transaction mode', () => {
   databaseContract('PostgreSQL behind a pooler', openPooled);
 
-  test('it migrates; more clients than connections each get their own answers; the missing time-outs are told', async () => {
+  test('migrates; 120 clients share fewer connections and each gets its own rows; missing time-outs are logged', async () => {
     const { database, entries, close } = await openPooled();
     expect((await migrate(database)).length).toBeGreaterThan(0);
     const asked = Array.from({ length: 120 }, async (_, n) => {
@@ -49,8 +49,8 @@ describe.skipIf(givenDatabase() === null)('behind a pooler in transaction mode',
       expect([alone, ...within]).toEqual([{ sum: n + (n % 9), word: `${n}` }, { double: BigInt(n * 2) }]);
     });
     await Promise.all(asked);
-    const told = entries.filter(({ level }) => level === 'warn').map(({ message }) => message);
-    expect(told).toEqual([
+    const warnings = entries.filter(({ level }) => level === 'warn').map(({ message }) => message);
+    expect(warnings).toEqual([
       'behind a pooler the database may compile statements for longer than they run: turn jit off for its role',
       'behind a pooler the database ends no statement by itself: set both time-outs for its role',
     ]);

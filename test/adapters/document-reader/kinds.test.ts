@@ -41,7 +41,7 @@ describe('G-7 plain text', () => {
     }
   });
 
-  test('G-7 that is no UTF-8 is Latin-1, and whoever sent it is told', async () => {
+  test('G-7 text that is not UTF-8 is read as Latin-1, and the response says so', async () => {
     expect(await read(latin('Zoë Brönte, Köln \x96 Düsseldorf'))).toEqual({
       outcome: 'read',
       kind: 'text',
@@ -51,7 +51,7 @@ describe('G-7 plain text', () => {
     });
   });
 
-  test('G-7 loses what nobody sees: controls, marks of direction, hidden letters, halves of characters', async () => {
+  test('G-7 drops invisible characters: control characters, direction marks, hidden letters, lone surrogates', async () => {
     const hidden =
       'A\u0000d\u0007a\u200b Love\u00adlace\u202e \u{e0049}\u{e0067}\u{e006e}x\u2066\ufeff \ufffdend';
     const more = 'and many more words, so that it is a text '.repeat(10).trim();
@@ -137,7 +137,7 @@ describe('G-7 DOCX', () => {
   });
 });
 
-describe('G-7 what cannot be read is told apart', () => {
+describe('G-7 reasons why a document cannot be read', () => {
   const pdf = makePdf([[{ x: 72, y: 700, text: 'Ada Lovelace' }]]);
 
   test('G-7 other files are named, by their content and not by their name', async () => {

@@ -40,7 +40,7 @@ function children(): readonly string[] {
 
 function isRunning(pid: number): boolean {
   try {
-    // Where nobody waits for the dead, they stay in the list as zombies.
+    // Where no parent waits for ended processes, they stay in the list as zombies.
     return process.kill(pid, 0) && !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
   } catch {
     return false;
@@ -73,7 +73,7 @@ describe('G-7 the processes that read', () => {
     expect(clock.pendingTimers()).toBe(0);
   });
 
-  test('G-7 documents wait for a place; past the line, and past the time in it, they are told to come again', async () => {
+  test('G-7 documents wait for a process; when the queue is full or the wait is too long, the outcome is busy', async () => {
     const { clock, reader } = openReader({ processes: 1, maxWaiting: 2, waitMs: 5_000 });
     expect(await reader.read(utf8('warm'))).toMatchObject({ outcome: 'read' });
     const hanging = reader.read(HANGING);
@@ -82,7 +82,7 @@ describe('G-7 the processes that read', () => {
     await clock.advance(5_000);
     expect(await Promise.all(waiting)).toMatchObject([{ outcome: 'busy' }, { outcome: 'busy' }]);
     await clock.advance(11_000);
-    // The hanging one's time is over 20 s after it began; whoever waits then gets its place.
+    // The hanging read times out 20 s after it began; the waiting one gets its process then.
     const served = reader.read(utf8('fifth'));
     await clock.advance(4_000);
     expect(await hanging).toMatchObject({ reason: 'took-too-long' });
@@ -114,7 +114,7 @@ describe('G-7 the processes that read', () => {
     await reader.close();
   });
 
-  test('G-7 one that somebody kills in the middle is an answer, and closing ends what is under way', async () => {
+  test('G-7 a process killed during a read makes the document unreadable, and close ends reads in progress', async () => {
     const { reader, started } = openReader();
     await reader.read(utf8('x'));
     if (process.platform === 'linux') {

@@ -45,7 +45,7 @@ function keepsWhatPgBossExpects(on: typeof onPglite): void {
     });
   });
 
-  test('a script with a transaction of its own is whole or nothing, harms nobody after it, and has time', async () => {
+  test('a script with its own transaction is atomic, does not affect later statements, and has no statement time-out', async () => {
     await on(async (database) => {
       const { executeSql } = createBossDatabase(database, { onNotice() {}, onReconnect() {} });
       const fail = () => executeSql('\n BEGIN;\n create table half (n integer);\n select 1 / 0;\n COMMIT;\n');

@@ -77,7 +77,7 @@ describe('mail over SMTP', () => {
     expect(server.sessions.size).toBe(1);
   });
 
-  test('A-13 what the server refuses is refused for good, and the reason names nobody', async () => {
+  test('A-13 a rejection by the server is permanent, and its reason has no address', async () => {
     const { server, mail } = await opened({
       onRecipient: (to) =>
         to.startsWith('ada') ? reply(550, `5.1.1 <${to}>: no ada here, see https://x.example/t?k=1`) : null,
@@ -204,8 +204,8 @@ describe('mail over SMTP', () => {
     const right = await opened({ options }, {}, 'turnpike:right%3A%40%2F@', '?tls=off');
     expect(await right.mail.send(message())).toEqual({ outcome: 'accepted' });
     expect(right.server.received[0]?.user).toBe('turnpike');
-    const nobody = await opened({ options });
-    expect(await nobody.mail.send(message())).toEqual({
+    const unauthenticated = await opened({ options });
+    expect(await unauthenticated.mail.send(message())).toEqual({
       outcome: 'failed',
       reason: expect.stringContaining('530'),
     });

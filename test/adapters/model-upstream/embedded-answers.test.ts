@@ -272,7 +272,7 @@ describe('tokens', () => {
   });
 
   describe('decoding', () => {
-    test('gives the text back; a number that is no token is told', () => {
+    test('returns the text; a number that is not a token is rejected', () => {
       expect(tokens.decode([24912, 2375])).toBe('hello world');
       expect(tokens.decode([0, 999_999])).toBeNull();
       expect(tokens.decode([1.5])).toBeNull();

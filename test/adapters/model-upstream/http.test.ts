@@ -59,7 +59,7 @@ describe('connecting over HTTP', () => {
     for (const provider of started.splice(0)) provider.stop();
   });
 
-  /** A provider that says nothing until it is told to answer. */
+  /** A provider that sends nothing until `answer` is called. */
   function setUp(changes: Partial<HttpUpstreamParts> = {}) {
     const silent: { write(text: string): unknown }[] = [];
     const provider = startRawUpstream((socket) => void silent.push(socket));
@@ -120,7 +120,7 @@ describe('connecting over HTTP', () => {
       expect([tries[0]?.isCancelled, clock.pendingTimers()]).toEqual([true, 0]);
     });
 
-    test('whoever has answered counts as connected for 10 seconds', async () => {
+    test('a provider that has answered counts as connected for 10 seconds', async () => {
       const { clock, tries, send, arrived, answerAll } = setUp();
       const first = send();
       await arrived(1);

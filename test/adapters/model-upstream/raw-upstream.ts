@@ -3,7 +3,7 @@ import type { Socket } from 'bun';
 export interface RawUpstream {
   readonly port: number;
   readonly baseUrl: string;
-  /** Those on which something was said: not the ones that only try whether somebody listens. */
+  /** Connections that received data, not those that only probe whether the port is open. */
   connections(): number;
   /** All that arrived, as text. */
   received(): string;

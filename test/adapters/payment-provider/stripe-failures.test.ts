@@ -123,7 +123,7 @@ describe('a failure has its reason and the provider’s own words', () => {
     expect(JSON.stringify(entries)).not.toContain('sk_test_secret');
   });
 
-  test('nobody there', async () => {
+  test('the connection is refused', async () => {
     const away = provider({ apiUrl: 'http://127.0.0.1:1' });
     expect(await away.retrieveInvoice('in_1')).toMatchObject({
       failure: { reason: 'unavailable', code: null },
@@ -141,7 +141,7 @@ describe('a failure has its reason and the provider’s own words', () => {
 describe('time and retries are bounded', () => {
   const broken = refusing(500, { type: 'api_error', message: 'Sorry.' });
 
-  test('a retry has the same key, and the last failure is told', async () => {
+  test('a retry has the same idempotency key, and the last failure is reported', async () => {
     answers = [broken];
     const once = await provider({ maxRetries: 1 }).createProduct(product, 'key-2');
     expect(once.outcome).toBe('done');

@@ -77,7 +77,7 @@ describe.skipIf(!isInstalled)('Redis away, silent or restarted (skipped without 
     expect(failures.map(({ reason }) => reason)).toEqual(['time-out', 'time-out', 'time-out', 'time-out']);
     expect(failures[0]?.message).toContain(`127.0.0.1:${server.port} did not answer within ${TIMEOUT_MS} ms`);
     expect(performance.now() - begun).toBeGreaterThanOrEqual(TIMEOUT_MS);
-    // The first attempt to reconnect is waited for; after it nobody waits.
+    // Calls wait for the first attempt to reconnect, and not after it.
     expect((await failureOf(state.check())).reason).toBe('unavailable');
     const asked = performance.now();
     for (let count = 0; count < 100; count += 1) await failureOf(state.check());
@@ -99,7 +99,7 @@ describe.skipIf(!isInstalled)('Redis away, silent or restarted (skipped without 
       () => (gaps += 1),
     );
     server.pause();
-    // Nobody sends anything: the subscriber's connection and the other one find out by themselves.
+    // No commands are sent: the subscriber's connection and the other one detect the failure by themselves.
     await until(() => losses === 2);
     server.resume();
     await until(async () => gaps === 1 && (await works(state)));

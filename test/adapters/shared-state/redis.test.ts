@@ -191,7 +191,7 @@ describe('shared state on Redis', () => {
       await close();
     });
 
-    test('a server that forgot the scripts is told them again, and nothing is applied twice', async () => {
+    test('scripts are loaded again after the server has lost them, and nothing is applied twice', async () => {
       const { state, close } = await open();
       await state.reserve('t', [window]);
       await admin.send('SCRIPT', ['FLUSH']);
@@ -204,7 +204,7 @@ describe('shared state on Redis', () => {
 
     test('what was sent before closing is answered', async () => {
       const { state, close } = await open();
-      // The server knows the script by now: one that it had to be told first would come too late.
+      // The server has the script by now: loading it first would take too long.
       await state.reserve('t', [window]);
       const sent = [state.reserve('t', [window]), state.reserve('t', [window])];
       await close();
@@ -299,13 +299,13 @@ describe('opening Redis', () => {
     });
     afterAll(() => server.remove());
 
-    test('a database that does not exist is told in the words of the server', async () => {
+    test('a database that does not exist is reported with the server’s message', async () => {
       const failure = await failureOf(opening(`${server.url}/99`));
       expect(failure.reason).toBe('refused');
       expect(failure.message).toContain('DB index is out of range');
     });
 
-    test('a wrong password is refused and not told; the right one opens', async () => {
+    test('a wrong password is rejected and not logged; the right one connects', async () => {
       await server.command('CONFIG', 'SET', 'requirepass', decodeURIComponent(SECRET));
       const withPassword = (password: string) => `redis://:${password}@127.0.0.1:${server.port}`;
       const failure = await failureOf(opening(withPassword('falsch')));
@@ -316,7 +316,7 @@ describe('opening Redis', () => {
       await state.close();
     });
 
-    test('what the server refuses is told in its words, as passing or as for good', async () => {
+    test('an error of the server is reported with its message, as temporary or permanent', async () => {
       const url = `redis://:${SECRET}@127.0.0.1:${server.port}`;
       const state = await opening(url);
       const admin = new RedisClient(url);
