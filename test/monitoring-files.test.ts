@@ -76,7 +76,7 @@ describe('the files for Prometheus and Grafana', () => {
     expect(others.filter(counts)).toEqual(others);
   });
 
-  test('every metric of the code is told in docs/monitoring.md', () => {
+  test('every metric of the code is described in docs/monitoring.md', () => {
     const monitoring = read('docs/monitoring.md');
     expect([...knownMetrics()].filter((name) => !monitoring.includes(name))).toEqual([]);
   });

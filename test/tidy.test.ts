@@ -116,7 +116,7 @@ describe('rule 7: nothing is dead', () => {
       'src/gateway/thread.ts': '',
       'src/gateway/server.test.ts': "import './only-tested.ts';",
       'src/gateway/only-tested.ts': '',
-      'src/gateway/alone.ts': "// nobody says import './alone.ts'",
+      'src/gateway/alone.ts': "// no file says import './alone.ts'",
       'src/ports/a.ts': '',
     });
     expect(places(checkDeadFiles(tree))).toEqual(['src/gateway/only-tested.ts:1', 'src/gateway/alone.ts:1']);

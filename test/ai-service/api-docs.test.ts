@@ -112,7 +112,7 @@ describe('A-5 the documents of the AI service', () => {
     if (operation !== undefined) expect(validated(operation, 200, wrong)).toBe(false);
   });
 
-  test('A-5 the page needs no token, asks nobody outside, and runs no script but its own', async () => {
+  test('A-5 the page needs no token, loads nothing from other hosts, and runs only its own script', async () => {
     for (const path of DOCS_PATHS) expect((await service.ask(path, { token: 'none' })).status).toBe(200);
     const { text, response } = await service.ask('/docs');
     expect(text).not.toMatch(/https?:\/\//);

@@ -5,7 +5,7 @@ import { letterVectors } from '../matching/matching-world.ts';
 import { type AiServiceUnderTest, openAiService, TOKEN } from './ai-service-under-test.ts';
 
 const GENERATOR = '/api/v1/background-tasks/match-score-generator';
-const NOBODY = '019a0000-0000-7000-8000-00000000dead';
+const UNKNOWN_ID = '019a0000-0000-7000-8000-00000000dead';
 
 let service: AiServiceUnderTest;
 let gate = Promise.withResolvers<void>();
@@ -32,7 +32,7 @@ const server = (changes: Readonly<Record<string, unknown>>) => {
 };
 
 describe('what bad input gets', () => {
-  test('A-7 a room that nobody announced: 202, no error to be sent again; a meeting that nobody knows: 404', async () => {
+  test('A-7 a room that was not announced: 202, so that it is not sent again; an unknown meeting: 404', async () => {
     const body = {
       event: 'room_created',
       room: 'unknown',
@@ -46,7 +46,7 @@ describe('what bad input gets', () => {
       409,
       expect.stringContaining('createMeeting'),
     ]);
-    for (const id of [NOBODY, 'nobody', `${NOBODY}%00`]) {
+    for (const id of [UNKNOWN_ID, 'nobody', `${UNKNOWN_ID}%00`]) {
       const { status, body: refused } = await post(`/api/meetings/${id}/transcript`, transcript);
       expect([status, refused.error.type, refused.error.param]).toEqual([404, 'not_found_error', 'id']);
     }
@@ -67,11 +67,11 @@ describe('what bad input gets', () => {
     const large = server({ more: 'x'.repeat(1024 * 1024) });
     const refused = await post('/api/events/room/destroyed', large);
     expect([refused.status, refused.body.error.message]).toEqual([413, expect.stringContaining('1048576')]);
-    const long = await post(`/api/meetings/${NOBODY}/transcript`, { text: 'x'.repeat(500_001) });
+    const long = await post(`/api/meetings/${UNKNOWN_ID}/transcript`, { text: 'x'.repeat(500_001) });
     expect([long.status, long.body.error.param]).toEqual([400, 'text']);
-    expect((await post(`/api/meetings/${NOBODY}/transcript`, { text: 'x'.repeat(2_100_000) })).status).toBe(
-      413,
-    );
+    expect(
+      (await post(`/api/meetings/${UNKNOWN_ID}/transcript`, { text: 'x'.repeat(2_100_000) })).status,
+    ).toBe(413);
   });
 
   test('A-7 a body that does not arrive in time, or breaks off, is a 503, so that it is sent again', async () => {
@@ -128,9 +128,9 @@ describe('what bad input gets', () => {
 
   test('A-13 a redrive of what is not dead does nothing: it waits on, runs on, or was never there', async () => {
     const { jobQueue } = service;
-    const waiting = await jobQueue.enqueue(MEETING_QUEUE.name, { meetingId: NOBODY });
+    const waiting = await jobQueue.enqueue(MEETING_QUEUE.name, { meetingId: UNKNOWN_ID });
     const before = await jobQueue.counts(MEETING_QUEUE.name);
-    expect(await jobQueue.redrive(MEETING_QUEUE.name, [String(waiting), NOBODY, 'no id'])).toBe(0);
+    expect(await jobQueue.redrive(MEETING_QUEUE.name, [String(waiting), UNKNOWN_ID, 'no id'])).toBe(0);
     expect(await jobQueue.redrive(MEETING_QUEUE.name)).toBe(0);
     expect(await jobQueue.counts(MEETING_QUEUE.name)).toEqual(before);
     const error = await jobQueue.redrive('nothing').catch((thrown: unknown) => thrown);

@@ -73,7 +73,7 @@ describe('the CV worker', () => {
     ]);
   });
 
-  test('G-28 the model away for the whole run: the embedded engine stands in, and nobody pays', async () => {
+  test('G-28 the model is unavailable for the whole run: the embedded engine answers, and nothing is charged', async () => {
     workers = await openWorkers({ hasProvider: true });
     workers.scripted.model = () => new Error('away');
     const before = await balance();
@@ -99,7 +99,7 @@ describe('the CV worker', () => {
     expect(await workers.calls()).toMatchObject([{ outcome: 'REFUSED', reason: 'INSUFFICIENT_CREDITS' }]);
   });
 
-  test('A-13 a poisoned document is FAILED with a reason and holds up nobody', async () => {
+  test('A-13 a document that crashes the parser is FAILED with a reason and does not block others', async () => {
     workers = await openWorkers();
     const { read } = workers.scripted;
     workers.scripted.read = (text) =>

@@ -79,10 +79,10 @@ describe('A-8 monitoring', () => {
     await service.clock.advance(1_000);
     const now = service.clock.now();
     const services = async () => (await service.ask('/monitoring/ai-services')).body.services;
-    const [told] = await services();
+    const [breaker] = await services();
     const at = new Date(now - 1_000).toISOString();
-    expect(told).toMatchObject({ state: 'open', last_error: { reason: '503', at } });
-    expect(Date.parse(told.next_try_at) - now).toBe(59_000);
+    expect(breaker).toMatchObject({ state: 'open', last_error: { reason: '503', at } });
+    expect(Date.parse(breaker.next_try_at) - now).toBe(59_000);
     // What failed in another process, which has not opened its breaker for it.
     await service.database.query(
       `insert into log_entries (timestamp, level, message, context)
@@ -127,7 +127,7 @@ describe('A-8 monitoring', () => {
         finer.match_score_generator,
       ];
     };
-    // Resting as an operator wished is no fault; not being able to is one.
+    // A pause set by an operator is no fault; being unable to run is one.
     expect(await workers()).toEqual(['healthy', 'healthy', 'healthy', 'stopped', 'processing', 'stopped']);
     states.match_score_generator = 'failing';
     expect(await workers()).toEqual(['degraded', 'degraded', 'healthy', 'degraded', 'processing', 'failing']);

@@ -49,7 +49,7 @@ export type Model = (body: { readonly messages: readonly { readonly content: str
 export interface WorkerOptions {
   readonly balanceMicro?: bigint;
   readonly hasProvider?: boolean;
-  /** In the place of one in memory; closed by whoever gave it. */
+  /** Replaces the one in memory; the caller closes it. */
   readonly database?: Database;
 }
 
@@ -67,7 +67,7 @@ export async function openWorkers(options: WorkerOptions = {}) {
   type Read = (text: string) => DocumentReading | Promise<DocumentReading>;
   const scripted: { model: Model; read: Read; asked: number } = {
     model: () => {
-      throw new Error('nobody scripted a model');
+      throw new Error('no model is scripted');
     },
     read: (text) => ({ outcome: 'read', kind: 'text', text, pages: null, warnings: [] }),
     asked: 0,

@@ -55,7 +55,7 @@ describe('P-8 a session of the console', () => {
     expect(again.pair.length).toBeGreaterThan(40);
   });
 
-  test('nobody’s is null and no error, as is one that is over, whose cookie goes', async () => {
+  test('without a session the answer is null and not an error; an ended session also clears its cookie', async () => {
     expect((await post('refresh', {})).answer).toEqual({ data: { session: null } });
     const { pair } = await logIn();
     const out = await post('logout', {}, withCookie(pair));

@@ -6,7 +6,7 @@ import { MAIL_QUEUE } from '../../src/domain/mail/outbox.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { until } from '../doubles/until.ts';
 
-/** Leaves so many dead letters of the mail queue in an embedded database that nobody has open. */
+/** Adds this many dead letters of the mail queue to an embedded database that is not open elsewhere. */
 export async function buryMails(dataFolder: string, count: number): Promise<void> {
   const log = createSilentLog();
   const folder = join(dataFolder, 'database');

@@ -236,7 +236,7 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
     await open(watcher.page, 'Logs');
     await watcher.page.getByText('connected').waitFor();
     const lines = watcher.page.getByRole('region', { name: 'Lines of the log' });
-    // A socket that is open is not yet a subscription that runs: what is logged in between is nobody's.
+    // An open socket is not yet a running subscription: lines logged in between are not received.
     await until(async () => {
       await fetch(`${world.demo.backend_url}/payments/webhook`, { method: 'POST', body: '{}' });
       return (await lines.getByText('a payment event was refused').count()) > 0;

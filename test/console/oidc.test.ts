@@ -61,8 +61,8 @@ describe.skipIf(givenChromium() === null)('sign-in by OIDC in a real browser', (
     }),
   );
 
-  test('the button leads to the provider and back into the console; refusals say why; nobody signs up', async () => {
-    // The frame around every page of somebody who is signed in; at this width its menu is closed.
+  test('the button leads to the provider and back into the console; errors say why; no account is created', async () => {
+    // The frame around every page of a signed-in user; at this width its menu is closed.
     const { page } = await world.visit({ width: 390 });
     const frame = page.locator('.frame');
     await page.goto('/');

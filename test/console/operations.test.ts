@@ -357,7 +357,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await dialog.waitFor({ state: 'detached' });
   });
 
-  test('A-7 a room that nobody announced is shown', async () => {
+  test('A-7 a room that was not announced is shown', async () => {
     const headers = {
       authorization: `Bearer ${world.demo.internal_token}`,
       'content-type': 'application/json',

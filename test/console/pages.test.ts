@@ -24,7 +24,7 @@ describe.skipIf(givenChromium() === null)('the pages', () => {
   }
 
   const rows = [
-    ['somebody who is not logged in', () => DOORS, () => null],
+    ['a visitor who is not logged in', () => DOORS, () => null],
     ['a company admin', () => [...COMPANY, '/profile', '/nowhere'], () => world.demo.company_admin],
     ['a company admin, of one thing each,', () => single, () => world.demo.company_admin],
     ['a super admin', () => SYSTEM, () => world.demo.super_admin],

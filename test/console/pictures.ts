@@ -91,7 +91,7 @@ const BUDGETS = [
   { scope: 'END_USER', subject: 'visitor-7', monthlyCredits: 0.3 },
 ];
 
-/** The demo world exists after a first start; its database is open to nobody else while it runs. */
+/** The demo world exists after a first start; its database is locked while it runs. */
 async function prepare(dataFolder: string): Promise<void> {
   const first = await startSystem(dataFolder);
   const demo = first.demo();

@@ -1,4 +1,4 @@
-/** Who sees what, and how somebody comes in: in a real browser on a fresh start. */
+/** Pages by role, and how users sign in: in a real browser on a fresh start. */
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { givenChromium } from '../services/given.ts';
@@ -159,7 +159,7 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('P-14 a new company signs up, is told what to do first, and verifies its address before it invites', async () => {
+  test('P-14 a new company signs up, sees the first steps, and verifies its address before it invites', async () => {
     const { page, complaints } = await world.visit();
     await page.goto('/sign-up');
     await page.getByLabel('Company').fill('Newcomers');

@@ -370,7 +370,7 @@ export async function walkBilling(page: Page, demo: DemoFile): Promise<void> {
   await button(page, 'Billing portal').waitFor();
 }
 
-/** Set as wished, what is wrong said in words, switched off after a question, and on again. */
+/** Set to chosen values, with messages for invalid ones, switched off after a confirmation, and on again. */
 async function walkAlertSettings(page: Page, demo: DemoFile): Promise<void> {
   await button(page, 'Change alerts').click();
   expect(await violationsOf(page)).toEqual([]);
@@ -431,7 +431,7 @@ async function walkAlertChannels(page: Page): Promise<void> {
   await page.getByRole('dialog').getByText('delivered').waitFor();
   expect(await violationsOf(page)).toEqual([]);
   await button(page, 'Close').click();
-  // Another tab saves first: this one is told, and nothing of the other's is lost.
+  // Another tab saves first: this one shows a conflict, and the other's changes are not lost.
   await button(page, 'Change Pager').click();
   const other = await page.context().newPage();
   await other.goto('/alerts');

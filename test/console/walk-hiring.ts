@@ -117,7 +117,7 @@ export async function walkTalents(page: Page): Promise<void> {
   await page.getByText('Welder with papers').first().waitFor();
   await card(page, 'Languages').getByText('Welsh').waitFor();
   await card(page, 'History').getByText('Edited').waitFor();
-  // What nobody has touched still leads to its place in the text; what was typed leads nowhere.
+  // Fields that were not edited still link to their place in the text; edited ones do not.
   expect(await button(page, 'grace.miller@example.org').count()).toBe(1);
   expect(await button(page, 'Orbital welding').count()).toBe(0);
   await decideProposal(page);

@@ -49,7 +49,7 @@ test('there are the three services, each with a way in, a budget and a scale of 
     expect(scale.scaleTargetRef).toEqual({ apiVersion: 'apps/v1', kind: workload.kind, name });
     // With one alone a budget would either hold up every node's upgrade or protect nothing.
     expect(scale.minReplicas).toBeGreaterThan(1);
-    // Whoever scales says how many; said here too, every apply would set it back.
+    // The autoscaler sets the number; set here too, every apply would reset it.
     expect(workload.spec.replicas).toBeUndefined();
   }
   expect(podOf(named('StatefulSet', 'gateway')).volumes).not.toContainEqual({
@@ -75,7 +75,7 @@ describe.each(running.map((workload) => [workload.metadata.name, workload] as co
     expect(existsSync(join(ROOT, container.command[1] ?? ''))).toBe(true);
   });
 
-  test('is nobody but itself and writes nowhere but where it may', () => {
+  test('runs as its own user and writes only to its volumes', () => {
     const user = Number(/^USER (\d+)/m.exec(read('Dockerfile'))?.[1]);
     expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: user, fsGroup: user });
     expect(pod.automountServiceAccountToken).toBe(false);

@@ -81,7 +81,7 @@ describe('what belongs together in a CV', () => {
   });
 });
 
-describe('where somebody lives', () => {
+describe('where a person lives', () => {
   const REST = '\n\nWork Experience\n[title:Driver], [company:Celtic Haulage Ltd]\nMarch 2017 to present\n';
 
   test.each([

@@ -161,7 +161,7 @@ Atentamente,
 Rosa Gil, rosa.gil@example.es`,
   'terms of use': `Terms of use
 You must be 18 to use the service. You are responsible for your password. We offer the service as it is. Requirements: a current browser. Apply for an account by e-mail.`,
-  'the life of somebody': `Robert Hale (1839 - 1912) was a Scottish engineer. He studied in Glasgow, worked as a surveyor from 1860 to 1869 and designed four bridges. He managed the Dunmore works.`,
+  'a biography': `Robert Hale (1839 - 1912) was a Scottish engineer. He studied in Glasgow, worked as a surveyor from 1860 to 1869 and designed four bridges. He managed the Dunmore works.`,
   'a German message to colleagues': `Betreff: Urlaub
 Hallo zusammen,
 ich bin vom 03.06.2024 bis 14.06.2024 im Urlaub. Vertretung macht Anna (Teamleiterin, anna@example.de). Wir suchen noch jemanden für den Telefondienst in Teilzeit.

@@ -252,7 +252,7 @@ Requirements
   });
 });
 
-test('G-8 what a posting wants somebody to know is a skill, also where no word list has its name', () => {
+test('G-8 knowledge that a posting asks for is a skill, also where no word list has its name', () => {
   const text = `Claims Analyst
 Harbour Mutual is looking for a claims analyst to join our team in Leeds.
 
@@ -306,7 +306,7 @@ describe('G-7 G-8 what a document is is said', () => {
     });
   });
 
-  test('the shortest CV is one: who somebody is, and one job with its time', () => {
+  test('the shortest CV: a name, and one job with its dates', () => {
     const text =
       'Ivo Blagoev\nPlovdiv, Bulgaria\nivo@example.com\nFreelance web developer, 2014 - present: themes, page speed, search engines and shops for small firms';
     expect(engine.parseCv(text, TODAY)).toMatchObject({

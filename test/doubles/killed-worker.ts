@@ -29,7 +29,7 @@ await jobs.define({
   heartbeatSeconds: 10,
 });
 await database.script('create table if not exists effects (job_id text, attempt integer)');
-// On the embedded engine nobody else can have enqueued it.
+// On the embedded engine no other process can have enqueued it.
 if (engine === 'pglite') await jobs.enqueue(queue, { from: 'killed-worker' });
 await jobs.work(queue, { concurrency: 1 }, async () => {
   process.stdout.write('begun\n');

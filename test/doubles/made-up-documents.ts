@@ -100,7 +100,7 @@ export function makePdf(pages: readonly (readonly PlacedText[])[], extras: PdfEx
   return Uint8Array.from(text, (letter) => letter.charCodeAt(0));
 }
 
-/** A PDF that asks for a password which nobody has. */
+/** A PDF with an unknown password. */
 export function makeEncryptedPdf(): Uint8Array {
   const secret = 'ab'.repeat(32);
   return makePdf([[{ x: 72, y: 700, text: 'unreachable' }]], {
@@ -175,7 +175,7 @@ export function makeZipBomb(megabytes: number, declaredBytes = megabytes * 1_000
   const packed = packedBlanks(megabytes);
   const zip = zipSync({ ...docxFiles(paragraph('small')), 'word/document.xml': packed }, { level: 0 });
   const view = new DataView(zip.buffer);
-  // Stored as it was packed before: told now to be packed, and how long it becomes.
+  // Stored as it was packed before, now marked as compressed with its uncompressed length.
   for (let at = 0; at + 46 < zip.length; at += 1) {
     const offset =
       view.getUint32(at, true) === 0x02014b50 ? 10 : view.getUint32(at, true) === 0x04034b50 ? 8 : 0;
@@ -186,7 +186,7 @@ export function makeZipBomb(megabytes: number, declaredBytes = megabytes * 1_000
   return zip;
 }
 
-/** Zips in zips, ten in each, five deep: a terabyte for whoever unpacks them all. */
+/** Zips in zips, ten in each, five deep: a terabyte when all are unpacked. */
 export function makeNestedZipBomb(): Uint8Array {
   let inner = makeZip({ 'zeros.bin': new Uint8Array(10_000_000) });
   for (let depth = 0; depth < 5; depth += 1) {

@@ -3,9 +3,9 @@ import type { Clock, Timer } from '../../src/ports/clock.ts';
 export interface ManualClock extends Clock {
   /** Moves time on, running what becomes due at its own moment, in order; what it sets off settles in between. */
   advance(ms: number): Promise<void>;
-  /** Somebody sets the clock, ahead or back: timers and what is measured go on evenly. */
+  /** Sets the wall clock ahead or back; timers and measured durations are not affected. */
   step(ms: number): void;
-  /** Timers and sleeps that nobody has ended: 0 after a clean stop. */
+  /** Timers and sleeps that were not ended: 0 after a clean stop. */
   pendingTimers(): number;
 }
 

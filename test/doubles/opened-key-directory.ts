@@ -17,7 +17,7 @@ export async function openKeyDirectory(
   const { log, entries } = createRecordingLog();
   const parts = { database: store, sharedState: messages, clock, secrets: createSystemSecrets(), log };
   const directory = await createKeyDirectory({ ...parts, ...bounds });
-  /** As the backend does: in the store, then told to everybody. */
+  /** As the backend does: stored, then published. */
   async function revoke(hash: string): Promise<void> {
     records.revoke(hash);
     await messages.publish('keys', hash);

@@ -6,7 +6,7 @@ export interface Recorded {
   readonly context: LogContext;
 }
 
-/** A log that keeps what it is told, as it was told. */
+/** A log that keeps its entries unchanged. */
 export function createRecordingLog(): { log: Log; entries: Recorded[] } {
   const entries: Recorded[] = [];
   const logWith = (base: LogContext): Log => {

@@ -7,7 +7,7 @@ export interface ScriptedMail extends Mail {
   answer(...outcomes: readonly (MailOutcome | Error | Promise<MailOutcome>)[]): void;
 }
 
-/** A mail server that does as it is told. */
+/** A scripted mail server. */
 export function createScriptedMail(): ScriptedMail {
   const sent: MailMessage[] = [];
   const next: (MailOutcome | Error | Promise<MailOutcome>)[] = [];

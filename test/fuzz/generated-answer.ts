@@ -4,7 +4,7 @@ import type { SeededRandom } from '../doubles/seeded-random.ts';
 /** One answer of a provider, down to its bytes. */
 export interface GeneratedAnswer {
   readonly bytes: Uint8Array;
-  /** Null where the bytes were damaged: nobody knows what is in them. */
+  /** Null where the bytes were damaged: their content is unknown. */
   readonly expected: {
     readonly status: number;
     readonly contentType: string;

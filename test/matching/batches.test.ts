@@ -46,7 +46,7 @@ describe('A-12 matches', () => {
     const world = await openMatchingWorld(database);
     await world.addJob({ mustHave: [], title: 'Turbine fitter', niceToHave: ['commissioning of turbines'] });
     const nothing = { work: [], skills: [], basics: {}, total_months_experience: null };
-    const [bare, told] = [
+    const [bare, withText] = [
       await world.addTalent({ profile: nothing }),
       await world.addTalent({ profile: nothing }),
     ];
@@ -54,15 +54,15 @@ describe('A-12 matches', () => {
     await database.query(
       `insert into talent_files (id, talent_id, company_id, name, sha256, bytes, text, created_at)
        values ($1, $1, $2, 'cv.txt', sha256($3::bytea), $3, $4, now())`,
-      [told, world.companyId, new TextEncoder().encode(text), text],
+      [withText, world.companyId, new TextEncoder().encode(text), text],
     );
     await world.workOff();
     const scores = await scoresOf(database, world.companyId);
-    expect(scores.map(({ talentId }) => talentId)).toEqual([told, bare]);
+    expect(scores.map(({ talentId }) => talentId)).toEqual([withText, bare]);
     expect(scores[0]?.score).toBeGreaterThan(50);
     const rows = await database.query<{ facts: unknown }>(
       'select facts from match_subjects where subject_id = $1',
-      [told],
+      [withText],
     );
     expect(JSON.stringify(rows[0]?.facts)).not.toMatch(/ada|person|1980|married/);
   });
@@ -115,7 +115,7 @@ describe('A-12 matches', () => {
     expect(world.entries.filter(({ message }) => message === 'a pair cannot be scored')).toHaveLength(5);
   });
 
-  test('A-12 a pair that is asked for in versions nobody has is put back, and does not go round for ever', async () => {
+  test('A-12 a pair requested in versions that do not exist is put back, and is not retried for ever', async () => {
     const world = await openMatchingWorld(database);
     await world.addJob();
     const talent = await world.addTalent();

@@ -57,7 +57,7 @@ describePostgres('with a server', () => {
     await world.workOff();
   });
 
-  test('A-12 what commits after somebody looked, though it was written before, is seen at the next look', async () => {
+  test('A-12 a row that commits after a read, though it was written before it, is seen by the next read', async () => {
     const world = await openMatchingWorld(database);
     await world.addJob();
     const talentId = await world.addTalent();

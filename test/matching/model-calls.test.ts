@@ -141,7 +141,7 @@ describe('G-28 matching’s model calls', () => {
     expect(ended.released).toBe(3);
   });
 
-  test('A-15 a failing provider opens its breaker: it is left alone, nothing is charged, and the state is told', async () => {
+  test('A-15 a failing provider opens its breaker: it is not called, nothing is charged, and the state is reported', async () => {
     const { calls, sent, breakers } = await open(PROVIDER, async () => json({}, 503));
     for (const _ of FIVE_FAILURES) {
       expect(await calls.embed(EMBED)).toEqual({ outcome: 'unavailable', reason: 'failed' });

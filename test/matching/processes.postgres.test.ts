@@ -61,14 +61,14 @@ describePostgres('with a server', () => {
       const companyId = await fill();
       await until(async () => (await scoresOf(database, companyId)).length === JOBS * TALENTS);
       await until(async () => (await queueSize(database)) === 0);
-      const told = { nowMs: Date.now(), own: null, breakerState: 'closed' } as const;
-      await until(async () => (await readMetrics(database, told)).processes.length >= count);
+      const scrape = { nowMs: Date.now(), own: null, breakerState: 'closed' } as const;
+      await until(async () => (await readMetrics(database, scrape)).processes.length >= count);
       await Promise.all(processes.map((one) => one.end('SIGTERM')));
       const pairs = processes.flatMap((one) => one.pairs());
       expect(new Set(pairs).size).toBe(JOBS * TALENTS);
       expect(pairs).toHaveLength(JOBS * TALENTS);
       expect(processes.filter((one) => one.pairs().length > 0).length).toBeGreaterThan(1);
-      expect((await readMetrics(database, told)).processes).toEqual([]);
+      expect((await readMetrics(database, scrape)).processes).toEqual([]);
     }, 120_000);
   }
 

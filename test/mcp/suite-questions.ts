@@ -7,7 +7,7 @@ type Question = Parameters<Transport['send']>[0];
 
 /**
  * A server of 2025 asks the client on the stream of the call, and the answer comes by a request of its own, which meets
- * another server. The stack carries both; whoever asks has to say where its answers go. These fixtures keep that in
+ * another server. The stack carries both; the caller has to say where its answers go. These fixtures keep that in
  * memory: they live in one process. The gateway's own tools never ask.
  */
 const waiting = new Map<unknown, Incoming>();

@@ -11,7 +11,7 @@ import { addSuiteQuestions, joinAnswers } from './suite-questions.ts';
 import { addSuiteRounds, askFor, suiteState } from './suite-rounds.ts';
 import { addSuiteHandlers, addSuiteTools, PICTURE } from './suite-tools.ts';
 
-/** Like the gateway's own, no list changes while somebody listens: the library would say otherwise by itself. */
+/** As in the gateway, no list changes while a client listens: by default the library would announce otherwise. */
 const FIXED = { listChanged: false };
 const OPTIONS = {
   capabilities: {

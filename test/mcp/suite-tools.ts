@@ -39,7 +39,7 @@ const DRAFT_2020 = {
   properties: { name: { type: 'string' }, address: { $ref: '#/$defs/address' } },
   allOf: [{ anyOf: [{ required: ['name'] }, { required: ['address'] }] }],
   if: { required: ['address'] },
-  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, which nobody awaits.
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, which is never awaited.
   then: { properties: { name: { minLength: 1 } } },
   else: { properties: { name: { minLength: 0 } } },
   additionalProperties: false,

@@ -52,7 +52,7 @@ describe('P-15 meetings', () => {
     expect(await code({ room: 'THEIRS' })).toBe('CONFLICT');
   });
 
-  test('P-15 whoever is erased takes their meetings with them', async () => {
+  test('P-15 erasing a person erases their meetings', async () => {
     const { database, companies, people } = backend;
     const talentId = await addTalent(database, companies.acme, {});
     const { createMeeting } = await people.member.ask<Created>(CREATE, {

@@ -157,7 +157,7 @@ describe('A-7 insights', () => {
     expect((await odd.meetings('odd-answer'))[0]?.insight?.summary?.engine).toBe('embedded');
   });
 
-  test('A-7 nobody came, and one alone: told as such, and nobody is reminded', async () => {
+  test('A-7 a meeting without participants, or with one, is reported as such, and no reminder is sent', async () => {
     const startsAt = new Date(world.clock.now());
     await world.announce('nobody', { startsAt });
     await world.clock.advance(4 * 3_600_000 + 1);

@@ -41,10 +41,10 @@ export async function openMeetings(database: Database, model?: MeetingModel) {
       return 'job';
     },
   };
-  const nobody = { answer: null, charge: async () => {}, release: async () => {} };
+  const noAnswer = { answer: null, charge: async () => {}, release: async () => {} };
   const handler = createMeetingHandler({
     ...{ database, clock, log, jobQueue },
-    model: model ?? { ask: async () => nobody },
+    model: model ?? { ask: async () => noAnswer },
     remind: async (mail) => void mails.set(mail.dedupeKey, mail),
   });
   const parts = { database, clock, log, secrets, jobQueue };

@@ -83,7 +83,7 @@ describe('G-28 the summary of a meeting', () => {
     expect(seen).toEqual({ asked: ['t1'], released: 1, endpoint: 'meeting-summary' });
   });
 
-  test('G-28 without credits no provider is asked; without a provider nobody is; a failure costs nothing', async () => {
+  test('G-28 without credits, or without a provider, no model is called; a failure costs nothing', async () => {
     const poor = modelWith({ mayAsk: false });
     expect((await poor.ask()).answer).toBeNull();
     expect(poor.seen.asked).toEqual([]);

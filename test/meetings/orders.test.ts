@@ -56,7 +56,7 @@ describe('A-7 a meeting’s events', () => {
     const random = createSeededRandom(7);
     for (let round = 0; round < 12; round += 1) {
       const starts = [0, 2_400, 4_800].map((offset) => T0 - 7_200 + offset + random.below(300));
-      const told = starts.flatMap((start, at) => {
+      const sent = starts.flatMap((start, at) => {
         const pair = [
           plain('room_created', `day-${round}`, start),
           plain('room_destroyed', `day-${round}`, start + 1_500),
@@ -67,7 +67,7 @@ describe('A-7 a meeting’s events', () => {
       let expected: unknown = null;
       for (let shuffle = 0; shuffle < 6; shuffle += 1) {
         const room = `day-${round}-${shuffle}`;
-        const events = [...told, ...told].map((event) => ({ ...event, room, order: random.below(1_000) }));
+        const events = [...sent, ...sent].map((event) => ({ ...event, room, order: random.below(1_000) }));
         events.sort((a, b) => a.order - b.order);
         for (const { order: _order, ...event } of events) {
           const path = event.event === 'room_created' ? 'events/room/created' : 'events/room/destroyed';

@@ -20,7 +20,7 @@ export interface Received {
   readonly signature: string | null;
 }
 
-/** The sandbox behind a real socket, the provider's client in front of it, and somebody who takes its events. */
+/** The sandbox behind a real socket, the provider's client in front of it, and a receiver of its events. */
 export interface SandboxUnderTest {
   readonly url: string;
   readonly webhookUrl: string;

@@ -9,7 +9,7 @@ export interface Started {
   readonly body: Fields;
 }
 
-/** Somebody who subscribes in the sandbox, whose card does as it is told, and for whom time passes. */
+/** A subscriber in the sandbox with a scripted card, for whom time passes. */
 export function createSubscriber(open: () => SandboxUnderTest, name: string) {
   const pay = async (id: string) => void (await open().click(`/checkout/${id}/pay`));
   const shop = createShop(() => ({ provider: open().provider, pay }), name);

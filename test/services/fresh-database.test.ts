@@ -6,7 +6,7 @@ import { hostTag } from './run-name.ts';
 import { dropDatabasesOf, ensureTemplate, sweepStaleDatabases } from './template-database.ts';
 
 describe.skipIf(givenDatabase() === null)('a fresh database', () => {
-  test('is empty, its own, and gone after the drop although somebody is connected', async () => {
+  test('is empty and separate, and is dropped although a client is connected', async () => {
     const one = await freshDatabase();
     const other = await freshDatabase();
     const sql = new SQL({ url: one.url, max: 1 });

@@ -27,7 +27,7 @@ const settings = {
 /** As in production: a commit waits for the disk. For benchmarks of what includes that wait. */
 export const DURABLE = { fsync: 'on', full_page_writes: 'on' };
 
-/** A PostgreSQL of this run alone, on 127.0.0.1, open to whoever is on this machine. */
+/** A PostgreSQL for this run alone, on 127.0.0.1, open to every user of this machine. */
 export async function startPrivatePostgres(
   binaries: string,
   folder: string,

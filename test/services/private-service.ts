@@ -79,7 +79,7 @@ export function makeServiceFolder(parent: string, name: string, account: Service
   return folder;
 }
 
-/** Free when asked; somebody may take it before the service does, hence `onFreePort`. */
+/** Free when checked; another process may take it before the service does, hence `onFreePort`. */
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

@@ -24,7 +24,7 @@ function idOf(option: '-u' | '-g', user: string): number | null {
 
 /**
  * The command that runs `command` as `account` and that ends with this process, even when this process is
- * killed with -9: the kernel then sends `deathSignal`. Elsewhere than on Linux nobody does, and services
+ * killed with -9: the kernel then sends `deathSignal`. Only Linux does this; elsewhere services
  * outlive a runner killed that way.
  */
 export function boundToRunner(

@@ -72,7 +72,7 @@ export function notWhole(calls: readonly SeenCall[]): SeenCall[] {
   return calls.filter(({ isWhole }) => !isWhole);
 }
 
-/** Calls one after the other on many connections, until told to stop. */
+/** Calls one after the other on many connections, until stopped. */
 export function keepCalling(connections: number, url: string, rawKey: string) {
   const seen: SeenCall[] = [];
   let isStopped = false;

@@ -42,7 +42,7 @@ export interface CreditWorld {
   readonly environment: Readonly<Record<string, string>>;
   startGateway(env?: Record<string, string>): Promise<RunningGateway>;
   mint(changes?: { requestsPerMinute?: number }): Promise<string>;
-  /** The files of the journal, whoever has them. */
+  /** The files of the journal, of any process. */
   journalFiles(): string[];
   close(): Promise<void>;
 }

@@ -19,7 +19,7 @@ describe.skipIf(givenChromium() === null)('what the running services show beside
     { name: 'backend', heading: 'Turnpike backend', route: '/operations' },
   ] as const;
   for (const { name, heading, route } of CASES) {
-    test(`A-5 the ${name}’s /docs works in a browser, asks nobody outside, and has no complaint`, async () => {
+    test(`A-5 the ${name}’s /docs works in a browser, loads nothing from other hosts, and logs no error`, async () => {
       const page = await opened.browser.newPage();
       const complaints: string[] = [];
       page.on('console', (message) => {

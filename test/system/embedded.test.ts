@@ -189,7 +189,7 @@ describe('the command line beside the running process', () => {
     expect(await turnpike('issue-token', 'nobody@x.example')).toMatchObject({ exitCode: 1 });
   });
 
-  test('wrong words are told what is right, with exit code 2', async () => {
+  test('wrong arguments exit with code 2 and name the right ones', async () => {
     expect(await turnpike('no-such-command')).toMatchObject({ exitCode: 2 });
     expect(await turnpike('create-super-admin')).toMatchObject({ exitCode: 2 });
     expect(await turnpike('verify-deployment', 'nonsense')).toMatchObject({ exitCode: 2 });

@@ -12,7 +12,7 @@ interface Line {
 describeServers('the live log of several processes', () => {
   const processes = useProcesses();
 
-  test('P-13 a watcher at one backend sees what a gateway and another backend log, and is told when its own goes', async () => {
+  test('P-13 a watcher at one backend sees lines of a gateway and another backend, and is closed when its own shuts down', async () => {
     const backend = await processes.start('backend.ts');
     const address = backend.origin;
     const query =

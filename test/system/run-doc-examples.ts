@@ -275,7 +275,7 @@ async function graphql(demo: DemoFile, token: string | undefined, body: object):
   return await response.json();
 }
 
-/** The query is of the schema; an id that is nobody's is not found. */
+/** The query matches the schema; an unknown id is not found. */
 async function runGraphql({ demo, variables }: DocWorld, query: string): Promise<string[]> {
   const invalid = schemaProblems(query);
   if (invalid.length > 0) return invalid;

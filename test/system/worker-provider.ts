@@ -47,7 +47,7 @@ export function startWorkerProvider() {
   return {
     url: upstream.url,
     asked,
-    /** From now on nobody is answered, until `answer`. */
+    /** From now on no request is answered, until `answer`. */
     hold(): void {
       gate = Promise.withResolvers();
     },

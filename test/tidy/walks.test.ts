@@ -45,7 +45,7 @@ describe('walks follow the imports', () => {
       'no file before it',
     ],
     [
-      'a jump that nobody joins',
+      'a jump without a join',
       [listen, '`src/adapters/upstream/alone.ts` (wired by start)'],
       'no file of src/start',
     ],
