@@ -5,7 +5,7 @@ import { createSilentLog } from '../test/doubles/silent-log.ts';
 import { type Client, compareClients, TABLES } from './database-statements.ts';
 import type { Measurement } from './frame/measurement.ts';
 
-/** As the settings have it where nobody says otherwise. */
+/** The default of the settings. */
 const POOL_SIZE = 10;
 const LOAD = { manyAtOnce: 64, warmUpMs: 500 };
 

@@ -11,7 +11,7 @@ const HEARD_WITHIN_MS = 10_000;
 
 /**
  * How long an idle worker's handler waits for a job, from the call of `enqueue`. Beside it a bare notice of the
- * database, sent and heard by the same adapter, which is the least that waking somebody takes.
+ * database, sent and received by the same adapter, which is the lower bound for waking a worker.
  */
 export async function measureLatency(
   engine: string,

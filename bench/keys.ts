@@ -59,7 +59,7 @@ export const keys: Measurement = {
   },
 };
 
-/** Rows that nobody asks for, up to that number. */
+/** Rows that are not looked up, up to that number. */
 async function fillUp(database: Database, companyId: string, stored: number): Promise<void> {
   await database.transaction(
     async (transaction) => {

@@ -38,8 +38,8 @@ export async function load(gateway: Contestant, asked: Asked, bounds: LoadBounds
   const child = Bun.spawn([process.execPath, PROGRAM, words], { stdout: 'pipe', stderr: 'inherit' });
   const output = await new Response(child.stdout).text();
   if ((await child.exited) !== 0) throw new Error(`the load of ${asked.label} failed`);
-  const told = JSON.parse(output) as Record<'requests' | 'failed' | 'p50Ms' | 'p99Ms', number>;
-  const { requests, failed, p50Ms, p99Ms } = told;
+  const report = JSON.parse(output) as Record<'requests' | 'failed' | 'p50Ms' | 'p99Ms', number>;
+  const { requests, failed, p50Ms, p99Ms } = report;
   if (failed > 0 || requests < bounds.requests) {
     throw new Error(`${bounds.requests - requests + failed} of ${bounds.requests} failed: ${asked.label}`);
   }

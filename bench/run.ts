@@ -72,7 +72,7 @@ function makeHome(): string {
   const parent = process.getuid?.() === 0 ? '/tmp' : tmpdir();
   const home = mkdtempSync(join(parent, 'turnpike-bench-'));
   chmodSync(home, 0o711);
-  // For whoever makes a temporary folder from here on.
+  // For every temporary folder that is created from here on.
   process.env.TMPDIR = home;
   return home;
 }

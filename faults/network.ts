@@ -17,7 +17,7 @@ const CABLES = [
 export const networkFaults: readonly FaultCase[] = [
   {
     name: 'network-silent',
-    what: 'nothing passes between the gateway and both servers any more, and no side is told; then it does again',
+    what: 'nothing passes between the gateway and both servers any more, and no side is notified; then traffic resumes',
     isQuick: true,
     async run(lab) {
       const { DATABASE_URL = '', REDIS_URL = '' } = lab.world.environment;

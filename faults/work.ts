@@ -22,7 +22,7 @@ const PORTS = { BACKEND_PORT: '0', AI_PORT: '0', SANDBOX_PORT: '0' };
 export const workFaults: readonly FaultCase[] = [
   {
     name: 'webhook-storm',
-    what: `${PURCHASES} payments, each told ${TIMES_EACH} times at once and in any order, among ${WRONG} forged events`,
+    what: `${PURCHASES} payments, each delivered ${TIMES_EACH} times at once and in any order, among ${WRONG} forged events`,
     async run(lab) {
       const { database } = lab.world;
       const backend = await lab.start('backend.ts', { ...PORTS, WEBHOOK_SECRET: SECRET });

@@ -14,7 +14,7 @@ export interface LabelledCv {
   readonly spans: readonly LabelledSpan[];
 }
 
-/** A zip of XML files whose text has `<label type="…">` around what somebody marked. */
+/** A zip of XML files whose text has `<label type="…">` around what an annotator marked. */
 export function readLabelledCvs(zipFile: string): LabelledCv[] {
   const files = unzipSync(new Uint8Array(readFileSync(zipFile)));
   return Object.entries(files)

@@ -23,7 +23,7 @@ const KIND_OF: Readonly<Record<string, MentionKind>> = {
 };
 
 /**
- * The labels that each token of a CV may have, as bits. `isComplete`: every mention is marked. Otherwise, where nobody
+ * The labels that each token of a CV may have, as bits. `isComplete`: every mention is marked. Otherwise, where no one
  * marked a kind in the whole CV, a token without a mark may be of that kind all the same. `placeOf` leads from a token to
  * its place in the text that the spans refer to.
  */

@@ -27,7 +27,7 @@ const LONGEST = 400;
 
 /**
  * A conditional random field over the labels of a line, learnt by gradient (AdaGrad), averaged over the later rounds.
- * A token whose label nobody can know may have several: what is learnt is then that one of them is right.
+ * A token whose label is unknown may have several: what is learnt is then that one of them is right.
  */
 export function trainField(
   rows: readonly FieldRow[],

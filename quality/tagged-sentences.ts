@@ -5,7 +5,7 @@ export interface Span {
   readonly end: number;
 }
 
-/** A sentence of a posting with what somebody marked: what one can do, and what one knows. */
+/** A sentence of a posting with its annotations: skills and knowledge. */
 export interface TaggedSentence {
   readonly text: string;
   readonly abilities: readonly Span[];

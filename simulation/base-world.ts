@@ -48,7 +48,7 @@ export const ALIAS = 'svc/chat-default';
 const CALLS_IN_FLIGHT = 3;
 const REQUESTS_PER_MINUTE = 4;
 
-/** Companies, keys, a model, plans and a pack, on a database that nobody else uses. */
+/** Companies, keys, a model, plans and a pack, on a database of its own. */
 export async function makeBaseWorld(database: Database): Promise<BaseWorld> {
   const random = createSeededRandom(1);
   const clock: Clock = {

@@ -152,7 +152,7 @@ export function createBooks(parts: BooksParts) {
   function takeCharge(account: Account, { amount, sourceId }: Entry, requestId: string | undefined): void {
     const one = tries.get(requestId ?? '');
     if (requestId === undefined || one === undefined)
-      throw new Violation(`call ${sourceId} was charged, nobody made it`);
+      throw new Violation(`call ${sourceId} was charged and was never made`);
     if (charged.has(requestId)) throw new Violation(`${requestId} is charged twice`);
     charged.set(requestId, -amount);
     const isRight = one.isCapped ? -amount <= one.costMicro : -amount === one.costMicro;
@@ -220,7 +220,7 @@ export function createBooks(parts: BooksParts) {
     excuse(): void {
       for (const ones of open.values()) for (const one of ones) one.isExcused = true;
     },
-    /** What it has not acknowledged nobody has to answer for. */
+    /** What the process has not acknowledged may be lost. */
     died(process: string): void {
       for (const one of tries.values())
         if (one.process === process && !charged.has(one.requestId)) one.isExcused = true;
@@ -249,7 +249,7 @@ export function createBooks(parts: BooksParts) {
     /** All that was posted but for usage. */
     isCharged: (requestId: string) => charged.has(requestId),
     read,
-    /** The database has lost commits: what was known of it is not, and nobody has to answer for what is lost. */
+    /** The database has lost commits: what was read from it is outdated, and what is lost is excused. */
     async stepBack(): Promise<void> {
       const before = { charged, posted };
       accounts = new Map();

@@ -22,8 +22,8 @@ export async function makeCall(world: World, planned: PlannedCall): Promise<void
   world.calls.set(planned.number, planned);
   for (let attempt = 1; attempt <= planned.tries; attempt += 1) {
     const ending = await tryCall(world, planned, attempt);
-    const told = 'status' in ending ? `${ending.status} ${ending.message}` : ending.outcome;
-    world.trace(`r${planned.number}-${attempt}: ${told}`);
+    const result = 'status' in ending ? `${ending.status} ${ending.message}` : ending.outcome;
+    world.trace(`r${planned.number}-${attempt}: ${result}`);
     const isRepeated = planned.idempotencyKey !== null && planned.isRepeated;
     const mayRetry = ending.outcome !== 'left' && (ending.outcome !== 'whole' || isRepeated);
     if (!mayRetry || (ending.outcome === 'refused' && ending.status < 429 && ending.status !== 409)) return;
@@ -98,7 +98,7 @@ function isOurFault(ending: Ending): boolean {
   return ending.outcome === 'cut' || (ending.outcome === 'refused' && ending.status >= 500);
 }
 
-/** The provider has answered, so somebody has to pay for it, although the client was told of a failure. */
+/** The provider has answered, so the call has to be paid for, although the client got an error. */
 function hasReached(world: World, planned: PlannedCall, ending: Ending): boolean {
   return world.answered.has(planned.number) && ending.outcome !== 'left' && planned.idempotencyKey === null;
 }
@@ -110,7 +110,7 @@ function wantLater(world: World, one: Try): void {
   world.books.want(one);
 }
 
-/** Credits that nobody holds any more can be spent. */
+/** Credits that are no longer held can be spent. */
 function checkPayable(world: World, one: Try, ending: Ending): void {
   if (ending.outcome !== 'refused' || ending.status !== 402) return;
   const { books, scheduler } = world;
@@ -191,7 +191,7 @@ async function read(
   }
 }
 
-/** Whoever reads the calls finds all of which a client had the whole answer by then. */
+/** A read of the calls returns every call whose whole response a client has received. */
 export async function readCalls(world: World, index: number): Promise<void> {
   const process = world.processes[index];
   const isReady = process?.gateway != null || process?.platform != null;

@@ -56,7 +56,7 @@ export type Deed =
       readonly forMs: number;
     }
   | { readonly kind: 'provider-away'; readonly forMs: number }
-  /** Somebody reads the calls, by the gateway or by the platform. */
+  /** A read of the calls, by the gateway or by the platform. */
   | { readonly kind: 'look'; readonly process: number }
   /** Every process is killed and started again so many hours later; one of them some minutes after the others. */
   | { readonly kind: 'leap'; readonly hours: number; readonly late: number; readonly lateMs: number };

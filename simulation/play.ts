@@ -241,7 +241,7 @@ function createChecks(world: World): () => Promise<void> {
       seen = database.changes();
       await books.read();
     }
-    // While somebody has a transaction open, what was committed just before it is not read yet.
+    // While another transaction is open, what was committed just before it is not read yet.
     if (database.changes() === seen) books.check();
     if (world.violation !== null) throw world.violation;
     if (scheduler.steps() < nextLook || !database.isFree()) return;

@@ -18,8 +18,8 @@ test(`G-33 P-22 ${SEEDS.length} seeds of ${HOURS} simulated hours leave the book
   const [first] = SEEDS;
   for (const seed of SEEDS) {
     const { violation } = await simulation.run(seed, HOURS);
-    const told = violation === null ? [] : describeFailure(seed, await simulation.shrink(seed, HOURS));
-    expect(told.join('\n')).toBe('');
+    const failure = violation === null ? [] : describeFailure(seed, await simulation.shrink(seed, HOURS));
+    expect(failure.join('\n')).toBe('');
   }
   // The same seed gives the same steps to the end, also after others.
   const [once, again] = [
@@ -33,11 +33,11 @@ test(`G-33 P-22 ${SEEDS.length} seeds of ${HOURS} simulated hours leave the book
 test(`G-33 G-29 so does a seed of ${EMBEDDED_HOURS} hours on the embedded parts, where charges are deferred`, async () => {
   const changes = { isEmbedded: true };
   const { violation } = await simulation.run(EMBEDDED_SEED, EMBEDDED_HOURS, changes);
-  const told =
+  const failure =
     violation === null
       ? []
       : describeFailure(EMBEDDED_SEED, await simulation.shrink(EMBEDDED_SEED, EMBEDDED_HOURS, changes));
-  expect(told.join('\n')).toBe('');
+  expect(failure.join('\n')).toBe('');
 }, 600_000);
 
 test('G-33 on the embedded parts a call that is missing from the log is found', async () => {

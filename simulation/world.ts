@@ -342,7 +342,7 @@ async function deliver(world: World, request: Request): Promise<Response> {
   };
   if (isMeant && deliveries.how === 'lost') {
     world.trace('an event is lost on its way');
-    return new Response('taken by somebody else', { status: 200 });
+    return new Response('lost', { status: 200 });
   }
   if (isMeant && deliveries.how === 'late') {
     scheduler.at(outside, 60_000 + random.below(1_200_000), () => void bring().catch(() => {}));

@@ -1,12 +1,12 @@
 import type { Measurement } from './measurement.ts';
 
-export type Wish =
+export type CommandLine =
   | { readonly kind: 'list' }
   | { readonly kind: 'wrong'; readonly problem: string }
   | { readonly kind: 'run'; readonly chosen: readonly Measurement[]; readonly jsonFile: string | null };
 
 /** `[--json FILE] [NAME …]`, or `--list`. A name also means all that begin with it and a dash. */
-export function readWords(words: readonly string[], all: readonly Measurement[]): Wish {
+export function readWords(words: readonly string[], all: readonly Measurement[]): CommandLine {
   const names: string[] = [];
   let jsonFile: string | null = null;
   const ahead = [...words];

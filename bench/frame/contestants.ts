@@ -13,7 +13,7 @@ export interface Contestant {
   readonly url: string;
   readonly key: string;
   readonly pid: number;
-  /** What it wants to be told besides, as lines of a request. */
+  /** Further headers that it needs, as lines of a request. */
   readonly headers?: readonly string[];
   /** In the place of a small chat call; FILLER is what makes it as large as is wanted. */
   readonly body?: string;
@@ -137,7 +137,7 @@ export async function answering(url: string, seconds = 10): Promise<void> {
       return;
     await Bun.sleep(50);
   }
-  throw new Error(`nobody answers at ${url}`);
+  throw new Error(`no response from ${url}`);
 }
 
 function nginxConfiguration(folder: string, port: number, upstream: string): string {

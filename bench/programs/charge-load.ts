@@ -1,5 +1,5 @@
 /**
- * Charges calls for as long as it is told to, or only inserts their rows, and says how many. POST / with a Load; the
+ * Charges calls for the requested time, or only inserts their rows, and reports how many. POST / with a Load; the
  * answer is the number of calls a second.
  */
 import { SQL } from 'bun';

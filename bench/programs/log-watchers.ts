@@ -99,7 +99,7 @@ async function open(): Promise<void> {
 for (let n = 0; n < wanted; n += 50)
   await Promise.all(Array.from({ length: Math.min(50, wanted - n) }, open));
 process.stdout.write('ready\n');
-// Until whoever started this says that all was sent.
+// Until the parent process reports that everything was sent.
 for await (const _ of Bun.stdin.stream()) break;
 for (let before = -1; received !== before; ) {
   before = received;

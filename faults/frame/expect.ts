@@ -23,7 +23,7 @@ export function residentMb(pid: number): number {
   }
 }
 
-/** Looks every 50 ms until told to stop; answers with the most that it saw. */
+/** Checks every 50 ms until stopped; returns the highest value. */
 export function watchMemory(pid: number): () => number {
   let mostMb = residentMb(pid);
   const timer = setInterval(() => {

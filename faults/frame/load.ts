@@ -48,7 +48,7 @@ export async function callOnce(url: string, rawKey: string, maxTokens = 10): Pro
   return { requestId, isWhole, status, reason, startedAt, endedAt, tookMs: endedAt - startedAt };
 }
 
-/** Calls one after the other on each of `lanes` lanes, until told to stop. */
+/** Calls one after the other on each of `lanes` lanes, until stopped. */
 export function keepCalling(url: string, rawKey: string, lanes: number): Load {
   const seen: TimedCall[] = [];
   let isStopped = false;

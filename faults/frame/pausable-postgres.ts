@@ -104,7 +104,7 @@ function childrenOf(pid: number): number[] {
   }
 }
 
-/** A process that has ended and that nobody has asked about yet is not alive. */
+/** A process that has ended but was not waited for (a zombie) is not alive. */
 function isAlive(pid: number): boolean {
   try {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));

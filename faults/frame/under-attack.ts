@@ -18,7 +18,7 @@ export interface RunningAttack {
   stop(): Promise<string>;
 }
 
-/** Somebody who tries to take the system's time, memory or places; the calls of another company must not notice. */
+/** An attacker who tries to exhaust time, memory or slots; the calls of another company must not be affected. */
 export interface ExhaustionAttack {
   readonly name: string;
   readonly what: string;

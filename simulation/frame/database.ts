@@ -32,7 +32,7 @@ export interface SimulatedDatabase {
   /** The same, once no transaction is open. */
   snapshotInTurn(owner: Owner): Promise<Snapshot>;
   /** The database is as it was then, but for the tables of the payment provider, which is another company's. */
-  /** The same, between two transactions of others: whoever is in one loses it. */
+  /** The same, between two transactions of others: an open transaction is lost. */
   stepBack(snapshot: Snapshot): Promise<void>;
   restore(snapshot: Snapshot, options?: { readonly withProvider: boolean }): Promise<void>;
 }

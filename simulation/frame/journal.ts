@@ -18,7 +18,7 @@ export interface SimulatedDisk {
   readonly log: SimulatedLog;
   /** Takes no more writes. */
   isFull: boolean;
-  /** All that is in any file, whoever has it. */
+  /** The content of all files, of any process. */
   entries(): readonly JournalEntry[];
   /** Files that no living process has. */
   orphans(): number;

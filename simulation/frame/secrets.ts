@@ -22,7 +22,7 @@ export function createSimulatedSecrets(clock: Pick<Clock, 'now'>, random: Seeded
       Bun.SHA256.hash(text, digest);
       return digest;
     },
-    hashPassword: () => Promise.reject(new Error('nobody signs in here')),
+    hashPassword: () => Promise.reject(new Error('sign-in is not simulated')),
     verifyPassword: async () => false,
   };
 }

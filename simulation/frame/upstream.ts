@@ -23,7 +23,7 @@ interface UpstreamParts {
   readonly scheduler: Scheduler;
   scriptOf(callNumber: number): UpstreamScript;
   begun(running: RunningUpstream): void;
-  /** The last byte was read, or nobody reads on. */
+  /** The last byte was read, or the reader has stopped. */
   ended(running: RunningUpstream, isWhole: boolean): void;
 }
 
@@ -93,7 +93,7 @@ function piecesOf(script: UpstreamScript, isStream: boolean): (string | 'break')
   const { status, usage, chunks, breaksAfter } = script;
   if (status !== 200)
     return [JSON.stringify({ error: { message: 'not now', type: 'server_error', code: null } })];
-  const told = usage && {
+  const reported = usage && {
     prompt_tokens: usage.promptTokens,
     completion_tokens: usage.completionTokens,
     total_tokens: usage.promptTokens + usage.completionTokens,
@@ -108,7 +108,7 @@ function piecesOf(script: UpstreamScript, isStream: boolean): (string | 'break')
         created: 1,
         model: 'x',
         choices,
-        ...(told && { usage: told }),
+        ...(reported && { usage: reported }),
       }),
     ];
   }
@@ -118,7 +118,7 @@ function piecesOf(script: UpstreamScript, isStream: boolean): (string | 'break')
     event({ choices: [{ index: 0, delta: { content: 'Hello' }, finish_reason: null }] }),
   );
   if (breaksAfter !== null) return [...words.slice(0, breaksAfter), 'break'];
-  return [...words, ...(told ? [event({ choices: [], usage: told })] : []), 'data: [DONE]\n\n'];
+  return [...words, ...(reported ? [event({ choices: [], usage: reported })] : []), 'data: [DONE]\n\n'];
 }
 
 function failure(reason: UpstreamFailure['reason']): UpstreamFailure {

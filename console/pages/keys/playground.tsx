@@ -34,7 +34,7 @@ export function Playground() {
   const [price, setPrice] = useState<ModelPrice | null>(null);
   const [isRunning, setRunning] = useState(false);
   const stop = useRef<AbortController | null>(null);
-  // Whoever leaves the page ends the call: nothing is generated, and charged, for no reader.
+  // Leaving the page ends the call, so that no output is generated and charged without a reader.
   useEffect(() => () => stop.current?.abort(), []);
 
   const send = async ({ text, number }: FormValues) => {
