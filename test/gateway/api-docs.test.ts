@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 
 describe('A-5 the documents of the gateway', () => {
-  test('A-5 every described route is one, and every kind of route is described', () => {
+  test('A-5 every described route exists, and every kind of route is described', () => {
     const called = GATEWAY_ROUTES.filter(({ path }) => path.startsWith('/llm/v1') && path !== MCP_PATH);
     const routes = called.map(({ method, path }) =>
       routeOf(
@@ -80,7 +80,7 @@ describe('A-5 the documents of the gateway', () => {
     expect((await ask('POST', described?.body?.example, 'tpk_wrong')).status).toBe(401);
   });
 
-  test('A-5 the page’s files are in this package, whole', async () => {
+  test('A-5 the files of the page are complete in this package', async () => {
     const { style, script } = docsFiles();
     expect((await style.text()).length).toBeGreaterThan(100_000);
     expect(await script.text()).toContain('SwaggerUIBundle');

@@ -62,7 +62,7 @@ describe('a provider that keeps failing', () => {
     },
   );
 
-  test('A-14 clients that leave count for nothing', async () => {
+  test('A-14 clients that disconnect do not count as failures', async () => {
     const slow = startScriptedUpstream();
     await gateway.aimAt('svc/chat-default', slow);
     slow.answer(async ({ closed }) => {
@@ -114,7 +114,7 @@ describe('a provider that keeps failing', () => {
     },
   );
 
-  test('A-14 a request that the provider finds wrong says nothing about the provider', async () => {
+  test('A-14 a request that the provider rejects as invalid does not count as a failure', async () => {
     const strict = startScriptedUpstream();
     strict.answer(() => Response.json({ error: { message: 'no' } }, { status: 400 }));
     await gateway.aimAt('svc/chat-default', strict);

@@ -50,7 +50,7 @@ describe('calls that opt in to the cache', () => {
   const { gateway, opened, sentSince, numbered } = useGateway();
   const balance = async () => (await gateway.credits.level()).balanceMicro;
 
-  test('are given the same bytes, free, as a call of their own with the tokens of the first', async () => {
+  test('get the same bytes at no charge, recorded as a call of their own with the tokens of the first', async () => {
     numbered();
     const { call, keyId, sent } = await opened();
     const what = fresh();
@@ -131,7 +131,7 @@ describe('calls that opt in to the cache', () => {
     expect(await asking.outcome(stream)).toEqual(['hit', hidden ?? '']);
   });
 
-  test('by their key’s setting, which a call overrides and bypasses', async () => {
+  test('follow their key’s setting, which a call can override or bypass', async () => {
     numbered();
     const { outcome, call } = await opened({ cacheTtlSeconds: 600 });
     const what = fresh();
@@ -148,7 +148,7 @@ describe('calls that opt in to the cache', () => {
     expect((await plain.outcome(what, TTL))[0]).toBe('hit');
   });
 
-  test('refuse a header that cannot be read, and say what it must be', async () => {
+  test('reject an invalid header with the accepted values', async () => {
     const { call, sent } = await opened();
     for (const given of ['ttl=', 'ttl=0', 'ttl=-1', 'ttl=1.5', 'ttl=86401', 'ttl=1e3', 'yes', 'max-age=60']) {
       const refusal = await refusalOf(call(fresh(), given));
@@ -158,7 +158,7 @@ describe('calls that opt in to the cache', () => {
     expect(sentSince(sent)).toBe(0);
   });
 
-  test('store nothing that is broken off, failed, without usage, too large, stored, continued or looked up', async () => {
+  test('store no response that broke off, failed, has no usage, is too large, stored, continued or looked up', async () => {
     const { outcome, call } = await opened();
     const answers: readonly [string, () => Response, unknown, string?][] = [
       ['no usage', () => Response.json(chatAnswer({ usage: undefined })), fresh()],
@@ -194,7 +194,7 @@ describe('calls that opt in to the cache', () => {
     expect(row).toEqual({ n: 0n });
   });
 
-  test('are held to the key, its models and its company as any call is', async () => {
+  test('are checked against the key, its models and its company like any call', async () => {
     numbered();
     const first = await opened({ models: ['svc/chat-default'] });
     const what = fresh();
@@ -210,7 +210,7 @@ describe('calls that opt in to the cache', () => {
     expect((await refusalOf(slow.call(what))).status).toBe(401);
   });
 
-  test('with an idempotency key: a hit is its answer, and a conflict stays one', async () => {
+  test('with an idempotency key: a hit is stored as its answer, and a conflict stays a conflict', async () => {
     numbered();
     const { rawKey, outcome, sent } = await opened();
     const what = fresh();
@@ -230,7 +230,7 @@ describe('calls that opt in to the cache', () => {
     expect(sentSince(sent)).toBe(1);
   });
 
-  test('over MCP too: the header of the message counts for its tools', async () => {
+  test('over MCP too: the header of the message applies to its tools', async () => {
     numbered();
     const { rawKey, sent } = await opened();
     const params = { name: 'chat', arguments: { model: 'svc/chat-default', prompt: 'Over MCP' } };
@@ -243,7 +243,7 @@ describe('calls that opt in to the cache', () => {
     expect(sentSince(sent)).toBe(1);
   });
 
-  test('go to the provider while the cache cannot be read, and fail no call', async () => {
+  test('go to the provider while the cache cannot be read, and no call fails', async () => {
     numbered();
     const { outcome } = await opened();
     const what = fresh();
@@ -318,7 +318,7 @@ describe('a hit under budgets', () => {
     return set.budget.id;
   }
 
-  test('counts with what it costs, and is refused once the budget is used up', async () => {
+  test('counts with its charge, and is refused once the budget is used up', async () => {
     numbered();
     const { outcome, call, keyId } = await opened();
     await setKeyBudget(keyId, true, COST_MICRO + 4n);
@@ -333,7 +333,7 @@ describe('a hit under budgets', () => {
     expect(hits.filter(({ status }) => status === 200)).toHaveLength(3);
   });
 
-  test('one that only raises alerts refuses nothing', async () => {
+  test('a budget that only raises alerts refuses nothing', async () => {
     numbered();
     const { outcome, keyId } = await opened();
     const budgetId = await setKeyBudget(keyId, false, COST_MICRO);
@@ -363,7 +363,7 @@ describe('a free hit', () => {
 describe('CACHE_MAX_TTL_SECONDS=0', () => {
   const { gateway, opened, numbered } = useGateway({ cache: { maxTtlSeconds: 0 } });
 
-  test('turns the cache off: nothing is stored, and calls go on', async () => {
+  test('turns the cache off: nothing is stored, and calls continue', async () => {
     numbered();
     const { outcome } = await opened({ cacheTtlSeconds: 60 });
     for (const header of [TTL, TTL, null]) expect((await outcome(body, header))[0]).toBe('miss');

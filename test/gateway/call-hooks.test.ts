@@ -41,7 +41,7 @@ const lastSent = () => JSON.parse(new TextDecoder().decode(gateway.upstream.rece
 const lastAsked = () => JSON.parse(asked.at(-1)?.text ?? '{}') as Asked;
 
 describe('the hook before calls', () => {
-  test('gets who calls what, with the body, signed; what it allows runs as it is', async () => {
+  test('receives caller, operation and body, signed; an allowed call runs unchanged', async () => {
     const { rawKey, id } = await gateway.mint({ name: 'prod' });
     const response = await chat(rawKey, CHAT, { headers: { 'x-turnpike-tags': 'a,b' } });
     expect(response.status).toBe(200);
@@ -62,7 +62,7 @@ describe('the hook before calls', () => {
     expect(lastSent()).toMatchObject({ messages: CHAT.messages });
   });
 
-  test('blocks with its own words, bounded to one line; nothing is held, charged or sent, and the refusal is recorded', async () => {
+  test('blocks with its own message, bounded to one line; nothing is held, charged or sent, and the refusal is recorded', async () => {
     const { rawKey, id } = await gateway.mint({ maxCallsInFlight: 1 });
     decide = () =>
       Response.json({ action: 'block', message: `No\u0000 phone\nnumbers.${'x'.repeat(2_000)}` });
@@ -91,7 +91,7 @@ describe('the hook before calls', () => {
     ]);
   });
 
-  test('replaces the body: the provider gets the new one, the hold fits it, and it is one request', async () => {
+  test('replaces the body: the provider gets the new one, the hold matches it, and it is one request', async () => {
     const { rawKey } = await gateway.mint({ requestsPerMinute: 10 });
     decide = ({ body }) =>
       Response.json({ action: 'replace', body: { ...body, messages: [{ role: 'user', content: '***' }] } });
@@ -134,7 +134,7 @@ describe('the hook before calls', () => {
     expect(lastAsked().body).toEqual({ model: null, file: { name: 'cv.pdf', bytes: 8 } });
   });
 
-  test('is not asked again for a repeat of an answered call, and sees the body that the client sent', async () => {
+  test('is not called again for a repeat of an answered call, and receives the body that the client sent', async () => {
     const { rawKey } = await gateway.mint();
     decide = ({ body }) => Response.json({ action: 'replace', body: { ...body, user: 'other' } });
     const init = { headers: { 'idempotency-key': 'one' } };
@@ -145,7 +145,7 @@ describe('the hook before calls', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('is not asked about calls that are refused anyway', async () => {
+  test('is not called for calls that are refused anyway', async () => {
     const { rawKey } = await gateway.mint({ models: ['svc/embed-default'] });
     expect((await refusalOf(chat(rawKey))).code).toBe('LLM_MODEL_NOT_ALLOWED');
     const limited = await gateway.mint({ requestsPerMinute: 1 });
@@ -154,7 +154,7 @@ describe('the hook before calls', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('decides without a body that is too large for it', async () => {
+  test('decides without the body when that is too large', async () => {
     const { rawKey } = await gateway.mint();
     const content = 'x'.repeat(25_000);
     expect((await chat(rawKey, { ...CHAT, messages: [{ role: 'user', content }] })).status).toBe(200);
@@ -162,7 +162,7 @@ describe('the hook before calls', () => {
   });
 });
 
-describe('a hook that gives no decision', () => {
+describe('a hook that returns no decision', () => {
   const broken: Record<string, () => Response | Promise<Response>> = {
     garbage: () => new Response('<html>'),
     'an unknown action': () => Response.json({ action: 'maybe' }),
@@ -173,7 +173,7 @@ describe('a hook that gives no decision', () => {
     'no body to replace by': () => Response.json({ action: 'replace' }),
   };
 
-  test('refuses calls or lets them through, as the setting says', async () => {
+  test('refuses calls or lets them pass, depending on the setting', async () => {
     const [closedKey, openKey] = [await gateway.mint(), await open.mint()];
     for (const [name, answer] of Object.entries(broken)) {
       decide = answer;
@@ -188,7 +188,7 @@ describe('a hook that gives no decision', () => {
     }
   });
 
-  test('does not add its time-out to each call once it has failed in a row', async () => {
+  test('does not add its time-out to each call after repeated failures', async () => {
     const { rawKey } = await open.mint();
     decide = () => new Promise<Response>(() => undefined);
     await Promise.all(Array.from({ length: 5 }, async () => (await chat(rawKey, CHAT, {}, open)).text()));

@@ -65,7 +65,7 @@ describe('GET /usage/calls', () => {
     expect((await gateway.calls(id, 2)).length).toBeGreaterThanOrEqual(2);
   });
 
-  test('pages go on from their cursor, without gaps and repeats', async () => {
+  test('pages continue from their cursor, without gaps and repeats', async () => {
     const filter = '&model=svc/chat-default';
     const first = await pageOf(rawKey, `?limit=2${filter}`);
     const second = await pageOf(rawKey, `?limit=2${filter}&after=${first.next_cursor}`);
@@ -93,7 +93,7 @@ describe('GET /usage/calls', () => {
     expect((await pageOf(rawKey, `?${query}`)).data).toHaveLength(count);
   });
 
-  test('CSV and JSON Lines are whole, and no cell of CSV is a formula', async () => {
+  test('exports as CSV and JSON Lines are complete, and no CSV cell is a formula', async () => {
     const csv = await get(rawKey, '?format=csv&request_id=mine');
     expect(csv.headers.get('content-type')).toStartWith('text/csv');
     expect(csv.headers.get('content-disposition')).toBe('attachment; filename="calls.csv"');
@@ -122,7 +122,7 @@ describe('GET /usage/calls', () => {
     ["after=1_'; drop table calls", 'after'],
     [`tag=${'x'.repeat(300)}`, 'tag'],
     ['user=a%00b', 'user'],
-  ])('%s is refused by name', async (query, param) => {
+  ])('%s is refused with the name of the parameter', async (query, param) => {
     const response = await get(rawKey, `?${query}`);
     expect(await refusalOf(response)).toMatchObject({ status: 400, param });
   });

@@ -43,7 +43,7 @@ describe('calls and the balance', () => {
   }
 
   describe('402, a company without credits', () => {
-    test('G-29 G-35 no credits: 402 in the envelope, nothing reaches the upstream; a top-up frees it at once', async () => {
+    test('G-29 G-35 no credits: 402 in the envelope, nothing reaches the upstream; a top-up takes effect at once', async () => {
       await open({ balanceMicro: 0n });
       const { rawKey } = await gateway.mint();
       const refused = await refusalOf(send(rawKey));
@@ -61,7 +61,7 @@ describe('calls and the balance', () => {
       expect((await send(rawKey)).status).toBe(402);
     });
 
-    test('G-29 a lone call on a positive balance always passes, however large; its own hold never refuses the next', async () => {
+    test('G-29 a single call on a positive balance always passes, however large; its own hold never refuses the next', async () => {
       await open({ balanceMicro: COST_MICRO * 20n });
       const { rawKey } = await gateway.mint();
       for (let n = 0; n < 20; n += 1) {
@@ -73,7 +73,7 @@ describe('calls and the balance', () => {
       expect((await send(rawKey)).status).toBe(402);
     });
 
-    test('G-29 what calls in flight hold refuses others, with another message; they pass when it is given back', async () => {
+    test('G-29 holds of calls in flight refuse others, with another message; they pass when the holds are released', async () => {
       await open({ balanceMicro: BigInt(HELD_MICRO) });
       const { rawKey } = await gateway.mint();
       const upstream = gatedUpstream();
@@ -89,7 +89,7 @@ describe('calls and the balance', () => {
       expect((await send(rawKey)).status).toBe(200);
     });
 
-    test('G-29 G-31 calls that fail give back what they held and cost nothing', async () => {
+    test('G-29 G-31 failed calls release their hold and cost nothing', async () => {
       await open({ balanceMicro: 1n });
       const { rawKey } = await gateway.mint();
       for (const answer of [
@@ -107,7 +107,7 @@ describe('calls and the balance', () => {
       expect((await gateway.credits.level()).balanceMicro).toBe(1n);
     });
 
-    test('G-32 a POSTPAID company is held by 402 only at the end of its credit line', async () => {
+    test('G-32 a POSTPAID company gets 402 only at the end of its credit line', async () => {
       await open({ billingMode: 'POSTPAID', balanceMicro: 0n });
       const { rawKey } = await gateway.mint();
       expect((await send(rawKey)).status).toBe(200);
@@ -127,7 +127,7 @@ describe('calls and the balance', () => {
     const limit = { monthlySpendingLimitMicro: COST_MICRO * 2n };
     beforeEach(() => open({}));
 
-    test('G-20 G-32 it refuses no reads, and the row of the call names it', async () => {
+    test('G-20 G-32 reads are not refused, and the record of the call has the limit’s code', async () => {
       const { rawKey, id } = await gateway.mint({ monthlySpendingLimitMicro: 1n });
       expect((await send(rawKey)).status).toBe(200);
       expect((await send(rawKey)).status).toBe(403);
@@ -141,7 +141,7 @@ describe('calls and the balance', () => {
       ]);
     });
 
-    test('G-20 the key’s limit refuses that key alone and names itself', async () => {
+    test('G-20 the key’s limit refuses that key alone, with its own code', async () => {
       const narrow = await gateway.mint(limit);
       const wide = await gateway.mint();
       expect((await send(narrow.rawKey)).status).toBe(200);
@@ -169,7 +169,7 @@ describe('calls and the balance', () => {
       expect((await send(rawKey)).status).toBe(200);
     });
 
-    test('G-20 what calls in flight hold also counts against a limit that was changed meanwhile', async () => {
+    test('G-20 holds of calls in flight also count against a limit that was changed meanwhile', async () => {
       const { rawKey, id } = await gateway.mint(limit);
       const upstream = gatedUpstream();
       const running = send(rawKey);
@@ -232,14 +232,14 @@ describe('calls and the balance', () => {
   });
 });
 
-describe('credits while the database is away', () => {
+describe('credits while the database is unavailable', () => {
   const HELD_MICRO = Math.ceil(JSON.stringify(body).length / 4) + 400;
 
   const gateway = useResource(() => openGateway({ balanceMicro: BigInt(HELD_MICRO) * 2n }));
 
   const send = (rawKey: string) => post(`${gateway.url}/chat/completions`, rawKey, body);
 
-  test('G-29 G-33 while the database is away known companies go on, and what waits in the journal stays held', async () => {
+  test('G-29 G-33 while the database is unavailable known companies continue, and calls in the journal stay held', async () => {
     gateway.upstream.answer(() => Response.json(chatAnswer()));
     const { rawKey, id } = await gateway.mint();
     expect((await send(rawKey)).status).toBe(200);

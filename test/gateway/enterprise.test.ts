@@ -40,7 +40,7 @@ describe('G-32 P-29 an enterprise company', () => {
   const send = (rawKey: string) => post(`${gateway.url}/chat/completions`, rawKey, body);
   const at = (ms: number) => new Date(ms).toISOString();
 
-  test('asks for the plan instead of a checkout that fails, and the super admins get one mail a day', async () => {
+  test('requests the plan instead of a checkout that fails, and the super admins get one mail a day', async () => {
     const { admin, member, superAdmin } = backend.people;
     const { plans } = await member.ask<{ plans: { id: string; purchase: string }[] }>(
       '{ plans { id purchase } }',
@@ -66,7 +66,7 @@ describe('G-32 P-29 an enterprise company', () => {
     expect(refused.extensions).toEqual({ code: 'BAD_USER_INPUT', field: 'message' });
   });
 
-  test('is assigned the plan with its terms, is invoiced by them, blocked when overdue, and freed by the payment', async () => {
+  test('is assigned the plan with its terms, is invoiced by them, blocked when overdue, and unblocked by the payment', async () => {
     const { database, sharedState, secrets, clock } = gateway.parts;
     const log = createSilentLog();
     const { companyId } = gateway;
@@ -117,7 +117,7 @@ describe('G-32 P-29 an enterprise company', () => {
     expect((await send(rawKey)).status).toBe(200);
   });
 
-  test('keeps the rate that was agreed when the plan changes, and has the operator’s price without one', async () => {
+  test('keeps the agreed rate when the plan changes, and has the operator’s price without one', async () => {
     const { database } = gateway.parts;
     const { superAdmin } = backend.people;
     const plain = await addPlan({ name: 'By the operator' });
@@ -154,7 +154,7 @@ describe('G-32 P-29 an enterprise company', () => {
     expect(kept).toEqual({ price_minor: 800n });
   });
 
-  test('is not assigned what cannot be: the reason is said by its argument', async () => {
+  test('an invalid assignment is refused, and the error names the argument', async () => {
     const { superAdmin } = backend.people;
     const prepaid = await addPlan({ billingMode: 'PREPAID', price: 9, credits: 10 });
     const companyId = await backend.company('Wrong');

@@ -72,7 +72,7 @@ describe('hosted tools', () => {
     expect(sentTo(gateway.upstream)).toMatchObject({ tools: [tool], max_tool_calls: 5 });
   });
 
-  test('of a stream too, each item once however often its events say so', async () => {
+  test('in a stream too, each item once however many events report it', async () => {
     const last = response(search('ws_1'), search('ws_2'));
     gateway.upstream.answer(() =>
       streamOf(
@@ -87,7 +87,7 @@ describe('hosted tools', () => {
     expect(sentTo(gateway.upstream).max_tool_calls).toBe(3);
   });
 
-  test('Messages says in its usage what was searched; other tools are counted by their blocks', async () => {
+  test('Messages reports searches in its usage; other tools are counted by their blocks', async () => {
     const blocks = [
       { type: 'server_tool_use', id: 's1', name: 'web_search', input: {} },
       { type: 'server_tool_use', id: 's2', name: 'bash_code_execution', input: {} },
@@ -134,7 +134,7 @@ describe('hosted tools', () => {
     expect(row).toMatchObject({ surcharge_micro: 2n * SEARCH_MICRO, tool_uses: { web_search: 50 } });
   });
 
-  test('failed calls and failed tools cost nothing, and a call without its tools only its tokens', async () => {
+  test('failed calls and failed tools cost nothing, and a call that used no tool only its tokens', async () => {
     gateway.upstream.answer(() => Response.json({ ...response(search('ws_1')), usage: undefined }));
     const failed = await call('/responses', { ...ask, tools: [tool] });
     expect(failed.row).toMatchObject({ outcome: 'FAILED', charge_micro: 0n, surcharge_micro: null });
@@ -143,7 +143,7 @@ describe('hosted tools', () => {
     expect(unused.row).toMatchObject({ charge_micro: TOKENS_MICRO, surcharge_micro: null });
   });
 
-  test('without enough credits for all uses the call is refused before the provider hears of it', async () => {
+  test('without enough credits for all uses the call is refused before the provider is called', async () => {
     const poor = await openGateway({ balanceMicro: 300_000n });
     try {
       const tools = { web_search: 0.01 };
@@ -165,7 +165,7 @@ describe('hosted tools', () => {
     }
   });
 
-  test('bounds that are none are refused', async () => {
+  test('invalid bounds are refused', async () => {
     for (const max_tool_calls of [0, -1, 1.5, '5', 1_001, {}]) {
       const { status, text } = await call('/responses', { ...ask, tools: [tool], max_tool_calls });
       expect([status, text.includes('max_tool_calls')]).toEqual([400, true]);
@@ -175,7 +175,7 @@ describe('hosted tools', () => {
     expect(gateway.upstream.received).toEqual([]);
   });
 
-  test('a provider that does not speak the wire cannot run them: 400 says so', async () => {
+  test('a provider without support for the wire cannot run them: the answer is 400', async () => {
     await gateway.aimAtProvider('svc/chat-cheap', { provider: 'compatible' }, gateway.upstream);
     await gateway.equip('svc/chat-cheap', { tools: { web_search: 1 } });
     const { status, text } = await call('/responses', { ...ask, model: 'svc/chat-cheap', tools: [tool] });
@@ -184,7 +184,7 @@ describe('hosted tools', () => {
     expect(gateway.upstream.received).toEqual([]);
   });
 
-  test('ids of the provider pass where the operator has named them, and no others', async () => {
+  test('ids of the provider pass where the operator has listed them, and no others', async () => {
     gateway.upstream.answer(() => Response.json(response(item('file_search_call', 'fs_1'))));
     const searching = (...ids: string[]) =>
       call('/responses', { ...ask, tools: [{ type: 'file_search', vector_store_ids: ids }] });
@@ -200,7 +200,7 @@ describe('hosted tools', () => {
     expect((await call('/responses', { ...ask, input: forged, tools })).status).toBe(400);
   });
 
-  test('what Codex lists in every request is dropped where the model does not have it', async () => {
+  test('tools that Codex lists in every request are dropped where the model does not have them', async () => {
     await gateway.aimAtProvider('svc/chat-premium', { provider: 'openai' }, gateway.upstream);
     gateway.upstream.answer(() => Response.json(response()));
     const cached = { type: 'web_search', external_web_access: false };

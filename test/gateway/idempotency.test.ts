@@ -40,7 +40,7 @@ describe('calls with a key', () => {
   }
 
   describe('G-47 a repeat of an answered call', () => {
-    test('gets the same bytes and the first request id, asks no upstream and is not charged', async () => {
+    test('gets the same bytes and the first request id, calls no upstream and is not charged', async () => {
       heldAnswers().resolve();
       const { call, keyId, since } = await opened();
       const first = await call('order-1');
@@ -76,7 +76,7 @@ describe('calls with a key', () => {
       expect(since.balance - (await balance())).toBe(COST_MICRO);
     });
 
-    test('works on completions and embeddings, and keeps bytes that are no UTF-8', async () => {
+    test('works on completions and embeddings, and stores bytes that are not UTF-8', async () => {
       const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
       const broken = Buffer.from(JSON.stringify({ id: 'c', text: 'XX', usage }));
       broken.set([0xff, 0xfe], broken.indexOf('XX'));
@@ -96,7 +96,7 @@ describe('calls with a key', () => {
       expect(asked() - since.asked).toBe(2);
     });
 
-    test('passes on an empty balance, but not without a valid key, its model or a free request a minute', async () => {
+    test('passes on an empty balance, but not without a valid key, its model or a free request per minute', async () => {
       const own = await openGateway({ balanceMicro: 1n });
       const { rawKey } = await own.mint({ requestsPerMinute: 2, models: ['svc/chat-default'] });
       const call = (raw: string, what: unknown = body) =>
@@ -112,8 +112,8 @@ describe('calls with a key', () => {
     });
   });
 
-  describe('G-47 a key that is taken', () => {
-    test('fifty the same at once: one upstream call, one charge, 409 to the others, then the answer to all', async () => {
+  describe('G-47 an idempotency key in use', () => {
+    test('fifty equal calls at once: one upstream call, one charge, 409 to the others, then the same answer to all', async () => {
       const gate = heldAnswers();
       const { call, keyId, since } = await opened();
       const all = Array.from({ length: 50 }, () => call('at-once'));
@@ -136,7 +136,7 @@ describe('calls with a key', () => {
       expect(await gateway.credits.held()).toBe(0);
     });
 
-    test('while the first runs: 409 in the envelope, with the time to wait', async () => {
+    test('while the first runs: 409 in the envelope, with a Retry-After', async () => {
       const gate = heldAnswers();
       const { call, since } = await opened();
       const first = call('slow');
@@ -151,7 +151,7 @@ describe('calls with a key', () => {
       expect((await call('slow')).headers.get('idempotent-replayed')).toBe('true');
     });
 
-    test('with another body or on another route: 409, and no library tries that again', async () => {
+    test('with another body or on another route: 409, which no client library retries', async () => {
       heldAnswers().resolve();
       const { call, since } = await opened();
       await call('used');
@@ -169,7 +169,7 @@ describe('calls with a key', () => {
       expect((await call('used')).headers.get('idempotent-replayed')).toBe('true');
     });
 
-    test('is taken for one API key alone', async () => {
+    test('is in use for one API key alone', async () => {
       heldAnswers().resolve();
       const [one, other] = [await opened(), await opened()];
       await one.call('mine');
@@ -177,7 +177,7 @@ describe('calls with a key', () => {
       expect(asked() - one.since.asked).toBe(2);
     });
 
-    test('an answer past the bound is not kept: a repeat is 409 and never charged again', async () => {
+    test('an answer past the bound is not stored: a repeat is 409 and never charged again', async () => {
       for (const stream of [false, true]) {
         const long = 'x'.repeat(20_000);
         const choices = [{ index: 0, message: { role: 'assistant', content: long }, finish_reason: 'stop' }];
@@ -212,7 +212,7 @@ describe('how a call with a key ends', () => {
     return { call, keyId: id, since: { asked: asked(), balance: await balance() } };
   }
 
-  describe('G-47 a call that fails frees its key', () => {
+  describe('G-47 a call that fails releases its key', () => {
     const failures: readonly [string, () => Response, number][] = [
       ['the upstream fails', () => new Response(null, { status: 500 }), 503],
       ['the upstream refuses', () => Response.json({ error: { message: 'no' } }, { status: 400 }), 400],
@@ -246,7 +246,7 @@ describe('how a call with a key ends', () => {
       expect(await (await call('broken', streamed)).text()).toContain('whole');
     });
 
-    test('where it is refused before: no row is ever made', async () => {
+    test('where it is refused before it starts: no row is created', async () => {
       const own = await openGateway({ balanceMicro: 0n });
       const { rawKey, id } = await own.mint();
       const headers = { 'idempotency-key': 'poor' };
@@ -260,7 +260,7 @@ describe('how a call with a key ends', () => {
     });
   });
 
-  describe('G-47 a client that leaves in the middle', () => {
+  describe('G-47 a client that disconnects in the middle', () => {
     async function leaveAfter(...events: readonly string[]) {
       const stream = openStream();
       gateway.upstream.answer(() => stream.response);
@@ -280,7 +280,7 @@ describe('how a call with a key ends', () => {
       return { call, keyId, since, text };
     }
 
-    test('before the usage: failed and free, and the key is free again', async () => {
+    test('before the usage: failed and not charged, and the key is free again', async () => {
       const { call, keyId, since } = await leaveAfter(chunk('Hel'), chunk('lo'));
       expect(await rowsOf(keyId)).toEqual([]);
       gateway.upstream.answer(() => streamOf(chunk('anew'), usageChunk, done));
@@ -289,7 +289,7 @@ describe('how a call with a key ends', () => {
       expect(since.balance - (await balance())).toBe(COST_MICRO);
     });
 
-    test('after the usage: charged, and a repeat gets what was there by then, free', async () => {
+    test('after the usage: charged, and a repeat gets what had arrived by then, at no charge', async () => {
       const { call, since, text } = await leaveAfter(chunk('Hel'), chunk('lo'), usageChunk);
       const again = await call('left', streamed);
       expect(again.headers.get('idempotent-replayed')).toBe('true');
@@ -320,14 +320,14 @@ describe('how a call with a key ends', () => {
       expect(await rowsOf(keyId)).toHaveLength(3);
     });
 
-    test('means nothing on a read', async () => {
+    test('is ignored on a read', async () => {
       const { rawKey } = await gateway.mint();
       const headers = { authorization: `Bearer ${rawKey}`, 'idempotency-key': 'read' };
       const response = await fetch(`${gateway.url}/models`, { headers });
       expect([response.status, response.headers.get('idempotent-replayed')]).toEqual([200, null]);
     });
 
-    test('at rest: no word of the answer is in the row', async () => {
+    test('at rest: the row has no word of the answer', async () => {
       gateway.upstream.answer(() => Response.json(chatAnswer()));
       const { call, keyId } = await opened();
       expect(await (await call('secret')).text()).toContain('Hello.');
@@ -380,7 +380,7 @@ describe('the lease of a key', () => {
 
   describe('G-47 a call whose lease has ended while it still ran', () => {
     for (const firstToEnd of ['the first', 'the repeat'] as const) {
-      test(`a repeat runs anew; ${firstToEnd} commits first and is charged, the other costs nothing`, async () => {
+      test(`a repeat runs again; ${firstToEnd} commits first and is charged, the other costs nothing`, async () => {
         const [firstGate, secondGate] = gatedAnswers();
         const { call, keyId, endLease, since } = await opened();
         const first = call('paused');
@@ -408,7 +408,7 @@ describe('the lease of a key', () => {
       });
     }
 
-    test('with another body the key stays taken', async () => {
+    test('with another body the key stays in use', async () => {
       const [firstGate] = gatedAnswers();
       const { call, endLease, since } = await opened();
       const first = call('paused');
@@ -420,8 +420,8 @@ describe('the lease of a key', () => {
     });
   });
 
-  describe('G-47 while the database is away', () => {
-    test('a call with the header gets 503 and asks no upstream; one without goes on', async () => {
+  describe('G-47 while the database is unavailable', () => {
+    test('a call with the header gets 503 and calls no upstream; one without continues', async () => {
       const own = await openGateway();
       const { rawKey } = await own.mint();
       const send = (headers: Record<string, string>) =>
@@ -438,7 +438,7 @@ describe('the lease of a key', () => {
       await own.close();
     });
 
-    test('a call that ends then goes to the journal with its answer: charged once, and replayed', async () => {
+    test('a call that ends then is journaled with its answer: charged once, and replayed', async () => {
       const own = await openGateway();
       const stream = openStream();
       own.upstream.answer(() => stream.response);
@@ -470,7 +470,7 @@ describe('the lease of a key', () => {
       await own.close();
     });
 
-    test('a call that can be written nowhere costs nothing; its key is free when the lease has ended', async () => {
+    test('a call that cannot be recorded costs nothing; its key is free when the lease has ended', async () => {
       const own = await openGateway({ journalMaxCalls: 0 });
       const gate = Promise.withResolvers<void>();
       own.upstream.answer(async () => {
@@ -514,7 +514,7 @@ describe('races for a key', () => {
     return { call, keyId: id };
   }
 
-  test('G-47 who loses the race for a key holds nothing; who finds it answered by then gets the answer, free', async () => {
+  test('G-47 a call that loses the race for a key holds nothing; if the key is answered by then it gets the answer, free', async () => {
     const gate = Promise.withResolvers<void>();
     gateway.upstream.answer(async () => {
       await gate.promise;
@@ -547,7 +547,7 @@ describe('races for a key', () => {
     ]);
   });
 
-  test('G-47 a database that goes away between the look and the claim: 503, nothing held, no upstream asked', async () => {
+  test('G-47 a database that fails between the look-up and the claim: 503, nothing held, no upstream called', async () => {
     const { call } = await opened();
     gateway.upstream.answer(() => Response.json(chatAnswer()));
     const asked = gateway.upstream.received.length;
@@ -598,7 +598,7 @@ describe('G-47 the official openai client, with the header on its requests', () 
     expect(gateway.upstream.received.length - before).toBe(2);
   });
 
-  test('that gives up waiting tries again by itself and pays once', async () => {
+  test('retries by itself after a time-out and pays once', async () => {
     const before = gateway.upstream.received.length;
     const balance = (await gateway.credits.level()).balanceMicro;
     const left = Promise.withResolvers<void>();
@@ -615,7 +615,7 @@ describe('G-47 the official openai client, with the header on its requests', () 
     expect(balance - (await gateway.credits.level()).balanceMicro).toBe(26n);
   });
 
-  test('sees a conflict at once where the body is another one', async () => {
+  test('gets a conflict at once where the body differs', async () => {
     await client.chat.completions.create(question, keyed('used'));
     sent = 0;
     const other = { ...question, max_tokens: 1 };

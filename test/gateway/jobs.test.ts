@@ -79,7 +79,7 @@ describe('GET /jobs', () => {
     } as never);
   });
 
-  test('G-6 pages by a cursor and misses none', async () => {
+  test('G-6 pages by a cursor and skips none', async () => {
     for (const number of [1, 2, 3, 4, 5]) await add({ title: `Paged ${number}` });
     const titles: string[] = [];
     let query = '?limit=2&q=PAGED';
@@ -92,7 +92,7 @@ describe('GET /jobs', () => {
     expect(titles).toEqual(['Paged 5', 'Paged 4', 'Paged 3', 'Paged 2', 'Paged 1']);
   });
 
-  test('G-6 finds by words in every part, and by when a job was changed', async () => {
+  test('G-6 searches words in every field, and by the time of the last change', async () => {
     await add({ title: 'Chef', mustHave: ['knife skills 100%'] });
     expect((await list('?q=CHEF%20100%25')).data.map(({ title }) => title)).toEqual(['Chef']);
     expect((await list('?q=chef%20piano')).data).toEqual([]);
@@ -117,7 +117,7 @@ describe('GET /jobs', () => {
     expect(await refusalOf(ask(`?${query}`))).toMatchObject({ status: 400, param });
   });
 
-  test('G-28 is recorded at zero and held back by no balance', async () => {
+  test('G-28 is recorded at zero and refused by no balance', async () => {
     const before = (await gateway.credits.level()).balanceMicro;
     // A key of its own: what is free is recorded after the answer, so the last row of another key may be an earlier one.
     const own = await gateway.mint({ scopes: ['jobs:read'] });

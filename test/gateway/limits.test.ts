@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 
 describe('429', () => {
-  test('G-40 G-41 G-37 past the key’s requests: an exact time to wait, and refused calls consume nothing', async () => {
+  test('G-40 G-41 G-37 past the key’s requests: an exact Retry-After, and refused calls consume nothing', async () => {
     const { rawKey: slow, id } = await gateway.mint({ requestsPerMinute: 2 });
     await post(chatUrl, slow, good);
     expect((await post(chatUrl, slow, 'nonsense')).status).toBe(400);
@@ -33,7 +33,7 @@ describe('429', () => {
     ]);
   });
 
-  test('G-40 reads are never refused for tokens a minute, also where calls used more than was estimated', async () => {
+  test('G-40 reads are never refused for tokens per minute, also where calls used more than estimated', async () => {
     const { rawKey: poor } = await gateway.mint({ tokensPerMinute: 100 });
     gateway.upstream.answer(() =>
       Response.json(chatAnswer({ usage: { prompt_tokens: 90_000, completion_tokens: 5 } })),
@@ -94,7 +94,7 @@ describe('429', () => {
     gateway.upstream.answer(() => Response.json(chatAnswer()));
   });
 
-  test('G-39 G-37 the address is counted first, every request counts, and configured proxies alone are believed', async () => {
+  test('G-39 G-37 the address is counted first, every request counts, and only configured proxies are trusted', async () => {
     const own = await openGateway({ addressRequestsPerMinute: 3, trustedProxies: ['127.0.0.1'] });
     const from = (address: string) =>
       fetch(`${own.url}/nothing`, { headers: { 'x-forwarded-for': address } });

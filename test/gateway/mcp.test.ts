@@ -39,7 +39,7 @@ describe('the tools over MCP', () => {
     JSON.parse(new TextDecoder().decode(gateway.upstream.received.at(-1)?.body)) as Record<string, unknown>;
 
   describe.each([...ERAS])('a client of %s', (era) => {
-    test('G-43 G-21 sees the tools of its key’s scopes, in one order, described', async () => {
+    test('G-43 G-21 lists the tools of its key’s scopes, in one order, with descriptions', async () => {
       const expected: [readonly Scope[] | undefined, readonly string[]][] = [
         [['inference:chat'], ['chat', 'list_models']],
         [['usage:read'], ['get_usage']],
@@ -108,7 +108,7 @@ describe('the tools over MCP', () => {
       await client.close();
     });
 
-    test('G-44 chat tells what has come where progress is asked for, and the call is charged once', async () => {
+    test('G-44 chat sends progress where it is requested, and the call is charged once', async () => {
       const { client, id } = await open(era);
       const stream = openStream();
       gateway.upstream.answer(() => stream.response);
@@ -138,7 +138,7 @@ describe('the tools over MCP', () => {
       await client.close();
     });
 
-    test('G-31 G-44 a stream that breaks off is a failed result and free', async () => {
+    test('G-31 G-44 a stream that breaks off is a failed result and not charged', async () => {
       const { client, id } = await open(era);
       gateway.upstream.answer(() => streamOf(chunk('Half')));
       const result = await callTool(client, 'chat', { ...PRICED, prompt: 'Hi' }, { onprogress: () => {} });
@@ -149,7 +149,7 @@ describe('the tools over MCP', () => {
       await client.close();
     });
 
-    test('G-43 list_models, get_usage and list_jobs answer what their routes answer', async () => {
+    test('G-43 list_models, get_usage and list_jobs return what their routes return', async () => {
       const { client, rawKey } = await open(era);
       const { database, clock, secrets } = gateway.parts;
       const jobQueue = { enqueue: async () => null };
@@ -248,7 +248,7 @@ describe('refusals over MCP', () => {
   }
 
   describe.each([...ERAS])('a client of %s', (era) => {
-    test('G-45 a tool outside of the scopes is 403 over HTTP, with the envelope and the scope, and written down', async () => {
+    test('G-45 a tool outside the scopes is 403 over HTTP, with the envelope and the scope, and recorded', async () => {
       const { client, id, rawKey } = await open(era, { scopes: ['inference:chat'] });
       const error = await client.callTool({ name: 'list_jobs', arguments: {} }).catch((caught) => caught);
       expect(String(error)).toContain('jobs:read');
@@ -295,7 +295,7 @@ describe('refusals over MCP', () => {
       await client.close();
     });
 
-    test('G-45 arguments that cannot be taken are failed results that name the argument', async () => {
+    test('G-45 invalid arguments are failed results that name the argument', async () => {
       const { client } = await open(era);
       const wrong: [string, object, string][] = [
         ['chat', { model: 'svc/chat-default' }, 'messages'],
@@ -340,7 +340,7 @@ describe('refusals over MCP', () => {
     await client.close();
   });
 
-  test('G-45 G-25 without a live key there is nothing but 401 with the envelope and a challenge', async () => {
+  test('G-45 G-25 without a live key the answer is 401 with the envelope and a challenge', async () => {
     for (const body of [message('initialize'), message('tools/list'), toolCall('chat'), 'no json']) {
       const response = await send(body, { rawKey: `tpk_${'0'.repeat(49)}` });
       expect(response.headers.get('www-authenticate')).toStartWith('Bearer');
@@ -358,7 +358,7 @@ describe('refusals over MCP', () => {
     }
   });
 
-  test('G-34 G-9 a client that takes only JSON gets JSON, and failures of the protocol keep its form', async () => {
+  test('G-34 G-9 a client that accepts only JSON gets JSON, and protocol errors keep their form', async () => {
     const { rawKey } = await gateway.mint();
     for (const accept of ['application/json', '*/*']) {
       const response = await send(toolCall('list_models'), { rawKey, headers: { accept } });
@@ -382,7 +382,7 @@ describe('refusals over MCP', () => {
     expect(await refusalOf(large)).toMatchObject({ status: 413 });
   });
 
-  test('G-9 pages of a foreign origin are kept out, and on loopback a foreign host', async () => {
+  test('G-9 requests of a foreign origin are refused, and on loopback of a foreign host', async () => {
     const { rawKey } = await gateway.mint();
     const beside = await openGatewayBeside(gateway, { consoleOrigin: CONSOLE, mcp: { checksHost: true } });
     const status = async (headers: Record<string, string>) =>
@@ -446,7 +446,7 @@ describe('calls that an MCP client cancels', () => {
   }
 
   describe.each([...ERAS])('a client of %s', (era) => {
-    test('G-44 G-31 that cancels a chat stops the provider, and the call is failed and free', async () => {
+    test('G-44 G-31 that cancels a chat stops the provider, and the call is failed and not charged', async () => {
       const { client, id } = await open(era);
       const cancel = new AbortController();
       const { ended, left } = await startEndless(client, cancel.signal);
@@ -458,7 +458,7 @@ describe('calls that an MCP client cancels', () => {
       await client.close();
     });
 
-    test('G-44 G-31 that leaves stops the provider too', async () => {
+    test('G-44 G-31 that disconnects stops the provider too', async () => {
       const { client, id } = await open(era);
       const { ended, left } = await startEndless(client, new AbortController().signal);
       await client.close();
@@ -507,7 +507,7 @@ describe('calls that an MCP client cancels', () => {
     });
   });
 
-  test('G-44 G-31 a client that takes only JSON and leaves stops the provider', async () => {
+  test('G-44 G-31 a client that accepts only JSON and disconnects stops the provider', async () => {
     const { rawKey, id } = await gateway.mint();
     const asked = Promise.withResolvers<void>();
     const closed = Promise.withResolvers<void>();
@@ -533,7 +533,7 @@ describe('calls that an MCP client cancels', () => {
     expect(row).toMatchObject({ outcome: 'FAILED', reason: 'client-left', charge_micro: 0n });
   });
 
-  test('G-44 what a client of 2025 cancels at one gateway stops at the other', async () => {
+  test('G-44 a cancellation by a client of 2025 at one gateway stops the call at the other', async () => {
     // With two in turn the message that cancels never comes where the call is.
     const proxy = startForwardingProxy([beside.url, other.url]);
     const { client, id } = await open('2025', proxy.url);

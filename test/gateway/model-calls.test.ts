@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 
 describe('a chat call', () => {
-  test('G-1 G-17 G-16 answers with the chat-completion object, its model being the alias', async () => {
+  test('G-1 G-17 G-16 returns the chat-completion object with the alias as its model', async () => {
     gateway.upstream.answer(() => Response.json(chatAnswer()));
     const body = { model: 'svc/chat-default', messages: [{ role: 'user', content: 'Hi' }] };
     const response = await post(`${gateway.url}/chat/completions`, rawKey, body);
@@ -24,7 +24,7 @@ describe('a chat call', () => {
     expect(await response.json()).toEqual({ ...chatAnswer(), model: 'svc/chat-default' });
   });
 
-  test('G-12 G-14 arrives at the provider byte for byte, but for the model', async () => {
+  test('G-12 G-14 reaches the provider byte for byte, except for the model', async () => {
     const sent =
       ' {\n "messages":[ {"role":"user","content":"\\u00e9\\ud83d\\ude00 é","seed":9007199254740993,"a":1,"a":2} ],' +
       '\t"unknown_field" : {"deep":[1.0,1e400,-0]}, "model":"svc\\/chat-default" ,"temperature":0.10 }\r\n';
@@ -36,7 +36,7 @@ describe('a chat call', () => {
     expect(arrived?.path).toBe('/v1/chat/completions');
   });
 
-  test('the provider sees its own key and none of the client’s headers but those on the list', async () => {
+  test('the provider gets its own key and only the listed headers of the client', async () => {
     const body = { model: 'svc/chat-default', messages: [] };
     const headers = { cookie: 'a=b', 'x-forwarded-for': '1.2.3.4', 'openai-beta': 'x=1', 'user-agent': 'me' };
     await (await post(`${gateway.url}/chat/completions`, rawKey, body, { headers })).text();
@@ -76,7 +76,7 @@ describe('a chat call', () => {
     expect(next.headers.get('x-ratelimit-remaining-tokens')).toBe(String(left));
   });
 
-  test('G-30 is in the database before its last byte leaves, with tokens and without any text', async () => {
+  test('G-30 is committed before its last byte is sent, with tokens and without any text', async () => {
     const { rawKey: fresh, id } = await gateway.mint();
     const body = {
       model: 'svc/chat-default',
@@ -146,7 +146,7 @@ describe('a chat call', () => {
     gateway.upstream.answer(() => Response.json(chatAnswer()));
   });
 
-  test('a compressed answer reaches the client whole and plain', async () => {
+  test('a compressed response reaches the client complete and uncompressed', async () => {
     const zipped = Bun.gzipSync(JSON.stringify(chatAnswer()));
     gateway.upstream.answer(
       () =>
@@ -180,7 +180,7 @@ describe('the other model calls', () => {
     expect(gateway.upstream.received.at(-1)?.path).toBe('/v1/completions');
   });
 
-  test('G-3 embeddings come back as they were asked for, never transformed', async () => {
+  test('G-3 embeddings are returned as requested, never transformed', async () => {
     const data = [{ object: 'embedding', index: 0, embedding: 'AACAPwAAAEA=' }];
     const answer = { object: 'list', model: 'x', data, usage: { prompt_tokens: 3, total_tokens: 3 } };
     gateway.upstream.answer(() => Response.json(answer));
@@ -259,7 +259,7 @@ describe('an alias of an operator’s own', () => {
     };
   };
 
-  test('is called, listed and charged by its own price, joins no list, and is refused once it is retired', async () => {
+  test('is called, listed and charged at its own price, is in no default list, and is refused once it is retired', async () => {
     const listed = await gateway.mint({ models: ['svc/chat-default'] });
     const named = await gateway.mint({ models: [own] });
     const open = await gateway.mint();

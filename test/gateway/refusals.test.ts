@@ -22,7 +22,7 @@ describe('refusals', () => {
     chatUrl = `${gateway.url}/chat/completions`;
   });
 
-  test('G-35 the error table is the interface’s, row by row', () => {
+  test('G-35 the error table matches the documented one, row by row', () => {
     const rows = Object.values(REFUSALS).map(({ status, type, code }) => [status, type, code]);
     for (const row of [
       [401, 'authentication_error', null],
@@ -41,7 +41,7 @@ describe('refusals', () => {
     }
   });
 
-  test('every refusal of a known key has its text in the console, and every code a case over MCP', async () => {
+  test('every refusal of a known key has a text in the console, and every code a test over MCP', async () => {
     const page = await Bun.file('console/pages/usage/failures.tsx').text();
     const overMcp = await Bun.file('test/mcp/every-refusal.test.ts').text();
     // Without a key there is no row to show, and a scope that is missing is an HTTP error over MCP.
@@ -52,7 +52,7 @@ describe('refusals', () => {
   });
 
   describe('401', () => {
-    test('G-25 G-11 G-23 G-24 missing, unknown, malformed, revoked and expired keys get one and the same answer', async () => {
+    test('G-25 G-11 G-23 G-24 missing, unknown, malformed, revoked and expired keys get the same answer', async () => {
       const revoked = await gateway.mint();
       await revokeKey(gateway.parts, { companyId: gateway.companyId, keyId: revoked.id });
       const expiring = await gateway.mint({ expiresAt: new Date(gateway.parts.clock.now() + 50) });
@@ -100,7 +100,7 @@ describe('refusals', () => {
       expect(refused.headers.get('x-ratelimit-limit-requests')).toBe('600');
     });
 
-    test('G-27 a model outside the allowlist, an unknown one and a provider’s own name are all refused alike', async () => {
+    test('G-27 a model outside the allowlist, an unknown one and a provider’s own name get the same refusal', async () => {
       const { rawKey: narrow } = await gateway.mint({ models: ['svc/chat-cheap'] });
       for (const model of ['svc/chat-default', 'svc/none', 'provider-model-x', '']) {
         const refused = await refusalOf(post(chatUrl, narrow, { ...good, model }));
@@ -152,7 +152,7 @@ describe('refusals', () => {
       expect(gateway.upstream.received.length).toBe(before);
     });
 
-    test('an alias of the wrong kind for the endpoint says so', async () => {
+    test('an alias of the wrong kind for the endpoint is named in the error', async () => {
       const chat = await refusalOf(post(chatUrl, rawKey, { ...good, model: 'svc/embed-default' }));
       expect(chat).toMatchObject({ status: 400, param: 'model' });
       expect(chat.message).toContain('embed');
@@ -229,7 +229,7 @@ describe('routes of the other wires', () => {
     const ask = (key: string, body: unknown = asked, init: RequestInit = {}) =>
       refused(path, post(`${gateway.url}${path}`, key, body, init));
 
-    test('401, 403, 404 and 405 are in the shape of the route', async () => {
+    test('401, 403, 404 and 405 have the error shape of the route', async () => {
       expect(await ask('nonsense')).toBe('401 authentication_error null');
       const scoped = await gateway.mint({ scopes: ['usage:read'] });
       expect(await ask(scoped.rawKey)).toBe('403 permission_error LLM_SCOPE_DENIED');
@@ -284,7 +284,7 @@ describe('routes of the other wires', () => {
     });
   });
 
-  test('background responses and earlier ones are refused with what to do', async () => {
+  test('background responses and continuations are refused with advice', async () => {
     const url = `${gateway.url}/responses`;
     for (const [more, param, status] of [
       [{ background: true }, 'background', 400],
@@ -320,7 +320,7 @@ describe('403, an overdue invoice', () => {
     await gateway.parts.database.query("update invoices set status = 'PAID' where id = $1", [id]);
   }
 
-  test('G-32 P-29 blocks from the message on, in the envelope, until it is paid; reads go on', async () => {
+  test('G-32 P-29 blocks as soon as it is published, in the envelope, until it is paid; reads continue', async () => {
     const { rawKey } = await gateway.mint();
     expect((await send(rawKey)).status).toBe(200);
     const id = await invoice(-DAY_MS);
@@ -335,7 +335,7 @@ describe('403, an overdue invoice', () => {
     expect((await send(rawKey)).status).toBe(200);
   });
 
-  test('G-32 blocks and frees within a second where the message was lost', async () => {
+  test('G-32 blocks and unblocks within a second where the message was lost', async () => {
     const { rawKey } = await gateway.mint();
     await send(rawKey);
     const id = await invoice(-DAY_MS);

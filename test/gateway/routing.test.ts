@@ -88,7 +88,7 @@ afterEach(async () => {
 });
 
 describe('a fallback', () => {
-  test('answers under the requested name, is charged at its own price, and needs no place in the key’s list', async () => {
+  test('answers under the requested name, is charged at its own price, and need not be in the key’s allowlist', async () => {
     await set(DEFAULT, { targets: [at(gateway.upstream)], fallback: CHEAP });
     gateway.upstream.answer(failing(500));
     for (const stream of [false, true]) {
@@ -118,7 +118,7 @@ describe('a fallback', () => {
     expect(row).toMatchObject({ served_by: null, tries: null, charge_micro: TOKENS });
   });
 
-  test('while a call runs, the credits for the dearest alias that may answer are held', async () => {
+  test('while a call runs, credits for the most expensive alias that may answer are held', async () => {
     const held = async (fallback: string | null) => {
       await set(DEFAULT, { targets: [at(gateway.upstream)], fallback });
       const stream = openStream();
@@ -138,7 +138,7 @@ describe('a fallback', () => {
     expect(await held(PREMIUM)).toBe(alone * 100);
   });
 
-  test('serves MCP, and the parser, by the same rules', async () => {
+  test('applies to MCP and the parser by the same rules', async () => {
     await set(DEFAULT, { targets: [at(gateway.upstream)], fallback: CHEAP });
     gateway.upstream.answer(failing(500));
     await fresh();
@@ -175,7 +175,7 @@ describe('a fallback', () => {
 describe('models in the body', () => {
   const sent = (upstream: ScriptedUpstream) => new TextDecoder().decode(upstream.received.at(-1)?.body);
 
-  test('are tried in their order and reach no provider, on every wire', async () => {
+  test('are tried in order and are not sent to a provider, on every wire', async () => {
     for (const [path, body] of [
       ['chat/completions', { messages: [] }],
       ['responses', { input: 'Hi' }],
@@ -237,7 +237,7 @@ describe('models in the body', () => {
 });
 
 describe('tries', () => {
-  test('a further try of the same target, with one charge', async () => {
+  test('a target is retried, with one charge', async () => {
     await set(DEFAULT, { targets: [at(gateway.upstream)], retries: 1 });
     await fresh();
     let asked = 0;
@@ -263,7 +263,7 @@ describe('tries', () => {
     expect(refused.headers.get('x-turnpike-tries')).toBe('2');
   });
 
-  test('a target’s own time-out', async () => {
+  test('a target has its own time-out', async () => {
     const targets = [at(gateway.upstream, { timeoutMs: 200 }), at(second)];
     await set(DEFAULT, { targets, strategy: 'order' });
     await fresh();
@@ -272,7 +272,7 @@ describe('tries', () => {
     expect([response.status, response.headers.get('x-turnpike-tries')]).toEqual([200, '2']);
   });
 
-  test('a target at its limit of calls in flight is passed over, and used again afterwards', async () => {
+  test('a target at its limit of calls in flight is skipped, and used again afterwards', async () => {
     const targets = [at(gateway.upstream, { maxInFlight: 1 }), at(second)];
     await set(DEFAULT, { targets, strategy: 'order' });
     await fresh();
@@ -292,7 +292,7 @@ describe('tries', () => {
 });
 
 describe('a hedge', () => {
-  test('the first answer is taken, the other call is closed, and one is charged: whole and streamed', async () => {
+  test('the first answer is used, the other call is closed, and one is charged: complete and streamed', async () => {
     const targets = [at(gateway.upstream), at(second)];
     await set(DEFAULT, { targets, strategy: 'order', hedgeMs: 30 });
     for (const stream of [false, true]) {
@@ -308,7 +308,7 @@ describe('a hedge', () => {
     }
   });
 
-  test('however calls are tried, each has one record and one charge, and nothing stays held', async () => {
+  test('however calls are tried, each has one record and one charge, and no hold remains', async () => {
     const targets = [at(gateway.upstream, { maxInFlight: 5 }), at(second)];
     await set(DEFAULT, { targets, strategy: 'latency', retries: 2, fallback: CHEAP, hedgeMs: 5 });
     await fresh();

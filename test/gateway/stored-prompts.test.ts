@@ -25,7 +25,7 @@ describe('prompts and answers of calls', () => {
   const rows = async (keyId: string) =>
     await gateway.parts.database.query('select * from call_payloads where key_id = $1', [keyId]);
 
-  test('are not stored by default, and are for a key that has opted in', async () => {
+  test('are stored for a key that has opted in, and not by default', async () => {
     gateway.upstream.answer(() => Response.json(chatAnswer()));
     const plain = await gateway.mint();
     await (await post(`${gateway.url}/chat/completions`, plain.rawKey, body)).text();
@@ -45,7 +45,7 @@ describe('prompts and answers of calls', () => {
     expect(await rows(plain.id)).toEqual([]);
   });
 
-  test('of streams are stored as what they add up to, so that a pattern that is split over events is found', async () => {
+  test('of streams are stored joined, so that a pattern that is split over events is found', async () => {
     const { rawKey } = await gateway.mint({ logPayloads: true });
     gateway.upstream.answer(() =>
       streamOf(chunk('Write to bob@'), chunk('mail.exa'), chunk('mple today'), usageChunk, done),
@@ -84,7 +84,7 @@ describe('prompts and answers of calls', () => {
     expect(await rows(id)).toHaveLength(5);
   });
 
-  test('of calls that fail have the request and what came of the answer; of refused calls nothing is stored', async () => {
+  test('of failed calls have the request and the part of the answer that arrived; of refused calls nothing is stored', async () => {
     const { rawKey, id } = await gateway.mint({ logPayloads: true });
     const call = (requestId: string, what: object) =>
       post(`${gateway.url}/chat/completions`, rawKey, what, { headers: { 'x-request-id': requestId } });
@@ -102,7 +102,7 @@ describe('prompts and answers of calls', () => {
     expect(await rows(id)).toHaveLength(2);
   });
 
-  test('are cut to their bound, a hit of the cache is stored as any answer, and no log has a word of them', async () => {
+  test('are cut to their bound, a cache hit is stored like any answer, and no log has a word of them', async () => {
     const { rawKey } = await gateway.mint({ logPayloads: true, cacheTtlSeconds: 60 });
     gateway.upstream.answer(() => Response.json(chatAnswer({ pad: 'ANSWERWORD'.repeat(3_000) })));
     const large = { ...body, pad: 'PROMPTWORD'.repeat(300) };

@@ -39,7 +39,7 @@ const create = (gateway: GatewayUnderTest, rawKey: string, body: Body) =>
 const json = async (response: Response | Promise<Response>): Promise<Body> =>
   (await (await response).json()) as Body;
 
-describe('responses of a target that only speaks chat completions, with STORED_RESPONSES=on', () => {
+describe('responses of a target that supports only chat completions, with STORED_RESPONSES=on', () => {
   const gateway = useResource(() => openBoth(true));
 
   test('are read, listed, continued by their id and deleted, whole and as streams', async () => {
@@ -116,7 +116,7 @@ describe('responses of a target that only speaks chat completions, with STORED_R
 describe('with STORED_RESPONSES=off', () => {
   const gateway = useResource(() => openBoth(false));
 
-  test('store: true is answered with store: false, and a continuation with what to do', async () => {
+  test('store: true is answered with store: false, and a continuation gets an error with advice', async () => {
     const { rawKey } = await gateway.mint();
     gateway.upstream.answer(chatSays('An answer.'));
     const first = await json(create(gateway, rawKey, { model: OWN, input: 'x', store: true }));
@@ -128,7 +128,7 @@ describe('with STORED_RESPONSES=off', () => {
     expect((await refusalOf(read(gateway, rawKey, String(first.id)))).status).toBe(404);
   });
 
-  test('what the provider stores is read, listed and deleted there, and continued by its target alone', async () => {
+  test('responses stored by the provider are read, listed and deleted there, and continued by their target alone', async () => {
     const { rawKey } = await gateway.mint();
     const script: Script = ({ method, path }) =>
       method === 'POST' || path.endsWith('/resp_n1')
@@ -185,7 +185,7 @@ describe('with STORED_RESPONSES=off', () => {
     }
   });
 
-  test('a response whose client left before it was charged is charged when it is read, once', async () => {
+  test('a response whose client disconnected before the charge is charged once, when it is read', async () => {
     const { rawKey, id: keyId } = await gateway.mint();
     const created = {
       type: 'response.created',
@@ -224,7 +224,7 @@ describe('with STORED_RESPONSES=off', () => {
     expect(charged[0]).toMatchObject({ outcome: 'SUCCEEDED', prompt_tokens: 7n, completion_tokens: 5n });
   });
 
-  test('while the database is away, stored responses are unavailable and other calls go on', async () => {
+  test('while the database is unavailable, stored responses are unavailable and other calls continue', async () => {
     const { rawKey } = await gateway.mint();
     gateway.upstream.answer(() => Response.json(responseOf('resp_n2')));
     expect((await create(gateway, rawKey, { model: NATIVE, input: 'x' })).status).toBe(200);

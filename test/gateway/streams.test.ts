@@ -76,7 +76,7 @@ describe('streams', () => {
   }
 
   describe('a streamed call', () => {
-    test('G-1 G-13 G-16 passes every event, restamped, with the usage event even unasked, and [DONE] last', async () => {
+    test('G-1 G-13 G-16 passes every event with the alias as model, the usage event even if not requested, and [DONE] last', async () => {
       gateway.upstream.answer(() => streamOf(chunk('Hel'), ': ping\n\n', chunk('lo'), usageChunk, done));
       const { response, id } = await call();
       expect(response.headers.get('content-type')).toStartWith('text/event-stream');
@@ -94,14 +94,14 @@ describe('streams', () => {
       });
     });
 
-    test('G-13 merges include_usage into the options that are there', async () => {
+    test('G-13 merges include_usage into the options of the request', async () => {
       gateway.upstream.answer(() => streamOf(usageChunk, done));
       await (await call({ ...body, stream_options: { include_usage: false, other: 1 } })).response.text();
       const sent = JSON.parse(new TextDecoder().decode(gateway.upstream.received.at(-1)?.body));
       expect(sent.stream_options).toEqual({ include_usage: true, other: 1 });
     });
 
-    test('each event passes the moment it is whole, and half of one never', async () => {
+    test('each event is sent as soon as it is complete, and never in part', async () => {
       const { stream, got, reading } = await running();
       await until(() => got.text.includes('first'));
       const second = chunk('second');
@@ -116,7 +116,7 @@ describe('streams', () => {
       expect(got.ended).toBe(true);
     });
 
-    test('G-33 [DONE] waits for the commit: a call that cannot be written never ends as if whole', async () => {
+    test('G-33 [DONE] waits for the commit: a call that cannot be recorded never ends as if complete', async () => {
       const { stream, got, reading } = await running();
       await until(() => got.text.includes('first'));
       gateway.outage.isAway = true;
@@ -164,7 +164,7 @@ describe('streams', () => {
       });
     }
 
-    test('G-31 the client leaves before usage: the upstream is aborted at once, the call failed and free', async () => {
+    test('G-31 the client disconnects before the usage: the upstream is aborted at once, the call failed and not charged', async () => {
       const { stream, got, id, leave, reading } = await running();
       await until(() => got.text.includes('first'));
       const left = performance.now();
@@ -177,7 +177,7 @@ describe('streams', () => {
       expect(Number(row?.estimated_tokens)).toBeGreaterThan(0);
     });
 
-    test('G-30 the client leaves after usage: the call counts', async () => {
+    test('G-30 the client disconnects after the usage: the call is charged', async () => {
       const { stream, got, id, leave, reading } = await running();
       stream.send(usageChunk);
       await until(() => got.text.includes('usage'));
@@ -228,7 +228,7 @@ describe('streams', () => {
     });
   });
 
-  test('a slow client holds the upstream back instead of filling memory', async () => {
+  test('a slow client slows the upstream down instead of filling memory', async () => {
     let pulled = 0;
     const block = chunk('x'.repeat(64 * 1024));
     const endless = new ReadableStream<Uint8Array>({
@@ -251,7 +251,7 @@ describe('streams', () => {
     await reader.cancel().catch(() => {});
   });
 
-  test('G-30 an upstream that says [DONE] and keeps or drops its connection has still ended: the call counts', async () => {
+  test('G-30 an upstream that sends [DONE] and keeps or drops its connection has ended: the call is charged', async () => {
     for (const afterwards of [() => {}, (stream: StreamScript) => stream.fail()]) {
       const { stream, got, id, reading } = await running();
       stream.send(usageChunk + done);
@@ -339,12 +339,12 @@ describe('what a stream is charged', () => {
       return { id, before };
     }
 
-    test('G-31, billing bug 17: the client leaves before the usage: the upstream is aborted, the call failed and free', async () => {
+    test('G-31, billing bug 17: the client disconnects before the usage: the upstream is aborted, the call failed and not charged', async () => {
       const { id, before } = await leaveAfter('before usage');
       await expectFree(id, before, 'client-left');
     });
 
-    test('G-30 the client leaves after the usage: charged', async () => {
+    test('G-30 the client disconnects after the usage: charged', async () => {
       const { id, before } = await leaveAfter('usage');
       const { call, charges, lostMicro } = await bookedFor(id, before);
       expect(call?.outcome).toBe('SUCCEEDED');
@@ -358,7 +358,7 @@ describe('what a stream is charged', () => {
       ['resets', 'upstream-broken'],
       ['falls silent', 'upstream-idle'],
     ] as const) {
-      test(`G-30 G-31 the upstream ${how} after its usage: failed and free even so`, async () => {
+      test(`G-30 G-31 the upstream ${how} after its usage: failed and not charged`, async () => {
         const stream = openStream();
         gateway.upstream.answer(() => stream.response);
         stream.send(begun('usage'));

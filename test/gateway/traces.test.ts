@@ -60,7 +60,7 @@ const call = (changes: object = {}, headers: Record<string, string> = {}) => {
   return post(`${gateway.url}/chat/completions`, rawKey, body, { headers });
 };
 
-test('one trace goes from the request through admission and the provider to the settlement', async () => {
+test('one trace covers the request, admission, the provider and the settlement', async () => {
   gateway.upstream.answer(() => Response.json(chatAnswer()));
   await (await call({ max_tokens: 7 })).text();
   const spans = await spansOf(4);
@@ -94,7 +94,7 @@ test('one trace goes from the request through admission and the provider to the 
   for (const hidden of ['a secret thought', rawKey, 'sk-provider']) expect(sent?.text).not.toContain(hidden);
 });
 
-test('events say when each step of a call was done, in the order of the steps', async () => {
+test('events give the time of each step of a call, in the order of the steps', async () => {
   gateway.upstream.answer(() => Response.json(chatAnswer()));
   await (await call()).text();
   const spans = await spansOf(4);
@@ -111,7 +111,7 @@ test('events say when each step of a call was done, in the order of the steps', 
   expect(times).toEqual(times.toSorted((a, b) => Number(a - b)));
 });
 
-test('a call has what Langfuse, Phoenix and collectors read: cached tokens, cost, end user, session, tags, tries', async () => {
+test('a call has the attributes that Langfuse, Phoenix and collectors read: cached tokens, cost, end user, session, tags, tries', async () => {
   gateway.upstream.answer(() => Response.json(chatAnswer()));
   const changes = { user: 'u-7', metadata: { session_id: 's-9', feature: 'search' } };
   await (await call(changes, { 'x-turnpike-tags': 'beta' })).text();
@@ -142,7 +142,7 @@ test('a call has what Langfuse, Phoenix and collectors read: cached tokens, cost
   for (const hidden of ['a secret thought', 'Hello.']) expect(sent).not.toContain(hidden);
 });
 
-test('a caller’s trace is gone on with, and who does not want theirs taken down is heard', async () => {
+test('a caller’s trace is continued, and a caller that opts out of sampling is not recorded', async () => {
   gateway.upstream.answer(() => Response.json(chatAnswer()));
   const traceId = '0af7651916cd43dd8448eb211c80319c';
   await (await call({}, { traceparent: `00-${traceId}-b7ad6b7169203331-00` })).text();
@@ -262,7 +262,7 @@ test('what a collector refuses is dropped and reported, also where it refuses a 
   ]);
 });
 
-describe('what was said in calls', () => {
+describe('prompts and answers in traces', () => {
   const PROMPT = 'Who is ada@mail.example?';
   let on: GatewayUnderTest;
   let optedIn: string;
@@ -285,7 +285,7 @@ describe('what was said in calls', () => {
     Object.entries(attributes).filter(([name]) => CONTENT.test(name));
   const json = (value: unknown) => JSON.parse(String(value));
 
-  test('is in the span of the try where key and operator have opted in: redacted, for each backend by its name', async () => {
+  test('are in the span of the try where key and operator have opted in: redacted, under each backend’s attribute name', async () => {
     on.upstream.answer(() => Response.json(chatAnswer()));
     const answer = await say(on, optedIn);
     const spans = await spansOf(4);
@@ -308,7 +308,7 @@ describe('what was said in calls', () => {
     expect(collector.requests.map(({ text }) => text).join()).not.toContain('ada@mail.example');
   });
 
-  test('is absent where the key has not opted in, or where the operator has not', async () => {
+  test('are absent where the key has not opted in, or where the operator has not', async () => {
     const plain = await on.mint();
     const stored = await gateway.mint({ logPayloads: true });
     for (const [to, key] of [
@@ -324,7 +324,7 @@ describe('what was said in calls', () => {
     }
   });
 
-  test('in streams is what they add up to, so that what is split over events is redacted', async () => {
+  test('of streams are joined, so that text that is split over events is redacted', async () => {
     on.upstream.answer(() => streamOf(chunk('To bob@'), chunk('mail.exa'), chunk('mple.'), usageChunk, done));
     await say(on, optedIn, { stream: true });
     const { attributes } = named(await spansOf(4), 'chat svc/chat-default');
@@ -333,7 +333,7 @@ describe('what was said in calls', () => {
     expect(json(attributes['output.value']).choices[0].message.content).toBe('To [redacted email].');
   });
 
-  test('is cut to 32 kB, and then in no form that a cut text cannot have', async () => {
+  test('are cut to 32 kB, and then left out of forms that need the whole text', async () => {
     on.upstream.answer(() => Response.json(chatAnswer()));
     await say(on, optedIn, { messages: [{ role: 'user', content: 'word '.repeat(10_000) }] });
     const { attributes } = named(await spansOf(4), 'chat svc/chat-default');
@@ -344,7 +344,7 @@ describe('what was said in calls', () => {
     expect(attributes['gen_ai.output.messages']).toBeDefined();
   });
 
-  test('is in the span of the request where no provider answered', async () => {
+  test('are in the span of the request where no provider answered', async () => {
     const { rawKey: caching } = await on.mint({ logPayloads: true, cacheTtlSeconds: 60 });
     on.upstream.answer(() => Response.json(chatAnswer()));
     await say(on, caching);
@@ -356,7 +356,7 @@ describe('what was said in calls', () => {
     expect(json(attributes['gen_ai.output.messages'])[0].parts[0].content).toBe('Hello.');
   });
 
-  test('is sent in requests of a bounded size, and past what may wait spans go without it', async () => {
+  test('are sent in requests of a bounded size, and spans past the queue’s limit go without them', async () => {
     const root = tracer.begin('many', 'server', null);
     const before = collector.requests.length;
     const text = 'x'.repeat(200_000);

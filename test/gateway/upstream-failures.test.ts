@@ -16,8 +16,8 @@ async function call(sent: unknown = body) {
   return { status: response.status, body: await response.json(), id, headers: response.headers };
 }
 
-describe('G-36 what an upstream says', () => {
-  test('G-36 G-16 its judgement of the request is passed on in the envelope, provider names replaced', async () => {
+describe('G-36 errors of an upstream', () => {
+  test('G-36 G-16 a rejection of the request is returned in the envelope, with provider names replaced', async () => {
     for (const status of [400, 413, 415, 422]) {
       gateway.upstream.answer(() =>
         Response.json(
@@ -42,7 +42,7 @@ describe('G-36 what an upstream says', () => {
     }
   });
 
-  test('G-36 any other refusal of it is ours: 503, without its words', async () => {
+  test('G-36 any other error is ours: 503, without its message', async () => {
     for (const status of [301, 401, 402, 403, 404, 408, 409, 500, 502, 529]) {
       gateway.upstream.answer(() =>
         Response.json({ error: { message: 'secret provider words' } }, { status }),
@@ -71,7 +71,7 @@ describe('G-36 what an upstream says', () => {
     },
   );
 
-  test('G-36 a prompt that is too long is 400 with the code, also where the provider says 500', async () => {
+  test('G-36 a prompt that is too long is 400 with the code, also where the provider returns 500', async () => {
     const error = { message: 'This model’s maximum context length is 4096 tokens', type: 'server_error' };
     gateway.upstream.answer(() => Response.json({ error }, { status: 500 }));
     const { status, body: answer } = await call();
@@ -80,7 +80,7 @@ describe('G-36 what an upstream says', () => {
     ]);
   });
 
-  test('G-36 an HTML page in the place of an error is not passed on', async () => {
+  test('G-36 an HTML page instead of an error is not passed on', async () => {
     const page = '<html><center>nginx of provider.example</center></html>';
     gateway.upstream.answer(
       () => new Response(page, { status: 413, headers: { 'content-type': 'text/html' } }),
@@ -89,7 +89,7 @@ describe('G-36 what an upstream says', () => {
     expect([status, answer.error.message]).toEqual([413, 'The model refused the request with status 413.']);
   });
 
-  test('G-36 a provider that refuses our key or model name is 503, and says that retrying does not help', async () => {
+  test('G-36 a provider that rejects our key or model name is 503, with the note that a retry does not help', async () => {
     for (const status of [401, 404]) {
       gateway.upstream.answer(() => Response.json({ error: { message: 'secret' } }, { status }));
       expect((await call()).body.error.message).toContain('retrying does not help');
@@ -98,7 +98,7 @@ describe('G-36 what an upstream says', () => {
     expect((await call()).body.error.message).toContain('Retry with backoff');
   });
 
-  test('G-36 G-41 its 429 is a 429 with the same wait; without one there is a wait all the same', async () => {
+  test('G-36 G-41 its 429 is a 429 with the same Retry-After; without one a default is set', async () => {
     const limited = (headers: Record<string, string>) => () =>
       Response.json({ error: { message: 'secret provider words' } }, { status: 429, headers });
     for (const [headers, seconds] of [
@@ -162,7 +162,7 @@ describe('G-36 what an upstream says', () => {
     },
   );
 
-  test('G-42 no first byte in time, a body that stops, and an answer that is no answer are 503', async () => {
+  test('G-42 no first byte in time, a body that stops, and an invalid response are 503', async () => {
     const scripts = [
       () => new Promise<Response>(() => {}),
       () => new Response(new ReadableStream({ start: (controller) => controller.enqueue('{"id":') })),
@@ -178,7 +178,7 @@ describe('G-36 what an upstream says', () => {
     }
   });
 
-  test('a call that may have arrived is not sent again: a connection that breaks at once on an only target', async () => {
+  test('a call that may have arrived is not sent again: a connection that breaks at once, with a single target', async () => {
     const flaky = Bun.listen({
       hostname: '127.0.0.1',
       port: 0,
@@ -194,7 +194,7 @@ describe('G-36 what an upstream says', () => {
     broken.close();
   });
 
-  test('a failed call gives its tokens back where no model ran', async () => {
+  test('a failed call releases its tokens where no model ran', async () => {
     gateway.upstream.answer(() => new Response(null, { status: 500 }));
     const { rawKey } = await gateway.mint({ tokensPerMinute: 1_000 });
     const send = () => post(`${gateway.url}/chat/completions`, rawKey, { ...body, max_tokens: 900 });
@@ -204,7 +204,7 @@ describe('G-36 what an upstream says', () => {
 });
 
 describe('G-15 several targets', () => {
-  test('G-36 the next one is tried for whatever is ours, before the first byte', async () => {
+  test('G-36 the next one is tried for errors that are ours, before the first byte', async () => {
     const second = startScriptedUpstream();
     await gateway.aimAt('svc/chat-premium', gateway.upstream, second);
     for (const script of [() => new Response(null, { status: 500 }), () => new Promise<Response>(() => {})]) {
@@ -217,7 +217,7 @@ describe('G-15 several targets', () => {
     second.close();
   });
 
-  test('G-36 429 with the longest wait where all of them are limited, else 503 with the wait that one of them named', async () => {
+  test('G-36 429 with the longest wait when all are rate limited, else 503 with a wait that one of them named', async () => {
     const second = startScriptedUpstream();
     await gateway.aimAt('svc/chat-premium', gateway.upstream, second);
     const limited = (seconds: string) => () =>
@@ -248,7 +248,7 @@ describe('G-15 several targets', () => {
     second.close();
   });
 
-  test('G-15 a change of targets is in force without a restart', async () => {
+  test('G-15 a change of targets applies without a restart', async () => {
     const next = startScriptedUpstream();
     next.answer(() => Response.json(chatAnswer({ id: 'from-next' })));
     await gateway.aimAt('svc/chat-cheap', next);
@@ -256,14 +256,14 @@ describe('G-15 several targets', () => {
     next.close();
   });
 
-  test('an alias without targets is 503 where the embedded models may not answer', async () => {
+  test('an alias without targets is 503 where the embedded models are disabled', async () => {
     const { status, body: answer } = await call({ ...body, model: 'svc/extract-fast' });
     expect([status, answer.error.code]).toEqual([503, 'LLM_GATEWAY_UNAVAILABLE']);
   });
 });
 
-describe('when the database is away', () => {
-  test('G-33 a known key goes on, its call that can be written nowhere is 503; an unknown key is 503, not 401', async () => {
+describe('when the database is unavailable', () => {
+  test('G-33 a known key continues, and its call that cannot be recorded is 503; an unknown key is 503, not 401', async () => {
     gateway.upstream.answer(() => Response.json(chatAnswer()));
     const { rawKey } = await gateway.mint();
     const send = (key: string) => post(`${gateway.url}/chat/completions`, key, body);

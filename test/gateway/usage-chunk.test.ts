@@ -43,22 +43,25 @@ describe('G-13 the usage chunk of a stream', () => {
     ['false', { ...unasked, stream_options: { include_usage: false } }, HIDDEN],
     ['null', { ...unasked, stream_options: null }, HIDDEN],
     ['other options', { ...unasked, stream_options: { include_obfuscation: false } }, HIDDEN],
-  ])('with STREAM_USAGE_CHUNK=asked is shown only where the client asked: %s', async (_, body, expected) => {
-    expect((await streamed(onlyAsked, body)).answer).toBe(expected);
-  });
+  ])(
+    'with STREAM_USAGE_CHUNK=asked is sent only where the client requested it: %s',
+    async (_, body, expected) => {
+      expect((await streamed(onlyAsked, body)).answer).toBe(expected);
+    },
+  );
 
-  test('goes by the key where that has a choice of its own', async () => {
+  test('follows the key where that has its own setting', async () => {
     expect((await streamed(onlyAsked, unasked, 'ALWAYS')).answer).toBe(SHOWN);
     expect((await streamed(always, unasked, 'ASKED')).answer).toBe(HIDDEN);
     expect((await streamed(always, asked, 'ASKED')).answer).toBe(SHOWN);
   });
 
-  test('a repeat under an idempotency key has what the first answer had', async () => {
+  test('a repeat under an idempotency key has the same chunks as the first answer', async () => {
     const { answer, ask } = await streamed(always, unasked, 'ASKED', { 'idempotency-key': 'k-1' });
     expect([answer, await ask()]).toEqual([HIDDEN, HIDDEN]);
   });
 
-  test('legacy completions are no different', async () => {
+  test('applies to legacy completions too', async () => {
     const part = (choices: object[], usage: object | null) =>
       `data: ${JSON.stringify({ object: 'text_completion', model: 'svc/chat-default', choices, usage })}\n\n`;
     const [first, last] = [part([{ text: 'Hi', index: 0 }], null), part([], USAGE)];

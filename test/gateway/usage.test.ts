@@ -74,7 +74,7 @@ describe('G-5 GET /usage over a socket', () => {
     return fetch(`${gateway.url}/usage${query}`, { headers: { authorization: `Bearer ${rawKey}` } });
   }
 
-  test('a call is in it as soon as its answer has ended, with its credits, and the balance is less by them', async () => {
+  test('a call is included as soon as its answer has ended, with its credits, and the balance is reduced', async () => {
     const { rawKey } = await gateway.mint();
     gateway.upstream.answer(() => Response.json(answer));
     expect(await (await get(rawKey)).json()).toMatchObject({
@@ -105,7 +105,7 @@ describe('G-5 GET /usage over a socket', () => {
     });
   });
 
-  test('it needs its scope, is recorded at zero, and refuses what it cannot read', async () => {
+  test('it needs its scope, is recorded at zero, and refuses invalid parameters', async () => {
     const { rawKey, id } = await gateway.mint({ scopes: ['usage:read'] });
     expect((await get(rawKey)).status).toBe(200);
     expect(await refusalOf(get(rawKey, '?from=yesterday'))).toMatchObject({
@@ -134,7 +134,7 @@ describe('G-5 GET /usage over a socket', () => {
     expect((await get(rawKey)).status).toBe(200);
   });
 
-  test('G-29 G-32 neither an empty balance nor an overdue invoice keeps it from answering', async () => {
+  test('G-29 G-32 neither an empty balance nor an overdue invoice blocks it', async () => {
     const { rawKey } = await gateway.mint();
     const { database } = gateway.parts;
     await database.query('update credit_accounts set balance_micro = -1 where id = $1', [gateway.companyId]);
@@ -207,7 +207,7 @@ describe('G-5 GET /usage', () => {
     return JSON.parse(JSON.stringify(answer.body));
   }
 
-  test('it has exactly the fields that were promised', async () => {
+  test('it has exactly the documented fields', async () => {
     await call('svc/chat-default', '2030-01-10T23:59:59Z');
     await call('svc/chat-default', '2030-01-11T00:00:00Z');
     await call('svc/chat-premium', '2030-01-11T00:00:00Z', { failed: true });
@@ -325,7 +325,7 @@ describe('G-5 GET /usage', () => {
     });
   });
 
-  test('a key’s monthly limit stands with what is left of it, this month', async () => {
+  test('a key’s monthly limit is shown with the remaining amount of this month', async () => {
     const limited = await mint(2_000n);
     await call('svc/chat-default', '2029-12-31T23:59:59Z', { by: limited });
     await call('svc/chat-default', '2030-01-10T00:00:00Z', { by: limited });
@@ -339,7 +339,7 @@ describe('G-5 GET /usage', () => {
     });
   });
 
-  test('what calls in flight hold is shown, and a look holds nothing', async () => {
+  test('credits held by calls in flight are shown, and the read holds nothing', async () => {
     const held = {
       kind: 'held',
       name: BALANCE_LEVEL,
@@ -352,13 +352,13 @@ describe('G-5 GET /usage', () => {
     for (let look = 0; look < 3; look += 1) expect((await ask()).balance.held).toBe(1.500001);
   });
 
-  test('it works while shared state is away', async () => {
+  test('it works while shared state is unavailable', async () => {
     await call('svc/chat-default', '2030-01-10T00:00:00Z');
     const away = { ...sharedState, reserve: () => Promise.reject(new Error('away')) };
     expect(await ask('', key, away)).toMatchObject({ totals: ONE, balance: { credits: -0.0013, held: 0 } });
   });
 
-  test('what is wrong is a 400 that names the parameter; no database is a 503', async () => {
+  test('an invalid parameter is a 400 that names it; no database is a 503', async () => {
     const heldCredits = createHeldCredits({ sharedState, log });
     const steered = steerStatements(database);
     const answer = (query: string) =>
@@ -421,7 +421,7 @@ describe('G-5 the parameters of GET /usage', () => {
     ['group_by=__proto__', 'group_by'],
     ['group_by=user,tag', 'group_by'],
     ['group_by=project,user,day', 'group_by'],
-  ])('%p is refused by the name of %p', (query, param) => {
+  ])('%p is refused with the name of %p', (query, param) => {
     const result = read(query);
     expect(result).toMatchObject({ outcome: 'invalid', param });
     if (result.outcome === 'invalid') expect(result.message.length).toBeLessThan(150);
@@ -434,7 +434,7 @@ describe('G-5 the parameters of GET /usage', () => {
     ['group_by=day,model', ['model', 'day']],
     ['group_by=key&group_by=day', ['day', 'key']],
     ['group_by=model,%20model', ['model']],
-  ])('%p asks for the combinations of %p', (query, wanted) => {
+  ])('%p requests the combinations of %p', (query, wanted) => {
     const result = read(query);
     if (result.outcome !== 'read') throw new Error(result.message);
     expect(result.parameters.groupBy as string[]).toEqual(wanted);

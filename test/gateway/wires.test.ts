@@ -71,7 +71,7 @@ describe('responses and messages', () => {
   describe.each(bothWires)('$path', ({ path, body, name, model }) => {
     const alias = body.model;
 
-    test('a whole answer passes byte for byte but for the model, and is charged', async () => {
+    test('a complete answer passes byte for byte except for the model, and is charged', async () => {
       const recorded = readRecordedAnswer(`${name}-text`);
       upstreamOf(path).answer(
         () => new Response(recorded, { headers: { 'content-type': 'application/json' } }),
@@ -89,7 +89,7 @@ describe('responses and messages', () => {
       expect(Number(row?.completion_tokens)).toBe(name === 'responses' ? 31 : 15);
     });
 
-    test('G-33 a stream passes event by event but for the model', async () => {
+    test('G-33 a stream passes event by event except for the model', async () => {
       const recorded = readRecordedStream(`${name}-text`);
       const last = recorded.slice(recorded.lastIndexOf('event: '));
       const { stream, answer, id } = await streaming(path, body, recorded.slice(0, -last.length));
@@ -111,7 +111,7 @@ describe('responses and messages', () => {
         'says that it failed',
         (stream: StreamScript) => stream.send('event: error\ndata: {"type":"error"}\n\n'),
       ],
-    ])('G-38 a stream that %s ends with the wire’s error event, and is free', async (_, breakOff) => {
+    ])('G-38 a stream that %s ends with the wire’s error event, and is not charged', async (_, breakOff) => {
       const begun = readRecordedStream(`${name}-died`);
       const { stream, answer, id } = await streaming(path, body, begun);
       breakOff(stream);
@@ -228,7 +228,7 @@ describe('responses and messages', () => {
     },
   );
 
-  test('a response that failed with usage passes as it is and is charged', async () => {
+  test('a response that failed with usage passes unchanged and is charged', async () => {
     gateway.upstream.answer(() => streamOf(readRecordedStream('responses-failed')));
     const { answer, row } = await call(RESPONSES, { ...asked, stream: true });
     expect(answer).toBe(readRecordedStream('responses-failed').replaceAll(OPENAI_MODEL, asked.model));
@@ -236,7 +236,7 @@ describe('responses and messages', () => {
     expect(Number(row?.prompt_tokens)).toBe(40);
   });
 
-  test('what the provider refuses keeps its status and message, in the shape of the route', async () => {
+  test('an error of the provider keeps its status and message, in the shape of the route', async () => {
     const error = {
       type: 'invalid_request_error',
       message: `${PROVIDER_MODEL} needs max_tokens`,
@@ -255,7 +255,7 @@ describe('responses and messages', () => {
   });
 
   describe('headers', () => {
-    test('those of Anthropic go on from its routes alone, and the key is ours', async () => {
+    test('Anthropic’s headers are forwarded from its routes alone, with our key', async () => {
       anthropic.answer(() => new Response(readRecordedAnswer('messages-text')));
       gateway.upstream.answer(() => new Response(readRecordedAnswer('responses-text')));
       const headers = { 'anthropic-version': '2024-01-01', 'anthropic-beta': 'a,b', 'openai-beta': 'c' };
@@ -277,7 +277,7 @@ describe('responses and messages', () => {
       expect(anthropic.received[0]?.headers['anthropic-version']).toBe('2023-06-01');
     });
 
-    test('x-api-key is a key on the routes of Messages alone, and a bearer token goes before it', async () => {
+    test('x-api-key is a key on the routes of Messages alone, and a bearer token takes precedence', async () => {
       anthropic.answer(() => new Response(readRecordedAnswer('messages-text')));
       const withKey = (path: string, headers: Record<string, string>, body: object) =>
         fetch(`${gateway.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
@@ -290,7 +290,7 @@ describe('responses and messages', () => {
       expect((await withKey('/chat/completions', own, asked)).status).toBe(401);
     });
 
-    test('the request’s id is where each client looks for it', async () => {
+    test('the request id is in the header that each client reads', async () => {
       anthropic.answer(() => new Response(readRecordedAnswer('messages-text')));
       const { response } = await call(MESSAGES, messaged, { headers: { 'x-request-id': 'mine' } });
       expect(response.headers.get('request-id')).toBe('mine');
@@ -317,7 +317,7 @@ describe('responses and messages', () => {
   });
 
   // Last: admission waits for the database after it.
-  test('G-33 the last event waits for the commit, and does not come where nothing is written', async () => {
+  test('G-33 the last event waits for the commit, and is not sent where nothing is recorded', async () => {
     const running = [];
     for (const { path, body, name, model } of bothWires) {
       const recorded = readRecordedStream(`${name}-text`);
@@ -342,7 +342,7 @@ describe('without credits', () => {
   const gateway = useResource(() => openGateway({ balanceMicro: 0n }));
   const anthropic = useResource(async () => startScriptedUpstream());
 
-  test('a message is refused with 402 as Anthropic words it, counting its tokens is not', async () => {
+  test('a message is refused with 402 in Anthropic’s error shape, counting its tokens is not', async () => {
     await gateway.aimAtProvider('svc/chat-default', { provider: 'anthropic' }, anthropic);
     anthropic.answer(() => Response.json({ input_tokens: 14 }));
     const { rawKey } = await gateway.mint();
