@@ -97,7 +97,7 @@ const type = (remedy: string) => {
 };
 
 describe('cash accounts', () => {
-  test('P-20 P-21 what is paid, refunded, disputed and credited is posted with the credits', async () => {
+  test('P-20 P-21 payments, refunds, disputes and credit notes are posted with their credits', async () => {
     const { companyId: other, payment: paid } = await bought();
     expect(await cash(other)).toEqual({ received: 1_000n });
     await shop.sandbox.provider.refund({ paymentId: paid, amountMinor: 400n, metadata: {} }, 'part');
@@ -115,7 +115,7 @@ describe('cash accounts', () => {
     expect(await differences()).toEqual([]);
   });
 
-  test('P-29 an invoice that is settled by hand has its money outside of the provider, once', async () => {
+  test('P-29 an invoice that is settled by hand is posted as money outside the provider, once', async () => {
     const other = await shop.newCompany();
     const id = crypto.randomUUID();
     await plant(`insert into invoices (id, company_id, kind, status, amount_minor, currency, usage_micro, first_version,
@@ -137,7 +137,7 @@ describe('cash accounts', () => {
     expect(await differences()).toEqual([]);
   });
 
-  test('credits outstanding are stated in currency: the share of the money that was not spent', async () => {
+  test('outstanding credits are stated in currency: the share of the money that was not spent', async () => {
     const totals = await readTotals(database);
     expect(totalsDifference(totals)).toBeNull();
     // 11,000 credits for 110 usd, all of them left; the other company has none.
@@ -156,7 +156,7 @@ describe('cash accounts', () => {
     expect(totalsDifference(wrong)).toMatchObject({ kind: 'TOTALS', found: '0.000001 credits' });
   });
 
-  test('history gets the same cash, however often it is posted', async () => {
+  test('a history posted repeatedly has the same cash entries', async () => {
     const sums = () =>
       database.query(`select company_id, account, outside, sum(amount_minor)::bigint as minor from cash_entries
         group by 1, 2, 3 order by 1, 2, 3`);
@@ -170,7 +170,7 @@ describe('cash accounts', () => {
   });
 });
 
-describe('P-19 money faults that are planted in the books are found, and their remedy mends them', () => {
+describe('P-19 faults planted in the books are found, and their remedies fix them', () => {
   const faults: readonly (readonly [string, () => string, () => Partial<Row> & { kind: string }])[] = [
     [
       'a completed purchase whose credits were not posted',
@@ -302,7 +302,7 @@ describe('P-19 money faults that are planted in the books are found, and their r
 type Work = (transaction: unknown) => Promise<unknown>;
 
 describe('turnpike correct', () => {
-  test('names its options, and refuses what it cannot correct', async () => {
+  test('lists its options, and refuses what it cannot correct', async () => {
     const typed = (...words: string[]) => typedCommand({ database }, correctCommand, ...words);
     for (const words of [
       [],

@@ -143,7 +143,7 @@ const post = (companyId: string, micro: bigint, kind: string, id: string) => `
   update credit_accounts set version = version + 1, balance_micro = balance_micro + ${micro} where id = '${companyId}';`;
 
 describe('P-24 the audit against the payment provider', () => {
-  test('finds nothing where all is well: purchases, plans, refunds, credit notes, disputes, failed refunds', async () => {
+  test('finds nothing in correct books: purchases, plans, refunds, credit notes, disputes, failed refunds', async () => {
     const [refunded, disputed] = [await buyer(), await buyer()];
     await refund(refunded.payment, 300n);
     const failed = await refund(refunded.payment, 200n);
@@ -405,7 +405,7 @@ describe('P-24 the audit against the payment provider', () => {
     return row?.price ?? '';
   }
 
-  test('finds every planted fault among the others, and the remedies mend them all', async () => {
+  test('finds every planted fault among the others, and the remedies fix them all', async () => {
     const planted = [];
     for (const [name, damage, kinds, mended] of faults)
       planted.push({ name, companyId: await damage(), kinds, mended });
@@ -418,7 +418,7 @@ describe('P-24 the audit against the payment provider', () => {
     }
   }, 60_000);
 
-  test('a charge of a customer that is no company of ours is counted, not compared', async () => {
+  test('a charge of a customer without a company is counted, not compared', async () => {
     const customer = String((await call('POST', '/v1/customers', { name: 'Other' })).id);
     await call('POST', '/v1/subscriptions', { customer, 'items[0][price]': String(plan.providerPriceId) });
     await lose();
@@ -426,7 +426,7 @@ describe('P-24 the audit against the payment provider', () => {
     expect(before).toMatchObject({ differences: [], foreignCharges: 1n });
   });
 
-  test('is paused where the provider does not answer, and continued on the page where it was', async () => {
+  test('pauses when the provider does not answer, and continues on the same page', async () => {
     const { provider, calls } = countingCalls(shop.sandbox.provider);
     let isDown = true;
     const limited = async () =>

@@ -33,7 +33,7 @@ beforeAll(async () => {
 const priceOf = async (id: string | null) => (await shop.sandbox.call('GET', `/v1/prices/${id}`)).body;
 
 describe('credit packs', () => {
-  test('P-10 P-17 a pack has its product and one-time price at the provider, their ids with us', async () => {
+  test('P-10 P-17 a pack has its product and one-time price at the provider, and we store their ids', async () => {
     const pack = await shop.newPack();
     expect(pack).toMatchObject({ status: 'ACTIVE', priceMinor: 1_000n, currency: 'usd', sortOrder: 1 });
     expect(await priceOf(pack.providerPriceId)).toMatchObject({
@@ -43,7 +43,7 @@ describe('credit packs', () => {
     });
   });
 
-  test('P-10 a provider that fails leaves no pack, and its words are passed on', async () => {
+  test('P-10 when the provider fails no pack is created, and its message is returned', async () => {
     const before = await database.query('select 1 from credit_packs');
     const { secrets, clock, sandbox } = shop;
     for (const step of ['createProduct', 'createPrice'] as const) {
@@ -62,7 +62,7 @@ describe('credit packs', () => {
     expect(await database.query('select 1 from credit_packs')).toHaveLength(before.length);
   });
 
-  test('P-10 billing bug 21: what the currency cannot hold, and anything else that is wrong, is refused by its field', async () => {
+  test('P-10 billing bug 21: an amount that the currency cannot represent, or any other invalid value, is refused by its field', async () => {
     const { secrets, clock, sandbox } = shop;
     const wrong: [object, string][] = [
       [{ price: '1000.5', currency: 'jpy' }, 'price'],
@@ -96,7 +96,7 @@ describe('credit packs', () => {
 });
 
 describe('plans', () => {
-  test('P-9 P-16 only active plans without a price, and not POSTPAID, get one; the others come back unchanged', async () => {
+  test('P-9 P-16 only active plans without a price, and not POSTPAID, get one; the others are returned unchanged', async () => {
     const plan = await shop.newPlan();
     expect(plan).toMatchObject({
       needsProviderPricing: true,
@@ -126,7 +126,7 @@ describe('plans', () => {
     expect((await listPlans(database, { activeOnly: true })).map(({ id }) => id)).not.toContain(inactive.id);
   });
 
-  test('P-9 twice at once makes one price a plan, and both see it', async () => {
+  test('P-9 two concurrent syncs create one price per plan, and both return it', async () => {
     for (const name of ['A', 'B', 'C']) await shop.newPlan({ name });
     const { provider, calls } = countingCalls(shop.sandbox.provider);
     const [one, two] = await Promise.all(
@@ -136,7 +136,7 @@ describe('plans', () => {
     expect(calls.get('createPrice')).toBe(3);
   });
 
-  test('P-9 a provider that fails is said with the plan’s name; the next run goes on with the product there is', async () => {
+  test('P-9 a failure of the provider names the plan; the next run continues with the existing product', async () => {
     const plan = await shop.newPlan({ name: 'Unlucky' });
     const broken = { ...shop.sandbox.provider, createPrice: failing<{ id: string }>('No prices today.') };
     const failed = await syncAllPlansProviderPricing({ ...shop.pricing, provider: broken });
@@ -149,7 +149,7 @@ describe('plans', () => {
     });
   });
 
-  test('P-16 a plan that is wrong is refused by its field', async () => {
+  test('P-16 an invalid plan is refused by its field', async () => {
     const parts = { statements: database, secrets: shop.secrets, clock: shop.clock };
     for (const [changes, field] of [
       [{ price: -1 }, 'price'],
@@ -172,7 +172,7 @@ describe('plans', () => {
   });
 });
 
-describe('what is sold may change', () => {
+describe('changes of plans and packs', () => {
   const parts = () => ({ ...shop.pricing, clock: shop.clock });
   const activeAt = async (priceId: string | null) => (await priceOf(priceId)).active;
   const priced = async (changes: Partial<WantedPlan> = {}) => {
@@ -183,7 +183,7 @@ describe('what is sold may change', () => {
     return { ...plan, providerPriceId: plan.providerPriceId };
   };
 
-  test('other terms of a plan are another price; the one before is archived and keeps its rate', async () => {
+  test('new terms of a plan create a new price; the previous one is archived and keeps its rate', async () => {
     for (const changes of [
       { price: 39 },
       { creditsMicro: 4_000n * CREDIT },
@@ -210,7 +210,7 @@ describe('what is sold may change', () => {
     }
   });
 
-  test('another name, trial, place or expiry keeps the price; the product at the provider is renamed', async () => {
+  test('a change of name, trial, position or expiry keeps the price; the product at the provider is renamed', async () => {
     const before = await priced();
     const terms = { trialDays: 14, trialCreditsMicro: 5n, creditsExpireAfterDays: 90, sortOrder: -7 };
     const changed = await updatePlan(parts(), before.id, { ...PLAN, name: 'Basic II', ...terms });
@@ -223,7 +223,7 @@ describe('what is sold may change', () => {
     expect((await listPlans(database, { activeOnly: true }))[0]?.id).toBe(before.id);
   });
 
-  test('a retired plan is not sold and its price archived; sold again it has the same price, or a new one', async () => {
+  test('a retired plan is not sold and its price archived; reactivated it has the same price, or a new one', async () => {
     const before = await priced();
     expect(await retirePlan(parts(), before.id)).toMatchObject({ plan: { active: false } });
     expect(await retirePlan(parts(), before.id)).toMatchObject({ outcome: 'changed' });
@@ -243,7 +243,7 @@ describe('what is sold may change', () => {
     expect(await priceOf(again?.providerPriceId ?? '')).toMatchObject({ unit_amount: 9_900, active: true });
   });
 
-  test('a provider that fails changes nothing; a price that it did not archive is archived by the job', async () => {
+  test('a failure of the provider changes nothing; a price that it did not archive is archived by the job', async () => {
     const before = await priced();
     for (const step of ['createPrice', 'renameProduct'] as const) {
       const provider = { ...shop.sandbox.provider, [step]: failing('The provider is away.') };
@@ -261,7 +261,7 @@ describe('what is sold may change', () => {
     expect(await archivePrices(parts())).toBe(0);
   });
 
-  test('two changes at once make one price; the second is asked to try again', async () => {
+  test('two concurrent changes create one price; the second is rejected with a retry message', async () => {
     const before = await priced();
     const { provider, calls } = countingCalls(shop.sandbox.provider);
     const change = () => updatePlan({ ...parts(), provider }, before.id, { ...PLAN, price: 77 });
@@ -272,7 +272,7 @@ describe('what is sold may change', () => {
     expect(calls.get('createPrice')).toBe(1);
   });
 
-  test('how a plan is paid cannot change, and what is wrong is refused by its field', async () => {
+  test('the billing mode of a plan cannot change, and invalid values are refused by their field', async () => {
     const { id } = await priced();
     for (const [changes, field] of [
       [{ billingMode: 'POSTPAID' }, 'billingMode'],
@@ -287,7 +287,7 @@ describe('what is sold may change', () => {
     expect(await updatePlan(parts(), shop.secrets.newId(), PLAN)).toEqual({ outcome: 'no-such-plan' });
   });
 
-  test('a page that was opened before a plan changed is closed, and the next one has the new price', async () => {
+  test('a checkout page opened before a plan changed is closed, and the next one has the new price', async () => {
     const { id: planId } = await priced();
     const companyId = await shop.newCompany();
     const open = async () => {
@@ -307,7 +307,7 @@ describe('what is sold may change', () => {
     expect(await session(second)).toMatchObject({ amount_total: 5_900 });
   });
 
-  test('a pack at another price sells by a new one, a begun purchase stays as agreed, and a retired pack is final', async () => {
+  test('a pack at another price gets a new one, a started purchase keeps its terms, and retiring a pack is final', async () => {
     const pack = await shop.newPack();
     const companyId = await shop.newCompany();
     const begun = await createCreditPackCheckout(shop.parts, { companyId, creditPackId: pack.id });
@@ -329,7 +329,7 @@ describe('what is sold may change', () => {
   });
 });
 
-test('the demo catalog is filled once, and a start that was cut short is gone on with', async () => {
+test('the demo catalog is created once, and an interrupted start is continued', async () => {
   const { secrets, log, pricing } = shop;
   const own = await openMemoryDatabase();
   try {

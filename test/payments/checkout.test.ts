@@ -60,7 +60,7 @@ describe('the checkout of a pack', () => {
     }
   });
 
-  test('P-26 a price that the provider does not know fails with the provider’s words, and nothing is sold', async () => {
+  test('P-26 an unknown price fails with the provider’s message, and nothing is sold', async () => {
     const companyId = await shop.newCompany();
     const pack = await shop.newPack();
     await database.query(`update credit_packs set provider_price_id = 'price_stale' where id = $1`, [
@@ -71,7 +71,7 @@ describe('the checkout of a pack', () => {
     expect(await listPurchases(database, companyId)).toMatchObject([{ status: 'CANCELED' }]);
   });
 
-  test('a pack that is not sold, or is none, and a company that is none', async () => {
+  test('an unsold pack, an unknown pack and an unknown company are refused', async () => {
     const companyId = await shop.newCompany();
     const pack = await shop.newPack();
     await database.query(`update credit_packs set status = 'RETIRED' where id = $1`, [pack.id]);
@@ -87,7 +87,7 @@ describe('the checkout of a pack', () => {
     });
   });
 
-  test('billing bug 10: repeated, each checkout is a purchase of its own, and only what is paid is granted', async () => {
+  test('billing bug 10: each repeated checkout is a purchase of its own, and only a paid one is granted', async () => {
     const companyId = await shop.newCompany();
     const [first] = [await openedPack(companyId), await openedPack(companyId)];
     await shop.pay(first.page.providerSessionId);
@@ -96,7 +96,7 @@ describe('the checkout of a pack', () => {
   });
 });
 
-test('one customer a company, also when two ask at once; and it has a portal', async () => {
+test('one customer per company, also under concurrent requests; and it has a portal', async () => {
   const companyId = await shop.newCompany();
   const both = await Promise.all([0, 1].map(() => ensureCustomer(shop.parts, companyId)));
   const customerId = (await findCompany(database, companyId))?.providerCustomerId ?? '';
@@ -113,7 +113,7 @@ test('one customer a company, also when two ask at once; and it has a portal', a
   });
 });
 
-test('a customer that another company has is not used: nothing is bought in its name', async () => {
+test('a customer of another company is not used: nothing is bought in its name', async () => {
   const [first, second] = [await shop.newCompany(), await shop.newCompany()];
   const ensured = await ensureCustomer(shop.parts, first);
   if (ensured.outcome !== 'ensured') throw new Error(ensured.outcome);
@@ -124,7 +124,7 @@ test('a customer that another company has is not used: nothing is bought in its 
 });
 
 describe('the checkout of a plan', () => {
-  test('P-20 P-22 is paid on the provider’s page: subscribed, and its credits came once', async () => {
+  test('P-20 P-22 is paid on the provider’s page: subscribed, with its credits once', async () => {
     const companyId = await shop.newCompany();
     const planId = await pricedPlan();
     const opened = await createSubscriptionCheckout(shop.parts, { companyId, planId });
@@ -142,7 +142,7 @@ describe('the checkout of a plan', () => {
     await shop.balanceBecomes(companyId, 6_000n * CREDIT);
   });
 
-  test('P-22 a trial is offered to a company that never subscribed, and brings its credits once', async () => {
+  test('P-22 a trial is offered to a company that never subscribed, and grants its credits once', async () => {
     const companyId = await shop.newCompany();
     const planId = await pricedPlan({ trialDays: 7, trialCreditsMicro: 500n * CREDIT });
     const opened = await createSubscriptionCheckout(shop.parts, { companyId, planId });
@@ -182,7 +182,7 @@ describe('the checkout of a plan', () => {
     expect(await createSubscriptionCheckout(shop.parts, unknown)).toEqual({ outcome: 'no-such-plan' });
   });
 
-  test('billing bug 22: at most one page is open for a company: the same for the same plan, closed for another', async () => {
+  test('billing bug 22: at most one page is open per company: the same for the same plan, closed for another', async () => {
     const companyId = await shop.newCompany();
     const [planId, otherId] = [await pricedPlan(), await pricedPlan()];
     const same = await Promise.all(
@@ -197,7 +197,7 @@ describe('the checkout of a plan', () => {
     expect(await currentSubscription(database, companyId)).toMatchObject({ planId: otherId });
   });
 
-  test('billing bug 22: a page that is paid while its event is on its way is not followed by a second one', async () => {
+  test('billing bug 22: no second page opens while the event of a paid one is in transit', async () => {
     const companyId = await shop.newCompany();
     const [planId, otherId] = [await pricedPlan(), await pricedPlan()];
     const opened = await createSubscriptionCheckout(shop.parts, { companyId, planId });
@@ -208,7 +208,7 @@ describe('the checkout of a plan', () => {
     await shop.handOn();
   });
 
-  test('a provider that is away says so, and the next try opens the page', async () => {
+  test('an unavailable provider is reported, and the next try opens the page', async () => {
     const companyId = await shop.newCompany();
     const planId = await pricedPlan();
     const away = { ...shop.sandbox.provider, createCheckoutSession: failing<never>('away') };

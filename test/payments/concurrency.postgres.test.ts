@@ -58,7 +58,7 @@ describePostgres('with a server', () => {
     }
   });
 
-  test('P-24 a refund that is found to wait while its purchase is committed is applied all the same', async () => {
+  test('P-24 a refund that starts to wait while its purchase is committed is still applied', async () => {
     const { company, purchase, event } = await bought();
     let isFirst = true;
     const between = openPayments({
@@ -79,7 +79,7 @@ describePostgres('with a server', () => {
     expect(await payments.balance(company.id)).toBe(600n * CREDIT);
   });
 
-  test('P-24 drawn schedules with duplicates and second ids, many at once: the books end the same', async () => {
+  test('P-24 random schedules with duplicates and second ids, many at once: the books end the same', async () => {
     const failures: unknown[] = [];
     const stories = Array.from({ length: 40 }, async (_, at) => {
       const random = createSeededRandom(1_000 + at);

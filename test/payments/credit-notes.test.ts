@@ -56,7 +56,7 @@ const isSound = async () => {
 };
 
 describe('P-22 a credit note of a paid invoice', () => {
-  test('to the customer\u2019s balance: the grant is lowered once; what the balance pays for later is granted', async () => {
+  test('to the customer\u2019s balance: the grant is lowered once; later payments from the balance are granted', async () => {
     await note(2_500, { credit_amount: '2500' });
     await read();
     await read();
@@ -69,7 +69,7 @@ describe('P-22 a credit note of a paid invoice', () => {
     await isSound();
   });
 
-  test('returned outside of the provider: the same; all of it takes exactly all', async () => {
+  test('paid out outside the provider: the same; a note of the full amount takes the full grant', async () => {
     await note(3_333, { out_of_band_amount: '3333' });
     await read();
     expect(await balance()).toBe(6_667n * CREDIT);
@@ -79,7 +79,7 @@ describe('P-22 a credit note of a paid invoice', () => {
     await isSound();
   });
 
-  test('refunded to the card: counted by the refund alone, whichever is read first', async () => {
+  test('refunded to the card: counted by the refund alone, in either order', async () => {
     await note(4_000, { refund_amount: '4000' });
     await readDisputes(parts());
     await read();
@@ -90,7 +90,7 @@ describe('P-22 a credit note of a paid invoice', () => {
     await isSound();
   });
 
-  test('found before the invoice was applied it waits for that', async () => {
+  test('found before the invoice was applied, it waits for that', async () => {
     const other = await shop.newCompany();
     const lost = String((await call('POST', '/v1/customers', { name: 'Late' })).id);
     await database.query('update companies set provider_customer_id = $2 where id = $1', [other, lost]);
@@ -105,7 +105,7 @@ describe('P-22 a credit note of a paid invoice', () => {
     expect(await shop.payments.balance(other)).toBe(5_000n * CREDIT);
   });
 
-  test('on demand replayPayments reads it, too; a provider that does not list changes nothing', async () => {
+  test('replayPayments reads it too; a failed listing changes nothing', async () => {
     await note(1_000, { credit_amount: '1000' });
     const provider = { ...shop.sandbox.provider, listCreditNotes: failing<never>('down') };
     await readDisputes({ ...parts(), provider });
@@ -115,7 +115,7 @@ describe('P-22 a credit note of a paid invoice', () => {
     expect(await balance()).toBe(9_000n * CREDIT);
   });
 
-  test('after a refund of the same money the rest is carried: no money is granted for twice', async () => {
+  test('after a refund of the same money the rest is carried over: no money is granted twice', async () => {
     const { charge } = await call('GET', `/v1/invoices/${invoice()}`);
     await call('POST', '/v1/refunds', { charge: String(charge) });
     await note(10_000, { credit_amount: '10000' });
@@ -129,7 +129,7 @@ describe('P-22 a credit note of a paid invoice', () => {
   });
 });
 
-test('P-21 attack: a lost dispute after a credit note leaves no balance that buys credits for nothing', async () => {
+test('P-21 attack: a lost dispute after a credit note leaves no balance that buys credits for free', async () => {
   await note(5_000, { credit_amount: '5000' });
   await read();
   expect(await balance()).toBe(5_000n * CREDIT);
@@ -162,7 +162,7 @@ describe('P-22 a credit note before payment', () => {
 });
 
 describe('P-21 a failed refund of a plan', () => {
-  test('returns what the invoice grants again, once, and the audit counts it; a second try takes it again', async () => {
+  test('returns the credits of the invoice, once, and the audit counts it; a second refund takes them again', async () => {
     const { charge } = await call('GET', `/v1/invoices/${invoice()}`);
     const refund = () => call('POST', '/v1/refunds', { charge: String(charge), amount: '4000' });
     const { id } = await refund();
@@ -180,7 +180,7 @@ describe('P-21 a failed refund of a plan', () => {
     await isSound();
   });
 
-  test('after invoices that were carried it returns what it had taken, of every charge', async () => {
+  test('after invoices that were carried over it returns what it had taken, of every charge', async () => {
     const price = String(plan.providerPriceId);
     const item = (quantity: number) => ({ 'items[0][price]': price, 'items[0][quantity]': String(quantity) });
     const update = (changes: Record<string, string>) =>
@@ -208,7 +208,7 @@ describe('P-21 a failed refund of a plan', () => {
     await isSound();
   });
 
-  test('beside another refund and a credit note those stay', async () => {
+  test('next to another refund and a credit note, those stay', async () => {
     const { charge } = await call('GET', `/v1/invoices/${invoice()}`);
     const first = await call('POST', '/v1/refunds', { charge: String(charge), amount: '3000' });
     await call('POST', '/v1/refunds', { charge: String(charge), amount: '2000' });

@@ -95,7 +95,7 @@ const disputeMails = async (companyId: string) =>
   (await shop.payments.mails(companyId)).filter((kind) => kind !== 'receipt');
 
 describe('disputes', () => {
-  test('P-23 the registered kinds stay the fourteen', () => {
+  test('P-23 exactly the fourteen kinds are registered', () => {
     expect(HANDLED_EVENT_KINDS).toHaveLength(14);
     expect(HANDLED_EVENT_KINDS.filter((kind) => kind.includes('dispute'))).toEqual([]);
   });
@@ -121,7 +121,7 @@ describe('disputes', () => {
     expect(lost?.data).toMatchObject({ problem: 'dispute-lost', reference: id, companyName: 'Acme' });
   });
 
-  test('P-21 a rightly signed event counts like one that was found, and not twice with it', async () => {
+  test('P-21 a signed event counts like one that was fetched, and not twice with it', async () => {
     const { companyId, payment } = await bought();
     const object = await dispute(payment, 'lost');
     const event: ProviderEvent = {
@@ -141,7 +141,7 @@ describe('disputes', () => {
     expect(await disputeMails(companyId)).toEqual(['payment-dispute']);
   });
 
-  test('P-21 a part, after a refund: with the last of the money exactly the last of the credits', async () => {
+  test('P-21 a partial one after a refund: the last of the money takes exactly the last of the credits', async () => {
     const { companyId, payment } = await bought();
     await refund(payment, 333n, 'first');
     await shop.balanceBecomes(companyId, 667n * CREDIT);
@@ -154,7 +154,7 @@ describe('disputes', () => {
     expect(await balance(other.companyId)).toBe(750n * CREDIT);
   });
 
-  test('one that is won takes nothing', async () => {
+  test('a won dispute takes nothing', async () => {
     const { companyId, payment } = await bought();
     await dispute(payment, 'needs_response');
     await readDisputes(parts());
@@ -184,7 +184,7 @@ describe('disputes', () => {
     expect(await balance(company.id)).toBe(0n);
   });
 
-  test('on demand: replayPayments reads them, too', async () => {
+  test('replayPayments reads them too', async () => {
     const { companyId, payment } = await bought();
     await dispute(payment, 'lost');
     const now = new Date(shop.clock.now());
@@ -194,7 +194,7 @@ describe('disputes', () => {
 });
 
 describe('a refund that fails', () => {
-  test('P-21 the credits come back, once; a second try takes them again', async () => {
+  test('P-21 the credits are returned, once; a second refund takes them again', async () => {
     const { companyId, payment } = await bought();
     const refundId = await refund(payment, 400n, 'first');
     await shop.balanceBecomes(companyId, 600n * CREDIT);
@@ -252,7 +252,7 @@ describe('a refund that fails', () => {
     expect(rows).toEqual([{ source_id: invoiceId, refunded_minor: 0n }]);
   });
 
-  test('a provider that does not list changes nothing', async () => {
+  test('a failed listing changes nothing', async () => {
     const { companyId, payment } = await bought();
     await fails(await refund(payment, 400n, 'first'));
     await shop.balanceBecomes(companyId, 600n * CREDIT);

@@ -73,8 +73,8 @@ function lineOf(priceId: string | null, amount: number, more: Partial<Line> = {}
 }
 const part = { proration: true };
 
-describe('P-22 credits follow money, line by line', () => {
-  test('attack: upgrading before each renewal and downgrading after it buys what was paid for', async () => {
+describe('P-22 credits are granted for money, line by line', () => {
+  test('attack: upgrading before each renewal and downgrading after it grants only what was paid for', async () => {
     const { basic, pro, paid, credits } = await world();
     await payments.receive(paid([lineOf(pro.priceId, 9_900)]));
     for (let month = 0; month < 4; month += 1) {
@@ -85,14 +85,14 @@ describe('P-22 credits follow money, line by line', () => {
     expect(await credits()).toBe(12_000n + 4n * 3_200n);
   });
 
-  test('attack: prorations on a renewal’s invoice bring their credits', async () => {
+  test('attack: prorations on a renewal’s invoice grant their credits', async () => {
     const { basic, pro, paid, credits } = await world();
     const change = [lineOf(basic.priceId, -2_900, part), lineOf(pro.priceId, 9_900, part)];
     await payments.receive(paid([...change, lineOf(pro.priceId, 9_900)]));
     expect(await credits()).toBe(20_800n);
   });
 
-  test('attack: the lines that an event does not show are fetched, page by page; without them nothing is counted', async () => {
+  test('attack: lines that an event does not include are fetched, page by page; without them nothing is granted', async () => {
     const { pro, paid, credits } = await world();
     const zeros = Array.from({ length: 10 }, () => lineOf(pro.priceId, 0, part));
     const all = wireLines(
@@ -107,7 +107,7 @@ describe('P-22 credits follow money, line by line', () => {
     expect(await credits()).toBe(12_000n);
   });
 
-  test('attack: a payment of one cent, or a fee beside a free trial, brings no plan', async () => {
+  test('attack: a payment of one cent, or a fee next to a free trial, grants no plan', async () => {
     const cent = await world();
     const { pro, paid } = cent;
     await payments.receive(paid([lineOf(pro.priceId, 9_900, { discount: 9_899 })]));
@@ -122,7 +122,7 @@ describe('P-22 credits follow money, line by line', () => {
 });
 
 describe('what counts as paid', () => {
-  test('a discount that no line shows, and a payment that explains only a part, count in proportion', async () => {
+  test('a discount without a line, and a payment of a part, count in proportion', async () => {
     const { pro, paid, credits } = await world();
     await payments.receive(paid([lineOf(pro.priceId, 9_900)], { total: 4_950, amount_paid: 4_950 }));
     expect(await credits()).toBe(6_000n);
@@ -130,14 +130,14 @@ describe('what counts as paid', () => {
     expect(await credits()).toBe(12_000n);
   });
 
-  test('attack: a coupon for the plan beside a fee at its full price: the fee’s money is not the plan’s', async () => {
+  test('attack: a coupon for the plan next to a fee at full price: the fee’s money does not pay for the plan', async () => {
     const { pro, paid, credits } = await world();
     const fee = lineOf(null, 5_000, { description: 'Set-up fee' });
     await payments.receive(paid([lineOf(pro.priceId, 9_900, { discount: 4_950 }), fee]));
     expect(await credits()).toBe(6_000n);
   });
 
-  test('attack: what was not paid of an invoice is not granted either where another was paid at a better rate', async () => {
+  test('attack: the unpaid part of an invoice is not granted either where another was paid at a better rate', async () => {
     const { basic, pro, paid, credits } = await world();
     await payments.receive(paid([lineOf(pro.priceId, 9_900)]));
     const half = { amount_paid: 1_450, amount_due: 1_450, pre_payment_credit_notes_amount: 1_450 };
@@ -145,7 +145,7 @@ describe('what counts as paid', () => {
     expect(await credits()).toBe(12_000n + 1_600n);
   });
 
-  test('the customer’s balance is a way of paying; so is money outside of the provider', async () => {
+  test('the customer’s balance counts as payment; so does money outside the provider', async () => {
     const { pro, paid, credits } = await world();
     const balance = { amount_paid: 900, amount_due: 900, starting_balance: -9_000, ending_balance: 0 };
     await payments.receive(paid([lineOf(pro.priceId, 9_900)], balance));
@@ -167,7 +167,7 @@ describe('what counts as paid', () => {
     expect(await credits()).toBe(16_000n);
   });
 
-  test('exclusive tax is in neither side, inclusive tax in both; quantity multiplies through the amount', async () => {
+  test('exclusive tax is on neither side, inclusive tax on both; quantity multiplies through the amount', async () => {
     const { pro, paid, credits } = await world();
     const tax = (amount: number, inclusive: boolean) => ({ total_tax_amounts: [{ amount, inclusive }] });
     const taxed = { total: 11_880, amount_paid: 11_880, ...tax(1_980, false) };
@@ -179,7 +179,7 @@ describe('what counts as paid', () => {
     expect(await credits()).toBe(84_000n);
   });
 
-  test('a rate is frozen with its price: pricing a plan anew changes no line of the old price', async () => {
+  test('a rate is fixed with its price: a new price of a plan changes no line of the old one', async () => {
     const { pro, paid, credits } = await world();
     await database.query(
       `update plans set provider_price_id = $2, credits_micro = 1, price_minor = 990000 where id = $1`,
@@ -190,7 +190,7 @@ describe('what counts as paid', () => {
     await expect(database.query('update plan_rates set credits_micro = 1')).rejects.toThrow('append-only');
   });
 
-  test('an invoice in a currency without a rate waits, with an alert, and is counted once the rate is there', async () => {
+  test('an invoice in a currency without a rate waits, with an alert, and is granted once the rate exists', async () => {
     const { pro, paid, credits } = await world();
     const event = paid([lineOf(pro.priceId, 8_900)], { currency: 'eur' });
     expect(await payments.receive(event)).toMatchObject({ outcome: 'deferred' });
@@ -205,7 +205,7 @@ describe('what counts as paid', () => {
   });
 });
 
-describe('what is carried', () => {
+describe('carried amounts', () => {
   test('an invoice below zero takes nothing and reduces later grants, also of a new subscription', async () => {
     const { company, basic, pro, paid, credits, carried } = await world();
     await payments.receive(paid([lineOf(pro.priceId, 9_900)]));
@@ -220,7 +220,7 @@ describe('what is carried', () => {
     expect([await credits(), await carried()]).toEqual([12_800n, 0n]);
   });
 
-  test('P-24 in whatever order its invoices and refunds arrive, twice or under a second id, a company ends the same', async () => {
+  test('P-24 with invoices and refunds in any order, twice or under a second id, a company ends the same', async () => {
     for (let seed = 1; seed <= 40; seed += 1) {
       const random = createSeededRandom(seed);
       const { company, basic, pro, paid, refund } = await world();
@@ -245,7 +245,7 @@ describe('what is carried', () => {
 });
 
 describe('refunds, trials and free plans', () => {
-  test('P-21 a refund takes back its share of what the invoice was paid with', async () => {
+  test('P-21 a refund takes back its share of what was paid for the invoice', async () => {
     const { pro, paid, refund, credits } = await world();
     await payments.receive(paid([lineOf(pro.priceId, 9_900)]));
     await payments.receive(refund(1, 9_900, 3_300));
@@ -256,7 +256,7 @@ describe('refunds, trials and free plans', () => {
     expect(await credits()).toBe(8_000n + 6_000n);
   });
 
-  test('a trial brings the plan’s trial credits, once per company', async () => {
+  test('a trial grants the plan’s trial credits, once per company', async () => {
     const { company, pro, paid, credits } = await world({ trialCredits: 500n });
     const trial = paid([lineOf(pro.priceId, 0)], { billing_reason: 'subscription_create' });
     for (const event of [trial, secondId(trial), paid([lineOf(pro.priceId, 0)])])
@@ -265,7 +265,7 @@ describe('refunds, trials and free plans', () => {
     expect(await payments.postings(company.id)).toEqual([['SUBSCRIPTION_GRANT', 500n * CREDIT]]);
   });
 
-  test('a plan of price 0 brings its credits once per company and period, not once per subscription', async () => {
+  test('a plan of price 0 grants its credits once per company and period, not once per subscription', async () => {
     const { company, credits } = await world();
     const free = await makePlan(database, { credits: 100n, priceMinor: 0n });
     const period = (start: number) => {
@@ -279,7 +279,7 @@ describe('refunds, trials and free plans', () => {
     expect(await credits()).toBe(200n);
   });
 
-  test('an invoice of fees alone, and a metered line, move nothing and are listed', async () => {
+  test('an invoice of fees alone, and a metered line, grant nothing and are listed', async () => {
     const { company, pro, paid, credits } = await world();
     const metered = { ...wireLines([{ priceId: 'price_metered', amount: 500, start: RECORDED_AT }]) };
     const [line] = (metered as { data: Fields[] }).data;

@@ -86,7 +86,7 @@ describe('other events of invoices', () => {
     expect(await database.query('select 1 from invoices where company_id = $1', [company.id])).toEqual([]);
   });
 
-  test('P-29 a finalized invoice past its due date blocks a POSTPAID company, paid it is free', async () => {
+  test('P-29 a finalized invoice past its due date blocks a POSTPAID company, and its payment unblocks it', async () => {
     const company = await makeCompany(database, 'POSTPAID');
     const published: string[] = [];
     await payments.sharedState.subscribe(
@@ -111,7 +111,7 @@ describe('other events of invoices', () => {
     expect(published.filter((id) => id === company.id)).toHaveLength(2);
   });
 
-  test('P-29 our own invoice for usage is found by what we wrote on it, and its payment posts INVOICE_PAYMENT once', async () => {
+  test('P-29 our own invoice for usage is found by its metadata, and its payment posts INVOICE_PAYMENT once', async () => {
     const company = await makeCompany(database, 'POSTPAID');
     const id = crypto.randomUUID();
     await database.query(
@@ -138,7 +138,7 @@ describe('other events of invoices', () => {
     });
   });
 
-  test('what the subscription does is for its own events to say', async () => {
+  test('the state of the subscription changes only by its own events', async () => {
     const { subscription, company } = await world();
     await payments.receive(subscriptionEvent('updated', subscription));
     await payments.receive(invoiceEvent('payment_failed', subscription));
@@ -164,7 +164,7 @@ describe('a paid invoice of a subscription', () => {
     return { company, plan, subscription, invoice };
   }
 
-  test('P-22 brings the plan’s credits for its period, and a receipt', async () => {
+  test('P-22 grants the plan’s credits for its period, and sends a receipt', async () => {
     const { company, subscription, invoice } = await world();
     await payments.receive(invoiceEvent('paid', subscription));
     await payments.receive(invoiceEvent('paid', subscription, {}, { month: 1 }));
@@ -176,14 +176,14 @@ describe('a paid invoice of a subscription', () => {
     expect(await payments.mails(company.id)).toEqual(['receipt', 'receipt']);
   });
 
-  test('billing bug 4: a duplicate and a second id bring nothing more', async () => {
+  test('billing bug 4: a duplicate and a second id grant nothing more', async () => {
     const { company, subscription } = await world();
     const event = invoiceEvent('paid', subscription);
     for (const one of [event, event, secondId(event)]) await payments.receive(one);
     expect(await payments.postings(company.id)).toEqual([['SUBSCRIPTION_GRANT', 3_000n * CREDIT]]);
   });
 
-  test('billing bug 6: before its subscription and its checkout it finds its company by the customer', async () => {
+  test('billing bug 6: an invoice before its subscription and its checkout finds its company by the customer', async () => {
     const { company, subscription } = await world();
     expect(await payments.receive(invoiceEvent('paid', subscription))).toMatchObject({
       outcome: 'processed',
@@ -191,7 +191,7 @@ describe('a paid invoice of a subscription', () => {
     expect(await payments.balance(company.id)).toBe(3_000n * CREDIT);
   });
 
-  test('why an invoice was made does not matter; nothing paid brings nothing', async () => {
+  test('the billing reason does not matter; an unpaid invoice grants nothing', async () => {
     const grid: [Record<string, unknown>, bigint][] = [
       [{ billing_reason: 'subscription_create' }, 3_000n],
       [{ billing_reason: 'subscription_cycle' }, 3_000n],
@@ -209,7 +209,7 @@ describe('a paid invoice of a subscription', () => {
     }
   });
 
-  test('billing bug 14: a change in the middle of a period brings the share that was paid, never a whole plan', async () => {
+  test('billing bug 14: a change in the middle of a period grants the share that was paid, never a whole plan', async () => {
     const { company, plan, subscription } = await world();
     const better = await makePlan(database, { credits: 12_000n, priceMinor: 9_900n });
     const start = RECORDED_AT + 86_400;
@@ -233,7 +233,7 @@ describe('a paid invoice of a subscription', () => {
     expect(await payments.balance(company.id)).toBe(900n * CREDIT);
   });
 
-  test('of a price that no plan has it waits for the plan, and is not lost', async () => {
+  test('an invoice with a price of no plan waits for the plan, and is not lost', async () => {
     const { company } = await world();
     const subscription = newSubscription(company, 'price_to_come');
     const event = invoiceEvent('paid', subscription);
@@ -245,7 +245,7 @@ describe('a paid invoice of a subscription', () => {
     expect(await payments.balance(company.id)).toBe(3_000n * CREDIT);
   });
 
-  test('in another currency than its plan’s it waits for a rate, and brings nothing', async () => {
+  test('an invoice in another currency than its plan’s waits for a rate, and grants nothing', async () => {
     const { company, subscription } = await world();
     const event = invoiceEvent('paid', subscription, { currency: 'eur' });
     expect(await payments.receive(event)).toMatchObject({ outcome: 'deferred' });

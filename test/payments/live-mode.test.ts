@@ -36,7 +36,7 @@ async function world() {
 describe('after the provider’s mode has changed', () => {
   beforeEach(() => database.query('delete from subscription_checkouts'));
 
-  test('P-26 P-9 a stale price fails in the provider’s words, sync leaves it, rebuildPlanPricing replaces it', async () => {
+  test('P-26 P-9 a stale price fails with the provider’s message, sync leaves it, rebuildPlanPricing replaces it', async () => {
     const { companyId, plan } = await world();
     await changeMode();
     const refused = await createSubscriptionCheckout(shop.parts, { companyId, planId: plan.id });
@@ -59,7 +59,7 @@ describe('after the provider’s mode has changed', () => {
     expect(opened).toMatchObject({ outcome: 'opened' });
   });
 
-  test('what the provider knows stays as it is', async () => {
+  test('objects that exist at the provider are not changed', async () => {
     const { plan } = await world();
     const { provider, calls } = countingCalls(shop.sandbox.provider);
     const rebuilt = await rebuildPlanPricing({ ...shop.parts, provider }, [plan.id, plan.id]);
@@ -94,7 +94,7 @@ describe('after the provider’s mode has changed', () => {
     expect(await createBillingPortal(shop.parts, companyId)).toMatchObject({ outcome: 'opened' });
   });
 
-  test('P-29 an invoice for usage is made for the new customer', async () => {
+  test('P-29 an invoice for usage is created for the new customer', async () => {
     const { companyId } = await world();
     await changeMode();
     const id = crypto.randomUUID();
@@ -115,7 +115,7 @@ describe('after the provider’s mode has changed', () => {
     expect(row?.name).toStartWith('in_');
   });
 
-  test('the commands say what they did', async () => {
+  test('the commands report what they did', async () => {
     const { plan, pack } = await world();
     await changeMode();
     const payments = async () => ({ ...rebuilding(), paymentEvents: shop.payments.events });

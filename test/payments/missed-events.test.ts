@@ -69,7 +69,7 @@ const readUntil = async () =>
   (await database.query<{ at: Date }>('select asked_until as at from payment_reconciliation'))[0]?.at;
 
 describe('reconciliation reads every event', () => {
-  test('P-24 with more than 5,000 events since the last run none is left out, oldest first', async () => {
+  test('P-24 with more than 5,000 events since the last run none is skipped, oldest first', async () => {
     await database.query('delete from payment_reconciliation');
     const now = Math.floor(shop.clock.now() / 1000);
     const events = manyEvents(6_300, (at) => now - 6_300 + at);
@@ -89,7 +89,7 @@ describe('reconciliation reads every event', () => {
     expect(new Set(received).size).toBe(4_321);
   });
 
-  test('P-24 a provider that fails half-way is read on from there, and progress is only what was read', async () => {
+  test('P-24 after a failure of the provider the reading continues there, and progress is only what was read', async () => {
     await database.query('delete from payment_reconciliation');
     const now = Math.floor(shop.clock.now() / 1000);
     const events = manyEvents(6_300, (at) => now - 6_300 * 60 + at * 60);
@@ -107,7 +107,7 @@ describe('reconciliation reads every event', () => {
     expect(new Set([...first.received, ...second.received]).size).toBe(6_300);
   });
 
-  test('P-24 what happens while a clock of ours is hours ahead is read once it is right again', async () => {
+  test('P-24 events during hours in which our clock was ahead are read once it is right again', async () => {
     await database.query('delete from payment_reconciliation');
     const now = Math.floor(shop.clock.now() / 1000);
     const events = manyEvents(3, (at) => now - 600 + at * 60);
@@ -156,7 +156,7 @@ describe('reconciliation reads every event', () => {
 });
 
 describe('replayPayments', () => {
-  test('P-24 a range is replayed whole, and each fact counts once', async () => {
+  test('P-24 a range is replayed completely, and each fact counts once', async () => {
     const companyId = await shop.newCompany();
     const pack = await shop.newPack();
     const opened = await createCreditPackCheckout(shop.parts, { companyId, creditPackId: pack.id });
@@ -182,7 +182,7 @@ describe('replayPayments', () => {
     expect(await replayPayments(parts(), before)).toEqual({ outcome: 'replayed', events: 0, applied: 0 });
   });
 
-  test('an event that had failed here is tried again', async () => {
+  test('an event that had failed is retried', async () => {
     const company = await makeCompany(database);
     const purchase = await makePurchase(database, company.id);
     const event = paidSession(company, purchase, { amount_total: 1 });
@@ -195,7 +195,7 @@ describe('replayPayments', () => {
     expect(await shop.payments.statusOf(event)).toBe('PROCESSED');
   });
 
-  test('a wrong range and a provider that is unavailable are reported', async () => {
+  test('an invalid range and an unavailable provider are reported', async () => {
     const now = new Date(shop.clock.now());
     const later = new Date(shop.clock.now() + 1);
     expect(await replayPayments(parts(), { from: later, to: now })).toMatchObject({ outcome: 'invalid' });

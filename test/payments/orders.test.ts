@@ -29,7 +29,7 @@ test('P-24 a checkout, its subscription and its invoice end the same in all 120 
   }
 }, 120_000);
 
-test('P-24 with duplicates and second ids, by drawn schedules, both stories end the same', async () => {
+test('P-24 with duplicates and second ids, in random schedules, both sequences end the same', async () => {
   for (let seed = 1; seed <= 40; seed += 1) {
     const random = createSeededRandom(seed);
     const isPlan = seed % 2 === 0;

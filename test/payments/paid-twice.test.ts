@@ -73,7 +73,7 @@ async function atProvider(providerInvoiceId: string | null) {
 }
 
 describe('an invoice that is settled by hand', () => {
-  test('P-29 it is marked as paid out of band at the provider, whose event changes nothing', async () => {
+  test('P-29 is marked as paid out of band at the provider, whose event changes nothing', async () => {
     const { company, id, invoice } = await owing();
     await issue(id);
     const { jobs } = await byHand(id, 'paid');
@@ -116,7 +116,7 @@ describe('an invoice that is settled by hand', () => {
     expect(await shop.payments.postings(company.id)).toEqual([['INVOICE_PAYMENT', 50n * CREDIT]]);
   });
 
-  test('P-29 one that the customer has paid at the provider before is no second payment', async () => {
+  test('P-29 an invoice that the customer had already paid at the provider is not paid twice', async () => {
     const { company, id, invoice } = await owing();
     await issue(id);
     const { providerInvoiceId } = await invoice();
@@ -130,7 +130,7 @@ describe('an invoice that is settled by hand', () => {
     expect(await invoice()).toMatchObject({ status: 'PAID', settledByHandAt: null });
   });
 
-  test('P-29 a void one can no longer be paid at the provider', async () => {
+  test('P-29 a void invoice can no longer be paid at the provider', async () => {
     const { id, invoice } = await owing();
     await issue(id);
     await byHand(id, 'void');
@@ -138,7 +138,7 @@ describe('an invoice that is settled by hand', () => {
     expect(await atProvider((await invoice()).providerInvoiceId)).toMatchObject({ status: 'void' });
   });
 
-  test('P-29 one that is settled while it is made at the provider does not stay open there', async () => {
+  test('P-29 an invoice that is settled while it is created at the provider does not stay open there', async () => {
     const { company, id, invoice } = await owing();
     const provider = {
       ...shop.sandbox.provider,
@@ -164,7 +164,7 @@ describe('an invoice whose job is repeated', () => {
     return body.data as { id: string; status: string; amount_due: number; metadata: object }[];
   };
 
-  test('P-29 after more than 24 hours it finds the invoice whose answer was lost, and makes no second one', async () => {
+  test('P-29 after more than 24 hours it finds the invoice whose response was lost, and creates no second one', async () => {
     const { company, id, invoice } = await owing();
     const { provider } = shop.sandbox;
     const losing = {
@@ -205,7 +205,7 @@ describe('an invoice whose job is repeated', () => {
     expect(await madeFor(company.id)).toMatchObject([{ id: draft.body.id, status: 'open', amount_due: 500 }]);
   });
 
-  test('P-29 another month’s invoice of the same company is not taken for it', async () => {
+  test('P-29 another month’s invoice of the same company is not mistaken for it', async () => {
     const { company, id } = await owing();
     await issue(id);
     const other = crypto.randomUUID();
@@ -220,7 +220,7 @@ describe('an invoice whose job is repeated', () => {
   });
 });
 
-test('P-29 G-32 an invoice that is given up (uncollectible) still blocks; its payment frees', async () => {
+test('P-29 G-32 an uncollectible invoice still blocks; its payment unblocks', async () => {
   const company = await makeCompany(database, 'POSTPAID');
   const object = {
     id: `in_given_up_${company.id.slice(-8)}`,
@@ -251,7 +251,7 @@ describe('a refund before what it refunds', () => {
   test.each([
     ['by the payment alone', { metadata: {} }],
     ['by the id on the charge alone', { payment_intent: null }],
-  ])('P-24 P-21 it is applied when the checkout comes: %s', async (_, changes) => {
+  ])('P-24 P-21 it is applied when the checkout arrives: %s', async (_, changes) => {
     const { company, purchase } = await world();
     const refund = refundOf(company, purchase, 400, changes);
     expect(await shop.payments.receive(refund)).toMatchObject({ outcome: 'deferred' });
@@ -260,7 +260,7 @@ describe('a refund before what it refunds', () => {
     expect(await balance(company)).toBe(600n * CREDIT);
   });
 
-  test('P-24 P-21 also where it was given up before, after thirty days', async () => {
+  test('P-24 P-21 also after it had failed after thirty days', async () => {
     const { company, purchase } = await world();
     const refund = refundOf(company, purchase, 400);
     await shop.payments.receive(refund);
@@ -272,7 +272,7 @@ describe('a refund before what it refunds', () => {
     expect(await balance(company)).toBe(600n * CREDIT);
   });
 
-  test('P-24 P-21 of a plan it is applied when the invoice is paid', async () => {
+  test('P-24 P-21 a refund of a plan is applied when the invoice is paid', async () => {
     const company = await makeCompany(database);
     const plan = await makePlan(database);
     const subscription = newSubscription(company, plan.priceId);

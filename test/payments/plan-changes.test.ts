@@ -69,7 +69,7 @@ async function pass(days: number): Promise<void> {
 let aheadMs = 0;
 
 describe('trial credits', () => {
-  test('last as long as the trial: what is left expires with it, and the paid period brings its own', async () => {
+  test('last as long as the trial: the rest expires with it, and the paid period grants its own', async () => {
     const companyId = await subscribe(await pricedPlan(TRIAL));
     await shop.balanceBecomes(companyId, 500n * CREDIT);
     await pass(13);
@@ -85,7 +85,7 @@ describe('trial credits', () => {
     ]);
   });
 
-  test('attack: a trial that ends without payment, or is canceled, leaves nothing to spend', async () => {
+  test('attack: a trial that ends without payment, or is canceled, leaves no credits', async () => {
     const planId = await pricedPlan(TRIAL);
     const [declined, canceled] = [await subscribe(planId), await subscribe(planId)];
     for (const id of [declined, canceled]) await shop.balanceBecomes(id, 500n * CREDIT);
@@ -102,7 +102,7 @@ describe('trial credits', () => {
     expect(await balance(declined)).toBe(3_000n * CREDIT);
   });
 
-  test('the credits of a paid period expire by the plan, and others never', async () => {
+  test('the credits of a paid period expire as set in the plan, and others never', async () => {
     const expiring = await subscribe(await pricedPlan({ creditsExpireAfterDays: 10 }));
     const lasting = await subscribe(await pricedPlan());
     for (const id of [expiring, lasting]) await shop.balanceBecomes(id, 3_000n * CREDIT);
@@ -130,7 +130,7 @@ describe('a company changes its plan', () => {
   const change = (companyId: string, planId: string) =>
     changeSubscriptionPlan(changing(), { companyId, planId });
 
-  test('P-22 the preview is what the change then costs and brings, up, down and to another interval', async () => {
+  test('P-22 the preview matches the cost and the credits of the change: up, down and to another interval', async () => {
     const [basic, pro] = [
       await pricedPlan(),
       await pricedPlan({ price: 99, creditsMicro: 12_000n * CREDIT }),
@@ -174,7 +174,7 @@ describe('a company changes its plan', () => {
     expect(await subscriptionOf(companyId)).toMatchObject({ planId: basic });
   });
 
-  test('a payment that fails changes nothing, in the provider’s words', async () => {
+  test('a failed payment changes nothing, and returns the provider’s message', async () => {
     const [basic, pro] = [await pricedPlan(), await pricedPlan({ price: 99 })];
     const companyId = await subscribe(basic);
     await shop.balanceBecomes(companyId, 3_000n * CREDIT);
@@ -186,7 +186,7 @@ describe('a company changes its plan', () => {
     expect(await change(companyId, pro)).toMatchObject({ outcome: 'changed' });
   });
 
-  test('within a trial nothing is charged, and the trial goes on', async () => {
+  test('within a trial nothing is charged, and the trial continues', async () => {
     const [basic, pro] = [await pricedPlan(TRIAL), await pricedPlan({ ...TRIAL, price: 99 })];
     const companyId = await subscribe(basic);
     await shop.balanceBecomes(companyId, 500n * CREDIT);
@@ -199,7 +199,7 @@ describe('a company changes its plan', () => {
     expect(await balance(companyId)).toBe(500n * CREDIT);
   });
 
-  test('a subscriber of an older price may move to the present one of the same plan', async () => {
+  test('a subscriber at an older price may move to the current one of the same plan', async () => {
     const planId = await pricedPlan();
     const companyId = await subscribe(planId);
     await shop.balanceBecomes(companyId, 3_000n * CREDIT);
@@ -211,7 +211,7 @@ describe('a company changes its plan', () => {
     expect(await change(companyId, planId)).toMatchObject({ outcome: 'changed' });
   });
 
-  test('what cannot be changed says what to do instead', async () => {
+  test('an impossible change is refused with advice', async () => {
     const [basic, euros] = [await pricedPlan(), await pricedPlan({ currency: 'eur' })];
     const postpaid = await shop.newPlan({ billingMode: 'POSTPAID', price: 0, creditsMicro: 0n });
     const companyId = await subscribe(basic);
@@ -228,14 +228,14 @@ describe('a company changes its plan', () => {
     expect(await said(companyId, euros)).toContain('Pay it in the billing portal');
   });
 
-  test('of a preview that also shows the next period only what is charged at once counts', () => {
+  test('of a preview that also shows the next period only the immediate charge counts', () => {
     const end = 1_700_000_000;
     const line = (start: number, proration: boolean) => ({ period: { start }, proration });
     const lines = [line(end - 100, true), line(end - 100, false), line(end, false), line(end, true)];
     expect<unknown>(chargedNow(lines, new Date(end * 1_000))).toEqual([lines[0], lines[1], lines[3]]);
   });
 
-  test('the mails of a trial’s end and of the next payment say what is charged and what it brings', async () => {
+  test('the mails about a trial’s end and the next payment state the charge and the credits', async () => {
     const planId = await pricedPlan(TRIAL);
     const companyId = await subscribe(planId);
     await database.query(
@@ -261,7 +261,7 @@ describe('a company changes its plan', () => {
 });
 
 describe('taxes at checkout', () => {
-  test('are calculated and tax ids collected where the settings say so, and credits follow the price without tax', async () => {
+  test('are calculated and tax ids collected where configured, and credits follow the price without tax', async () => {
     const parts = { ...shop.parts, checkoutTaxes: { isAutomatic: true, collectsTaxIds: true } };
     const pack = await shop.newPack();
     const companyId = await shop.newCompany();
@@ -289,7 +289,7 @@ describe('taxes at checkout', () => {
     await shop.balanceBecomes(companyId, 500n * CREDIT);
   });
 
-  test('a plan is taxed on every invoice and brings its credits in full', async () => {
+  test('a plan is taxed on every invoice and grants its credits in full', async () => {
     const parts = { ...shop.parts, checkoutTaxes: { isAutomatic: true, collectsTaxIds: false } };
     const planId = await pricedPlan();
     const companyId = await shop.newCompany();
@@ -305,7 +305,7 @@ describe('taxes at checkout', () => {
     });
   });
 
-  test('attack: a sum that is neither the price nor the price with its tax grants nothing', async () => {
+  test('attack: an amount that is neither the price nor the price with its tax grants nothing', async () => {
     const pack = await shop.newPack();
     const companyId = await shop.newCompany();
     const opened = await createCreditPackCheckout(shop.parts, { companyId, creditPackId: pack.id });
@@ -338,7 +338,7 @@ describe('taxes at checkout', () => {
   });
 });
 
-test('a provider that fails is said in its own words', async () => {
+test('a failure of the provider returns its message', async () => {
   const companyId = await subscribe(await pricedPlan());
   await shop.balanceBecomes(companyId, 3_000n * CREDIT);
   const pro = await pricedPlan({ price: 99 });

@@ -65,7 +65,7 @@ describe('a purchase of a credit pack', () => {
     expect(await payments.mails(company.id)).toEqual(['receipt']);
   });
 
-  test('billing bug 3: the kinds of late payments that are none of the fourteen grant nothing', async () => {
+  test('billing bug 3: kinds of late payments that are not among the fourteen grant nothing', async () => {
     const { company, purchase, row } = await bought();
     const event = paidSession(company, purchase);
     const other = { ...event, type: 'checkout.session.async_payment_succeeded' };
@@ -106,7 +106,7 @@ describe('a purchase of a credit pack', () => {
     expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
   });
 
-  test('billing bug 21: yen have no cents and dinars have mils, and both are granted for what they are', async () => {
+  test('billing bug 21: yen have no cents and dinars have mils, and both are granted at their value', async () => {
     for (const [currency, amountMinor] of [
       ['jpy', 1_500n],
       ['kwd', 3_250n],
@@ -143,7 +143,7 @@ describe('a purchase of a credit pack', () => {
     }
   });
 
-  test('credits are those of our own row, whatever the metadata says', async () => {
+  test('credits are taken from our own row, whatever the metadata contains', async () => {
     const { company, purchase } = await bought();
     const metadata = { purchaseId: purchase.id, credits: '999999999' };
     await payments.receive(paidSession(company, purchase, { metadata }));
@@ -159,7 +159,7 @@ describe('a purchase of a credit pack', () => {
     expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
   });
 
-  test('a session that no purchase of ours has waits, and a setup does nothing', async () => {
+  test('a session without a purchase of ours waits, and a setup session does nothing', async () => {
     const company = await makeCompany(database);
     const lost = { id: 'cs_lost', sessionId: 'cs_lost', paymentId: 'pi_lost', chargeId: 'ch_lost' };
     const event = paidSession(company, lost);

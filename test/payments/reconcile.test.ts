@@ -34,7 +34,7 @@ async function begun() {
 }
 
 describe('reconciliation', () => {
-  test('billing bug 20: a paid purchase whose event never came is completed, once, by asking', async () => {
+  test('billing bug 20: a paid purchase whose event never arrived is completed, once, by a query to the provider', async () => {
     const { companyId, sessionId, status } = await begun();
     await shop.sandbox.click(`/checkout/${sessionId}/pay`);
     shop.lose();
@@ -62,7 +62,7 @@ describe('reconciliation', () => {
     expect(await shop.payments.balance(companyId)).toBe(1_000n * CREDIT);
   });
 
-  test('one whose page has expired is CANCELED; money that comes all the same completes it', async () => {
+  test('a purchase whose page has expired is CANCELED; a late payment still completes it', async () => {
     const { companyId, purchaseId, sessionId, status } = await begun();
     await shop.sandbox.provider.expireCheckoutSession(sessionId, `expire:${sessionId}`);
     await shop.clock.advance(HOUR_MS);
@@ -76,7 +76,7 @@ describe('reconciliation', () => {
     expect(await shop.payments.balance(companyId)).toBe(1_000n * CREDIT);
   });
 
-  test('a provider that is away changes nothing, and the purchase is asked for again', async () => {
+  test('an unavailable provider changes nothing, and the purchase is checked again', async () => {
     const { sessionId, status } = await begun();
     await shop.sandbox.click(`/checkout/${sessionId}/pay`);
     shop.lose();
@@ -103,7 +103,7 @@ describe('the jobs', () => {
     await found.handler({ id: 'job', data, attempt: 1, signal: new AbortController().signal });
   };
 
-  test('P-29 an invoice for usage is made at the provider, once, mailed, and its payment there settles it', async () => {
+  test('P-29 an invoice for usage is created at the provider, once, mailed, and its payment there settles it', async () => {
     const company = await makeCompany(database, 'POSTPAID');
     await database.query('update companies set provider_customer_id = null where id = $1', [company.id]);
     const id = crypto.randomUUID();
@@ -169,7 +169,7 @@ describe('the jobs', () => {
     expect(await mails(prepaid.id)).toEqual(['invoice-overdue']);
   });
 
-  test('P-29 an overdue invoice whose mail could not be written is taken up again', async () => {
+  test('P-29 an overdue invoice whose mail could not be written is retried', async () => {
     const { clock, mails, parts: own } = shop.payments;
     const company = await makeCompany(database, 'POSTPAID');
     await database.query(
@@ -183,7 +183,7 @@ describe('the jobs', () => {
     expect(await mails(company.id)).toEqual(['invoice-overdue']);
   });
 
-  test('P-18 the grace of a payment past due ends by the clock', async () => {
+  test('P-18 the grace period of a past due payment ends by the clock', async () => {
     const company = await makeCompany(database);
     const plan = await makePlan(database);
     const subscription = newSubscription(company, plan.priceId);

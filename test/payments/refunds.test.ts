@@ -50,7 +50,7 @@ describe('a refund of a purchase', () => {
     ]);
   });
 
-  test('P-21 billing bug 19: what the provider tells is the sum so far: 100 and then 250 take 100 and 150', async () => {
+  test('P-21 billing bug 19: the provider reports the sum so far: 100 and then 250 take 100 and 150', async () => {
     const { company, purchase, paid } = await world();
     await receiveAll([paid, refundOf(company, purchase, 100), refundOf(company, purchase, 250)]);
     expect(await payments.postings(company.id)).toEqual([
@@ -75,7 +75,7 @@ describe('a refund of a purchase', () => {
     expect(await payments.balance(other.company.id)).toBe(0n);
   });
 
-  test('P-21 billing bug 23: one larger than what is left makes a debt', async () => {
+  test('P-21 billing bug 23: a refund larger than the balance leaves a debt', async () => {
     const { company, purchase, paid } = await world();
     await payments.receive(paid);
     await database.query(
@@ -101,7 +101,7 @@ describe('a refund of a purchase', () => {
     expect(await payments.balance(company.id)).toBe(600n * CREDIT);
   });
 
-  test('billing bug 16: what is left after it is what the very next call is judged by', async () => {
+  test('billing bug 16: the very next call is checked against the balance after the refund', async () => {
     const { company, purchase, paid } = await world();
     const claim = (amount: number) =>
       payments.sharedState.reserve(company.id, [
@@ -137,7 +137,7 @@ describe('a refund of a purchase', () => {
     expect(await payments.balance(company.id)).toBe(0n);
   });
 
-  test('in another currency, or of more than the charge, it is a person’s to look at', async () => {
+  test('a refund in another currency, or of more than the charge, fails for an operator to check', async () => {
     const { company, purchase, paid } = await world();
     await payments.receive(paid);
     for (const changes of [{ currency: 'jpy' }, { amount_refunded: 5_000 }]) {
@@ -218,7 +218,7 @@ describe('a lost dispute and refunds of one payment', () => {
     },
   );
 
-  test('P-21 P-24 of a plan neither: nothing is carried on to the next invoice', async () => {
+  test('P-21 P-24 of a plan: nothing is carried over to the next invoice', async () => {
     for (const order of orders([0, 1])) {
       const company = await makeCompany(database);
       const subscription = newSubscription(company, (await makePlan(database)).priceId);
@@ -263,7 +263,7 @@ describe('a lost dispute and refunds of one payment', () => {
     }
   });
 
-  test('P-21 a refund that fails returns nothing that the dispute had taken', async () => {
+  test('P-21 a failed refund returns nothing that the dispute had taken', async () => {
     const { company, purchase, paid } = await world();
     const dispute = lostDispute(`dp_${purchase.id}`, 500, purchase.paymentId, purchase.chargeId);
     await receiveAll([paid, dispute, refundOf(company, purchase, 1_000)]);
@@ -301,7 +301,7 @@ describe('credits of a pack that expire', () => {
     await expireCredits(payments);
   }
 
-  test('P-20 they expire so many days after they were credited, as agreed at checkout and however late that was', async () => {
+  test('P-20 they expire a number of days after they were credited, as agreed at checkout, however late that was', async () => {
     const company = await makeCompany(database);
     const purchase = await makePurchase(database, company.id, { expireAfterDays: 30 });
     await pass(40);
@@ -316,7 +316,7 @@ describe('credits of a pack that expire', () => {
     ]);
   });
 
-  test('attack: a refund after they have expired does not take them a second time, in parts neither', async () => {
+  test('attack: a refund after they have expired does not take them a second time, nor in parts', async () => {
     const { company, purchase } = await bought();
     await spend(company.id, 400n * CREDIT);
     await pass(30);
@@ -334,7 +334,7 @@ describe('credits of a pack that expire', () => {
     expect(await runCheck(database, refundsCheck)).toEqual({ faults: [], isCut: false });
   });
 
-  test('what a failed refund returns expires after as many days again', async () => {
+  test('credits returned by a failed refund expire after the same number of days again', async () => {
     const { company, purchase } = await bought();
     await payments.receive(refundOf(company, purchase, 1_000));
     await pass(31);
@@ -346,7 +346,7 @@ describe('credits of a pack that expire', () => {
   });
 });
 
-test('P-21 shares are cumulative, never more than was granted, exact on the whole, whatever the steps', () => {
+test('P-21 shares are cumulative, never more than was granted, exact in total, for any steps', () => {
   const random = createSeededRandom(21);
   for (let run = 0; run < 500; run += 1) {
     const amountMinor = BigInt(1 + random.below(100_000));

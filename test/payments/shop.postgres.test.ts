@@ -17,7 +17,7 @@ describePostgres('with a server', () => {
     shop = await openShop(database);
   });
 
-  test('P-9 eight syncs at once make one price a plan', async () => {
+  test('P-9 eight concurrent syncs create one price per plan', async () => {
     const plans = [
       await shop.newPlan({ name: 'A' }),
       await shop.newPlan({ name: 'B' }),
@@ -66,7 +66,7 @@ describePostgres('with a server', () => {
     expect(await shop.payments.balance(companyId)).toBe(3_000n * CREDIT);
   });
 
-  test('P-27 the stale ones are found and by ids exactly those, on this engine too', async () => {
+  test('P-27 stale prices are found, and by ids exactly those, on this engine too', async () => {
     const later = new Date(shop.clock.now() + 60 * 24 * 60 * 60_000);
     const none = { providerSubscriptionIds: ['sub_none'], dryRun: false, now: later };
     expect(await deactivateStaleSubscriptions(database, none)).toHaveLength(0);

@@ -35,7 +35,7 @@ describe('a subscription that begins', () => {
     return { company, plan, subscription, kept };
   }
 
-  test('billing bug 24: duplicates and second ids make no second subscription, and no credits come with it', async () => {
+  test('billing bug 24: duplicates and second ids create no second subscription, and grant no credits', async () => {
     const { company, subscription } = await world();
     const event = subscriptionEvent('created', subscription, { status: 'active' });
     for (const one of [event, event, secondId(event)]) await payments.receive(one);
@@ -57,7 +57,7 @@ describe('a subscription that begins', () => {
     }
   });
 
-  test('P-20 where the provider knows more than the checkout, that is kept', async () => {
+  test('P-20 where the provider has newer data than the checkout, that is stored', async () => {
     const { subscription, kept } = await world();
     payments.known.set(
       subscription.id,
@@ -67,7 +67,7 @@ describe('a subscription that begins', () => {
     expect(await kept()).toMatchObject({ status: 'TRIALING', isActive: true });
   });
 
-  test('P-24 of an unknown customer or price it waits, and comes once they are there', async () => {
+  test('P-24 a subscription of an unknown customer or price waits, and is applied once they exist', async () => {
     const { plan } = await world();
     const stranger = newSubscription({ id: crypto.randomUUID(), customerId: 'cus_stranger' }, plan.priceId);
     const event = subscriptionEvent('created', stranger);
@@ -136,7 +136,7 @@ describe('a subscription', () => {
     }
   });
 
-  test('billing bug 7: created after updated leaves what updated said', async () => {
+  test('billing bug 7: created after updated keeps the data of updated', async () => {
     const { subscription, kept } = await world();
     await payments.receive(
       subscriptionEvent('updated', subscription, { status: 'active' }, { created: LATER }),
@@ -201,14 +201,14 @@ describe('a subscription', () => {
     ).toBe(true);
   });
 
-  test('P-18 one that will end with its period is active until then', async () => {
+  test('P-18 a subscription that ends with its period is active until then', async () => {
     const { subscription, kept } = await world();
     await payments.receive(subscriptionEvent('updated', subscription, { cancel_at_period_end: true }));
     const end = new Date((RECORDED_AT + 31 * 86_400) * 1000);
     expect(await kept()).toMatchObject({ isActive: true, cancelAtPeriodEnd: true, endDate: end });
   });
 
-  test('P-23 paused is not active and not the end; resumed goes on', async () => {
+  test('P-23 paused is not active and not the end; resumed continues', async () => {
     const { subscription, kept } = await world();
     await payments.receive(subscriptionEvent('created', subscription, { status: 'trialing' }));
     await payments.receive(subscriptionEvent('paused', subscription, {}, { created: LATER }));
@@ -217,7 +217,7 @@ describe('a subscription', () => {
     expect(await kept()).toMatchObject({ status: 'ACTIVE', isActive: true });
   });
 
-  test('P-24 two changes in the same second: the provider is asked, and its word counts', async () => {
+  test('P-24 two changes in the same second: the provider is queried, and its state counts', async () => {
     const { subscription, kept } = await world();
     await payments.receive(subscriptionEvent('updated', subscription, { status: 'active' }));
     payments.known.set(subscription.id, wireSubscription(subscription, { status: 'past_due' }));
@@ -228,7 +228,7 @@ describe('a subscription', () => {
     expect(await kept()).toMatchObject({ status: 'PAST_DUE' });
   });
 
-  test('P-24 where the provider does not know it, each change says what it was made from', async () => {
+  test('P-24 where the provider does not have it, the changes are ordered by their previous attributes', async () => {
     for (const isReversed of [false, true]) {
       const { subscription, kept } = await world();
       const first = subscriptionEvent(
@@ -250,7 +250,7 @@ describe('a subscription', () => {
     }
   });
 
-  test('P-18 a payment past due leaves it active for the grace, counted from the first news of it', async () => {
+  test('P-18 a past due payment leaves it active for the grace period, counted from the first event', async () => {
     const { subscription, kept } = await world();
     await payments.receive(subscriptionEvent('updated', subscription, { status: 'past_due' }));
     expect(await kept()).toMatchObject({ status: 'PAST_DUE', isActive: true });

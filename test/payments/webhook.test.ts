@@ -56,7 +56,7 @@ async function newPurchase() {
 }
 
 describe('the payment webhook', () => {
-  test('P-3 a rightly signed event is applied and acknowledged, a second time too', async () => {
+  test('P-3 a correctly signed event is applied and acknowledged, a second time too', async () => {
     const { company, event } = await newPurchase();
     const received = { status: 200, text: '{"received":true}' };
     expect(await deliver(event)).toEqual(received);
@@ -64,7 +64,7 @@ describe('the payment webhook', () => {
     expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
   });
 
-  test('P-3 unsigned is 400 in plain text that says the header is missing, and nothing is kept', async () => {
+  test('P-3 an unsigned event is 400 in plain text that names the missing header, and is not stored', async () => {
     const { event } = await newPurchase();
     const answer = await post(JSON.stringify(event.payload), null);
     expect(answer.status).toBe(400);
@@ -75,7 +75,7 @@ describe('the payment webhook', () => {
     ).toEqual([]);
   });
 
-  test('P-3 wrongly signed, too old, too early, of another secret, altered or broken is 400 and has no effect', async () => {
+  test('P-3 wrongly signed, too old, too early, of another secret, altered or malformed is 400 and has no effect', async () => {
     const { company, event } = await newPurchase();
     const body = JSON.stringify(event.payload);
     const bad: [string, string][] = [
@@ -99,14 +99,14 @@ describe('the payment webhook', () => {
     expect(await payments.balance(company.id)).toBe(0n);
   });
 
-  test('P-3 more than a megabyte is refused before it is looked at', async () => {
+  test('P-3 more than a megabyte is refused before it is parsed', async () => {
     const body = JSON.stringify({ filler: 'x'.repeat(1024 * 1024) });
     const answer = await post(body, sign(body));
     expect(answer.status).toBe(400);
     expect(await answer.text()).toBe('Webhook Error: The payload is larger than 1048576 bytes.');
   });
 
-  test('P-3 an event with characters that a database cannot hold is taken all the same', async () => {
+  test('P-3 an event with characters that the database cannot store is still accepted', async () => {
     const { company, event } = await newPurchase();
     const name = 'zero \u0000, half \ud800, written \\u0000';
     const object = { ...event.object, customer_details: { name } };
@@ -130,7 +130,7 @@ describe('the payment webhook', () => {
     expect(await deliver(other)).toMatchObject({ status: 200 });
   });
 
-  test('P-23 exactly these fourteen kinds are registered; one of no effect is acknowledged and kept', async () => {
+  test('P-23 exactly these fourteen kinds are registered; one without an effect is acknowledged and stored', async () => {
     expect([...EFFECTS.keys()].sort()).toEqual(
       [
         'checkout.session.completed',
@@ -156,8 +156,8 @@ describe('the payment webhook', () => {
   });
 });
 
-describe('a fault of our own', () => {
-  test('billing bug 12, 13: answers 500, keeps the event unprocessed, and the next try applies it once', async () => {
+describe('an internal error', () => {
+  test('billing bug 12, 13: returns 500, keeps the event unprocessed, and the next delivery applies it once', async () => {
     const { company, purchase, event } = await newPurchase();
     await database.query('alter table plan_grants rename to hidden');
     await database.query('alter table credit_pack_purchases rename to hidden_purchases');
@@ -189,7 +189,7 @@ describe('a fault of our own', () => {
     expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
   });
 
-  test('P-24 killed between the commit and the answer: the event again changes nothing', async () => {
+  test('P-24 killed between the commit and the response: the repeated event changes nothing', async () => {
     const { company, event } = await newPurchase();
     const dying = openPayments({
       ...database,
@@ -206,7 +206,7 @@ describe('a fault of our own', () => {
     expect(await payments.mails(company.id)).toEqual(['receipt']);
   });
 
-  test('a super admin replays what has failed, and not what is done', async () => {
+  test('a super admin replays failed events, and not processed ones', async () => {
     const { company, purchase } = await newPurchase();
     const event = paidSession(company, purchase, { amount_total: 1_234 });
     await payments.receive(event);
