@@ -101,7 +101,7 @@ export function alertSettingsContract(engine: string, given: () => Database): vo
       );
     });
 
-    test('P-15 a company’s own shares hold for its credit limit and for the limits of its keys', async () => {
+    test('P-15 a company’s own percentages apply to its credit limit and to the limits of its keys', async () => {
       const id = await company();
       await given().query('update credit_accounts set line_micro = 300 where id = $1', [id]);
       await set(id, { limitPercents: [100, 25] });
@@ -116,7 +116,7 @@ export function alertSettingsContract(engine: string, given: () => Database): vo
       expect(await raised(id)).toEqual([first[0], ['KEY_SPENDING', keyId, 100], first[1]] as typeof first);
     });
 
-    test('P-15 an alert keeps the balance, or the spending of the key, of the commit that raised it', async () => {
+    test('P-15 an alert stores the balance, or the spending of the key, of the commit that raised it', async () => {
       const id = await company();
       await post(id, 380n);
       const limited = { keyId: newId(), monthlyLimitMicro: 380n };
@@ -141,7 +141,7 @@ export function alertSettingsContract(engine: string, given: () => Database): vo
       ]);
     });
 
-    test('P-15 while alerts are off nothing is raised, and what waits is not mailed', async () => {
+    test('P-15 while alerts are off none is raised, and waiting ones are not mailed', async () => {
       const id = await company();
       await person(id, `admin@${id}.example`, 'COMPANY_ADMIN');
       await set(id, { isOn: false });
@@ -201,7 +201,7 @@ export function alertSettingsContract(engine: string, given: () => Database): vo
       [{ receivers: [] }, 'receivers', /1 to 10/],
       [{ receivers: Array.from({ length: 11 }, () => 'a@b.example') }, 'receivers', /1 to 10/],
     ];
-    test('P-15 what cannot be set is refused with its field, and nothing is changed', async () => {
+    test('P-15 an invalid setting is refused with its field, and nothing is changed', async () => {
       const id = await company();
       const { settings } = (await set(id, { balanceThresholdsMicro: [5n, 9n] })) as { settings: object };
       expect(settings).toEqual({

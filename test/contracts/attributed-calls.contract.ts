@@ -56,8 +56,8 @@ export function attributedCallsContract(engine: string, given: () => Database): 
     ...changes,
   });
 
-  describe(`calls by whom and for what on ${engine}`, () => {
-    test('are added up by day and month, each once, failures without a charge; tags each by itself', async () => {
+  describe(`attributed calls on ${engine}`, () => {
+    test('are summed by day and month, each once, failures without a charge; each tag by itself', async () => {
       const id = await company();
       const keyId = newId();
       const whole = { keyId, project: 'web', endUser: 'ada', tags: ['a', 'b'] };
@@ -90,7 +90,7 @@ export function attributedCallsContract(engine: string, given: () => Database): 
       ]);
     });
 
-    test('alone or in a group, in any order and any number of times, add up to the same', async () => {
+    test('alone or in a group, in any order and any number of times, have the same sums', async () => {
       const random = createSeededRandom(11);
       const keyIds = [newId(), newId()];
       const one = await company();
@@ -113,7 +113,7 @@ export function attributedCallsContract(engine: string, given: () => Database): 
       expect(await months(other)).toEqual(await months(one));
     });
 
-    test('the audit finds every sum that is not that of its calls', async () => {
+    test('the audit finds every sum that differs from its calls', async () => {
       const id = await company();
       const keyId = newId();
       await charge(finishedCall(id, { keyId, endUser: 'ada', project: 'web', tags: ['a'] }));
@@ -133,7 +133,7 @@ export function attributedCallsContract(engine: string, given: () => Database): 
       expect(await findings()).toBe(3);
     });
 
-    test('what was withheld and is posted later is added to the sums of its call', async () => {
+    test('withheld usage that is posted later is added to the sums of its call', async () => {
       const id = await company();
       const keyId = newId();
       const tokens = { promptTokens: 10, cachedTokens: 4, completionTokens: 17 };
@@ -177,7 +177,7 @@ export function attributedCallsContract(engine: string, given: () => Database): 
       expect(range).toEqual({ from: '2026-01-31', to: '2026-02-01' });
     });
 
-    test('a question is planned for its company on a server, however often it is asked', async () => {
+    test('a query is planned for its company on a server, however often it runs', async () => {
       const plans: unknown[] = [];
       const observed: Database = {
         ...given(),
@@ -208,7 +208,7 @@ export function attributedCallsContract(engine: string, given: () => Database): 
       expect(await months(id)).toHaveLength(2);
     });
 
-    test('names beyond those of a day share one row, and what each has spent stays exact', async () => {
+    test('names beyond the daily bound share one row, and the spending of each stays exact', async () => {
       await setNamesPerDay(given(), 3);
       const id = await company();
       const keyId = newId();
@@ -234,7 +234,7 @@ export function attributedCallsContract(engine: string, given: () => Database): 
       ]);
     });
 
-    test('an end user who is called like the shared row, or has spaces in the name, is counted like any other', async () => {
+    test('an end user named like the shared row, or with spaces in the name, is counted like any other', async () => {
       const id = await company();
       const keyId = newId();
       const names = ['(other)', '*', 'a b KEY c', "'; drop table budgets; --"];
@@ -248,7 +248,7 @@ export function attributedCallsContract(engine: string, given: () => Database): 
       expect(await months(id)).toHaveLength(names.length);
     });
 
-    test('a commit says what every budget of its calls has spent, in the month in which each began', async () => {
+    test('a commit returns the spending of every budget of its calls, in the month in which each began', async () => {
       const id = await company();
       const keyId = newId();
       const budgets = [
@@ -278,7 +278,7 @@ export function attributedCallsContract(engine: string, given: () => Database): 
       });
     });
 
-    test('a budget raises each of its thresholds once a month, by whatever key', async () => {
+    test('a budget raises each of its thresholds once a month, across keys', async () => {
       const id = await company();
       const one = budget({ scope: 'PROJECT', subject: 'web', mostMicro: 190, isHard: false });
       const call = (startedAtMs = JANUARY) =>

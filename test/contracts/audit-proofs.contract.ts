@@ -207,13 +207,13 @@ export function auditProofsContract(engine: string, given: () => Database): void
   describe(`the passes of the audit on ${engine}`, () => {
     const all = PROOFS.flatMap(({ checks }) => checks).length;
 
-    test('show that all holds where it does', async () => {
+    test('prove every check on correct books', async () => {
       expect(await provedAfter('select 1')).toEqual({ proved: all, denied: [], digests: 0 });
       expect(await provedAfter('select 1', DIGESTS.all)).toEqual({ proved: all, denied: [], digests: 3 });
       expect(await provedAfter('select 1', DIGESTS.some)).toEqual({ proved: all, denied: [], digests: 1 });
     });
 
-    test('show it where a digest is wrong or missing, and every transaction is right', async () => {
+    test('prove every check where a digest is wrong or missing and every transaction is right', async () => {
       const changes = [
         `update ledger_digests set digest = sha256('x')`,
         `delete from ledger_digests where after_version < 0`,
@@ -224,24 +224,21 @@ export function auditProofsContract(engine: string, given: () => Database): void
       }
     });
 
-    test.each(LEDGER_DAMAGE)(
-      'take nothing with digests for sound that a check denies: %s',
-      async (_, damage) => {
-        for (const span of Object.values(DIGESTS)) {
-          const { proved, denied } = await provedAfter(damage, span);
-          expect(denied).toEqual([]);
-          expect(proved).toBeLessThan(all);
-        }
-      },
-    );
+    test.each(LEDGER_DAMAGE)('prove with digests no check that fails: %s', async (_, damage) => {
+      for (const span of Object.values(DIGESTS)) {
+        const { proved, denied } = await provedAfter(damage, span);
+        expect(denied).toEqual([]);
+        expect(proved).toBeLessThan(all);
+      }
+    });
 
-    test('show it of calls that cost their tokens less what was withheld', async () => {
+    test('prove every check for calls whose charge is their tokens less the withheld part', async () => {
       const dearer = 'update model_prices set prompt_micro = prompt_micro + 1000000';
       const sound = `${dearer}; ${withheld('prompt_tokens - cached_tokens')}`;
       expect(await provedAfter(sound)).toMatchObject({ proved: all, denied: [] });
     });
 
-    test('show it of months that are added up, where others are open', async () => {
+    test('prove every check for summed months next to open ones', async () => {
       const open = `delete from usage_months_done where company_id = '${first}'`;
       expect(await provedAfter(open)).toMatchObject({ proved: all, denied: [] });
       expect((await provedAfter(`${open}; update usage_months set calls = calls + 1`)).proved).toBeLessThan(
@@ -249,7 +246,7 @@ export function auditProofsContract(engine: string, given: () => Database): void
       );
     });
 
-    test.each(Object.entries(DAMAGE))('take nothing for sound that a check denies: %s', async (_, damage) => {
+    test.each(Object.entries(DAMAGE))('prove no check that fails: %s', async (_, damage) => {
       const { proved, denied } = await provedAfter(damage);
       expect(denied).toEqual([]);
       expect(proved).toBeLessThan(all);

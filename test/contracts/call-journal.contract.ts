@@ -32,7 +32,7 @@ export function callJournalContract(
   }
 
   describe(`G-33 the journal ${name}`, () => {
-    test('gives back what was written, oldest first, and what is removed is gone', () =>
+    test('returns the written entries, oldest first; removed ones are gone', () =>
       given(async ({ journal }) => {
         expect(journal.waiting()).toBe(0);
         expect(await journal.oldest(10)).toEqual([]);
@@ -44,7 +44,7 @@ export function callJournalContract(
         expect(journal.waiting()).toBe(1);
       }));
 
-    test('keeps one of two entries with one id', () =>
+    test('stores one of two entries with the same id', () =>
       given(async ({ journal }) => {
         await journal.append([entry(1), entry(1)]);
         await journal.append([entry(1)]);
@@ -52,7 +52,7 @@ export function callJournalContract(
         expect(await journal.oldest(10)).toHaveLength(1);
       }));
 
-    test('has room up to nine tenths, takes running calls up to its bound, and all of a group or none', () =>
+    test('has capacity up to nine tenths, accepts running calls up to its bound, and a group completely or not at all', () =>
       given(async ({ journal }) => {
         await journal.append(entries(1, 89));
         expect(journal.hasRoom()).toBe(true);
@@ -65,7 +65,7 @@ export function callJournalContract(
         expect(journal.hasRoom()).toBe(true);
       }));
 
-    test('what is set aside is kept and no longer waits', () =>
+    test('an entry set aside is stored and no longer waiting', () =>
       given(async ({ journal }) => {
         await journal.append(entries(1, 3));
         await journal.setAside(entry(2).id, 'a reason');
@@ -74,7 +74,7 @@ export function callJournalContract(
         expect([journal.waiting(), journal.setAsideCount()]).toEqual([2, 1]);
       }));
 
-    test('a living process’s entries are its own; those it leaves are taken over by one other', () =>
+    test('the entries of a living process are its own; those it leaves are taken over by one other', () =>
       given(async ({ journal, another }) => {
         await journal.append(entries(1, 3));
         const [second, third] = await Promise.all([another(), another()]);
@@ -112,7 +112,7 @@ export function callJournalContract(
         await second.close();
       }));
 
-    test('a check says that the disk takes writes, and changes nothing', () =>
+    test('a check reports that the disk is writable, and changes nothing', () =>
       given(async ({ journal }) => {
         expect(await journal.check()).toEqual({ outcome: 'written' });
         expect(journal.waiting()).toBe(0);

@@ -111,7 +111,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
   });
 
   describe(`charged calls on ${engine}`, () => {
-    test('G-28 a call is charged by its tokens, with a ledger row, and the level comes back', async () => {
+    test('G-28 a call is charged by its tokens, with a ledger row, and the new level is returned', async () => {
       const id = await company(1_000n);
       const call = finishedCall(id);
       const level: AccountLevel = { accountId: id, balanceMicro: 924n, lineMicro: 0n, version: 2n };
@@ -153,7 +153,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       expect(await rows(days, id)).toEqual([day, day]);
     });
 
-    test('hosted tools of a call that is not charged are free, and the surcharge is bounded', async () => {
+    test('hosted tools of a call that is not charged cost nothing, and the surcharge is bounded', async () => {
       const id = await company();
       const toolUses = { web_search: 1 };
       await charge(
@@ -166,7 +166,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       expect(await balance(id)).toBe(-152n - BigInt(MOST_SURCHARGE_MICRO));
     });
 
-    test('G-28 calls that are charged one by one and in groups leave the same rows', async () => {
+    test('G-28 charging calls one by one and in groups writes the same rows', async () => {
       const random = createSeededRandom(71);
       const alias = random.pick(['svc/chat-default', 'svc/chat-cheap']);
       const [singly, together, other] = [await company(2_000n), await company(2_000n), await company()];
@@ -214,7 +214,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       expect((await runCheck(given(), costDaysCheck)).faults).toEqual([]);
     });
 
-    test('what the calls of a group have in common is recorded with each of them', async () => {
+    test('values that the calls of a group share are recorded with each of them', async () => {
       const random = createSeededRandom(74);
       const [singly, together] = [await company(900n), await company(900n)];
       const texts: string[] = [];
@@ -252,7 +252,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       expect(texts.filter((text) => text.startsWith('{"company":')).length).toBe(20);
     });
 
-    test('at the same figures a call costs at its provider what it is charged, and the sums are those of the calls', async () => {
+    test('at equal prices a call costs at its provider what it is charged, and the sums match the calls', async () => {
       const random = createSeededRandom(72);
       const id = await company();
       const [row] = await given().query<TokenPrice>(
@@ -302,7 +302,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       await given().query('update cost_days set cost_micro = cost_micro - 1 where company_id = $1', [id]);
     });
 
-    test('a call is charged for its share of price and surcharge, rounded up once; what is withheld too', async () => {
+    test('a call is charged its share of price and surcharge, rounded up once; also withheld usage', async () => {
       const random = createSeededRandom(53);
       const id = await company();
       const price = { promptMicro: 1_000_000n, cachedMicro: 500_000n, completionMicro: 4_000_000n };
@@ -338,7 +338,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       expect(await balance(id)).toBe(-[...expected.values()].reduce((sum, [one]) => sum + one, 0n));
     });
 
-    test('a call that another alias served has its price and the name that was requested', async () => {
+    test('a call served by another alias has that alias’s price and the requested name', async () => {
       const id = await company();
       const tokens = { promptTokens: 100, cachedTokens: 0, completionTokens: 0 };
       for (const group of [1, 2]) {
@@ -367,7 +367,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       expect(await usage(id)).toMatchObject([{ calls: 2n, charge: 152n }]);
     });
 
-    test('a group over several companies keeps each one’s own running balance', async () => {
+    test('a group over several companies keeps a running balance for each', async () => {
       const [a, b] = [await company(1_000n), await company()];
       const { levels } = await charge(
         ...[a, b, a, b, a].map((id, at) =>
@@ -387,7 +387,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       ]);
     });
 
-    test('G-31 failed calls and calls without tokens are free rows; zero tokens cost zero', async () => {
+    test('G-31 failed calls and calls without tokens are not charged; zero tokens cost zero', async () => {
       const id = await company();
       const free = [
         finishedCall(id, { outcome: 'FAILED', reason: 'no-usage', tokens: null }),
@@ -400,7 +400,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       expect(await usage(id)).toMatchObject([{ calls: 4n, failures: 2n, prompt: 0n, charge: 0n }]);
     });
 
-    test('G-28 the price in force when the call began counts, and parts of a micro-credit are rounded up', async () => {
+    test('G-28 the price at the start of the call counts, and fractions of a micro-credit are rounded up', async () => {
       const id = await company();
       await given().query(
         `insert into model_prices (id, alias, prompt_micro, cached_micro, completion_micro, in_force_from)
@@ -419,7 +419,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       expect((await transactions(id)).slice(3).map(({ amount }) => amount)).toEqual([-1n]);
     });
 
-    test('G-28 a call of an alias of an operator’s own has the price of its whole name', async () => {
+    test('G-28 a call of an operator’s own alias has the price of its full name', async () => {
       const id = await company();
       for (const [alias, prompt] of [
         ['team-a/fast', 7_000_000],
@@ -512,7 +512,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       ]);
     });
 
-    test('a charge of one call alerts at the thresholds at which a charge of several does', async () => {
+    test('charging one call raises alerts at the same thresholds as charging several', async () => {
       const random = createSeededRandom(74);
       const other = await company();
       let alerted = 0;
@@ -564,7 +564,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       expect(await balance(id)).toBe(-76n);
     });
 
-    test('what cannot be charged is refused whole: no account, no price, a balance beyond 64 bits', async () => {
+    test('an invalid charge is refused completely: no account, no price, a balance beyond 64 bits', async () => {
       const [id, poor] = [await company(), await company(-(2n ** 63n) + 100n)];
       const bad: [FinishedCall, string][] = [
         [finishedCall(newId()), '23502'],

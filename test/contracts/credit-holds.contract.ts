@@ -40,7 +40,7 @@ export function holdsSimulation(
   steps: number,
 ) {
   for (const seed of seeds) {
-    test(`G-29 ${name}: never past the rule, never a lone call refused, nothing held in the end (seed ${seed})`, async () => {
+    test(`G-29 ${name}: the limit is never exceeded, a single call never refused, nothing held at the end (seed ${seed})`, async () => {
       const world = await createWorld(openState, seed);
       for (let step = 0; step < steps; step += 1) await world.step();
       await world.endAll();

@@ -37,7 +37,7 @@ export async function failureOf(work: Promise<unknown>): Promise<DatabaseFailure
 }
 
 function valuesComeBackAsTheyWent(given: () => Database): void {
-  test('every kind of value comes back as the port says', async () => {
+  test('every type of value is returned as the port documents', async () => {
     const [row] = await given().query(
       `select 1::bigint as big, count(*) as counted, 9007199254740993::bigint as huge,
       2::integer as whole, 0.5::float8 as real, 1.10::numeric as exact, true as yes, null as nothing, 'é€😀' as text,
@@ -78,7 +78,7 @@ function valuesComeBackAsTheyWent(given: () => Database): void {
     });
   });
 
-  test('values go in as they are', async () => {
+  test('every type of value is accepted as a parameter', async () => {
     const at = new Date('2031-01-01T00:00:00.001Z');
     const [row] = await given().query(
       `select $1::bigint as big, $2::text as text, $3::timestamptz as at, $4::bytea as bytes, $5::jsonb as json,
@@ -126,7 +126,7 @@ function valuesComeBackAsTheyWent(given: () => Database): void {
     ]);
   });
 
-  test('a script runs several statements and gives all their rows', async () => {
+  test('a script runs several statements and returns all their rows', async () => {
     const rows = await given().script("select 1 as a; select 2 as a where false; select 'x' as b");
     expect(rows).toEqual([{ a: 1 }, { b: 'x' }]);
   });
@@ -137,7 +137,7 @@ function transactionsAreWholeOrNothing(given: () => Database): void {
     (await given().query<{ name: string }>('select name from things order by id')).map((row) => row.name);
   const clear = () => given().query('delete from things');
 
-  test('a transaction commits when its work resolves and gives back its result', async () => {
+  test('a transaction commits when its work resolves and returns its result', async () => {
     await clear();
     const result = await given().transaction(async (transaction) => {
       await transaction.query('insert into things (id, name) values (1, $1)', ['one']);
@@ -148,7 +148,7 @@ function transactionsAreWholeOrNothing(given: () => Database): void {
     expect(await names()).toEqual(['one', 'two']);
   });
 
-  test('a transaction whose work rejects leaves nothing, and the error reaches the caller', async () => {
+  test('a transaction whose work rejects is rolled back, and the error reaches the caller', async () => {
     await clear();
     const work = given().transaction(async (transaction) => {
       await transaction.query("insert into things (id, name) values (1, 'one')");
@@ -170,7 +170,7 @@ function transactionsAreWholeOrNothing(given: () => Database): void {
     expect(await names()).toEqual([]);
   });
 
-  test('many transactions at once each see their own statements alone', async () => {
+  test('concurrent transactions each see only their own statements', async () => {
     await clear();
     await Promise.all(
       Array.from({ length: 40 }, (_, id) =>
@@ -184,7 +184,7 @@ function transactionsAreWholeOrNothing(given: () => Database): void {
     expect(await names()).toHaveLength(40);
   });
 
-  test('a transaction used after its end fails instead of running outside of it', async () => {
+  test('a transaction used after its end fails instead of running outside it', async () => {
     await clear();
     let leaked: Parameters<Parameters<Database['transaction']>[0]>[0] | null = null;
     await given().transaction(async (transaction) => {
@@ -212,7 +212,7 @@ function transactionsAreWholeOrNothing(given: () => Database): void {
 }
 
 function failuresSayWhatTheyAre(given: () => Database): void {
-  test('a statement at fault is refused with its state and constraint, and the next one runs', async () => {
+  test('a failed statement reports its state and constraint, and the next one runs', async () => {
     await given().query("insert into things (id, name) values (70, 'x') on conflict do nothing");
     const twice = await failureOf(given().query("insert into things (id, name) values (71, 'x')"));
     expect(twice).toMatchObject({ reason: 'refused', sqlState: '23505', constraint: 'things_name_key' });
@@ -223,7 +223,7 @@ function failuresSayWhatTheyAre(given: () => Database): void {
     expect(await given().query('select 1 as a')).toEqual([{ a: 1 }]);
   });
 
-  test('the pool says what it is doing', async () => {
+  test('the pool reports its state', async () => {
     const slow = Promise.all(Array.from({ length: 5 }, () => given().query('select pg_sleep(0.05)')));
     expect(given().pool().busy).toBeGreaterThan(0);
     await slow;

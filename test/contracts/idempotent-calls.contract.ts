@@ -76,7 +76,7 @@ export function idempotentCallsContract(engine: string, given: () => Database): 
   }
 
   describe(`idempotency keys on ${engine}`, () => {
-    test('G-47 of many claims at once one has the key; the others see it running', async () => {
+    test('G-47 of many concurrent claims one gets the key; the others see it running', async () => {
       const { asked } = await opened();
       const claimed = await Promise.all(
         Array.from({ length: 20 }, () => claim({ ...asked, callId: newId() })),
@@ -87,7 +87,7 @@ export function idempotentCallsContract(engine: string, given: () => Database): 
       expect(await state(askedBy(newId()))).toBe('free');
     });
 
-    test('G-47 the commit that charges keeps the answer; sent again it changes nothing', async () => {
+    test('G-47 the commit that charges stores the answer; sent again it changes nothing', async () => {
       const { companyId, asked, claim: own } = await opened();
       await claim(own);
       const ended = endOf(own, companyId);
@@ -101,7 +101,7 @@ export function idempotentCallsContract(engine: string, given: () => Database): 
       expect([await kept(asked), await balance(companyId)]).toEqual([[row], -152n]);
     });
 
-    test('G-47 what is not charged is not kept, and what cannot be kept is not charged', async () => {
+    test('G-47 an answer that is not charged is not stored, and one that cannot be stored is not charged', async () => {
       const { companyId, asked, claim: own } = await opened();
       await claim(own);
       const unpriced = await charge(endOf(own, companyId, { alias: 'svc/none' })).catch((error) => error);
@@ -112,14 +112,14 @@ export function idempotentCallsContract(engine: string, given: () => Database): 
       expect([await state(asked), await balance(companyId)]).toEqual(['running', 0n]);
     });
 
-    test('G-47 an answer that is too large ends the key all the same', async () => {
+    test('G-47 an answer that is too large still completes the key', async () => {
       const { companyId, asked, claim: own } = await opened();
       await claim(own);
       await charge(endOf(own, companyId, {}, null));
       expect([await state(asked), await balance(companyId)]).toEqual(['not-kept', -76n]);
     });
 
-    test('G-47 the commit of a failure frees the key, but never one that is answered or another’s', async () => {
+    test('G-47 the commit of a failure releases the key, but never an answered one or another’s', async () => {
       const { companyId, asked, claim: own } = await opened();
       await claim(own);
       await charge(endOf({ ...own, callId: newId() }, companyId, FAILED));
@@ -134,7 +134,7 @@ export function idempotentCallsContract(engine: string, given: () => Database): 
       expect(await state(asked)).toBe('answered');
     });
 
-    test('G-47 after its lease a repeat has the key; the first commit wins, the other is free', async () => {
+    test('G-47 after the lease a repeat gets the key; the first commit is charged, the other is not', async () => {
       const { companyId, asked, claim: own } = await opened();
       await claim(own);
       await renewClaims(given(), [own]);
@@ -157,7 +157,7 @@ export function idempotentCallsContract(engine: string, given: () => Database): 
       expect([...rows]).toEqual([{ outcome: 'FAILED', reason: 'superseded' }]);
     });
 
-    test('G-47 two calls of one key in one commit: the one that has it is charged', async () => {
+    test('G-47 two calls with one key in one commit: the one that holds it is charged', async () => {
       const { companyId, asked, claim: own } = await opened();
       await claim(own);
       await endLease(asked);
@@ -168,13 +168,13 @@ export function idempotentCallsContract(engine: string, given: () => Database): 
       expect(await balance(companyId)).toBe(-76n);
     });
 
-    test('G-47 a call whose row is gone by its age is charged and kept anew', async () => {
+    test('G-47 a call whose row has expired is charged and stored again', async () => {
       const { companyId, asked, claim: own } = await opened();
       await charge(endOf(own, companyId));
       expect([await state(asked), await balance(companyId)]).toEqual(['answered', -76n]);
     });
 
-    test('G-47 past their age keys go, in as many chunks as it takes; what still runs stays', async () => {
+    test('G-47 expired keys are removed, in as many batches as needed; running ones stay', async () => {
       const { companyId, asked, claim: own } = await opened();
       const other = { ...askedBy(newId()), callId: newId() };
       for (const one of [own, other]) await claim(one);
@@ -227,7 +227,7 @@ export function idempotentCallsContract(engine: string, given: () => Database): 
       expect(await balance(companyId)).toBe(-76n);
     });
 
-    test('charges one of several in one group or in several, whichever comes first', async () => {
+    test('charges one of several, in one group or in several, whichever comes first', async () => {
       for (const together of [true, false]) {
         const { companyId, call } = await ranThreeDaysAgo();
         const calls = [call(2_000), call(0), call(1_000)];
@@ -248,7 +248,7 @@ export function idempotentCallsContract(engine: string, given: () => Database): 
       expect([await state(asked), await balance(companyId)]).toEqual(['answered', -152n]);
     });
 
-    test('a call that was used under the key long before does not make it free', async () => {
+    test('an old call under the same key does not make a new one free', async () => {
       const { companyId, asked, call } = await ranThreeDaysAgo();
       await charge(call(-2 * DAY_MS));
       await purge(asked);

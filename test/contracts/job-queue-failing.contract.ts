@@ -16,7 +16,7 @@ async function bury(queue: JobQueue, name: string, handler: JobHandler, count: n
 }
 
 function failuresAreKept(given: () => JobQueuePair): void {
-  test('a failing job is tried again as often as allowed, then it is a dead letter', async () => {
+  test('a failing job is retried as often as allowed, then becomes a dead letter', async () => {
     const { queue } = given();
     const name = await defineOwn(queue, { retries: 2 });
     const attempts: number[] = [];
@@ -35,7 +35,7 @@ function failuresAreKept(given: () => JobQueuePair): void {
     expect(await queue.enqueue(name, {}, { dedupeKey: 'k' })).toBeString();
   });
 
-  test('a job that fails first and succeeds then is done', async () => {
+  test('a job that fails and then succeeds is done', async () => {
     const { queue } = given();
     const name = await defineOwn(queue, { retries: 5 });
     const attempts: number[] = [];
@@ -75,7 +75,7 @@ function failuresAreKept(given: () => JobQueuePair): void {
     ['a symbol', Symbol('s'), 'the handler rejected with Symbol(s)'],
   ];
 
-  test('whatever a handler throws becomes an error text of at most 2,000 characters', async () => {
+  test('any value thrown by a handler becomes an error text of at most 2,000 characters', async () => {
     const { queue } = given();
     const name = await defineOwn(queue);
     for (const [what] of thrown) await queue.enqueue(name, { what });
@@ -107,7 +107,7 @@ function deadLettersAreGivenAnotherRun(given: () => JobQueuePair): void {
     return { name, ids };
   }
 
-  test('two redrives at once give each dead letter one run, under its old id, all tries anew', async () => {
+  test('two concurrent redrives give each dead letter one run, under its old id, with all tries again', async () => {
     const { queue, other } = given();
     const { name, ids } = await buried(30, 1);
     const counts = await Promise.all([queue.redrive(name), other.redrive(name)]);
@@ -123,7 +123,7 @@ function deadLettersAreGivenAnotherRun(given: () => JobQueuePair): void {
     expect(await queue.deadLetters(name, 10)).toMatchObject([{ id: ids[0] ?? '', error: 'second life' }]);
   });
 
-  test('a redrive of named ones leaves the others, wakes the workers, and knows no strangers', async () => {
+  test('a redrive of given ids leaves the others, wakes the workers, and ignores unknown ids', async () => {
     const { queue, other } = given();
     const { name, ids } = await buried(3);
     const done: string[] = [];
@@ -139,7 +139,7 @@ function deadLettersAreGivenAnotherRun(given: () => JobQueuePair): void {
     expect(await queue.deadLetters(name, 1)).toHaveLength(1);
   });
 
-  test('dead letters come page by page, and what is discarded is gone for good', async () => {
+  test('dead letters are listed in pages, and discarded ones are deleted', async () => {
     const { queue } = given();
     const { name, ids } = await buried(5);
     const seen: string[] = [];
@@ -157,7 +157,7 @@ function deadLettersAreGivenAnotherRun(given: () => JobQueuePair): void {
     expect(await queue.redrive(name)).toBe(0);
   });
 
-  test('a dead letter whose key is taken stays one until the key is free', async () => {
+  test('a dead letter whose key is in use stays one until the key is free', async () => {
     const { queue } = given();
     const { name, ids } = await buried(2);
     expect(await queue.enqueue(name, {}, { dedupeKey: '0' })).toBeString();

@@ -16,7 +16,7 @@ export function lostContract(given: () => TimedJobQueue): void {
 }
 
 function lostRunsAreFound(given: () => TimedJobQueue): void {
-  test('a run past its time is aborted and has failed; what it returns later does not count', async () => {
+  test('a run past its time limit is aborted and failed; its later result is ignored', async () => {
     const { queue, clock } = given();
     const name = await defineOwn(queue, { runSeconds: 30 });
     const { begun, handler, release } = createHeldHandler();
@@ -50,7 +50,7 @@ function lostRunsAreFound(given: () => TimedJobQueue): void {
     expect(begun).toHaveLength(1);
   });
 
-  test('the job of a worker that goes silent goes to another, and the first learns of it when it is back', async () => {
+  test('the job of an unresponsive worker goes to another, and the first is notified when it is back', async () => {
     const { under, queue, clock } = given();
     const wire = cuttable(under.database);
     const silent = await under.open(wire);
@@ -103,7 +103,7 @@ function lostRunsAreFound(given: () => TimedJobQueue): void {
 }
 
 function lostNoticesAreMadeUpFor(given: () => TimedJobQueue): void {
-  test('after a failure of the database jobs are found within seconds, although no notice comes', async () => {
+  test('after a database failure jobs are found within seconds, without a notification', async () => {
     const { under, queue, clock } = given();
     const wire = cuttable(under.database);
     const deaf = await under.open(wire);
@@ -122,7 +122,7 @@ function lostNoticesAreMadeUpFor(given: () => TimedJobQueue): void {
     await deaf.stop(0);
   });
 
-  test('without any failure, a job whose notice was lost is found within half a minute', async () => {
+  test('without any failure, a job whose notification was lost is found within half a minute', async () => {
     const { under, queue, clock } = given();
     const wire = cuttable(under.database);
     const deaf = await under.open(wire);

@@ -13,7 +13,7 @@ export function timeContract(given: () => TimedJobQueue): void {
 }
 
 function delaysAreKept(given: () => TimedJobQueue): void {
-  test('retries wait twice as long each time, with jitter, up to the longest delay', async () => {
+  test('retry delays double each time, with jitter, up to the maximum', async () => {
     const { queue, clock } = given();
     const name = await defineOwn(queue, { retries: 3, retryDelaySeconds: 10, retryDelayMaxSeconds: 35 });
     let attempts = 0;
@@ -36,7 +36,7 @@ function delaysAreKept(given: () => TimedJobQueue): void {
     expect(await queue.counts(name)).toEqual({ waiting: 0, active: 0, dead: 1 });
   });
 
-  test('a job with a start begins then, also one of a transaction, and not before', async () => {
+  test('a job with a start time begins then and not before, also when enqueued in a transaction', async () => {
     const { queue, clock, under } = given();
     const name = await defineOwn(queue);
     const done: unknown[] = [];
@@ -58,7 +58,7 @@ function delaysAreKept(given: () => TimedJobQueue): void {
 }
 
 function cronLinesEnqueue(given: () => TimedJobQueue): void {
-  test('a cron line enqueues once for all processes, can be replaced and ended', async () => {
+  test('a cron schedule enqueues once for all processes, and can be replaced and removed', async () => {
     const { queue, other, clock } = given();
     const name = await defineOwn(queue);
     await defineOwn(other, { name });
@@ -105,7 +105,7 @@ function cronLinesEnqueue(given: () => TimedJobQueue): void {
 }
 
 function oldJobsAreRemoved(given: () => TimedJobQueue): void {
-  test('a finished job is kept a day, a dead letter 90, and a waiting one is never removed', async () => {
+  test('a finished job is kept for a day, a dead letter for 90, and a waiting one is never removed', async () => {
     const { queue, under, clock } = given();
     const name = await defineOwn(queue);
     const later = await defineOwn(queue);

@@ -71,7 +71,7 @@ function jobsAreDone(given: () => JobQueuePair): void {
     expect(await queue.counts(name)).toEqual({ waiting: 0, active: 0, dead: 0 });
   });
 
-  test('jobs that wait before anybody works on them are all done, never more at once than allowed', async () => {
+  test('jobs enqueued before any worker starts are all done, within the allowed concurrency', async () => {
     const { queue } = given();
     const name = await defineOwn(queue);
     const ids = await Promise.all(Array.from({ length: 40 }, (_, n) => queue.enqueue(name, { n })));
@@ -93,7 +93,7 @@ function jobsAreDone(given: () => JobQueuePair): void {
     expect(worker.status()).toEqual({ state: 'running', active: 0, idle: 3 });
   });
 
-  test('a job of a transaction exists if and only if that commits, and is not seen before', async () => {
+  test('a job enqueued in a transaction exists if and only if it commits, and is not seen before', async () => {
     const { queue, under } = given();
     const name = await defineOwn(queue);
     const seen: unknown[] = [];
@@ -115,7 +115,7 @@ function jobsAreDone(given: () => JobQueuePair): void {
     expect(await queue.counts(justDefined)).toMatchObject({ waiting: 1 });
   });
 
-  test('many processes may define one queue at once, and the last settings count', async () => {
+  test('many processes may define one queue at once, and the last settings apply', async () => {
     const { queue, other } = given();
     const name = await defineOwn(queue);
     await Promise.all([queue, other, queue, other].map((each) => defineOwn(each, { name, runSeconds: 60 })));
@@ -131,7 +131,7 @@ function jobsAreDone(given: () => JobQueuePair): void {
 }
 
 function ownersTakeTurns(given: () => JobQueuePair): void {
-  test('jobs are taken by turns of their owners: a flood of one delays another by a job, not by the flood', async () => {
+  test('owners take turns: a flood of one delays another by a job, not by the flood', async () => {
     const { queue } = given();
     const name = await defineOwn(queue);
     for (let n = 0; n < 30; n += 1) await queue.enqueue(name, { of: 'flood', n }, { owner: 'flood' });
@@ -153,7 +153,7 @@ function ownersTakeTurns(given: () => JobQueuePair): void {
     expect(flood).toEqual(Array.from({ length: 30 }, (_, n) => `flood ${n}`));
   });
 
-  test('an owner has so many places at most; a job of another that comes then begins at once', async () => {
+  test('an owner has a maximum of concurrent jobs; a job of another owner then begins at once', async () => {
     const { queue, other } = given();
     const name = await defineOwn(queue);
     await defineOwn(other, { name });
@@ -183,7 +183,7 @@ function equalJobsAreEnqueuedOnce(given: () => JobQueuePair): void {
     expect(await queue.counts(name)).toMatchObject({ waiting: 1 });
   });
 
-  test('a key is taken while its job waits and while it runs, and free again when it is done', async () => {
+  test('a key is in use while its job waits and runs, and free again when it is done', async () => {
     const { queue } = given();
     const name = await defineOwn(queue);
     const equal = { dedupeKey: 'k' };
@@ -203,7 +203,7 @@ function equalJobsAreEnqueuedOnce(given: () => JobQueuePair): void {
 }
 
 function wrongInputIsRefused(given: () => JobQueuePair): void {
-  test('a job of more than 256 KiB is refused in plain words, one of less is not', async () => {
+  test('a job of more than 256 KiB is refused with a clear error, a smaller one is not', async () => {
     const { queue } = given();
     const name = await defineOwn(queue);
     const bytes = (count: number) => ({ text: 'é'.repeat((count - '{"text":""}'.length - 1) / 2) });
@@ -229,7 +229,7 @@ function wrongInputIsRefused(given: () => JobQueuePair): void {
 }
 
 function stoppingLosesNothing(given: () => JobQueuePair): void {
-  test('a stop lets what runs finish, and takes nothing new', async () => {
+  test('a stop lets running jobs finish, and takes no new ones', async () => {
     const { under, queue } = given();
     const leaving = await under.open();
     const name = await defineOwn(queue);
@@ -267,7 +267,7 @@ function stoppingLosesNothing(given: () => JobQueuePair): void {
     expect(await queue.counts(name)).toEqual({ waiting: 0, active: 0, dead: 0 });
   });
 
-  test('one worker may stop while the rest of the process goes on', async () => {
+  test('one worker may stop while the rest of the process continues', async () => {
     const { queue } = given();
     const name = await defineOwn(queue);
     const worker = await queue.work(name, { concurrency: 1 }, async () => {});

@@ -54,7 +54,7 @@ export function keysContract(engine: string, given: () => Database): void {
       await close();
     });
 
-    test('G-22 G-23 a rotated key works beside its sibling until it is revoked, in every process', async () => {
+    test('G-22 G-23 a rotated key works next to its predecessor until that is revoked, in every process', async () => {
       const { parts, companyId, mint, outcomes, close } = await open();
       const old = await mint();
       const rotated = await rotateKey(parts, { companyId, keyId: old.key.id, createdBy: null });
@@ -68,7 +68,7 @@ export function keysContract(engine: string, given: () => Database): void {
       await close();
     });
 
-    test('G-24 G-25 expired and unknown keys are the same to it', async () => {
+    test('G-24 G-25 expired and unknown keys have the same result', async () => {
       const { clock, gateways, mint, outcomes, close } = await open();
       const { rawKey } = await mint(new Date(clock.now() + 5_000));
       await clock.advance(4_999);
@@ -82,7 +82,7 @@ export function keysContract(engine: string, given: () => Database): void {
       await close();
     });
 
-    test('processes that note the uses of the same keys at once do not hinder each other', async () => {
+    test('processes that record the use of the same keys at once do not block each other', async () => {
       const { database, clock, companyId, gateways, mint, close } = await open();
       const ids: string[] = [];
       for (let n = 0; n < 20; n += 1) ids.push((await mint()).key.id);

@@ -27,7 +27,7 @@ export function ledgerContract(engine: string, given: () => Database): void {
     );
 
   describe(`the ledger on ${engine}`, () => {
-    test('P-19 a posting is a row, a balance and a version; the level comes back', async () => {
+    test('P-19 a posting writes a row, a balance and a version, and returns the level', async () => {
       const id = await company();
       const posting = purchase(id, 5_000_000n, { reason: 'a pack' });
       const level = { accountId: id, balanceMicro: 5_000_000n, lineMicro: 0n, version: 1n };
@@ -49,7 +49,7 @@ export function ledgerContract(engine: string, given: () => Database): void {
       });
     });
 
-    test('G-33 the second posting of a source is none, on another account and with another amount too', async () => {
+    test('G-33 a second posting of a source is ignored, also on another account or with another amount', async () => {
       const [id, other] = [await company(), await company()];
       const posting = purchase(id, 100n);
       await post(posting);
@@ -69,7 +69,7 @@ export function ledgerContract(engine: string, given: () => Database): void {
       expect(await post({ ...posting, sourceKind: 'invoice' })).toMatchObject({ outcome: 'posted' });
     });
 
-    test('P-19 a refund beyond the balance leaves a debt: nothing is cut off at zero', async () => {
+    test('P-19 a refund beyond the balance leaves a debt: the balance is not cut off at zero', async () => {
       const id = await company();
       await post(purchase(id, 100n));
       await post(purchase(id, -250n, { type: 'REFUND', sourceKind: 'refund' }));
@@ -108,7 +108,7 @@ export function ledgerContract(engine: string, given: () => Database): void {
       });
     });
 
-    test('an unknown account is said to be one; a user’s is opened once', async () => {
+    test('an unknown account is reported as such; a user’s account is opened once', async () => {
       expect(await post(purchase(newId(), 1n))).toEqual({ outcome: 'no-account' });
       expect(await readLevel(given(), newId())).toBeNull();
       const [companyId, userId] = [await company(), newId()];
@@ -160,7 +160,7 @@ export function ledgerContract(engine: string, given: () => Database): void {
       expect(row?.rows as bigint).toBeGreaterThan(10n);
     });
 
-    test('what can be spent is balance and line, within what shared state can hold', () => {
+    test('the spendable amount is balance and credit line, within the range of shared state', () => {
       const level = { accountId: '', version: 1n };
       const most = Number.MAX_SAFE_INTEGER;
       expect(spendable({ ...level, balanceMicro: -5n, lineMicro: 0n })).toBe(-5);

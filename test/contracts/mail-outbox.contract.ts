@@ -98,7 +98,7 @@ export function mailOutboxContract(engine: string, given: () => Database): void 
       await close();
     });
 
-    test('A-13 every kind goes through the queue and is sent once, under a Message-ID of its row', async () => {
+    test('A-13 every kind goes through the queue and is sent once, with a Message-ID from its row', async () => {
       const { newWorker, send, row, mail, close } = await open();
       const ids = new Map<string, string>();
       for (const kind of MAIL_KINDS) ids.set(kind, await send(sampleMail(kind)));
@@ -114,7 +114,7 @@ export function mailOutboxContract(engine: string, given: () => Database): void 
       await close();
     });
 
-    test('a second mail of the same dedupe key is none, also at the same moment', async () => {
+    test('a second mail with the same dedupe key is ignored, also when concurrent', async () => {
       const { database, outbox, jobQueue, close } = await open();
       const mail = sampleMail('low-balance', { dedupeKey: 'low-balance:acme:10:1' });
       const outcomes = await Promise.all(

@@ -24,7 +24,7 @@ function callsContract(create: CreateUpstream): void {
   afterEach(stopAll);
 
   describe('what is sent', () => {
-    test('the bytes as they are, to the endpoint, with our headers before the client’s', async () => {
+    test('the bytes unchanged, to the endpoint, with our headers before the client’s', async () => {
       const { provider, send } = setUp((socket) => socket.write(WHOLE));
       const body = bytesOf('{ "model":"x",  "n": 9007199254740993 }');
       const headers = { 'x-request-id': 'r1', 'accept-encoding': 'br', 'user-agent': 'curl' };
@@ -57,7 +57,7 @@ function callsContract(create: CreateUpstream): void {
       expect(provider.received().toLowerCase()).not.toContain('authorization');
     });
 
-    test('a read or a deletion of what the provider has stored, with its path and query', async () => {
+    test('a read or a deletion of a response stored by the provider, with its path and query', async () => {
       const { provider, upstream, caller } = setUp((socket) => socket.write(WHOLE));
       const target = { id: 't', baseUrl: provider.baseUrl, model: 'm', apiKey: 'sk-1' };
       const call = { endpoint: 'responses', body: bytesOf(''), headers: {}, signal: caller.signal } as const;
@@ -81,14 +81,14 @@ function callsContract(create: CreateUpstream): void {
       expect(clock.pendingTimers()).toBe(0);
     });
 
-    test('nothing over HTTP for a target without an address', async () => {
+    test('no HTTP request for a target without an address', async () => {
       const { send } = setUp();
       expect(await send({}, null).catch(String)).toContain('embedded models');
     });
   });
 
   describe('what comes back', () => {
-    test('the status as soon as it is there, and the kind of the body in one form', async () => {
+    test('the status as soon as it arrives, and the content type in one form', async () => {
       const head =
         'HTTP/1.1 429 No\r\nContent-Type: Application/JSON ; charset=utf-8\r\ncontent-length: 9\r\n\r\n';
       const { send } = setUp((socket) => socket.write(head));
@@ -104,7 +104,7 @@ function callsContract(create: CreateUpstream): void {
       ['retry-after: Thu, 01 Jan 1970 00:00:00 GMT', 0],
       ['retry-after: later', null],
       ['x-none: 1', null],
-    ])('when to retry, where it says so: %s', async (header, waitMs) => {
+    ])('Retry-After, where it is given: %s', async (header, waitMs) => {
       const head = `HTTP/1.1 429 No\r\n${header}\r\ncontent-length: 0\r\n\r\n`;
       const { send } = setUp((socket) => socket.write(head));
       expect((await send()).retryAfterMs ?? null).toBe(waitMs);
@@ -116,7 +116,7 @@ function callsContract(create: CreateUpstream): void {
       expect([status, contentType, await textIn(body)]).toEqual([204, '', '']);
     });
 
-    test('a redirect is not followed (G-36): the key goes nowhere else', async () => {
+    test('a redirect is not followed (G-36): the key is not sent elsewhere', async () => {
       const other = setUp((socket) => socket.write(WHOLE)).provider;
       const location = `location: ${other.baseUrl}\r\ncontent-length: 4\r\n\r\ngone`;
       const { send } = setUp((socket) => socket.write(`HTTP/1.1 307 Moved\r\n${location}`));
@@ -124,7 +124,7 @@ function callsContract(create: CreateUpstream): void {
       expect([status, await textIn(body), other.connections()]).toEqual([307, 'gone', 0]);
     });
 
-    test('a body that is compressed all the same is handed out inflated', async () => {
+    test('a body that is compressed although not requested is decompressed', async () => {
       const packed = Bun.gzipSync('hello '.repeat(1_000));
       const { send } = setUp((socket) => {
         socket.write(`HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${packed.length}\r\n\r\n`);
@@ -151,7 +151,7 @@ function callsContract(create: CreateUpstream): void {
       expect(clock.pendingTimers()).toBe(0);
     });
 
-    test('no answer in 120 seconds (G-42): given up, and its connection closed', async () => {
+    test('no answer in 120 seconds (G-42): aborted, and its connection closed', async () => {
       const { provider, clock, send } = setUp();
       let outcome: unknown = null;
       const sending = failureOf(send()).then((failure) => {
@@ -167,7 +167,7 @@ function callsContract(create: CreateUpstream): void {
       expect(clock.pendingTimers()).toBe(0);
     });
 
-    test('a target’s own time-out counts instead, shorter or longer', async () => {
+    test('a target’s own time-out is used instead, shorter or longer', async () => {
       for (const timeoutMs of [700, 200_000]) {
         const { provider, clock, upstream, caller } = setUp();
         const target = { id: 't', baseUrl: provider.baseUrl, model: 'm', apiKey: null, timeoutMs };
@@ -197,7 +197,7 @@ function bodiesContract(create: CreateUpstream): void {
   afterEach(stopAll);
 
   describe('a body', () => {
-    test('says that it is idle where nothing comes for so long', async () => {
+    test('fails as idle when no data arrives for that long', async () => {
       const { clock, send } = setUp((socket) => socket.write(STREAM_HEAD));
       const { body } = await send();
       expect(await body.read(1_000)).toBeInstanceOf(Uint8Array);
@@ -214,7 +214,7 @@ function bodiesContract(create: CreateUpstream): void {
       expect(clock.pendingTimers()).toBe(0);
     });
 
-    test('is not held to the time of the first byte', async () => {
+    test('is not limited by the time-out of the first byte', async () => {
       const sockets: { write(text: string): unknown }[] = [];
       const { clock, send } = setUp((socket) => {
         sockets.push(socket);
@@ -229,7 +229,7 @@ function bodiesContract(create: CreateUpstream): void {
     test.each([
       ['in the middle of chunks', STREAM_HEAD],
       ['before its announced length', 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhello'],
-    ])('that breaks off %s errors, and is never whole', async (_, head) => {
+    ])('that breaks off %s fails, and never ends as complete', async (_, head) => {
       const { send } = setUp((socket) => {
         socket.write(head);
         setImmediate(() => socket.end());
@@ -244,7 +244,7 @@ function bodiesContract(create: CreateUpstream): void {
     const soon = async (provider: RawUpstream, from: number) =>
       expect((await provider.closedAt) - from).toBeLessThan(100);
 
-    test('before the answer: the provider sees it at once', async () => {
+    test('before the answer: the provider’s connection is closed at once', async () => {
       const { provider, clock, caller, send } = setUp();
       const sending = failureOf(send());
       await until(() => provider.received() !== '');
@@ -255,7 +255,7 @@ function bodiesContract(create: CreateUpstream): void {
       expect(clock.pendingTimers()).toBe(0);
     });
 
-    test('in the middle of the body, read or unread: the provider sees it at once', async () => {
+    test('in the middle of the body, read or unread: the provider’s connection is closed at once', async () => {
       for (const isRead of [true, false]) {
         const { provider, caller, send } = setUp((socket) => socket.write(STREAM_HEAD));
         const { body } = await send();
@@ -268,7 +268,7 @@ function bodiesContract(create: CreateUpstream): void {
       }
     });
 
-    test('by cancelling the body: the provider sees it at once', async () => {
+    test('by cancelling the body: the provider’s connection is closed at once', async () => {
       const { provider, send } = setUp((socket) => socket.write(STREAM_HEAD));
       const { body } = await send();
       const from = performance.now();
@@ -283,7 +283,7 @@ function bodiesContract(create: CreateUpstream): void {
       expect(provider.connections()).toBe(0);
     });
   });
-  test('a slow reader holds the provider back: of 200 MB, few are pulled', async () => {
+  test('a slow reader slows the provider down: of 200 MB, few are pulled', async () => {
     const TOTAL = 200 * 1024 * 1024;
     const chunk = new Uint8Array(64 * 1024);
     let sent = 0;

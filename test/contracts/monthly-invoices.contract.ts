@@ -82,7 +82,7 @@ export function monthlyInvoicesContract(engine: string, given: () => Database): 
       ]);
     });
 
-    test('P-29 months in which nothing ran are made up for, each with its own invoice', async () => {
+    test('P-29 missed months are invoiced later, each with its own invoice', async () => {
       const { use, top, run, invoices } = await open();
       await use(1n, '2029-11-05T00:00:00Z');
       await top(100n, '2029-12-24T00:00:00Z');
@@ -101,7 +101,7 @@ export function monthlyInvoicesContract(engine: string, given: () => Database): 
       ]);
     });
 
-    test('P-29 what is committed after its month was invoiced goes into the next', async () => {
+    test('P-29 usage committed after its month was invoiced goes into the next', async () => {
       const { use, run, invoices, clock } = await open();
       await use(1n, '2030-03-31T23:59:58Z');
       await run();
@@ -117,7 +117,7 @@ export function monthlyInvoicesContract(engine: string, given: () => Database): 
       ]);
     });
 
-    test('P-29 usage of PREPAID times is never invoiced, that of POSTPAID times also after the change', async () => {
+    test('P-29 usage while PREPAID is never invoiced, usage while POSTPAID also after the change', async () => {
       const { use, bill, run, invoices } = await open('PREPAID');
       await use(1n, '2030-03-01T00:00:00Z');
       await bill('POSTPAID');
@@ -134,7 +134,7 @@ export function monthlyInvoicesContract(engine: string, given: () => Database): 
       expect(await invoices()).toHaveLength(1);
     });
 
-    test('P-29 a change that nothing happened in leaves nothing to invoice', async () => {
+    test('P-29 a change of mode without usage leaves nothing to invoice', async () => {
       const { bill, run, invoices, entries } = await open('PREPAID');
       await bill('POSTPAID');
       await bill('PREPAID');
@@ -144,7 +144,7 @@ export function monthlyInvoicesContract(engine: string, given: () => Database): 
       expect(entries.filter(({ level }) => level === 'error')).toEqual([]);
     });
 
-    test('P-29 a run that dies in the middle has done nothing, and the next one does all of it', async () => {
+    test('P-29 a run that dies in the middle has no effect, and the next one does all of it', async () => {
       const { use, parts, run, invoices } = await open();
       await use(3n, '2030-03-01T00:00:00Z');
       let statements = 0;
@@ -172,7 +172,7 @@ export function monthlyInvoicesContract(engine: string, given: () => Database): 
       expect(await invoices()).toEqual([['2030-03', 3n]]);
     });
 
-    test('P-29 one company that cannot be invoiced does not cost the others theirs', async () => {
+    test('P-29 a company that cannot be invoiced does not block the invoices of others', async () => {
       const [bad, good] = [await open(), await open()];
       await bad.use(1n, '2030-03-01T00:00:00Z');
       await good.use(2n, '2030-03-01T00:00:00Z');
@@ -201,7 +201,7 @@ export function monthlyInvoicesContract(engine: string, given: () => Database): 
       expect(await bad.invoices()).toEqual([['2030-03', 1n]]);
     });
 
-    test('P-29 random months, modes and runs: all POSTPAID usage is invoiced once, all other never', async () => {
+    test('P-29 random months, modes and runs: all POSTPAID usage is invoiced once, no other usage is', async () => {
       const random = createSeededRandom(290);
       for (let round = 0; round < 2; round += 1) {
         const { use, bill, run, invoices, clock } = await open('PREPAID', '2030-01-01T00:00:00Z');

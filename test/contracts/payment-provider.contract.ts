@@ -13,7 +13,7 @@ export interface ProviderUnderTest {
 export function describePaymentSelling(open: () => ProviderUnderTest): void {
   const { newKey, sell, checkout, buy } = createShop(open, 'selling');
 
-  test('P-20 a checkout carries our ids on the session and on the payment, and knows its price', async () => {
+  test('P-20 a checkout carries our ids on the session and on the payment, and has its price', async () => {
     const { provider } = open();
     const { priceId, customerId } = await sell('one-time');
     const opened = done(
@@ -70,7 +70,7 @@ export function describePaymentSelling(open: () => ProviderUnderTest): void {
     expect(listed.items.map((one) => one.id)).toEqual([subscription.id]);
   });
 
-  test('P-26 a price that the provider does not know fails in the provider’s words', async () => {
+  test('P-26 an unknown price fails with the provider’s message', async () => {
     const { provider } = open();
     const wanted = checkout('payment', 'price_unknown', null);
     const answer = await provider.createCheckoutSession(wanted, newKey());
@@ -80,7 +80,7 @@ export function describePaymentSelling(open: () => ProviderUnderTest): void {
     });
   });
 
-  test('an archived price sells nothing until it is active again; a product has its new name', async () => {
+  test('an archived price cannot be sold until it is active again; a product has its new name', async () => {
     const { provider } = open();
     const { priceId, customerId } = await sell('one-time');
     const wanted = checkout('payment', priceId, customerId);
@@ -96,7 +96,7 @@ export function describePaymentSelling(open: () => ProviderUnderTest): void {
     expect(unknown).toMatchObject({ outcome: 'failed', failure: { reason: 'not-found' } });
   });
 
-  test('a customer has the profile that it was given last, or none', async () => {
+  test('a customer has the last profile that was set, or none', async () => {
     const { provider } = open();
     const { customerId } = await sell('one-time');
     const address = {
@@ -125,7 +125,7 @@ export function describePaymentSelling(open: () => ProviderUnderTest): void {
     expect(await invoice(newKey())).toMatchObject({ customer_address: null, custom_fields: null });
   });
 
-  test('a checkout that was given up cannot be paid, and a paid one not given up', async () => {
+  test('an expired checkout cannot be paid, and a paid one cannot be expired', async () => {
     const { provider } = open();
     const { priceId } = await sell('one-time');
     const { id } = done(await provider.createCheckoutSession(checkout('payment', priceId, null), newKey()));
@@ -148,7 +148,7 @@ export function describePaymentSelling(open: () => ProviderUnderTest): void {
 export function describePaymentBilling(open: () => ProviderUnderTest): void {
   const { newKey, sell, buy } = createShop(open, 'billing');
 
-  test('P-21 refunds are partial and whole, and the charge counts them', async () => {
+  test('P-21 refunds are partial or full, and the charge has their sum', async () => {
     const { provider, session } = await buy('payment');
     const paymentId = String(session.payment_intent);
     const metadata = { purchaseId: 'purchase-1' };
@@ -172,7 +172,7 @@ export function describePaymentBilling(open: () => ProviderUnderTest): void {
     });
   });
 
-  test('P-29 an invoice for what was used is open, numbered and due; the same key makes it once', async () => {
+  test('P-29 an invoice for usage is open, numbered and due; the same idempotency key creates it once', async () => {
     const { provider } = open();
     const { customerId } = await sell('one-time');
     const wanted = {
@@ -240,7 +240,7 @@ export function describePaymentBilling(open: () => ProviderUnderTest): void {
     expect(await provider.listInvoiceLines('in_none')).toMatchObject({ failure: { reason: 'not-found' } });
   });
 
-  test('P-22 credit notes are listed, newest first, with the way of their money and their refunds in them', async () => {
+  test('P-22 credit notes are listed, newest first, with how they were paid out and their refunds', async () => {
     const { provider, session } = await buy('subscription', 4_900n);
     const since = { sinceMs: Date.now() - 86_400_000 };
     const subscription = done(await provider.retrieveSubscription(String(session.subscription)));
@@ -292,7 +292,7 @@ export function describePaymentBilling(open: () => ProviderUnderTest): void {
     expect(now).toMatchObject({ status: 'canceled', ended_at: expect.any(Number) });
   });
 
-  test('what is not there is not-found, whatever it is', async () => {
+  test('a missing object of any kind is not-found', async () => {
     const { provider } = open();
     const answers = await Promise.all([
       provider.retrieveCheckoutSession('cs_test_none'),

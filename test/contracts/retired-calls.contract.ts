@@ -94,7 +94,7 @@ export function retiredCallsContract(engine: string, given: () => Database): voi
       ]);
     });
 
-    test('G-33 a call lies in the partition of its id, and sent again however late it changes nothing', async () => {
+    test('G-33 a call is in the partition of its id, and sent again, however late, it changes nothing', async () => {
       await chargeCalls(given(), [january, lastOfJanuary, posted, open]);
       expect(await partitionOf(january)).toBe('calls_from_2040_01_01');
       expect(await partitionOf(lastOfJanuary)).toBe('calls_from_2040_01_01');
@@ -105,7 +105,7 @@ export function retiredCallsContract(engine: string, given: () => Database): voi
       expect(await balance()).toBe(before);
     });
 
-    test('a call that no partition takes is charged all the same, and its span gets none later', async () => {
+    test('a call without a partition is still charged, and its span gets none later', async () => {
       const stray = callAt(Date.UTC(2041, 5, 1));
       await chargeCalls(given(), [stray]);
       expect(await partitionOf(stray)).toBe('calls_other');
@@ -115,7 +115,7 @@ export function retiredCallsContract(engine: string, given: () => Database): voi
       expect((await audit()).exitCode).toBe(EXIT_OK);
     });
 
-    test('calls are kept for the months that are set, and for 45 days in any case', async () => {
+    test('calls are kept for the configured months, and for at least 45 days', async () => {
       const keep = (keepMonths: number, nowMs: number) =>
         retireCalls({ ...parts(), keepMonths, clock: createManualClock(nowMs) });
       expect(await keep(0, Date.UTC(2050, 0, 1))).toBe(0);
@@ -125,7 +125,7 @@ export function retiredCallsContract(engine: string, given: () => Database): voi
       expect(await partitionOf(january)).toBe('calls_from_2040_01_01');
     });
 
-    test('P-19 what the books lack is not let go of', async () => {
+    test('P-19 a month with calls missing from the books is not removed', async () => {
       const then = { ...parts(), clock: createManualClock(Date.UTC(2040, 3, 1)) };
       for (const damage of [
         `update calls set charge_micro = charge_micro + 1 where id = '${january.id}'`,
@@ -143,7 +143,7 @@ export function retiredCallsContract(engine: string, given: () => Database): voi
       expect((await audit()).exitCode).toBe(EXIT_OK);
     });
 
-    test('P-19 P-29 after a month is let go of, usage is the same and the audit holds its charges to its sums', async () => {
+    test('P-19 P-29 after a month is removed, usage is unchanged and the audit compares its charges with its sums', async () => {
       expect((await post(posted)).outcome).toBe('resolved');
       const [before, had] = [await usage(), await balance()];
       await clock.advance(Date.UTC(2040, 3, 1) - clock.now());
@@ -159,7 +159,7 @@ export function retiredCallsContract(engine: string, given: () => Database): voi
       await given().query('update retired_usage set charge_micro = charge_micro - 1');
     });
 
-    test('P-19 what was withheld of a call of a month that is gone is posted once, and counted with its sums', async () => {
+    test('P-19 withheld usage of a call of a removed month is posted once, and counted in its sums', async () => {
       const had = (await balance()) as bigint;
       const results = [await post(open), await post(open)];
       expect(results).toMatchObject([
@@ -176,7 +176,7 @@ export function retiredCallsContract(engine: string, given: () => Database): voi
       expect((await audit()).exitCode).toBe(EXIT_OK);
     });
 
-    test('G-33 a call of a month that is gone is charged once: sent again it is refused, sent late it counts', async () => {
+    test('G-33 a call of a removed month is charged once: sent again it is refused, sent late it counts', async () => {
       const [before, counted] = [await balance(), await usage()];
       const refusal = await chargeCalls(given(), [january]).catch((error: Error) => error);
       expect(refusal).toBeInstanceOf(Error);

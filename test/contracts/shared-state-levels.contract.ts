@@ -26,7 +26,7 @@ export function levelsContract(name: string, open: () => Promise<SharedStateUnde
   }
 
   describe(`shared-state levels: ${name}`, () => {
-    test('what a commit says of a level changes a stored one and stores none', async () => {
+    test('the level of a commit updates a stored one and creates none', async () => {
       const { state, found, close } = await given();
       const { replaces: _, ...committed } = level(6, 2);
       await state.settle('levels', [committed]);
@@ -36,7 +36,7 @@ export function levelsContract(name: string, open: () => Promise<SharedStateUnde
       await close();
     });
 
-    test('a level found too old says its version, and one read since replaces exactly that, also with a lower one', async () => {
+    test('an outdated level returns its version, and one read since replaces exactly that, also with a lower one', async () => {
       const { state, advance, found, close } = await given();
       await state.settle('levels', [level(5, 7)]);
       advance(HOUR + SLACK);

@@ -39,7 +39,7 @@ export function sharedStateContract(name: string, open: () => Promise<SharedStat
     messagesArrive(() => under.state);
     inputContract(() => under.state);
 
-    test('a closed state refuses everything and can be closed twice', async () => {
+    test('a closed state rejects every operation and can be closed twice', async () => {
       const { state, close } = await open();
       await close();
       await close();
@@ -76,7 +76,7 @@ export function ignore(): void {}
 function valuesExpire(given: () => SharedStateUnderTest): void {
   const texts = ['', ' 7 leading', '12', 'é€😀', 'a\u0000b\r\n$3\r\n', 'x'.repeat(100_000)];
 
-  test('every text comes back as it was set', async () => {
+  test('every text is returned as it was set', async () => {
     const { state } = given();
     for (const text of texts) {
       await state.set('text', text, 60_000);
@@ -87,7 +87,7 @@ function valuesExpire(given: () => SharedStateUnderTest): void {
     expect(await state.get('never set')).toBeNull();
   });
 
-  test('a value ends with its time to live, and setting it again begins anew', async () => {
+  test('a value expires after its time to live, and setting it again restarts that', async () => {
     const { state, advance } = given();
     await state.set('short', 'a', 60_000);
     advance(30_000);
@@ -99,7 +99,7 @@ function valuesExpire(given: () => SharedStateUnderTest): void {
     expect(await state.get('short')).toBeNull();
   });
 
-  test('setIfAbsent leaves a living value alone and takes the place of a dead one', async () => {
+  test('setIfAbsent keeps a live value and replaces an expired one', async () => {
     const { state, advance } = given();
     expect(await state.setIfAbsent('once', '1', 60_000)).toBe(true);
     expect(await state.setIfAbsent('once', '2', 600_000)).toBe(false);
@@ -131,7 +131,7 @@ function messagesArrive(given: () => SharedState): void {
     for (const subscription of open) await subscription.close();
   });
 
-  test('a listener that left hears no more, one that came back hears again', async () => {
+  test('a listener that unsubscribed gets no messages, and gets them again after it subscribes again', async () => {
     const state = given();
     const heard: string[] = [];
     const witness: string[] = [];
@@ -151,7 +151,7 @@ function messagesArrive(given: () => SharedState): void {
     await back.close();
   });
 
-  test('a listener hears nothing from the moment it closes, not even what is on its way', async () => {
+  test('a listener gets no message from the moment it closes, not even one in transit', async () => {
     const state = given();
     const heard: string[] = [];
     const witness: string[] = [];
@@ -164,7 +164,7 @@ function messagesArrive(given: () => SharedState): void {
     await staying.close();
   });
 
-  test('a handler that throws harms neither other handlers nor the publisher, and gets the next message', async () => {
+  test('a handler that throws affects neither other handlers nor the publisher, and gets the next message', async () => {
     const state = given();
     const heard: string[] = [];
     let thrown = 0;
@@ -181,7 +181,7 @@ function messagesArrive(given: () => SharedState): void {
     await calm.close();
   });
 
-  test('no handler runs in the stack of its publisher', async () => {
+  test('no handler runs synchronously in its publisher', async () => {
     const state = given();
     let heard = false;
     const subscription = await state.subscribe('stack', () => (heard = true), ignore);
@@ -207,7 +207,7 @@ function claimsContract(given: Given): void {
 }
 
 function windowsCount(given: Given): void {
-  test('a window admits up to its limit, and again exactly when it says', async () => {
+  test('a window admits up to its limit, and again exactly at the reported time', async () => {
     const { state, advance } = given();
     const two = windowClaim('rpm', { amount: 2 });
     const first = standingsOf(await state.reserve('window', [two]))[0];
@@ -228,7 +228,7 @@ function windowsCount(given: Given): void {
     expect(anew?.windowStart).toBeGreaterThanOrEqual((first?.windowStart ?? 0) + HOUR);
   });
 
-  test('a window begins with its first claim, not by the clock', async () => {
+  test('a window begins with its first claim, not at a full minute', async () => {
     const { state, advance } = given();
     await state.reserve('begin', [windowClaim('rpm')]);
     advance(HOUR + HOUR / 2);
@@ -238,7 +238,7 @@ function windowsCount(given: Given): void {
     });
   });
 
-  test('more than the whole limit is refused for good: no wait is named', async () => {
+  test('a claim above the whole limit is refused permanently: no wait is returned', async () => {
     const { state } = given();
     const refused = await state.reserve('too much', [windowClaim('tpm', { amount: 4 })]);
     expect(refused).toEqual({
@@ -252,7 +252,7 @@ function windowsCount(given: Given): void {
 }
 
 function claimsAreTakenTogether(given: Given): void {
-  test('a refusal takes nothing, and the first claim that does not fit is the one that refuses', async () => {
+  test('a refusal reserves nothing, and the first claim that does not fit is reported', async () => {
     const { state } = given();
     const claims = [
       windowClaim('fits'),
@@ -274,7 +274,7 @@ function claimsAreTakenTogether(given: Given): void {
     });
   });
 
-  test('names live apart by tag and by kind, whatever is in them', async () => {
+  test('names are separate by tag and by kind, with any characters', async () => {
     const { state } = given();
     const names = ['plain', 'a:b', 'a b', '{x}', 'é😀', 'window:plain', '\n', '%d'];
     for (const tag of ['one', 'two:', 'é']) {
@@ -286,7 +286,7 @@ function claimsAreTakenTogether(given: Given): void {
     }
   });
 
-  test('no claims are reserved, no settlements settled', async () => {
+  test('an empty list of claims reserves nothing, an empty list of settlements settles nothing', async () => {
     const { state } = given();
     expect(await state.reserve('empty', [])).toEqual({ outcome: 'reserved', standings: [] });
     await state.settle('empty', []);
@@ -295,7 +295,7 @@ function claimsAreTakenTogether(given: Given): void {
 }
 
 function windowsAreSettled(given: Given): void {
-  test('a running window is corrected both ways, never below 0', async () => {
+  test('a running window is corrected in both directions, never below 0', async () => {
     const { state } = given();
     const claim = windowClaim('tpm', { amount: 2 });
     const windowStart = standingsOf(await state.reserve('settle', [claim]))[0]?.windowStart ?? 0;
@@ -312,7 +312,7 @@ function windowsAreSettled(given: Given): void {
     expect(await usedBy(state, 'settle', claim)).toBe(1);
   });
 
-  test('a window that ended is left alone, and so is its follower', async () => {
+  test('an ended window is not changed, and neither is the next one', async () => {
     const { state, advance } = given();
     const claim = windowClaim('tpm');
     const windowStart = standingsOf(await state.reserve('late', [claim]))[0]?.windowStart ?? 0;
@@ -325,7 +325,7 @@ function windowsAreSettled(given: Given): void {
     expect(await usedBy(state, 'late', windowClaim('never begun'))).toBe(0);
   });
 
-  test('a call settles all it names, each kind, in one go', async () => {
+  test('a call settles all its entries, of every kind, in one step', async () => {
     const { state } = given();
     const reserved = await state.reserve('all', [
       windowClaim('tpm'),
@@ -386,7 +386,7 @@ function heldContract(given: Given): void {
 }
 
 function heldEntriesSumUp(given: Given): void {
-  test('held entries fit up to the limit, and one that is released makes room', async () => {
+  test('held entries fit up to the limit, and a released one frees its amount', async () => {
     const { state } = given();
     const [a, b] = [heldClaim('calls', 'a', { amount: 2 }), heldClaim('calls', 'b', { amount: 2 })];
     expect(await outcomes(state, 'held', [a, b])).toBe('reserved refused');
@@ -401,7 +401,7 @@ function heldEntriesSumUp(given: Given): void {
     });
   });
 
-  test('"room" admits while there is any, and may go over', async () => {
+  test('"room" admits while any is left, and may exceed the limit', async () => {
     const { state } = given();
     const claim = (entry: string) => heldClaim('hold', entry, { amount: 2, rule: 'room' });
     expect(await outcomes(state, 'room', [claim('a'), claim('b'), claim('c')])).toBe(
@@ -412,7 +412,7 @@ function heldEntriesSumUp(given: Given): void {
     expect(await outcomes(state, 'room', [claim('c')])).toBe('reserved');
   });
 
-  test('an entry claimed again counts once; it may shrink freely and grow where it fits', async () => {
+  test('an entry claimed again counts once; it may always shrink, and grow where it fits', async () => {
     const { state } = given();
     const claim = (entry: string, amount: number, rule: 'fits' | 'room' = 'fits') =>
       heldClaim('again', entry, { amount, rule });
@@ -445,7 +445,7 @@ function manyEntriesAtOnce(given: Given): void {
       ...changes,
     }) as const;
 
-  test('many entries are taken all or none, end one by one, and one that is gone is not counted', async () => {
+  test('several entries are taken all or none, end one by one, and an expired one is not counted', async () => {
     const { state } = given();
     expect(await state.reserve('many', [many('a', 3)])).toEqual({
       outcome: 'reserved',
@@ -468,7 +468,7 @@ function manyEntriesAtOnce(given: Given): void {
     expect(await usedBy(state, 'many', heldClaim('many', 'x'))).toBe(0);
   });
 
-  test('many entries are held against a level as one is, and end by themselves', async () => {
+  test('several entries are held against a level like a single one, and expire by themselves', async () => {
     const { state, advance } = given();
     const against = (count: number, changes: object = {}) =>
       many('l', count, { limit: { level: 'money', maxAgeMs: HOUR }, ...changes });
@@ -485,7 +485,7 @@ function manyEntriesAtOnce(given: Given): void {
     expect(await outcomes(state, 'many-level', [against(3)])).toBe('reserved');
   });
 
-  test('none, too many or a broken number of entries is refused before anything is touched', async () => {
+  test('zero, too many or an invalid number of entries is refused before anything is changed', async () => {
     const { state } = given();
     for (const count of [0, 101, 1.5, Number.NaN]) {
       const failure = await state.reserve('many', [many('z', count)]).catch((error) => error);
@@ -497,7 +497,7 @@ function manyEntriesAtOnce(given: Given): void {
 }
 
 function heldEntriesEnd(given: Given): void {
-  test('each held entry ends by itself after its own time, and leaves the sum', async () => {
+  test('each held entry expires after its own time, and is subtracted from the sum', async () => {
     const { state, advance } = given();
     await state.reserve('end', [heldClaim('hold', 'short', { ttlMs: HOUR })]);
     await state.reserve('end', [heldClaim('hold', 'long', { ttlMs: 2 * HOUR, amount: 2 })]);
@@ -510,7 +510,7 @@ function heldEntriesEnd(given: Given): void {
     expect(await usedBy(state, 'end', asked)).toBe(0);
   });
 
-  test('renewing counts from now, by settling or by claiming again, and adds what is missing', async () => {
+  test('renewing counts from now, by settling or by claiming again, and restores a missing entry', async () => {
     const { state, advance } = given();
     const [a, b] = [heldClaim('renew', 'a'), heldClaim('renew', 'b')];
     await outcomes(state, 'renew', [a, b, heldClaim('renew', 'c')]);
@@ -548,7 +548,7 @@ function levelsLimit(given: Given): void {
     expect(await usedBy(state, 'unknown', windowClaim('tpm'))).toBe(0);
   });
 
-  test('a level limits until it is too old, and an equal version makes it young again', async () => {
+  test('a level limits until it is too old, and an equal version refreshes it', async () => {
     const { state, advance } = given();
     const claim = (entry: string) => heldClaim('hold', entry, { amount: 6, limit });
     await state.settle('level', [level(10, 1)]);
@@ -565,7 +565,7 @@ function levelsLimit(given: Given): void {
     expect(await outcomes(state, 'level', [claim('c')])).toBe('level-unknown');
   });
 
-  test('a level is kept only over a lower version, negative ones too', async () => {
+  test('a level only replaces a lower version, negative ones too', async () => {
     const { state } = given();
     const room = (entry: string) => heldClaim('hold', entry, { rule: 'room', limit });
     const limitNow = async () => standingsOf(await state.reserve('versions', [room('a')]))[0]?.limit;
@@ -578,7 +578,7 @@ function levelsLimit(given: Given): void {
     expect(await limitNow()).toBe(-3);
   });
 
-  test('a level that has ended is unknown, and then any version begins anew', async () => {
+  test('an expired level is unknown, and then any version is accepted', async () => {
     const { state, advance } = given();
     const old = heldClaim('hold', 'a', { limit: { level: 'balance', maxAgeMs: 100 * HOUR } });
     await state.settle('ended', [level(5, 9, HOUR)]);
@@ -618,7 +618,7 @@ function inputContract(given: () => SharedState): void {
     { ...held, limit: { level: '', maxAgeMs: 1 } },
   ];
 
-  test('a claim with a number or a name that cannot be is refused, and so are its neighbours', async () => {
+  test('a claim with an invalid number or name is refused, and so are the claims with it', async () => {
     for (const claim of wrong) {
       const failure = await failureOf(given().reserve('wrong', [{ ...window, name: 'neighbour' }, claim]));
       expect(failure.reason).toBe('refused');
@@ -638,7 +638,7 @@ function inputContract(given: () => SharedState): void {
     }
   });
 
-  test('a settlement, a value and a topic that cannot be are refused', async () => {
+  test('an invalid settlement, value or topic is refused', async () => {
     const state = given();
     const calls: Promise<unknown>[] = [
       state.settle('wrong', [{ kind: 'window', name: 'w', windowStart: 1, delta: Number.NaN }]),

@@ -91,7 +91,7 @@ export function withheldUsageContract(engine: string, given: () => Database): vo
       expect(await withheld(id)).toEqual([]);
     });
 
-    test('only what is over is withheld, and cached tokens count at their price', async () => {
+    test('only the excess is withheld, and cached tokens count at their price', async () => {
       const id = await company();
       const tokens = { promptTokens: 300_000, cachedTokens: 250_000, completionTokens: 10 };
       await chargeCalls(given(), [finishedCall(id, { tokens, tokenBounds: BOUNDS })]);
@@ -101,7 +101,7 @@ export function withheldUsageContract(engine: string, given: () => Database): vo
       expect(await faults()).toEqual([]);
     });
 
-    test('a record without bounds, as of an earlier version, is charged for 1,000,000,000 tokens of each kind at most', async () => {
+    test('a record without bounds, of an earlier version, is charged for at most 1,000,000,000 tokens of each kind', async () => {
       const id = await company();
       const { tokenBounds: _, ...record } = absurdCall(id);
       const read = readEntry(entryOf(record));
@@ -111,7 +111,7 @@ export function withheldUsageContract(engine: string, given: () => Database): vo
       expect(await withheld(id)).toHaveLength(1);
     });
 
-    test('G-33 given twice, replayed from a journal, or many at once: each call is charged and withheld once', async () => {
+    test('G-33 sent twice, replayed from a journal, or many at once: each call is charged and withheld once', async () => {
       const id = await company();
       const calls = Array.from({ length: 20 }, () => absurdCall(id));
       const replayed = calls.map((call) => {
@@ -129,7 +129,7 @@ export function withheldUsageContract(engine: string, given: () => Database): vo
       expect(await faults()).toEqual([]);
     });
 
-    test('no number of absurd reports overflows the sums of a day', async () => {
+    test('no number of implausible reports overflows the sums of a day', async () => {
       const id = await company();
       const keyId = newId();
       const calls = Array.from({ length: 1_100 }, () => absurdCall(id, { keyId }));
@@ -139,7 +139,7 @@ export function withheldUsageContract(engine: string, given: () => Database): vo
       expect(await faults()).toEqual([]);
     });
 
-    test('posted at once by many it is charged once: ledger, key, day and call say the same', async () => {
+    test('posted concurrently it is charged once: ledger, key, day and call agree', async () => {
       const id = await company();
       const keyId = newId();
       const tokens = { promptTokens: 1_000_000, cachedTokens: 0, completionTokens: 0 };
@@ -156,7 +156,7 @@ export function withheldUsageContract(engine: string, given: () => Database): vo
       expect(await faults()).toEqual([]);
     });
 
-    test('dropped it is never charged, and cannot be posted later', async () => {
+    test('dropped usage is never charged, and cannot be posted later', async () => {
       const id = await company();
       const call = absurdCall(id);
       await chargeCalls(given(), [call]);
@@ -168,7 +168,7 @@ export function withheldUsageContract(engine: string, given: () => Database): vo
       expect(await faults()).toEqual([]);
     });
 
-    test('what the ledger cannot hold is not posted, and can be dropped', async () => {
+    test('usage that the ledger cannot hold is not posted, and can be dropped', async () => {
       const id = await company();
       const call = absurdCall(id, { alias: 'svc/chat-premium' });
       await chargeCalls(given(), [call]);
@@ -187,7 +187,7 @@ export function withheldUsageContract(engine: string, given: () => Database): vo
       expect(await faults()).toEqual([]);
     });
 
-    test('what is resolved goes with its call; what is open stays until an operator has seen it', async () => {
+    test('resolved usage is removed with its call; open usage stays until an operator resolves it', async () => {
       const id = await company();
       const [open, dropped] = [absurdCall(id), absurdCall(id)];
       await chargeCalls(given(), [open, dropped]);
