@@ -7,7 +7,7 @@ describe('tags', () => {
     expect(readTagsHeader(',,,'.repeat(1_000))).toEqual({ outcome: 'read', tags: [] });
   });
 
-  test('of a header beyond their bounds are refused, with what to do', () => {
+  test('of a header beyond their bounds are refused with advice', () => {
     expect(readTagsHeader(Array.from({ length: 9 }, (_, at) => `t${at}`).join())).toEqual({
       outcome: 'refused',
       message: 'The header x-turnpike-tags has more than 8 tags. Send at most 8.',
@@ -24,7 +24,7 @@ describe('tags', () => {
   });
 });
 
-test('what PostgreSQL cannot store as text does not refuse the row of a call', () => {
+test('characters that PostgreSQL cannot store as text do not make the row of a call fail', () => {
   expect(boundedEndUser('a\u0000b\nc\u0085')).toBe('a b c');
   expect(boundedEndUser('\ud83d')).toBe('\ufffd');
   // Cut in the middle of a pair.

@@ -34,7 +34,7 @@ async function apply(name: string): Promise<void> {
   await database.exec(await readFile(join(MIGRATIONS, name), 'utf8'));
 }
 
-test('G-5 calls from before there were prices are in the usage, for nothing', async () => {
+test('G-5 calls from before there were prices are in the usage, without a charge', async () => {
   const { rows } = await database.query(
     `select case key_id when '${KEY}' then 'key' else 'all' end as whose, calls, failures, prompt_tokens as prompt,
        cached_tokens as cached, completion_tokens as completion, charge_micro as charge, day::text
@@ -64,14 +64,14 @@ test('G-5 calls from before there were prices are in the usage, for nothing', as
   ]);
 });
 
-test('P-19 a company from before there were credits has an account with its line', async () => {
+test('P-19 a company from before there were credits has an account with its credit line', async () => {
   const { rows } = await database.query(
     'select owner, balance_micro, line_micro, version from credit_accounts',
   );
   expect(rows).toEqual([{ owner: 'COMPANY', balance_micro: 0, line_micro: 500, version: 0 }]);
 });
 
-test('G-33 calls from before there were partitions are all there, and their ids are taken', async () => {
+test('G-33 calls from before there were partitions are still stored, and their ids are in use', async () => {
   const files = (await readdir(MIGRATIONS)).filter((name) => name.endsWith('.sql')).sort();
   for (const name of files.filter((file) => file >= '0007')) await apply(name);
   const { rows } = await database.query(

@@ -3,7 +3,7 @@ import { toMinorUnits } from '../catalog/currency.ts';
 import { postpaidTerms } from './credit-work.ts';
 import { invoiceAmountMinor } from './invoices/monthly-invoices.ts';
 
-test('P-29 what a POSTPAID company pays by is in the minor units of its currency', () => {
+test('P-29 a POSTPAID company pays in the minor units of its currency', () => {
   const amounts = ['usd', 'jpy', 'kwd', 'isk'].map((currency) => {
     const terms = postpaidTerms({ currency, pricePerCredit: '0.0123', dueDays: 14 }, toMinorUnits);
     return [currency, terms.minorPerMajor, terms.leastMinor, invoiceAmountMinor(1_000_000_001n, terms)];

@@ -18,7 +18,7 @@ function given(fails = false) {
   return { steps, state, together: createSettleTogether() };
 }
 
-test('what ends in one turn goes in one step for each company, sums of one window as one', async () => {
+test('calls that end in one turn are settled in one step per company, with one sum per window', async () => {
   const { steps, state, together } = given();
   await Promise.all([
     together(state, 'a', [tokens('k1', 5), release('c1')]),
@@ -34,7 +34,7 @@ test('what ends in one turn goes in one step for each company, sums of one windo
   expect(steps.at(-1)).toEqual(['a', [release('c4')]]);
 });
 
-test('of a level only the newest goes', async () => {
+test('only the newest of several levels is sent', async () => {
   const { steps, state, together } = given();
   const level = (version: number) =>
     ({ kind: 'level', name: 'balance', value: version, version, ttlMs: 1 }) as const;
@@ -44,7 +44,7 @@ test('of a level only the newest goes', async () => {
   expect(steps).toEqual([['a', [release('c2'), level(3), release('c3'), release('c1')]]]);
 });
 
-test('calls that one commit has ended go in one step, each having waited for it by itself', async () => {
+test('calls ended by one commit are settled in one step, each after its own wait', async () => {
   const { steps, state, together } = given();
   const commit = Promise.withResolvers<void>();
   const end = async (entry: string) => {
@@ -57,7 +57,7 @@ test('calls that one commit has ended go in one step, each having waited for it 
   expect(steps).toHaveLength(1);
 });
 
-test('a step is never larger than shared state takes, and a failure reaches all who are in it', async () => {
+test('a step is never larger than shared state accepts, and a failure reaches all calls in it', async () => {
   const { steps, state, together } = given(true);
   const all = Array.from({ length: 450 }, (_, n) =>
     together(state, 'a', [release(`c${n}`)]).catch(() => 'failed'),

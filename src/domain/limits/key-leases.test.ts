@@ -72,7 +72,7 @@ function given(processes = 1, level = BALANCE) {
 }
 
 describe('calls that come fast are counted ahead', () => {
-  test('in few steps, and in the end everything is as if each had been counted singly', async () => {
+  test('in few steps, with the same result as if each had been counted singly', async () => {
     const { call, clock, standing, steps } = given();
     for (let n = 0; n < 2_000; n += 1) {
       const outcome = await call();
@@ -122,7 +122,7 @@ describe('calls that come fast are counted ahead', () => {
     }
   });
 
-  test('from the second call within a second on no call waits for a step of its own', async () => {
+  test('from the second call within a second no call waits for its own step', async () => {
     const { call, clock, standing, singles } = given();
     await call();
     await clock.advance(400);
@@ -138,7 +138,7 @@ describe('calls that come fast are counted ahead', () => {
     expect(await standing()).toMatchObject({ requests: 22, inFlight: 22 });
   });
 
-  test('a fast key takes the next lease before the one in hand is used up', async () => {
+  test('a busy key takes the next lease before the current one is used up', async () => {
     const { call, clock, singles, steps } = given();
     for (let n = 0; n < 100; n += 1) await call();
     const [before, stepsBefore] = [singles(), steps()];
@@ -151,7 +151,7 @@ describe('calls that come fast are counted ahead', () => {
     expect(steps() - stepsBefore).toBeLessThan(60);
   });
 
-  test('what was not handed out goes back within 200 ms, and ends with its window', async () => {
+  test('unused capacity is returned within 200 ms, and ends with its window', async () => {
     const { call, clock, standing } = given();
     for (let n = 0; n < 30; n += 1) await call();
     const before = await standing();
@@ -171,7 +171,7 @@ describe('calls that come fast are counted ahead', () => {
     expect(outcome).toMatchObject({ allowances: { requests: { remaining: 99_999, resetMs: 60_000 } } });
   });
 
-  test('slow calls, larger ones, changed limits and a lone process’s own counters take none', async () => {
+  test('slow calls, larger ones, changed limits and the counters of a single process use no lease', async () => {
     const { call, clock, steps } = given();
     for (let n = 0; n < 20; n += 1) {
       await call();
@@ -200,7 +200,7 @@ describe('near a limit every call is counted singly', () => {
     expect(passed).toBe(passing);
   });
 
-  test('G-29 of a balance worth fifty calls fifty pass', async () => {
+  test('G-29 with a balance worth fifty calls, fifty pass', async () => {
     const { call } = given(1, 500);
     let passed = 0;
     for (let n = 0; n < 150; n += 1) if ((await call())?.outcome === 'admitted') passed += 1;

@@ -48,7 +48,7 @@ describe('limits of keys and addresses', () => {
   }
 
   describe('G-39 requests of one address', () => {
-    test('G-39 pass up to the limit; the next is refused for exactly as long as the window lasts', async () => {
+    test('G-39 pass up to the limit; the next is refused for exactly the rest of the window', async () => {
       const { limits, clock } = given(5);
       for (let n = 0; n < 5; n += 1) expect(await limits.countAddress('a')).toEqual({ outcome: 'admitted' });
       await clock.advance(20_000);
@@ -67,7 +67,7 @@ describe('limits of keys and addresses', () => {
   });
 
   describe("G-40 a key's limits", () => {
-    test('G-40 requests: past the limit refused, naming it, with an exact time; nothing else is consumed', async () => {
+    test('G-40 requests: refused past the limit, with its name and an exact wait; nothing else is consumed', async () => {
       const { limits, clock } = given();
       for (let n = 0; n < 3; n += 1)
         expect((await limits.reserve(key, `c${n}`, 10, [])).outcome).toBe('admitted');
@@ -78,7 +78,7 @@ describe('limits of keys and addresses', () => {
       expect(refused.allowances.tokens).toEqual({ limit: 1_000, remaining: 970, resetMs: 50_000 });
     });
 
-    test('G-40 tokens: parallel calls cannot pass together what one alone may not', async () => {
+    test('G-40 tokens: parallel calls together cannot exceed the limit of one', async () => {
       const { limits } = given();
       const outcomes = await Promise.all([1, 2, 3].map((n) => limits.reserve(key, `c${n}`, 400, [])));
       expect(outcomes.map(({ outcome }) => outcome)).toEqual(['admitted', 'admitted', 'refused']);
@@ -91,7 +91,7 @@ describe('limits of keys and addresses', () => {
       expect(admitted).toMatchObject({ outcome: 'admitted', allowances: { tokens: { remaining: 0 } } });
     });
 
-    test('G-40 real usage takes the place of the estimate, in the same window only', async () => {
+    test('G-40 real usage replaces the estimate, in the same window only', async () => {
       const { limits, clock } = given();
       const first = await limits.reserve(key, 'c1', 900, []);
       if (first.outcome !== 'admitted') throw new Error('refused');
@@ -113,7 +113,7 @@ describe('limits of keys and addresses', () => {
       expect((await limits.look(key)).tokens.remaining).toBe(400);
     });
 
-    test('calls in flight: a place is free again when a call ends, or a while after its process died', async () => {
+    test('calls in flight: a slot is free again when a call ends, or some time after its process died', async () => {
       const { limits, clock } = given();
       const narrow = { ...key, requestsPerMinute: 100, maxCallsInFlight: 1 };
       const first = await limits.reserve(narrow, 'c1', 1, []);
@@ -130,7 +130,7 @@ describe('limits of keys and addresses', () => {
     });
   });
 
-  test('while shared state is away each process limits by itself, says so once, and returns', async () => {
+  test('while shared state is unavailable each process limits by itself, logs that once, and then resumes', async () => {
     let isAway = true;
     const { limits, clock, entries } = given(5, () => isAway);
     for (let n = 0; n < 3; n += 1)
@@ -147,7 +147,7 @@ describe('limits of keys and addresses', () => {
     expect(entries.filter(({ level }) => level === 'error')).toHaveLength(2);
   });
 
-  test('while shared state is away a process grants its share of the limits, at least one, and all of the credits', async () => {
+  test('while shared state is unavailable a process grants its share of the limits, at least one, and all of the credits', async () => {
     let isAway = true;
     const { limits, clock, entries } = given(6, () => isAway, 0.5);
     const holds = [
@@ -180,7 +180,7 @@ describe('limits of keys and addresses', () => {
     expect(entries.map(({ message }) => message)).toContain('limits are shared by all processes again');
   });
 
-  test('G-40 a clock that is set back while shared state is unavailable does not keep a process alone', async () => {
+  test('G-40 a clock that is set back while shared state is unavailable does not delay the return to it', async () => {
     let isAway = true;
     const { limits, clock } = given(5, () => isAway);
     await limits.reserve(key, 'c1', 10, []);
@@ -192,7 +192,7 @@ describe('limits of keys and addresses', () => {
     expect(limits.isAlone()).toBe(false);
   });
 
-  test('G-29 with shared state and the database both away, what the last commits left is held against', async () => {
+  test('G-29 with shared state and the database both unavailable, the levels of the last commits apply', async () => {
     let isAway = false;
     const { limits } = given(0, () => isAway);
     const unread = {
@@ -215,7 +215,7 @@ describe('limits of keys and addresses', () => {
     expect((await limits.reserve(other, 'c5', 10, holds)).outcome).toBe('unknown-level');
   });
 
-  test('the estimate is cheap: bytes by four and what may be answered, for each choice', () => {
+  test('the estimate is cheap: bytes divided by four plus the maximum output, for each choice', () => {
     expect(estimateTokens(400, 50, 1)).toBe(150);
     expect(estimateTokens(400, 50, 3)).toBe(250);
     expect(estimateTokens(401, null, 1)).toBe(1_101);
@@ -250,7 +250,7 @@ describe('G-39 requests of an address, counted ahead', () => {
     return { clock, steps, count, counts };
   }
 
-  test('G-39 one process lets exactly the limit pass, one by one or all at once, and takes few steps for it', async () => {
+  test('G-39 one process admits exactly the limit, one by one or all at once, in few steps', async () => {
     const one = given(1);
     for (let n = 0; n < 600; n += 1) expect(await one.count(0)).toBe('admitted');
     expect(await one.count(0)).toBe('refused');
@@ -260,14 +260,14 @@ describe('G-39 requests of an address, counted ahead', () => {
     expect(outcomes.filter((outcome) => outcome === 'admitted')).toHaveLength(600);
   });
 
-  test('G-39 several processes never let more than the limit pass, and together all of it', async () => {
+  test('G-39 several processes together admit exactly the limit', async () => {
     const { count } = given(4);
     let admitted = 0;
     for (let n = 0; n < 700; n += 1) if ((await count(n)) === 'admitted') admitted += 1;
     expect(admitted).toBe(600);
   });
 
-  test('G-39 what one process does not hand out goes back, for the others', async () => {
+  test('G-39 what one process does not use is returned for the others', async () => {
     const { clock, steps, count } = given(2);
     for (let n = 0; n < 3; n += 1) await count(0);
     expect(steps.settle).toBe(0);
@@ -279,7 +279,7 @@ describe('G-39 requests of an address, counted ahead', () => {
     expect(clock.pendingTimers()).toBeLessThanOrEqual(1);
   });
 
-  test('G-39 nothing is handed out past the end of its minute, and each address counts for itself', async () => {
+  test('G-39 nothing is granted past the end of its minute, and each address is counted separately', async () => {
     const { clock, count } = given(1);
     for (let n = 0; n < 300; n += 1) await count(0);
     expect(await count(0, 'b')).toBe('admitted');
@@ -297,7 +297,7 @@ describe('G-39 requests of an address, counted ahead', () => {
     expect(counts[0]?.('a')).not.toBeInstanceOf(Promise);
   });
 
-  test('requests that come fast are counted in ever fewer steps, and from the third on none waits', async () => {
+  test('frequent requests are counted in fewer and fewer steps, and from the third on none waits', async () => {
     const { clock, steps, count, counts } = given(1, 1_000_000);
     for (let n = 0; n < 2; n += 1) await count(0);
     for (let n = 0; n < 5_000; n += 1) {
@@ -308,7 +308,7 @@ describe('G-39 requests of an address, counted ahead', () => {
     expect(steps.reserve).toBeLessThan(60);
   });
 
-  test('a step that counts the next ones ahead and fails costs no request', async () => {
+  test('a failed step that counts ahead fails no request', async () => {
     const { clock, steps, count, counts } = given(1, 1_000_000);
     for (let n = 0; n < 2; n += 1) await count(0);
     steps.fails = true;
@@ -394,8 +394,8 @@ describe('credits that a call holds', () => {
     return { limits, held, clock, entries, outage, ...money };
   }
 
-  describe('G-29 what a call holds', () => {
-    test('a level is read before it is set and once after, then kept fresh by what commits say of it', async () => {
+  describe('G-29 holds of calls', () => {
+    test('a level is read before it is set and once after, then kept current by commits', async () => {
       const { begin, charge, clock, account } = given();
       for (let n = 0; n < 5; n += 1) {
         const call = await begin(10);
@@ -408,7 +408,7 @@ describe('credits that a call holds', () => {
       expect(account.reads).toBe(3);
     });
 
-    test('a lone call passes on any positive level; others while the held sum is below it', async () => {
+    test('a single call passes on any positive level; others while the held sum is below it', async () => {
       const { begin, start, account } = given();
       const first = await begin(1_000_000);
       expect(await start(1)).toMatchObject({ outcome: 'not-payable', level: 100 });
@@ -437,7 +437,7 @@ describe('credits that a call holds', () => {
       expect(deferred.asked).toBe(2);
     });
 
-    test('a level that refuses by itself has nothing charged first: refused calls cost the database nothing', async () => {
+    test('where the level alone refuses, nothing is charged first: refused calls cost no statement', async () => {
       const { start, deferred, account } = given();
       account.value = 0;
       expect((await start(1)).outcome).toBe('not-payable');
@@ -452,7 +452,7 @@ describe('credits that a call holds', () => {
       expect((await limits.look(key)).requests.remaining).toBe(1_000);
     });
 
-    test('the end of a call gives its hold back and sets the level in one step', async () => {
+    test('the end of a call releases its hold and sets the level in one step', async () => {
       const { begin, start, charge, held } = given();
       const call = await begin(100);
       await call.end(0, charge(100));
@@ -460,7 +460,7 @@ describe('credits that a call holds', () => {
       expect(await start(1)).toMatchObject({ outcome: 'not-payable', level: 0 });
     });
 
-    test('G-33 a call that waits in the journal keeps its hold, however long, until its commit is known', async () => {
+    test('G-33 a call in the journal keeps its hold, however long, until its commit is known', async () => {
       const { begin, start, charge, held, clock } = given();
       const call = await begin(100);
       const committed = Promise.withResolvers<HeldLevel[]>();
@@ -475,7 +475,7 @@ describe('credits that a call holds', () => {
       expect(clock.pendingTimers()).toBe(1);
     });
 
-    test('the hold of a process that died ends by itself', async () => {
+    test('the hold of a process that died expires', async () => {
       const { clock, held } = given();
       const state = createInProcessState({ clock });
       const other = createLimits({
@@ -495,7 +495,7 @@ describe('credits that a call holds', () => {
       expect(await held()).toBe(0);
     });
 
-    test('what could not be given back is given back once shared state answers again', async () => {
+    test('a hold that could not be released is released once shared state answers again', async () => {
       const { begin, charge, held, clock, outage, entries } = given();
       const call = await begin(100);
       outage.settles = true;
@@ -509,7 +509,7 @@ describe('credits that a call holds', () => {
   });
 
   describe('a database that was restored or lost its last commits', () => {
-    test('is believed as soon as a level is read again, and no call fails for it', async () => {
+    test('is used as soon as a level is read again, and no call fails for it', async () => {
       const { begin, start, charge, clock, account, steppedBack } = given();
       for (let call = 0; call < 5; call += 1) await (await begin(10)).end(0, charge(10));
       expect(account).toMatchObject({ value: 50, version: 6 });
@@ -523,7 +523,7 @@ describe('credits that a call holds', () => {
       expect(await start(1)).toMatchObject({ outcome: 'not-payable', level: 30 });
     });
 
-    test('is believed too where its version has come up to the one that was known', async () => {
+    test('is used also where its version has reached the one that was known', async () => {
       const { begin, start, charge, clock, account } = given();
       for (let call = 0; call < 5; call += 1) await (await begin(10)).end(0, charge(10));
       Object.assign(account, { value: 0, version: 5 });
@@ -535,7 +535,7 @@ describe('credits that a call holds', () => {
       expect(await start(1)).toMatchObject({ outcome: 'not-payable', level: -1 });
     });
 
-    test('whose charges of running calls come late does not undo what was committed since', async () => {
+    test('whose late charges of running calls do not undo what was committed since', async () => {
       const { begin, start, charge, clock, account } = given();
       for (let call = 0; call < 5; call += 1) await (await begin(10)).end(0, charge(10));
       Object.assign(account, { value: 30, version: 2 });
@@ -546,7 +546,7 @@ describe('credits that a call holds', () => {
     });
   });
 
-  describe('when something is away', () => {
+  describe('when a dependency is unavailable', () => {
     test('the database: the last known balance is used during the grace period, an unknown one admits no call', async () => {
       const { begin, start, clock, outage } = given();
       outage.database = true;

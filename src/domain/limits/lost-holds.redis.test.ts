@@ -107,7 +107,7 @@ describe.skipIf(!isInstalled)(
       };
     }
 
-    test('FLUSHALL, again and again: no more is spent than by one call, as if nothing had been lost', async () => {
+    test('FLUSHALL, repeated: the overdraft is at most one call, as if nothing had been lost', async () => {
       const processes = await openProcesses();
       const company = companyOf(processes, 300);
       const spending = company.spendAll();
@@ -129,7 +129,7 @@ describe.skipIf(!isInstalled)(
       expect(company.seen.unknown).toBe(0);
     });
 
-    test('a server that comes back empty while credits last: what was admitted without it counts again, and one call at most is overdrawn', async () => {
+    test('a server that restarts empty while credits last: calls admitted without it count again, and the overdraft is at most one call', async () => {
       const processes = await openProcesses();
       const company = companyOf(processes, 600);
       const spending = company.spendAll();

@@ -95,8 +95,8 @@ async function given(processes: number) {
   return { ...shared, clock, all, start, begin, held };
 }
 
-describe('G-29 shared state that has lost what calls hold', () => {
-  test('the first call after it waits until every process has stored its holds again', async () => {
+describe('G-29 shared state that has lost the holds', () => {
+  test('the first call after the loss waits until every process has stored its holds again', async () => {
     const { begin, start, flush, held, all, clock } = await given(3);
     for (let call = 0; call < 10; call += 1) await begin(call % 3);
     flush();
@@ -108,7 +108,7 @@ describe('G-29 shared state that has lost what calls hold', () => {
     expect(all.map((limits) => limits.restoredHolds())).toEqual([8, 6, 6]);
   });
 
-  test('a process that hears of it late is waited for', async () => {
+  test('a process that is notified late is waited for', async () => {
     const { begin, start, flush, held, clock, late } = await given(3);
     for (let call = 0; call < 10; call += 1) await begin(call % 3);
     late.messages = [];
@@ -125,7 +125,7 @@ describe('G-29 shared state that has lost what calls hold', () => {
     expect(await held('balance')).toBe(100);
   });
 
-  test('one that never answers is waited for during two seconds', async () => {
+  test('a process that never answers is waited for during two seconds', async () => {
     const { begin, start, flush, clock, late } = await given(2);
     for (let call = 0; call < 10; call += 1) await begin(call % 2);
     late.messages = [];
@@ -135,7 +135,7 @@ describe('G-29 shared state that has lost what calls hold', () => {
     expect((await next).outcome).toBe('admitted');
   });
 
-  test('what is committed between reading a level and setting it counts', async () => {
+  test('a commit between reading a level and setting it counts', async () => {
     const { all, flush, clock, state } = await given(1);
     const committed = { value: BALANCE, version: 1 };
     const level = () => ({ name: 'balance', ...committed, ttlMs: 600_000 });
@@ -151,7 +151,7 @@ describe('G-29 shared state that has lost what calls hold', () => {
     expect(await started).toMatchObject({ outcome: 'not-payable', level: 0 });
   });
 
-  test('a call that ends after it sets no level that others could be admitted on', async () => {
+  test('a call that ends after the loss sets no level that others could be admitted on', async () => {
     const { begin, start, flush, held, clock } = await given(2);
     const calls = [];
     for (let call = 0; call < 10; call += 1) calls.push(await begin(call % 2));
@@ -164,7 +164,7 @@ describe('G-29 shared state that has lost what calls hold', () => {
     expect((await start(0)).outcome).toBe('not-payable');
   });
 
-  test('a level that is missing for other reasons costs no wait', async () => {
+  test('a level that is missing for other reasons causes no wait', async () => {
     const { begin, clock, all } = await given(2);
     await begin(0);
     await clock.advance(20 * 60_000);
@@ -172,7 +172,7 @@ describe('G-29 shared state that has lost what calls hold', () => {
     expect(all.map((limits) => limits.restoredHolds())).toEqual([0, 0]);
   });
 
-  test('a connection that was lost restores them, and so does the renewal of each call', async () => {
+  test('a lost connection restores them, and so does the renewal of each call', async () => {
     const { begin, flush, reconnect, held, clock } = await given(2);
     await Promise.all([begin(0), begin(1), begin(1)]);
     flush();
@@ -185,7 +185,7 @@ describe('G-29 shared state that has lost what calls hold', () => {
     expect(await held('balance')).toBe(30);
   });
 
-  test('a call that ended is not held again, nor its place in flight while its commit is to come', async () => {
+  test('an ended call is not held again, nor its slot in flight while its commit is pending', async () => {
     const { begin, reconnect, held, clock } = await given(1);
     const [ended, journaled] = [await begin(0), await begin(0)];
     const committed = Promise.withResolvers<[]>();
@@ -201,7 +201,7 @@ describe('G-29 shared state that has lost what calls hold', () => {
     expect([await held('balance'), await held('calls key-1')]).toEqual([0, 0]);
   });
 
-  test('calls that were admitted while it was unavailable are held in it once it answers', async () => {
+  test('calls admitted while it was unavailable are held in it once it answers', async () => {
     const { begin, away, reconnect, held, clock } = await given(1);
     away.is = true;
     const call = await begin(0);
@@ -216,7 +216,7 @@ describe('G-29 shared state that has lost what calls hold', () => {
     expect([await held('balance'), await held('calls key-1')]).toEqual([0, 0]);
   });
 
-  test('hundreds of running calls are restored in steps that shared state takes', async () => {
+  test('hundreds of running calls are restored in steps of a size that shared state accepts', async () => {
     const { flush, reconnect, held, clock, all } = await given(1);
     const cheap = { ...hold, amount: 0 };
     for (let call = 0; call < 450; call += 1) {

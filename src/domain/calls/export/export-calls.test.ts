@@ -59,7 +59,7 @@ const TEN = 'day=2026-11-15/hour=10/calls.parquet';
 const TWO_DAYS_ON = 'day=2026-11-17/hour=10/calls.parquet';
 
 describe('calls as Parquet', () => {
-  test('an hour that is over is one file, with exact numbers; one that runs has none yet', async () => {
+  test('an hour that is over is one file, with exact numbers; the current hour has none yet', async () => {
     const ids = await add(START + 5_000, 3);
     await add(START + HOUR + 5_000, 2);
     expect(await run(START + HOUR + 14 * 60_000)).toEqual({ files: 0, calls: 0, unchanged: 0 });
@@ -82,7 +82,7 @@ describe('calls as Parquet', () => {
     });
   });
 
-  test('a second run writes nothing; calls that came late are added, and each is there once', async () => {
+  test('a second run writes nothing; late calls are added, and each is there once', async () => {
     const ids = await add(START + 5_000, 3);
     const later = await add(START + 48 * HOUR, 1);
     const now = START + 50 * HOUR;
@@ -95,7 +95,7 @@ describe('calls as Parquet', () => {
     expect(await idsIn(TWO_DAYS_ON)).toEqual(later);
   });
 
-  test('a run that fails in the middle leaves whole files, and the next one goes on from there', async () => {
+  test('a run that fails in the middle leaves complete files, and the next one continues there', async () => {
     await add(START + 5_000, 3);
     const later = await add(START + 48 * HOUR, 2);
     let pages = 0;
@@ -111,7 +111,7 @@ describe('calls as Parquet', () => {
     expect(await idsIn(TWO_DAYS_ON)).toEqual(later);
   });
 
-  test('a file keeps its calls when retention removes them, and one that is damaged is written again', async () => {
+  test('a file keeps its calls when retention removes them, and a damaged one is written again', async () => {
     const ids = await add(START + 5_000, 3);
     const now = START + 50 * HOUR;
     await run(now);
@@ -124,7 +124,7 @@ describe('calls as Parquet', () => {
     expect(await idsIn(TEN)).toEqual(ids);
   });
 
-  test('more calls than a page and a group of rows holds are all there, in order', async () => {
+  test('more calls than a page or a row group holds are all exported, in order', async () => {
     await add(START + 5_000, 63);
     expect(await run(START + 2 * HOUR)).toEqual({ files: 1, calls: 63, unchanged: 0 });
     const ids = (await read(TEN)).map(({ id }) => String(id));
@@ -132,7 +132,7 @@ describe('calls as Parquet', () => {
     expect(ids).toEqual(ids.toSorted());
   });
 
-  test('a run may begin at a day that is given', async () => {
+  test('a run may begin at a given day', async () => {
     await add(START + 5_000, 3);
     await add(START + 48 * HOUR, 2);
     const parts = { database, clock: { now: () => START + 50 * HOUR }, files: openParquetFolder(folder) };

@@ -46,7 +46,7 @@ describe('keys of calls', () => {
       return { calls: createIdempotentCalls(parts), clock, statements, renewals };
     }
 
-    test('are renewed together, three times a lease, until the last call has ended', async () => {
+    test('are renewed together, three times per lease, until the last call has ended', async () => {
       const { calls, clock, renewals } = opened();
       const [one, other] = [newClaim(), newClaim()];
       expect(await calls.claim(one)).toBe('claimed');
@@ -62,7 +62,7 @@ describe('keys of calls', () => {
       expect(clock.pendingTimers()).toBe(0);
     });
 
-    test('go on until a journaled call is charged', async () => {
+    test('are renewed until a journaled call is charged', async () => {
       const { calls, clock } = opened();
       const claim = newClaim();
       await calls.claim(claim);
@@ -74,7 +74,7 @@ describe('keys of calls', () => {
       expect(clock.pendingTimers()).toBe(0);
     });
 
-    test('are tried again soon while the database is away, and asking then says so', async () => {
+    test('are retried soon while the database is unavailable, and claims then fail as unavailable', async () => {
       const { calls, clock, statements, renewals } = opened();
       const claim = newClaim();
       await calls.claim(claim);
@@ -93,7 +93,7 @@ describe('keys of calls', () => {
       expect(clock.pendingTimers()).toBe(0);
     });
 
-    test('G-47 a call that was not written frees its key at once', async () => {
+    test('G-47 a call that was not recorded releases its key at once', async () => {
       const { calls } = opened();
       const claim = newClaim();
       await calls.claim(claim);
@@ -102,8 +102,8 @@ describe('keys of calls', () => {
     });
   });
 
-  describe('answers that leave piece by piece', () => {
-    test('are kept up to their bound, each and all together', () => {
+  describe('streamed answers', () => {
+    test('are stored up to their bound, each and in total', () => {
       const gatherings = createAnswerGatherings(10, 15);
       const one = gatherings.begin('one');
       const piece = bytes('12345');
@@ -129,8 +129,8 @@ describe('keys of calls', () => {
     });
   });
 
-  describe('kept answers', () => {
-    test('open under the same master key and for the same call only, with every byte as it was', async () => {
+  describe('stored answers', () => {
+    test('can be decrypted only under the same master key and for the same call, byte for byte', async () => {
       const answer = new Uint8Array([0, 255, 254, 10, 13, ...bytes('Hello')]);
       const sealed = await cipher.seal(answer, 'call 1');
       expect(await cipher.open(sealed, 'call 1')).toEqual(answer);
@@ -154,7 +154,7 @@ describe('keys of calls', () => {
       }
     });
 
-    test('are in the journal as they are, and no larger ones than a statement takes go together', () => {
+    test('are journaled unchanged, and grouped only up to the size of a statement', () => {
       const claim = { ...askedBy(newId()), callId: newId() };
       const ended = endOf(claim, newId());
       expect(readEntry(entryOf(ended))).toEqual({ outcome: 'read', call: ended });

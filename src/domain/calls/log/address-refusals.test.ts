@@ -67,7 +67,7 @@ describe('refusals without a key', () => {
     expect(await listRefusedAddresses(database, span)).toHaveLength(0);
   });
 
-  test('are the same in every period after their days were added up', async () => {
+  test('are the same in every period after their days were summed', async () => {
     await refuseForDays(database);
     const ends = [0, 1, MINUTE_MS, HOUR_MS + 1, DAY_MS - 1, DAY_MS, 2 * DAY_MS, 5 * DAY_MS, 6 * DAY_MS];
     const periods = ends.flatMap((fromMs) =>
@@ -82,7 +82,7 @@ describe('refusals without a key', () => {
     expect(await addUpAddressRefusals(database, TODAY + DAY_MS / 2)).toBe(0);
   });
 
-  test('are read by day only where a day was added up and lies wholly in the period', async () => {
+  test('are read by day only where the day was summed and is completely in the period', async () => {
     await refuseForDays(database);
     // An hour after its end at the earliest.
     await addUpAddressRefusals(database, TODAY + HOUR_MS - 1);
@@ -98,7 +98,7 @@ describe('refusals without a key', () => {
     expect(countOf(part)).toBeLessThanOrEqual(countOf(before));
   });
 
-  test('of a day that is partly past its time are read minute by minute', async () => {
+  test('of a day that is partly past its retention are read minute by minute', async () => {
     await refuseForDays(database);
     await addUpAddressRefusals(database, TODAY + DAY_MS / 2);
     const nowMs = TODAY + 3 * DAY_MS + DAY_MS / 4;
@@ -116,7 +116,7 @@ describe('refusals without a key', () => {
     expect(first?.day).toBe('2026-11-13');
   });
 
-  test('are added up by the hourly job', async () => {
+  test('are summed by the hourly job', async () => {
     await refuseForDays(database);
     const clock = createManualClock(TODAY + DAY_MS / 2);
     const parts = { database, clock, log: createSilentLog(), keepMonths: 0, keepNamesMonths: 0 };
@@ -130,7 +130,7 @@ describe('refusals without a key', () => {
 describePostgres('refusals without a key, with a server', () => {
   const database = usePostgres();
 
-  test('are added up once by processes that do it at the same time', async () => {
+  test('are summed once by concurrent processes', async () => {
     await forget(database);
     await refuseForDays(database);
     const before = await listed(database, TODAY - 5 * DAY_MS, TODAY);

@@ -80,7 +80,7 @@ describe('the log of calls', () => {
     await chargeCalls(database, [callAt(other, START, { requestId: 'mine-1' })]);
   });
 
-  test('shows a call with everything that is known of it', async () => {
+  test('shows a call with all its details', async () => {
     const [shown] = (await pageOf({ companyId, requestId: 'mine-40' })).calls;
     expect(shown).toMatchObject({
       ...{ id: calls[40]?.id ?? '', requestId: 'mine-40', companyId, keyId: calls[40]?.keyId ?? '' },
@@ -93,7 +93,7 @@ describe('the log of calls', () => {
     expect(Object.keys(shown ?? {})).not.toContain('startedMicros');
   });
 
-  test('its pages have neither gaps nor repeats, whatever their size, also while calls are added', async () => {
+  test('its pages have neither gaps nor repeats, for any page size, also while calls are added', async () => {
     const all = matching(() => true);
     for (const limit of [1, 7, 200, 500]) {
       expect((await allOf({ companyId }, limit)).ids).toEqual(all);
@@ -140,13 +140,13 @@ describe('the log of calls', () => {
     expect((await allOf({ companyId, ...filter({ keyId }) }, 3, 10)).ids).toEqual(ids);
   });
 
-  test('by a key of another company nothing is found, nor how far it was looked', async () => {
+  test('a key of another company finds nothing, not even how far the search went', async () => {
     const nothing = { calls: [], next: null, searchedUntil: null };
     expect(await pageOf({ companyId: other, keyId }, 10, null, 2)).toEqual(nothing);
     expect(await pageOf({ companyId: other, keyId, requestId: 'mine-40' }, 10, null, 2)).toEqual(nothing);
   });
 
-  test('a filter that matches hardly anything says how far it has looked, and goes on from there', async () => {
+  test('a filter with few matches returns how far it has searched, and continues there', async () => {
     const page = await pageOf({ companyId, tag: 'no such tag' }, 10, null, 50);
     expect(page.calls).toEqual([]);
     expect(page.searchedUntil).toEqual(new Date(START + 50_000));
@@ -155,7 +155,7 @@ describe('the log of calls', () => {
     expect((await pageOf({ companyId, tag: 'no such tag' }, 10)).searchedUntil).toBeNull();
   });
 
-  test('a request id finds its calls of the company alone: of ours by its moment, of a client’s by an index', async () => {
+  test('a request id finds its calls of the company alone: ours by its time, a client’s by an index', async () => {
     const madeMs = START + 500_000;
     const own = `req_${madeMs.toString(16).padStart(12, '0')}0123456789ab`;
     const call = callAt(companyId, madeMs + 2, { requestId: own });
@@ -169,7 +169,7 @@ describe('the log of calls', () => {
     await database.query('delete from calls where id = $1', [call.id]);
   });
 
-  test('without a company it has those of all, in the order of their ids', async () => {
+  test('without a company it has the calls of all, in the order of their ids', async () => {
     const { ids } = await allOf({ from: new Date(START), to: new Date(START + 3_600_000) }, 50);
     expect(ids).toHaveLength(201);
     expect(ids).toEqual([...ids].sort().reverse());
@@ -183,7 +183,7 @@ describe('refusals of a key', () => {
       ...{ durationMs: 1 },
     });
 
-  test('past sixty a minute are one row with their count, which grows while they go on', async () => {
+  test('past sixty a minute are one row with their count, which grows while they continue', async () => {
     const companyId = await company();
     const notes = createCallNotes({ database, clock: createManualClock(), log: createSilentLog() });
     const rows = async () => (await pageOf({ companyId }, 500)).calls;
@@ -205,7 +205,7 @@ describe('refusals of a key', () => {
     expect(notes.droppedCount()).toBe(0);
   });
 
-  test('a record that is sent twice in one group, or again later, changes nothing that is there', async () => {
+  test('a record that is sent twice in one group, or again later, changes nothing', async () => {
     const companyId = await company();
     const call = refused(companyId, START);
     await insertCalls(database, [{ ...call, count: 3 }, call, { ...call, count: 2 }]);

@@ -23,7 +23,7 @@ describePostgres('with a server', () => {
 
   retiredCallsContract('PostgreSQL', () => database);
 
-  test('G-33 calls are charged while partitions are made and let go of: none fails, none is missed', async () => {
+  test('G-33 calls are charged while partitions are created and removed: none fails, none is missed', async () => {
     const { newId } = createSystemSecrets();
     const companyId = newId();
     await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });

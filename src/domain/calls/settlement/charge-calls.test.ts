@@ -33,7 +33,7 @@ describePostgres('with a server', () => {
     return ids;
   }
 
-  test('G-33 groups at once with the same calls and companies, in any order, charge each call once', async () => {
+  test('G-33 concurrent groups with the same calls and companies, in any order, charge each call once', async () => {
     const random = createSeededRandom(4);
     const ids = await companies(8);
     const keyIds = ids.map(newId);
@@ -109,7 +109,7 @@ describePostgres('with a server', () => {
 describe('the amount of a charge', () => {
   const database = useDatabase();
 
-  test('G-28 the statement charges what priceOf says up to the call’s bounds, for any price and any tokens, and withholds the rest', async () => {
+  test('G-28 the statement charges what priceOf returns up to the call’s bounds, for any price and any tokens, and withholds the rest', async () => {
     const random = createSeededRandom(28);
     const companyId = newId();
     await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
@@ -164,7 +164,7 @@ describe('the amount of a charge', () => {
     expect(withheld.size).toBeGreaterThan(100);
   });
 
-  test('tokens written to a cache have their own price, or that of the prompt, and count within it', () => {
+  test('tokens written to a cache have their own price, or that of the prompt, and are part of the prompt tokens', () => {
     const price = { promptMicro: 1_000_000n, cachedMicro: 100_000n, completionMicro: 0n };
     const tokens = { promptTokens: 100, cachedTokens: 30, cacheWriteTokens: 20, completionTokens: 0 };
     expect(priceOf({ ...price, cacheWriteMicro: 1_250_000n }, tokens)).toBe(50n + 3n + 25n);
@@ -174,7 +174,7 @@ describe('the amount of a charge', () => {
     expect(priceOf({ ...price, cacheWriteMicro: 1_250_000n }, absurd)).toBe(91n);
   });
 
-  test('G-28 rounding is up, once a call, and only where there is something to round', () => {
+  test('G-28 charges are rounded up, once per call, and only where there is a fraction', () => {
     const price = { promptMicro: 1n, cachedMicro: 1n, completionMicro: 1n };
     const cost = (promptTokens: number, cachedTokens: number, completionTokens: number) =>
       priceOf(price, { promptTokens, cachedTokens, completionTokens });

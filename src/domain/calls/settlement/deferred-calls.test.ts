@@ -71,7 +71,7 @@ async function chargeOf(settled: Settled) {
 }
 
 describe('G-33 a call on the embedded engine', () => {
-  test('is in the write-ahead log when it ends, is charged before anyone reads the database, and then leaves the log', async () => {
+  test('is in the write-ahead log when it ends, is charged before any read of the database, and is then removed from the log', async () => {
     const { book, call, balance, committed, leftIds, statements } = await given();
     const calls = [call(), call()];
     const settled = await Promise.all(calls.map((one) => book.settle(one)));
@@ -102,7 +102,7 @@ describe('G-33 a call on the embedded engine', () => {
     await book.close();
   });
 
-  test('waits for its commit where it has an answer that others may ask for, and where too many are deferred', async () => {
+  test('waits for its commit where its answer can be replayed, and where too many are deferred', async () => {
     const { book, call, statements, balance, leftIds } = await given();
     const ending = {
       idempotencyKey: 'k',
@@ -124,7 +124,7 @@ describe('G-33 a call on the embedded engine', () => {
     await book.close();
   });
 
-  test('waits for its commit where the disk does not take the log', async () => {
+  test('waits for its commit where the log cannot be written', async () => {
     const { book, call, committed, writeAheadLog } = await given();
     writeAheadLog.append = () => false;
     expect((await book.settle(call())).outcome).toBe('settled');
@@ -140,7 +140,7 @@ describe('G-33 a call on the embedded engine', () => {
     expect(leftIds()).toEqual([]);
   });
 
-  test('that the database does not take is set aside; those with it are charged', async () => {
+  test('that the database rejects is set aside; the calls with it are charged', async () => {
     const { book, call, balance, journal, clock, leftIds } = await given();
     const refused = call({ companyId: newId() });
     for (const one of [call(), refused, call()]) expect((await book.settle(one)).outcome).toBe('deferred');
@@ -156,7 +156,7 @@ describe('G-33 a call on the embedded engine', () => {
     await book.close();
   });
 
-  test('is not tried any more where the database fails while a bad row is looked for: all that is left goes to the journal', async () => {
+  test('is not retried where the database fails during the search for a bad row: all remaining calls go to the journal', async () => {
     const { book, call, clock, statements, journal, committed } = await given();
     const refused = call({ companyId: newId() });
     for (const one of [refused, ...Array.from({ length: 30 }, () => call())]) await book.settle(one);
@@ -192,7 +192,7 @@ describe('G-33 a call on the embedded engine', () => {
     await book.close();
   });
 
-  test('stays in the log where neither takes it, and is charged once when one does', async () => {
+  test('stays in the log where neither accepts it, and is charged once when one does', async () => {
     const { book, call, clock, statements, journal, leftIds, committed } = await given();
     const one = call();
     const settled = await book.settle(one);
@@ -214,8 +214,8 @@ describe('G-33 a call on the embedded engine', () => {
   });
 });
 
-describe('G-33 what a killed process had deferred', () => {
-  test('is charged once by the next one, whatever of it was charged already', async () => {
+describe('G-33 calls deferred by a killed process', () => {
+  test('are charged once by the next one, whether or not they were charged already', async () => {
     const { book, call, balance, leftIds, recover, statements, committed, entries } = await given();
     const calls = [call(), call(), call()];
     statements.hold();
@@ -236,7 +236,7 @@ describe('G-33 what a killed process had deferred', () => {
     expect(await committed()).toBe(-304n);
   });
 
-  test('and the database does not take, or this version cannot read, is kept; where it cannot be, all of it stays', async () => {
+  test('that the database rejects, or this version cannot read, are kept; where that fails, the log stays complete', async () => {
     const { book, call, leftIds, recover, committed } = await given();
     const refused = call({ companyId: newId() });
     const unreadable = call({ outcome: 'LATER' as FinishedCall['outcome'] });

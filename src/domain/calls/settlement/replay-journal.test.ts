@@ -41,7 +41,7 @@ async function given() {
 }
 
 describe('G-33 the replay of a journal', () => {
-  test('charges each call once, in groups, however often it is begun again', async () => {
+  test('charges each call once, in groups, however often it is restarted', async () => {
     const { call, append, replay, balance, statements, heard, journal } = await given();
     const calls = Array.from({ length: 1_201 }, () => call());
     await append(...calls);
@@ -63,7 +63,7 @@ describe('G-33 the replay of a journal', () => {
     expect(row).toEqual({ started_at: new Date(Date.UTC(2026, 1, 3)), charge_micro: 76n });
   });
 
-  test('lets go of nothing while the database is away, or when the replay is stopped', async () => {
+  test('removes nothing while the database is unavailable, or when the replay is stopped', async () => {
     const { call, append, replay, statements, journal, heard } = await given();
     await append(call(), call());
     statements.failWith('time-out');
@@ -74,7 +74,7 @@ describe('G-33 the replay of a journal', () => {
     expect(heard.committed).toEqual([]);
   });
 
-  test('sets a call aside that the database does not take, keeps it, and brings in the others', async () => {
+  test('sets aside and keeps a call that the database rejects, and charges the others', async () => {
     const { call, append, replay, journal, heard, balance, entries } = await given();
     const bad = call({ companyId: newId() });
     await append(call(), bad, call());
@@ -86,7 +86,7 @@ describe('G-33 the replay of a journal', () => {
     expect(entries).toEqual([expect.objectContaining({ level: 'error' })]);
   });
 
-  test('sets aside what it cannot read, and brings in the others', async () => {
+  test('sets aside unreadable entries, and charges the others', async () => {
     const { call, append, replay, journal, balance } = await given();
     const good = call();
     const broken = { id: newId(), record: '{"form":2}\0' };
@@ -99,7 +99,7 @@ describe('G-33 the replay of a journal', () => {
     expect(await balance()).toBe(-76n);
   });
 
-  test('keeps what it cannot read waiting while the database is away, and in its file where that refuses it too', async () => {
+  test('keeps unreadable entries waiting while the database is unavailable, and in their file where that rejects them too', async () => {
     const { replay, journal, parts, heard } = await given();
     const broken = { id: newId(), record: '{"form":2}' };
     await journal.append([broken]);
@@ -111,7 +111,7 @@ describe('G-33 the replay of a journal', () => {
     expect([journal.waiting(), journal.setAsideCount(), journal.ids()]).toEqual([0, 1, [broken.id]]);
   });
 
-  test('ends where the journal itself lets nothing go, and charges nothing twice', async () => {
+  test('ends where the journal cannot remove entries, and charges nothing twice', async () => {
     const { call, append, replay, journal, balance } = await given();
     await append(call());
     journal.failWith(new Error('disk full'));
@@ -122,7 +122,7 @@ describe('G-33 the replay of a journal', () => {
     expect(await balance()).toBe(-76n);
   });
 
-  test('only SQLSTATE classes 22 and 23 are about the row; every other failure is the database’s', () => {
+  test('only SQLSTATE classes 22 and 23 are errors of the row; every other failure is the database’s', () => {
     const failure = (reason: string, sqlState: string | null) => ({
       name: 'DatabaseFailure',
       reason,
@@ -173,7 +173,7 @@ describe('G-33 the replay of a journal', () => {
     },
   );
 
-  test('a fault that only one company’s calls meet sets those aside and does not keep the others waiting', async () => {
+  test('an error that affects only one company’s calls sets those aside and does not delay the others', async () => {
     const { call, append, replay, journal, heard, balance, parts } = await given();
     const damaged = newId();
     const calls = [call({ companyId: damaged }), ...Array.from({ length: 20 }, () => call())];
@@ -189,7 +189,7 @@ describe('G-33 the replay of a journal', () => {
     expect(await balance()).toBe(-76n * 20n);
   });
 
-  test('a fault that begins while a bad row is looked for sets no call aside', async () => {
+  test('a failure that begins during the search for a bad row sets no call aside', async () => {
     const { call, append, replay, journal, heard, balance, parts } = await given();
     await append(call({ companyId: newId() }), ...Array.from({ length: 20 }, () => call()));
     let sent = 0;
@@ -203,7 +203,7 @@ describe('G-33 the replay of a journal', () => {
     expect([heard.setAside.length, await balance()]).toEqual([1, -76n * 20n]);
   });
 
-  test('one bad row and one that only a fault keeps away, in any order, do not keep the others waiting', async () => {
+  test('a bad row and a row that fails temporarily, in any order, do not delay the others', async () => {
     for (const isFirst of [true, false]) {
       const { call, append, replay, heard, balance, parts } = await given();
       const [damaged, refused] = [newId(), newId()];
@@ -229,7 +229,7 @@ function refusedWith(sqlState: string): Error {
 }
 
 describe('the record of a call in the journal', () => {
-  test('is the call, whole, and nothing else', () => {
+  test('is the complete call, and nothing else', () => {
     const failed = { outcome: 'FAILED', reason: 'no-usage', tokens: null, firstByteMs: null } as const;
     const calls = [
       finishedCall(newId(), { keyId: newId(), monthlyLimitMicro: 2n ** 62n }),
@@ -242,7 +242,7 @@ describe('the record of a call in the journal', () => {
     for (const call of calls) expect(readEntry(entryOf(call))).toEqual({ outcome: 'read', call });
   });
 
-  test('is not believed under another id, nor where it is damaged', () => {
+  test('is rejected under another id, and where it is damaged', () => {
     const entry = entryOf(finishedCall(newId()));
     const problemOf = (changed: typeof entry) => {
       const read = readEntry(changed);
@@ -257,7 +257,7 @@ describe('the record of a call in the journal', () => {
     expect(problemOf(share)).toStartWith('chargeShareMillionths: ');
   });
 
-  test('G-33 durations that a clock step made negative or huge, and long texts, do not keep it from being charged', () => {
+  test('G-33 durations that a clock step made negative or huge, and long texts, do not prevent its charge', () => {
     const call = finishedCall(newId(), {
       durationMs: -3_600_000,
       firstByteMs: -1,

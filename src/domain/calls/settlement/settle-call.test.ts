@@ -47,7 +47,7 @@ describe('the call book', () => {
   }
 
   describe('the call book', () => {
-    test('G-33 a settled call is in the database and charged before settle resolves, whole', async () => {
+    test('G-33 a settled call is stored and charged completely before settle resolves', async () => {
       const { book } = bookOn(database);
       const one = call({ keyId: newId(), monthlyLimitMicro: 1_000n });
       const settled = await book.settle(one);
@@ -77,7 +77,7 @@ describe('the call book', () => {
       });
     });
 
-    test('each call of a group gets the level of its own company and its own key’s spending', async () => {
+    test('each call of a group gets the balance of its own company and the spending of its own key', async () => {
       const { book } = bookOn(database);
       const other = newId();
       await addCompany(database, { id: other, name: 'Other', billingMode: 'PREPAID' });
@@ -119,7 +119,7 @@ describe('the call book', () => {
       expect(await database.query(charges, [one.id])).toHaveLength(1);
     });
 
-    test('calls gather while a commit is under way and go together in the next', async () => {
+    test('calls are collected during a commit and written together in the next', async () => {
       const statements: number[] = [];
       const gate = Promise.withResolvers<void>();
       const counting = {
@@ -142,7 +142,7 @@ describe('the call book', () => {
       expect(statements.at(-1)).toBe(1);
     });
 
-    test('one row that the database refuses does not cost the others theirs', async () => {
+    test('a row that the database rejects does not affect the others', async () => {
       const { book } = bookOn(database);
       const [good, bad, other] = [call(), call({ estimatedTokens: 2 ** 70 }), call()];
       const outcomes = await Promise.all([good, bad, other].map((one) => book.settle(one)));
@@ -151,7 +151,7 @@ describe('the call book', () => {
       expect(book.hasRoom()).toBe(true);
     });
 
-    test('one bad row of 500 is found by some twenty statements, of calls and of notes', async () => {
+    test('a bad row among 500 is found with about twenty statements, for calls and for notes', async () => {
       const statements = steerStatements(database);
       const { book } = bookOn(statements);
       const calls = Array.from({ length: 500 }, (_, at) =>
@@ -174,7 +174,7 @@ describe('the call book', () => {
   });
 
   describe('notes of refusals and reads', () => {
-    test('are written behind, together, and at the latest on close', async () => {
+    test('are written in the background, together, and at the latest on close', async () => {
       const { book, clock } = bookOn(database);
       const noted = [
         call({ outcome: 'REFUSED' }),
@@ -193,7 +193,7 @@ describe('the call book', () => {
       expect(clock.pendingTimers()).toBe(0);
     });
 
-    test('past the bound are dropped and counted; the others wait until the database takes them', async () => {
+    test('past the bound are dropped and counted; the others wait until the database accepts them', async () => {
       const outage = { isOver: false };
       const query: Database['query'] = (text, values) =>
         outage.isOver ? database.query(text, values) : Promise.reject(new Error('away'));
@@ -212,7 +212,7 @@ describe('the call book', () => {
       expect(book.droppedCount()).toBe(3);
     });
 
-    test('a row that the database refuses is dropped alone', async () => {
+    test('a row that the database rejects is dropped alone', async () => {
       const { book } = bookOn(database);
       const noted = [{}, { estimatedTokens: 2 ** 70 }, {}].map((one) => call({ outcome: 'REFUSED', ...one }));
       for (const one of noted) book.note(one);
@@ -223,7 +223,7 @@ describe('the call book', () => {
   });
 });
 
-describe('the call book while the database is away', () => {
+describe('the call book while the database is unavailable', () => {
   const database = useDatabase();
 
   async function given(maxEntries = 1_000) {
@@ -255,7 +255,7 @@ describe('the call book while the database is away', () => {
     };
   }
 
-  describe('G-33 a commit without an answer', () => {
+  describe('G-33 a commit without a response', () => {
     test('goes to the journal at its deadline, and later calls do not wait for the deadline again', async () => {
       const { book, clock, journal, statements, call, entries } = await given();
       statements.hold();
@@ -284,7 +284,7 @@ describe('the call book while the database is away', () => {
       await book.close();
     });
 
-    test('that had landed is charged once; the call learns the level it left', async () => {
+    test('that took effect is charged once; the call gets the resulting balance', async () => {
       const { book, clock, journal, statements, call, balance, rows, lookUntil } = await given();
       statements.hold();
       const one = call();
@@ -302,7 +302,7 @@ describe('the call book while the database is away', () => {
       await book.close();
     });
 
-    test('that had not landed is charged once by the replay', async () => {
+    test('that had no effect is charged once by the replay', async () => {
       const { book, journal, statements, call, balance, lookUntil, entries } = await given();
       statements.failWith('unavailable');
       const settled = await book.settle(call());
@@ -317,7 +317,7 @@ describe('the call book while the database is away', () => {
       await book.close();
     });
 
-    test('that had landed and failed afterwards is charged once: the replay is dropped by its id', async () => {
+    test('that took effect and failed afterwards is charged once: the replay is dropped by its id', async () => {
       const { book, journal, statements, call, balance, lookUntil } = await given();
       statements.hold();
       const settling = book.settle(call());
@@ -332,7 +332,7 @@ describe('the call book while the database is away', () => {
       await book.close();
     });
 
-    test('a replay and a late answer at the same time charge it once', async () => {
+    test('a replay and a late response at the same time charge it once', async () => {
       const { book, clock, journal, statements, call, balance, rows, lookUntil } = await given();
       statements.hold();
       const calls = Array.from({ length: 20 }, () => call());
@@ -352,8 +352,8 @@ describe('the call book while the database is away', () => {
     });
   });
 
-  describe('G-33 a call that can be written nowhere', () => {
-    test('ends as not written, and nothing more is admitted while the disk takes nothing', async () => {
+  describe('G-33 a call that cannot be recorded', () => {
+    test('ends as not written, and no more calls are admitted while the disk is not writable', async () => {
       const { book, clock, journal, statements, call, balance, lookUntil } = await given();
       statements.failWith('unavailable');
       journal.failWith(new Error('disk full'));
@@ -371,7 +371,7 @@ describe('the call book while the database is away', () => {
       await book.close();
     });
 
-    test('but was only not answered in time: the answer decides', async () => {
+    test('whose commit was only late: the response decides', async () => {
       const { book, clock, journal, statements, call, balance } = await given();
       journal.failWith(new Error('disk full'));
       statements.hold();
@@ -384,7 +384,7 @@ describe('the call book while the database is away', () => {
       await book.close();
     });
 
-    test('at the bound of the journal: as many as there is room for, and new calls are turned away before', async () => {
+    test('at the bound of the journal: as many as fit, and new calls are refused before that', async () => {
       const { book, statements, journal, call, balance, lookUntil } = await given(20);
       statements.failWith('unavailable');
       for (let n = 0; n < 17; n += 1) await book.settle(call());
@@ -402,7 +402,7 @@ describe('the call book while the database is away', () => {
     });
   });
 
-  test('G-33 what its journal holds when it opens is charged: calls of a killed process are moved there', async () => {
+  test('G-33 calls that the journal holds when it opens are charged: those of a killed process are moved there', async () => {
     const { book, journal, call, balance, clock } = await given();
     await book.close();
     await journal.append([entryOf(call())]);
@@ -428,7 +428,7 @@ describe('the call book while the database is away', () => {
       expect(clock.pendingTimers()).toBe(0);
     });
 
-    test('leaves the journal to the next start where the database stays away, and says so', async () => {
+    test('leaves the journal to the next start where the database stays unavailable, and logs that', async () => {
       const { book, clock, journal, statements, call, balance, entries } = await given();
       statements.failWith('unavailable');
       const one = call();
@@ -445,7 +445,7 @@ describe('the call book while the database is away', () => {
       await next.book.close();
     });
 
-    test('does not wait for ever for a database that answers nothing', async () => {
+    test('does not wait for ever for a database that does not respond', async () => {
       const { book, clock, journal, statements, call } = await given();
       statements.hold();
       const settling = book.settle(call());
@@ -470,7 +470,7 @@ describePostgres('G-33 the call book on PostgreSQL', () => {
     return { journal, book: createCallBook({ ...parts, commitDeadlineMs: 100 }) };
   }
 
-  test('a try that hangs on a lock, its own replay and two take-overs at once charge each call once', async () => {
+  test('a try blocked by a lock, its own replay and two take-overs at once charge each call once', async () => {
     const companyId = newId();
     await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
     const calls = Array.from({ length: 20 }, () => finishedCall(companyId));

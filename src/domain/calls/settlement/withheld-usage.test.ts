@@ -24,7 +24,7 @@ describe('the operators', () => {
   const database = useDatabase();
   const { newId } = createSystemSecrets();
 
-  test('are mailed within a minute, then once an hour at most, each call once; and it is logged', async () => {
+  test('are mailed within a minute, then at most once an hour, each call once; and it is logged', async () => {
     const companyId = newId();
     await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
     await database.query(

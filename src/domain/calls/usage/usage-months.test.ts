@@ -16,7 +16,7 @@ describePostgres('with a server', () => {
   const log = createSilentLog();
   const database = usePostgres();
 
-  test('calls are counted in the order of their days: two groups of late calls never wait for each other', async () => {
+  test('calls are counted in the order of their days: two groups of late calls do not deadlock', async () => {
     await database.script(`
       create table counted_days (place serial, day date);
       create function note_counted_day() returns trigger language plpgsql as $$
@@ -42,7 +42,7 @@ describePostgres('with a server', () => {
     expect(new Set(days).size).toBe(6);
   });
 
-  test('G-5 late calls and adding up at once: every report has every call that was committed before it', async () => {
+  test('G-5 late calls during the summing: every report has every call that was committed before it', async () => {
     const companies = [newId(), newId()];
     for (const id of companies) await addCompany(database, { id, name: 'Acme', billingMode: 'PREPAID' });
     const keyId = newId();

@@ -143,7 +143,7 @@ describe('G-5 the usage report', () => {
     }
   }
 
-  test('within a day it is exact to the millisecond: the first moment is in it, the last is not', async () => {
+  test('within a day it is exact to the millisecond: the start is included, the end is not', async () => {
     const at = Date.UTC(2020, 5, 10, 12);
     const call = calls.find((one) => one.tokens !== null && one.outcome === 'SUCCEEDED') as FinishedCall;
     for (const startedAtMs of [at - 1, at, at + 999, at + 1_000]) {
@@ -160,7 +160,7 @@ describe('G-5 the usage report', () => {
     expect(await within(at + 1_001, at + 3_600_000)).toEqual([[], []]);
   });
 
-  test('where the calls of a part of a day are too many or retired, it covers and names the whole day', async () => {
+  test('where the calls of a part of a day are too many or removed, it covers and names the whole day', async () => {
     const question = {
       ...january,
       from: '2020-01-10T11:59:00.000Z',
@@ -180,7 +180,7 @@ describe('G-5 the usage report', () => {
     await database.query('delete from calls_retirement');
   });
 
-  test('a finished call is in it at once', async () => {
+  test('a finished call is included at once', async () => {
     const [before] = await ask({ keyId: keyB });
     const call = calls.find((one) => one.tokens !== null && one.outcome === 'SUCCEEDED') as FinishedCall;
     await chargeCalls(database, [{ ...call, id: newId(), companyId, keyId: keyB, startedAtMs: START_MS }]);
@@ -189,7 +189,7 @@ describe('G-5 the usage report', () => {
     expect(after?.[0]?.chargeMicro).toBeGreaterThan(before?.[0]?.chargeMicro ?? 0n);
   });
 
-  test('a call that is recorded after its month was added up is in it at once, and reopens the month', async () => {
+  test('a call recorded after its month was summed is included at once, and reopens the month', async () => {
     await addUp();
     const ask31 = () => ask({ keyId: keyA, by: [[], ['model'], ['day']] });
     const total = async () =>
@@ -203,7 +203,7 @@ describe('G-5 the usage report', () => {
     expect(await total()).toEqual([wanted, wanted, wanted]);
   });
 
-  test('months are read as they were added up also where the period begins before the first call', async () => {
+  test('summed months are used also where the period begins before the first call', async () => {
     await addUp();
     const ask20 = async (from: string) => (await ask({ from, to: '2020-12-31', by: [['key']] }))[0] ?? [];
     const count = async (from: string) => (await ask20(from)).reduce((sum, { calls }) => sum + calls, 0n);
@@ -216,7 +216,7 @@ describe('G-5 the usage report', () => {
     expect(await count('2019-03-15')).toBe(before);
   });
 
-  test('rows of a month by model lie together, whatever their key: a report by key reads no others', async () => {
+  test('rows of a month by model are stored together, for all keys: a report by key reads no others', async () => {
     await addUp();
     const rows = await database.query<{ isByDay: boolean }>(
       `select alias = '' as "isByDay" from usage_months where company_id = $1 and month = '2020-01-01' order by ctid`,
@@ -241,7 +241,7 @@ describe('G-5 the usage report', () => {
     await database.script('delete from usage_months; delete from usage_months_done');
   });
 
-  test('a month that is not over is left alone', async () => {
+  test('a month that is not over is not summed', async () => {
     const [row] = await database.query<{ day: string }>("select to_char(current_date, 'YYYY-MM-DD') as day");
     const call = calls.find((one) => one.alias !== null) as FinishedCall;
     await addUp();
@@ -253,14 +253,14 @@ describe('G-5 the usage report', () => {
     expect(done).toEqual([]);
   });
 
-  test('nothing used is no group, and of another company nothing is seen', async () => {
+  test('no usage returns no group, and other companies are not visible', async () => {
     expect(await ask({ from: '2019-01-01', to: '2019-12-31', by: [[], ['day']] })).toEqual([[], []]);
     expect(await ask({ companyId: newId(), by: [[], ['model']] })).toEqual([[], []]);
     expect(await ask({ companyId: newId(), keyId: keyA, by: [[]] })).toEqual([[]]);
     expect(Object.values(NO_USAGE).every((value) => value === 0n)).toBe(true);
   });
 
-  test('groups come by day, then model', async () => {
+  test('groups are sorted by day, then model', async () => {
     const [groups = []] = await ask({ by: [['day', 'model']] });
     const names = groups.map(({ day, model }) => `${day} ${model}`);
     expect(names).toEqual(names.toSorted());

@@ -105,7 +105,7 @@ describe('usage by project, end user and tag', () => {
     ...(await runCheck(database, usageSubjectsCheck)).faults,
   ];
 
-  test('is the sum of the calls that carry them, before months are added up, after it, and after late calls', async () => {
+  test('is the sum of the calls that carry them, before months are summed, after it, and after late calls', async () => {
     for (const id of [companyId, otherId])
       await addCompany(database, { id, name: 'Acme', billingMode: 'PREPAID' });
     const random = createSeededRandom(7);
@@ -120,7 +120,7 @@ describe('usage by project, end user and tag', () => {
     expect(await faults()).toEqual([]);
   });
 
-  test('months that were added up before there were sums by name are added up again', async () => {
+  test('months that were summed before there were sums by name are summed again', async () => {
     await database.script(
       'update usage_months_done set has_subjects = false; delete from usage_subject_months',
     );
@@ -132,7 +132,7 @@ describe('usage by project, end user and tag', () => {
     expect(Number(sums?.rows)).toBeGreaterThan(100);
   });
 
-  test('a sum of a month that does not add up is a fault', async () => {
+  test('a wrong sum of a month is reported as a fault', async () => {
     await database.query(
       "update usage_subject_months set calls = calls + 1 where company_id = $1 and alias = '' and kind = 'TAG'",
       [companyId],
@@ -143,7 +143,7 @@ describe('usage by project, end user and tag', () => {
     expect(await faults()).toEqual([]);
   });
 
-  test('days of a month that is over are read as they were added up over all keys and models', async () => {
+  test('days of a finished month are read from the sums over all keys and models', async () => {
     const range = { from: '2020-02-10', to: '2020-03-02' };
     const count = async (by: readonly UsageDimension[]) => {
       const { groups } = await subjectUsage(database, {
@@ -165,7 +165,7 @@ describe('usage by project, end user and tag', () => {
     expect(await count([])).toBe(before);
   });
 
-  test('too many rows for one answer: the newest whole days are covered, at least the last, and the range says so', async () => {
+  test('too many rows for one response: the newest whole days are returned, at least the last, and the range says so', async () => {
     const question = { companyId, keyId: null, from: '2020-01-01', to: '2020-03-31' } as const;
     const ask = (most: number) =>
       subjectUsage(database, { ...question, subject: 'user', by: ['day', 'key'] }, most);
@@ -177,7 +177,7 @@ describe('usage by project, end user and tag', () => {
     expect((await ask(0)).range).toEqual({ from: '2020-03-31', to: '2020-03-31' });
   });
 
-  test('of another company, and of a key of another company, there is nothing', async () => {
+  test('another company, and a key of another company, have no rows', async () => {
     const range = { from: '2020-01-01', to: '2020-12-31' };
     const ask = (company: string, keyId: string | null) =>
       subjectUsage(database, { companyId: company, keyId, ...range, subject: 'user', by: [] });

@@ -329,7 +329,7 @@ describe('budgets, in any order of calls, months and restarts', () => {
     return { refused, months: months.size };
   }
 
-  test('no call begins once a budget is used up, and none is refused before', async () => {
+  test('no call starts once a budget is used up, and none is refused before', async () => {
     const seen = { refused: 0, byRotatedKeys: 0, months: 0 };
     for (let seed = 1; seed <= SEEDS; seed += 1) {
       const { refused, months } = await play(seed);
@@ -355,7 +355,7 @@ describeServers('budgets of several processes on PostgreSQL and Redis', () => {
     return states.map((sharedState) => openProcess({ database, sharedState, clock }));
   }
 
-  test('a key and its rotation, both in use, spend one limit and one budget', async () => {
+  test('a key and its rotation, both in use, share one limit and one budget', async () => {
     const processes = await openProcesses();
     const companyId = await newCompany(database);
     for (const [limitMicro, isBudget] of [
@@ -397,7 +397,7 @@ describeServers('budgets of several processes on PostgreSQL and Redis', () => {
     }
   });
 
-  test('calls at once, by several keys, begin only while the budget of their end user covers them', async () => {
+  test('concurrent calls of several keys start only while the budget of their end user covers them', async () => {
     const processes = await openProcesses();
     const companyId = await newCompany(database);
     const keys = await Promise.all([1, 2, 3, 4].map(() => newKey(database, companyId, null)));

@@ -65,7 +65,7 @@ const expiries = async (id: string) =>
     .map(({ amountMicro }) => amountMicro);
 
 describe('granted credits that expire', () => {
-  test('what is left is taken at its moment, once, however often the job runs', async () => {
+  test('the rest is expired at its time, once, however often the job runs', async () => {
     const id = await company();
     await post(id, 100n, after(10));
     await post(id, -30n);
@@ -78,7 +78,7 @@ describe('granted credits that expire', () => {
     expect(await balance(id)).toBe(0n);
   });
 
-  test('what expires first is spent first, and bought credits last', async () => {
+  test('credits that expire first are spent first, and bought credits last', async () => {
     const id = await company();
     await post(id, 1_000n, { type: 'PACK_PURCHASE', contra: 'sales' });
     await post(id, 100n, after(20));
@@ -94,7 +94,7 @@ describe('granted credits that expire', () => {
     expect(await balance(id)).toBe(1_000n);
   });
 
-  test('a grant that paid a debt takes nothing below zero', async () => {
+  test('a grant that paid a debt does not take the balance below zero', async () => {
     const id = await company();
     await post(id, -80n);
     await post(id, 100n, after(1));
@@ -104,7 +104,7 @@ describe('granted credits that expire', () => {
     expect(await balance(id)).toBe(0n);
   });
 
-  test('usage before a grant is not counted against it, usage between two grants only against the first', async () => {
+  test('usage before a grant does not count against it, usage between two grants only against the first', async () => {
     const id = await company();
     await post(id, 500n, { type: 'PACK_PURCHASE', contra: 'sales' });
     await post(id, -100n);
@@ -117,7 +117,7 @@ describe('granted credits that expire', () => {
     expect(await balance(id)).toBe(400n);
   });
 
-  test('what they belong to may end earlier or later', async () => {
+  test('their expiry can be moved to an earlier or later time', async () => {
     const [short, long] = [await company(), await company()];
     for (const id of [short, long]) await post(id, 10n, after(14, 'trial:sub_1'));
     const move = (accountId: string, days: number) =>
@@ -140,7 +140,7 @@ describe('granted credits that expire', () => {
     expect(await balance(long)).toBe(0n);
   });
 
-  test('a debt is spent from the lot that pays it: what is bought later does not expire in its place', async () => {
+  test('a debt is spent from the lot that pays it: later purchases do not expire in its place', async () => {
     const id = await company();
     await post(id, -80n);
     await post(id, 100n, after(1));
@@ -152,7 +152,7 @@ describe('granted credits that expire', () => {
     expect(await balance(id)).toBe(1_000n);
   });
 
-  test('what is taken back is of the lot that its payment brought, and then of what expires first', async () => {
+  test('a refund takes from the lot that its payment granted, and then from what expires first', async () => {
     const id = await company();
     const second = newId();
     await post(id, 100n, after(5));
@@ -167,7 +167,7 @@ describe('granted credits that expire', () => {
     expect(await balance(id)).toBe(0n);
   });
 
-  test('attack: to buy credits that never expire and have them refunded does not make those that expire last', async () => {
+  test('attack: buying credits that never expire and having them refunded does not extend those that expire', async () => {
     const id = await company();
     const pack = newId();
     await post(id, 50n, after(5));
@@ -179,7 +179,7 @@ describe('granted credits that expire', () => {
     expect(await balance(id)).toBe(0n);
   });
 
-  test('the statement of an expiry says what expired, and its grant says when', async () => {
+  test('the statement of an expiry has the expired amount, and its grant the time', async () => {
     const id = await company();
     await post(id, 100n, after(3));
     const at = new Date(clock.now() + 3 * DAY_MS);
@@ -193,7 +193,7 @@ describe('granted credits that expire', () => {
     });
   });
 
-  test('an account that fails keeps no other from expiring', async () => {
+  test('an account that fails does not block the expiry of others', async () => {
     const [broken, id] = ['00000000-0000-4000-8000-000000000001', await company()];
     await database.query(
       `insert into credit_lots (account_id, version, amount_micro, expires_at, left_micro, counted_version)
@@ -207,7 +207,7 @@ describe('granted credits that expire', () => {
     expect(await balance(id)).toBe(0n);
   });
 
-  test('nothing expires by a clock that is ahead of the database', async () => {
+  test('nothing expires early by a clock that is ahead of the database', async () => {
     const id = await company();
     await post(id, 10n, after(1));
     await clock.advance(DAY_MS);
@@ -216,7 +216,7 @@ describe('granted credits that expire', () => {
     await expire();
   });
 
-  test('lots of busy accounts are counted ahead, and what is left is the same', async () => {
+  test('lots of busy accounts are summed in advance, with the same result', async () => {
     const id = await company();
     await post(id, 40n, after(30));
     for (let call = 0; call < 5; call += 1) await post(id, -3n);
@@ -257,7 +257,7 @@ describe('mails about credits that expire', () => {
     return id;
   }
 
-  test('one some days before, with what is left, and one when they have expired; each once', async () => {
+  test('one some days before, with the rest, and one when they have expired; each once', async () => {
     const id = await withAdmin();
     await post(id, 100n, after(30));
     await post(id, 50n, after(29));
@@ -283,7 +283,7 @@ describe('mails about credits that expire', () => {
     expect(await mails(id)).toHaveLength(2);
   });
 
-  test('of credits that last for some days it comes after half of their time, and of a trial not before its end', async () => {
+  test('for credits that last for some days after half of their time, and for a trial not before its end', async () => {
     const [short, trial] = [await withAdmin(), await withAdmin()];
     await post(short, 10n, after(6));
     await post(trial, 10n, after(6, 'trial:sub_9'));
@@ -298,7 +298,7 @@ describe('mails about credits that expire', () => {
     expect((await mails(trial)).map(({ kind }) => kind)).toEqual(['credits-expired']);
   });
 
-  test('none to a company that has switched alerts off', async () => {
+  test('none to a company with alerts switched off', async () => {
     const id = await withAdmin();
     const off = {
       version: null,

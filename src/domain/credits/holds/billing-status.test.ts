@@ -34,8 +34,8 @@ async function given(maxEntries?: number) {
   return { clock, entries, sharedState, due, database, standings, blocked, tell };
 }
 
-describe('G-32 how companies stand', () => {
-  test('G-32 a due date is compared at each call: it blocks at its very moment, from memory', async () => {
+describe('G-32 the billing status of companies', () => {
+  test('G-32 a due date is compared at each call: it blocks at that moment, from memory', async () => {
     const { clock, due, blocked, database } = await given();
     due.set('a', clock.now() + 300);
     expect(await blocked()).toBe(false);
@@ -46,7 +46,7 @@ describe('G-32 how companies stand', () => {
     expect(database.asked).toHaveLength(1);
   });
 
-  test('G-32 a message counts at once, without it a second is the longest', async () => {
+  test('G-32 a message applies at once, without it the delay is at most a second', async () => {
     const { clock, due, blocked, tell } = await given();
     expect(await blocked()).toBe(false);
     due.set('a', 0);
@@ -69,14 +69,14 @@ describe('G-32 how companies stand', () => {
     expect(database.asked.length).toBeLessThan(12);
   });
 
-  test('who asks together is answered by one statement, each company once', async () => {
+  test('concurrent reads are answered by one statement, each company once', async () => {
     const { standings, database } = await given();
     const ids = Array.from({ length: 1_200 }, (_, n) => `company-${n % 600}`);
     await Promise.all(ids.map((id) => standings.find(id)));
     expect(database.asked.map(({ values }) => (values[0] as string[]).length)).toEqual([500, 100]);
   });
 
-  test('an answer that a message or a gap has overtaken is not used', async () => {
+  test('a result that is older than a message or a gap is not used', async () => {
     for (const overtake of ['message', 'gap'] as const) {
       const { due, blocked, database, sharedState, tell } = await given();
       database.hold();
@@ -90,7 +90,7 @@ describe('G-32 how companies stand', () => {
     }
   });
 
-  test('memory is bounded: the company that was asked for longest ago goes', async () => {
+  test('memory is bounded: the company that was read longest ago is removed', async () => {
     const { standings, database } = await given(2);
     for (const id of ['a', 'b', 'c']) await standings.find(id);
     await standings.find('c');
@@ -100,8 +100,8 @@ describe('G-32 how companies stand', () => {
   });
 });
 
-describe('while the database is away', () => {
-  test('what was known serves for the grace time, a stranger cannot be known, and it is said once', async () => {
+describe('while the database is unavailable', () => {
+  test('the last status applies for the grace period, an unknown company is unavailable, and it is logged once', async () => {
     const { clock, due, blocked, database, entries, tell } = await given();
     due.set('b', 0);
     expect([await blocked('a'), await blocked('b')]).toEqual([false, true]);
@@ -120,7 +120,7 @@ describe('while the database is away', () => {
     expect([await blocked('a'), await blocked('b')]).toEqual([false, false]);
   });
 
-  test('a database that answers nothing holds a call up for a second, once', async () => {
+  test('a database that does not respond delays a call by a second, once', async () => {
     const { clock, blocked, database } = await given();
     expect(await blocked()).toBe(false);
     await clock.advance(1_000);
@@ -148,7 +148,7 @@ describe('while the database is away', () => {
     database.release();
   });
 
-  test('a statement that is refused is a fault of ours: nothing is known, however long ago it was', async () => {
+  test('a rejected statement is an internal error: no status is known, however recent', async () => {
     const { clock, blocked, database } = await given();
     expect(await blocked()).toBe(false);
     await clock.advance(1_000);

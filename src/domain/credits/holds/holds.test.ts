@@ -29,8 +29,8 @@ function given() {
   return { clock, entries, database, holds: createCreditHolds({ database, clock, log }) };
 }
 
-describe('G-29 what is held against', () => {
-  test('the balance with its line, and the key’s month where it has a limit', async () => {
+describe('G-29 the levels that calls are held against', () => {
+  test('the balance with its credit line, and the key’s month where it has a limit', async () => {
     const { holds } = given();
     const [balance, spending, ...none] = holds.of(payer, 7);
     expect(none).toEqual([]);
@@ -53,7 +53,7 @@ describe('G-29 what is held against', () => {
     expect(changed?.name).toBe(spending()?.name);
   });
 
-  test('a commit sets the level it tells of, and the key’s in the month the call began in', () => {
+  test('a commit sets the level that it returned, and the key’s in the month in which the call began', () => {
     const { holds } = given();
     const spending = { month: '2030-01-01', spentMicro: 600n, version: 10n };
     expect(holds.levelsAfter(payer, { level, spending })).toMatchObject([
@@ -63,13 +63,13 @@ describe('G-29 what is held against', () => {
     expect(holds.levelsAfter(payer, { level: null, spending: null })).toEqual([]);
   });
 
-  test('who reads together reads once', async () => {
+  test('concurrent reads share one statement', async () => {
     const { holds, database } = given();
     await Promise.all(Array.from({ length: 50 }, () => holds.of(payer, 1)[0]?.read()));
     expect(database.asked).toHaveLength(1);
   });
 
-  test('a database that is away is left alone for a second, and calls go by older levels at once', async () => {
+  test('an unavailable database is not queried for a second, and calls use older levels at once', async () => {
     const { holds, database, clock, entries } = given();
     database.failWith('unavailable');
     expect(await holds.of(payer, 1)[0]?.read()).toBeNull();
@@ -94,7 +94,7 @@ describe('G-29 what is held against', () => {
     expect(await holds.of(payer, 1)[0]?.read()).toMatchObject({ value: 100 });
   });
 
-  test('the first call after an outage reads the balance and what is left of its key’s month', async () => {
+  test('the first call after an outage reads the balance and the rest of its key’s month', async () => {
     const { holds, database, clock } = given();
     database.failWith('unavailable');
     expect(await holds.of(payer, 1)[0]?.read()).toBeNull();
@@ -104,7 +104,7 @@ describe('G-29 what is held against', () => {
     expect(levels).toMatchObject([{ value: 100 }, { value: 380 }]);
   });
 
-  test('a database that answers nothing costs one call a second of patience', async () => {
+  test('a database that does not respond delays one call by a second', async () => {
     const { holds, database, clock } = given();
     database.hold();
     const waiting = holds.of(payer, 1)[0]?.read();
@@ -114,7 +114,7 @@ describe('G-29 what is held against', () => {
     database.release();
   });
 
-  test('a statement that is refused fails closed', async () => {
+  test('a rejected statement fails closed', async () => {
     const { holds, database } = given();
     database.failWith('refused');
     const error = await holds
@@ -135,7 +135,7 @@ test('G-29 an estimate is rounded up, whole for cached tokens, and bounded', () 
 });
 
 describe('G-29 a posting is published to every process', () => {
-  test('its level is set for the next call, never over a newer one, and the company is named', async () => {
+  test('its level is set for the next call, never over a newer one, and the company is in the message', async () => {
     const clock = createManualClock();
     const state = createInProcessState({ clock });
     const heard: string[] = [];

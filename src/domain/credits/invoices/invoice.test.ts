@@ -60,8 +60,8 @@ async function postpaidInvoice(usageMicro: bigint, owner = companyId, month = '2
   return id;
 }
 
-describe('invoices as the provider tells of them', () => {
-  test('P-19 whatever the order, the highest status stays, with its details', async () => {
+describe('invoices from events of the provider', () => {
+  test('P-19 in any order the highest status stays, with its details', async () => {
     const random = createSeededRandom(19);
     for (let round = 0; round < 40; round += 1) {
       const base = incomingInvoice();
@@ -80,7 +80,7 @@ describe('invoices as the provider tells of them', () => {
     }
   });
 
-  test('P-24 late news fills in what was missing and changes nothing else', async () => {
+  test('P-24 a late event fills in what was missing and changes nothing else', async () => {
     const base = incomingInvoice({
       status: 'PAID',
       number: null,
@@ -100,7 +100,7 @@ describe('invoices as the provider tells of them', () => {
     expect(await upsert(late)).toMatchObject({ outcome: 'stale', invoice: { ...kept, currency: 'eur' } });
   });
 
-  test('an invoice of one company is never made that of another', async () => {
+  test('an invoice of one company is never assigned to another', async () => {
     const base = incomingInvoice();
     await upsert(base);
     const other = await addPostpaid();
@@ -121,7 +121,7 @@ describe('invoices as the provider tells of them', () => {
     }
   });
 
-  test('P-29 an invoice of ours gets the provider’s name once and keeps its own amount', async () => {
+  test('P-29 our own invoice gets the provider’s id once and keeps its own amount', async () => {
     const id = await postpaidInvoice(5n, companyId, '2031-01');
     const names = {
       providerInvoiceId: `in_${id}`,
@@ -167,7 +167,7 @@ describe('invoices as the provider tells of them', () => {
   });
 });
 
-describe('what follows from an invoice', () => {
+describe('effects of an invoice', () => {
   const pay = (invoiceId: string) =>
     database.transaction((transaction) =>
       markInvoicePaid(transaction, { invoiceId, paidAt: new Date('2030-02-20') }),
@@ -175,7 +175,7 @@ describe('what follows from an invoice', () => {
   const drop = (invoiceId: string) =>
     database.transaction((transaction) => voidInvoice(transaction, { invoiceId, reason: 'a mistake' }));
 
-  test('P-29 a payment gives the usage back as INVOICE_PAYMENT, once, and frees the company', async () => {
+  test('P-29 a payment posts the usage back as INVOICE_PAYMENT, once, and unblocks the company', async () => {
     const owner = await addPostpaid();
     await postAt(database, owner, -300n, '2030-01-05T00:00:00Z');
     const id = await postpaidInvoice(300n, owner);
@@ -203,7 +203,7 @@ describe('what follows from an invoice', () => {
     expect(await pay(id)).toMatchObject({ outcome: 'already-settled', level: { balanceMicro: 40n } });
   });
 
-  test('a void invoice asks for nothing, and its usage is written off', async () => {
+  test('a void invoice is not due, and its usage is written off', async () => {
     const owner = await addPostpaid();
     await postAt(database, owner, -300n, '2030-01-05T00:00:00Z');
     const id = await postpaidInvoice(300n, owner);
@@ -213,7 +213,7 @@ describe('what follows from an invoice', () => {
     expect(await pay(newId())).toEqual({ outcome: 'no-such-invoice' });
   });
 
-  test('an invoice for something else changes no balance', async () => {
+  test('an invoice for other items changes no balance', async () => {
     const base = incomingInvoice();
     await upsert(base);
     const before = await readLevel(database, companyId);

@@ -27,7 +27,7 @@ describe('P-29 what usage costs', () => {
 
   monthlyInvoicesContract('PGlite', () => database);
 
-  test('it is exact, and rounded up once to what the currency can pay', () => {
+  test('it is exact, and rounded up once to the currency’s smallest unit', () => {
     for (const [usageMicro, terms, wanted] of [
       [1n, TERMS, 1n],
       [1_000_000n, TERMS, 1n],
@@ -69,7 +69,7 @@ describePostgres('with a server', () => {
     return companyId;
   }
 
-  test('P-29 runs beside each other, beside calls and changes of the mode: every charge in one invoice', async () => {
+  test('P-29 concurrent runs, calls and changes of the mode: every charge is in one invoice', async () => {
     const companyId = await addPostpaid();
     const clock = createManualClock(Date.UTC(2031, 0, 2));
     const sharedState = createInProcessState({ clock, log });
@@ -111,7 +111,7 @@ describePostgres('with a server', () => {
     expect((await jobQueue.counts(INVOICE_ISSUED_QUEUE.name)).waiting - issuedBefore).toBe(made);
   });
 
-  test('P-29 an invoice that is paid fifty times at once gives its usage back once', async () => {
+  test('P-29 an invoice that is paid fifty times at once posts its usage back once', async () => {
     const companyId = await addPostpaid();
     const clock = createManualClock(Date.UTC(2030, 1, 2));
     const sharedState = createInProcessState({ clock, log });
@@ -140,7 +140,7 @@ describePostgres('with a server', () => {
     expect(rows).toEqual([{ amount_micro: 7n }]);
   });
 
-  test('alerts that several processes hand on at once become one job each', async () => {
+  test('alerts dispatched by several processes at once become one job each', async () => {
     const companyId = await addPostpaid();
     await database.script('delete from credit_alerts');
     await database.query(

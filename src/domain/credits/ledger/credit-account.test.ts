@@ -9,7 +9,7 @@ import { creditsAsNumber, creditsOfMicro, setCompanyBilling } from './credit-acc
 const { newId } = createSystemSecrets();
 const database = useDatabase();
 
-test('G-32 how a company pays is changed with its line and version, and said where a line is used up', async () => {
+test('G-32 a change of the billing mode sets its credit line and version, and reports a line that is used up', async () => {
   const owner = newId();
   await addCompany(database, { id: owner, name: 'Acme', billingMode: 'PREPAID' });
   await postAt(database, owner, -85n, '2030-01-05T00:00:00Z');
@@ -42,7 +42,7 @@ test('G-32 how a company pays is changed with its line and version, and said whe
   expect(company).toEqual({ billing_mode: 'PREPAID', credit_limit_micro: null });
 });
 
-test('an amount is the same decimal as a text and as a JSON number', () => {
+test('an amount is the same decimal as text and as a JSON number', () => {
   const random = createSeededRandom(11);
   for (let n = 0; n < 20_000; n += 1) {
     const micro = BigInt(random.below(2 ** 32)) * BigInt(random.below(100)) * (n % 2 === 0 ? 1n : -1n);

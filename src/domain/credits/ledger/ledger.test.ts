@@ -39,7 +39,7 @@ describePostgres('with a server', () => {
       }),
     );
 
-  test('G-33 fifty times the same source at once is posted once', async () => {
+  test('G-33 the same source fifty times at once is posted once', async () => {
     const [id = ''] = await companies(1);
     const sourceId = newId();
     const outcomes = await Promise.all(Array.from({ length: 50 }, () => post(id, sourceId)));
@@ -59,7 +59,7 @@ describePostgres('with a server', () => {
     expect(balances.filter((balance) => balance === 0n)).toHaveLength(49);
   });
 
-  test('fifty sources at once on one account follow each other without a gap', async () => {
+  test('fifty concurrent sources on one account have consecutive versions', async () => {
     const [id = ''] = await companies(1);
     const outcomes = await Promise.all(Array.from({ length: 50 }, () => post(id, newId())));
     const versions = outcomes.map((posted) => (posted.outcome === 'posted' ? posted.transactionVersion : 0n));

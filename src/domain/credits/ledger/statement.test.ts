@@ -25,7 +25,7 @@ async function linesOf(from: string, to: string, statements = database): Promise
 }
 
 describe('a statement', () => {
-  test('it begins with the opening balance and ends with the closing one, which fit their neighbours', async () => {
+  test('it begins with the opening balance and ends with the closing one, which match the adjacent periods', async () => {
     await addAccount();
     await postAt(database, accountId, 10_000_000n, '2030-01-05T10:00:00Z');
     await postAt(database, accountId, -1n, '2030-01-31T23:59:59Z');
@@ -73,7 +73,7 @@ describe('a statement', () => {
     expect(largest).toBe(1_000);
   });
 
-  test('times that are out of order by the wait for a lock lose nothing between two periods', async () => {
+  test('timestamps out of order because of a lock lose nothing between two periods', async () => {
     const random = createSeededRandom(7);
     await addAccount();
     const startMs = Date.UTC(2030, 0, 1);

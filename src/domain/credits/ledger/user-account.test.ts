@@ -76,7 +76,7 @@ async function audit(): Promise<readonly string[]> {
 }
 
 describe('credits of users', () => {
-  test('P-19 are moved from the company and back, once for an idempotency key, and never more than there is', async () => {
+  test('P-19 are moved from the company and back, once per idempotency key, and never more than the balance', async () => {
     const userId = await addMember();
     await post(1_000n);
     const once = { idempotencyKey: 'once' };
@@ -107,7 +107,7 @@ describe('credits of users', () => {
     expect(await move(newId(), 1n)).toEqual({ outcome: 'other-company' });
   });
 
-  test('P-19 granted credits that expire are not moved: to a user and back they would not expire any more', async () => {
+  test('P-19 granted credits that expire are not moved: moved to a user and back they would no longer expire', async () => {
     const userId = await addMember();
     const grantedAt = new Date(Date.UTC(2030, 0, 1));
     const expires = { at: new Date(Date.UTC(2100, 0, 1)), grantedAt, subject: null, label: 'Plan Pro' };
@@ -123,7 +123,7 @@ describe('credits of users', () => {
     expect(await move(userId, 1n)).toMatchObject({ outcome: 'not-enough' });
   });
 
-  test('G-28 a call is charged to the user who pays, with the month of its key, and the company’s usage has it', async () => {
+  test('G-28 a call is charged to the paying user, counts for its key’s month, and is in the company’s usage', async () => {
     const [userId, keyId] = [await addMember(), newId()];
     await post(1_000n);
     await move(userId, 500n);
@@ -145,7 +145,7 @@ describe('credits of users', () => {
     expect(await audit()).toEqual([]);
   });
 
-  test('G-33 the journal keeps who pays, and usage that was withheld is charged to the same user', async () => {
+  test('G-33 the journal stores the payer, and withheld usage is charged to the same user', async () => {
     const userId = await addMember();
     await post(1_000n);
     await move(userId, 500n);
@@ -167,7 +167,7 @@ describe('credits of users', () => {
     expect(await audit()).toEqual([]);
   });
 
-  test('P-19 of who leaves everything returns to the company, a later charge too', async () => {
+  test('P-19 when a user leaves the balance returns to the company, and so does a later charge', async () => {
     const userId = await addMember();
     await post(1_000n);
     await move(userId, 500n);
