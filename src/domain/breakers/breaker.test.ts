@@ -20,7 +20,7 @@ describe('A-14 a breaker', () => {
     expect(breaker.state()).toBe('half-open');
   });
 
-  test('A-14 that was closed by another process while its test was asked for lets the call in', async () => {
+  test('A-14 that another process closed while its test was being claimed admits the call', async () => {
     const answer = Promise.withResolvers<'taken'>();
     const { breaker, nowMs } = openBreaker({ claimTrial: () => answer.promise });
     breaker.adopt({ state: 'open', epoch: nowMs - 60_000, untilMs: nowMs });
@@ -30,7 +30,7 @@ describe('A-14 a breaker', () => {
     expect(await asked).toMatchObject({ outcome: 'enter' });
   });
 
-  test('A-14 that opened anew while its test was asked for lets nothing in, though the claim was granted', async () => {
+  test('A-14 that opened again while its test was being claimed admits nothing, though the claim was granted', async () => {
     const answer = Promise.withResolvers<'granted'>();
     const { breaker, nowMs } = openBreaker({ claimTrial: () => answer.promise });
     breaker.adopt({ state: 'open', epoch: nowMs - 60_000, untilMs: nowMs });
@@ -40,7 +40,7 @@ describe('A-14 a breaker', () => {
     expect(await asked).toEqual({ outcome: 'rejected', retryAfterMs: 60_000 });
   });
 
-  test('A-14 asks for a test that another process has at most twice a second', async () => {
+  test('A-14 tries to claim a test that another process holds at most twice a second', async () => {
     const clock = createManualClock();
     let questions = 0;
     const claimTrial = async () => {
@@ -77,7 +77,7 @@ describe('A-14 an answer that breaks off after its status', () => {
     expect(breaker.state()).toBe('open');
   });
 
-  test('A-14 takes back its own success only, and not one of another call since', async () => {
+  test('A-14 reverts only its own success, and not one of another call since', async () => {
     const { breaker } = openBreaker();
     for (const _ of [1, 2, 3, 4]) (await enterClosed(breaker)).report('failure');
     const [broken, whole] = [await enterClosed(breaker), await enterClosed(breaker)];
@@ -93,8 +93,8 @@ describe('A-14 an answer that breaks off after its status', () => {
   });
 });
 
-describe('A-14 of two views of a service', () => {
-  test('A-14 the later one holds, and in one epoch the open one', () => {
+describe('A-14 of two states of a service', () => {
+  test('A-14 the later one applies, and in one epoch the open one', () => {
     const { breaker, nowMs } = openBreaker();
     const untilMs = nowMs + 60_000;
     expect(breaker.adopt({ state: 'closed', epoch: 7, untilMs: 0 })).toBe('adopted');
@@ -106,13 +106,13 @@ describe('A-14 of two views of a service', () => {
     expect(breaker.state()).toBe('open');
   });
 
-  test('A-14 one of a clock that is a day ahead costs no more than one cool-down', () => {
+  test('A-14 one from a clock that is a day ahead costs at most one cool-down', () => {
     const { breaker, nowMs } = openBreaker();
     breaker.adopt({ state: 'open', epoch: nowMs + 86_400_000, untilMs: nowMs + 86_460_000 });
     expect(breaker.view().untilMs).toBe(nowMs + 60_000);
   });
 
-  test('A-14 what is decided here is later than all that was known here', async () => {
+  test('A-14 a decision made here is later than every state known here', async () => {
     const { breaker, nowMs } = openBreaker();
     const aheadMs = nowMs + 86_400_000;
     breaker.adopt({ state: 'closed', epoch: aheadMs, untilMs: 0 });

@@ -35,7 +35,7 @@ async function twoOnAFailingState() {
 }
 
 describe('A-14 processes that share state', () => {
-  test('A-14 one opens it, all reject; one closes it, all let in', async () => {
+  test('A-14 when one opens it, all reject; when one closes it, all admit', async () => {
     const { one, two, states, clock } = await twoProcesses();
     await call(one, MODEL, ...FIVE_FAILURES);
     await clock.advance(0);
@@ -48,7 +48,7 @@ describe('A-14 processes that share state', () => {
     expect(states()).toEqual(['closed', 'closed']);
   });
 
-  test('A-14 failures in a row are counted over all processes, and so is the success that ends them', async () => {
+  test('A-14 failures in a row are counted across processes, and so is the success that ends them', async () => {
     const opened = await openBreakers({ processId: 'one' });
     const { clock, breakers: one } = opened;
     const two = await createBreakers({ ...opened.parts, processId: 'two' });
@@ -71,7 +71,7 @@ describe('A-14 processes that share state', () => {
     expect([one.states()[MODEL], two.states()[MODEL]]).toEqual(['open', 'open']);
   });
 
-  test('A-14 what one process counts alone never opens the breaker in another', async () => {
+  test('A-14 the count of one process alone never opens the breaker in another', async () => {
     const opened = await openBreakers({ processId: 'one' });
     const { clock, breakers: one } = opened;
     const two = await createBreakers({ ...opened.parts, processId: 'two', failures: 3 });
@@ -81,7 +81,7 @@ describe('A-14 processes that share state', () => {
     expect([two.states()[MODEL], two.failuresInARow(MODEL)]).toEqual(['closed', 2]);
   });
 
-  test('A-14 at most 20 failures a second are passed on, and a success without one before it never', async () => {
+  test('A-14 at most 20 failures a second are published, and a success only after a failure', async () => {
     const { clock, breakers, sharedState } = await openBreakers({ processId: 'one', failures: 1_000 });
     const published: string[] = [];
     await sharedState.subscribe(
@@ -102,7 +102,7 @@ describe('A-14 processes that share state', () => {
     expect(results).toEqual([...Array.from({ length: 20 }, () => 'failure'), 'success']);
   });
 
-  test('A-15 only services that are configured are shown: others go, also where another process tells of them', async () => {
+  test('A-15 only configured services are shown: others are removed, also where another process publishes them', async () => {
     const configured = new Set([MODEL, 'second.example']);
     const opened = await openBreakers({ services: () => configured });
     const { clock, breakers, parts } = opened;
@@ -124,7 +124,7 @@ describe('A-14 processes that share state', () => {
     expect(clock.pendingTimers()).toBe(0);
   });
 
-  test('A-15 all know the last error and the next try of what one of them opened, also who comes later', async () => {
+  test('A-15 all processes, also later ones, have the last error and the next try of a breaker that one opened', async () => {
     const { one, two, clock, parts } = await twoProcesses();
     const beganAtMs = clock.now();
     expect(two.troubleOf(MODEL)).toEqual({ lastError: null, nextTryAtMs: null });
@@ -157,7 +157,7 @@ describe('A-14 processes that share state', () => {
     expect(states()).toEqual(['closed', 'closed']);
   });
 
-  test('A-14 of 100 calls in both exactly one is the test; what was begun elsewhere before is ignored', async () => {
+  test('A-14 of 100 calls in both exactly one is the test; calls that began elsewhere before are ignored', async () => {
     const { one, two, states, clock } = await twoProcesses();
     const early = await entered(two, MODEL);
     await call(one, MODEL, ...FIVE_FAILURES);
@@ -183,7 +183,7 @@ describe('A-14 processes that share state', () => {
     expect(await two.enter(MODEL)).toMatchObject({ outcome: 'enter' });
   });
 
-  test('A-14 a test given back in one process is free for the other within a second', async () => {
+  test('A-14 a test released in one process is free for the other within a second', async () => {
     const { one, two, clock } = await twoProcesses();
     await call(one, MODEL, ...FIVE_FAILURES);
     await clock.advance(60_000);
@@ -194,7 +194,7 @@ describe('A-14 processes that share state', () => {
     expect(await two.enter(MODEL)).toMatchObject({ outcome: 'enter' });
   });
 
-  test('A-14 a process that starts later knows what is open', async () => {
+  test('A-14 a process that starts later reads the open breakers', async () => {
     const { one, clock, parts } = await twoProcesses();
     await call(one, MODEL, ...FIVE_FAILURES);
     await clock.advance(20_000);
@@ -204,7 +204,7 @@ describe('A-14 processes that share state', () => {
     expect(late.enter(MODEL)).toEqual({ outcome: 'rejected', retryAfterMs: 40_000 });
   });
 
-  test('A-15 what another process opened is reported here, also without a call here', async () => {
+  test('A-15 a breaker opened by another process is reported here, also without a call here', async () => {
     const { one, two, clock } = await twoProcesses();
     await call(one, 'only-there.example', ...FIVE_FAILURES);
     await clock.advance(0);
@@ -213,7 +213,7 @@ describe('A-14 processes that share state', () => {
 });
 
 describe('A-14 without shared state', () => {
-  test('A-14 each process goes on alone, makes its own tests, and says it once', async () => {
+  test('A-14 each process continues alone, makes its own tests, and logs it once', async () => {
     const { one, two, states, clock, outage, entries } = await twoOnAFailingState();
     await call(one, MODEL, ...FIVE_FAILURES);
     await clock.advance(0);
@@ -227,7 +227,7 @@ describe('A-14 without shared state', () => {
     expect(said).toHaveLength(2);
   });
 
-  test('A-14 what one decided meanwhile is everybody’s within a second of its return', async () => {
+  test('A-14 a decision made meanwhile reaches all processes within a second of its return', async () => {
     const { one, states, clock, outage } = await twoOnAFailingState();
     outage.isAway = true;
     await call(one, MODEL, ...FIVE_FAILURES);
@@ -246,7 +246,7 @@ describe('A-14 without shared state', () => {
     expect(states()).toEqual(['closed', 'closed']);
   });
 
-  test('A-14 a message that was lost is made up for: at the gap, and by asking while open', async () => {
+  test('A-14 a lost message is recovered: at the gap, and by reads while open', async () => {
     const { one, states, clock, sharedState } = await twoProcesses();
     const { publish } = sharedState;
     sharedState.publish = async () => {};
@@ -263,7 +263,7 @@ describe('A-14 without shared state', () => {
     sharedState.publish = publish;
   });
 
-  test('A-14 an opening that was heard and a closing that was not: it is seen by asking', async () => {
+  test('A-14 when the opening arrived and the closing did not, a read finds it', async () => {
     const { one, states, clock, sharedState } = await twoProcesses();
     await call(one, MODEL, ...FIVE_FAILURES);
     await clock.advance(60_000);
@@ -295,7 +295,7 @@ describe('A-14 without shared state', () => {
     expect(heard).toContain(held ?? '');
   });
 
-  test('A-14 nonsense on the topic and in the store changes nothing', async () => {
+  test('A-14 invalid data on the topic and in the store changes nothing', async () => {
     const { one, states, clock, sharedState } = await twoProcesses();
     const wrong = [
       '',
@@ -340,7 +340,7 @@ describeRedis('A-14 breakers of two processes on Redis', () => {
     ] as const;
   }
 
-  test('A-14 an opening is shared within a second, one test goes out over both, its result is shared', async () => {
+  test('A-14 an opening is shared within a second, one test is made by both together, its result is shared', async () => {
     const [one, two] = await openTwo();
     await call(one.breakers, MODEL, ...FIVE_FAILURES);
     await until(() => two.state() === 'open', 1_000);
@@ -353,7 +353,7 @@ describeRedis('A-14 breakers of two processes on Redis', () => {
     for (const { breakers } of [one, two]) await breakers.close();
   });
 
-  test('A-14 a failed test opens both anew, and the new epoch has a test of its own', async () => {
+  test('A-14 a failed test opens both again, and the new epoch has its own test', async () => {
     const [one, two] = await openTwo();
     await call(two.breakers, MODEL, ...FIVE_FAILURES);
     await until(() => one.state() === 'open', 1_000);
@@ -368,7 +368,7 @@ describeRedis('A-14 breakers of two processes on Redis', () => {
     for (const { breakers } of [one, two]) await breakers.close();
   });
 
-  test('A-14 cut off, each decides alone; what changed meanwhile is seen after the gap', async () => {
+  test('A-14 disconnected, each decides alone; changes in the meantime are seen after the gap', async () => {
     const [one, two] = await openTwo();
     forwarder.cut();
     await call(two.breakers, MODEL, ...FIVE_FAILURES);

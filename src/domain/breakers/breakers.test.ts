@@ -82,7 +82,7 @@ describe('closed', () => {
     expect(breakers.failuresInARow(MODEL)).toBe(4);
   });
 
-  test('A-14 the 5th failure in a row opens it, and the 6th call is rejected with the time that is left', async () => {
+  test('A-14 the 5th failure in a row opens it, and the 6th call is rejected with the remaining time', async () => {
     const { breakers, clock, entries } = await openedService();
     expect(breakers.states()).toEqual({ [MODEL]: 'open' });
     expect(breakers.enter(MODEL)).toEqual({ outcome: 'rejected', retryAfterMs: 60_000 });
@@ -93,7 +93,7 @@ describe('closed', () => {
     ]);
   });
 
-  test('A-14 what says nothing about the service neither counts nor ends a count', async () => {
+  test('A-14 a result that is not about the service neither counts nor resets the count', async () => {
     const { breakers } = await openBreakers();
     await call(breakers, MODEL, 'failure', 'failure', 'ignored', 'failure', 'failure', 'ignored');
     expect(breakers.states()[MODEL]).toBe('closed');
@@ -101,7 +101,7 @@ describe('closed', () => {
     expect(breakers.states()[MODEL]).toBe('open');
   });
 
-  test('A-14 while closed or open the answer is there at once, without a step to shared state', async () => {
+  test('A-14 while closed or open it answers at once, without a read of shared state', async () => {
     const { breakers, sharedState, clock } = await openBreakers();
     breakers.known(MODEL);
     await clock.advance(0);
@@ -203,7 +203,7 @@ describe('half-open', () => {
     expect(entries.at(-1)).toMatchObject({ level: 'info', context: { cause: 'trial-succeeded' } });
   });
 
-  test('A-14 the failure of the test opens it anew, with a fresh cool-down', async () => {
+  test('A-14 the failure of the test opens it again, with a new cool-down', async () => {
     const { breakers, clock, state } = await halfOpenService();
     await clock.advance(5_000);
     await call(breakers, MODEL, 'failure');
@@ -215,7 +215,7 @@ describe('half-open', () => {
     expect(state()).toBe('half-open');
   });
 
-  test('A-14 a test that never returns has failed at its time-out; its late result is ignored; another follows', async () => {
+  test('A-14 a test without a result fails at its time-out; its late result is ignored; another follows', async () => {
     const { breakers, clock, entries, state } = await halfOpenService();
     const stuck = await entered(breakers, MODEL);
     await clock.advance(119_999);

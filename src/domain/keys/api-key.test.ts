@@ -10,7 +10,7 @@ describe('a raw key', () => {
     }
   });
 
-  test('has one form for good: keys that were handed out must stay well formed', () => {
+  test('has a permanent form: keys that were issued must stay well formed', () => {
     expect(key).toBe('tpk_00P7TMJAMtIAKPK15KMeONVl8lPkp3Q5J7OZtDH3YNd3qvAOl');
     expect(isWellFormed('tpk_00P7TMJAMtIAKPK15KMeONVl8lPkp3Q5J7OZtDH3YNd3qvAOl')).toBe(true);
   });
@@ -23,7 +23,7 @@ describe('a raw key', () => {
     }
   });
 
-  test('cut, lengthened, swapped or in another form it is not well formed', () => {
+  test('cut, lengthened, transposed or in another form it is not well formed', () => {
     const swapped = `${key.slice(0, 10)}${key[11]}${key[10]}${key.slice(12)}`;
     const others = ['', 'tpk_', key.slice(0, -1), `${key}0`, key.replace('tpk_', 'sk-'), ` ${key}`, swapped];
     // Characters above the ASCII range, which a table of 128 does not have.
@@ -31,7 +31,7 @@ describe('a raw key', () => {
     for (const other of others) expect(isWellFormed(other)).toBe(other === key);
   });
 
-  test('no sign outside the alphabet passes, even where the sum would come out right', () => {
+  test('no character outside the alphabet passes, even where the checksum would match', () => {
     // A sign that is no digit counts as 255, which is 4 * 62 + 7.
     const keys = Array.from({ length: 5_000 }, (_, n) =>
       rawKeyFrom(new Uint8Array(32).fill(n % 251, n % 32)),
@@ -49,7 +49,7 @@ describe('a raw key', () => {
     expect(another).not.toBe(key);
   });
 
-  test('what is shown for recognition does not give the key away', () => {
+  test('the displayed prefix does not reveal the key', () => {
     expect(recognition(key)).toEqual({ prefix: key.slice(0, 8), lastFour: key.slice(-4) });
   });
 });

@@ -139,7 +139,7 @@ async function run(seed: number, withOutages: boolean): Promise<void> {
   await directory.close();
 }
 
-test('G-23 G-24 in any order of events a key is live only while it is, and known to be', async () => {
+test('G-23 G-24 in any order of events a look-up returns live only for a live key', async () => {
   for (let seed = 1; seed <= RUNS; seed += 1) await run(seed, false);
 });
 

@@ -20,7 +20,7 @@ const secrets = createSystemSecrets();
 const MINUTE_MS = 60_000;
 
 describe('a live key', () => {
-  test('is looked up once and then answered for at once, with sets of what it may do', async () => {
+  test('is looked up once and then answered from memory, with sets of its rights', async () => {
     const { records, store, directory } = await openKeyDirectory();
     const { rawKey, key } = records.mint({ models: ['a', 'b'], scopes: ['jobs:read'] });
     const first = directory.find(rawKey);
@@ -36,7 +36,7 @@ describe('a live key', () => {
     expect(store.asked).toHaveLength(1);
   });
 
-  test('in steady use is never waited for, and the store is asked about twice a second', async () => {
+  test('in steady use never waits, and the store is queried about twice a second', async () => {
     const { clock, records, store, directory, outcome } = await openKeyDirectory();
     const { rawKey } = records.mint();
     await outcome(rawKey);
@@ -47,7 +47,7 @@ describe('a live key', () => {
     expect(store.asked.length).toBeLessThanOrEqual(1 + 20);
   });
 
-  test('that was not used for a second is looked up anew, and waited for', async () => {
+  test('that was not used for a second is looked up again before the answer', async () => {
     const { clock, records, store, directory, outcome } = await openKeyDirectory();
     const { rawKey } = records.mint();
     await outcome(rawKey);
@@ -70,7 +70,7 @@ describe('a live key', () => {
 });
 
 describe('G-24 expiry', () => {
-  test('G-24 holds from its millisecond on, whatever is remembered', async () => {
+  test('G-24 applies from its millisecond on, also from memory', async () => {
     const { clock, records, outcome } = await openKeyDirectory();
     const { rawKey } = records.mint({ expiresAt: new Date(clock.now() + 100) });
     expect(await outcome(rawKey)).toBe('live');
@@ -80,7 +80,7 @@ describe('G-24 expiry', () => {
     expect(await outcome(rawKey)).toBe('unknown');
   });
 
-  test('G-24 also where the key expires while the answer is on its way', async () => {
+  test('G-24 also where the key expires during the look-up', async () => {
     const { clock, records, store, directory } = await openKeyDirectory();
     const { rawKey } = records.mint({ expiresAt: new Date(clock.now() + 100) });
     store.hold();
@@ -92,7 +92,7 @@ describe('G-24 expiry', () => {
   });
 });
 
-describe('G-25 keys that open nothing', () => {
+describe('G-25 invalid keys', () => {
   test('G-25 unknown, revoked and expired ones take the same path, the first time and afterwards', async () => {
     const { clock, records, store, directory, revoke, outcome } = await openKeyDirectory();
     const [revoked, expired] = [records.mint(), records.mint({ expiresAt: new Date(clock.now() + 10) })];
@@ -125,7 +125,7 @@ describe('G-25 keys that open nothing', () => {
 });
 
 describe('bounds', () => {
-  test('random keys push no live key out', async () => {
+  test('random keys evict no live key', async () => {
     const { records, store, directory, outcome } = await openKeyDirectory({
       maxEntries: 10,
       maxUnknownEntries: 20,
@@ -142,7 +142,7 @@ describe('bounds', () => {
     expect(directory.find(random.at(-21) ?? '')).toBeInstanceOf(Promise);
   });
 
-  test('of too many live keys the one that was not used for longest is forgotten', async () => {
+  test('of too many live keys the least recently used is evicted', async () => {
     const { clock, records, directory, outcome } = await openKeyDirectory({ maxEntries: 3 });
     const [one, two, three, four] = Array.from({ length: 4 }, () => records.mint().rawKey);
     for (const rawKey of [one, two, three]) await outcome(rawKey ?? '');
@@ -182,7 +182,7 @@ describe('G-23 a revoked key', () => {
     }
   });
 
-  test('G-23 a look-up under way when the message arrives does not bring it back', async () => {
+  test('G-23 a look-up in progress when the message arrives does not restore it', async () => {
     const { records, store, revoke, directory, outcome } = await openKeyDirectory();
     const { rawKey, hash } = records.mint();
     store.hold();
@@ -211,7 +211,7 @@ describe('G-23 a revoked key', () => {
     expect(await outcome(rawKey)).toBe('unknown');
   });
 
-  test('G-23 an answer is as old as its question: the time it took counts', async () => {
+  test('G-23 the age of an answer counts from its query: the time it took is included', async () => {
     const { clock, records, store, directory, outcome } = await openKeyDirectory();
     const { rawKey, hash } = records.mint();
     store.hold();
@@ -242,7 +242,7 @@ describe('G-23 a revoked key', () => {
 });
 
 describe('a gap in the messages', () => {
-  test('drops everything, what is on its way too', async () => {
+  test('drops everything, also look-ups in progress', async () => {
     const { records, store, messages, directory, outcome } = await openKeyDirectory();
     const [known, other] = [records.mint(), records.mint()];
     expect(await outcome(known.rawKey)).toBe('live');
@@ -272,9 +272,9 @@ describe('a gap in the messages', () => {
   });
 });
 
-describe('while the store is away', () => {
+describe('while the store is unavailable', () => {
   for (const reason of ['unavailable', 'time-out', 'busy'] as const) {
-    test(`(${reason}) a key that was not known is unavailable, and works as soon as the store is back`, async () => {
+    test(`(${reason}) a key that was not cached is unavailable, and works as soon as the store is back`, async () => {
       const { records, store, outcome } = await openKeyDirectory();
       const { rawKey } = records.mint();
       store.failWith(reason);
@@ -285,7 +285,7 @@ describe('while the store is away', () => {
     });
   }
 
-  test('a key that was live works on for ten minutes, without waiting, and no longer', async () => {
+  test('a live key works for ten more minutes, without waiting, and no longer', async () => {
     const { clock, records, store, directory, outcome } = await openKeyDirectory();
     const { rawKey } = records.mint();
     await outcome(rawKey);
@@ -319,7 +319,7 @@ describe('while the store is away', () => {
     expect(await outcome(expiring.rawKey)).toBe('unavailable');
   });
 
-  test('what was revoked meanwhile is found out when the store is back, by the call that finds it back', async () => {
+  test('a revocation in the meantime is found when the store is back, by the first call', async () => {
     const { clock, records, store, directory, outcome } = await openKeyDirectory();
     const { rawKey, hash } = records.mint();
     await outcome(rawKey);
@@ -334,7 +334,7 @@ describe('while the store is away', () => {
     expect(directory.find(rawKey)).toEqual({ outcome: 'unknown' });
   });
 
-  test('messages that were lost while the store is away take no key that was live; back, it is asked first', async () => {
+  test('messages lost while the store is unavailable drop no live key; once back, it is queried first', async () => {
     const { clock, records, store, messages, outcome } = await openKeyDirectory();
     const { rawKey, hash } = records.mint();
     await outcome(rawKey);
@@ -347,7 +347,7 @@ describe('while the store is away', () => {
     expect(await outcome(rawKey)).toBe('unknown');
   });
 
-  test('G-23 a store that was away when it was last asked is asked first after a second', async () => {
+  test('G-23 a store that was unavailable at the last query is queried first after a second', async () => {
     const { clock, records, store, outcome } = await openKeyDirectory();
     const { rawKey, hash } = records.mint();
     await outcome(rawKey);
@@ -360,7 +360,7 @@ describe('while the store is away', () => {
     expect(await outcome(rawKey)).toBe('unknown');
   });
 
-  test('a store that is silent counts as away after a second for keys that were live; others wait', async () => {
+  test('a store that does not respond counts as unavailable after a second for live keys; others wait', async () => {
     const { clock, records, store, directory, outcome } = await openKeyDirectory();
     const [known, other] = [records.mint(), records.mint()];
     await outcome(known.rawKey);
@@ -382,7 +382,7 @@ describe('while the store is away', () => {
     expect(answers).toEqual(['known live', 'other live']);
   });
 
-  test('it is said once when it begins and once when it ends', async () => {
+  test('the outage is logged once when it begins and once when it ends', async () => {
     const { clock, store, entries, outcome } = await openKeyDirectory();
     store.failWith('unavailable');
     for (let n = 0; n < 5; n += 1) await outcome(drawRawKey(secrets));
@@ -396,8 +396,8 @@ describe('while the store is away', () => {
   });
 });
 
-describe('a store that refuses the statement', () => {
-  test('is a fault of ours: it is an error in the log, and no key works on', async () => {
+describe('a store that rejects the statement', () => {
+  test('is an internal error: it is logged as an error, and no key is served from memory', async () => {
     const { clock, records, store, entries, outcome } = await openKeyDirectory();
     const { rawKey } = records.mint();
     await outcome(rawKey);
@@ -422,7 +422,7 @@ describe('a flood of random keys while the store is slow', () => {
     expect(store.asked).toHaveLength(2);
   });
 
-  test('is bounded, asks two statements at a time, and keys that were live come first', async () => {
+  test('is bounded, runs two statements at a time, and serves live keys first', async () => {
     const { clock, records, store, outcome } = await openKeyDirectory();
     const known = records.mint();
     await outcome(known.rawKey);
@@ -505,7 +505,7 @@ describe('G-20 when a key was last used', () => {
     await uses.close();
   });
 
-  test('is written when the process ends, and never goes back', async () => {
+  test('is written when the process ends, and never decreases', async () => {
     const { clock, uses, mint, lastUse } = await open();
     const id = await mint();
     const late = new Date(clock.now() + 5_000);

@@ -41,7 +41,7 @@ describe('the life of a key', () => {
     revokeKey({ database, sharedState: state, clock }, { companyId: company, keyId });
 
   describe('G-22 rotation', () => {
-    test('G-22 mints a sibling with every setting of the old key, which stays as it is', async () => {
+    test('G-22 mints a sibling with every setting of the old key, which is not changed', async () => {
       const old = await mint({
         name: 'Nightly',
         scopes: ['jobs:read'],
@@ -69,7 +69,7 @@ describe('the life of a key', () => {
       expect(row?.sha256).toEqual(secrets.sha256(rawKey));
     });
 
-    test('a key that is revoked, expired, of another company or none has no sibling', async () => {
+    test('a revoked, expired, foreign or unknown key has no sibling', async () => {
       const revoked = (await mint()).key.id;
       await revoke(revoked);
       const expired = (await mint({ expiresAt: new Date(clock.now() + 1_000) })).key.id;
@@ -107,7 +107,7 @@ describe('the life of a key', () => {
       await ear.close();
     });
 
-    test('a key of another company, or none, is not revoked', async () => {
+    test('a foreign or unknown key is not revoked', async () => {
       const foreign = (await mint({ companyId: otherCompanyId })).key;
       for (const id of [foreign.id, secrets.newId(), 'nonsense']) {
         expect(await revoke(id)).toEqual({ outcome: 'no-such-key' });
@@ -115,7 +115,7 @@ describe('the life of a key', () => {
       expect(await findKey(database, otherCompanyId, foreign.id)).toEqual(foreign);
     });
 
-    test('the message is sent only when the revocation can be seen, and a few times where it fails', async () => {
+    test('the message is sent only once the revocation is visible, and retried a few times', async () => {
       for (const [failures, announced] of [
         [2, true],
         [99, false],

@@ -32,7 +32,7 @@ async function minted(wanted: Partial<KeyToMint> = {}) {
 }
 
 describe('G-19 minting', () => {
-  test('G-19 the raw key is handed over once; the database has its hash and nothing else of it', async () => {
+  test('G-19 the raw key is returned once; the database has only its hash', async () => {
     const { rawKey, key } = await minted();
     expect(isWellFormed(rawKey)).toBe(true);
     const [row] = await database.query('select * from api_keys where id = $1', [key.id]);
@@ -100,7 +100,7 @@ describe('G-19 minting', () => {
     expect(keyStatus({ ...key, revokedAt: expiresAt }, expiresAt.getTime())).toBe('REVOKED');
   });
 
-  test('a bad setting is refused by its name, and nothing is kept', async () => {
+  test('an invalid setting is refused by its name, and nothing is stored', async () => {
     const before = (await listKeys(database, companyId)).length;
     const bad: [string, Partial<KeyToMint>[]][] = [
       [

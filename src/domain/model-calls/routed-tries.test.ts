@@ -221,7 +221,7 @@ describe('a fallback', () => {
     });
   });
 
-  test('a request that is at fault goes to no other alias', async () => {
+  test('a request that is rejected as invalid goes to no other alias', async () => {
     const { run, sent } = open({ a: [400], b: [200] });
     expect(await run(aliasOf([A]), [aliasOf([B])])).toMatchObject({ outcome: 'request-refused' });
     expect(sent).toHaveLength(1);
@@ -231,7 +231,7 @@ describe('a fallback', () => {
 describe('a limit of calls in flight', () => {
   const limited = (id: string, maxInFlight: number) => target(id, { maxInFlight });
 
-  test('a target at its limit is passed over until an answer has ended, however it ends', async () => {
+  test('a target at its limit is skipped until a response has ended, however it ends', async () => {
     for (const end of ['read', 'cancel', 'abort'] as const) {
       const { run, sent, caller } = open({ a: [200], b: [200] });
       const alias = aliasOf([limited('a', 1), B]);
@@ -255,7 +255,7 @@ describe('a limit of calls in flight', () => {
     expect(await run(alias)).toEqual({ outcome: 'not-tried', retryAfterMs: 1_000 });
   });
 
-  test('failures and aborted calls give their place back', async () => {
+  test('failures and aborted calls release their slot', async () => {
     const { run, runWhole, caller, parts } = open({ a: [500, 'broken', 400, 200, 'never'] });
     const one = limited('a', 1);
     const alias = aliasOf([one]);
@@ -279,7 +279,7 @@ describe('a hedge', () => {
     expect([sent.length, clock.pendingTimers()]).toEqual([1, 0]);
   });
 
-  test('else the first answer is taken; the other call is aborted and counts for nothing', async () => {
+  test('otherwise the first answer is used; the other call is aborted and not counted', async () => {
     for (const [script, winner, loser] of [
       [{ a: ['never'], b: [200] }, 'b', 'a'],
       [{ a: [{ after: 150, act: 200 }], b: ['never'] }, 'a', 'b'],
@@ -293,14 +293,14 @@ describe('a hedge', () => {
     }
   });
 
-  test('answers that are read whole are hedged as well', async () => {
+  test('answers that are read completely are hedged as well', async () => {
     const { runWhole, ended, aborted } = open({ a: ['never'], b: [200] });
     const tried = await ended(runWhole(aliasOf([A, B], HEDGED)));
     expect(tried).toMatchObject({ outcome: 'answered', answer: 'from b', tries: 2 });
     expect(aborted).toEqual(['a']);
   });
 
-  test('where one of the two fails the other is waited for, and where both do the next target is tried', async () => {
+  test('when one of the two fails the other is waited for, and when both do the next target is tried', async () => {
     const one = open({ a: [{ after: 300, act: 200 }], b: [500] });
     expect(await one.ended(one.run(aliasOf([A, B], HEDGED)))).toMatchObject({
       target: { id: 'a' },
@@ -313,12 +313,12 @@ describe('a hedge', () => {
     expect(both.sent).toHaveLength(3);
   });
 
-  test('a second target that is passed over is no try', async () => {
+  test('a second target that is skipped is not counted as a try', async () => {
     const { run, ended } = open({ a: [{ after: 300, act: 200 }] }, ['b']);
     expect(await ended(run(aliasOf([A, B], HEDGED)))).toMatchObject({ target: { id: 'a' }, tries: 1 });
   });
 
-  test('a caller that leaves ends both, also after one has answered', async () => {
+  test('a client that disconnects ends both, also after one has answered', async () => {
     const both = open({ a: ['never'], b: ['never'] });
     const running = both.run(aliasOf([A, B], HEDGED));
     await both.clock.advance(200);
@@ -332,7 +332,7 @@ describe('a hedge', () => {
   });
 });
 
-test('under retries, hedges, limits and fallbacks a call has one end, each call of a provider is a try, and no answer stays open', async () => {
+test('with retries, hedges, limits and fallbacks a call ends once, each provider call is a try, and no response stays open', async () => {
   for (let seed = 1; seed <= 150; seed += 1) {
     const random = createSeededRandom(seed);
     const ids = ['a', 'b', 'c', 'd'];

@@ -25,7 +25,7 @@ const failing = (reason: UpstreamFailure['reason'], cause?: Error): ModelUpstrea
 describe('one small call to a target', () => {
   const clock = createManualClock();
 
-  test('a chat model is asked for a word, with the provider’s name of a maximum', async () => {
+  test('a chat model is asked for one word, with the provider’s name for the maximum', async () => {
     const { sent, upstream } = answering(200, '{"choices":[]}');
     expect(await testTarget({ upstream, clock }, TARGET, 'chat')).toEqual({
       ok: true,
@@ -49,14 +49,14 @@ describe('one small call to a target', () => {
     [200, '<html>a page</html>', 'no answer of a model'],
     [200, '{"data":[]}', 'no answer of a model'],
     [200, 'null', 'no answer of a model'],
-  ])('status %i with %s says what to do, without the key', async (status, text, message) => {
+  ])('status %i with %s explains what to do, without the key', async (status, text, message) => {
     const said = await testTarget({ upstream: answering(status, text).upstream, clock }, TARGET, 'chat');
     expect(said).toMatchObject({ ok: false, status });
     expect(said.message).toContain(message);
     expect(said.message).not.toContain('sk-secret');
   });
 
-  test('a provider that cannot be reached, or is silent', async () => {
+  test('an unreachable provider, and one that does not respond', async () => {
     const refused = failing('connect', new Error('connection refused'));
     expect((await testTarget({ upstream: refused, clock }, TARGET, 'chat')).message).toBe(
       'The provider cannot be reached (connection refused). Check the base address.',

@@ -78,7 +78,7 @@ function open(
 }
 
 describe('trying the targets of a model', () => {
-  test('G-15 by weight or as they are listed, each by its own name of the model', async () => {
+  test('G-15 by weight or in their order, each with its own name of the model', async () => {
     const weighted = open([target('one'), target('two')]);
     await weighted.run();
     expect(weighted.asked).toEqual(['two-model', 'one-model']);
@@ -87,7 +87,7 @@ describe('trying the targets of a model', () => {
     expect([listed.asked, listed.draws]).toEqual([['one-model', 'two-model'], []]);
   });
 
-  test('G-15 a draw is a fraction of one, never one', async () => {
+  test('G-15 a random draw is below one, never one', async () => {
     const two = [target('one'), target('two')];
     const [lowest, highest] = [open(two), open(two, { bytes: [255, 255, 255] })];
     const alone = open([target('one')], { bytes: [255, 255, 255] });
@@ -116,7 +116,7 @@ describe('trying the targets of a model', () => {
     expect(await open([]).run()).toEqual({ outcome: 'not-tried', retryAfterMs: null });
   });
 
-  test('G-36 every target at its rate limit is one outcome, with the longest wait that any of them named', async () => {
+  test('G-36 when every target is at its rate limit the outcome is one, with the longest wait', async () => {
     const three = [target('one'), target('two'), target('three')];
     const all = open(three, { status: 429, waits: [3_000, 20_000, null] });
     expect(await all.run()).toMatchObject({ outcome: 'failed', cause: 'rate-limit', retryAfterMs: 20_000 });
@@ -128,7 +128,7 @@ describe('trying the targets of a model', () => {
     expect(await passedOver.run()).toMatchObject({ cause: 'other', retryAfterMs: null });
   });
 
-  test('a target that broke off is not asked again, though it is the only one', async () => {
+  test('a target that broke off is not called again, even if it is the only one', async () => {
     const { run, asked, entries } = open([OWN, target('one')]);
     expect(await run({ uses: 'providers' })).toEqual({
       outcome: 'failed',
@@ -144,7 +144,7 @@ describe('trying the targets of a model', () => {
     ]);
   });
 
-  test('an answer of ours in the place of a provider counts neither for its breaker nor for its target', async () => {
+  test('an answer of ours instead of a provider’s counts neither for its breaker nor for its target', async () => {
     const provider = open([target('one')], { status: 200 });
     await provider.run();
     expect(provider.noted).toEqual(['success', 'success']);
@@ -155,7 +155,7 @@ describe('trying the targets of a model', () => {
     }
   });
 
-  test('an error within an answer counts as the status that it stands for', async () => {
+  test('an error within an answer counts as its status', async () => {
     for (const [result, breaker] of [
       [429, 'ignored'],
       [529, { failure: '529' }],

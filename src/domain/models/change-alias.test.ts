@@ -31,7 +31,7 @@ describe('the name of an alias', () => {
     'a/b/c',
     'svc/mine',
     'A'.repeat(100),
-  ])('%p is fine, and stored as it is', (name) => {
+  ])('%p is valid, and stored unchanged', (name) => {
     expect(problemWithName('svc', name)).toBeNull();
     expect([nameOfAlias('svc', name), storedNameOf(name), aliasOf('svc', name)]).toEqual([name, name, name]);
   });
@@ -56,7 +56,7 @@ describe('the name of an alias', () => {
     expect(nameOfAlias('svc', name)).toBeNull();
   });
 
-  test('names that end like a documented one belong to it, so that another prefix never meets an own alias', () => {
+  test('names that end like a documented alias are reserved, so that another prefix never collides with an own alias', () => {
     for (const name of ['chat-default', 'acme/chat-default', 'a/svc/embed-default']) {
       expect(problemWithName('svc', name)).toContain('belong to svc/');
     }
@@ -119,7 +119,7 @@ function aliasesContract(database: Database): void {
     expect(directory.all().map(({ alias }) => alias)[5]).toBe('svc/embed-default');
   });
 
-  test('what is left out of a change stays, and null is the default', async () => {
+  test('members left out of a change stay, and null sets the default', async () => {
     await create({
       contextLength: 64_000,
       retries: 1,
@@ -149,7 +149,7 @@ function aliasesContract(database: Database): void {
     expect(after?.targets[0]).not.toHaveProperty('timeoutMs');
   });
 
-  test('a new alias needs a kind and a price, and there is one of a name', async () => {
+  test('a new alias needs a kind and a price, and names are unique', async () => {
     expect(await problem(create({ kind: null }))).toContain('give its kind (chat, extract, embed)');
     expect(await problem(create({ kind: 'image' }))).toBe('kind is chat, extract, embed');
     expect(await problem(create({ price: null }))).toContain('needs a price');
@@ -178,7 +178,7 @@ function aliasesContract(database: Database): void {
     expect((await open()).find(own)).toBeNull();
   });
 
-  test('a fallback exists, is of the same kind, and leads to an end', async () => {
+  test('a fallback exists, is of the same kind, and has no cycle', async () => {
     const [a, b, c] = [`${own}-a`, `${own}-b`, `${own}-c`];
     expect(await problem(create({ fallback: 'gpt-nowhere' }))).toContain('there is no such alias');
     expect(await problem(create({ fallback: 'svc/embed-default' }))).toContain('of the kind embed, not chat');
@@ -196,7 +196,7 @@ function aliasesContract(database: Database): void {
     expect(await problem(updateAlias(parts, { alias: b, fallback: c }))).toContain('or it is retired');
   });
 
-  test('a retired alias is gone with its keys, keeps its prices, and returns with the same kind only', async () => {
+  test('a retired alias is removed with its keys, keeps its prices, and can return only with the same kind', async () => {
     await create({ contextLength: 5, retries: 3 });
     expect(await retireAlias(parts, own)).toEqual({ outcome: 'changed' });
     expect((await open()).find(own)).toBeNull();
@@ -221,7 +221,7 @@ function aliasesContract(database: Database): void {
     expect(await problem(retireAlias(parts, 'svc/chat-default'))).toContain('cannot be retired');
   });
 
-  test('MODEL_CONFIG adds aliases that fall back to each other, once, and leaves retired ones as they are', async () => {
+  test('MODEL_CONFIG adds aliases that fall back to each other, once, and does not change retired ones', async () => {
     const [a, b] = [`${own}-a`, `${own}-b`];
     const target = {
       base_url: TARGET.baseUrl,
@@ -252,5 +252,5 @@ function aliasesContract(database: Database): void {
   });
 }
 
-describe('aliases of operators’ own', () => aliasesContract(useDatabase()));
+describe('operators’ own aliases', () => aliasesContract(useDatabase()));
 describePostgres('aliases of operators’ own on PostgreSQL', () => aliasesContract(usePostgres()));

@@ -18,7 +18,7 @@ async function failure(opening: Promise<string>): Promise<CipherFailure> {
 }
 
 describe('the cipher of providers’ keys', () => {
-  test('gives back what it was given, whatever its length or its letters', async () => {
+  test('decrypts to the same text, for any length and characters', async () => {
     for (const text of [KEY, '', 'é€😀', 'x'.repeat(4_096)]) {
       expect(await cipher.decrypt(await cipher.encrypt(text, ADDRESS), ADDRESS)).toBe(text);
     }
@@ -26,7 +26,7 @@ describe('the cipher of providers’ keys', () => {
     expect(await elsewhere.decrypt(await cipher.encrypt(KEY, ADDRESS), ADDRESS)).toBe(KEY);
   });
 
-  test('never gives the same bytes twice, nor the text among them', async () => {
+  test('never returns the same bytes twice, nor the plain text in them', async () => {
     const one = await cipher.encrypt(KEY, ADDRESS);
     const other = await cipher.encrypt(KEY, ADDRESS);
     expect(one.toHex()).not.toBe(other.toHex());
@@ -35,7 +35,7 @@ describe('the cipher of providers’ keys', () => {
     expect(new TextDecoder().decode(one)).not.toContain('provider');
   });
 
-  test('under another master key it fails, and says which setting is wrong', async () => {
+  test('under another master key it fails, with the name of the wrong setting', async () => {
     const sealed = await cipher.encrypt(KEY, ADDRESS);
     const failed = await failure(
       cipherUnder('another master key, just as long as it').decrypt(sealed, ADDRESS),
@@ -52,7 +52,7 @@ describe('the cipher of providers’ keys', () => {
     expect(failed.message).toContain('MASTER_KEY');
   });
 
-  test('with any one byte changed or cut off it does not open', async () => {
+  test('with any one byte changed or cut off it cannot be decrypted', async () => {
     const sealed = await cipher.encrypt(KEY, ADDRESS);
     for (let at = 0; at < sealed.length; at += 1) {
       const changed = sealed.slice();

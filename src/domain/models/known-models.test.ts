@@ -3,7 +3,7 @@ import { isStale, knownModel, knownModels, listPrice, presetOf, STALE_AFTER_DAYS
 
 const DAY_MS = 86_400_000;
 
-test('the catalogue of well-known models keeps its format, and each figure has its day and its source', () => {
+test('the catalogue of well-known models is valid, and each figure has its date and its source', () => {
   const models = knownModels();
   expect(models.length).toBeGreaterThan(40);
   const names = models.map(({ vendor, model }) => `${vendor} ${model}`);
@@ -22,7 +22,7 @@ test('the catalogue of well-known models keeps its format, and each figure has i
   }
 });
 
-test('a model is found by its provider and name, and anywhere behind a server of any models', () => {
+test('a model is found by its provider and name, and for a server of any models by name alone', () => {
   expect(knownModel('openai', 'gpt-4o')).toMatchObject({ vendor: 'openai', contextLength: 128_000 });
   expect(knownModel('openrouter', 'gpt-4o')?.vendor).toBe('openai');
   expect(knownModel('anthropic', 'gpt-4o')).toBeNull();

@@ -113,7 +113,7 @@ describe('the directory', () => {
         expect(directory.find(alias)).toBeNull();
     });
 
-    test('a target carries its host, so that a call parses no address to find its breaker', async () => {
+    test('a target has its host, so that a call parses no address to find its breaker', async () => {
       await setAliasTargets(
         { database, sharedState: elsewhere(), secrets, cipher, prefix: 'svc' },
         ALIAS,
@@ -168,7 +168,7 @@ describe('the directory', () => {
       await until(() => model() === 'newer');
     });
 
-    test('made by hand in the database arrives within a second', async () => {
+    test('made by hand in the database applies within a second', async () => {
       const { clock, model, setFrom } = await open();
       await setFrom();
       await until(() => model() === 'new');
@@ -193,7 +193,7 @@ describe('the directory', () => {
       await until(() => model() === 'new');
     });
 
-    test('that comes while an older one is still being read is read after it', async () => {
+    test('that arrives while an older one is being read is read after it', async () => {
       const { model, setFrom, steered } = await open();
       steered.hold();
       await setFrom(undefined, 'first');
@@ -203,7 +203,7 @@ describe('the directory', () => {
       await until(() => model() === 'second');
     });
 
-    test('nothing is read again while nothing changes: a look is one small statement', async () => {
+    test('nothing is read again while nothing changes: a check is one small statement', async () => {
       const { clock, steered } = await open();
       const before = steered.asked.length;
       await clock.advance(3_000);
@@ -213,8 +213,8 @@ describe('the directory', () => {
     });
   });
 
-  describe('when something is away or wrong', () => {
-    test('without the database the last known catalogue stays in force, and it is said once', async () => {
+  describe('when a dependency is unavailable or wrong', () => {
+    test('without the database the last known catalogue applies, and the outage is logged once', async () => {
       const { clock, model, setFrom, steered, entries } = await open();
       await setFrom();
       await until(() => model() === 'new');
@@ -231,7 +231,7 @@ describe('the directory', () => {
       expect(entries[1]).toMatchObject({ level: 'info', message: 'the model catalogue can be read again' });
     });
 
-    test('at the start it does not begin without a catalogue, and leaves nothing behind', async () => {
+    test('it does not start without a catalogue, and leaves no timer', async () => {
       const steered = steerStatements(database);
       steered.failWith('unavailable');
       const clock = createManualClock();
@@ -240,7 +240,7 @@ describe('the directory', () => {
       expect(clock.pendingTimers()).toBe(0);
     });
 
-    test('under a wrong MASTER_KEY the alias is without targets, is not handed to the embedded models, and the log says why', async () => {
+    test('under a wrong MASTER_KEY the alias has no targets, is not served by the embedded models, and the log says why', async () => {
       const { setFrom } = await open();
       await setFrom();
       const { directory, entries } = await open({ cipher: wrongCipher });
@@ -251,7 +251,7 @@ describe('the directory', () => {
       expect(String(entries[0]?.context.error)).toContain('MASTER_KEY');
     });
 
-    test('a key that does not open leaves the alias with the targets it had', async () => {
+    test('a key that cannot be decrypted leaves the alias with its previous targets', async () => {
       const { clock, directory, model, setFrom, entries } = await open();
       await setFrom();
       await until(() => model() === 'new');
@@ -262,7 +262,7 @@ describe('the directory', () => {
       expect(JSON.stringify(entries)).not.toContain(PROVIDER.apiKey);
     });
 
-    test('a target that keeps failing is tried last, and the one that replaces it begins anew', async () => {
+    test('a target that keeps failing is tried last, and its replacement starts without failures', async () => {
       const catalogue = { database, sharedState: elsewhere(), cipher, secrets, prefix: 'svc' };
       const two = [PROVIDER, { ...PROVIDER, model: 'second' }];
       await setAliasTargets(catalogue, ALIAS, two);
@@ -280,7 +280,7 @@ describe('the directory', () => {
       expect(order().map(({ model }) => model)).toEqual([PROVIDER.model, 'second']);
     });
 
-    test('closed, it leaves no timer and hears nothing', async () => {
+    test('once closed, it has no timer and receives no messages', async () => {
       const { clock, directory, model, setFrom, steered } = await open();
       await directory.close();
       expect(clock.pendingTimers()).toBe(0);
@@ -318,7 +318,7 @@ describe('the order of targets (G-15)', () => {
   });
 });
 
-describe('resting', () => {
+describe('cooling down', () => {
   test('the fifth failure in a row puts a target last for 10 seconds', async () => {
     const { clock, ids, fail } = restOf(THREE);
     fail('a', 4);
@@ -331,7 +331,7 @@ describe('resting', () => {
     expect(ids(0)).toBe('abc');
   });
 
-  test('after its rest one more failure is enough, one answer ends it', async () => {
+  test('after its cool-down one more failure is enough, one answer ends it', async () => {
     const { clock, rest, ids, fail } = restOf(THREE);
     fail('a', 5);
     await clock.advance(10_000);
@@ -345,13 +345,13 @@ describe('resting', () => {
     expect(ids(0)).toBe('abc');
   });
 
-  test('where all rest, all are tried as ever', () => {
+  test('when all are cooling down, all are tried as usual', () => {
     const { ids, fail } = restOf(THREE);
     for (const id of ['a', 'b', 'c']) fail(id, 5);
     expect(ids(0.4)).toBe('bac');
   });
 
-  test('G-15 targets that cool come last, the one that is free first before the others', async () => {
+  test('G-15 targets that are cooling down come last, the one that is free first before the others', async () => {
     const { clock, ids, fail, cool } = restOf([...THREE, target('d')]);
     cool('a', 30_000);
     cool('b', 5_000);
@@ -363,7 +363,7 @@ describe('resting', () => {
     expect(ids(0)).toBe('abcd');
   });
 
-  test('what is known of a target goes with it', () => {
+  test('the state of a removed target is removed', () => {
     const { rest, ids, fail } = restOf(THREE);
     fail('a', 5);
     rest.keepOnly(new Set(['b', 'c']));

@@ -8,7 +8,7 @@ const target = (cost: object | null, host = 'one.example') => ({
   cost: cost as never,
 });
 
-test('each part of a price that is below the cost of a target is found, now and to come', () => {
+test('each part of a price that is below the cost of a target is found, current and future', () => {
   const targets = [
     target({ promptMicro: 2n, cachedMicro: 1n, completionMicro: 8n }),
     target({ promptMicro: 3n, cachedMicro: 0n, completionMicro: 9n }, 'two.example'),
@@ -28,7 +28,7 @@ test('each part of a price that is below the cost of a target is found, now and 
   );
 });
 
-test('cache writes are compared where one of the two names them', () => {
+test('cache writes are compared where one of the two has a price for them', () => {
   const targets = [target({ promptMicro: 2n, cachedMicro: 1n, completionMicro: 8n, cacheWriteMicro: 3n })];
   expect(pricesBelowCost([{ alias: 'a', prices: [price], targets }], NOW)).toMatchObject([
     { part: 'cache write', priceMicro: 2n, costMicro: 3n },

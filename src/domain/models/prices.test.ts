@@ -36,7 +36,7 @@ describe('prices', () => {
     (await readPrices(database)).filter((price) => price.alias === alias);
 
   describe('prices', () => {
-    test('G-28 every alias has one from the beginning', async () => {
+    test('G-28 every alias has one from the start', async () => {
       expect((await readPrices(database)).map(({ alias }) => alias)).toEqual([
         'chat-cheap',
         'chat-default',
@@ -47,7 +47,7 @@ describe('prices', () => {
       ]);
     });
 
-    test('G-28 one that is set is in force from now on, exact to the micro-credit, and the old one stays', async () => {
+    test('G-28 a new price applies from now on, exact to the micro-credit, and the old one stays', async () => {
       expect(await set()).toMatchObject({
         outcome: 'changed',
         version: {
@@ -62,7 +62,7 @@ describe('prices', () => {
       expect(all).toHaveLength(2);
     });
 
-    test('G-28 one for later waits beside the one in force', async () => {
+    test('G-28 a future price is stored next to the current one', async () => {
       const from = inDays(30);
       await set({ from });
       const [now, later] = await pricesOf('chat-default');
@@ -75,7 +75,7 @@ describe('prices', () => {
       expect(priceAt({ prices: [] }, 0)).toBeNull();
     });
 
-    test('a price in the past, a moment that is taken, and a time that is none are refused', async () => {
+    test('a price in the past, a time already used, and an invalid time are refused', async () => {
       for (const from of [inDays(-1), new Date(0), new Date(Number.NaN)]) {
         expect(await set({ from })).toMatchObject({ outcome: 'wrong-time' });
       }
@@ -116,7 +116,7 @@ describe('prices', () => {
       expect(priced).toMatchObject({ version: { promptMicro } });
     });
 
-    test('an alias that there is not has no price to set', async () => {
+    test('an unknown alias has no price to set', async () => {
       expect(await set({ alias: 'svc/chat-other' })).toMatchObject({ outcome: 'unknown-alias' });
     });
 
@@ -134,7 +134,7 @@ describe('prices', () => {
   describe('MODEL_CONFIG’s price at a start', () => {
     const file = { [ALIAS]: { price: { prompt: 1.5, cached: 0.75, completion: 6 } } };
 
-    test('is in force from then on; the same file again writes nothing', async () => {
+    test('applies from then on; the same file again writes nothing', async () => {
       expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'changed', aliases: [ALIAS] });
       expect(await pricesOf('chat-default')).toMatchObject([
         { promptMicro: 1_500_000n, cachedMicro: 750_000n },
@@ -144,7 +144,7 @@ describe('prices', () => {
       expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'changed', aliases: [ALIAS] });
     });
 
-    test('with more than six decimals the whole file is refused', async () => {
+    test('with more than six decimals is refused with the whole file', async () => {
       const wrong = { ...file, 'svc/embed-default': { price: { prompt: 1e-7, cached: 0, completion: 0 } } };
       expect(await applyModelConfig(parts(), wrong)).toMatchObject({ outcome: 'refused' });
       expect(await pricesOf('chat-default')).toMatchObject([{ promptMicro: 1_000_000n }]);
@@ -171,7 +171,7 @@ describePostgres('with a server', () => {
     expect(await versions('chat-cheap')).toBe(2);
   });
 
-  test('prices that are set at once follow each other, none is lost', async () => {
+  test('prices set at the same time are stored one after the other, none is lost', async () => {
     const set = await Promise.all(
       Array.from({ length: 8 }, (_, at) =>
         setPrice(parts(), {

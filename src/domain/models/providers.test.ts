@@ -10,7 +10,7 @@ const BASE = {
 };
 
 describe('presets of providers', () => {
-  test('only OpenAI and Azure speak the Responses API, unless the target says otherwise', () => {
+  test('only OpenAI and Azure have the Responses API, unless the target is set otherwise', () => {
     const target = { id: '1', baseUrl: 'https://one.example/v1', model: 'm', apiKey: null };
     const speaking = PROVIDER_PRESETS.filter(({ name }) => {
       const wire = wireOf({ ...BASE, provider: name }, 1);
@@ -27,13 +27,13 @@ describe('presets of providers', () => {
     expect(speaks({ ...target, baseUrl: null }, 'responses')).toBe(false);
   });
 
-  test('OpenAI itself gets the newer name of a maximum, another server behind its preset the older one', () => {
+  test('OpenAI itself gets the newer name of the maximum, another server with its preset the older one', () => {
     expect(wireOf(BASE, 1)?.maxTokensName).toBe('max_tokens');
     const openai = { ...BASE, baseUrl: 'https://api.openai.com/v1' };
     expect(wireOf(openai, 1)?.maxTokensName).toBe('max_completion_tokens');
   });
 
-  test('only Anthropic speaks the Messages API, and nothing else', () => {
+  test('only Anthropic has the Messages API, and no other', () => {
     const speaking = PROVIDER_PRESETS.filter(({ endpoints }) => endpoints.includes('messages'));
     expect(speaking.map(({ name }) => name)).toEqual(['anthropic']);
     expect(speaking[0]?.endpoints).toEqual(['messages', 'messages/count_tokens']);
@@ -69,7 +69,7 @@ describe('presets of providers', () => {
       { provider: 'azure', baseUrl: 'https://me.openai.azure.com/openai/v1' },
     ],
     ['headers', { headers: { 'OpenAI-Organization': 'org-1', 'x-empty': '' } }],
-  ])('%s is fine', (_what, change) => {
+  ])('%s is valid', (_what, change) => {
     expect(problemWithProvider({ ...BASE, ...change })).toBeNull();
   });
 });

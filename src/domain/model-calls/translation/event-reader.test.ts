@@ -36,13 +36,13 @@ test.each(['\n', '\r', '\r\n'])('lines that end with %j are read alike, wherever
   }
 });
 
-test('an event passes with the \\r of its blank line, whose \\n makes no other', () => {
+test('an event ends with the \\r of its blank line, and the following \\n starts no other', () => {
   const reader = createEventReader(ROOMY);
   expect(reader.push(bytes('data: a\r\n\r'))).toEqual([{ name: null, data: 'a' }]);
   expect(reader.push(bytes('\ndata: b\r\r'))).toEqual([{ name: null, data: 'b' }]);
 });
 
-test('an event that never ends is too large, though its lines are empty', () => {
+test('an event that never ends is too large, even if its lines are empty', () => {
   for (const line of ['data: x\n', 'data:\n', 'data\n', 'x']) {
     const pieces = Array.from({ length: 200 }, () => bytes(line.repeat(10)));
     expect(eventsIn(pieces, 1_000)).toBe('too-large');
@@ -53,7 +53,7 @@ test('an event that never ends is too large, though its lines are empty', () => 
 test.each([
   ['30,000 events in one chunk', [bytes(`data: ${'é'.repeat(60)}\n\n`.repeat(30_000))], 30_000],
   ['an event in 60,000 pieces', [...Array(60_000).fill(bytes('data: '.repeat(20))), bytes('\n\n')], 1],
-])('%s take a moment', (_, pieces, count) => {
+])('%s are read quickly', (_, pieces, count) => {
   const startedAt = performance.now();
   expect(eventsIn(pieces)).toHaveLength(count);
   expect(performance.now() - startedAt).toBeLessThan(2_000);

@@ -4,13 +4,13 @@ import { isTooDeep, MOST_LEVELS } from './json-depth.ts';
 const nested = (levels: number, inner = '') =>
   `${'[{"a":'.repeat(levels / 2)}1${inner}${'}]'.repeat(levels / 2)}`;
 
-test('so many levels are fine, and one more is too deep', () => {
+test('the maximum depth passes, and one more level is too deep', () => {
   expect(isTooDeep(nested(MOST_LEVELS))).toBe(false);
   expect(isTooDeep(`[${nested(MOST_LEVELS)}]`)).toBe(true);
   expect(isTooDeep('['.repeat(MOST_LEVELS + 1))).toBe(true);
 });
 
-test('brackets in strings, and side by side, do not count', () => {
+test('brackets in strings, and in sequence, do not count', () => {
   const brackets = '[{'.repeat(MOST_LEVELS);
   const texts = [brackets, `"${brackets}`, `\\${brackets}`, `\\"${brackets}\\`, `${brackets}\\\\"`];
   expect(isTooDeep(JSON.stringify(texts))).toBe(false);
@@ -18,6 +18,6 @@ test('brackets in strings, and side by side, do not count', () => {
   expect(isTooDeep(JSON.stringify(Array.from({ length: 2 * MOST_LEVELS }, () => [{}])))).toBe(false);
 });
 
-test('a string without an end hides what follows: it is no JSON', () => {
+test('an unterminated string hides what follows: it is not JSON', () => {
   expect(isTooDeep(`"${'['.repeat(MOST_LEVELS + 1)}`)).toBe(false);
 });

@@ -114,8 +114,8 @@ async function readAll(body: UpstreamBody): Promise<string> {
   }
 }
 
-describe('calls of one wire to targets that speak another', () => {
-  test('a target that speaks the endpoint gets the very call, and its very answer comes back', async () => {
+describe('calls of one wire to targets of another', () => {
+  test('a target with the endpoint gets the call unchanged, and its answer is returned unchanged', async () => {
     const { sent, upstream } = translating({ reads: ['answer', null] });
     for (const target of [TARGET, targetOf('openai'), targetOf('azure')]) {
       const { body } = await upstream.send(target, callOf('body'));
@@ -142,7 +142,7 @@ describe('calls of one wire to targets that speak another', () => {
     expect(await readAll(body)).toStartWith('answer<messages<chat');
   });
 
-  test('what cannot be said on the wire of the target is a 400 that no provider hears of', async () => {
+  test('a request that the target’s wire cannot express is a 400, and no provider is called', async () => {
     const { sent, upstream } = translating({ reads: [null] });
     const refused = await upstream.send(targetOf('vllm'), callOf('impossible'));
     expect(refused.status).toBe(400);
@@ -155,7 +155,7 @@ describe('calls of one wire to targets that speak another', () => {
     expect(sent).toEqual([]);
   });
 
-  test('tokens are counted by a target that can, and estimated for one that gets Messages translated', async () => {
+  test('tokens are counted by a target that can, and estimated for one that gets translated Messages', async () => {
     const { sent, upstream } = translating({ reads: ['{"input_tokens":7}', null] });
     const asked = JSON.stringify({ model: 'one', messages: [{ role: 'user', content: 'Hi' }] });
     const counted = await upstream.send(targetOf('anthropic'), callOf(asked, 'messages/count_tokens'));
@@ -169,7 +169,7 @@ describe('calls of one wire to targets that speak another', () => {
     expect(sent).toHaveLength(1);
   });
 
-  test('errors of the provider come as they are; what is no answer of its wire is broken', async () => {
+  test('errors of the provider are returned unchanged; an invalid answer is broken', async () => {
     const failing = translating({ status: 429, reads: ['{"error":1}', null] });
     const { status, body } = await failing.upstream.send(targetOf('vllm'), callOf('body'));
     expect([status, await readAll(body)]).toEqual([429, '{"error":1}']);
@@ -179,7 +179,7 @@ describe('calls of one wire to targets that speak another', () => {
     expect(await readAll((await cut.upstream.send(targetOf('vllm'), callOf('body'))).body)).toBe('[broken]');
   });
 
-  test('a stream is translated event by event, cut anywhere, whether its bytes are there or come later', async () => {
+  test('a stream is translated event by event, cut anywhere, with its bytes buffered or arriving later', async () => {
     const stream = 'event: a\r\ndata: 1\r\n\r\n: comment\n\ndata: silence\n\ndata: é\ndata: 2\n\n';
     const expected = 'data: a:1<chat\n\ndata: -:é\n2<chat\n\ndata: end<chat\n\n';
     for (let at = 0; at <= stream.length; at += 1) {
@@ -196,7 +196,7 @@ describe('calls of one wire to targets that speak another', () => {
     }
   });
 
-  test('what a provider says in an error event is passed on before the stream breaks off', async () => {
+  test('the message of an error event is passed on before the stream breaks off', async () => {
     const error = '{"type":"error","error":{"type":"overloaded_error"}}';
     const { upstream } = translating({
       reads: ['data: 1\n\n', `event: error\ndata: ${error}\n\n`, null],
@@ -206,7 +206,7 @@ describe('calls of one wire to targets that speak another', () => {
     expect(await readAll(body)).toEndWith(`event: error\ndata: ${error}\n\n[broken]`);
   });
 
-  test('an error in a stream breaks it off after what was said before, through both translators too', async () => {
+  test('an error in a stream ends it after the events before it, through both translators too', async () => {
     for (const provider of ['vllm', 'anthropic']) {
       const { upstream } = translating({
         reads: ['data: 1\n\ndata: error\n\ndata: 2\n\n', null],

@@ -29,7 +29,7 @@ function open(targets: readonly AliasTarget[], strategy: RoutingStrategy, isStre
 }
 
 describe('the order of targets', () => {
-  test('in order: as they are listed, whatever is drawn, those that rest last', () => {
+  test('in order: as listed, whatever the draw, those cooling down last', () => {
     const { order, all } = open([target('a', 1), target('b', 1_000), target('c', 1)], 'order');
     for (const draw of [0, 0.5, 0.999]) expect(order(draw)).toBe('abc');
     for (let time = 0; time < 5; time += 1) all.noteFailure('a');
@@ -91,7 +91,7 @@ describe('by latency', () => {
     for (const id of ['b', 'c']) expect(first.get(id)).toBeWithin(400, 600);
   });
 
-  test('one that was slow is measured again after a while, by one call, and comes back when it is fast', async () => {
+  test('a slow target is measured again after some time, by one call, and is used again when it is fast', async () => {
     const { order, latency, clock } = open([target('a'), target('b')], 'latency');
     latency.note('a', false, 100);
     latency.note('b', false, 200);

@@ -45,7 +45,7 @@ const call = (id: string, args: string) => ({
 });
 
 describe('a request of chat completions becomes a Messages request', () => {
-  test('the smallest one has the bound of the alias, and every plain member is carried', () => {
+  test('the smallest one has the bound of the alias, and every plain member is copied', () => {
     expect(sent({})).toEqual({
       model: 'claude-sonnet-4-6',
       messages: [{ role: 'user', content: [text('Hi')] }],
@@ -142,7 +142,7 @@ describe('a request of chat completions becomes a Messages request', () => {
     ]);
   });
 
-  test('what an answer of ours carried goes back: refusals, signed thinking; unsigned reasoning does not', () => {
+  test('parts of our earlier answers are sent back: refusals and signed thinking, not unsigned reasoning', () => {
     const thinking_blocks = [
       { type: 'thinking', thinking: 'Hm.', signature: 'sig' },
       { type: 'redacted_thinking', data: 'x' },
@@ -196,7 +196,7 @@ describe('a request of chat completions becomes a Messages request', () => {
     expect(refused({ tool_choice: 'required' }).param).toBe('tool_choice');
   });
 
-  test('a reasoning effort is asked for as the model takes it', () => {
+  test('a reasoning effort is sent in the form that the model accepts', () => {
     const asked = (model: string, rest: object = {}) => {
       const { thinking, output_config, temperature } = sent(
         { reasoning_effort: 'medium', temperature: 0.5, ...rest },
@@ -227,7 +227,7 @@ describe('a request of chat completions becomes a Messages request', () => {
     });
   });
 
-  test('the version in the name of a model says how it thinks', () => {
+  test('the version in the name of a model decides how it thinks', () => {
     const styles = {
       'claude-3-5-sonnet-20241022': 'none',
       'claude-3-7-sonnet-20250219': 'budget',
@@ -241,7 +241,7 @@ describe('a request of chat completions becomes a Messages request', () => {
       expect([model, thinkingStyle(model)]).toEqual([model, style]);
   });
 
-  test('structured output: objects are closed, bounds become words', () => {
+  test('structured output: objects are closed, bounds become descriptions', () => {
     const schema = {
       type: 'object',
       properties: {
@@ -277,7 +277,7 @@ describe('a request of chat completions becomes a Messages request', () => {
     expect(refused({ response_format: open }).param).toBe('response_format.json_schema.schema');
   });
 
-  test('what the target has no words for is refused by name', () => {
+  test('members without an equivalent are refused by name', () => {
     const part = (block: object) => ({ messages: [{ role: 'user', content: [block] }] });
     const cases: [object, string][] = [
       [{ n: 2 }, 'n'],
@@ -324,7 +324,7 @@ const usageInChat = {
   completion_tokens_details: { reasoning_tokens: 3 },
 };
 
-describe('a whole message becomes an answer of chat completions', () => {
+describe('a complete message becomes an answer of chat completions', () => {
   const whole = (content: unknown, rest: object = {}) => {
     const message = {
       id: 'msg_1',
@@ -381,7 +381,7 @@ describe('a whole message becomes an answer of chat completions', () => {
     expect(whole([], { usage: undefined })).not.toContainKey('usage');
   });
 
-  test('what is no message is null', () => {
+  test('anything that is not a message is null', () => {
     const { answer } = translated({});
     for (const body of ['', '[]', '{}', '{"type":"message"}', '{"type":"error","error":{}}']) {
       expect(answer.whole(new TextEncoder().encode(body))).toBeNull();
@@ -474,7 +474,7 @@ describe('the events of a message become a stream of chat completions', () => {
     ]);
   });
 
-  test('errors and what is no event fail; a stream without its end is cut off', () => {
+  test('errors and invalid events fail; a stream without its end is cut off', () => {
     const stream = () => translated({ stream: true }).answer.stream();
     const failing = [
       ...[
@@ -495,7 +495,7 @@ describe('the events of a message become a stream of chat completions', () => {
     expect(cut.end()).toBe('cut-off');
   });
 
-  test('a provider that never ends its thinking is broken off; text and arguments are held back by nothing', () => {
+  test('a provider that never ends its thinking is aborted; text and arguments are not delayed', () => {
     const piece = 'x'.repeat(1024 * 1024);
     const lastOf = (block: object, type: string, member: string) => {
       const stream = translated({ stream: true }).answer.stream();

@@ -15,7 +15,7 @@ function counted(request: object) {
 const asked = (content: unknown) => ({ model: 'm', messages: [{ role: 'user', content }] });
 
 describe('the tokens of a request to a model that cannot count them', () => {
-  test('are a quarter of the bytes of what it would get; a larger request has more', () => {
+  test('are a quarter of the bytes that it would get; a larger request has more', () => {
     const { input_tokens: few } = counted(asked('Hi'));
     expect(few).toBeWithin(8, 16);
     const { input_tokens: many } = counted(asked('word '.repeat(4_000)));
@@ -35,7 +35,7 @@ describe('the tokens of a request to a model that cannot count them', () => {
     expect(counted(asked([{ type: 'document', source }])).input_tokens).toBeWithin(9_000, 9_050);
   });
 
-  test('need no maximum, and what cannot be sent is refused by name', () => {
+  test('need no maximum, and members that cannot be sent are refused by name', () => {
     expect(counted({ model: 'm' })).toMatchObject({ outcome: 'refused', param: 'messages' });
     expect(counted({ ...asked('Hi'), container: 'c' })).toMatchObject({
       outcome: 'refused',

@@ -189,7 +189,7 @@ describe('a Messages request becomes one of chat completions', () => {
     expect(refused({ tool_choice: { type: 'any' } }).param).toBe('tool_choice');
   });
 
-  test('numbers past 2^53 in arguments arrive digit by digit', () => {
+  test('numbers past 2^53 in arguments are kept digit by digit', () => {
     const text = JSON.stringify({
       ...hello,
       messages: [
@@ -201,7 +201,7 @@ describe('a Messages request becomes one of chat completions', () => {
     expect(new TextDecoder().decode(result.body)).toContain('{\\"id\\":12345678901234567891}');
   });
 
-  test('thinking and effort become an effort where the model is known to take one', () => {
+  test('thinking and effort become an effort where the model is known to accept one', () => {
     const budget = (budget_tokens: number) => ({ thinking: { type: 'enabled', budget_tokens } });
     expect(sent(budget(2_000)).reasoning_effort).toBe('low');
     expect(sent(budget(10_000)).reasoning_effort).toBe('medium');
@@ -213,7 +213,7 @@ describe('a Messages request becomes one of chat completions', () => {
     expect(refused({ output_config: { effort: 'huge' } }).param).toBe('output_config.effort');
   });
 
-  test('thinking of earlier turns goes back to the models that need it', () => {
+  test('thinking of earlier turns is sent back to the models that need it', () => {
     const content = [
       { type: 'thinking', thinking: 'Hm.', signature: '' },
       { type: 'text', text: 'Hi.' },
@@ -234,7 +234,7 @@ describe('a Messages request becomes one of chat completions', () => {
     expect(sent({ output_format: format }).response_format).toEqual(wanted);
   });
 
-  test('what Claude Code 2.1 sends by default is taken', () => {
+  test('the defaults of Claude Code 2.1 are accepted', () => {
     const body = sent({
       ...{
         max_tokens: 32_000,
@@ -265,7 +265,7 @@ describe('a Messages request becomes one of chat completions', () => {
     ]);
   });
 
-  test('what the target has no words for is refused by name', () => {
+  test('members without an equivalent are refused by name', () => {
     const content = (block: object) => ({ messages: [{ role: 'user', content: [block] }] });
     const source = { type: 'file', file_id: 'f' };
     const cited = { type: 'document', source: { type: 'text', data: 'x' }, citations: { enabled: true } };
@@ -308,7 +308,7 @@ const usageInMessages = {
   output_tokens_details: { thinking_tokens: 3 },
 };
 
-describe('a whole answer of chat completions becomes a message', () => {
+describe('a complete answer of chat completions becomes a message', () => {
   const whole = (message: object, rest: object = {}, request: object = {}) => {
     const choices = [
       { index: 0, message: { role: 'assistant', ...message }, finish_reason: 'stop', ...rest },
@@ -325,7 +325,7 @@ describe('a whole answer of chat completions becomes a message', () => {
     });
   });
 
-  test('thinking where it was enabled, tool calls, arguments that are broken', () => {
+  test('thinking where it was enabled, tool calls, invalid arguments', () => {
     const call = (id: string, text: string) => ({
       id,
       type: 'function',
@@ -361,7 +361,7 @@ describe('a whole answer of chat completions becomes a message', () => {
     expect(refusal).toMatchObject({ content: [{ type: 'text', text: 'No.' }], stop_reason: 'refusal' });
   });
 
-  test('what is no answer is null', () => {
+  test('anything that is not an answer is null', () => {
     const { answer } = translated({});
     for (const text of [
       '',
@@ -477,7 +477,7 @@ describe('a stream of chat completions becomes the events of a message', () => {
     ]);
   });
 
-  test('calls whose arguments alternate are written one after the other', () => {
+  test('calls with interleaved arguments are written one after the other', () => {
     const chunks = [
       ...[chunk(call(0, 'a', '{"x"')), chunk(call(1, 'b', '{"y"')), chunk(call(0, null, ':1}'))],
       ...[
@@ -534,7 +534,7 @@ describe('a stream of chat completions becomes the events of a message', () => {
     expect(stream.lacksUsage?.()).toBe(false);
   });
 
-  test('errors and what is no chunk fail; a stream without its end is cut off', () => {
+  test('errors and invalid chunks fail; a stream without its end is cut off', () => {
     const stream = () => translated({ stream: true }).answer.stream();
     expect(stream().event('error', '{}')).toBe('failed');
     for (const data of ['{"error":{"message":"x"}}', '{}', 'null', '{"choices":', '"x"']) {
@@ -549,7 +549,7 @@ describe('a stream of chat completions becomes the events of a message', () => {
     expect(empty.end()).toBe('cut-off');
   });
 
-  test('a provider that never ends a call of a tool, or begins ever more, is broken off', () => {
+  test('a provider that never ends a tool call, or keeps starting new ones, is aborted', () => {
     const piece = 'x'.repeat(1024 * 1024);
     for (const isNew of [true, false]) {
       const stream = translated({ stream: true }).answer.stream();
@@ -569,7 +569,7 @@ describe('a stream of chat completions becomes the events of a message', () => {
   });
 });
 
-test('long names of tools are shortened, in turns and choices too, and come back whole', () => {
+test('long names of tools are shortened, in turns and choices too, and restored in answers', () => {
   const long = (last: string) => `mcp__${'a'.repeat(80)}__${last}`;
   const names = [long('search'), long('find'), 'short'];
   const input = { type: 'tool_use', id: 't1', name: names[0], input: {} };

@@ -81,8 +81,8 @@ const responseUsage = {
 /** Without what every event has, and the response, which has its own tests. */
 const shape = ({ sequence_number, response, ...rest }: JsonObject) => rest;
 
-describe('a whole answer', () => {
-  test('has the message, the usage and what the request said', () => {
+describe('a complete answer', () => {
+  test('has the message, the usage and the options of the request', () => {
     const request = {
       instructions: 'Be short.',
       metadata: { a: 'b' },
@@ -137,7 +137,7 @@ describe('a whole answer', () => {
     });
   });
 
-  test('has reasoning, text and parallel calls as items, calls with the tools that they are of', () => {
+  test('has reasoning, text and parallel calls as items, calls with the kind of their tools', () => {
     const tools = [
       { type: 'namespace', name: 'agents', tools: [weather] },
       { type: 'custom', name: 'apply_patch' },
@@ -174,7 +174,7 @@ describe('a whole answer', () => {
     ]);
   });
 
-  test('is incomplete where the model was cut short', () => {
+  test('is incomplete where the model was cut off', () => {
     expect(wholeMessage({ content: 'Once' }, { finish_reason: 'length' })).toMatchObject({
       status: 'incomplete',
       incomplete_details: { reason: 'max_output_tokens' },
@@ -207,7 +207,7 @@ describe('a whole answer', () => {
     ]);
   });
 
-  test('says that it is stored where it is', () => {
+  test('is marked as stored where it is', () => {
     const bytes = new TextEncoder().encode('{"choices":[{"message":{"content":"Hi."}}]}');
     const storeOf = (request: JsonObject) => {
       const read = answerOf(request, true).whole(bytes);
@@ -216,7 +216,7 @@ describe('a whole answer', () => {
     expect([storeOf({}), storeOf({ store: true }), storeOf({ store: false })]).toEqual([true, true, false]);
   });
 
-  test('an empty one has an empty message; what is no chat is no answer', () => {
+  test('an empty one has an empty message; anything that is not a chat completion is no answer', () => {
     expect(wholeMessage({ content: '' })?.output).toMatchObject([{ content: [{ text: '' }] }]);
     for (const chat of [
       null,
@@ -271,7 +271,7 @@ describe('a stream', () => {
     expect(seen.at(-1)?.response).toMatchObject({ usage: responseUsage });
   });
 
-  test('of reasoning, text and parallel calls whose chunks alternate', () => {
+  test('of reasoning, text and parallel calls with interleaved chunks', () => {
     const chunks = [
       delta({ reasoning_content: 'Hm' }),
       delta({ reasoning: '.' }),
@@ -313,7 +313,7 @@ describe('a stream', () => {
     expect(seen.at(-1)).toMatchObject({ type: 'response.completed', response: { usage: responseUsage } });
   });
 
-  test('has reasoning as a summary where the client wants one', () => {
+  test('has reasoning as a summary where the client requests one', () => {
     const types = events([delta({ reasoning_content: 'Hm' }), finish('stop')], {
       reasoning: { summary: 'auto' },
     }).map(({ type }) => type);
@@ -327,7 +327,7 @@ describe('a stream', () => {
     ]);
   });
 
-  test('has a refusal as a part of its own, and the input of a custom tool once it is whole', () => {
+  test('has a refusal as its own part, and the input of a custom tool once it is complete', () => {
     const types = events([delta({ content: 'Well.' }), delta({ refusal: 'No.' }), finish('stop')]);
     expect(types.map(({ type }) => type).slice(2, -1)).toEqual([
       'response.output_item.added',
@@ -356,7 +356,7 @@ describe('a stream', () => {
     ]);
   });
 
-  test('with usage where providers put it, without [DONE] or without a reason to end', () => {
+  test('with usage where providers put it, without [DONE] or without a finish reason', () => {
     const places = [
       delta({ content: 'a' }, { finish_reason: 'stop', usage }),
       { ...delta({ content: 'a' }, { finish_reason: 'stop' }), usage },
@@ -371,7 +371,7 @@ describe('a stream', () => {
     expect(stream.end()).toStartWith('event: response.incomplete\n');
   });
 
-  test('calls of one index with different ids, and names that come late or in every chunk', () => {
+  test('calls of one index with different ids, and names that arrive late or in every chunk', () => {
     const gemini = events([
       delta({ tool_calls: [piece(0, { name: 'weather', arguments: '{}' }, 'a')] }),
       delta({ tool_calls: [piece(0, { name: 'weather', arguments: '{"b":1}' }, 'b')] }),
@@ -392,7 +392,7 @@ describe('a stream', () => {
     expect(late.at(-1)?.response).toMatchObject({ output: [{ name: 'weather', arguments: '{}' }] });
   });
 
-  test('that is broken says so, and one that ends early is cut off', () => {
+  test('that is broken reports an error, and one that ends early is cut off', () => {
     for (const data of ['{"choices"', 'text', '[]', '{"error":{"message":"x"}}']) {
       expect(answerOf().stream().event(null, data)).toBe('failed');
     }
@@ -405,7 +405,7 @@ describe('a stream', () => {
     expect(answerOf().stream().end()).toBe('cut-off');
   });
 
-  test('that never ends is broken off', () => {
+  test('that never ends is aborted', () => {
     const stream = answerOf().stream();
     const chunk = JSON.stringify(delta({ content: 'x'.repeat(4 * 1024 * 1024) }));
     const answers = Array.from({ length: 10 }, () => stream.event(null, chunk));

@@ -145,7 +145,7 @@ describe('the input of a response as messages', () => {
     expect(thoughts('gpt-4.1')).toEqual([none, none, none, none, none, none]);
   });
 
-  test('an image out of a tool follows in a message of the user, since tool messages are text', () => {
+  test('an image returned by a tool follows in a user message, since tool messages are text', () => {
     const input = [
       { type: 'function_call', call_id: 'a', name: 'view_image', arguments: '{}' },
       {
@@ -206,7 +206,7 @@ describe('the input of a response as messages', () => {
 });
 
 describe('the options of a response', () => {
-  test('names that differ are translated, and what repeats a default is not sent', () => {
+  test('different names are translated, and repeated defaults are not sent', () => {
     const schema = { type: 'object', properties: {} };
     const chat = chatOf({
       input: 'Hello',
@@ -261,7 +261,7 @@ describe('the options of a response', () => {
     expect(Object.keys(chatOf(defaults))).toEqual(['model', 'messages', 'user']);
   });
 
-  test('the target says what the bound is called, and whether stream_options may be sent', () => {
+  test('the target decides the name of the bound, and whether stream_options may be sent', () => {
     const body = { input: 'Hello', max_output_tokens: 50, stream: true };
     const to = { maxTokensName: 'max_completion_tokens', hasStreamOptions: false } as const;
     expect(chatOf(body, to)).toEqual({
@@ -319,7 +319,7 @@ describe('tools', () => {
     expect(chat.tool_choice).toBe('required');
   });
 
-  test('long names of tools are shortened, in turns and choices too, and come back whole', () => {
+  test('long names of tools are shortened, in turns and choices too, and restored in answers', () => {
     const name = `mcp__${'a'.repeat(80)}__search`;
     const tool = { type: 'function', name, parameters: { type: 'object' } };
     const translated = translate({
@@ -343,7 +343,7 @@ describe('tools', () => {
     ]);
   });
 
-  test('long names in namespaces stay apart and within what a function may be called', () => {
+  test('long names in namespaces stay distinct and within the limit for function names', () => {
     const long = 'x'.repeat(60);
     const inner = [`${long}1`, `${long}2`].map((name) => ({ ...weather, name }));
     const chat = chatOf({ input: 'Hello', tools: [{ type: 'namespace', name: 'space', tools: inner }] });
@@ -355,7 +355,7 @@ describe('tools', () => {
   });
 });
 
-describe('what cannot be said over chat completions is a clear refusal that names the member', () => {
+describe('what chat completions cannot express is refused with the name of the member', () => {
   const rows: readonly (readonly [JsonObject, string])[] = [
     [{ background: true }, 'background'],
     [{ conversation: 'conv_1' }, 'conversation'],
@@ -411,7 +411,7 @@ describe('what cannot be said over chat completions is a clear refusal that name
     expect(messagesOf(brackets)).toEqual([{ role: 'user', content: brackets }]);
   });
 
-  test('a body that is no object', () => {
+  test('a body that is not an object', () => {
     for (const body of ['', '[]', '5', '{"a"']) {
       expect(translate(body)).toMatchObject({ outcome: 'refused', param: null });
     }
