@@ -67,7 +67,7 @@ const reasons = async (keyId: string, count: number) =>
 const balance = async () => (await gateway.credits.level()).balanceMicro;
 
 describe('G-31 ABANDONED_STREAMS=drain', () => {
-  test('the upstream is read on for its usage and billed, and meanwhile the call keeps its hold and its place', async () => {
+  test('the upstream is read to its usage and charged, and meanwhile the call keeps its hold and its slot', async () => {
     await open({ mode: 'drain' });
     const { rawKey, id } = await gateway.mint({ maxCallsInFlight: 1 });
     const before = await balance();
@@ -91,7 +91,7 @@ describe('G-31 ABANDONED_STREAMS=drain', () => {
     expect(await balance()).toBe(before - COST_MICRO);
   });
 
-  test('it is bounded in time; without usage by then the call is failed and free', async () => {
+  test('it is bounded in time; without usage by then the call is failed and not charged', async () => {
     await open({ mode: 'drain', drainMs: 50 });
     const { rawKey, id } = await gateway.mint();
     const before = await balance();
@@ -106,7 +106,7 @@ describe('G-31 ABANDONED_STREAMS=drain', () => {
     expect(gateway.abandoned.isLimited(gateway.companyId)).toBe(false);
   });
 
-  test('an upstream that breaks the stream is free, as without a client', async () => {
+  test('a stream that the upstream breaks off is not charged, as without a disconnect', async () => {
     await open({ mode: 'drain' });
     const { rawKey, id } = await gateway.mint();
     const { stream, leave } = await begun(rawKey);
@@ -116,7 +116,7 @@ describe('G-31 ABANDONED_STREAMS=drain', () => {
     expect(await reasons(id, 1)).toEqual(['FAILED drained-without-usage']);
   });
 
-  test('a process that stops ends what it drains', async () => {
+  test('a process that stops aborts the streams it drains', async () => {
     await open({ mode: 'drain' });
     const { rawKey, id } = await gateway.mint();
     const { stream, leave } = await begun(rawKey);
@@ -129,7 +129,7 @@ describe('G-31 ABANDONED_STREAMS=drain', () => {
 });
 
 describe('G-31 ABANDONED_STREAMS=free', () => {
-  test('so many an hour are free for a key, further ones are drained and billed; usage and metrics show it', async () => {
+  test('a number per hour is free for a key, further ones are drained and charged; usage and metrics show it', async () => {
     await open({ mode: 'free', freePerHour: 2 });
     const { rawKey, id } = await gateway.mint();
     const before = await balance();
@@ -151,7 +151,7 @@ describe('G-31 ABANDONED_STREAMS=free', () => {
     expect(alerts.map(({ context }) => context.keyId)).toEqual([id, id]);
   });
 
-  test('a company has ten times as many, over however many keys', async () => {
+  test('a company has ten times as many, across all its keys', async () => {
     await open({ mode: 'free', freePerHour: 1 });
     for (let n = 0; n < 10; n += 1) await abandoned((await gateway.mint()).rawKey);
     expect(gateway.abandoned.counts()).toMatchObject({ free: 10, billed: 0 });
@@ -173,7 +173,7 @@ describeServers('on PostgreSQL and Redis', () => {
   describe(ONE_STREAM, () => {
     describeOneStream(engines);
 
-    test('counts for every process: one that did not drain anything refuses, too, and one that starts later', async () => {
+    test('counts across processes: one that drained nothing refuses too, and so does one that starts later', async () => {
       const prefix = redis.newPrefix();
       const process = async () => {
         const sharedState = await redis.open({ prefix });
@@ -212,7 +212,7 @@ describeServers('on PostgreSQL and Redis', () => {
 
 /** On whichever engines: the counts are in shared state. */
 function describeOneStream(engines: () => Promise<Pick<GatewayOptions, 'database' | 'sharedState'>>): void {
-  test('a drain that ends without usage limits the company to one stream at a time; whole answers pass', async () => {
+  test('a drain that ends without usage limits the company to one stream at a time; complete answers pass', async () => {
     await open({ mode: 'free', freePerHour: 0 }, await engines());
     const { rawKey } = await gateway.mint();
     const unbilled = await begun(rawKey);
@@ -240,7 +240,7 @@ function describeOneStream(engines: () => Promise<Pick<GatewayOptions, 'database
   });
 }
 
-test('G-31 G-40 reserved tokens stay counted when the client leaves before the first byte', async () => {
+test('G-31 G-40 reserved tokens stay counted when the client disconnects before the first byte', async () => {
   await open({});
   const { rawKey, id } = await gateway.mint({ tokensPerMinute: 1_000 });
   const never = Promise.withResolvers<Response>();

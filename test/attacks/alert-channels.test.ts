@@ -27,7 +27,7 @@ const CREATE =
 type Created = { createAlertChannel: { secret: string; alertChannel: { id: string } } };
 
 describe('the address of an alert channel', () => {
-  test('that leads inside is refused when it is saved, in every form', async () => {
+  test('in the internal network is refused when it is saved, in every notation', async () => {
     const hosts = ['127.0.0.1', '2130706433', '[::1]', '[::ffff:127.0.0.1]', '169.254.169.254', 'localhost'];
     for (const host of [...hosts, 'inside.example', 'mixed.example', 'x.localhost']) {
       for (const kind of ['WEBHOOK', 'SLACK']) {
@@ -39,7 +39,7 @@ describe('the address of an alert channel', () => {
     }
   });
 
-  test('that leads inside is refused in the words for a name that does not exist', async () => {
+  test('in the internal network is refused with the message for a name that does not exist', async () => {
     const problems = ['inside.example', 'nosuch.example'].map(async (host) => {
       const input = { kind: 'WEBHOOK', name: 'x', address: `https://${host}/` };
       const { errors } = await backend.people.admin.answer(CREATE, { input });
@@ -50,7 +50,7 @@ describe('the address of an alert channel', () => {
     expect(inside).toBe(unknown ?? '');
   });
 
-  test('that leads inside later is refused when something is sent, and the connection goes to no other address', async () => {
+  test('that later resolves to the internal network is refused when it is used, and no other address is connected to', async () => {
     const { admin } = backend.people;
     const input = { kind: 'WEBHOOK', name: 'x', address: 'https://rebinds.example/' };
     const { alertChannel } = (await admin.ask<Created>(CREATE, { input })).createAlertChannel;
@@ -81,7 +81,7 @@ describe('the address of an alert channel', () => {
   });
 });
 
-test('addresses and secrets are unreadable in the database, and bound to their channel', async () => {
+test('addresses and secrets are encrypted in the database, and bound to their channel', async () => {
   const { admin } = backend.people;
   const address = 'https://hooks.example/services/T000/B000/verysecret';
   const make = async () =>
@@ -115,7 +115,7 @@ test('addresses and secrets are unreadable in the database, and bound to their c
   for (const secret of ['verysecret', one.secret, other.secret]) expect(logged).not.toContain(secret);
 });
 
-test('names that people chose make no link and no mention in a chat', () => {
+test('names chosen by users make no link and no mention in a chat', () => {
   const body = slackBody({ title: '<!channel> *x*', message: 'key <https://evil.example|click> & @here' });
   expect(JSON.parse(body)).toEqual({
     text: '*&lt;!channel&gt; x*\nkey &lt;https://evil.example|click&gt; &amp; @\u200bhere',

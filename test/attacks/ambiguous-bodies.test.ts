@@ -242,7 +242,7 @@ function assert(holds: boolean, what: string): asserts holds {
   if (!holds) throw new Error(what);
 }
 
-test('G-12, G-13: 100,000 generated and damaged bodies are read and rewritten as JSON.parse would have it', () => {
+test('G-12, G-13: 100,000 generated and damaged bodies are read and rewritten as JSON.parse reads them', () => {
   const random = createSeededRandom(20_261);
   const seen = new Map<Seen, number>();
   for (let count = 0; count < 50_000; count++) {

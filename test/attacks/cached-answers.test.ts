@@ -11,7 +11,7 @@ const body = { model: 'svc/chat-default', messages: [{ role: 'user', content: QU
 
 const gateway = useResource(() => openGateway());
 
-test('another company is never given a cached answer, not for the same bytes and not for a moved row; at rest it is unreadable', async () => {
+test('another company never gets a cached answer, not for the same bytes and not for a moved row; at rest it is encrypted', async () => {
   const { database, secrets } = gateway.parts;
   const other = secrets.newId();
   await addCompany(database, { id: other, name: 'Other', billingMode: 'PREPAID' });

@@ -26,7 +26,7 @@ const replaceBy = (body: string) => {
   answer = `{"action":"replace","body":${body}}`;
 };
 
-test('a replaced body passes every check of a client’s own, or the call is refused and nothing is sent', async () => {
+test('a replaced body passes the same checks as a client’s, or the call is refused and nothing is sent', async () => {
   gateway.upstream.answer(() => Response.json(chatAnswer()));
   const { rawKey, id } = await gateway.mint({ models: ['svc/chat-default'] });
   const attacks: Record<string, string> = {
@@ -54,7 +54,7 @@ test('a replaced body passes every check of a client’s own, or the call is ref
   expect(JSON.stringify(gateway.entries)).not.toContain('secret words');
 });
 
-test('duplicate members of a replaced body are one for us and for the provider', async () => {
+test('duplicate members of a replaced body are the same one for us and for the provider', async () => {
   gateway.upstream.answer(() => Response.json(chatAnswer()));
   const { rawKey } = await gateway.mint({ models: ['svc/chat-default'] });
   replaceBy(

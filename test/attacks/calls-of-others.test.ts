@@ -63,7 +63,7 @@ describe('calls of another company', () => {
     ]);
   });
 
-  test('are found by no filter, and asking for their company is as for one that does not exist', async () => {
+  test('are found by no filter, and their company is as unknown as one that does not exist', async () => {
     for (const filter of [
       {},
       { apiKeyId: foreignKey },
@@ -81,7 +81,7 @@ describe('calls of another company', () => {
     expect(asked.errors?.[0]?.message).toBe(missing.errors?.[0]?.message ?? '');
   });
 
-  test('do not come with a cursor of theirs, and one that was made up is refused or leads nowhere', async () => {
+  test('are not returned for a cursor of theirs, and a forged one is refused or returns nothing', async () => {
     const all = await ask(superAdmin, { companyId: foreign });
     const { endCursor } = (all.data as unknown as Page).calls.pageInfo;
     expect(endCursor).toBeNull();
@@ -92,7 +92,7 @@ describe('calls of another company', () => {
     }
   });
 
-  test('and what an operator alone sees of a call is null for its company', async () => {
+  test('fields for operators are null for the company of the call', async () => {
     const [ours] = await nodes(admin, { requestId: 'ours' });
     expect(ours).toMatchObject({ target: null, tries: null, providerCost: null, company: { id: own } });
     const [seen] = await nodes(superAdmin, { requestId: 'theirs' });
@@ -100,7 +100,7 @@ describe('calls of another company', () => {
     expect(seen?.company).toEqual({ id: foreign, name: 'Foreign' });
   });
 
-  test('are in no export, which needs an admin, and whose cells are no formulas', async () => {
+  test('are in no export, which needs an admin, and whose cells are not formulas', async () => {
     expect((await exported(null, 'format=csv')).status).toBe(401);
     expect((await exported(await backend.person(own), 'format=csv')).status).toBe(403);
     expect((await exported(admin, `format=csv&company_id=${foreign}`)).status).toBe(404);
@@ -136,7 +136,7 @@ describe('calls of another company', () => {
 describe('calls of another key of the same company', () => {
   const gateway = useResource(() => openGateway());
 
-  test('are not among those that a key reads, whatever it asks for', async () => {
+  test('are not returned to a key, whatever it requests', async () => {
     gateway.upstream.answer(() => Response.json(chatAnswer()));
     const scopes = ['inference:chat', 'usage:read'];
     const [one, other] = [await gateway.mint({ scopes }), await gateway.mint({ scopes })];

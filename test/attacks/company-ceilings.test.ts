@@ -16,7 +16,7 @@ import { useResource } from '../setup/use-resource.ts';
 const CHAT = { model: 'svc/chat-default', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 100 };
 const PARSE = { model: 'svc/extract-fast', text: CV_TEXT };
 
-describe('a company mints more keys to get past what it may use', () => {
+describe('a company mints more keys to exceed its ceilings', () => {
   const gateway = useResource(() => openGateway({ embeddedAllowed: true }));
 
   /** So many keys of their own, each with limits far above the ceilings. */
@@ -35,7 +35,7 @@ describe('a company mints more keys to get past what it may use', () => {
     return counts;
   }
 
-  test('requests: of 60 calls at once by 20 keys exactly the ceiling passes; the rest say which ceiling', async () => {
+  test('requests: of 60 concurrent calls of 20 keys exactly the ceiling passes; the others name the ceiling', async () => {
     const keys = await keysUnder({ requestsPerMinute: 10 }, 20);
     const calls = [...keys, ...keys, ...keys].map((key) =>
       post(`${gateway.url}/chat/completions`, key, CHAT),
@@ -76,7 +76,7 @@ describe('a company mints more keys to get past what it may use', () => {
     expect((await post(`${gateway.url}/chat/completions`, key, CHAT)).status).toBe(200);
   });
 
-  test('calls in flight: places are shared by all keys, and free again when calls end', async () => {
+  test('calls in flight: slots are shared by all keys, and free again when calls end', async () => {
     const held = Promise.withResolvers<void>();
     gateway.upstream.answer(async () => {
       await held.promise;
@@ -100,7 +100,7 @@ describe('a company mints more keys to get past what it may use', () => {
     expect((await post(`${gateway.url}/chat/completions`, keys[0] ?? '', CHAT)).status).toBe(200);
   });
 
-  test('documents: read or not, by whichever key, each counts', async () => {
+  test('documents: each counts, read or not, for any key', async () => {
     const keys = await keysUnder({ documentsPerDay: 3 }, 6);
     const content_base64 = new TextEncoder().encode('%PDF-1.7 nothing').toBase64();
     const broken = { model: PARSE.model, file: { name: 'cv.pdf', content_base64 } };
@@ -117,7 +117,7 @@ describe('a company mints more keys to get past what it may use', () => {
 
 /** Two processes, each with its own view of the same counters. */
 function countTogether(name: string, open: () => Promise<readonly [SharedState, SharedState]>): void {
-  test(`${name}: 400 calls of 40 keys in two processes at once pass the ceilings exactly, and give everything back`, async () => {
+  test(`${name}: 400 concurrent calls of 40 keys in two processes pass exactly up to the ceilings, and release everything`, async () => {
     const clock = createSystemClock();
     const log = createSilentLog();
     const states = await open();
@@ -210,7 +210,7 @@ function backendCeilings(open: () => Promise<BackendUnderTest>): void {
     return { passed: all.length - refused.length, refused: refused[0] };
   }
 
-  test('keys: ten at once, three pass; a rotation passes by one, and then no other', async () => {
+  test('keys: of ten at once three pass; a rotation may exceed it by one, and then no other', async () => {
     const admin = await adminUnder({ apiKeys: 3 });
     const mints = await outcome(Array.from({ length: 10 }, () => admin.answer(MINT)));
     expect(mints.passed).toBe(3);
@@ -223,7 +223,7 @@ function backendCeilings(open: () => Promise<BackendUnderTest>): void {
     expect((await outcome([rotate(1)])).passed).toBe(1);
   });
 
-  test('members: open invitations count, and so does who accepts one', async () => {
+  test('members: open invitations count, and so do members who accept one', async () => {
     const admin = await adminUnder({ members: 3 });
     const invite = (n: number) => admin.answer(INVITE, { email: `guest${n}-${admin.userId}@held.example` });
     const invited = await outcome([1, 2, 3, 4].map(invite));
@@ -241,7 +241,7 @@ function backendCeilings(open: () => Promise<BackendUnderTest>): void {
     expect(refused.extensions).toMatchObject({ code: 'CEILING_REACHED', ceiling: 'members' });
   });
 
-  test('storage: CVs and postings together, at once', async () => {
+  test('storage: concurrent CVs and postings count together', async () => {
     const admin = await adminUnder({ storageMegabytes: 1 });
     const text = (n: number) => `${n} ${'x'.repeat(180_000)}`;
     const sent = await outcome([
@@ -252,7 +252,7 @@ function backendCeilings(open: () => Promise<BackendUnderTest>): void {
     expect(sent.refused).toMatchObject({ code: 'CEILING_REACHED', ceiling: 'storageMegabytes' });
   });
 
-  test('documents a day: what is refused for another reason, too, and its admins cannot raise it', async () => {
+  test('documents a day: those refused for another reason count too, and admins cannot raise it', async () => {
     const admin = await adminUnder({ documentsPerDay: 2 });
     const sent = await outcome(
       [1, 2, 3, 4].map((n) => admin.answer(n % 2 === 0 ? TALENT : JOB, { text: `text ${n}` })),

@@ -5,7 +5,7 @@ import { readCompose, readManifests } from '../deployment/manifests.ts';
 
 const DIGEST = /^[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}$/;
 
-test('every image that is not ours is named by its digest, so that a moved tag changes nothing', () => {
+test('every foreign image is pinned by its digest, so that a moved tag changes nothing', () => {
   const bases = [...read('Dockerfile').matchAll(/^FROM (?:--\S+ )?(\S+)/gm)].map(([, image = '']) => image);
   const stores = readCompose().flatMap(([, service]) =>
     service.build === undefined ? [service.image ?? ''] : [],
@@ -15,7 +15,7 @@ test('every image that is not ours is named by its digest, so that a moved tag c
   for (const image of [...bases, ...stores]) expect(image).toMatch(DIGEST);
 });
 
-test('compose: Redis asks for a password that is in no command line, and no store is reached from outside', () => {
+test('compose: Redis requires a password that is in no command line, and no store is reachable from outside', () => {
   const services = Object.fromEntries(readCompose());
   const command = services.redis?.command.join(' ') ?? '';
   expect(command).toContain('requirepass %s');
@@ -51,7 +51,7 @@ const INSIDE = [
   ...['fd00:ec2::254', 'fc00::1', 'fe80::1', '::1', '::ffff:10.0.0.1', '64:ff9b::a00:1', '2002:a00:1::'],
 ];
 
-test('Kubernetes: nothing goes inside but to peers that a policy names', () => {
+test('Kubernetes: connections inside the cluster go only to peers that a policy names', () => {
   const policies = readManifests('deploy/kubernetes').filter(({ kind }) => kind === 'NetworkPolicy');
   const rules = policies.flatMap(({ spec }) => (spec as { egress?: readonly Egress[] }).egress ?? []);
   expect(rules.length).toBeGreaterThan(3);

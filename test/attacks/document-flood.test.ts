@@ -21,7 +21,7 @@ const TOO_LONG: DocumentReading = {
 };
 const READ: DocumentReading = { outcome: 'read', kind: 'text', text: CV_TEXT, pages: null, warnings: [] };
 
-describe('a sign-up without credits sends documents that are slow to read', () => {
+describe('a sign-up without credits uploads documents that are slow to read', () => {
   const workers = useResource(() => openWorkers({ balanceMicro: 0n }));
 
   test('another company’s CV is read while all of them still wait', async () => {
@@ -68,7 +68,7 @@ describe('a sign-up without credits sends documents that are slow to read', () =
 });
 
 describe('files by the parse route', () => {
-  test('a company that fills the reader and its line does not keep another out', async () => {
+  test('a company that fills the reader and its queue does not block another', async () => {
     const clock = createManualClock();
     const held = Promise.withResolvers<DocumentReading>();
     const reader = createFairReader({
@@ -82,7 +82,7 @@ describe('files by the parse route', () => {
     expect(outcomes.filter((outcome) => outcome === 'busy').length).toBeGreaterThan(100);
   });
 
-  test('files that take 20 seconds and fail are followed by pauses that grow', async () => {
+  test('files that take 20 seconds and fail are followed by growing pauses', async () => {
     const clock = createManualClock();
     let reads = 0;
     const reader = createFairReader({
@@ -113,7 +113,7 @@ describe('files by the parse route', () => {
 });
 
 describe('texts by the parse route', () => {
-  test('a company that sends long texts delays another’s by one of them', async () => {
+  test('a company that sends long texts delays another’s by at most one of them', async () => {
     const closings: (() => void | Promise<void>)[] = [];
     const engine = openEngine({
       ...{ clock: createSystemClock(), log: createSilentLog(), secrets: createSystemSecrets() },

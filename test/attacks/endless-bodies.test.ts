@@ -23,7 +23,7 @@ function exchange(lines: readonly string[], onOpen: (write: (text: string) => bo
   });
 }
 
-test('G-42 a body without end is cut at its bound, one that trickles at its time, and others are served meanwhile', async () => {
+test('G-42 an endless body is cut at its bound, a slow one at its time-out, and others are served meanwhile', async () => {
   const { rawKey } = await gateway.mint();
   const head = [
     'POST /llm/v1/chat/completions HTTP/1.1',
@@ -51,7 +51,7 @@ test('G-42 a body without end is cut at its bound, one that trickles at its time
   expect(gateway.upstream.received).toHaveLength(10);
 });
 
-test('what is no HTTP, or HTTP that could be read in two ways, closes its connection and reaches no provider', async () => {
+test('invalid or ambiguous HTTP closes its connection and reaches no provider', async () => {
   const { rawKey } = await gateway.mint();
   const before = gateway.upstream.received.length;
   const authorization = `authorization: Bearer ${rawKey}`;

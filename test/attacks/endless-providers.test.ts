@@ -19,7 +19,7 @@ function endless(piece: string) {
   return { sent, body };
 }
 
-test('a whole answer without end, and an event without end, are cut at their bound and the memory is given back', async () => {
+test('an endless answer, and an endless event, are cut at their bound and the memory is released', async () => {
   const { rawKey } = await gateway.mint();
   const before = process.memoryUsage.rss();
   for (const stream of [false, true]) {
@@ -35,7 +35,7 @@ test('a whole answer without end, and an event without end, are cut at their bou
   expect(process.memoryUsage.rss() - before).toBeLessThan(400 * 1024 * 1024);
 });
 
-test('a provider that is silent, before its first byte or in the middle of a stream, is left', async () => {
+test('a provider that sends nothing, before its first byte or in the middle of a stream, is aborted', async () => {
   const { rawKey } = await gateway.mint();
   const hangs = Promise.withResolvers<Response>();
   gateway.upstream.answer(() => hangs.promise);

@@ -10,7 +10,7 @@ const profile = {
   work: [{ name: 'Forge Unique', position: 'Welder' }],
 };
 
-test('P-15 after erasure no row of any table has a word of the person, nor of whom they were recognised as', async () => {
+test('P-15 after erasure no row of any table has data of the person, nor of the record they were matched with', async () => {
   const { admin } = backend.people;
   const create = async (input: object) =>
     (await admin.ask<{ createTalent: { id: string } }>(CREATE, { input })).createTalent.id;

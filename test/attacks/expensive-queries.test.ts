@@ -59,7 +59,7 @@ describe('introspection without a token', () => {
     expect(cpuMs).toBeLessThan(MOST_CPU_MS);
   });
 
-  test('P-4 as tools send it, in every variant, is answered as it would be executed, at a fraction of the price', async () => {
+  test('P-4 introspection in every variant that tools send is executed, at a fraction of the price', async () => {
     const schema = createSchema();
     const flags = ['descriptions', 'specifiedByUrl', 'directiveIsRepeatable'] as const;
     const more = ['schemaDescription', 'inputValueDeprecation', 'oneOf'] as const;
@@ -74,7 +74,7 @@ describe('introspection without a token', () => {
     expect((await costOf(getIntrospectionQuery())).cpuMs).toBeLessThan(MOST_CPU_MS);
   });
 
-  test('P-4 small questions of other tools are answered too', async () => {
+  test('P-4 small introspection queries of other tools are answered too', async () => {
     for (const query of [
       '{ __schema { queryType { name fields { name } } } }',
       '{ __type(name: "Talent") { fields { name type { name kind ofType { name } } } } }',
@@ -88,7 +88,7 @@ describe('introspection without a token', () => {
     }
   });
 
-  test('what looks like it and is wrong is refused as any other query', async () => {
+  test('an invalid query that looks like it is refused like any other', async () => {
     for (const query of [
       '{ __schema }',
       '{ __schema { types } }',
@@ -123,7 +123,7 @@ describe('a query', () => {
     expect(cpuMs).toBeLessThan(MOST_CPU_MS);
   });
 
-  test('lists cost the longest that they become, long texts their size', async () => {
+  test('lists cost their maximum length, long texts their size', async () => {
     const { admin } = backend.people;
     for (const query of [
       '{ talents(first: 100) { nodes { text } } }',
@@ -143,7 +143,7 @@ describe('a query', () => {
     }
   });
 
-  test('mutations count through fragments: a list of them does not run', async () => {
+  test('mutations in fragments count: a list of them does not run', async () => {
     const { admin } = backend.people;
     const names = Array.from({ length: 29 }, (_, n) => `a${n}: updateCompany(name: "Renamed ${n}") { name }`);
     const before = await admin.ask('{ company { name } }');
@@ -174,7 +174,7 @@ describe('a query', () => {
 describe('an answer', () => {
   const small = useResource(() => openBackend({ maxAnswerBytes: 200_000 }));
 
-  test('ends at its bound, with one error that says what to do, and what is beyond it is not read', async () => {
+  test('ends at its bound, with one error that says what to do, and the rest is not read', async () => {
     const { admin } = small.people;
     const summary = 'x'.repeat(50_000);
     for (let talent = 0; talent < 6; talent += 1) {
@@ -198,7 +198,7 @@ describe('an answer', () => {
 describe('over a WebSocket', () => {
   const live = useResource(() => openLiveLogs());
 
-  test('the same limits hold, and only subscriptions run', async () => {
+  test('the same limits apply, and only subscriptions run', async () => {
     const socket = openRawSocket(live);
     await socket.send(initOf(live));
     await socket.has('connection_ack');

@@ -7,7 +7,7 @@ const running = useSystem();
 const gateway = useResource(() => openGateway());
 const SCRIPT = '<script>alert(1)</script>';
 
-test('no answer of a service is a page, can be framed by one, or is guessed to be a script', async () => {
+test('no response of a service is a page, can be framed, or is sniffed as a script', async () => {
   const { gateway_url, backend_url, ai_url, full_key } = running.demo;
   const guarded = await Promise.all([
     fetch(`${backend_url}/health`),
@@ -33,7 +33,7 @@ test('no answer of a service is a page, can be framed by one, or is guessed to b
   expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
 });
 
-test('a provider that answers with a page has it delivered as JSON or as events, never as a page', async () => {
+test('a page returned by a provider is delivered as JSON or as events, never as a page', async () => {
   const { rawKey } = await gateway.mint();
   for (const status of [200, 400, 500]) {
     for (const stream of [false, true]) {

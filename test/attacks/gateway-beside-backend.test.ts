@@ -44,13 +44,13 @@ function backendOf({ pid }: RunningSystem): number {
 describe('a backend that hangs, on the embedded parts', () => {
   const running = useSystem({ BACKEND_PORT: String(freePort()) });
 
-  test('every model call is answered, and the backend goes on where it was', async () => {
+  test('every model call is answered, and the backend continues where it was', async () => {
     expect(await callsWhileBackendHangs(running.system)).toEqual(Array(CALLS).fill(200));
     const { backend_url } = running.demo;
     await until(async () => (await fetch(`${backend_url}/health`)).ok);
   }, 120_000);
 
-  test('one that hangs for longer is killed and started again', async () => {
+  test('a backend that hangs for longer is killed and restarted', async () => {
     const { backend_url } = running.demo;
     const hanging = backendOf(running.system);
     process.kill(hanging, 'SIGSTOP');

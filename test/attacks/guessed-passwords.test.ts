@@ -25,7 +25,7 @@ async function signUp(email: string) {
   return await stranger().answer(SIGN_UP, { input: { companyName: 'Own', email, password: PASSWORD } });
 }
 
-describe('passwords are guessed', () => {
+describe('guessed passwords', () => {
   test('P-8 an unknown address and a wrong password get the same answer', async () => {
     const wrong = await stranger().answer(LOGIN, {
       email: backend.people.member.email,
@@ -66,7 +66,7 @@ describe('passwords are guessed', () => {
     await stranger().ask(LOGIN, { ...wrong, password: PASSWORD });
   });
 
-  test('no spelling of an address is a way around the limit: 10 looks at the password of a person, in all', async () => {
+  test('no spelling of an address circumvents the limit: 10 password checks per user in total', async () => {
     const { secrets } = backend.parts;
     const looks: (string | null)[] = [];
     const watched = await openBackend({
@@ -96,7 +96,7 @@ describe('passwords are guessed', () => {
 });
 
 describe('one address, one account', () => {
-  test('spellings that are one address are one account; letters that only look alike are not', async () => {
+  test('spellings of one address are one account; letters that only look alike are not', async () => {
     expect((await signUp('Straße.Ada@Bücher.example')).errors).toBeUndefined();
     for (const email of [
       'STRASSE.ADA@bücher.EXAMPLE',
@@ -121,7 +121,7 @@ describe('one address, one account', () => {
     }
   });
 
-  test('an address that hides letters, decodes or turns into another one is none', () => {
+  test('an address with hidden letters, or that decodes or normalises to another one, is invalid', () => {
     for (const email of [
       'a\u00adda@x.example',
       'ada\ufe0f@x.example',
@@ -138,7 +138,7 @@ describe('one address, one account', () => {
     }
   });
 
-  test('accounts from before are given keys; of two that are one address both still sign in, and it is reported', async () => {
+  test('existing accounts get keys; of two with the same address both can still sign in, and it is reported', async () => {
     const rows = [
       ['00000000-0000-7000-8000-00000000000a', 'ﬁrst@x.example', '2020-01-01'],
       ['00000000-0000-7000-8000-00000000000b', 'first@x.example', '2021-01-01'],
@@ -170,8 +170,8 @@ describe('one address, one account', () => {
   });
 });
 
-describe('addresses are tried, to find out who has an account', () => {
-  test('a password reset answers before it does anything that depends on the account', async () => {
+describe('enumeration of accounts by address', () => {
+  test('a password reset responds before any work that depends on the account', async () => {
     const gate = Promise.withResolvers<void>();
     let waiting = 0;
     const { database } = backend;
@@ -197,7 +197,7 @@ describe('addresses are tried, to find out who has an account', () => {
     expect(held.mails[0]).toMatchObject({ kind: 'password-reset', to: member.email });
   });
 
-  test('an invitation says and does the same for an address that has an account elsewhere', async () => {
+  test('an invitation has the same response and effects for an address with an account elsewhere', async () => {
     const { admin, otherAdmin } = backend.people;
     const done: string[][] = [];
     const { database } = backend;
@@ -232,7 +232,7 @@ describe('addresses are tried, to find out who has an account', () => {
     expect(own.extensions.code).toBe('CONFLICT');
   });
 
-  test('signing up tells, and is limited by address and by e-mail', async () => {
+  test('signing up reveals an account, and is limited by address and by e-mail', async () => {
     const taken = { companyName: 'Own', email: backend.people.member.email, password: PASSWORD };
     const codes: (string | undefined)[] = [];
     for (let time = 0; time < 11; time += 1) {

@@ -46,7 +46,7 @@ describe('a provider that reports more usage than a call can have', () => {
     return response.status;
   };
 
-  test('costs one call’s most on every way to a model, and the rest waits for an operator', async () => {
+  test('charges at most one call’s maximum on every route to a model, and the rest waits for an operator', async () => {
     gateway.upstream.answer(() => Response.json(chatAnswer({ usage: USAGE })));
     expect(await costOf(() => send('/chat/completions', chat))).toEqual([MOST_MICRO, 1]);
     const choices = { ...chat, n: 3 };
@@ -67,7 +67,7 @@ describe('a provider that reports more usage than a call can have', () => {
     expect(await costOf(() => send('/chat/completions', { ...chat, stream: true }))).toEqual([MOST_MICRO, 1]);
   });
 
-  test('costs a parsed document as many answers as it took', async () => {
+  test('charges a parsed document for the number of answers it took', async () => {
     let answers = 0;
     gateway.upstream.answer(() => {
       answers += 1;
@@ -80,7 +80,7 @@ describe('a provider that reports more usage than a call can have', () => {
     expect(answers).toBe(3);
   });
 
-  test('costs no more over MCP', async () => {
+  test('charges no more over MCP', async () => {
     gateway.upstream.answer(() => Response.json(chatAnswer({ usage: USAGE })));
     const { rawKey } = await gateway.mint();
     const client = await openClient(gateway.url, rawKey, '2026');
@@ -89,7 +89,7 @@ describe('a provider that reports more usage than a call can have', () => {
     await client.close();
   });
 
-  test('costs no more where the platform calls for the company: matching, summaries, documents', async () => {
+  test('charges no more where the platform calls for the company: matching, summaries, documents', async () => {
     const { database, secrets, clock } = gateway.parts;
     const platformCalls = createPlatformCalls({
       ...{ secrets, clock, holds: createCreditHolds({ database, clock, log: createSilentLog() }) },
@@ -108,7 +108,7 @@ describe('a provider that reports more usage than a call can have', () => {
     expect(await costOf(charge)).toEqual([2_458n, 1]);
   });
 
-  test('costs no more where the call is charged from the journal, after an outage', async () => {
+  test('charges no more where the call is charged from the journal, after an outage', async () => {
     gateway.upstream.answer(async () => {
       gateway.outage.isAway = true;
       return Response.json(chatAnswer({ usage: USAGE }));
@@ -122,7 +122,7 @@ describe('a provider that reports more usage than a call can have', () => {
     expect(cost).toEqual([MOST_MICRO, 1]);
   });
 
-  test('costs each of 50 calls at once its most, and an idempotent call once', async () => {
+  test('charges each of 50 concurrent calls its maximum, and an idempotent call once', async () => {
     gateway.upstream.answer(() => Response.json(chatAnswer({ usage: USAGE })));
     const { rawKey } = await gateway.mint({ tokensPerMinute: 2_000_000_000 });
     const url = `${gateway.url}/chat/completions`;
@@ -135,7 +135,7 @@ describe('a provider that reports more usage than a call can have', () => {
     expect(await costOf(repeats)).toEqual([MOST_MICRO, 1]);
   });
 
-  test('takes no tokens a minute from the key beyond what a call can use', async () => {
+  test('takes no tokens per minute from the key beyond what a call can use', async () => {
     gateway.upstream.answer(() => Response.json(chatAnswer({ usage: USAGE })));
     const { rawKey } = await gateway.mint({ tokensPerMinute: 500_000 });
     const url = `${gateway.url}/chat/completions`;
@@ -145,7 +145,7 @@ describe('a provider that reports more usage than a call can have', () => {
     expect((await post(url, rawKey, chat)).status).toBe(200);
   });
 
-  test('counts that are no counts are no usage: the call is free and nothing is withheld', async () => {
+  test('invalid counts are no usage: the call is not charged and nothing is withheld', async () => {
     for (const wrong of ['-1', '1.5', '1e308', '1e999', '"12"', '"NaN"', 'true', '{}', '[1]']) {
       const text = JSON.stringify(chatAnswer()).replace(
         '"completion_tokens":5',

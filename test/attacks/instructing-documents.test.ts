@@ -30,7 +30,7 @@ const OBEDIENT = {
   skills: ['Omniscience', 'Python'],
 };
 
-test('G-7 a CV that instructs the model is data: the order is in no system message, and what an obedient model invents does not come in', async () => {
+test('G-7 a CV with instructions to the model is data: they are in no system message, and what a model that obeys invents is rejected', async () => {
   const { rawKey } = await gateway.mint();
   gateway.upstream.answer(() =>
     Response.json(

@@ -3,7 +3,7 @@ import { useSystem } from '../setup/use-system.ts';
 
 const running = useSystem();
 
-test('A-6 every internal route of every service refuses guests, company keys, access tokens and near misses alike', async () => {
+test('A-6 every internal route of every service refuses anonymous requests, company keys, access tokens and similar tokens alike', async () => {
   const { gateway_url, backend_url, ai_url, full_key, internal_token, company_admin } = running.demo;
   const login = await fetch(`${backend_url}/graphql`, {
     method: 'POST',

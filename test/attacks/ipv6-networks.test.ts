@@ -16,7 +16,7 @@ describe('addresses of one IPv6 network', () => {
   );
   const backend = useResource(() => openBackend({ requestsPerMinute: 20 }));
 
-  test('G-39 have the requests of one address at the gateway', async () => {
+  test('G-39 share the request limit of one address at the gateway', async () => {
     const { rawKey } = await gateway.mint();
     const call = async (address: string) => {
       const headers = { 'x-forwarded-for': address };
@@ -31,7 +31,7 @@ describe('addresses of one IPv6 network', () => {
     expect(await call('2001:db8:5:8::1')).toBe(200);
   });
 
-  test('have the requests of one address at the backend', async () => {
+  test('share the request limit of one address at the backend', async () => {
     const codes: (string | undefined)[] = [];
     for (let turn = 0; turn < 40; turn += 1) {
       const { errors } = await graphqlClient(backend.fetch, null, inNetwork(turn)).answer('{ __typename }');
@@ -40,7 +40,7 @@ describe('addresses of one IPv6 network', () => {
     expect(codes.filter((code) => code === 'RATE_LIMITED')).toHaveLength(20);
   });
 
-  test('P-8 have the log-ins of one address', async () => {
+  test('P-8 share the log-in limit of one address', async () => {
     const { attempts } = { attempts: await openBackend() };
     const codes: (string | undefined)[] = [];
     for (let turn = 0; turn < 130; turn += 1) {
@@ -66,7 +66,7 @@ describe('one address', () => {
     return answer.opened({ send: async () => {}, close() {} });
   }
 
-  test('P-13 cannot take all places of the live log, nor can its network', async () => {
+  test('P-13 cannot take all connections of the live log, nor can its network', async () => {
     const taken = Array.from({ length: 20 }, (_, turn) => handshake(inNetwork(turn)));
     expect(taken.filter((socket) => socket !== null)).toHaveLength(5);
     const other = handshake('198.51.100.4');
@@ -78,7 +78,7 @@ describe('one address', () => {
   });
 });
 
-test('an address counts as its network of 64 bits, IPv4 as itself in whatever form', () => {
+test('an IPv6 address counts as its /64 network, an IPv4 address as itself in any notation', () => {
   for (const [address, block] of [
     ['192.0.2.7', '192.0.2.7'],
     ['::ffff:192.0.2.7', '192.0.2.7'],

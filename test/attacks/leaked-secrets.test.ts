@@ -38,7 +38,7 @@ test('P-3 once the webhook secret is replaced, an event signed with the leaked o
   expect(JSON.stringify(verdict('whsec_renewed'))).not.toContain('No signatures found');
 });
 
-test('what was encrypted under a replaced MASTER_KEY does not open with the leaked one', async () => {
+test('data encrypted under a replaced MASTER_KEY cannot be decrypted with the leaked one', async () => {
   const secrets = createSystemSecrets();
   const renewed = createCipher({ masterKeys: ['a renewed key of sufficient length'], secrets });
   const leaked = createCipher({ masterKeys: ['the leaked key of sufficient length'], secrets });

@@ -65,7 +65,7 @@ describe('budgets', () => {
     await answered.text();
   };
 
-  test('an end user’s budget holds whatever key, route, process or form of answer the calls have', async () => {
+  test('an end user’s budget applies to calls of any key, route, process and form of answer', async () => {
     const [one, other] = [await gateway.mint(), await gateway.mint()];
     await budget({ scope: 'END_USER', subject: 'ada', monthlyMicro: COST_MICRO * 4n });
     await pass(send(one.rawKey, { user: 'ada' }));
@@ -95,7 +95,7 @@ describe('budgets', () => {
     expect(await standings()).toMatchObject([{ spentMicro: COST_MICRO * 4n }]);
   });
 
-  test('a default for every end user is each one’s own, and one with a budget of their own has that alone', async () => {
+  test('a default applies to each end user separately, and one with a budget of their own has that alone', async () => {
     const { rawKey } = await gateway.mint();
     await budget({ scope: 'END_USER', subject: '*', monthlyMicro: COST_MICRO });
     await budget({ scope: 'END_USER', subject: 'vip', monthlyMicro: COST_MICRO * 2n });
@@ -108,7 +108,7 @@ describe('budgets', () => {
     expect(every).toMatchObject({ topEndUser: 'ada', spentMicro: COST_MICRO * 4n, usedUpBy: 5 });
   });
 
-  test('a project’s budget holds for all its keys, a rotated one too, and for no other; the company’s for all', async () => {
+  test('a project’s budget applies to all its keys, a rotated one too, and to no other; the company’s to all', async () => {
     const [web, also, app] = await Promise.all(
       ['web-x', 'web-x', 'app-x'].map((project) => gateway.mint({ project })),
     );
@@ -131,7 +131,7 @@ describe('budgets', () => {
     expect(reading.status).toBe(200);
   });
 
-  test('failed calls and those that a budget refused count for nothing; one for alerts alone refuses nothing', async () => {
+  test('failed calls and calls that a budget refused do not count; a budget for alerts alone refuses nothing', async () => {
     const { rawKey, id } = await gateway.mint();
     await budget({ scope: 'KEY', subject: id, monthlyMicro: COST_MICRO });
     second.upstream.answer(() => new Response('no', { status: 500 }));
@@ -147,7 +147,7 @@ describe('budgets', () => {
     expect((await send(rawKey)).status).toBe(403);
   });
 
-  test('calls at once on two processes begin only while the rest covers what they hold', async () => {
+  test('concurrent calls in two processes start only while the rest covers their holds', async () => {
     const keys = [await gateway.mint(), await gateway.mint()];
     const held = BigInt(Math.ceil(JSON.stringify({ ...body, user: 'many' }).length / 4) + 400);
     await budget({ scope: 'END_USER', subject: 'many', monthlyMicro: held * 5n });
@@ -175,7 +175,7 @@ describe('budgets', () => {
     expect((await standings())[0]?.spentMicro).toBe(COST_MICRO * 5n);
   });
 
-  test('a call counts in the month in which it began: that of last month takes nothing from this one', async () => {
+  test('a call counts in the month in which it began: one of last month takes nothing from this one', async () => {
     const { rawKey } = await gateway.mint();
     const { database } = gateway.parts;
     await pass(send(rawKey, { user: 'old' }));
@@ -188,7 +188,7 @@ describe('budgets', () => {
     expect((await send(rawKey, { user: 'old' })).status).toBe(403);
   });
 
-  test('end users are each company’s own: another company’s calls for one of the same name spend nothing of it', async () => {
+  test('end users are separate by company: another company’s calls for the same name spend nothing of it', async () => {
     const foreign = await second.mint();
     const { rawKey } = await gateway.mint();
     await budget({ scope: 'END_USER', subject: 'same', monthlyMicro: COST_MICRO });

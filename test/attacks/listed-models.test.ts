@@ -32,7 +32,7 @@ function answeredBy(body: string): readonly string[] | number {
   return found.map(({ alias }) => alias);
 }
 
-describe('a list of models in the body reaches none that the key may not call', () => {
+describe('a list of models in the body reaches no model that the key may not call', () => {
   test.each([
     ['{"model":"cheap","models":["dearest"]}', 403],
     ['{"model":"cheap","models":["dear","dearest"]}', 403],
@@ -56,7 +56,7 @@ describe('a list of models in the body reaches none that the key may not call', 
     expect(answeredBy(body)).toEqual(expected);
   });
 
-  test('and no provider sees it: it may know the member itself, and call what is not metered', () => {
+  test('and is not sent to a provider, which may support the member itself and call a model that is not metered', () => {
     for (const body of ['{"model":"cheap","models":["dear"]}', '{"mod\\u0065ls" : ["cheap"] ,"n":1}']) {
       const read = readModelBody(new TextEncoder().encode(body));
       if (read.outcome !== 'read' || read.bytes === undefined) throw new Error('it was not read');

@@ -17,7 +17,7 @@ describe('the token of the metrics collector', () => {
     openAiService({ metricsAccess: metricsAccess(secretsWith({ metricsToken: METRICS })) }),
   );
 
-  test('opens /metrics and not one other internal route, and there the internal token no longer does', async () => {
+  test('opens /metrics and no other internal route, and the internal token no longer opens /metrics', async () => {
     expect((await service.ask('/metrics', { token: METRICS })).status).toBe(200);
     const refused = await service.ask('/metrics', { token: TOKEN });
     expect([refused.status, refused.body.error.message]).toEqual([
@@ -34,7 +34,7 @@ describe('the token of the metrics collector', () => {
     }
   });
 
-  test('is what the gateway and the backend ask for too', async () => {
+  test('is required by the gateway and the backend too', async () => {
     const passedOn = async () => new Response('passed on', { status: 404 });
     const answers = async (own: Partial<SecretsInUse>, token: string) => {
       const opening = { ownSecrets: secretsWith(own), metrics: service.metrics };
@@ -59,10 +59,10 @@ describe('the token of the metrics collector', () => {
   });
 });
 
-describe('an outsider who asks for readiness', () => {
+describe('an anonymous request for readiness', () => {
   const service = useResource(() => openAiService());
 
-  test('learns how many providers there are and how they do, and no host', async () => {
+  test('gets the number of providers and their state, and no host', async () => {
     const first = 'a-provider.example:8443';
     service.breakers.known(first);
     for (const token of ['', 'wrong', METRICS]) {

@@ -8,7 +8,7 @@ import { useResource } from '../setup/use-resource.ts';
 const gateway = useResource(() => openGateway());
 const thief = useResource(() => startScriptedUpstream());
 
-test('a provider key whose row is given another address in the database is not sent there', async () => {
+test('a provider key whose row is moved to another address in the database is not sent there', async () => {
   const { database, sharedState } = gateway.parts;
   const { rawKey } = await gateway.mint();
   const chat = () =>

@@ -45,7 +45,7 @@ describe('50,000 nested arrays', () => {
     });
   });
 
-  test('G-12 in a model call are passed on as they are', async () => {
+  test('G-12 in a model call are passed on unchanged', async () => {
     const { rawKey } = await gateway.mint();
     const body = `{"model":"svc/chat-default","messages":[],"metadata":${deep}}`;
     const answer = await inTime(() => post(`${gateway.url}/chat/completions`, rawKey, body));
@@ -53,7 +53,7 @@ describe('50,000 nested arrays', () => {
     await answer.text();
   });
 
-  test('in a call that is translated are a 400 at once, and say nothing about the provider', async () => {
+  test('in a call that is translated are a 400 at once, and do not count against the provider', async () => {
     const { rawKey } = await gateway.mint();
     const { upstream } = gateway;
     const before = upstream.received.length;
@@ -121,7 +121,7 @@ describe('50,000 nested arrays', () => {
     expect((await socket.closed).code).toBe(4400);
   });
 
-  test('in a signed payment event are refused, and not sent again', async () => {
+  test('in a signed payment event are refused, and not redelivered', async () => {
     const headers = { 'stripe-signature': 't=1,v1=00' };
     const body = `{"id":"evt_1","type":"x","data":{"object":${deep}}}`;
     const url = 'http://backend.test/payments/webhook';
@@ -159,7 +159,7 @@ describe('the bound', () => {
   const bytes = (text: string) => new TextEncoder().encode(text);
   const nested = (levels: number) => `${'[{"a":'.repeat(levels / 2)}1${'}]'.repeat(levels / 2)}`;
 
-  test('is counted outside of strings alone, whatever is in them', () => {
+  test('is counted outside strings alone, whatever they contain', () => {
     expect(readJson(bytes(nested(MOST_LEVELS)))).toEqual({
       outcome: 'read',
       value: JSON.parse(nested(MOST_LEVELS)),
@@ -173,7 +173,7 @@ describe('the bound', () => {
     expect(isNestedTooDeep(bytes(`"\\"${'['.repeat(100)}`))).toBe(false);
   });
 
-  test('holds for values that have been built', () => {
+  test('applies to values that were built', () => {
     expect(isValueTooDeep(JSON.parse(nested(MOST_LEVELS)))).toBe(false);
     expect(isValueTooDeep(JSON.parse(nested(MOST_LEVELS + 2)))).toBe(true);
     expect(isValueTooDeep(JSON.parse(deep))).toBe(true);

@@ -69,7 +69,7 @@ describe('a Host header that is', () => {
     }
   });
 
-  test('absent in HTTP/1.0, as health checks send it, is fine', async () => {
+  test('absent in HTTP/1.0, as health checks send it, is accepted', async () => {
     const answer = parsed(await exchange(backend.url, 'GET /healthz HTTP/1.0\r\n\r\n', 'ok'));
     expect([answer.status, answer.body]).toEqual([200, 'ok']);
   });
@@ -109,7 +109,7 @@ describe('a declared length far above the limit', () => {
     expect(answer.headers.get('x-request-id')).toStartWith('req_');
   });
 
-  test('of an internal route is 401 to strangers', async () => {
+  test('of an internal route is 401 without its token', async () => {
     const headers = { 'content-length': '99999999999', 'content-type': 'application/json' };
     const path = '/api/events/room/created';
     const strange = await aiService.app.request(path, { method: 'POST', headers, body: '{}' });
@@ -119,7 +119,7 @@ describe('a declared length far above the limit', () => {
     expect(known.status).toBe(413);
   });
 
-  test('a chunked body without end is cut at the limit', async () => {
+  test('an endless chunked body is cut at the limit', async () => {
     const { rawKey } = await gateway.mint();
     const head = `POST /llm/v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${rawKey}\r\nTransfer-Encoding: chunked\r\n\r\n`;
     const chunks = `4000\r\n${'x'.repeat(0x4000)}\r\n`.repeat(10);
@@ -142,7 +142,7 @@ describe('a compressed body', () => {
     return await post(gateway.url + path, rawKey, bytes, { headers: { 'content-encoding': encoding } });
   };
 
-  test('is inflated, and forwarded as it is then', async () => {
+  test('is decompressed and forwarded uncompressed', async () => {
     for (const [encoding, bytes] of compressed(call)) {
       const answer = await send(encoding, bytes);
       expect([encoding, answer.status]).toEqual([encoding, 200]);
@@ -155,7 +155,7 @@ describe('a compressed body', () => {
     expect((await send('identity', new TextEncoder().encode(call))).status).toBe(200);
   });
 
-  test('that inflates beyond the limit is 413, on every route that reads one', async () => {
+  test('that decompresses beyond the limit is 413, on every route that reads one', async () => {
     const bomb = ' '.repeat(50_000_000);
     for (const [encoding, bytes] of compressed(bomb)) {
       expect(bytes.length).toBeLessThan(MAX_BODY_BYTES);
@@ -171,7 +171,7 @@ describe('a compressed body', () => {
     }
   });
 
-  test('in any other encoding, or in several, is 415 and says what is supported', async () => {
+  test('in any other encoding, or in several, is 415 and names the supported ones', async () => {
     for (const encoding of ['zstd', 'gzip, gzip', 'gzip,br', 'compress', 'aws-chunked', 'x']) {
       const bytes = zstdCompressSync(call);
       for (const path of ['/chat/completions', '/parse/cv', '/mcp']) {
@@ -187,7 +187,7 @@ describe('a compressed body', () => {
     }
   });
 
-  test('that is damaged or cut is 400', async () => {
+  test('that is damaged or truncated is 400', async () => {
     for (const [encoding, bytes] of compressed(call)) {
       expect((await refusalOf(send(encoding, bytes.subarray(0, -4)))).status).toBe(400);
       expect((await refusalOf(send(encoding, new TextEncoder().encode(call)))).status).toBe(400);
@@ -221,7 +221,7 @@ describe('a process that shuts down', () => {
   test.each([
     ['/llm/v1/responses', '"param":null}}'],
     ['/llm/v1/messages', '"}'],
-  ])('answers 503 with its code, a request id and when to retry: %s', async (path, ending) => {
+  ])('answers 503 with its code, a request id and a Retry-After: %s', async (path, ending) => {
     const entered = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
     const parts = { clock: createSystemClock(), secrets: createSystemSecrets(), log: createSilentLog() };

@@ -143,7 +143,7 @@ describe('sign-in by OIDC', () => {
     );
   });
 
-  test('the same answer a second time is refused, and so is one after ten minutes', async () => {
+  test('the same callback a second time is refused, and so is one after ten minutes', async () => {
     const { location, cookie } = await world.begin();
     const answer = world.provider.authorize(location);
     expect((await world.finish(answer, cookie)).refresh).not.toBeNull();
@@ -154,7 +154,7 @@ describe('sign-in by OIDC', () => {
     expect(await world.finish(lateAnswer, late.cookie)).toEqual(refused('failed'));
   });
 
-  test('the answer of another provider that was mixed in is refused', async () => {
+  test('a callback of another provider (mix-up) is refused', async () => {
     expect(await world.signIn({ iss: 'https://evil.example' })).toEqual(refused('failed'));
     expect((await world.signIn({ iss: ISSUER })).refresh).not.toBeNull();
     const { location, cookie } = await world.begin();
@@ -162,7 +162,7 @@ describe('sign-in by OIDC', () => {
     expect(await world.finish(error, cookie)).toEqual(refused('failed'));
   });
 
-  test('leads to no other address, whatever the request says', async () => {
+  test('redirects to no other address, whatever the request contains', async () => {
     for (const query of [
       '?return_to=https://evil.example',
       '?redirect_uri=//evil.example',
@@ -196,7 +196,7 @@ describe('an ID token is refused', () => {
     expect(await world.signIn()).toEqual(refused('failed'));
   });
 
-  test('unsigned, signed with our secret, with a stranger’s key, altered, or no token at all', async () => {
+  test('unsigned, signed with our secret, with a foreign key, altered, or no token at all', async () => {
     const { script, sign } = world.provider;
     const stranger = await createScriptedProvider(world.clock);
     const secret = new TextEncoder().encode(CLIENT_SECRET.padEnd(32, '.'));
@@ -230,7 +230,7 @@ describe('an ID token is refused', () => {
     }
   });
 
-  test('keys that were changed are read again, and a flood of unknown keys does not flood the provider', async () => {
+  test('rotated keys are read again, and a flood of unknown keys does not flood the provider', async () => {
     await world.clock.advance(60_000);
     await world.provider.rotate();
     expect((await world.signIn()).refresh).not.toBeNull();
@@ -249,7 +249,7 @@ describe('accounts', () => {
     return world.signIn();
   };
 
-  test('a domain that is not mapped does not sign in, not even as an existing account or by another spelling', async () => {
+  test('a domain that is not mapped cannot sign in, not even as an existing account or by another spelling', async () => {
     const { superAdmin } = world.backend.people;
     world.rules.domains = { 'acme.example': world.backend.companies.acme };
     for (const email of [
@@ -273,7 +273,7 @@ describe('accounts', () => {
     expect((await whoIs(renamed.refresh)).id).toBe(member.userId);
   });
 
-  test('an account that a stranger signed up with the address before is not taken over', async () => {
+  test('an account that a stranger created with the address before is not taken over', async () => {
     const email = 'victim@acme.example';
     await graphqlClient(world.backend.fetch, null).ask(
       `mutation($email: String!) { signUp(input: { companyName: "Trap", email: $email, password: "${PASSWORD}" }) { accessToken } }`,
@@ -282,7 +282,7 @@ describe('accounts', () => {
     expect(await as({ sub: 'victim', email })).toEqual(refused('unproven'));
   });
 
-  test('SIGN_UP decides on new accounts: closed makes none, invited those with an invitation', async () => {
+  test('SIGN_UP controls new accounts: closed creates none, invited those with an invitation', async () => {
     const { admin } = world.backend.people;
     world.rules.signUpMode = 'closed';
     expect(await as({ sub: 'new-1', email: 'new-1@acme.example' })).toEqual(refused('closed'));
@@ -296,7 +296,7 @@ describe('accounts', () => {
     expect(await as({ sub: 'new-2', email: 'new-2@people.example' })).toEqual(refused('unknown'));
   });
 
-  test('new accounts keep to the company’s ceiling of members', async () => {
+  test('new accounts respect the company’s ceiling of members', async () => {
     const { superAdmin, admin } = world.backend.people;
     world.rules.domains = { 'acme.example': world.backend.companies.acme };
     const { members } = await admin.ask<{ members: { nodes: object[] } }>(
@@ -314,7 +314,7 @@ describe('accounts', () => {
     await set(null);
   });
 
-  test('roles come from the mapped claim, in the mapped company; a super admin only where that is mapped', async () => {
+  test('roles are taken from the mapped claim, in the mapped company; super admin only where that is mapped', async () => {
     world.rules.roles = { boss: 'COMPANY_ADMIN', staff: 'MEMBER' };
     const bob = { sub: 'bob', email: 'bob@acme.example' };
     const role = async (groups: unknown) => await whoIs((await as({ ...bob, groups })).refresh);
@@ -337,7 +337,7 @@ describe('accounts', () => {
     expect(other).toMatchObject({ role: 'COMPANY_ADMIN', companyId: world.backend.companies.other });
   });
 
-  test('who was removed comes in as a new person or not at all', async () => {
+  test('a removed user signs in as a new user or not at all', async () => {
     const { admin } = world.backend.people;
     const eve = { sub: 'eve', email: 'eve@acme.example' };
     const { id } = await whoIs((await as(eve)).refresh);
@@ -394,7 +394,7 @@ describe('accounts', () => {
   });
 });
 
-test('guessing answers is counted by address', async () => {
+test('guessed callbacks are counted by address', async () => {
   const guess = () =>
     world.backend.fetch(new Request(`${ORIGIN}/session/oidc/callback?code=x&state=y`), '203.0.113.7');
   for (let count = 0; count < 100; count += 1) await guess();
@@ -402,7 +402,7 @@ test('guessing answers is counted by address', async () => {
 });
 
 describe('the requests to the provider', () => {
-  test('follow no redirect, bound the answer, and reach no inside host that a document names', async () => {
+  test('follow no redirect, bound the response, and reach no internal host that a document names', async () => {
     const seen: string[] = [];
     const server = Bun.serve({
       port: 0,

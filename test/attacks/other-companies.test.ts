@@ -239,7 +239,7 @@ const backend = useResource(() => openBackend());
 describe('access to every operation', () => {
   for (const operation of operationsOf(schema).filter(({ kind }) => kind !== 'subscription')) {
     const { name, field } = operation;
-    test(`P-14 ${name} is for those who may`, async () => {
+    test(`P-14 ${name} is allowed for its roles alone`, async () => {
       const demands = ACCESS[name];
       if (demands === undefined) throw new Error(`${name} has no row in ACCESS: say who may call it`);
       expect([...declaredAccess(field.extensions)].sort()).toEqual([...demands].sort());
@@ -279,7 +279,7 @@ describe('access to every operation', () => {
     });
   }
 
-  test('P-14 ACCESS has no row for an operation that is gone', () => {
+  test('P-14 ACCESS has no row for a removed operation', () => {
     const names = operationsOf(schema).map(({ name }) => name);
     expect(Object.keys(ACCESS).filter((name) => !names.includes(name))).toEqual([]);
   });
@@ -293,7 +293,7 @@ describe('access to every operation', () => {
   });
 });
 
-describe('another company’s things', () => {
+describe('objects of another company', () => {
   /** Every operation that takes an id: which arguments name another company's thing. A new operation needs a row. */
   const ROWS: Readonly<Record<string, (things: ForeignThings) => Readonly<Record<string, string>>>> = {
     endSession: ({ sessionId }) => ({ id: sessionId }),
@@ -429,7 +429,7 @@ describe('another company’s things', () => {
     const demands = declaredAccess(operation.field.extensions);
     // What only super admins may call is refused before its ids are looked at.
     const code = demands.every((demand) => demand === 'superAdmin') ? 'FORBIDDEN' : 'NOT_FOUND';
-    test(`P-15 ${operation.name} with another company's id is ${code}, and nothing is done`, async () => {
+    test(`P-15 ${operation.name} with another company's id is ${code}, and nothing is changed`, async () => {
       const row = ROWS[operation.name];
       if (row === undefined) throw new Error(`${operation.name} takes an id and has no row in ROWS`);
       const before = await everythingOfTheOthers();
@@ -450,7 +450,7 @@ describe('another company’s things', () => {
     });
   }
 
-  test('P-15 lists show a company its own and nothing else', async () => {
+  test('P-15 lists show a company only its own objects', async () => {
     const lists = `{ company { id } members { nodes { id } } apiKeys { id } apiKeyPage { nodes { id } } budgets { id } serviceTokens { id } ownProviderKeys { id } invitations { nodes { id } } sessions { id }
       jobs { nodes { id } } talents { nodes { id } } meetings { nodes { id } } auditLog(first: 100) { nodes { companyId objectId } }
       creditTransactions { nodes { source } } invoices { nodes { id } } subscription { id plan { name } }

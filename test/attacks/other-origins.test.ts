@@ -7,7 +7,7 @@ const EVIL = ['https://evil.example', 'null', 'http://127.0.0.1.evil.example'];
 /** What a browser lets a page of another origin send without asking first: no JSON, no header of its own. */
 const SIMPLE_TYPES = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'];
 
-test('P-8 a page of another origin reads no answer, and what it may send unasked changes nothing', async () => {
+test('P-8 a page of another origin reads no response, and requests it may send without a preflight change nothing', async () => {
   const { backend_url, gateway_url, full_key, company_admin } = running.demo;
   const query = JSON.stringify({ query: '{ plans { id } }' });
   for (const origin of EVIL) {

@@ -53,8 +53,8 @@ async function outcomeOf(approve: ApproveHost, host: string): Promise<string> {
   return (await approve(host)).outcome;
 }
 
-describe('hosts that are set by people', () => {
-  test('an inside address is refused in every way of writing it, as a URL reads it and as it is', async () => {
+describe('hosts configured by users', () => {
+  test('an internal address is refused in every notation, as a URL parses it and literally', async () => {
     const approve = approving();
     for (const host of INSIDE) {
       expect([host, await outcomeOf(approve, host)]).toEqual([host, 'inside']);
@@ -64,7 +64,7 @@ describe('hosts that are set by people', () => {
     for (const host of OUTSIDE) expect([host, await outcomeOf(approve, host)]).toEqual([host, 'approved']);
   });
 
-  test('a network that is allowed is reached, and its neighbours are not', async () => {
+  test('an allowed network is reachable, and adjacent addresses are not', async () => {
     const approve = approving({ allowed: ['10.1.0.0/16', 'fd00::1'] });
     const hosts = ['10.1.2.3', '10.2.0.1', '[fd00::1]', '[fd00::2]', '127.0.0.1'];
     const outcomes = await Promise.all(hosts.map((host) => outcomeOf(approve, host)));
@@ -73,13 +73,13 @@ describe('hosts that are set by people', () => {
     expect(await all('localhost.')).toEqual({ outcome: 'approved', addresses: ['127.0.0.1', '::1'] });
   });
 
-  test('the addresses of this machine are inside, public ones too', async () => {
+  test('the addresses of this machine are internal, public ones too', async () => {
     const approve = approving({ ownAddresses: () => ['9.9.9.9'] });
     expect(await outcomeOf(approve, '9.9.9.9')).toBe('inside');
     expect(await outcomeOf(approve, '9.9.9.10')).toBe('approved');
   });
 
-  test('a name is as good as the worst of its addresses, and is resolved again after ten seconds', async () => {
+  test('a name is refused if any of its addresses is, and is resolved again after ten seconds', async () => {
     const clock = createManualClock();
     let addresses = ['8.8.8.8', '2606:4700::1111'];
     let resolved = 0;
@@ -118,7 +118,7 @@ describe('hosts that are set by people', () => {
     }
   });
 
-  test('while the resolver does not answer, the last approval serves for five minutes, a refusal does not', async () => {
+  test('while the resolver does not answer, the last approval applies for five minutes, a refusal does not', async () => {
     const clock = createManualClock();
     let found: readonly string[] | null = ['8.8.8.8'];
     const approve = approving({ clock, addressesOf: async () => found });
@@ -163,7 +163,7 @@ describe('a target that points at this machine', () => {
     return sent;
   }
 
-  test('is not called, however it is written; the failure is one of connecting', async () => {
+  test('is not called, in any notation; the failure is a connect error', async () => {
     for (const host of [
       '127.0.0.1',
       'localhost',
@@ -182,11 +182,11 @@ describe('a target that points at this machine', () => {
   });
 });
 
-describe('where addresses are set', () => {
+describe('where addresses are configured', () => {
   const approveHost = approving({ addressesOf: async () => [] });
   const backend = useResource(() => openBackend({ approveHost }));
 
-  test('a super admin who sets a target inside the network, or one without an address, is refused at once', async () => {
+  test('a super admin who sets a target in the internal network, or one without an address, is refused at once', async () => {
     const set = `mutation($url: String!) { setAliasTargets(alias: "svc/chat-cheap",
       targets: [{ baseUrl: $url, model: "m" }]) { alias } }`;
     const { superAdmin } = backend.people;
@@ -215,7 +215,7 @@ describe('endpoints that are registered at the payment sandbox', () => {
     'outgoing addresses',
   );
 
-  test('are not called inside the network, except for the backend’s own', async () => {
+  test('are not called in the internal network, except for the backend’s own', async () => {
     let arrived = 0;
     const fetch = () => {
       arrived += 1;

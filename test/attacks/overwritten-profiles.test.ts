@@ -74,8 +74,8 @@ async function edited(): Promise<string> {
   return id;
 }
 
-describe('a second CV with the same address as a profile that a person has edited', () => {
-  test('changes nothing, and proposes what it would change', async () => {
+describe('a second CV with the e-mail address of a profile that a user has edited', () => {
+  test('changes nothing, and proposes its changes', async () => {
     const id = await edited();
     const from = await sendCv('first', SENT);
     const { profile, version, proposal } = await shown(id);
@@ -89,7 +89,7 @@ describe('a second CV with the same address as a profile that a person has edite
     });
   });
 
-  test('accepted in part it takes over what was named and nothing else; matching hears of it', async () => {
+  test('accepted in part it changes only the named fields, and matching is notified', async () => {
     const id = await edited();
     await sendCv('second', SENT);
     const { proposal } = await shown(id);
@@ -109,7 +109,7 @@ describe('a second CV with the same address as a profile that a person has edite
     expect((await admin.refusal(ACCEPT, { id: proposal?.id })).extensions.code).toBe('NOT_FOUND');
   });
 
-  test('accepted whole it leaves what no CV says; rejected it leaves everything', async () => {
+  test('accepted completely it keeps fields that no CV has; rejected it changes nothing', async () => {
     const id = await edited();
     await sendCv('third', SENT);
     await admin.ask(ACCEPT, { id: (await shown(id)).proposal?.id });
@@ -121,7 +121,7 @@ describe('a second CV with the same address as a profile that a person has edite
     expect(await shown(id)).toMatchObject({ version, proposal: null });
   });
 
-  test('a later CV replaces the proposal; one without news makes none; other companies see and decide nothing', async () => {
+  test('a later CV replaces the proposal; one without changes makes none; other companies cannot see or decide it', async () => {
     const id = await edited();
     await sendCv('fifth', SENT);
     const first = (await shown(id)).proposal;
@@ -138,7 +138,7 @@ describe('a second CV with the same address as a profile that a person has edite
     expect((await shown(id)).proposal).toBeNull();
   });
 
-  test('erasing either of the two takes the proposal with it, and an export has it', async () => {
+  test('erasing either of the two erases the proposal, and an export includes it', async () => {
     const id = await edited();
     const from = await sendCv('eighth', SENT);
     const { exportTalent } = await admin.ask<{ exportTalent: { proposals: object[] } }>(

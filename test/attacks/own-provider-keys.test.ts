@@ -102,7 +102,7 @@ test('calls of the company use its key alone, on every wire; those of others use
   expect(keysOf([...gateway.upstream.received, ...other.received])).toEqual([`Bearer ${OPERATOR}`]);
 });
 
-test('a call costs the fee’s share of the price, and its record says so', async () => {
+test('a call costs the fee’s share of the price, and is recorded as such', async () => {
   const { rawKey, id } = await gateway.mint();
   await (await chat(rawKey)).text();
   const [row] = await gateway.calls(id, 1);
@@ -118,7 +118,7 @@ test('a call costs the fee’s share of the price, and its record says so', asyn
   expect(Number(row?.charge_micro)).toBe(Math.ceil(Number(whole?.charge_micro) / 10));
 });
 
-test('a refused key is a 403 that says so; neither the operator’s key nor another provider is tried', async () => {
+test('a rejected key is a 403 that names the reason; neither the operator’s key nor another provider is tried', async () => {
   for (const status of [401, 402, 403, 404]) {
     gateway.upstream.answer(() =>
       Response.json({ error: { message: `Incorrect API key provided: ${OWN}` } }, { status }),
@@ -136,7 +136,7 @@ test('a refused key is a 403 that says so; neither the operator’s key nor anot
   expect(alias && gateway.models.order(alias, 0)[0]?.baseUrl).toBe(gateway.upstream.url);
 });
 
-test('a limited key is a 429 for its company; calls of others go on as before', async () => {
+test('a rate limited key is a 429 for its company; calls of others continue', async () => {
   gateway.upstream.answer(({ headers }) =>
     headers.authorization === `Bearer ${OWN}`
       ? Response.json({ error: { message: 'slow down' } }, { status: 429, headers: { 'retry-after': '7' } })
@@ -149,7 +149,7 @@ test('a limited key is a 429 for its company; calls of others go on as before', 
   expect((await chat(stranger.rawKey)).status).toBe(200);
 });
 
-test('what a provider echoes, stores and logs has the key nowhere', async () => {
+test('the key is in nothing that a provider echoes, stores or logs', async () => {
   const echo = {
     error: { message: `${PROVIDER_MODEL} does not take ${OWN}`, type: 'invalid_request_error', code: 'x' },
   };
@@ -188,7 +188,7 @@ test('without credits a call with a fee is refused, and one without a fee is not
   await fee(100_000);
 });
 
-test('where the operator forbids own keys, calls are refused and do not go on with the operator’s', async () => {
+test('where the operator forbids own keys, calls are refused and do not use the operator’s', async () => {
   await fee(null);
   expect(await refusalOf(chat(owner.rawKey))).toMatchObject({ status: 403, code: 'PROVIDER_KEY_REFUSED' });
   expect(gateway.upstream.received).toEqual([]);
@@ -220,7 +220,7 @@ test('a response that the provider stores is read and continued with the company
   expect(keysOf(gateway.upstream.received)).toEqual([`Bearer ${OWN}`]);
 });
 
-test('another company deletes nothing of it; after its own delete calls use the operator’s key at the whole price', async () => {
+test('another company cannot delete it; after its own deletion calls use the operator’s key at the full price', async () => {
   const { database, sharedState } = gateway.parts;
   const [key] = await listOwnKeys(database, owner.id);
   const id = key?.id ?? '';

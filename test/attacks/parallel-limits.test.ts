@@ -15,7 +15,7 @@ async function flood(rawKey: string, calls: number, body: object = {}) {
   return { answered: of(200), refused: of(429), others: calls - of(200) - of(429) };
 }
 
-test('G-40 a hundred calls at once pass no limit of their key together, and another key is served beside them', async () => {
+test('G-40 a hundred concurrent calls together exceed no limit of their key, and another key is served meanwhile', async () => {
   const [loud, quiet] = [await gateway.mint({ requestsPerMinute: 10 }), await gateway.mint()];
   const [flooded, served] = await Promise.all([flood(loud.rawKey, 100), flood(quiet.rawKey, 5)]);
   expect(flooded).toEqual({ answered: 10, refused: 90, others: 0 });
@@ -30,7 +30,7 @@ test('G-40 tokens: each call reserves what it may use before it runs', async () 
   expect(answered).toBeLessThanOrEqual(5);
 });
 
-test('calls in flight: slow answers keep their places, and give them back', async () => {
+test('calls in flight: slow answers keep their slots, and release them', async () => {
   const { rawKey } = await gateway.mint({ maxCallsInFlight: 3 });
   const gate = Promise.withResolvers<void>();
   gateway.upstream.answer(async () => {

@@ -5,7 +5,7 @@ const ROOT = join(import.meta.dir, '../..');
 const { dependencies, devDependencies, allowScripts } = await Bun.file(join(ROOT, 'package.json')).json();
 const { packages } = await Bun.file(join(ROOT, 'package-lock.json')).json();
 
-test('a dependency cannot be exchanged: exact versions, a hash for every package, no install script but the one allowed', async () => {
+test('a dependency cannot be replaced: exact versions, a hash for every package, no install script except the allowed one', async () => {
   for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
     expect([name, String(version)]).toEqual([name, expect.stringMatching(/^\d+\.\d+\.\d+(-[\w.]+)?$/)]);
   }

@@ -81,7 +81,7 @@ describe.each([
   const harmless = '"x":{"tools":[{"type":"mcp"}],"file_id":"f"},"tools":[{"type":"function"}]';
   const ask = (members: string) => post(`${gateway.url}${path}`, rawKey, `{"model":"${model}",${members}}`);
 
-  test('what looks alike passes', async () => {
+  test('similar values pass', async () => {
     gateway.upstream.received.length = 0;
     expect((await ask(harmless)).status).toBe(200);
     expect(gateway.upstream.received.map((received) => received.path)).toEqual([`/v1${path}`]);

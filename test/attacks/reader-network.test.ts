@@ -15,7 +15,7 @@ const EXFILTRATE = `
 
 const through = readerIsolation();
 
-describe.skipIf(through.length === 0)('code that a document smuggled into its reader', () => {
+describe.skipIf(through.length === 0)('code that a document injects into its reader', () => {
   test('reaches no address, not even one of this machine', async () => {
     let connections = 0;
     const open = () => {
@@ -31,7 +31,7 @@ describe.skipIf(through.length === 0)('code that a document smuggled into its re
     server.stop(true);
   });
 
-  test('is in a network of its own without any interface that is up', async () => {
+  test('is in a network namespace of its own without an interface that is up', async () => {
     const child = startReadingChild();
     expect(await child.ready).toBe('ready');
     for (const kind of ['net', 'user', 'ipc', 'uts']) {
@@ -49,7 +49,7 @@ describe('where namespaces are not permitted', () => {
   const reader = createDocumentReader({ clock: createSystemClock(), log, isolation: () => [] });
   afterAll(() => reader.close());
 
-  test('documents are read all the same, and the log says once what is missing', async () => {
+  test('documents are still read, and the log says once what is missing', async () => {
     const document = makePdf([[{ x: 72, y: 700, text: 'Ada Lovelace' }]]);
     const both = await Promise.all([reader.read(document), reader.read(document)]);
     for (const reading of both) expect(reading).toMatchObject({ outcome: 'read', text: 'Ada Lovelace' });

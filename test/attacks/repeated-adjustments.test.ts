@@ -13,7 +13,7 @@ describePostgres('an adjustment that is sent again', () => {
     backend = await openBackend({ database, clock: createSystemClock() });
   });
 
-  test('P-19 twenty times at once it is posted once, and all get the same answer', async () => {
+  test('P-19 sent twenty times at once it is posted once, and all get the same answer', async () => {
     const { superAdmin } = backend.people;
     const id = await backend.company('Rush');
     const send = () => superAdmin.ask(ADJUST, { id, credits: 5, key: 'rush' });

@@ -25,7 +25,7 @@ async function statusesOf(count: number, send: (turn: number) => Promise<Respons
 const ok = (statuses: readonly number[]) => statuses.filter((status) => status === 200).length;
 
 describe('BACKEND_REQUESTS_PER_MINUTE', () => {
-  test('an address without a token is refused beyond it, with when to come again, and others are not', async () => {
+  test('an address without a token is refused beyond it, with a Retry-After, and others are not', async () => {
     expect(ok(await statusesOf(LIMIT + 20, () => graphql('198.51.100.1')))).toBe(LIMIT);
     const refused = await graphql('198.51.100.1');
     expect(refused.status).toBe(429);
@@ -38,7 +38,7 @@ describe('BACKEND_REQUESTS_PER_MINUTE', () => {
     expect((await graphql('198.51.100.1')).status).toBe(200);
   });
 
-  test('who is signed in is counted by user, wherever they come from; a wrong token is no user', async () => {
+  test('a signed-in user is counted by user, from any address; a wrong token is no user', async () => {
     const { admin, member } = backend.people;
     const from = (turn: number) => `203.0.113.${turn}`;
     expect(ok(await statusesOf(LIMIT + 10, (turn) => graphql(from(turn), admin.token)))).toBe(LIMIT);
@@ -83,7 +83,7 @@ describe('BACKEND_REQUESTS_PER_MINUTE', () => {
     expect((await graphql(address, createServiceToken.rawToken)).status).toBe(429);
   });
 
-  test('sessions of the console are counted as the log-ins that they are', async () => {
+  test('sessions of the console are counted as log-ins', async () => {
     const send = () => {
       const headers = { 'content-type': 'application/json', origin: 'https://console.example' };
       const body = JSON.stringify({ email: 'a@b.example', password: 'wrong' });
@@ -138,7 +138,7 @@ describe('payment events with a wrong signature', () => {
     return shop.fetch(new Request(url, { method: 'POST', headers, body: '{}' }), peerAddress);
   };
 
-  test('are limited by address and do not fill the log; those that are signed pass, from there too', async () => {
+  test('are limited by address and do not fill the log; correctly signed ones pass, from the same address too', async () => {
     const statuses = await statusesOf(300, () => post('bad', '198.51.100.9'));
     expect(statuses.slice(0, 120).every((status) => status === 400)).toBe(true);
     expect(statuses.slice(120).every((status) => status === 429)).toBe(true);

@@ -5,7 +5,7 @@ import { useResource } from '../setup/use-resource.ts';
 
 const backend = useResource(() => openBackend());
 
-test('P-14 a member does not become an admin: by their own role, an invitation, a key, or a token from before', async () => {
+test('P-14 a member cannot become an admin: by their own role, an invitation, a key, or an earlier token', async () => {
   const { member, admin, anonymous } = backend.people;
   const tries = [
     [`mutation($id: ID!) { changeRole(userId: $id, role: COMPANY_ADMIN) { role } }`, { id: member.userId }],
@@ -19,7 +19,7 @@ test('P-14 a member does not become an admin: by their own role, an invitation, 
   }
 });
 
-test('P-14 an admin does not become a super admin, nor act for another company by naming it', async () => {
+test('P-14 an admin cannot become a super admin, nor act for another company by its id', async () => {
   const { admin } = backend.people;
   const { other } = backend.companies;
   const tries = [
@@ -42,7 +42,7 @@ test('P-14 an admin does not become a super admin, nor act for another company b
   }
 });
 
-test('P-14 an admin who was made a member acts as one at once, with the token from before', async () => {
+test('P-14 an admin who was made a member has a member’s rights at once, with the earlier token', async () => {
   const companyId = await backend.company('Team');
   const [boss, demoted] = [
     await backend.person(companyId, { role: 'COMPANY_ADMIN' }),

@@ -12,7 +12,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => backend.close());
 
-test('P-8 a script in the page cannot read what outlives it: the refresh token is in an HttpOnly cookie alone', async () => {
+test('P-8 a script in the page cannot read a long-lived credential: the refresh token is only in an HttpOnly cookie', async () => {
   const answer = await backend.fetch(
     new Request('http://backend.test/session/login', {
       method: 'POST',
@@ -31,7 +31,7 @@ test('P-8 a script in the page cannot read what outlives it: the refresh token i
   expect(await answer.text()).not.toContain(token);
 });
 
-test('a script that is injected into a page does not run, and has nowhere to send what it reads', async () => {
+test('a script injected into a page does not run, and cannot send data anywhere', async () => {
   for (const path of [
     '/',
     '/keys?name=<script>alert(1)</script>',

@@ -8,7 +8,7 @@ const CV =
 const PASSWORD = 'password-marker-0d1e-Zq';
 const running = useSystem({ LOG_LEVEL: 'debug' });
 
-test('secrets, prompts and CV texts sent to every service, rightly and wrongly, are in no log entry', async () => {
+test('secrets, prompts and CV texts sent to every service, in valid and invalid requests, are in no log entry', async () => {
   const { demo, system } = running;
   const json = { 'content-type': 'application/json' };
   const send = (url: string, body: string, headers: Record<string, string> = {}) =>

@@ -29,7 +29,7 @@ const clientWith = async (...scopes: string[]) => client((await create(scopes)).
 const operations = operationsOf(createSchema());
 
 describe('a service token', () => {
-  test('is shown once, stored as its hash, and does what its scope says', async () => {
+  test('is shown once, stored as its hash, and has the rights of its scopes', async () => {
     const { rawToken, serviceToken } = await create(['keys:write', 'keys:read', 'keys:read']);
     expect(rawToken).toMatch(/^tps_[\w-]{43}$/);
     expect(serviceToken).toMatchObject({ name: 'ci', scopes: ['keys:read', 'keys:write'], lastUsedAt: null });
@@ -45,7 +45,7 @@ describe('a service token', () => {
     expect(serviceTokens.find(({ id }) => id === serviceToken.id)?.lastUsedAt).not.toBeNull();
   });
 
-  test('calls no operation that names no scope, whatever scopes it has, not by alias, fragment or beside another', async () => {
+  test('cannot call an operation without a scope, whatever its scopes, not by alias, fragment or next to another', async () => {
     const all = await clientWith(...SERVICE_SCOPES);
     const closed = operations.filter(
       ({ name, kind }) => !(name in SCOPE_OF_OPERATION) && kind !== 'subscription',
@@ -103,7 +103,7 @@ describe('a service token', () => {
     expect(Object.keys(SCOPE_OF_OPERATION).filter((name) => never.test(name))).toEqual([]);
   });
 
-  test('makes and removes no admin', async () => {
+  test('can neither create nor remove an admin', async () => {
     const { member, otherAdmin } = backend.people;
     const token = await clientWith('members:write', 'members:read');
     const invite = 'mutation($role: Role!) { inviteMember(email: "new@people.example", role: $role) { id } }';
@@ -121,7 +121,7 @@ describe('a service token', () => {
     expect(members.nodes.map(({ id }) => id)).toContain(member.userId);
   });
 
-  test('is named in the audit log, not the person who created it', async () => {
+  test('is named in the audit log instead of its creator', async () => {
     const { rawToken, serviceToken } = await create(['keys:write']);
     await client(rawToken).ask('mutation { createApiKey(input: { name: "audited" }) { rawKey } }');
     const { auditLog } = await backend.people.admin.ask<{ auditLog: { nodes: object[] } }>(
@@ -139,7 +139,7 @@ describe('a service token is refused', () => {
   const KEYS = '{ apiKeys { id } }';
   const refusedWith = async (token: string) => (await client(token).refusal(KEYS)).extensions.code;
 
-  test('at once when it is revoked, and for good', async () => {
+  test('at once when it is revoked, and permanently', async () => {
     const { rawToken, serviceToken } = await create(['keys:read']);
     await client(rawToken).ask(KEYS);
     const revoke = 'mutation($id: ID!) { revokeServiceToken(id: $id) { status } }';
@@ -154,7 +154,7 @@ describe('a service token is refused', () => {
     }
   });
 
-  test('when its creator is no admin any more, or was removed', async () => {
+  test('when its creator is no longer an admin, or was removed', async () => {
     const change = 'mutation($id: ID!) { changeRole(userId: $id, role: MEMBER) { id } }';
     const remove = 'mutation($id: ID!) { removeMember(userId: $id) }';
     for (const mutation of [change, remove]) {
@@ -186,7 +186,7 @@ describe('a service token is refused', () => {
     }
   });
 
-  test('with a name, scopes or an end that it cannot have, and past a hundred', async () => {
+  test('with an invalid name, scope or expiry, and past a hundred', async () => {
     const { admin, member } = backend.people;
     for (const [field, variables] of [
       ['scopes', { name: 'x', scopes: [] }],

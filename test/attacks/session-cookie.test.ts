@@ -24,14 +24,14 @@ describe('over https', () => {
   const ORIGIN = 'https://console.example';
   const backend = useResource(() => openBackend());
 
-  test('the cookie is Secure and bound to this host, so that no neighbour under the same domain can set it', async () => {
+  test('the cookie is Secure and bound to this host, so that no sibling domain can set it', async () => {
     const { cookie } = await logIn(backend, ORIGIN);
     expect(cookie).toStartWith('__Host-turnpike_refresh=');
     for (const word of ['Path=/', 'Secure', 'HttpOnly', 'SameSite=Strict']) expect(cookie).toContain(word);
     expect(cookie.toLowerCase()).not.toContain('domain=');
   });
 
-  test('a cookie that a neighbour planted under the plain name starts no session of theirs', async () => {
+  test('a cookie that a sibling domain set under the plain name starts no session', async () => {
     const planted = tokenIn((await logIn(backend, ORIGIN)).cookie);
     for (const cookie of [`turnpike_refresh=${planted}`, `__host-turnpike_refresh=${planted}`]) {
       expect((await post(backend, ORIGIN, 'refresh', {}, cookie)).session).toBeNull();
@@ -52,7 +52,7 @@ describe('over http on loopback', () => {
   const ORIGIN = 'http://127.0.0.1:8081';
   const backend = useResource(() => openBackend({ consoleUrl: ORIGIN, consoleOrigin: ORIGIN }));
 
-  test('it has neither the prefix nor Secure, which browsers would drop, and serves the session', async () => {
+  test('it has neither the prefix nor Secure, which browsers would drop, and carries the session', async () => {
     const { cookie } = await logIn(backend, ORIGIN);
     expect(cookie).toStartWith('turnpike_refresh=');
     expect(cookie).not.toContain('Secure');

@@ -94,7 +94,7 @@ describe('a copied access token and the sockets opened with it', () => {
     await expectEnded(accessToken);
   });
 
-  test('end when a spent refresh token comes back', async () => {
+  test('end when a used refresh token is presented again', async () => {
     const { accessToken, refreshToken } = await signedIn();
     const { refreshSession } = await live.people.anonymous.ask<{ refreshSession: Tokens }>(REFRESH, {
       token: refreshToken,
@@ -124,7 +124,7 @@ describe('a signed token without a session', () => {
       .sign(new TextEncoder().encode(JWT_SECRET));
   }
 
-  test('is good until it expires, whatever becomes of sessions, unless it is older than a reset', async () => {
+  test('is valid until it expires, whatever happens to sessions, unless it is older than a reset', async () => {
     const { person, refreshToken } = await signedIn();
     const before = await signed(person);
     await live.people.anonymous.ask(LOGOUT, { token: refreshToken });
@@ -139,7 +139,7 @@ describe('a signed token without a session', () => {
     expect((await after.refusal(WHO)).extensions.code).toBe('UNAUTHENTICATED');
   });
 
-  test('does not borrow a session: one of another person, an unknown one or nonsense is refused', async () => {
+  test('cannot name a session: one of another user, an unknown one or an invalid one is refused', async () => {
     const [mine, other] = [await signedIn(), await signedIn()];
     const rows = await live.database.query<{ id: string }>('select id from sessions where user_id = $1', [
       other.person.userId,

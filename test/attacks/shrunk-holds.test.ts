@@ -186,7 +186,7 @@ describe('bodies', () => {
     expect(gateway.upstream.received).toHaveLength(before);
   });
 
-  test('G-12 with enforce_max_output a body without a maximum gets the alias’s, and others stay as they are', async () => {
+  test('G-12 with enforce_max_output a body without a maximum gets the alias’s, and others are unchanged', async () => {
     await configure(gateway, { enforce_max_output: true });
     const { rawKey } = await gateway.mint();
     const sent = async (path: string, body: object) => {

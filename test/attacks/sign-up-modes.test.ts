@@ -24,7 +24,7 @@ describe.each(['open', 'invited', 'closed'] as const)('SIGN_UP=%s', (signUpMode)
   const backend = useResource(() => openBackend({ signUpMode }));
   const people = async () => (await backend.database.query('select id from users')).length;
 
-  test('signs up whom it should, by GraphQL and by the console', async () => {
+  test('signs up only the allowed users, by GraphQL and by the console', async () => {
     const before = await people();
     const anyone = graphqlClient(backend.fetch, null);
     if (signUpMode === 'open') {
@@ -41,7 +41,7 @@ describe.each(['open', 'invited', 'closed'] as const)('SIGN_UP=%s', (signUpMode)
     expect(await people()).toBe(before);
   });
 
-  test('lets invited people in unless it is closed', async () => {
+  test('admits invited users unless it is closed', async () => {
     const { admin } = backend.people;
     const before = await people();
     const anyone = graphqlClient(backend.fetch, null);

@@ -45,7 +45,7 @@ const provider = Bun.listen<{ isAttacked: boolean }>({
 });
 afterAll(() => provider.stop(true));
 
-test.each(Object.keys(ATTACKS))('no other client gets what is left over of %s', async (name) => {
+test.each(Object.keys(ATTACKS))('no other client gets the remaining bytes of %s', async (name) => {
   attack = ATTACKS[name] ?? '';
   left = Promise.withResolvers();
   const url = `http://127.0.0.1:${provider.port}/v1`;

@@ -21,7 +21,7 @@ async function statusesOf(gateway: typeof direct, headersOf: (turn: number) => R
   return statuses;
 }
 
-test('G-39 without a configured proxy, addresses that the client makes up do not get it around the limit', async () => {
+test('G-39 without a configured proxy, addresses that the client sends do not circumvent the limit', async () => {
   const statuses = await statusesOf(direct, (turn) => ({
     'x-forwarded-for': `198.51.100.${turn}`,
     'x-real-ip': `198.51.100.${turn}`,
@@ -32,7 +32,7 @@ test('G-39 without a configured proxy, addresses that the client makes up do not
   expect(statuses.filter((status) => status === 429)).toHaveLength(20);
 });
 
-test('G-39 behind a proxy only the address that the proxy itself has added counts', async () => {
+test('G-39 behind a proxy only the address that the proxy itself added counts', async () => {
   const statuses = await statusesOf(proxied, (turn) => ({
     'x-forwarded-for': `198.51.100.${turn}, 203.0.113.7`,
   }));

@@ -29,7 +29,7 @@ async function everyRow(): Promise<string> {
   return text;
 }
 
-test('G-19 P-8 no row has a company key, a password, a provider key, a stored answer, or a token that opens something', async () => {
+test('G-19 P-8 no row has a company key, a password, a provider key, a stored answer, or a usable token', async () => {
   const { rawKey } = await gateway.mint();
   gateway.upstream.answer(() => Response.json({ choices: [{ message: { content: 'the private answer' } }] }));
   const answered = await post(

@@ -45,7 +45,7 @@ const actions = async (companyId: string) =>
     )
   ).map(({ action, object_id: id }) => `${action} ${id}`);
 
-test('stored prompts and answers are seen by admins of their company alone, not by super admins, and every view is in the audit log', async () => {
+test('stored prompts and answers are visible to admins of their company alone, not to super admins, and every view is in the audit log', async () => {
   const { admin, member, superAdmin, otherAdmin, anonymous } = backend.people;
   const companyId = admin.companyId ?? '';
   await store(companyId, 'req_secret');
@@ -67,7 +67,7 @@ test('stored prompts and answers are seen by admins of their company alone, not 
   expect(await actions(companyId)).toEqual(['payload.viewed req_secret']);
 });
 
-test('neither the database nor the logs have a word of them, and a row that is moved does not open', async () => {
+test('neither the database nor the logs have their text, and a moved row cannot be decrypted', async () => {
   const { database } = backend.parts;
   const { admin, otherAdmin } = backend.people;
   await store(admin.companyId ?? '', 'req_at_rest');
@@ -87,7 +87,7 @@ test('neither the database nor the logs have a word of them, and a row that is m
   expect(await otherAdmin.ask(VIEW, { id: 'req_at_rest' })).toEqual({ callPayload: null });
 });
 
-test('they are erased by request id or end user, with what is cached; who was erased is not written down', async () => {
+test('they are erased by request id or end user, with cached answers; the erased person is not recorded', async () => {
   const { admin } = backend.people;
   const companyId = admin.companyId ?? '';
   for (const id of ['req_a', 'req_b']) await store(companyId, id, 'person-7');
@@ -108,7 +108,7 @@ test('they are erased by request id or end user, with what is cached; who was er
   expect(JSON.stringify(entries)).not.toContain('person-7');
 });
 
-test('their time is the company’s choice within the operator’s, and no service token reads them', async () => {
+test('their retention is set by the company within the operator’s maximum, and no service token reads them', async () => {
   const { admin } = backend.people;
   const set =
     'mutation($days: Int) { setPayloadSettings(payloadRetentionDays: $days) { payloadRetentionDays } }';
@@ -128,7 +128,7 @@ test('their time is the company’s choice within the operator’s, and no servi
   expect((await robot.refusal(VIEW, { id: 'req_short' })).extensions.code).toBe('FORBIDDEN');
 });
 
-test('a trace gets no more of them than is stored: what the company redacts is in none of its attributes', async () => {
+test('a trace has no more of them than is stored: redacted text is in none of its attributes', async () => {
   const { database, payloads: bounds } = backend.parts;
   const companyId = backend.people.otherAdmin.companyId ?? '';
   await changePayloadSettings(database, bounds, companyId, { redactionPatterns: ['Project Falcon'] });

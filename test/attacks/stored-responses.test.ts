@@ -15,7 +15,7 @@ const gateway = useResource(async () => {
   return made;
 });
 
-test('responses of another company are not found, whatever refers to them, and nothing of them reaches a provider', async () => {
+test('responses of another company are not found by any reference, and nothing of them reaches a provider', async () => {
   const { database, secrets } = gateway.parts;
   const other = secrets.newId();
   await addCompany(database, { id: other, name: 'Other', billingMode: 'PREPAID' });
@@ -72,7 +72,7 @@ test('responses of another company are not found, whatever refers to them, and n
   expect(sent).toEqual(['GET /v1/responses/resp_theirs']);
 });
 
-test('references to reasoning that the company does not have are left out, or refused where they hide', async () => {
+test('references to reasoning that the company does not have are left out, or refused where they are nested', async () => {
   const { rawKey } = await gateway.mint();
   const hidden = `{"model":"${NATIVE}","input":"x","Input":[{"type":"item_reference","id":"rs_theirs"}]}`;
   expect((await refusalOf(post(`${gateway.url}/responses`, rawKey, hidden))).status).toBe(400);
@@ -86,7 +86,7 @@ test('references to reasoning that the company does not have are left out, or re
   expect(sent.join()).not.toContain('rs_theirs');
 });
 
-test('ids cannot leave their place in the address of a provider', async () => {
+test('ids cannot change the path of a provider’s address', async () => {
   const { rawKey } = await gateway.mint();
   const headers = { authorization: `Bearer ${rawKey}` };
   for (const path of [

@@ -108,8 +108,8 @@ const swapped = (account: string, one: number, two: number) => [
   `update credit_transactions set version = ${two} where ${of(account, -1)}`,
 ];
 
-describe('a ledger that someone with all rights on the database has changed', () => {
-  test('is sound before that, in every chain', async () => {
+describe('a ledger changed by an attacker with all rights on the database', () => {
+  test('is correct before that, in every chain', async () => {
     expect(await auditAfter([])).toMatch(/^the books balance/);
   });
 
@@ -129,7 +129,7 @@ describe('a ledger that someone with all rights on the database has changed', ()
     expect(report.split('\n').filter((line) => line.includes('as they were sealed'))).toHaveLength(1);
   });
 
-  test('is found where rows were inserted, with a seal version of others or without any', async () => {
+  test('is detected where rows were inserted, with a seal version of others or without any', async () => {
     const moved = `update credit_transactions set version = version + 10 where account_id = '${live}' and version > 4`;
     expect(await auditAfter([moved, inserted(live, 5), ...rebalanced(live)])).toContain(`of account ${live}`);
     const added = [
@@ -141,14 +141,14 @@ describe('a ledger that someone with all rights on the database has changed', ()
     );
   });
 
-  test('is found where its end was removed', async () => {
+  test('is detected where its end was removed', async () => {
     const cut = `delete from credit_transactions where account_id = '${live}' and version > 6`;
     expect(await auditAfter([cut, ...rebalanced(live)])).toContain(
       `account ${live} notes another last seal than that of its transaction 6`,
     );
   });
 
-  test('is found in transactions from before there were seals, and in those after them', async () => {
+  test('is detected in transactions from before there were seals, and in those after them', async () => {
     const change = `update credit_transactions set amount_micro = amount_micro - 1 where ${of(old, 3)}`;
     expect(await auditAfter([change, ...rebalanced(old)])).toContain(broken(old, 1, 8));
     const later = `update credit_transactions set amount_micro = amount_micro - 1 where ${of(old, 9)}`;
@@ -157,7 +157,7 @@ describe('a ledger that someone with all rights on the database has changed', ()
     expect(await auditAfter([cut])).toContain(`account ${old} has old seals up to transaction 8`);
   });
 
-  test('is found by heads that were stored elsewhere, also where every seal was made anew', async () => {
+  test('is detected by heads stored elsewhere, also where every seal was computed again', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'heads-'));
     try {
       const file = join(folder, 'heads');
@@ -186,7 +186,7 @@ describe('a ledger that someone with all rights on the database has changed', ()
     }
   });
 
-  test('is found by its seals, without the digests, where it was changed together with a digest', async () => {
+  test('is detected by its seals, without the digests, where it was changed together with a digest', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'heads-'));
     try {
       const file = join(folder, 'heads');

@@ -63,7 +63,7 @@ describe('an attacker with a stolen password', () => {
     expect(errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
   });
 
-  test('cannot use a code that was seen being typed', async () => {
+  test('cannot reuse a code that was observed', async () => {
     const { person, code } = await enrolled();
     const seen = await code();
     expect((await logIn(person, seen)).errors).toBeUndefined();
@@ -74,14 +74,14 @@ describe('an attacker with a stolen password', () => {
     expect(twice.filter(({ errors }) => errors === undefined)).toHaveLength(1);
   });
 
-  test('guesses ten codes in a quarter of an hour, from however many addresses', async () => {
+  test('can guess ten codes in a quarter of an hour, from any number of addresses', async () => {
     const { person, code } = await enrolled();
     for (let guess = 0; guess < 10; guess += 1) await logIn(person, String(guess).padStart(6, '0'));
     const locked = await logIn(person, await code());
     expect(locked.errors?.[0]?.extensions.code).toBe('RATE_LIMITED');
   });
 
-  test('does not get around the code by a password reset', async () => {
+  test('cannot circumvent the code by a password reset', async () => {
     const { person, code } = await enrolled();
     const before = backend.mails.length;
     await stranger().ask('mutation($email: String!) { requestPasswordReset(email: $email) }', {
@@ -102,7 +102,7 @@ describe('an attacker with a stolen password', () => {
     expect((await reset(await code())).errors).toBeUndefined();
   });
 
-  test('with a recovery code gets in once', async () => {
+  test('can sign in once with a recovery code', async () => {
     const { person, recoveryCodes } = await enrolled();
     expect((await logIn(person, recoveryCodes[0] ?? '')).errors).toBeUndefined();
     expect((await logIn(person, recoveryCodes[0] ?? '')).errors?.[0]?.extensions.code).toBe(
@@ -112,7 +112,7 @@ describe('an attacker with a stolen password', () => {
 });
 
 describe('an attacker with a stolen session', () => {
-  test('adjusts no credits, provider keys or credit limits without a fresh code', async () => {
+  test('cannot adjust credits, provider keys or credit limits without a fresh code', async () => {
     const { person, code } = await enrolled();
     const { data } = await logIn(person, await code());
     const thief = stranger(data?.login.accessToken ?? '');
@@ -176,7 +176,7 @@ describe('an attacker with a stolen session', () => {
     expect((await other.refusal(ADJUST, { id, key: 'x' })).extensions.code).toBe('STEP_UP_REQUIRED');
   });
 
-  test('turns two-factor authentication off only with the password and a code', async () => {
+  test('can turn two-factor authentication off only with the password and a code', async () => {
     const { person, code, recoveryCodes } = await enrolled();
     const DISABLE =
       'mutation($password: String!, $totp: String!) { disableTotp(password: $password, totp: $totp) }';
@@ -191,7 +191,7 @@ describe('an attacker with a stolen session', () => {
     expect((await person.refusal(STEP_UP, { totp: recoveryCodes[0] })).extensions.code).toBe('CONFLICT');
   });
 
-  test('new recovery codes need a code, and end the old ones', async () => {
+  test('new recovery codes need a code, and invalidate the old ones', async () => {
     const { person, code, recoveryCodes } = await enrolled();
     const DRAW = 'mutation($totp: String!) { createRecoveryCodes(totp: $totp) { recoveryCodes } }';
     expect((await person.refusal(DRAW, { totp: '000000' })).extensions.code).toBe('BAD_USER_INPUT');
@@ -206,7 +206,7 @@ describe('an attacker with a stolen session', () => {
   });
 });
 
-test('a super admin resets a person who has lost everything: recorded, and their sessions end', async () => {
+test('a super admin resets a user who has lost all factors: recorded, and their sessions end', async () => {
   const { person } = await enrolled(false);
   await backend.clock.advance(500);
   await backend.people.superAdmin.ask('mutation($id: ID!) { resetTotp(userId: $id) }', { id: person.userId });

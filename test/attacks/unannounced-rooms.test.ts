@@ -35,7 +35,7 @@ async function join(room: string, atSeconds: number) {
 }
 
 describe('a room that runs unannounced', () => {
-  test('cannot be announced a minute after it began, with a plan or without, and its attendees stay unread', async () => {
+  test('cannot be announced a minute after it began, with a plan or without, and its participants stay hidden', async () => {
     const room = 'board-meeting';
     await world.post('events/room/created', plain('room_created', room, now()));
     await join(room, now());
@@ -50,7 +50,7 @@ describe('a room that runs unannounced', () => {
     expect(await readable(room)).toBe('[]');
   });
 
-  test('cannot be announced after it ended either: the next meeting under its name would be read', async () => {
+  test('cannot be announced after it ended either: the next meeting under its name would be visible', async () => {
     const room = 'weekly';
     for (const { path, body } of serverEvents(room, now() - 2_000, now() - 200)) await world.post(path, body);
     expect(await world.announce(room, {}, stranger)).toEqual({ outcome: 'used-unannounced' });
@@ -60,7 +60,7 @@ describe('a room that runs unannounced', () => {
     expect(await readable(room)).toBe('[]');
   });
 
-  test('what was reported before the announcement is not shown, though its attendees are reported after it', async () => {
+  test('events before the announcement are not shown, though the participants are reported after it', async () => {
     const room = 'short';
     await world.post('events/room/created', plain('room_created', room, now() - 60));
     await world.post('events/room/destroyed', plain('room_destroyed', room, now() - 1));

@@ -19,7 +19,7 @@ const SLOWLY_READ_SECONDS = 8;
 /** More than the kernel's buffers take on the way. */
 const LARGE_BYTES = 40_000_000;
 
-describe('a client that reads nothing', () => {
+describe('a client that does not read', () => {
   const gateway = useResource(() => openGateway({ unreadSeconds: UNREAD_SECONDS, idleTimeoutMs: 60_000 }));
 
   function request(rawKey: string, stream: boolean): string {
@@ -46,7 +46,7 @@ describe('a client that reads nothing', () => {
   }
   const asStream = { headers: { 'content-type': 'text/event-stream' } };
 
-  test('of a stream is cut, 20 of 20, and its upstream with it', async () => {
+  test('is disconnected during a stream, 20 of 20, and its upstream is aborted', async () => {
     const { rawKey, id } = await gateway.mint({ maxCallsInFlight: 100 });
     gateway.upstream.answer(() => new Response(streamOf(10_000, chunk('x'.repeat(4_000))), asStream));
     const sockets = await Promise.all(
@@ -57,7 +57,7 @@ describe('a client that reads nothing', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  test('of a whole answer is cut', async () => {
+  test('is disconnected during a complete answer', async () => {
     const { rawKey } = await gateway.mint();
     const content = 'x'.repeat(15_000_000);
     const before = gateway.upstream.received.length;
@@ -74,7 +74,7 @@ describe('a client that reads nothing', () => {
     expect(received).toBeLessThan(content.length);
   });
 
-  test('but one that reads slowly, or waits for a silent provider, is not', async () => {
+  test('is not disconnected if it reads slowly, or waits for a provider that sends nothing', async () => {
     const { rawKey } = await gateway.mint();
     gateway.upstream.answer(() => {
       const silent = new ReadableStream<Uint8Array>({
@@ -110,7 +110,7 @@ describe('on every service', () => {
     return { url: listening.url, close: () => listening.drain(0) };
   });
 
-  test('an answer that is not read is cut; one that is read slowly is whole', async () => {
+  test('a response that is not read is aborted; one that is read slowly is complete', async () => {
     const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
     const unread = await neverReading(server.url, request);
     const slow = await neverReading(server.url, request);
@@ -136,7 +136,7 @@ describe('on every service', () => {
 describe('a WebSocket', () => {
   const live = useResource(() => openLiveLogs());
 
-  test('P-13 whose client sends and never reads is closed: messages are no answer to a ping', async () => {
+  test('P-13 whose client sends and never reads is closed: messages do not count as a pong', async () => {
     const key = 'dGhlIHNhbXBsZSBub25jZQ==';
     const handshake = `GET /graphql HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\nAuthorization: Bearer ${live.people.superAdmin.token}\r\n\r\n`;
     const socket = await neverReading(live.url.replace('ws', 'http'), handshake);

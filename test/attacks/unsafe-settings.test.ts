@@ -32,7 +32,7 @@ function valuesShown(): readonly { readonly file: string; readonly name: string;
 }
 
 describe('production does not start with', () => {
-  test('any secret that a document or a sample of ours shows', () => {
+  test('any secret that a document or a sample of ours contains', () => {
     const shown = valuesShown().filter(({ value }) => !value.startsWith('$'));
     const secrets = shown.filter(({ name }) => (SECRETS as readonly string[]).includes(name));
     for (const { file, name, value } of secrets) {
@@ -47,7 +47,7 @@ describe('production does not start with', () => {
     }
   });
 
-  test('a secret of a tutorial, the command that makes one, or one without randomness', () => {
+  test('a secret of a tutorial, the command that creates one, or one without randomness', () => {
     for (const value of [
       'your-256-bit-secret-your-256-bit-secret',
       'a-string-secret-at-least-256-bits-long',
@@ -130,7 +130,7 @@ describe('development does not start', () => {
     expect(problemsOf(open, 'command-line')).toEqual([]);
   });
 
-  test('and says so before it opens a port', async () => {
+  test('and reports it before it opens a port', async () => {
     const { folder, remove } = await emptyDataFolder();
     const running = startProcess('everything.ts', [], { DATA_DIR: folder, HOST: '0.0.0.0' });
     expect(await running.exited).toBe(1);

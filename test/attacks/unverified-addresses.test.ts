@@ -38,7 +38,7 @@ function lastToken(email: string): string {
   return mail?.data.token ?? '';
 }
 
-describe('an address that is not proven', () => {
+describe('an address that is not verified', () => {
   test('cannot invite and has no granted credits until the address is verified', async () => {
     const { client, anonymous, token, state } = await signedUp();
     expect((await client.refusal(INVITE, { email: 'spam@elsewhere.example' })).extensions).toMatchObject({
@@ -110,7 +110,7 @@ describe('an address that is not proven', () => {
 });
 
 describe('the token of the mail', () => {
-  test('is good once, also for two at once, and grants once', async () => {
+  test('is valid once, also for two concurrent requests, and grants once', async () => {
     const { anonymous, token, state } = await signedUp();
     const both = await Promise.all([1, 2].map(() => anonymous.answer(VERIFY, { token })));
     expect(both.filter(({ errors }) => errors === undefined)).toHaveLength(1);
@@ -118,7 +118,7 @@ describe('the token of the mail', () => {
     expect(await state()).toMatchObject({ creditBalance: { credits: 25 } });
   });
 
-  test('ends after three days and with a later one; forged ones are nothing', async () => {
+  test('expires after three days and with a later one; forged ones are rejected', async () => {
     const { client, anonymous, token, email, state } = await signedUp();
     await client.ask(RESEND);
     const later = lastToken(email);
@@ -130,7 +130,7 @@ describe('the token of the mail', () => {
     expect((await anonymous.refusal(VERIFY, { token: later })).extensions.code).toBe('NOT_FOUND');
   });
 
-  test('floods no mailbox: five more in an hour, and none once it is verified', async () => {
+  test('cannot flood a mailbox: five more in an hour, and none once it is verified', async () => {
     const { client, email, anonymous } = await signedUp();
     const mailed = () => backend.mails.filter(({ to }) => to === email).length;
     for (let time = 0; time < 5; time += 1) await client.ask(RESEND);
@@ -155,7 +155,7 @@ describe('the token of the mail', () => {
   });
 });
 
-describe('other mails prove the address too', () => {
+describe('other mails verify the address too', () => {
   test('a password reset by its link, which also grants once', async () => {
     const { email, anonymous, token } = await signedUp();
     await anonymous.ask('mutation($email: String!) { requestPasswordReset(email: $email) }', { email });
@@ -172,7 +172,7 @@ describe('other mails prove the address too', () => {
     expect(await owner.ask(STATE)).toMatchObject(proven);
   });
 
-  test('an accepted invitation, which brings no second grant', async () => {
+  test('an accepted invitation, which makes no second grant', async () => {
     const { client, anonymous, token, state } = await signedUp();
     await anonymous.ask(VERIFY, { token });
     await client.ask(INVITE, { email: 'second.admin@elsewhere.example' });

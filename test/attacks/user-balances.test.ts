@@ -63,7 +63,7 @@ const balanceOf = async (person: Person) =>
   ).myCreditBalance;
 
 describe('a key that a member pays for', () => {
-  test('G-29 spends that balance and no other: 402 without one, whatever the company has', async () => {
+  test('G-29 spends that balance and no other: 402 without one, whatever the company’s balance', async () => {
     const { rawKey, apiKey } = await mint({ payerUserId: ada.userId });
     expect(apiKey).toMatchObject({ payer: 'USER', payerUser: { id: ada.userId } });
     const refused = await refusalOf(send(rawKey));
@@ -94,7 +94,7 @@ describe('a key that a member pays for', () => {
     expect(rotateApiKey.apiKey).toMatchObject({ payer: 'USER', payerUser: { id: ada.userId } });
   });
 
-  test('G-29 parallel calls pass the last credit once, and a monthly limit of the key holds too', async () => {
+  test('G-29 parallel calls spend the last credit once, and a monthly limit of the key applies too', async () => {
     const bob = await backend.person(gateway.companyId);
     const { rawKey } = await mint({ payerUserId: bob.userId, monthlySpendingLimit: 0.0001 });
     await grant(bob, COST / 2);
@@ -121,7 +121,7 @@ describe('a key that a member pays for', () => {
     expect(await statusOf(rawKey)).toBe(200);
   });
 
-  test('P-15 of who leaves the company the keys are revoked and the balance returns to it', async () => {
+  test('P-15 when a member leaves the company their keys are revoked and the balance returns to it', async () => {
     const leaver = await backend.person(gateway.companyId);
     const { rawKey } = await mint({ payerUserId: leaver.userId });
     await grant(leaver, 5);
@@ -144,7 +144,7 @@ describe('a key that a member pays for', () => {
 });
 
 describe('credits of members', () => {
-  test('P-19 are moved once for an idempotency key, and never more than the company has', async () => {
+  test('P-19 are moved once per idempotency key, and never more than the company has', async () => {
     const once = await Promise.all(Array.from({ length: 5 }, () => grant(ada, 2, 'once')));
     expect(new Set(once.map((answer) => JSON.stringify(answer))).size).toBe(1);
     const other = await admin.refusal(GRANT, { userId: ada.userId, credits: 3, key: 'once' });
@@ -162,7 +162,7 @@ describe('credits of members', () => {
     }
   });
 
-  test('P-14 are moved by admins of the same company alone, and seen by them and the member', async () => {
+  test('P-14 are moved by admins of the same company alone, and visible to them and the member', async () => {
     const { otherAdmin, superAdmin } = backend.people;
     const given = { userId: ada.userId, credits: 1, key: 'theirs' };
     expect((await ada.refusal(GRANT, given)).extensions.code).toBe('FORBIDDEN');

@@ -70,11 +70,11 @@ describe('passwords that are guessed first', () => {
     expect(passwordComplaint(password, OWN)).toBeString();
   });
 
-  test.each(GOOD)('%s is taken', (password) => {
+  test.each(GOOD)('%s is accepted', (password) => {
     expect(passwordComplaint(password, OWN)).toBeNull();
   });
 
-  test('random ones are taken, and the longest costs no more than a millisecond or so', () => {
+  test('random ones are accepted, and the longest takes about a millisecond', () => {
     for (let time = 0; time < 2_000; time += 1) {
       const drawn = crypto.getRandomValues(new Uint8Array(12)).toBase64();
       expect([drawn, passwordComplaint(drawn, OWN)]).toEqual([drawn, null]);
@@ -85,11 +85,11 @@ describe('passwords that are guessed first', () => {
   });
 });
 
-describe('wherever a password is chosen', () => {
+describe('wherever a password is set', () => {
   const backend = useResource(() => openBackend());
   const refused = { code: 'BAD_USER_INPUT', field: expect.stringMatching(/password$/i) };
 
-  test('signing up and changing it refuse the person’s own address and common words', async () => {
+  test('signing up and changing it refuse the user’s own address and common words', async () => {
     const { anonymous } = backend.people;
     for (const password of ['pippa.longstocking', 'Password2026!']) {
       const input = { companyName: 'Own', email: 'pippa.longstocking@own.example', password };
@@ -107,7 +107,7 @@ describe('wherever a password is chosen', () => {
     expect(extensions).toMatchObject(refused);
   });
 
-  test('a reset and an invitation do too, and the link stays good', async () => {
+  test('a reset and an invitation do too, and the link stays valid', async () => {
     const person = await backend.person(backend.companies.acme);
     await backend.people.anonymous.ask('mutation($email: String!) { requestPasswordReset(email: $email) }', {
       email: person.email,
