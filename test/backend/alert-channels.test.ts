@@ -37,7 +37,7 @@ async function create(input: object, by = backend.people.admin) {
   return (await by.ask<Created>(CREATE, { input })).createAlertChannel;
 }
 
-test('P-15 an admin adds a webhook, sees its secret once, changes it and deletes it; all of it is in the audit log', async () => {
+test('P-15 an admin adds a webhook, sees its secret once, changes it and deletes it; every step is in the audit log', async () => {
   const { admin } = backend.people;
   const made = await create({
     ...{ kind: 'WEBHOOK', name: 'Pager', address: 'https://hooks.example/in?token=hidden' },
@@ -75,7 +75,7 @@ test('P-15 an admin adds a webhook, sees its secret once, changes it and deletes
   expect(JSON.stringify(auditLog)).not.toContain('hidden');
 });
 
-test('P-15 the test button sends at once and says what came of it; the delivery log has it', async () => {
+test('P-15 the test button sends at once and shows the result; the delivery log has it', async () => {
   const { admin } = backend.people;
   const { alertChannel, secret } = await create({
     kind: 'WEBHOOK',
@@ -118,7 +118,7 @@ test('P-15 the test button sends at once and says what came of it; the delivery 
   expect(codes.slice(-2)).toEqual(['RATE_LIMITED', 'RATE_LIMITED']);
 });
 
-test('P-15 mail goes to people of the company alone; operators have channels of their own', async () => {
+test('P-15 mail goes to users of the company alone; operators have channels of their own', async () => {
   const { admin, otherAdmin, member, superAdmin } = backend.people;
   const mailTo = (address: string) => ({ kind: 'EMAIL', name: 'Mail', address });
   for (const stranger of [otherAdmin.email, 'nobody@elsewhere.example', superAdmin.email]) {

@@ -16,7 +16,7 @@ interface Shown {
   setAliasTargets: { targets: { id: string; hasKey: boolean; headerNames: string[] }[] };
 }
 
-describe('targets of an alias, as super admins set them', () => {
+describe('targets of an alias, set by super admins', () => {
   const called: UpstreamTarget[] = [];
   const providers: ModelUpstream = {
     async send(target) {
@@ -27,7 +27,7 @@ describe('targets of an alias, as super admins set them', () => {
   };
   const backend = useResource(() => openBackend({ providers }));
 
-  test('a provider’s preset gives the address; headers show their names alone', async () => {
+  test('a provider’s preset has the address; only the names of headers are shown', async () => {
     const { superAdmin } = backend.people;
     const targets = [
       { provider: 'anthropic', model: 'claude', apiKey: 'sk-one', headers: { 'x-team': 'secret' } },
@@ -62,7 +62,7 @@ describe('targets of an alias, as super admins set them', () => {
     expect(called.at(-1)).toMatchObject({ baseUrl: target.baseUrl, apiKey: 'sk-kept' });
   });
 
-  test('a stored key is neither set nor tested at another host', async () => {
+  test('a stored key is neither saved nor tested for another host', async () => {
     const { superAdmin } = backend.people;
     const target = { baseUrl: 'https://one.example/v1', model: 'm', apiKey: 'sk-kept' };
     const set = await superAdmin.ask<Shown>(SET, { targets: [target] });
@@ -79,7 +79,7 @@ describe('targets of an alias, as super admins set them', () => {
     expect(called.length).toBe(before);
   });
 
-  test('what is left out of a stored target stays; its key goes only where that is said', async () => {
+  test('fields left out of a stored target stay; its key is removed only on request', async () => {
     const { superAdmin } = backend.people;
     const read =
       '{ modelAliases { alias targets { id weight hasKey responses timeoutMs maxInFlight cost { prompt } } } }';
@@ -117,7 +117,7 @@ describe('targets of an alias, as super admins set them', () => {
     expect(await now()).toEqual([{ ...kept, hasKey: false, timeoutMs: null, cost: null }]);
   });
 
-  test('hosted tools are enabled with their price, and what is left out stays', async () => {
+  test('hosted tools are enabled with their price, and fields left out stay', async () => {
     const { superAdmin } = backend.people;
     const set = `mutation($input: AliasToolsInput!) { setAliasTools(alias: "svc/chat-cheap", input: $input) {
       alias hostedTools { tools { name creditsPerUse } maxUses providerIds } } }`;
@@ -143,7 +143,7 @@ describe('targets of an alias, as super admins set them', () => {
     expect(hostedTools.map(({ name }) => name)).toContain('code_interpreter');
   });
 
-  test('a company admin stores, tests, replaces and deletes an own provider key, which no answer shows', async () => {
+  test('a company admin stores, tests, replaces and deletes an own provider key, which no response shows', async () => {
     const { superAdmin, admin, otherAdmin } = backend.people;
     const alias = 'svc/chat-cheap';
     const targets = [{ baseUrl: 'https://one.example/v1', model: 'secret-model', apiKey: 'sk-operator' }];
@@ -266,7 +266,7 @@ describe('targets of an alias, as super admins set them', () => {
     await updateAlias({ database, sharedState, secrets, cipher, prefix: 'svc' }, { alias, targets: [] });
   });
 
-  test('what is wrong is said with its field', async () => {
+  test('an invalid value is refused with its field', async () => {
     const { superAdmin } = backend.people;
     const ask = (target: object) => superAdmin.ask(SET, { targets: [target] });
     expect(ask({ provider: 'acme', model: 'm' })).rejects.toThrow('use one of openai');
@@ -278,7 +278,7 @@ describe('targets of an alias, as super admins set them', () => {
   });
 });
 
-describe('aliases of operators’ own, as super admins make them', () => {
+describe('operators’ own aliases, set by super admins', () => {
   const backend = useResource(() => openBackend());
   const SHOWN = `alias kind isDocumented contextLength maxOutputTokens strategy retries retryStatuses fallback hedgeMs retiredAt
     version prices { prompt cacheWrite } targets { id model hasKey }`;
@@ -302,7 +302,7 @@ describe('aliases of operators’ own, as super admins make them', () => {
   type Made = { createModelAlias: { version: string; targets: { id: string }[] } };
   type Names = { modelAliases: { alias: string }[] };
 
-  test('are created, changed and retired; their prices stay, and all of it is in the audit log without a key', async () => {
+  test('are created, changed and retired; their prices stay, and every step is in the audit log without a key', async () => {
     const { superAdmin, admin } = backend.people;
     const before = await admin.ask<{ createApiKey: { apiKey: { id: string } } }>(
       `mutation { createApiKey(input: { name: "listed", models: ["svc/chat-default"] }) { apiKey { id } } }`,
@@ -369,7 +369,7 @@ describe('aliases of operators’ own, as super admins make them', () => {
     expect(JSON.stringify(rows)).not.toContain('sk-secret');
   });
 
-  test('what is wrong is said with its field', async () => {
+  test('an invalid value is refused with its field', async () => {
     const { superAdmin } = backend.people;
     const make = (changes: object) =>
       superAdmin.ask(CREATE, { input: { ...input, alias: 'other', ...changes } });

@@ -52,7 +52,7 @@ describe('the documents of the backend', () => {
     expect([...new Set([...served, 'GET /metrics'])].sort()).toEqual([...described, 'GET /graphql'].sort());
   });
 
-  test('have examples that fit their schemas, and name the header of the signature', () => {
+  test('have examples that match their schemas, and name the header of the signature', () => {
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const { requestBody, responses } of Object.values(methods)) {
         const described = [requestBody, ...Object.values(responses)].flatMap((one) =>
@@ -68,7 +68,7 @@ describe('the documents of the backend', () => {
     expect(parameters).toMatchObject([{ name: 'stripe-signature', in: 'header', required: true }]);
   });
 
-  test('the page needs no token, loads nothing from elsewhere, and is not hidden by the console', async () => {
+  test('the page needs no token, loads nothing from other hosts, and is not hidden by the console', async () => {
     for (const path of DOCS_PATHS)
       expect([path, (await get(path, { accept: 'text/html' })).status]).toEqual([path, 200]);
     const { text, response } = await get('/docs');
@@ -79,7 +79,7 @@ describe('the documents of the backend', () => {
 });
 
 describe('GET /operations', () => {
-  test('needs the internal token, and is not there without one', async () => {
+  test('needs the internal token, and does not exist without one', async () => {
     expect((await get('/operations')).status).toBe(401);
     expect((await get('/operations', { authorization: 'Bearer wrong' })).status).toBe(401);
     const { token } = backend.people.superAdmin;
@@ -89,7 +89,7 @@ describe('GET /operations', () => {
     expect(answered.status).toBe(404);
   });
 
-  test('shows dependencies, processes, payment events and queues, and what is wrong', async () => {
+  test('shows dependencies, processes, payment events and queues, and problems', async () => {
     const empty = await operations();
     expect([empty.status, empty.services[0]]).toEqual([
       'degraded',

@@ -33,7 +33,7 @@ async function create(input: object = {}): Promise<Minted> {
 }
 
 describe('API keys', () => {
-  test('G-20 G-21 a key has what was asked for, and defaults for the rest', async () => {
+  test('G-20 G-21 a key has the requested settings, and defaults for the rest', async () => {
     const { apiKey, rawKey } = await create();
     expect(apiKey).toMatchObject({
       name: 'A key',
@@ -63,7 +63,7 @@ describe('API keys', () => {
     expect((await create({ ...asked, ...more })).apiKey).toMatchObject({ ...asked, ...more });
   });
 
-  test('G-19 the raw key is in the answer of its mint and nowhere else', async () => {
+  test('G-19 the raw key is only in the response that mints it', async () => {
     const minted = await create({ name: 'secret one' });
     const { rotateApiKey } = await backend.people.admin.ask<{ rotateApiKey: Minted }>(ROTATE, {
       id: minted.apiKey.id,
@@ -108,7 +108,7 @@ describe('API keys', () => {
     expect(apiKeys.find(({ id }) => id === old.id)?.status).toBe('LIVE');
   });
 
-  test('G-20 G-22 a rotation takes the expiry of the new key; without one it is that of the old', async () => {
+  test('G-20 G-22 a rotation may set the expiry of the new key; by default it has that of the old', async () => {
     const expiresAt = '2031-01-01T00:00:00.000Z';
     const { apiKey } = await create({ expiresAt });
     const rotate = async (variables: object) =>
@@ -128,7 +128,7 @@ describe('API keys', () => {
     });
   });
 
-  test('G-20 G-24 name and expiry of a live key are changed; an expired one is not opened again', async () => {
+  test('G-20 G-24 name and expiry of a live key can be changed; an expired one cannot be reactivated', async () => {
     const keys = await createKeyDirectory(backend.parts);
     const soon = new Date(backend.clock.now() + 60_000).toISOString();
     const { apiKey, rawKey } = await create({ expiresAt: soon, maxCallsInFlight: 4 });
@@ -198,7 +198,7 @@ describe('API keys', () => {
     });
   });
 
-  test('G-23 G-24 a revoked key opens nothing from then on, nor has it a sibling', async () => {
+  test('G-23 G-24 a revoked key is rejected from then on, and cannot be rotated', async () => {
     const keys = await createKeyDirectory(backend.parts);
     const { rawKey, apiKey } = await create();
     expect((await keys.find(rawKey)).outcome).toBe('live');
@@ -215,7 +215,7 @@ describe('API keys', () => {
     await keys.close();
   });
 
-  test('G-20 limits are changed one by one; what is left out stays, null takes away', async () => {
+  test('G-20 limits are changed one by one; left out they stay, null removes them', async () => {
     const { apiKey } = await create({ requestsPerMinute: 5, maxCallsInFlight: 3, monthlySpendingLimit: 10 });
     const change = async (input: object) =>
       (await backend.people.admin.ask<{ updateApiKeyLimits: Key }>(LIMITS, { id: apiKey.id, input }))
@@ -242,7 +242,7 @@ describe('API keys', () => {
     }
   });
 
-  test('G-20 what a key cannot have is refused by name, and nothing is minted', async () => {
+  test('G-20 invalid settings are refused by name, and nothing is minted', async () => {
     const before = await backend.database.query('select 1 from api_keys');
     const wrong: [string, unknown][] = [
       ['name', ''],
@@ -264,7 +264,7 @@ describe('API keys', () => {
     expect(await backend.database.query('select 1 from api_keys')).toHaveLength(before.length);
   });
 
-  test('a list with people in it is no N+1', async () => {
+  test('a list with users in it causes no N+1 queries', async () => {
     const count = async () => {
       statements.count = 0;
       await backend.people.admin.ask('{ apiKeys { id createdBy { email } } }');
@@ -281,7 +281,7 @@ describe('API keys', () => {
     expect(statements.count).toBe(4);
   });
 
-  test('a company with more than 1,000 keys reaches and finds all of them', async () => {
+  test('a company with more than 1,000 keys can page through and search all of them', async () => {
     const companyId = await backend.company('Many keys');
     const admin = await backend.person(companyId, { role: 'COMPANY_ADMIN' });
     await backend.database.query(

@@ -25,7 +25,7 @@ interface Log {
 const backend = useResource(() => openBackend());
 
 describe('the audit log', () => {
-  test('P-15 tells who changed what, when and from where', async () => {
+  test('P-15 records who changed what, when and from which address', async () => {
     const { admin } = backend.people;
     await admin.ask('mutation { updateCompany(name: "Acme & Sons") { id } }');
     const { auditLog } = await admin.ask<Log>(LOG, { first: 1 });
@@ -46,7 +46,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  test('P-15 has every change by a person', async () => {
+  test('P-15 has every change by a user', async () => {
     const company = await backend.company('Audited');
     const admin = await backend.person(company, { role: 'COMPANY_ADMIN' });
     const { anonymous } = backend.people;
@@ -113,7 +113,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  test('P-15 is read page by page, by admins their company’s, by super admins everybody’s', async () => {
+  test('P-15 is read page by page, by admins for their company, by super admins for all', async () => {
     const { superAdmin, admin, otherAdmin } = backend.people;
     await otherAdmin.ask('mutation { updateCompany(name: "Other & Sons") { id } }');
     const targets = [{ baseUrl: 'https://provider.example/v1', model: 'm', apiKey: 'sk-very-secret' }];
@@ -146,7 +146,7 @@ describe('the audit log', () => {
     expect(theirs.nodes.map(({ action }) => action)).toContain('company.renamed');
   });
 
-  test('P-15 is searched by words and time; a page looks at a bounded number of entries', async () => {
+  test('P-15 is searched by words and time; a page reads a bounded number of entries', async () => {
     const company = await backend.company('Searched');
     const admin = await backend.person(company, { role: 'COMPANY_ADMIN' });
     const days = ['2030-01-01', '2030-01-02', '2030-01-03'];
@@ -204,7 +204,7 @@ describe('the audit log', () => {
     }
   });
 
-  test('a change whose entry cannot be written is not made', async () => {
+  test('a change whose entry cannot be written is rolled back', async () => {
     const { admin } = backend.people;
     await backend.database.query(
       "alter table audit_log add constraint full_now check (action <> 'company.renamed') not valid",

@@ -21,7 +21,7 @@ describePostgres('the backend on PostgreSQL', () => {
   const codes = (answers: readonly GraphqlAnswer<unknown>[]) =>
     answers.flatMap(({ errors }) => errors?.map(({ extensions }) => extensions.code) ?? []);
 
-  test('P-15 of two admins who remove, demote or leave each other at once, one stays admin', async () => {
+  test('P-15 of two admins who concurrently remove, demote or leave, one stays admin', async () => {
     const remove = 'mutation($id: ID!) { removeMember(userId: $id) }';
     const demote = 'mutation($id: ID!) { changeRole(userId: $id, role: MEMBER) { id } }';
     const leave = 'mutation { leaveCompany }';
@@ -68,7 +68,7 @@ describePostgres('the backend on PostgreSQL', () => {
     expect(new Set(answers.map(({ refreshSession }) => refreshSession.refreshToken)).size).toBe(1);
   });
 
-  test('P-15 an address signs up once, however many try at once', async () => {
+  test('P-15 an address signs up once, under concurrent requests', async () => {
     const input = { companyName: 'Rush', email: 'rush@rush.example', password: PASSWORD };
     const signUp = 'mutation($input: SignUpInput!) { signUp(input: $input) { expiresAt } }';
     const tries = Array.from({ length: 8 }, () => backend.people.anonymous.answer(signUp, { input }));

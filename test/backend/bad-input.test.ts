@@ -84,7 +84,7 @@ describe('bad input in every text of every operation', () => {
     }
   }
 
-  test('all tables are as they were, and what was taken is shown as it was sent', async () => {
+  test('all tables are unchanged, and accepted values are shown as they were sent', async () => {
     expect(
       await backend.database.query("select 1 from users where role = 'COMPANY_ADMIN' limit 1"),
     ).toHaveLength(1);

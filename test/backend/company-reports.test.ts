@@ -46,7 +46,7 @@ describe('why calls failed', () => {
     return { keyId, nowMs };
   }
 
-  test('P-15 they are counted by outcome, reason and status, and by day, alias and key where asked', async () => {
+  test('P-15 they are counted by outcome, reason and status, and by day, alias and key where requested', async () => {
     const { keyId } = await someFailures();
     const shape = 'outcome reason httpStatus day alias keyId calls';
     const { all, split } = await admin.ask<Record<string, { rows: object[] }>>(`{
@@ -72,7 +72,7 @@ describe('why calls failed', () => {
     });
   });
 
-  test('P-15 where there are more calls than are looked at, it says from when it counted', async () => {
+  test('P-15 when there are more calls than are read, it returns the start of the counted period', async () => {
     const { nowMs } = await someFailures();
     const question = { companyId, from: '2029-01-01', to: '2030-01-01', by: [] };
     const cut = await countFailures(backend.database, question, 2);
@@ -129,7 +129,7 @@ describe('the log of calls', () => {
     expect(await found({ status: 429 })).toEqual([]);
   });
 
-  test('a token of a service reads those of its company, also where its creator is an operator', async () => {
+  test('a service token reads the calls of its company, also where its creator is an operator', async () => {
     const both = await backend.person(companyId, { role: 'COMPANY_ADMIN', isSuperAdmin: true });
     await chargeCalls(backend.database, [
       finishedCall(await backend.company('Other'), { startedAtMs: backend.clock.now() + 5 }),
@@ -180,7 +180,7 @@ describe('alert settings', () => {
   const SET = `mutation($input: AlertSettingsInput!) { setAlertSettings(input: $input) { ${ALL} } }`;
   const usual = { isOn: true, balanceThresholds: null, limitPercents: [80, 100], receivers: null };
 
-  test('P-15 are set by an admin, recorded, and put back by leaving them out', async () => {
+  test('P-15 are set by an admin, recorded, and reset by leaving them out', async () => {
     const member = await backend.person(companyId);
     expect(await admin.ask(`{ alertSettings { ${ALL} } }`)).toEqual({ alertSettings: usual });
     const input = {
@@ -208,7 +208,7 @@ describe('alert settings', () => {
     expect(await admin.ask(SET, { input: { isOn: true } })).toEqual({ setAlertSettings: usual });
   });
 
-  test('P-15 a save from an outdated page is refused, and what is saved stays', async () => {
+  test('P-15 a save from an outdated page is refused, and the saved settings stay', async () => {
     const version = async () =>
       (await admin.ask<{ alertSettings: { version: number } }>('{ alertSettings { version } }')).alertSettings
         .version;
@@ -254,7 +254,7 @@ describe('alert settings', () => {
   });
 });
 
-test('P-15 a talent has the text its evidence points into, and who changed what and when', async () => {
+test('P-15 a talent has the text that its evidence refers to, and the history of its changes', async () => {
   const profile = { basics: { name: 'Ada Byron', email: 'ada@example.org' } };
   const place = { path: 'basics.name', start: 0, end: 9, confidence: 1 };
   const ids: string[] = [];

@@ -100,7 +100,7 @@ describe('a company’s credits', () => {
     expect(log.auditLog.nodes[0]?.details).toEqual({ credits: 10, reason: 'a gift' });
   });
 
-  test('P-19 an adjustment is known to the gateways when it is answered, and only what was committed', async () => {
+  test('P-19 an adjustment is published to the gateways before the response, and only once committed', async () => {
     const { companyId } = await admin();
     const { superAdmin } = backend.people;
     // As a gateway that has read the level from the database stores it.
@@ -114,7 +114,7 @@ describe('a company’s credits', () => {
     expect(reserved).toMatchObject({ outcome: 'reserved', standings: [{ limit: 2_000_000 }] });
   });
 
-  test('P-19 what calls in flight hold is shown beside the balance', async () => {
+  test('P-19 credits held by calls in flight are shown next to the balance', async () => {
     const { companyId, ask } = await admin();
     const held = { name: BALANCE_LEVEL, entry: 'call', amount: 250_000, ttlMs: 60_000 };
     await backend.parts.sharedState.reserve(companyId, [
@@ -123,7 +123,7 @@ describe('a company’s credits', () => {
     expect(await ask('{ creditBalance { held } }')).toEqual({ creditBalance: { held: 0.25 } });
   });
 
-  test('P-15 the statement is CSV with both balances, and formulas in it are only text', async () => {
+  test('P-15 the statement is CSV with both balances, and formulas in it are plain text', async () => {
     const { companyId, ask, refusal } = await admin();
     const adjust = `mutation($id: ID!, $key: String!) { adjustCredits(companyId: $id, credits: 3.25,
       reason: "=HYPERLINK(1),\\"x\\"", idempotencyKey: $key) { id } }`;
@@ -140,11 +140,11 @@ describe('a company’s credits', () => {
   });
 });
 
-describe('how a company pays', () => {
+describe('the billing mode of a company', () => {
   const BILLING = `mutation($id: ID!, $mode: BillingMode!, $limit: Float) {
     setCompanyBilling(companyId: $id, billingMode: $mode, creditLimit: $limit) { billingMode creditLimit } }`;
 
-  test('P-15 a super admin sets it, once recorded, and the gateways know the line', async () => {
+  test('P-15 a super admin sets it, it is recorded once, and the gateways have the credit line', async () => {
     const { companyId: id } = await admin();
     const { superAdmin } = backend.people;
     const wanted = { id, mode: 'POSTPAID', limit: 100.5 };
@@ -169,8 +169,8 @@ describe('how a company pays', () => {
   });
 });
 
-describe('what a company has used', () => {
-  test('P-15 usage in all, by day, alias and key, of the days that were asked for', async () => {
+describe('usage of a company', () => {
+  test('P-15 usage in total, by day, alias and key, of the requested days', async () => {
     const { companyId, ask, refusal } = await admin();
     const keyId = backend.parts.secrets.newId();
     const nowMs = backend.clock.now();
@@ -284,7 +284,7 @@ describe('what a company has used', () => {
     expect((await refusal(reversed)).extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'from' });
   });
 
-  test('P-19 invoices are listed newest first, in the currency’s own digits', async () => {
+  test('P-19 invoices are listed newest first, with the decimals of the currency', async () => {
     const { companyId, ask } = await admin();
     for (const [n, currency] of ['usd', 'jpy', 'kwd'].entries()) {
       await backend.database.query(
@@ -325,8 +325,8 @@ describe('what a company has used', () => {
   });
 });
 
-describe('what models cost', () => {
-  test('P-15 a price is set by a super admin, for now or later, and everybody can read it', async () => {
+describe('prices of models', () => {
+  test('P-15 a price is set by a super admin, for now or later, and is readable by all', async () => {
     const { superAdmin, member } = backend.people;
     const set = `mutation($alias: String!, $from: DateTime, $prompt: Float!) { setAliasPrice(alias: $alias, from: $from,
       price: { prompt: $prompt, cached: 0.1, completion: 4 }) { prompt cached completion } }`;
@@ -361,7 +361,7 @@ describe('withheld usage', () => {
     };
   }
 
-  test('is listed page by page, posted once however often and at once, dropped for good; and recorded', async () => {
+  test('is listed page by page, posted once under concurrent requests, dropped permanently; and recorded', async () => {
     const { companyId, ask } = await admin();
     const { superAdmin } = backend.people;
     const tokens = { promptTokens: 3_000_000, cachedTokens: 0, completionTokens: 0 };

@@ -11,7 +11,7 @@ import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
 describe('GraphQL', () => {
   const backend = useResource(() => openBackend());
 
-  test('P-7 whoAmI tells id, email and isSuperAdmin', async () => {
+  test('P-7 whoAmI returns id, email and isSuperAdmin', async () => {
     const { superAdmin, member } = backend.people;
     const query = '{ whoAmI { id email isSuperAdmin } }';
     expect(await member.ask(query)).toEqual({
@@ -29,7 +29,7 @@ describe('GraphQL', () => {
   });
 });
 
-describe('what a query may be', () => {
+describe('limits of a query', () => {
   const backend = useResource(() => openBackend());
 
   const codes = async (query: string) =>
@@ -64,7 +64,7 @@ describe('what a query may be', () => {
     expect(await messages(`{ apiKeys { ...a } } ${fragments}`)).toContain('levels deep');
   });
 
-  test('fragments that spread each other again and again are judged in no time', async () => {
+  test('fragments that spread each other repeatedly are checked quickly', async () => {
     const count = 60;
     const fragments = Array.from({ length: count }, (_, n) =>
       n === count - 1
@@ -78,7 +78,7 @@ describe('what a query may be', () => {
     expect(await codes(`{ members { nodes { ...a } } } ${cycle}`)).toContain('GRAPHQL_VALIDATION_FAILED');
   });
 
-  test('not dearer than the limit: pages multiply', async () => {
+  test('not more expensive than the limit: pages multiply', async () => {
     const page = (first: string) => `auditLog(first: ${first}) { nodes { id action objectId requestId } }`;
     const many = Array.from({ length: 20 }, (_, n) => `a${n}: ${page('100')}`).join(' ');
     expect(await messages(`{ ${many} }`)).toContain('costs');
@@ -156,7 +156,7 @@ describe('errors', () => {
     expect(String(logged[0]?.context.error)).toContain('db-7');
   });
 
-  test('variables of the wrong type are BAD_USER_INPUT, shown short', async () => {
+  test('variables of the wrong type are BAD_USER_INPUT, with the value shortened', async () => {
     const { anonymous } = backend.people;
     const login = 'mutation($email: String!) { login(email: $email, password: "x") { expiresAt } }';
     for (const variables of [
@@ -177,7 +177,7 @@ describe('errors', () => {
     }
   });
 
-  test('bodies that are no request are refused with a code', async () => {
+  test('bodies that are not a request are refused with a code', async () => {
     const bodies = [
       '',
       '{',
@@ -206,7 +206,7 @@ describe('errors', () => {
     }
   });
 
-  test('a refused change leaves nothing behind', async () => {
+  test('a refused change has no effect', async () => {
     const counts = () =>
       backend.database.query(
         'select (select count(*) from companies) as c, (select count(*) from audit_log) as a',
@@ -263,13 +263,13 @@ describe('GraphQL over HTTP, on a real socket', () => {
     expect(schema).toEqual({ data: { __schema: { queryType: { name: 'Query' } } } });
   });
 
-  test('every answer has a request id and is not kept by caches', async () => {
+  test('every response has a request id and is not cached', async () => {
     const answer = await post('{"query":"{ __typename }"}', { 'x-request-id': 'mine-1' });
     expect(answer.headers.get('x-request-id')).toBe('mine-1');
     expect(answer.headers.get('cache-control')).toBe('no-store');
   });
 
-  test('what a page of another origin can send without asking is refused, unread', async () => {
+  test('a request that a page of another origin can send without a preflight is refused, unread', async () => {
     for (const type of [
       'text/plain',
       'application/x-www-form-urlencoded',
@@ -296,7 +296,7 @@ describe('GraphQL over HTTP, on a real socket', () => {
     }
   });
 
-  test('a browser is shown no page', async () => {
+  test('a browser gets no page', async () => {
     const answer = await fetch(url, { headers: { accept: 'text/html' } });
     expect(answer.headers.get('content-type') ?? '').not.toContain('html');
     expect(await answer.text()).not.toContain('<');

@@ -29,7 +29,7 @@ async function update(id: string, input: object): Promise<Job> {
 }
 
 describe('jobs', () => {
-  test('P-15 a job of fields is ACTIVE at once, trimmed, and nothing waits to be read', async () => {
+  test('P-15 a job with fields is ACTIVE at once, trimmed, and no document waits to be read', async () => {
     const queuedBefore = backend.queued.length;
     const job = await create({
       title: '  Welder ',
@@ -50,7 +50,7 @@ describe('jobs', () => {
     expect(backend.queued.length).toBe(queuedBefore);
   });
 
-  test('P-15 a posting that was pasted is a DRAFT and waits for the document worker', async () => {
+  test('P-15 a pasted posting is a DRAFT and waits for the document worker', async () => {
     const job = await create({ text: '\n\nSenior Plumber\nYou fix pipes.', location: 'Lyon' });
     expect(job).toMatchObject({ status: 'DRAFT', title: 'Senior Plumber', location: 'Lyon' });
     expect(job).toMatchObject({ parsing: 'PENDING', description: 'Senior Plumber\nYou fix pipes.' });
@@ -64,7 +64,7 @@ describe('jobs', () => {
     });
   });
 
-  test('P-15 a posting that was uploaded is kept as it came', async () => {
+  test('P-15 an uploaded posting is stored unchanged', async () => {
     const bytes = new TextEncoder().encode('Painter wanted');
     const file = { name: 'painter.txt', contentBase64: bytes.toBase64() };
     const job = await create({ file, status: 'ACTIVE' });
@@ -75,7 +75,7 @@ describe('jobs', () => {
     expect(kept).toEqual({ name: 'painter.txt', bytes });
   });
 
-  test('P-15 edits are kept with who and when, and one that changes nothing is none', async () => {
+  test('P-15 edits are stored with user and time, and one without a change is not stored', async () => {
     const job = await create({ title: 'Cook', location: 'Oslo' });
     await backend.clock.advance(60_000);
     const admin = backend.people.admin;
@@ -96,7 +96,7 @@ describe('jobs', () => {
     ]);
   });
 
-  test('P-15 a job is closed once; again is no error and no other version', async () => {
+  test('P-15 a job is closed once; closing it again is no error and creates no version', async () => {
     const job = await create({ title: 'Driver' });
     const close = 'mutation($id: ID!) { closeJob(id: $id) { status version } }';
     for (const _ of [1, 2]) {
@@ -105,7 +105,7 @@ describe('jobs', () => {
     expect(await update(job.id, { status: 'ACTIVE' })).toMatchObject({ status: 'ACTIVE', version: 3 });
   });
 
-  test('P-15 lists are by status and words, in pages that miss nothing', async () => {
+  test('P-15 lists are filtered by status and words, in pages without gaps', async () => {
     const other = await backend.person(await backend.company('Paged'));
     for (const title of ['A nurse', 'B nurse', 'C nurse', 'A porter']) await create({ title }, other);
     await create({ title: 'D nurse', status: 'DRAFT' }, other);
@@ -126,7 +126,7 @@ describe('jobs', () => {
     ]);
   });
 
-  test('P-15 what cannot be used is named, and nothing is made', async () => {
+  test('P-15 invalid fields are named, and nothing is created', async () => {
     const create = 'mutation($input: JobInput!) { createJob(input: $input) { id } }';
     const wrong: readonly (readonly [object, string])[] = [
       [{}, 'input.title'],

@@ -63,7 +63,7 @@ describe('the log stream', () => {
       expect(heard(about)).toEqual(['hello', 'for aCmE']);
     });
 
-    test('P-13 each asks for the fields it wants, under names of its own', async () => {
+    test('P-13 each watcher selects its fields, under its own aliases', async () => {
       const { token } = live.people.superAdmin;
       const [short, other] = [
         watch(token, {}, 'subscription { logStream { text: message } }'),
@@ -87,7 +87,7 @@ describe('the log stream', () => {
       expect(live.parts.logWatchers.count()).toBe(0);
     });
 
-    test('P-13 a filter that is too long or no text is BAD_USER_INPUT, and nothing is watched', async () => {
+    test('P-13 a filter that is too long or not a text is BAD_USER_INPUT, and nothing is watched', async () => {
       for (const contains of ['x'.repeat(10_000), 'a\u0000b', ' ']) {
         const { errors } = await watch(live.people.superAdmin.token, { contains }).ended;
         expect(errors?.[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'contains' });
@@ -110,7 +110,7 @@ describe('the log stream', () => {
       await live.watchers(0);
     });
 
-    test('P-13 a watcher that leaves is forgotten', async () => {
+    test('P-13 a watcher that disconnects is removed', async () => {
       const watching = watch(live.people.superAdmin.token);
       await live.watchers(1);
       watching.stop();
@@ -140,7 +140,7 @@ describe('the log stream', () => {
       await live.watchers(0);
     });
 
-    test('P-13 who is removed, or has all sessions ended, is closed out too', async () => {
+    test('P-13 a user who is removed, or whose sessions all end, is disconnected too', async () => {
       for (const change of ['removed_at = now()', "tokens_valid_from = '2100-01-01'"]) {
         const root = await live.person(null, { isSuperAdmin: true });
         const watching = watch(root.token);
@@ -153,7 +153,7 @@ describe('the log stream', () => {
   });
 });
 
-describe('watchers who do not keep up', () => {
+describe('slow watchers', () => {
   let live: LiveLogsUnderTest;
   const opened: { close(): void }[] = [];
   beforeEach(async () => {
@@ -217,7 +217,7 @@ describe('watchers who do not keep up', () => {
     expect(seen).toEqual([...seen].sort((a, b) => a - b));
   });
 
-  test('P-13 a client that answers no ping is found dead within forty seconds', async () => {
+  test('P-13 a client that answers no ping is closed within forty seconds', async () => {
     const deaf = await deafClient();
     await live.pass(20_000);
     await live.watchers(1);
@@ -247,7 +247,7 @@ describe('a WebSocket on /graphql', () => {
   }
   const init = () => initOf(live);
 
-  test('P-13 the token may come in the handshake’s header instead', async () => {
+  test('P-13 the token may be in the handshake’s header instead', async () => {
     const authorization = `Bearer ${live.people.superAdmin.token}`;
     const socket = rawSocket('graphql-transport-ws', { authorization });
     await socket.send({ type: 'connection_init' });
@@ -263,7 +263,7 @@ describe('a WebSocket on /graphql', () => {
     });
   });
 
-  test('P-13 who does not say connection_init within ten seconds is closed with 4408', async () => {
+  test('P-13 a client that does not send connection_init within ten seconds is closed with 4408', async () => {
     const socket = rawSocket();
     await socket.send({ type: 'ping' });
     await socket.has('pong');
@@ -271,7 +271,7 @@ describe('a WebSocket on /graphql', () => {
     expect(await socket.closed).toEqual({ code: 4408 });
   });
 
-  test('P-14 who stays unknown is closed with 4401: at once when refused, else after ten seconds', async () => {
+  test('P-14 an unauthenticated client is closed with 4401: at once when rejected, else after ten seconds', async () => {
     const idle = rawSocket();
     const refused = rawSocket();
     await idle.send({ type: 'connection_init' });
@@ -287,7 +287,7 @@ describe('a WebSocket on /graphql', () => {
     expect(await idle.closed).toEqual({ code: 4401 });
   });
 
-  test('P-13 the protocol is kept: 4406 without it, 4401 before the init, 4429 for two, 4409 for one id twice, 4400 for nonsense', async () => {
+  test('P-13 the protocol is enforced: 4406 without it, 4401 before the init, 4429 for two, 4409 for a repeated id, 4400 for invalid messages', async () => {
     expect(await rawSocket('').closed).toEqual({ code: 4406 });
     const early = rawSocket();
     await early.send(subscribe('1'));
@@ -347,7 +347,7 @@ describe('a WebSocket on /graphql', () => {
     await live.watchers(0);
   });
 
-  test('P-13 past the bound of sockets, and from a page of another origin, there is no socket', async () => {
+  test('P-13 past the bound of sockets, and from a page of another origin, no socket is opened', async () => {
     const handshake = (headers: Record<string, string>) =>
       fetch(live.url.replace('ws', 'http'), {
         headers: {

@@ -35,7 +35,7 @@ describePostgres('money operations on PostgreSQL', () => {
     });
   });
 
-  test('P-15 the line of a company that is set by many at once is one of theirs, whole', async () => {
+  test('P-15 a credit line set by concurrent requests is completely that of one of them', async () => {
     const { superAdmin } = backend.people;
     const id = await backend.company('Lines');
     const set = `mutation($id: ID!, $limit: Float) {
@@ -51,7 +51,7 @@ describePostgres('money operations on PostgreSQL', () => {
     expect(changes).toHaveLength(5);
   });
 
-  test('P-9 five syncs at once make one price for each plan', async () => {
+  test('P-9 five concurrent syncs create one price for each plan', async () => {
     const { superAdmin } = backend.people;
     const add = `mutation($name: String!) { createPlan(input: { name: $name, billingMode: PREPAID, price: 9,
       currency: "eur", credits: 10 }) { id } }`;
@@ -62,7 +62,7 @@ describePostgres('money operations on PostgreSQL', () => {
     expect(prices).toHaveLength(3);
   });
 
-  test('P-15 usage, invoices, transactions and the statement read as on the embedded engine', async () => {
+  test('P-15 usage, invoices, transactions and the statement are the same as on the embedded engine', async () => {
     const admin = await backend.person(await backend.company('Reader'), { role: 'COMPANY_ADMIN' });
     expect(
       await admin.ask(`{ usage(groupBy: [DAY, ALIAS, KEY]) { totals { calls credits } rows { day } }

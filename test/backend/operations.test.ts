@@ -20,7 +20,7 @@ import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
 
 const HOST = 'models.example';
 
-describe('what runs now', () => {
+describe('running processes', () => {
   const REPORT: ProcessReport = {
     parts: [
       { name: 'database', status: 'up', latencyMs: 2 },
@@ -55,8 +55,8 @@ describe('what runs now', () => {
     await tellProcess(backend.database, { ...name, startedAt }, report, seenAtMs);
   }
 
-  describe('what operators see of the processes', () => {
-    test('P-15 each process is shown with its version, uptime and parts; one that fell silent is stale', async () => {
+  describe('processes as shown to operators', () => {
+    test('P-15 each process is shown with its version, uptime and parts; one without a heartbeat is stale', async () => {
       await tell(['gateway', 'backend']);
       await tell(['ai-service'], REPORT, backend.clock.now() - 30_000);
       const disk = { usedBytes: 5, totalBytes: 10 };
@@ -100,7 +100,7 @@ describe('what runs now', () => {
   describe('breakers', () => {
     const LOOK = `{ circuitBreakers { service state failuresInARow aliases lastErrorReason nextTryAt } }`;
 
-    test('A-15 every service is shown as all processes see it, and a reset closes it everywhere', async () => {
+    test('A-15 every service is shown with its shared state, and a reset closes it in every process', async () => {
       await ask(`mutation { setAliasTargets(alias: "svc/chat-default",
       targets: [{ baseUrl: "https://${HOST}/v1", model: "m", weight: 1 }]) { alias } }`);
       const closed = { service: HOST, state: 'CLOSED', aliases: ['svc/chat-default'], nextTryAt: null };
@@ -132,7 +132,7 @@ describe('what runs now', () => {
     });
   });
 
-  test('A-15 providers that are no longer configured are not listed; targets that cool are, for as long as they do', async () => {
+  test('A-15 providers that are no longer configured are not listed; targets are listed while they cool down', async () => {
     const closed = { state: 'closed', failuresInARow: 0, lastError: null, nextTryAtMs: null } as const;
     const cools = (model: string, forMs: number) => {
       return { alias: 'svc/chat-default', model, reason: '429', untilMs: backend.clock.now() + forMs };
@@ -192,7 +192,7 @@ describe('what runs now', () => {
     const LETTERS = `query($after: ID) { deadLetters(queue: "mail", first: 2, after: $after) {
     nodes { id error data } pageInfo { hasNextPage endCursor } } }`;
 
-    test('A-13 depth, pace and dead letters are shown; letters are redriven or deleted, and both are recorded', async () => {
+    test('A-13 depth, rate and dead letters are shown; letters are redriven or deleted, and both are recorded', async () => {
       const rates = createJobRates(backend.clock);
       for (let mailId = 1; mailId <= 3; mailId += 1) {
         await jobQueue.enqueue('mail', { mailId, text: 'x'.repeat(500) });
@@ -244,7 +244,7 @@ describe('what runs now', () => {
   });
 });
 
-describe('what operators look back on', () => {
+describe('history for operators', () => {
   const backend = useResource(() => openBackend());
 
   const ask = <Data>(query: string) => backend.people.superAdmin.ask<Data>(query);
@@ -353,7 +353,7 @@ describe('what operators look back on', () => {
   });
 
   describe('companies', () => {
-    test('G-29 G-32 each is shown with its balance and whether its calls are answered', async () => {
+    test('G-29 G-32 each is shown with its balance and whether its calls are admitted', async () => {
       const adjust = (id: string, credits: number) =>
         ask(`mutation { adjustCredits(companyId: "${id}", credits: ${credits}, reason: "x",
         idempotencyKey: "${backend.parts.secrets.newId()}") { id } }`);

@@ -11,7 +11,7 @@ const CONSOLE_FILE = join(ROOT, 'console/session/schema.generated.d.ts');
 const WRITTEN_BY = 'Written by test/backend/schema.test.ts: npm run generate';
 
 describe('the schema', () => {
-  test('is the one in schema.graphql, so that every change of it is seen', async () => {
+  test('matches schema.graphql, so that every change of it is reviewed', async () => {
     const printed = printSchema(lexicographicSortSchema(createSchema()));
     // As the formatter of the repository lays descriptions out.
     const laidOut = printed.replaceAll(/^( *)"""(.+)"""$/gm, '$1"""\n$1$2\n$1"""');
@@ -20,7 +20,7 @@ describe('the schema', () => {
     expect(await Bun.file(FILE).text()).toBe(written);
   });
 
-  test('is the one from which the console infers the types of its queries', async () => {
+  test('matches the one from which the console infers the types of its queries', async () => {
     const introspection = introspectionFromSchema(lexicographicSortSchema(createSchema()), {
       descriptions: false,
     });
@@ -33,7 +33,7 @@ describe('the schema', () => {
     expect(await Bun.file(CONSOLE_FILE).text()).toBe(written);
   });
 
-  test('P-14 an operation that does not say who may call it makes the schema fail', () => {
+  test('P-14 an operation without a declared access makes the schema fail', () => {
     const open: Declaration = (builder) =>
       builder.queryField('leak', (t) => t.boolean({ resolve: () => true }));
     const empty: Declaration = (builder) =>

@@ -41,7 +41,7 @@ describe('log-in', () => {
   }
 
   describe('sign-up and log-in', () => {
-    test('P-15 who signs up has a company and is its admin', async () => {
+    test('P-15 a user who signs up has a company and is its admin', async () => {
       const input = { companyName: 'Initech', email: 'Peter@Initech.example', password: PASSWORD };
       const { signUp } = await stranger().ask<{ signUp: Session }>(SIGN_UP, { input });
       const peter = stranger(signUp.accessToken);
@@ -57,7 +57,7 @@ describe('log-in', () => {
       expect(companies).toHaveLength(1);
     });
 
-    test('P-8 a log-in gives a token with sub, email, iat, exp and its session, which opens', async () => {
+    test('P-8 a log-in returns a valid token with sub, email, iat, exp and its session', async () => {
       const { member } = backend.people;
       const { login } = await stranger().ask<{ login: Session }>(LOGIN, {
         email: member.email.toUpperCase(),
@@ -117,7 +117,7 @@ describe('log-in', () => {
       expect(await code(await signed(claims()))).toBe('none');
     });
 
-    test('P-8 forged, expired and half tokens are as none', async () => {
+    test('P-8 forged, expired and incomplete tokens are the same as none', async () => {
       const whole = await signed(claims());
       const forgeries = [
         await signed(claims(), 'another secret, also of forty characters'),
@@ -156,7 +156,7 @@ describe('a session', () => {
     return (await backend.people.anonymous.refusal(REFRESH, { token })).extensions.code;
   }
 
-  test('P-8 is refreshed with a new token each time, and the access token opens', async () => {
+  test('P-8 is refreshed with a new token each time, and the access token is valid', async () => {
     const { person, refreshToken } = await loggedIn();
     const second = await refresh(refreshToken);
     const third = await refresh(second.refreshToken);
@@ -165,7 +165,7 @@ describe('a session', () => {
     expect(asked).toEqual({ whoAmI: { id: person.userId } });
   });
 
-  test('P-8 a client that lost the answer asks again within seconds and gets the same token', async () => {
+  test('P-8 a client that lost the response retries within seconds and gets the same token', async () => {
     const { refreshToken } = await loggedIn();
     const second = await refresh(refreshToken);
     await backend.clock.advance(10_000);
@@ -173,13 +173,13 @@ describe('a session', () => {
     await refresh(second.refreshToken);
   });
 
-  test('P-8 two at once with one token are both answered, with the same token', async () => {
+  test('P-8 two concurrent refreshes with one token both succeed, with the same token', async () => {
     const { refreshToken } = await loggedIn();
     const both = await Promise.all([refresh(refreshToken), refresh(refreshToken)]);
     expect(both[0].refreshToken).toBe(both[1].refreshToken);
   });
 
-  test('P-8 a spent token that comes back later ends the session, for its thief and its owner', async () => {
+  test('P-8 a used token that is presented later ends the session, for its thief and its owner', async () => {
     const { person, refreshToken } = await loggedIn();
     const second = await refresh(refreshToken);
     await backend.clock.advance(10_001);
@@ -189,7 +189,7 @@ describe('a session', () => {
     expect(warned.map(({ level }) => level)).toEqual(['warn']);
   });
 
-  test('P-8 a token whose successor has been used is spent at once', async () => {
+  test('P-8 a token whose successor has been used is invalid at once', async () => {
     const { refreshToken } = await loggedIn();
     const second = await refresh(refreshToken);
     const third = await refresh(second.refreshToken);
@@ -197,7 +197,7 @@ describe('a session', () => {
     expect(await refusedCode(third.refreshToken)).toBe('UNAUTHENTICATED');
   });
 
-  test('P-8 ends after thirty days of silence, and after ninety in any case', async () => {
+  test('P-8 ends after thirty days without use, and after ninety in any case', async () => {
     const silent = await loggedIn();
     let { refreshToken } = await loggedIn();
     await backend.clock.advance(30 * DAY_MS - 1);
@@ -212,7 +212,7 @@ describe('a session', () => {
     expect(await refusedCode(refreshToken)).toBe('UNAUTHENTICATED');
   });
 
-  test('P-8 ends by logout, with any of its tokens; again is no error', async () => {
+  test('P-8 ends by logout, with any of its tokens; a second logout is no error', async () => {
     const { refreshToken } = await loggedIn();
     const second = await refresh(refreshToken);
     for (const token of [refreshToken, refreshToken, 'tpr_nothing', '']) {
@@ -221,7 +221,7 @@ describe('a session', () => {
     expect(await refusedCode(second.refreshToken)).toBe('UNAUTHENTICATED');
   });
 
-  test('P-8 is seen and ended by its owner, from elsewhere', async () => {
+  test('P-8 is listed and ended by its owner, from another session', async () => {
     const { person, refreshToken } = await loggedIn();
     const { token } = await backend.parts.accessTokens.issue(person);
     const owner = graphqlClient(backend.fetch, token);
@@ -235,7 +235,7 @@ describe('a session', () => {
     expect(await owner.ask('{ sessions { id } }')).toEqual({ sessions: [] });
   });
 
-  test('P-8 no token is kept in clear', async () => {
+  test('P-8 no token is stored in clear text', async () => {
     const { refreshToken } = await loggedIn();
     const { refreshToken: second } = await refresh(refreshToken);
     const kept = JSON.stringify(await backend.database.query('select to_jsonb(s) as row from sessions s'));
@@ -267,7 +267,7 @@ describe('a password', () => {
     return mail?.data.token ?? '';
   }
 
-  test('P-15 is changed by who knows the old one; all other sessions and tokens end', async () => {
+  test('P-15 is changed with the old one; all other sessions and tokens end', async () => {
     const person = await backend.person(backend.companies.acme);
     const { anonymous } = backend.people;
     const { login } = await anonymous.ask<{ login: { refreshToken: string } }>(LOGIN, {
@@ -302,7 +302,7 @@ describe('a password', () => {
     await backend.people.anonymous.ask(LOGIN, { email: person.email, password: NEW });
   });
 
-  test('P-15 two resets with one token at once: one wins', async () => {
+  test('P-15 of two concurrent resets with one token one succeeds', async () => {
     const person = await backend.person(backend.companies.acme);
     const token = await mailedToken(person.email);
     const both = await Promise.all(
@@ -313,7 +313,7 @@ describe('a password', () => {
     expect(both.filter(({ errors }) => errors === undefined)).toHaveLength(1);
   });
 
-  test('P-15 a reset token ends after an hour, and when a later one is asked for', async () => {
+  test('P-15 a reset token expires after an hour, and when a later one is requested', async () => {
     const person = await backend.person(backend.companies.acme);
     const first = await mailedToken(person.email);
     const second = await mailedToken(person.email);
@@ -334,7 +334,7 @@ describe('a password', () => {
     await nobody.ask(LOGIN, { email: person.email, password: NEW });
   });
 
-  test('P-15 who asks for a reset does not learn whether there is an account', async () => {
+  test('P-15 the response to a reset request does not reveal whether there is an account', async () => {
     const mails = backend.mails.length;
     const client = graphqlClient(backend.fetch, null, '203.0.113.77');
     const unknown = await client.answer(REQUEST, { email: 'nobody@nowhere.example' });
@@ -350,7 +350,7 @@ describe('a password', () => {
     expect(backend.mails.length - mails).toBe(5);
   });
 
-  test('no token and no password stands in a table or a log', async () => {
+  test('no token and no password is in a table or a log', async () => {
     const person = await backend.person(backend.companies.acme);
     const token = await mailedToken(person.email);
     await backend.people.anonymous.ask(RESET, { token, password: 'a password to look for' });

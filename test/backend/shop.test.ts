@@ -49,7 +49,7 @@ async function actionsOn(objectId: string): Promise<string[]> {
 }
 
 describe('the catalog', () => {
-  test('P-10 P-11 a pack comes back with its six fields, and has its price at the provider', async () => {
+  test('P-10 P-11 a pack is returned with its six fields, and has its price at the provider', async () => {
     const pack = await addPack({ currency: 'USD', price: 19.99 });
     expect<object>(pack).toEqual({ id: expect.any(String), ...PACK, price: 19.99 });
     const [row] = await database.query<{ status: string; priceId: string }>(
@@ -84,7 +84,7 @@ describe('the catalog', () => {
     ]);
   });
 
-  test('P-10 what a currency cannot hold, and anything else that is wrong, is refused by its field', async () => {
+  test('P-10 an amount that the currency cannot represent, or any other invalid value, is refused by its field', async () => {
     const wrong: readonly [object, string][] = [
       [{ price: 1000.5, currency: 'jpy' }, 'input.price'],
       [{ price: -1 }, 'input.price'],
@@ -172,7 +172,7 @@ test('plans and packs are changed, reordered and retired, each recorded; the old
   expect(wrong.extensions).toEqual({ code: 'BAD_USER_INPUT', field: 'input.billingMode' });
 });
 
-test('P-16 a plan may have a trial; what is wrong with it is refused by its field', async () => {
+test('P-16 a plan may have a trial; an invalid one is refused by its field', async () => {
   const { superAdmin } = backend.people;
   const add = 'mutation($input: PlanInput!) { createPlan(input: $input) { price trialDays trialCredits } }';
   const plan = { name: 'Tried', billingMode: 'PREPAID', price: 0, currency: 'usd', credits: 100 };
@@ -188,7 +188,7 @@ test('P-16 a plan may have a trial; what is wrong with it is refused by its fiel
 });
 
 describe('buying', () => {
-  test('P-20 a pack is bought, paid and in the balance, and the purchase and its invoice say so', async () => {
+  test('P-20 a pack is bought, paid and in the balance, and the purchase and its invoice show it', async () => {
     const { admin, member, otherAdmin } = backend.people;
     const pack = await addPack({ creditsExpireAfterDays: 365 });
     const { createCreditPackCheckout: opened } = await admin.ask<{ createCreditPackCheckout: Opened }>(
@@ -250,7 +250,7 @@ describe('buying', () => {
     expect(refused.extensions.code).toBe('BAD_USER_INPUT');
   });
 
-  test('P-24 super admins see what the audit found, with its remedies, and start another', async () => {
+  test('P-24 super admins see the findings of the audit, with remedies, and can start another', async () => {
     const { superAdmin } = backend.people;
     const report = `{ auditReport { checkedAt from to differences { kind subject expected found remedy } isCut
       credits { sold left } cash { currency received outstanding } } }`;
@@ -285,7 +285,7 @@ describe('buying', () => {
     }
   });
 
-  test('P-26 a price that the provider does not know fails with the provider’s own words', async () => {
+  test('P-26 an unknown price fails with the provider’s own message', async () => {
     const pack = await addPack();
     await database.query(`update credit_packs set provider_price_id = 'price_gone' where id = $1`, [pack.id]);
     const refused = await backend.people.admin.refusal(BUY_PACK, pack);
@@ -367,7 +367,7 @@ describe('the profile of a company', () => {
       name taxId billingEmail address { line1 line2 postalCode city state country } } }`;
   const address = { line1: '1 Main Street', postalCode: '10115', city: 'Berlin', country: 'de' };
 
-  test('is stored, changed in parts, shown by the customer at the provider, and recorded by its fields', async () => {
+  test('is stored, changed in parts, sent to the customer at the provider, and recorded by its fields', async () => {
     const companyId = await backend.company('Profiled');
     const admin = await backend.person(companyId, { role: 'COMPANY_ADMIN' });
     const pack = await addPack();
@@ -402,7 +402,7 @@ describe('the profile of a company', () => {
     expect(stale).toEqual([]);
   });
 
-  test('is brought to the provider by the job where the provider did not answer', async () => {
+  test('is sent to the provider by the job where the provider did not answer', async () => {
     const companyId = await backend.company('Later');
     const admin = await backend.person(companyId, { role: 'COMPANY_ADMIN' });
     await admin.ask(BUY_PACK, { id: (await addPack()).id });
@@ -415,7 +415,7 @@ describe('the profile of a company', () => {
     expect(await updateStaleCustomers({ database, provider: sandbox.provider, log }, { companyId })).toBe(0);
   });
 
-  test('is refused by its field where something is wrong', async () => {
+  test('is refused by its field where a value is invalid', async () => {
     const { admin } = backend.people;
     const wrong: readonly [object, string][] = [
       [{}, 'name'],

@@ -48,7 +48,7 @@ async function read(talentId: string, profile: Readonly<Record<string, unknown>>
 }
 
 describe('talents', () => {
-  test('P-15 a CV is kept as it came and waits for the CV worker', async () => {
+  test('P-15 a CV is stored unchanged and waits for the CV worker', async () => {
     const talent = await create({ text: 'Ada Byron\nMathematician' });
     expect(talent).toMatchObject({ status: 'PENDING', name: null, profile: null });
     expect(backend.queued.at(-1)).toEqual({ queue: 'cv', data: { talentId: talent.id } });
@@ -64,14 +64,14 @@ describe('talents', () => {
     ]);
   });
 
-  test('P-15 a profile needs no reading', async () => {
+  test('P-15 a profile is not parsed', async () => {
     expect(await create({ profile: profileOf('Bo', 'bo@x.example', '') })).toMatchObject({
       status: 'READY',
       name: 'Bo',
     });
   });
 
-  test('P-15 the same file again is the same talent, and the decision is written down', async () => {
+  test('P-15 the same file again is the same talent, and the decision is recorded', async () => {
     const first = await create({ text: 'one and the same' });
     const queued = backend.queued.length;
     const second = await create({ text: 'one and the same' });
@@ -87,7 +87,7 @@ describe('talents', () => {
     expect((await create({ text: 'one and the same' })).id).not.toBe(own);
   });
 
-  test('P-15 a file that could not be read gets another try when it is sent again', async () => {
+  test('P-15 a file that could not be read is tried again when it is sent again', async () => {
     const { id } = await create({ text: 'unreadable' });
     const waiting = await findWaitingCv(backend.database, id);
     if (waiting === null) throw new Error('nothing waits');
@@ -114,7 +114,7 @@ describe('talents', () => {
     expect(decisions).toEqual([{ earlier_id: first.id, because, effect: 'updated' }]);
   });
 
-  test('P-15 a profile that a person has edited is linked and not replaced', async () => {
+  test('P-15 a profile that a user has edited is linked and not replaced', async () => {
     const first = await create({ profile: profileOf('Ada', 'ada@example.org', '') });
     await admin.ask(
       'mutation($id: ID!, $profile: JSON!) { updateTalent(id: $id, profile: $profile) { id } }',
@@ -130,7 +130,7 @@ describe('talents', () => {
     ]);
   });
 
-  test('P-15 a reading counts once, and not after a person has decided', async () => {
+  test('P-15 a parsed result is applied once, and not after a user has decided', async () => {
     const { id } = await create({ text: 'twice' });
     const waiting = await findWaitingCv(backend.database, id);
     await read(id, profileOf('One', 'one@x.example', ''));
@@ -149,7 +149,7 @@ describe('talents', () => {
     expect(await all()).toMatchObject([{ name: 'One', version: 2 }]);
   });
 
-  test('P-15 an export holds everything, and says so in the audit log', async () => {
+  test('P-15 an export has all data, and is in the audit log', async () => {
     const { id } = await create({ text: 'Ada Byron' });
     await read(id, profileOf('Ada Byron', 'ada@example.org', ''));
     const { exportTalent } = await admin.ask<{ exportTalent: Record<string, unknown> }>(
@@ -169,7 +169,7 @@ describe('talents', () => {
     expect(entry).toEqual({ details: '{}' });
   });
 
-  test('P-15 erasing leaves nothing of a person anywhere, nor of whom they were recognised as', async () => {
+  test('P-15 erasing removes all data of a person, also of the record they were matched with', async () => {
     const first = await create({ profile: profileOf('Zoltan Unique', 'zoltan@unique.example', '') });
     const second = await create({ text: 'Zoltan Unique, a CV' });
     await read(second.id, profileOf('Zoltan Unique', 'zoltan@unique.example', ''));
@@ -197,7 +197,7 @@ describe('talents', () => {
     ).toBe('NOT_FOUND');
   });
 
-  test('P-15 a talent is a text, a file or a profile, and a profile has the form of one', async () => {
+  test('P-15 a talent is a text, a file or a profile, and a profile must match its schema', async () => {
     const query = 'mutation($input: TalentInput!) { createTalent(input: $input) { id } }';
     const wrong: readonly (readonly [object, string])[] = [
       [{}, 'input'],

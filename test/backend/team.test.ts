@@ -31,7 +31,7 @@ async function invited(admin: Person, email: string, role = 'MEMBER'): Promise<s
 }
 
 describe('invitations', () => {
-  test('P-15 who accepts is one of the company, in the role that was given', async () => {
+  test('P-15 a user who accepts belongs to the company, in the role of the invitation', async () => {
     const { admin } = await team();
     const token = await invited(admin, 'ann@team.example', 'COMPANY_ADMIN');
     const { acceptInvitation } = await backend.people.anonymous.ask<{
@@ -44,7 +44,7 @@ describe('invitations', () => {
     expect(await admin.ask('{ invitations { nodes { id } } }')).toEqual({ invitations: { nodes: [] } });
   });
 
-  test('P-15 an invitation is good once, for a week, until it is withdrawn or replaced', async () => {
+  test('P-15 an invitation is valid once, for a week, until it is withdrawn or replaced', async () => {
     const { admin } = await team();
     const { anonymous } = backend.people;
     const refused = async (token: string) =>
@@ -113,7 +113,7 @@ describe('invitations', () => {
     expect(made).toEqual({ outcome: 'not-admin' });
   });
 
-  test('P-15 an address that has an account cannot accept an invitation; a colleague is not invited', async () => {
+  test('P-15 an address with an account cannot accept an invitation; a colleague is not invited', async () => {
     const [{ admin, member }, other] = [await team(), await team()];
     const { token } = await backend.parts.accessTokens.issue(admin);
     const fresh = graphqlClient(backend.fetch, token);
@@ -136,7 +136,7 @@ describe('invitations', () => {
 });
 
 describe('members', () => {
-  test('P-15 who is promoted or demoted has the new rights with the next request', async () => {
+  test('P-15 a promoted or demoted user has the new rights with the next request', async () => {
     const { admin, member } = await team();
     expect((await member.refusal('{ apiKeys { id } }')).extensions.code).toBe('FORBIDDEN');
     await admin.ask(CHANGE_ROLE, { id: member.userId, role: 'COMPANY_ADMIN' });
@@ -145,7 +145,7 @@ describe('members', () => {
     expect((await admin.refusal('{ apiKeys { id } }')).extensions.code).toBe('FORBIDDEN');
   });
 
-  test('P-15 who is removed is out at once, and their address is free', async () => {
+  test('P-15 a removed user loses access at once, and their address is free', async () => {
     const { admin, member } = await team();
     const login =
       'mutation($email: String!, $password: String!) { login(email: $email, password: $password) { refreshToken } }';
@@ -219,7 +219,7 @@ describe('members', () => {
     );
   });
 
-  test('people, companies and talents are found by words, whatever their case', async () => {
+  test('users, companies and talents are found by words, in any case', async () => {
     const { admin, member } = await team();
     const search = `query($search: String) { members(search: $search) { nodes { email } } talents(search: $search) { nodes { name } } }`;
     const found = (text: string) => admin.ask(search, { search: text });
