@@ -8,7 +8,7 @@ const database = useDatabase();
 const type = (...words: string[]) => typedCommand({ database }, createCompany, ...words);
 
 describe('turnpike create-company', () => {
-  test('makes a company and its admin, whose address counts as verified, and records it', async () => {
+  test('creates a company and its admin, whose address counts as verified, and records it', async () => {
     const { exitCode, lines } = await type('Acme', 'ada@acme.example');
     expect([exitCode, lines.length]).toEqual([0, 2]);
     const companyId = lines[0]?.split(/[ :]+/)[1];
@@ -23,7 +23,7 @@ describe('turnpike create-company', () => {
     ]);
   });
 
-  test('an address that has an account, or is none, leaves no company', async () => {
+  test('an address with an account, or an invalid one, creates no company', async () => {
     const count = async () => (await database.query('select 1 from companies')).length;
     const before = await count();
     expect(await type('Again', 'ADA@acme.example')).toEqual({

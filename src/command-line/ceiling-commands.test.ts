@@ -25,7 +25,7 @@ async function type(name: string, ...words: string[]) {
 }
 
 describe('turnpike ceilings and set-ceilings', () => {
-  test('sets what is named, leaves the rest, takes away with none, and records it', async () => {
+  test('sets the named ceilings, keeps the others, removes one with none, and records it', async () => {
     expect((await type('ceilings', companyId)).lines).toContain('apiKeys: none');
     const set = await type('set-ceilings', companyId, '--api-keys', '5', '--requests-per-minute', '600');
     expect([set.exitCode, set.lines[0]]).toEqual([0, 'requestsPerMinute: 600']);
@@ -40,7 +40,7 @@ describe('turnpike ceilings and set-ceilings', () => {
     ]);
   });
 
-  test('says what is wrong', async () => {
+  test('reports invalid arguments', async () => {
     expect((await type('set-ceilings', companyId, '--members', '0')).lines[0]).toContain(
       'members: a whole number',
     );
@@ -50,7 +50,7 @@ describe('turnpike ceilings and set-ceilings', () => {
     expect((await type('ceilings', secrets.newId())).exitCode).toBe(1);
   });
 
-  test('a new company begins with the defaults of the settings; those that there are keep theirs', async () => {
+  test('a new company starts with the defaults of the settings; existing ones keep theirs', async () => {
     await storeDefaultCeilings(database, { ...NO_CEILINGS, documentsPerDay: 20, members: 3 });
     const added = secrets.newId();
     await addCompany(database, { id: added, name: 'New', billingMode: 'PREPAID' });

@@ -18,19 +18,19 @@ const wordsOf = (text: string) =>
   [...text.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
 
 describe('help', () => {
-  test('lists every command, and what the exit codes mean', () => {
+  test('lists every command and the meaning of the exit codes', () => {
     for (const { name } of COMMANDS) expect(help()).toContain(`\n  ${name} `);
     expect(help()).toContain('Exit codes: 0 it is done; 1 it failed');
     expect(help()).toContain('--version');
   });
 
-  test('docs/command-line.md is what the commands say; npm run turnpike -- commands writes it', async () => {
+  test('docs/command-line.md matches the commands; npm run turnpike -- commands writes it', async () => {
     const written = await Bun.file(new URL('../../docs/command-line.md', import.meta.url)).text();
     expect(written).toBe(commandsPage());
   });
 
   for (const command of COMMANDS) {
-    test(`${command.name} has examples, and none of them is typed wrongly`, async () => {
+    test(`${command.name} has examples, and all of them are valid`, async () => {
       const examples = examplesOf(command.name);
       expect(examples.length).toBeGreaterThan(0);
       for (const example of examples) {
@@ -45,7 +45,7 @@ describe('help', () => {
     });
   }
 
-  test('lists of a company that does not exist say so, and are not empty', async () => {
+  test('lists of an unknown company fail instead of being empty', async () => {
     const unknownId = '00000000-0000-4000-8000-000000000000';
     for (const name of ['keys', 'invoices', 'service-tokens', 'budgets', 'ceilings']) {
       const command = commandNamed(name);
@@ -56,7 +56,7 @@ describe('help', () => {
     }
   });
 
-  test('a queue that was mistyped is not an empty one: those that exist are named', async () => {
+  test('an unknown queue fails and the existing ones are named', async () => {
     const jobQueue = { names: () => ['cv', 'mail'] } as unknown as JobQueue;
     for (const command of [queueCommand, redriveCommand]) {
       const typed = await typedCommand({ database, jobQueue }, command, 'mial');
@@ -64,7 +64,7 @@ describe('help', () => {
     }
   });
 
-  test('a name that was mistyped leads to the nearest one', () => {
+  test('a mistyped name suggests the nearest one', () => {
     expect(nearestCommand('verify-deploment')).toBe('verify-deployment');
     expect(nearestCommand('alias')).toBe('aliases');
     expect(nearestCommand('no-such-command')).toBeNull();
@@ -90,7 +90,7 @@ describe('help', () => {
     ...['redrive', 'statement', 'correct'],
   ];
 
-  test('everything that lists, shows or creates prints JSON with --json', async () => {
+  test('every command that lists, shows or creates prints JSON with --json', async () => {
     const withJson = COMMANDS.filter((command) => helpOf(command).includes('--json'));
     expect(COMMANDS.filter((command) => !withJson.includes(command)).map(({ name }) => name)).toEqual(
       expect.arrayContaining(WITHOUT_JSON),
@@ -110,7 +110,7 @@ describe('help', () => {
     }
   });
 
-  test('JSON has exact credits without the unit in their names, and moments in UTC', () => {
+  test('JSON has exact credits without the unit in their names, and times in UTC', () => {
     const lines: string[] = [];
     const value = {
       balanceMicro: 9_007_199_254_740_993_000_000n,
@@ -124,7 +124,7 @@ describe('help', () => {
     ]);
   });
 
-  test('the audit as JSON says what was checked', async () => {
+  test('the audit as JSON lists what was checked', async () => {
     const command = commandNamed('audit');
     if (command === null) throw new Error('there is no audit');
     const { exitCode, lines } = await typedCommand({ database }, command, '--json');
@@ -133,7 +133,7 @@ describe('help', () => {
     expect(audit.checks[0]).toMatchObject({ holds: expect.any(String), ok: true, faults: [] });
   });
 
-  test('a reader that has seen enough ends the command without a stack trace', () => {
+  test('a closed pipe ends the command without a stack trace', () => {
     const program = new URL('../start/turnpike.ts', import.meta.url).pathname;
     const { stderr } = Bun.spawnSync([
       'sh',
@@ -155,7 +155,7 @@ describe('export-calls', () => {
   const command = commandNamed('export-calls');
   const parts = { database, tableFiles: async (folder: string) => openParquetFolder(folder) };
 
-  test('writes to a folder that is there, and says how much', async () => {
+  test('writes to an existing folder, and reports how much', async () => {
     if (command === null) throw new Error('there is no such command');
     const folder = mkdtempSync(join(tmpdir(), 'turnpike-export-'));
     const { exitCode, lines } = await typedCommand(parts, command, '--out', folder, '--json');

@@ -26,7 +26,7 @@ describe('grants and statements', () => {
   describe('adjust-credits', () => {
     const why = (key: string) => ['--reason', 'a gift', '--idempotency-key', key];
 
-    test('P-19 posts an ADJUSTMENT once for its key, and says what the account holds', async () => {
+    test('P-19 posts an ADJUSTMENT once for its key, and prints the balance', async () => {
       const first = await typed(adjustCreditsCommand, company, '12.5', ...why('k1'));
       expect(first).toEqual({ exitCode: EXIT_OK, lines: [`${company} now holds 12.5 credits`] });
       const again = await typed(adjustCreditsCommand, company, '12.5', ...why('k1'));
@@ -45,7 +45,7 @@ describe('grants and statements', () => {
       ]);
     });
 
-    test('a key that was used for something else changes nothing', async () => {
+    test('a key that was used for another adjustment changes nothing', async () => {
       await typed(adjustCreditsCommand, company, '1', ...why('k3'));
       const { exitCode, lines } = await typed(adjustCreditsCommand, company, '2', ...why('k3'));
       expect(exitCode).toBe(EXIT_FAILED);
@@ -92,7 +92,7 @@ describe('grants and statements', () => {
   });
 
   describe('prices', () => {
-    test('G-28 are listed, and one that is set is said', async () => {
+    test('G-28 are listed, and a new one is confirmed', async () => {
       const { lines } = await typed(pricesCommand);
       expect(lines).toHaveLength(6);
       expect(lines).toContain(
@@ -108,7 +108,7 @@ describe('grants and statements', () => {
       expect((await typed(setPriceCommand, 'acme/embed-default', ...parts)).exitCode).toBe(EXIT_OK);
     });
 
-    test('a price in the past, of no alias or in no number is refused', async () => {
+    test('a price in the past, of an unknown alias or that is not a number is refused', async () => {
       const parts = ['--prompt', '1', '--cached', '1', '--completion', '1'];
       const refused = [
         ['acme/chat-default', ...parts, '--from', '2020-01-01'],
@@ -179,7 +179,7 @@ describe('turnpike audit', () => {
     return output as Awaited<ReturnType<typeof typedCommand>>;
   }
 
-  test('P-19 sound books are one line', async () => {
+  test('P-19 correct books are one line', async () => {
     const lines = ['the books balance: 2 accounts, 5 transactions, 7 calls'];
     expect(await typedCommand({ database }, auditCommand)).toEqual({ exitCode: EXIT_OK, lines });
     const { lines: verbose } = await typedCommand({ database }, auditCommand, '--verbose');
@@ -339,14 +339,14 @@ describe('turnpike audit', () => {
     ],
   ];
 
-  test.each(damages)('P-19 %s that is wrong is named', async (_, damage, expected) => {
+  test.each(damages)('P-19 a wrong %s is named', async (_, damage, expected) => {
     const { exitCode, lines } = await auditAfter(damage);
     expect(exitCode).toBe(EXIT_FAILED);
     for (const line of expected) expect(lines.join('\n')).toContain(`! ${line}`);
     expect(lines.at(-1)).toBe(`! the books do not balance: ${lines.length - 1} faults`);
   });
 
-  test('more faults than anybody reads are cut, and it says so', async () => {
+  test('a long list of faults is cut, and the output says so', async () => {
     const { lines } = await auditAfter(
       `insert into credit_accounts (id, owner, balance_micro)
        select gen_random_uuid(), 'COMPANY', 1 from generate_series(1, 1200)`,

@@ -75,7 +75,7 @@ async function addInvoice(): Promise<string> {
 }
 
 describe('the commands for invoices', () => {
-  test('P-29 invoices shows what is open and that it blocks; a payment ends it, once', async () => {
+  test('P-29 invoices shows open ones and that they block; a payment settles one, once', async () => {
     const id = await addInvoice();
     const listed = await type('invoices', companyId);
     expect(listed.lines[0]).toBe(
@@ -102,7 +102,7 @@ describe('the commands for invoices', () => {
     expect(dropped.lines[1]).toBe("the company's balance is 0 credits");
   });
 
-  test('P-29 invoice-month asks the workers, who know the price', async () => {
+  test('P-29 invoice-month enqueues a job for the workers, which have the price', async () => {
     expect((await type('invoice-month')).lines[0]).toBe('the workers have it: job job-1');
     expect((await type('invoice-month', '--month', '2030-01')).exitCode).toBe(0);
     expect(enqueued.map(({ queue, data }) => ({ queue, data }))).toEqual([
@@ -115,7 +115,7 @@ describe('the commands for invoices', () => {
     });
   });
 
-  test('set-billing changes mode and line', async () => {
+  test('set-billing changes mode and credit line', async () => {
     expect((await type('set-billing', companyId, 'POSTPAID', '--line', '12.5')).lines).toEqual([
       `${companyId} is POSTPAID with a line of 12.5`,
     ]);
@@ -127,7 +127,7 @@ describe('the commands for invoices', () => {
     expect(await type('set-billing', secrets.newId(), 'PREPAID')).toMatchObject({ exitCode: 1 });
   });
 
-  test('words that mean nothing are answered with the usage, ids that name nothing with where to look', async () => {
+  test('invalid arguments print the usage, unknown ids where to find them', async () => {
     for (const [name, ...words] of [
       ['invoices'],
       ['invoices', 'x'],
@@ -164,7 +164,7 @@ describe('the statement', () => {
     expect(await type('statement', secrets.newId(), ...january)).toMatchObject({ exitCode: 1 });
   });
 
-  test('it goes to a new file that only its owner reads, never over another', async () => {
+  test('it is written to a new file that only its owner can read, never over another', async () => {
     await postAt(database, companyId, -1_500_000n, '2030-01-31T23:59:59Z');
     const out = join(folder, 'january.csv');
     const written = await type('statement', companyId, ...january, '--out', out);

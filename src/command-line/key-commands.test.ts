@@ -83,7 +83,7 @@ describe('the commands for keys', () => {
     expect(lines[0]).not.toContain(rawKey.slice(8, -4));
   });
 
-  test('what is wrong is said by the name of its option, and nothing is minted', async () => {
+  test('an invalid value is reported by the name of its option, and nothing is minted', async () => {
     const before = (await type('keys', companyId)).lines.length;
     for (const [option, value] of [
       ['--scopes', 'x'],
@@ -125,7 +125,7 @@ describe('the commands for keys', () => {
     expect((await type('keys', companyId)).lines).toHaveLength(before);
   });
 
-  test('G-22 G-23 rotate-key mints a sibling, revoke-key ends the old one', async () => {
+  test('G-22 G-23 rotate-key mints a sibling, revoke-key revokes the old one', async () => {
     const old = await mint('Old');
     const rotated = await type('rotate-key', companyId, old.id);
     expect(rotated.exitCode).toBe(0);
@@ -145,7 +145,7 @@ describe('the commands for keys', () => {
     }
   });
 
-  test('G-22 rotate-key of a key that expires asks when the new one does', async () => {
+  test('G-22 rotate-key of a key that expires requires the expiry of the new one', async () => {
     await type('mint-key', companyId, 'Short', '--expires', '2031-12-31T23:00Z');
     const line = (await type('keys', companyId)).lines.find((text) => text.includes('"Short"')) ?? '';
     const id = line.split(' ')[0] ?? '';
@@ -166,7 +166,7 @@ describe('the commands for keys', () => {
     expect(siblings.filter((text) => !text.includes('expires '))).toHaveLength(1);
   });
 
-  test('a key may be paid by a member: --payer opens that balance, and others are refused', async () => {
+  test('a key may be paid by a member: --payer uses that balance, and others are refused', async () => {
     const addMember = async (email: string, company: string) => {
       const id = secrets.newId();
       const account = { companyId: company, role: 'MEMBER', isSuperAdmin: false } as const;

@@ -77,7 +77,7 @@ describe('models and targets', () => {
   };
 
   describe('set-alias', () => {
-    test('a fee for own provider keys is set and taken back; a price below cost is warned of; margins are summed', async () => {
+    test('a fee for own provider keys is set and removed; a price below cost causes a warning; margins are summed', async () => {
       const fee = async () =>
         (
           await database.query(
@@ -139,7 +139,7 @@ describe('models and targets', () => {
       expect(await cipher.decrypt(targets[0]?.sealedKey ?? new Uint8Array(), URL)).toBe('sk-secret');
     });
 
-    test('enables hosted tools with their prices, names ids, and warns of all of them', async () => {
+    test('enables hosted tools with their prices, lists ids, and warns about all of them', async () => {
       const words = ['--tool', 'web_search=0.01', '--tool', 'file_search=0', '--max-tool-uses', '3'];
       const set = await typed(setAliasCommand, ALIAS, ...words, '--provider-id', 'vs_1');
       expect(set).toEqual({ exitCode: EXIT_OK, lines: [`${ALIAS} is changed`] });
@@ -164,7 +164,7 @@ describe('models and targets', () => {
       expect((await typed(aliasesCommand)).lines.join()).not.toContain('hosted tools');
     });
 
-    test('by a provider: one test call is made, its address is the preset’s, and then it is saved', async () => {
+    test('with a provider: one test call is made to the preset’s address, and then it is saved', async () => {
       const path = await fileWith('sk-secret');
       const words = [
         '--provider',
@@ -189,7 +189,7 @@ describe('models and targets', () => {
       expect(targets).toMatchObject([{ provider: 'anthropic', baseUrl: 'https://api.anthropic.com/v1' }]);
     });
 
-    test('a failing test call is reported and nothing is saved, unless it is forced', async () => {
+    test('a failing test call is reported and nothing is saved, unless --no-test is given', async () => {
       status = 401;
       const words = [ALIAS, '--provider', 'vllm', '--model', 'm', '--responses', 'on'];
       const failed = await typed(setAliasCommand, ...words);
@@ -209,7 +209,7 @@ describe('models and targets', () => {
       [['--provider', 'openai', '--model', 'm'], 'OpenAI needs a key'],
       [['--provider', 'ollama', '--model', 'm', '--header', 'x'], '--header is written NAME=VALUE'],
       [['--provider', 'ollama', '--model', 'm', '--responses', 'yes'], '--responses is on or off'],
-    ])('%j is a mistake that it explains', async (words, problem) => {
+    ])('%j is a mistake that is explained', async (words, problem) => {
       const { exitCode, lines } = await typed(setAliasCommand, ALIAS, ...words);
       expect(exitCode).toBe(EXIT_USAGE);
       expect(lines[0]).toContain(problem);
@@ -225,7 +225,7 @@ describe('models and targets', () => {
       expect((await typed(providersCommand, 'x')).exitCode).toBe(EXIT_USAGE);
     });
 
-    test('adds a target, and gives an alias back to the embedded models', async () => {
+    test('adds a target, and returns an alias to the embedded models', async () => {
       await typed(setAliasCommand, ALIAS, URL, 'one');
       const added = await typed(setAliasCommand, ALIAS, URL, 'two', '--add');
       expect(added).toEqual({ exitCode: EXIT_OK, lines: [`${ALIAS} has one more target`] });
@@ -243,13 +243,13 @@ describe('models and targets', () => {
       [ALIAS, URL, 'm', '--key-file'],
       [ALIAS, URL, 'm', '--embedded'],
       [ALIAS, '--embedded', '--add'],
-    ])('says how it is used: %#', async (...words: string[]) => {
+    ])('prints its usage: %#', async (...words: string[]) => {
       const { exitCode, lines } = await typed(setAliasCommand, ...words);
       expect([exitCode, lines.length]).toEqual([EXIT_USAGE, 1]);
       expect(lines[0]).toStartWith('! usage: turnpike set-alias ALIAS');
     });
 
-    test('says what is wrong with an alias, a target or a file, and changes nothing', async () => {
+    test('reports an invalid alias, target or file, and changes nothing', async () => {
       const complaint = async (...words: string[]) => {
         const { exitCode, lines } = await typed(setAliasCommand, ...words);
         expect([exitCode, lines.length]).toEqual([EXIT_FAILED, 1]);
@@ -296,7 +296,7 @@ describe('models and targets', () => {
     });
   });
 
-  test('models lists the catalogue, and set-alias suggests its figures or takes them', async () => {
+  test('models lists the catalogue, and set-alias suggests or applies its figures', async () => {
     const { lines } = await typed(modelsCommand, 'openai');
     const at = lines.indexOf('openai gpt-4o (chat): reads 128000, writes 16384 tokens');
     expect(lines[at + 1]).toContain('2.5 USD prompt, 1.25 cached, 10 completion for a million tokens, ');
@@ -319,7 +319,7 @@ describe('models and targets', () => {
     await typed(setAliasCommand, ALIAS, '--context-length', '200000', '--max-output-tokens', '16384');
   });
 
-  test('a name of one’s own is added with its kind and price, changed, listed and retired', async () => {
+  test('an own alias is added with its kind and price, changed, listed and retired', async () => {
     const own = 'team-a/fast';
     const price = ['--prompt', '0.2', '--cached', '0.1', '--completion', '0.8'];
     const set = async (...words: string[]) => await typed(setAliasCommand, own, ...words);
@@ -355,7 +355,7 @@ describe('models and targets', () => {
     expect((await typed(aliasesCommand, '--retired')).lines.at(-1)).toStartWith(`${own} (chat, retired 20`);
   });
 
-  test('aliases says that in production one without targets answers 503', async () => {
+  test('aliases warns that in production an alias without targets returns 503', async () => {
     const { lines } = await typedCommand({ database, isProduction: true }, aliasesCommand);
     expect(lines[1]).toBe('  no targets: calls answer 503. Add one with turnpike set-alias');
     const json = await typedCommand({ database, isProduction: true }, aliasesCommand, '--json');

@@ -101,7 +101,7 @@ describe('webhook endpoints', () => {
     return { endpoints, parts: { paymentProvider: async () => double as PaymentProvider } };
   }
 
-  test('P-28 the signing secret is printed once; a lost one means recreating, the new one before the old goes', async () => {
+  test('P-28 the signing secret is printed once; a lost one means recreating, the new one before the old is removed', async () => {
     const { endpoints, parts } = provider();
     const created = await type('create-webhook-endpoint', [url], parts);
     expect(created.lines[1]).toBe('the signing secret, shown only now: whsec_1');
@@ -116,7 +116,7 @@ describe('webhook endpoints', () => {
     expect(endpoints.map(({ id }) => id)).toEqual(['we_2']);
   });
 
-  test('what is no address, and a process without a provider, are said', async () => {
+  test('an invalid address, and a process without a provider, are reported', async () => {
     for (const words of [[], ['nowhere'], ['ftp://x.example'], [url, url]]) {
       expect(await type('create-webhook-endpoint', words, provider().parts)).toMatchObject({ exitCode: 2 });
     }
@@ -124,7 +124,7 @@ describe('webhook endpoints', () => {
   });
 });
 
-test('payment-events shows what each did or why not, and replay-payment-event has one tried again', async () => {
+test('payment-events shows the result or error of each, and replay-payment-event retries one', async () => {
   const payments = openPayments(database);
   const company = await makeCompany(database);
   const purchase = await makePurchase(database, company.id);
@@ -146,7 +146,7 @@ test('payment-events shows what each did or why not, and replay-payment-event ha
   expect(await type('payment-events', ['x', 'y'])).toMatchObject({ exitCode: 2 });
 });
 
-test('replay-payments reads a range of events again, a day as its end whole', async () => {
+test('replay-payments reads a range of events again, with the whole last day', async () => {
   const { events, parts } = openPayments(database);
   const asked: object[] = [];
   const listEvents: PaymentProvider['listEvents'] = async ({ sinceMs, untilMs }) => {
@@ -175,7 +175,7 @@ test('replay-payments reads a range of events again, a day as its end whole', as
 });
 
 describe('plan rates', () => {
-  test('a rate in another currency is added once, and what waits for it is tried again', async () => {
+  test('a rate in another currency is added once, and invoices that wait for it are retried', async () => {
     const payments = openPayments(database);
     const plan = await makePlan(database, { credits: 3_000n, priceMinor: 2_900n });
     const subscription = newSubscription(await makeCompany(database), plan.priceId);

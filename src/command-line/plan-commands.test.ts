@@ -39,7 +39,7 @@ describe('the commands for plans', () => {
     );
   });
 
-  test('assign-plan puts a company on a POSTPAID plan, and says who did it', async () => {
+  test('assign-plan assigns a POSTPAID plan to a company, and records the operator', async () => {
     const done = await assign(companyId, postpaid, '--line', '500', '--due-days', '30', '--invoice-day', '5');
     expect(done.lines).toEqual([`${companyId} is on plan "Enterprise" with a line of 500 credits`]);
     expect(await findCompany(database, companyId)).toMatchObject({
@@ -55,7 +55,7 @@ describe('the commands for plans', () => {
     ]);
   });
 
-  test('what cannot be assigned changes nothing and says why', async () => {
+  test('an invalid assignment changes nothing and is explained', async () => {
     const other = secrets.newId();
     await addCompany(database, { id: other, name: 'Other', billingMode: 'PREPAID' });
     for (const [words, message] of [

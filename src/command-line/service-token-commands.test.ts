@@ -54,7 +54,7 @@ describe('turnpike create-service-token, service-tokens, revoke-service-token', 
     expect(entries.map(({ action }) => action)).toEqual(['service-token.created', 'service-token.revoked']);
   });
 
-  test('says what is wrong', async () => {
+  test('reports invalid arguments', async () => {
     const create = async (...words: string[]) =>
       (await typedCommand({ database }, createServiceTokenCommand, ...words)).lines;
     expect(await create('member@acme.example', 'x', '--scopes', 'keys:read')).toEqual([

@@ -33,7 +33,7 @@ async function setAside(entry: JournalEntry): Promise<string> {
 }
 
 describe('G-33 calls that were set aside', () => {
-  test('are listed with what is known of them, and none where there is none', async () => {
+  test('are listed with their details, and none where there is none', async () => {
     expect((await typed(setAsideCallsCommand)).lines).toEqual(['no call is set aside']);
     const id = await setAside(entryOf(finishedCall(company)));
     const broken = await setAside({ id: newId(), record: 'no JSON' });
@@ -48,7 +48,7 @@ describe('G-33 calls that were set aside', () => {
     expect(await countSetAside(database)).toBe(0);
   });
 
-  test('are charged once, however often the repair is typed, also beside the journal’s own replay', async () => {
+  test('are charged once, however often the command runs, also during the journal’s own replay', async () => {
     const call = finishedCall(company, { durationMs: -5 });
     const id = await setAside(entryOf(call));
     const first = await typed(repairCallsCommand, '--all');
@@ -79,7 +79,7 @@ describe('G-33 calls that were set aside', () => {
     expect(await balance()).toBe(-76n);
   });
 
-  test('that the database refuses stay, and are charged when what was missing is there', async () => {
+  test('that the database rejects stay, and are charged once the cause is fixed', async () => {
     const later = newId();
     const id = await setAside(entryOf(finishedCall(later)));
     const refused = await typed(repairCallsCommand, id);
@@ -89,7 +89,7 @@ describe('G-33 calls that were set aside', () => {
     expect((await readLevel(database, later))?.balanceMicro).toBe(-76n);
   });
 
-  test('that are dropped are never charged, and the reason is kept', async () => {
+  test('that are dropped are never charged, and the reason is stored', async () => {
     const id = await setAside(entryOf(finishedCall(company)));
     const dropped = await typed(repairCallsCommand, id, '--drop', 'a load test');
     expect(dropped).toEqual({ exitCode: EXIT_OK, lines: [`${id} dropped: it is never charged`] });
@@ -99,7 +99,7 @@ describe('G-33 calls that were set aside', () => {
     expect(row).toEqual({ resolution: 'DROPPED', note: 'a load test' });
   });
 
-  test('are not touched by a command that is not understood', async () => {
+  test('are not changed by an invalid command', async () => {
     const id = await setAside(entryOf(finishedCall(company)));
     const wrong = [
       [],

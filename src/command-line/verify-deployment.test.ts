@@ -101,7 +101,7 @@ const unavailable = () => Promise.reject(new Error('refused'));
 const isHealth = ({ url }: { url: string }) => url === `${B}/health`;
 
 describe('P-6 turnpike verify-deployment', () => {
-  test('P-6 succeeds at the first good answer, and looks at every service', async () => {
+  test('P-6 succeeds at the first healthy response, and checks every service', async () => {
     const { exitCode, asked, printed, complained } = await verify(B, { answer: deployment() });
     expect([exitCode, complained]).toEqual([0, []]);
     expect(printed[0]).toBe(`${B}/health is up after 1 of 20 attempts, status ok`);
@@ -121,14 +121,14 @@ describe('P-6 turnpike verify-deployment', () => {
     expect(complained.join()).toContain('did not answer well within 60 s (it cannot be reached)');
   });
 
-  test('P-6 a service that hangs does not make it any longer', async () => {
+  test('P-6 a service that hangs does not make it take longer', async () => {
     const { exitCode, asked, tookMs } = await verify(B, { answer: () => new Promise(() => {}) });
     expect(exitCode).toBe(1);
     expect(asked.filter(isHealth)).toHaveLength(20);
     expect(tookMs).toBeLessThanOrEqual(60_000);
   });
 
-  test('P-6 a late service passes; other statuses and bodies without a status do not', async () => {
+  test('P-6 a service that starts late passes; other statuses and bodies without a status do not', async () => {
     const answers: Answer[] = [
       unavailable,
       async () => new Response('starting', { status: 503 }),
@@ -144,7 +144,7 @@ describe('P-6 turnpike verify-deployment', () => {
     expect(printed).toContain(`${B}/health is up after 7 of 20 attempts, status ok`);
   });
 
-  test('P-6 names what is wrong and exits with 1, whichever part of whichever service it is', async () => {
+  test('P-6 names the problem and exits with 1, for every part of every service', async () => {
     const down = { status: 'down', latency_ms: 2_000 };
     const cases: readonly (readonly [changes: Routes, said: string])[] = [
       [
@@ -207,7 +207,7 @@ describe('P-6 turnpike verify-deployment', () => {
     }
   });
 
-  test('a service that does not answer fails; what waits for an operator, or for a provider, is only noted', async () => {
+  test('a service that does not answer fails; a state that needs an operator, or a provider, is only reported', async () => {
     const well = deployment();
     const answer = (url: string) => (url.startsWith(A) ? unavailable() : well(url));
     const gone = await verify(B, { answer });
@@ -228,7 +228,7 @@ describe('P-6 turnpike verify-deployment', () => {
     ]);
   });
 
-  test('takes the address of any service or of one of its routes, and those of the others by name', async () => {
+  test('accepts the address of any service or of one of its routes, and those of the others by name', async () => {
     for (const given of [`${B}/`, `${B}/health`, `${B}/graphql`, `${G}/llm/v1`, A]) {
       expect([given, (await verify(given, { answer: deployment() })).exitCode]).toEqual([given, 0]);
     }
@@ -256,7 +256,7 @@ describe('P-6 turnpike verify-deployment', () => {
     ]);
   });
 
-  test('--json prints one object, whatever it finds', async () => {
+  test('--json prints one object, whatever the result', async () => {
     const changes = { [`${B}/health`]: () => json({ status: 'degraded', database: { status: 'down' } }) };
     const { exitCode, printed, complained } = await verify(B, {
       answer: deployment(changes),

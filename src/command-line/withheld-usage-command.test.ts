@@ -31,7 +31,7 @@ async function withheld(): Promise<string> {
 }
 
 describe('turnpike withheld-usage', () => {
-  test('lists what waits, with tokens, bounds and credits', async () => {
+  test('lists open entries, with tokens, bounds and credits', async () => {
     expect((await typed()).lines).toEqual(['no usage is withheld']);
     const id = await withheld();
     const { exitCode, lines } = await typed();
@@ -43,7 +43,7 @@ describe('turnpike withheld-usage', () => {
     await typed(id, '--drop', 'of a test');
   });
 
-  test('posts once, however often it is typed, and writes it to the audit log', async () => {
+  test('posts once, however often it runs, and writes it to the audit log', async () => {
     const id = await withheld();
     expect(await typed(id, '--post', 'checked')).toEqual({
       exitCode: EXIT_OK,
@@ -58,7 +58,7 @@ describe('turnpike withheld-usage', () => {
     expect((await typed(id, '--drop', 'no')).exitCode).toBe(EXIT_FAILED);
   });
 
-  test('resolves all that waits, or all of one alias', async () => {
+  test('resolves all open entries, or all of one alias', async () => {
     const ids = [await withheld(), await withheld()];
     const all = (...words: string[]) => typed('--all', ...words);
     expect((await all('--model', 'svc/other', '--post', 'checked')).lines).toEqual(['no usage is withheld']);
@@ -72,7 +72,7 @@ describe('turnpike withheld-usage', () => {
     expect((await typed(ids[0] ?? '', '--model', 'svc/x', '--post', 'x')).exitCode).toBe(EXIT_USAGE);
   });
 
-  test('drops with a reason; without one, with both or with what is no call it says what to do', async () => {
+  test('drops with a reason; without one, with both or with an unknown call it prints what to do', async () => {
     const id = await withheld();
     expect((await typed(id)).exitCode).toBe(EXIT_USAGE);
     expect((await typed(id, '--drop', ' ')).exitCode).toBe(EXIT_USAGE);

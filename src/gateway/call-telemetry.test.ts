@@ -10,7 +10,7 @@ function linesOf(text: string, name: string): string[] {
   return text.split('\n').filter((line) => line.startsWith(name));
 }
 
-test('calls are counted by endpoint, alias, outcome and reason, and by nothing that grows without bound', () => {
+test('calls are counted by endpoint, alias, outcome and reason, and by no unbounded label', () => {
   const meters = createCallMeters();
   meters.count(finishedCall(COMPANY));
   meters.count(finishedCall(COMPANY, { durationMs: 40, firstByteMs: null }));
@@ -34,7 +34,7 @@ test('calls are counted by endpoint, alias, outcome and reason, and by nothing t
   expect(text).not.toContain(COMPANY);
 });
 
-test('times are histograms whose buckets grow up to the count; a refused call has none', () => {
+test('durations are histograms with cumulative buckets; a refused call has none', () => {
   const meters = createCallMeters();
   for (const durationMs of [5, 10, 11, 200_000]) meters.count(finishedCall(COMPANY, { durationMs }));
   meters.count(finishedCall(COMPANY, { outcome: 'REFUSED' }));

@@ -26,7 +26,7 @@ describe('the console’s origin at the gateway', () => {
     );
   });
 
-  test('G-9 may send what a client of MCP sends, and read the session that it is given', () => {
+  test('G-9 may send the headers of an MCP client, and read the session id', () => {
     const preflight = console.preflight(ask('OPTIONS', 'https://console.example'));
     const named = preflight?.headers.get('access-control-allow-headers')?.split(', ') ?? [];
     for (const header of [
@@ -42,7 +42,7 @@ describe('the console’s origin at the gateway', () => {
     expect(answered.headers.get('access-control-expose-headers')?.split(', ')).toContain('mcp-session-id');
   });
 
-  test('may send what the SDKs of OpenAI and Anthropic add, and read when to try again', () => {
+  test('may send the headers of the OpenAI and Anthropic SDKs, and read Retry-After', () => {
     const requested =
       'X-Api-Key, anthropic-version,anthropic-beta, anthropic-dangerous-direct-browser-access, x-stainless-lang, openai-beta, cookie, x-evil';
     const preflight = console.preflight(
@@ -67,7 +67,7 @@ describe('the console’s origin at the gateway', () => {
     expect(answered.headers.get('access-control-expose-headers')?.split(', ')).toContain('retry-after');
   });
 
-  test('no other may, and who has none is left as they were', () => {
+  test('no other origin may, and requests without one are not affected', () => {
     for (const origin of ['https://evil.example', 'null', null]) {
       expect(console.preflight(ask('OPTIONS', origin))).toBeNull();
       expect(allowed(console.admit(ask('POST', origin), new Response()))).toBeNull();
@@ -77,7 +77,7 @@ describe('the console’s origin at the gateway', () => {
   });
 });
 
-test('G-41 the headers have OpenAI’s names and say the limit and what is left of it', () => {
+test('G-41 the headers have OpenAI’s names with the limit and the rest', () => {
   const requests = { limit: 600, remaining: 599, resetMs: 60_000 };
   const tokens = { limit: 200_000, remaining: 0, resetMs: 250 };
   expect(rateLimitHeaders({ requests, tokens })).toEqual({
@@ -90,7 +90,7 @@ test('G-41 the headers have OpenAI’s names and say the limit and what is left 
   });
 });
 
-test('G-41 times are written as OpenAI writes them, never shorter than they are', () => {
+test('G-41 durations are formatted as OpenAI’s, and never rounded down', () => {
   expect([0, 0.4, 999, 1_000, 12_500, 59_999, 60_000, 61_001].map(resetAfter)).toEqual([
     '0ms',
     '1ms',

@@ -13,7 +13,7 @@ const messagesOf = (request: object, response: object | null, endpoint = 'chat/c
 };
 const text = (content: string) => ({ type: 'text', content });
 
-describe('messages in the form of the conventions', () => {
+describe('messages in the form of the semantic conventions', () => {
   test('of chat, with calls of tools and their results', () => {
     const called = { id: 'c1', type: 'function', function: { name: 'find', arguments: '{"q":1}' } };
     const toolCall = { type: 'tool_call', id: 'c1', name: 'find', arguments: '{"q":1}' };
@@ -87,7 +87,7 @@ describe('messages in the form of the conventions', () => {
     ]);
   });
 
-  test('of completions; embeddings have none, nor has what is no JSON', () => {
+  test('of completions; embeddings have none, nor has invalid JSON', () => {
     expect(messagesOf({ prompt: 'Once' }, { choices: [{ text: ' upon', finish_reason: 'length' }] })).toEqual(
       [
         [{ role: 'user', parts: [text('Once')] }],

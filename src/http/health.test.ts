@@ -4,7 +4,7 @@ import { createDependencyChecks } from './health.ts';
 
 const never = () => new Promise<void>(() => {});
 
-test('all dependencies are asked at once, and one that hangs is down after its own time', async () => {
+test('all dependencies are checked at once, and one that hangs is down after its own time-out', async () => {
   const clock = createManualClock();
   const checks = createDependencyChecks(
     [
@@ -23,7 +23,7 @@ test('all dependencies are asked at once, and one that hangs is down after its o
   });
 });
 
-test('an answer serves for a moment, and the next look is honest', async () => {
+test('a result is cached for a moment, and the next check is fresh', async () => {
   const clock = createManualClock();
   let asked = 0;
   let isUp = true;
@@ -42,7 +42,7 @@ test('an answer serves for a moment, and the next look is honest', async () => {
   expect(asked).toBe(2);
 });
 
-test('a check that hangs is not asked again while it does', async () => {
+test('a check that hangs is not started again meanwhile', async () => {
   const clock = createManualClock();
   let asked = 0;
   const check = () => {
@@ -58,14 +58,14 @@ test('a check that hangs is not asked again while it does', async () => {
   expect(asked).toBe(1);
 });
 
-test('what needs an operator is degraded, with its figures', async () => {
+test('a state that needs an operator is degraded, with its figures', async () => {
   const clock = createManualClock();
   const find = async () => ({ isWell: false, figures: { set_aside: 2 } });
   const checks = createDependencyChecks([{ name: 'it', timeoutMs: 100, find }], clock);
   expect(await checks()).toEqual({ it: { status: 'degraded', latencyMs: 0, figures: { set_aside: 2 } } });
 });
 
-test('an answer from before the clock was set back does not serve on', async () => {
+test('a result from before the clock was set back is not used', async () => {
   const clock = createManualClock(3_600_000);
   let backMs = 0;
   let asked = 0;

@@ -40,7 +40,7 @@ function keptConnection(url: string) {
 }
 
 describe('a listening service', () => {
-  test('lets a running call finish on drain, takes no new ones, and then is gone', async () => {
+  test('lets a running call finish on drain, accepts no new ones, and then ends', async () => {
     const release = Promise.withResolvers<void>();
     const entered = Promise.withResolvers<void>();
     const { listening } = open(async () => {
@@ -80,7 +80,7 @@ describe('a listening service', () => {
     await drained;
   });
 
-  test('a connection from before the drain brings no new call: an idle one closes, a busy one gets 503', async () => {
+  test('a connection from before the drain accepts no new call: an idle one closes, a busy one gets 503', async () => {
     const release = Promise.withResolvers<void>();
     const entered = Promise.withResolvers<void>();
     const served: string[] = [];
@@ -108,7 +108,7 @@ describe('a listening service', () => {
     expect(served).toEqual(['/quick', '/slow']);
   });
 
-  test('retiring: no new connections, one more answer on each kept one, which closes with it', async () => {
+  test('retiring: no new connections, one more response on each open one, which then closes', async () => {
     const { listening } = open(() => new Response('fine'), { reusePort: true });
     const kept = keptConnection(listening.url);
     kept.send('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
@@ -123,7 +123,7 @@ describe('a listening service', () => {
     await listening.drain(0);
   });
 
-  test('a call that does not end is cut at the deadline, and the log says so', async () => {
+  test('a call that does not end is aborted at the deadline, and this is logged', async () => {
     const entered = Promise.withResolvers<void>();
     const { listening, entries } = open(() => {
       entered.resolve();
@@ -136,7 +136,7 @@ describe('a listening service', () => {
     expect(entries.some((entry) => entry.message === 'calls were cut at the deadline')).toBe(true);
   });
 
-  test('what fails outside of the service is a bare 500, and the next call is unharmed', async () => {
+  test('an error outside the service is a bare 500, and the next call is not affected', async () => {
     let calls = 0;
     const { listening, entries } = open(() => {
       calls += 1;
@@ -151,7 +151,7 @@ describe('a listening service', () => {
     await listening.drain(0);
   });
 
-  test('garbage on the wire closes that connection and harms no other', async () => {
+  test('invalid data closes that connection and affects no other', async () => {
     const { listening } = open(() => new Response('fine'));
     const garbage = keptConnection(listening.url);
     garbage.send('\0\x01 nonsense\r\n\r\n');

@@ -22,7 +22,7 @@ function streamed(...parts: readonly (string | Error)[]): ReadableStream {
 }
 
 describe('reading a body', () => {
-  test('a body within the bound comes whole, in one piece or in many', async () => {
+  test('a body within the bound is read completely, in one chunk or in many', async () => {
     for (const body of ['0123456789', streamed('01234', '', '56789')]) {
       const read = await readBody(post(body), bounds);
       expect(read.outcome === 'read' && new TextDecoder().decode(read.bytes)).toBe('0123456789');
@@ -30,7 +30,7 @@ describe('reading a body', () => {
     expect(await readBody(post(null), bounds)).toEqual({ outcome: 'read', bytes: new Uint8Array(0) });
   });
 
-  test('one byte past the bound is too large, counted by us', async () => {
+  test('one byte past the bound is too large, as counted by us', async () => {
     expect(await readBody(post(streamed('01234', '56789', 'x')), bounds)).toEqual({ outcome: 'too-large' });
   });
 

@@ -19,7 +19,7 @@ function appWith(answerTimeoutMs: number | null = null) {
 }
 
 describe('every service', () => {
-  test('gives an id to every answer, the 404 and the failure too, and no two the same', async () => {
+  test('gives an id to every response, the 404 and the failure too, and no two the same', async () => {
     const { app } = appWith();
     app.get('/fails', () => {
       throw new Error('no');
@@ -36,7 +36,7 @@ describe('every service', () => {
     for (const id of ids) expect(id).toMatch(/^req_[0-9a-f]{24}$/);
   });
 
-  test("takes over a client's id where it is harmless, and no other", async () => {
+  test("uses a client's id where it is safe, and no other", async () => {
     const { app } = appWith();
     const answered = async (sent: string) =>
       (await app.request('/', { headers: { 'x-request-id': sent } })).headers.get('x-request-id');
@@ -79,7 +79,7 @@ describe('every service', () => {
     expect(response.headers.get('x-request-id')).toStartWith('req_');
   });
 
-  test('tells the log everything about a failure and the client nothing', async () => {
+  test('logs the details of a failure and returns none to the client', async () => {
     const { app, entries } = appWith();
     app.get('/fails', () => {
       throw new Error('relation "users" does not exist');
@@ -107,7 +107,7 @@ describe('every service', () => {
 });
 
 describe('response headers for browsers', () => {
-  test('no answer is a page or inside of one unless its handler says so, not even a 404', async () => {
+  test('no response is a page or can be framed unless its handler allows it, not even a 404', async () => {
     const { app } = appWith();
     app.get('/thing', (context) => context.json({}));
     app.get('/page', (context) => context.html('', 200, { 'content-security-policy': "script-src 'self'" }));
@@ -130,11 +130,11 @@ describe('A-6 an internal route', () => {
   const ask = (authorization?: string) =>
     app.request('/internal/thing', authorization === undefined ? {} : { headers: { authorization } });
 
-  test('A-6 opens with the internal token', async () => {
+  test('A-6 accepts the internal token', async () => {
     expect(await (await ask(`Bearer ${token}`)).text()).toBe('inside');
   });
 
-  test('A-6 while the token is changed both open it', async () => {
+  test('A-6 during a rotation both tokens are accepted', async () => {
     const { app: changing } = appWith();
     const next = 'Qw7ErTy2UiOp9AsDfGh4JkLzXcVb1NmK';
     changing.use('/internal/*', internalAccess([next, token]));
@@ -146,7 +146,7 @@ describe('A-6 an internal route', () => {
     expect(await Promise.all(statuses)).toEqual([200, 200, 401]);
   });
 
-  test('A-6 is the same 401 without a token and with every wrong one, and says where it comes from', async () => {
+  test('A-6 is the same 401 without a token and with every wrong one, and names INTERNAL_TOKEN', async () => {
     const wrong = [
       '',
       'Bearer',

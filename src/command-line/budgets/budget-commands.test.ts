@@ -24,7 +24,7 @@ async function type(name: string, ...words: string[]) {
   return await typedCommand({ database, sharedState }, command, ...words);
 }
 
-test('turnpike budgets and set-budget: sets, lists with what was spent, changes, deletes, and records it', async () => {
+test('turnpike budgets and set-budget: sets, lists with the spending, changes, deletes, and records it', async () => {
   expect(await type('budgets', companyId)).toEqual({ exitCode: 0, lines: ['no budgets'] });
   const startedAtMs = createManualClock().now();
   await chargeCalls(database, [finishedCall(companyId, { keyId: newId(), endUser: 'ada', startedAtMs })]);
@@ -47,7 +47,7 @@ test('turnpike budgets and set-budget: sets, lists with what was spent, changes,
   expect(actions.map(({ action }) => action)).toEqual(['budget.created', 'budget.created', 'budget.deleted']);
 });
 
-test('turnpike set-budget says what is wrong', async () => {
+test('turnpike set-budget reports invalid arguments', async () => {
   expect(await type('set-budget', companyId, 'key', newId(), '1')).toEqual({
     exitCode: 1,
     lines: ['! give the id of one of your keys'],

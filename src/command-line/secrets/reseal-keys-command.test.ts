@@ -132,7 +132,7 @@ describe('turnpike reseal-keys', () => {
       await database.query(`delete from ${table}`);
   });
 
-  test('a master key is changed without an outage: everything opens under the new one alone afterwards', async () => {
+  test('a master key is rotated without an outage: afterwards everything decrypts under the new one alone', async () => {
     const row = await stored();
     expect(await readable(row, NEW, OLD)).toEqual(everything(row));
     const { exitCode, lines } = await type([NEW, OLD]);
@@ -143,7 +143,7 @@ describe('turnpike reseal-keys', () => {
     expect(await type([NEW])).toEqual({ exitCode: EXIT_OK, lines: COUNTS });
   });
 
-  test('what opens under neither is named and stays as it is', async () => {
+  test('values that decrypt under neither are named and not changed', async () => {
     const row = await stored();
     const { exitCode, lines } = await type([NEW, LOST]);
     expect(exitCode).toBe(EXIT_FAILED);

@@ -38,7 +38,7 @@ const search = '{"type":"web_search"}';
 describe('tools that the model does not have', () => {
   const dropping = (members: string, wire: ClientWire = 'responses') => planned(wire, members, {}, 'drop');
 
-  test('are dropped where another tool remains, whatever stands between them', () => {
+  test('are dropped where another tool remains, whatever is between them', () => {
     for (const tools of [
       `[ ${search} , ${run} ]`,
       `[${run}\n,\n${search}]`,
@@ -54,7 +54,7 @@ describe('tools that the model does not have', () => {
     });
   });
 
-  test('are refused where none remains, where they are chosen, and where the client configured them', () => {
+  test('are refused where none remains, where they are selected, and where the client configured them', () => {
     expect(dropping(`"tools":[${search}]`)).toStartWith('tools[0].type');
     expect(dropping(`"tools":[${run},${search}],"tool_choice":{"type":"web_search"}`)).toStartWith(
       'tools[1].type',
@@ -67,7 +67,7 @@ describe('tools that the model does not have', () => {
   });
 });
 
-test('a bound is written into each tool that lacks one, beside tools that go', () => {
+test('a bound is added to each tool without one, next to tools that are dropped', () => {
   const tools = { prices: new Map([['web_fetch', 5]]), maxUses: 7, providerIds: new Set<string>() };
   const wire = { provider: 'anthropic', endpoints: ['messages'] } as unknown as NonNullable<
     (typeof target & Alias['targets'][number])['wire']

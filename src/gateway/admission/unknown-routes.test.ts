@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { routeNames, routeOf } from './routes.ts';
 import { unknownRoute } from './unknown-routes.ts';
 
-describe('G-10 a route that there is not', () => {
+describe('G-10 an unknown route', () => {
   test.each([
     ['GET', '/llm/v1/chat/completions', 'Use POST /llm/v1/chat/completions.'],
     ['POST', '/llm/v1/models', 'Use GET /llm/v1/models.'],
@@ -42,12 +42,12 @@ describe('G-10 a route that there is not', () => {
     expect(message).toContain(said);
   });
 
-  test('a long one is cut, and compared with nothing', () => {
+  test('a long path is cut and not compared', () => {
     const message = unknownRoute('GET', `/llm/v1/${'a'.repeat(100_000)}`);
     expect(message.length).toBeLessThan(200);
   });
 
-  test('every route is known by its name, and none of them is called unsupported', () => {
+  test('every route is known by its name, and none of them is reported as unsupported', () => {
     for (const { method, path } of routeNames()) {
       if (path !== '/mcp') expect(routeOf(method, `/llm/v1${path}`)).not.toBeNull();
       expect(unknownRoute('PATCH', `/llm/v1${path}`)).toContain(`Use ${method} /llm/v1${path}`);

@@ -61,7 +61,7 @@ test('an alias without targets ends its call as unavailable, once', async () => 
   expect(written).toMatchObject([{ outcome: 'FAILED', reason: 'LLM_GATEWAY_UNAVAILABLE' }]);
 });
 
-test('G-33 a call is committed before what it holds is given back, with the levels of that commit', async () => {
+test('G-33 a call is committed before its hold is released, with the levels of that commit', async () => {
   const order: string[] = [];
   const { answer } = given(() => [], {
     settle: async () => {

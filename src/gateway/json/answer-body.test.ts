@@ -62,7 +62,7 @@ function anyField(random: SeededRandom, name: string, value: string): string {
   return `${escapedName(random, name)}${space(random)}:${space(random)}${value}`;
 }
 
-describe('whole answers', () => {
+describe('complete answers', () => {
   const ALIAS = 'svc/chat-default';
 
   function read(text: string, alias = ALIAS) {
@@ -104,22 +104,22 @@ describe('whole answers', () => {
       ],
       ['a provider that is no text', '{"provider":{"name":"P"}}'],
       ['numbers past 2^53 and unknown fields', '{"seed":9007199254740993,"x":-1.50e+10,"y":[[],{}]}'],
-    ])('%s stays as it is', (_, text) => {
+    ])('%s is not changed', (_, text) => {
       expect(read(text).text).toBe(text);
       expect(read(text).isJsonObject).toBe(true);
     });
 
-    test('an alias with characters of JSON is escaped', () => {
+    test('an alias with JSON special characters is escaped', () => {
       expect(JSON.parse(read('{"model":"a"}', 'svc/"ü"\\').text)).toEqual({ model: 'svc/"ü"\\' });
     });
 
-    test('an answer that needs no stamp is not copied', () => {
+    test('an answer without a name of the provider is not copied', () => {
       const bytes = new TextEncoder().encode('{"id":"a"}');
       expect(readWholeAnswer(bytes, ALIAS).bytes).toBe(bytes);
     });
   });
 
-  describe('what is no object of JSON is known as such', () => {
+  describe('input that is not a JSON object is recognised', () => {
     test.each([
       '',
       ' ',
@@ -157,11 +157,11 @@ describe('whole answers', () => {
       expect(read(text).isJsonObject).toBe(false);
     });
 
-    test('a name that is cut itself stays', () => {
+    test('a name that is cut off is not changed', () => {
       expect(read('{"id":1,"model":"gp').text).toBe('{"id":1,"model":"gp');
     });
 
-    test('what it names of the provider is stamped all the same, but its usage does not count', () => {
+    test('names of the provider in it are still replaced, but its usage does not count', () => {
       const cut = read('{"model":"a","usage":{"prompt_tokens":1},"choices":[{');
       expect(cut).toEqual({
         text: '{"model":"svc/chat-default","usage":{"prompt_tokens":1},"choices":[{',
@@ -193,7 +193,7 @@ describe('whole answers', () => {
       });
     });
 
-    test('an error that came with status 200 is known as one', () => {
+    test('an error with status 200 is recognised', () => {
       expect(read(names('error-with-status-200'))).toMatchObject({ isError: true, isJsonObject: true });
       expect(read('{"error":null,"model":"a"}').isError).toBe(false);
     });
@@ -212,7 +212,7 @@ describe('whole answers', () => {
   });
 
   describe('pieces', () => {
-    test('what stands side by side is passed on uncopied, the rest is joined in order', () => {
+    test('adjacent pieces are passed on without a copy, the rest is joined in order', () => {
       const output = createRestampedBytes('b');
       const source = new TextEncoder().encode('0123456789');
       expect(output.take()).toBeNull();
@@ -231,7 +231,7 @@ describe('whole answers', () => {
   });
 });
 
-describe('G-30 what is usage', () => {
+describe('G-30 valid usage', () => {
   test.each([
     ['both counts', { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }, usage(7, 0, 3)],
     ['explicit zeros', { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, usage(0, 0, 0)],
@@ -255,7 +255,7 @@ describe('G-30 what is usage', () => {
   });
 });
 
-describe('G-31 what is none', () => {
+describe('G-31 invalid usage', () => {
   test.each([
     ['nothing', undefined],
     ['null', null],
@@ -274,7 +274,7 @@ describe('G-31 what is none', () => {
   });
 });
 
-test('it is read where it stands, and what is no JSON is no usage', () => {
+test('it is read in place, and invalid JSON has no usage', () => {
   expect(at(readUsageAt, '{ "prompt_tokens": 12 }')).toEqual(usage(12, 0, 0));
   expect(at(readUsageAt, '{"prompt_tokens":1e400}')).toBeNull();
   expect(at(readUsageAt, '{"prompt_tokens":9007199254740993}')).toBeNull();
@@ -296,7 +296,7 @@ test('usage inside a choice or x_groq is found, and nowhere else', () => {
   }
 });
 
-test('an error is one that says something', () => {
+test('an error must have content', () => {
   for (const text of ['{"message":"a"}', '{}', '[]', '"a"', 'true', '1', 'NaN']) {
     expect(at(isErrorAt, text)).toBe(true);
   }
@@ -309,7 +309,7 @@ describe('generated answers', () => {
   const ALIAS = 'svc/\u2605';
   const STAMP = JSON.stringify(ALIAS);
 
-  test('G-16 without its stamps an answer is byte for byte what came, and read it is the same but for them', () => {
+  test('G-16 apart from the replaced names an answer is the same byte for byte, and parsed it is the same', () => {
     for (let seed = 1; seed <= 5_000; seed += 1) {
       const random = createSeededRandom(seed);
       const replaced: string[] = [];

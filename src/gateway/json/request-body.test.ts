@@ -68,7 +68,7 @@ describe('stream', () => {
     expect(fieldsOf(`{"model":"a","stream":${value}}`).stream).toBe(stream);
   });
 
-  test('absent, or inside of something, is no stream', () => {
+  test('absent, or nested, is no stream', () => {
     expect(fieldsOf('{"model":"a","b":{"stream":true},"c":[{"stream":true}]}').stream).toBe(false);
   });
 
@@ -95,13 +95,13 @@ describe('G-13: stream_options', () => {
     },
   );
 
-  test('anything else in it passes, repeated too', () => {
+  test('any other member passes, repeated too', () => {
     const text = '{"model":"a","stream_options":{"b":{"include_usage":1,"include_usage":2},"c":1,"c":2}}';
     expect(refusalOf(text)).toBe('read');
   });
 });
 
-describe('G-13: what two parsers could read differently is refused', () => {
+describe('G-13: a body that two parsers could read differently is refused', () => {
   test.each([
     ['max_tokens', '1', 'max_token\\u0073'],
     ['max_completion_tokens', 'null', 'max_completion_tokens'],
@@ -131,7 +131,7 @@ describe('G-13: what two parsers could read differently is refused', () => {
     ['n', 'N'],
     ['n', '\\u004e'],
     ['best_of', 'Best_Of'],
-  ])('%s in other letters, with and without it: %s', (name, variant) => {
+  ])('%s with escaped letters, with and without it: %s', (name, variant) => {
     const message = `Write the field '${name}' in lower case.`;
     expect(refusalOf(`{"${variant}":1,"model":"a"}`)).toBe(`${name}: ${message}`);
     const options = `{"model":"a","stream_options":{"include_usage":true,"${variant}":1}}`;
@@ -140,7 +140,7 @@ describe('G-13: what two parsers could read differently is refused', () => {
     expect(refusalOf(`{"model":"a","messages":[{"${variant}":1,"${name}":1}]}`)).toBe('read');
   });
 
-  test('other names may be repeated and written as they like', () => {
+  test('other names may be repeated and escaped', () => {
     expect(refusalOf('{"model":"a","b":1,"b":2,"B":3,"Temperature":1,"nn":1,"NN":2,"":0,"":1}')).toBe('read');
     expect(refusalOf('{"model":"a","metadata":{"n":1,"n":2,"Model":3}}')).toBe('read');
   });
@@ -193,7 +193,7 @@ describe('G-36: a malformed body', () => {
   });
 });
 
-describe('G-40: what an estimate needs', () => {
+describe('G-40: input of the estimate', () => {
   test.each([
     ['', null],
     ['"max_tokens":10', 10],
@@ -273,7 +273,7 @@ describe('G-40: what an estimate needs', () => {
     ['"web_search_options":{}', true],
     ['"messages":[{"content":"the image_url is \\"file_id\\":"}]', false],
     ['"messages":[{"role":"user","content":"a"}],"temperature":1', false],
-  ])('content outside of the body: %s', (member, refersOutside) => {
+  ])('content outside the body: %s', (member, refersOutside) => {
     expect(fieldsOf(`{${member},"model":"a"}`).refersOutside).toBe(refersOutside);
   });
 });
@@ -318,7 +318,7 @@ describe('G-12: only the value of model changes', () => {
   });
 });
 
-describe('G-13: a stream is asked for its usage', () => {
+describe('G-13: usage is requested for a stream', () => {
   test.each([
     // Absent.
     ['{"model":"a","stream":true}', '{"model":"M","stream":true,"stream_options":{"include_usage":true}}'],
@@ -379,7 +379,7 @@ describe('G-13: a stream is asked for its usage', () => {
   });
 });
 
-test('the result is a buffer of its own, exactly as long as the body', () => {
+test('the result has its own buffer, exactly as long as the body', () => {
   const bytes = new TextEncoder().encode('{"model":"M"}');
   const read = readModelBody(bytes);
   if (read.outcome === 'invalid') throw new Error(read.message);
@@ -388,7 +388,7 @@ test('the result is a buffer of its own, exactly as long as the body', () => {
   expect(result.buffer.byteLength).toBe(bytes.length);
 });
 
-describe('what a provider does not know is not added', () => {
+describe('members that a provider does not support are not added', () => {
   const rewritten = (body: string, changes: Omit<BodyChanges, 'model'>) => {
     const bytes = new TextEncoder().encode(body);
     const read = readModelBody(bytes);
@@ -396,7 +396,7 @@ describe('what a provider does not know is not added', () => {
     return new TextDecoder().decode(rewriteModelBody(bytes, read.fields, { model: 'M', ...changes }));
   };
 
-  test('without stream_options a stream has the client’s alone', () => {
+  test('without stream_options a stream has only the client’s', () => {
     const stream = '{"model":"a","stream":true}';
     expect(rewritten(stream, { hasStreamOptions: false })).toBe('{"model":"M","stream":true}');
     expect(rewritten(stream, {})).toContain('include_usage');
@@ -410,14 +410,14 @@ describe('what a provider does not know is not added', () => {
   });
 });
 
-describe('whom a body is for', () => {
+describe('the end user of a body', () => {
   const attributionOf = (text: string, wire?: 'responses' | 'messages') => {
     const read = readModelBody(encode(text), wire);
     return read.outcome === 'read' ? read.fields.attribution : read.message;
   };
   const nothing = { user: null, safetyIdentifier: null, tags: [] };
 
-  test('is null where it does not say so', () => {
+  test('is null where none is given', () => {
     expect(attributionOf('{"model":"a","messages":[{"user":"inner","metadata":{"a":"b"}}]}')).toBeNull();
     expect(attributionOf('{"model":"a","User":"x","users":"x","usr":"x"}')).toBeNull();
   });
@@ -437,7 +437,7 @@ describe('whom a body is for', () => {
     }
   });
 
-  test('is bounded, and what is wrong with the JSON in it is found', () => {
+  test('is bounded, and invalid JSON in it is found', () => {
     const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`n${at}`, 'v']));
     const read = attributionOf(JSON.stringify({ metadata: many, user: 'x'.repeat(5_000), model: 'a' }));
     expect(read).toMatchObject({ user: null, tags: { length: 16 } });
@@ -445,7 +445,7 @@ describe('whom a body is for', () => {
     expect(attributionOf('{"model":"a","user":"\u0001"}')).toContain('not valid JSON');
   });
 
-  test('a name in metadata that refers outside is seen as before', () => {
+  test('a name in metadata that refers outside the body is still detected', () => {
     expect(fieldsOf('{"model":"a","metadata":{"file_id":"f"}}').refersOutside).toBe(true);
   });
 });

@@ -10,7 +10,7 @@ function scan(text: string) {
   return fields;
 }
 
-test('nothing of the answer before it is left in the fields', () => {
+test('the fields keep nothing of the previous answer', () => {
   const fields = createAnswerFields();
   const full = bytesOf('{"model":"a","usage":{"a":1},"error":1,"choices":[{"content":"abc","usage":1}]}');
   scanAnswer(full, 0, full.length, fields);
@@ -20,7 +20,7 @@ test('nothing of the answer before it is left in the fields', () => {
   expect(fields).toEqual(createAnswerFields());
 });
 
-test('only the bytes from start to end are looked at', () => {
+test('only the bytes from start to end are read', () => {
   const fields = createAnswerFields();
   const around = '{"model":"a","choices":[{"content":"b';
   const between = '{"choices":[{"content":"this is not ended, and longer than a name';
@@ -32,7 +32,7 @@ test('only the bytes from start to end are looked at', () => {
   expect(fields).toEqual({ ...createAnswerFields(), isWhole: true });
 });
 
-test('a text ends at its own quote, however long it is and wherever its backslashes stand', () => {
+test('a text ends at its own quote, for any length and any position of backslashes', () => {
   for (let length = 0; length < 60; length += 1) {
     for (const escapes of ['', '\\\\', '\\"', '\\\\\\"', '\\\\\\\\', '\\u0022', '\\"\\\\']) {
       const text = `{"choices":[{"text":"${'x'.repeat(length)}${escapes}"}],"model":"a"}`;
@@ -48,7 +48,7 @@ test('a text ends at its own quote, however long it is and wherever its backslas
   }
 });
 
-describe('what counts as written by the model', () => {
+describe('text written by the model', () => {
   test.each([
     ['{"choices":[{"delta":{"content":"four"}}]}', 4],
     ['{"choices":[{"delta":{"content" : "four"}}]}', 4],
@@ -66,7 +66,7 @@ describe('what counts as written by the model', () => {
   });
 });
 
-test('numbers in any form are passed over', () => {
+test('numbers in any form are skipped', () => {
   const text = '{"data":[[-1.5e-7,2E+3,0.25 ,\t1],[],[true,null,{"a":[1,"]"]}]],"model":"a"}';
   const model = text.lastIndexOf('"a"');
   expect(scan(text)).toMatchObject({ isWhole: true, toRestamp: [model, model + 3] });

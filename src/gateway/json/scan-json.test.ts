@@ -44,7 +44,7 @@ function expectSameAsParser(candidates: Iterable<Uint8Array>): { accepted: numbe
   return counts;
 }
 
-describe('G-12: a body is JSON exactly where JSON.parse says so', () => {
+describe('G-12: a body is JSON exactly where JSON.parse accepts it', () => {
   test.each([
     ['numbers', [...'-+.eE019'], 5],
     ['brackets', [...'[]{},:"1 '], 5],
@@ -92,7 +92,7 @@ describe('G-12: a body is JSON exactly where JSON.parse says so', () => {
     expect(accepts(encode(text))).toBe(expected);
   });
 
-  test('every beginning of a UTF-8 sequence, whole, cut short and too long', () => {
+  test('every start of a UTF-8 sequence: complete, cut short and too long', () => {
     function* sequences(): Generator<Uint8Array> {
       const others = [0x22, 0x7f, 0x80, 0xbf, 0xc0];
       for (let lead = 0x80; lead < 0x100; lead++) {
@@ -113,7 +113,7 @@ describe('G-12: a body is JSON exactly where JSON.parse says so', () => {
     expect(counts.refused).toBeGreaterThan(100_000);
   });
 
-  test('every byte at every place of a string, wherever the body begins in memory', () => {
+  test('every byte at every position of a string, at any alignment in memory', () => {
     function* placed(): Generator<Uint8Array> {
       for (let offset = 0; offset < 4; offset++) {
         for (let place = 1; place < 45; place++) {
@@ -178,12 +178,12 @@ test.each([
   expect(valueEnd(jsonText(encode(text)), 0)).toBe(failedAt(place));
 });
 
-test('a value ends where it ends, whatever follows', () => {
+test('a value ends at its end, whatever follows', () => {
   expect(valueEnd(jsonText(encode('  [1,{"a":"]"}] , x')), 2)).toBe(15);
   expect(valueEnd(jsonText(encode('-1.5e+3x')), 0)).toBe(7);
 });
 
-describe('long strings, which are proven natively', () => {
+describe('long strings, which are validated natively', () => {
   const UNITS = [
     'plain text, ',
     'Käse und Brot; ',
@@ -223,7 +223,7 @@ describe('long strings, which are proven natively', () => {
     ['a line end', 'plain text, ', 0x0a],
     ['a byte that is no UTF-8', 'plain text, ', 0xff],
     ['a control character among other alphabets', 'мягких булок ', 0x01],
-  ])('the place of %s is said', (_, unit, wrong) => {
+  ])('the position of %s is reported', (_, unit, wrong) => {
     for (const before of [10, 600, 5_000, 40_000, 100_000]) {
       const start = encode(`"${unit.repeat(Math.ceil(before / unit.length))}`);
       const bytes = new Uint8Array([...start, wrong, ...encode(`${unit.repeat(2_000)}"`)]);
@@ -231,7 +231,7 @@ describe('long strings, which are proven natively', () => {
     }
   });
 
-  test('DEL is no control character of JSON', () => {
+  test('DEL is not a control character in JSON', () => {
     expect(accepts(encode(`"${'plain text, '.repeat(500)}\u007f${'plain text, '.repeat(500)}"`))).toBe(true);
   });
 });

@@ -22,7 +22,7 @@ function counted(wire: ClientWire, names: readonly string[], events: readonly ob
 }
 
 describe('uses of hosted tools in an answer', () => {
-  test('items without an id are counted by their place; what is none of the plan is not counted', () => {
+  test('items without an id are counted by their position; unplanned ones are not counted', () => {
     const output = [
       { type: 'web_search_call' },
       { type: 'web_search_call', action: { type: 'find_in_page' } },
@@ -40,7 +40,7 @@ describe('uses of hosted tools in an answer', () => {
     });
   });
 
-  test('a usage of zero searches is zero, whatever blocks say', () => {
+  test('a usage of zero searches is zero, whatever the blocks contain', () => {
     const block = { type: 'server_tool_use', name: 'web_search' };
     const begun = { type: 'content_block_start', content_block: block };
     const ended = (server_tool_use: unknown) => ({ type: 'message_delta', usage: { server_tool_use } });
@@ -51,7 +51,7 @@ describe('uses of hosted tools in an answer', () => {
     });
   });
 
-  test('Perplexity and xAI report searches of chat completions in their own words', () => {
+  test('Perplexity and xAI report searches of chat completions in their own fields', () => {
     expect(counted('completions', ['web_search'], [{ usage: { num_search_queries: 3 } }])).toEqual({
       web_search: 3,
     });
@@ -59,7 +59,7 @@ describe('uses of hosted tools in an answer', () => {
     expect(counted('completions', ['web_search'], [])).toEqual({ web_search: 1 });
   });
 
-  test('what is charged is bounded for each tool and for all; what is no JSON costs nothing', () => {
+  test('the charge is bounded for each tool and in total; invalid JSON costs nothing', () => {
     const many = (type: string) => Array.from({ length: 9 }, (_, at) => ({ type, id: `${type}${at}` }));
     const answer = encode({ output: [...many('web_search_call'), ...many('mcp_call')] });
     expect(usedTools('responses', planOf('web_search', 'mcp'), answer)).toEqual({

@@ -41,7 +41,7 @@ function translated(wire: keyof typeof REQUESTS, chat: object): Usage | null {
   return readWholeAnswer(whole ?? new Uint8Array(), 'alias', wire).usage;
 }
 
-describe('G-28 a translated answer counts what the same answer counts as it is', () => {
+describe('G-28 a translated answer has the same usage as the untranslated one', () => {
   test.each(BLOCKS)('%s', (_, usage) => {
     const chat = { choices: [{ index: 0, message: { content: 'Hi' }, finish_reason: 'stop' }], usage };
     const direct = readWholeAnswer(bytes(chat), 'alias').usage;

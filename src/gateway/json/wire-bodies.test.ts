@@ -31,7 +31,7 @@ function refusalOf(wire: ClientWire, members: string): string {
 const refusedAt = (wire: ClientWire, members: string) => refusalOf(wire, members).split(':')[0];
 
 describe('bounds', () => {
-  test('each wire has its own maximum, and the other names do not shrink what is held', () => {
+  test('each wire has its own maximum, and other names do not reduce the hold', () => {
     expect(fieldsOf('responses', body('"max_output_tokens":7')).maxTokens).toBe(7);
     expect(fieldsOf('responses', body('"max_tokens":7,"max_completion_tokens":8')).maxTokens).toBeNull();
     expect(fieldsOf('messages', body('"max_tokens":7,"max_completion_tokens":9')).maxTokens).toBe(7);
@@ -39,7 +39,7 @@ describe('bounds', () => {
     expect(fieldsOf('completions', body('"max_output_tokens":7')).maxTokens).toBeNull();
   });
 
-  test('the items of a Responses input are one prompt, those of embeddings many', () => {
+  test('the items of a Responses input are one prompt, those of embeddings several', () => {
     const items = '"input":[{"role":"user","content":"a"},{"role":"user","content":"b"}]';
     expect(fieldsOf('responses', body(items)).prompts).toBe(1);
     expect(fieldsOf('completions', body(items)).prompts).toBe(2);
@@ -65,7 +65,7 @@ describe('bounds', () => {
   });
 });
 
-describe('members that decide what a call is', () => {
+describe('members that determine the kind of a call', () => {
   const RESPONSES = [
     ...['max_output_tokens', 'background', 'store', 'previous_response_id', 'max_tool_calls'],
   ];
@@ -84,14 +84,14 @@ describe('members that decide what a call is', () => {
     expect(refusalOf(wire, `"${name}":null`)).toBe('read');
   });
 
-  test('background is refused where it is true, and must be a flag', () => {
+  test('background is refused where it is true, and must be a boolean', () => {
     expect(refusedAt('responses', '"background":true')).toBe('background');
     expect(refusedAt('responses', '"background":1')).toBe('background');
     expect(refusalOf('responses', '"background":false')).toBe('read');
     expect(refusalOf('completions', '"background":true')).toBe('read');
   });
 
-  test('store and what a response continues are read', () => {
+  test('store and the id of the continued response are read', () => {
     expect(fieldsOf('responses', body('"store":true')).store).toBe(true);
     expect(fieldsOf('responses', body('"store":false')).store).toBe(false);
     expect(fieldsOf('responses', body('"store":null')).store).toBeNull();
@@ -104,7 +104,7 @@ describe('members that decide what a call is', () => {
   });
 });
 
-describe('what is stored at the provider', () => {
+describe('data stored at the provider', () => {
   test.each([
     ['a conversation', 'responses', '"conversation":"conv_1"', 'conversation'],
     ['a conversation as an object', 'responses', '"Conversation":{"id":"conv_1"}', 'conversation'],
@@ -182,7 +182,7 @@ describe('what is stored at the provider', () => {
     expect(refusalOf(wire, members)).toBe('read');
   });
 
-  test('content is looked into as deep as it may be, and no deeper', () => {
+  test('content is checked up to the allowed depth, and no deeper', () => {
     const nested = (levels: number) =>
       `${'{"content":['.repeat(levels)}{"file_id":"f"}${']}'.repeat(levels)}`;
     for (const levels of [1, 4, 7]) {
@@ -211,7 +211,7 @@ describe('items of earlier responses', () => {
     expect(earlier('{"Type":"item_reference","ID":"a"}')?.itemIds).toEqual(['a']);
   });
 
-  test('are no items that have an id of their own', () => {
+  test('do not include items with an id of their own', () => {
     expect(earlier('{"type":"message","id":"msg_1","role":"assistant","content":[]}')).toBeNull();
     expect(earlier('{"role":"user","id":"msg_1","content":"x"}')).toBeNull();
     expect(earlier('{"type":"function_call","id":"fc_1","call_id":"c","arguments":"{}"}')).toBeNull();
@@ -289,7 +289,7 @@ describe('tools', () => {
   });
 });
 
-test('what the bytes do not show is noted, on each wire', () => {
+test('content outside the body is detected, on each wire', () => {
   const outside = (wire: ClientWire, members: string) => fieldsOf(wire, body(members)).refersOutside;
   expect(outside('responses', '"input":[{"role":"user","content":[{"image_url":"https://x"}]}]')).toBe(true);
   expect(outside('responses', '"input":[{"role":"user","content":[{"file_url":"https://x"}]}]')).toBe(true);

@@ -49,7 +49,7 @@ function* messages(): Generator<unknown> {
   }
 }
 
-test('G-46 the era of a message is what the library says it is, however odd the message', async () => {
+test('G-46 the protocol era of a message matches the library’s, for any message', async () => {
   const disagreed: string[] = [];
   for (const version of VERSIONS) {
     const headers = version === null ? {} : { 'mcp-protocol-version': version };

@@ -15,7 +15,7 @@ function schemasIn(schema: Record<string, unknown>, place: string): [string, Rec
   return [[place, schema], ...deeper];
 }
 
-test('G-43 every schema of a tool says one type, so that clients can translate it for any model', () => {
+test('G-43 every schema of a tool has one type, so that clients can translate it for any model', () => {
   const amiss: string[] = [];
   for (const { definition } of createGatewayTools({ clock: createManualClock() })) {
     for (const side of ['inputSchema', 'outputSchema'] as const) {

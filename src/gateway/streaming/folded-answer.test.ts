@@ -49,7 +49,7 @@ test('completions, a stream that broke off with an error, and nothing at all', (
   expect(folded('', 'completions')).toEqual({});
 });
 
-test('a response is that of its last event, or the texts so far', () => {
+test('a response is that of its last event, or the text so far', () => {
   const created = { type: 'response.created', response: { id: 'r', status: 'in_progress' } };
   const delta = (text: string) => ({ type: 'response.output_text.delta', delta: text });
   const completed = { type: 'response.completed', response: { id: 'r', status: 'completed', output: [1] } };

@@ -53,7 +53,7 @@ function summary(text: string): string {
   return `data ${new TextDecoder().decode(data.bytes.subarray(data.start, data.end))}`;
 }
 
-describe('events become whole with their blank line', () => {
+describe('events are complete with their blank line', () => {
   test.each([
     ['one', ['data: a\n\n'], ['data: a\n\n']],
     ['several in one chunk', ['data: a\n\n: b\n\ndata: c\n\n'], ['data: a\n\n', ': b\n\n', 'data: c\n\n']],
@@ -84,7 +84,7 @@ describe('events become whole with their blank line', () => {
     expect(cutChunks(['data: a\r\r', 'data: b\r\r']).events).toEqual(['data: a\r\r', 'data: b\r\r']);
   });
 
-  test('a byte order mark at the very beginning is left out, also in pieces', () => {
+  test('a byte order mark at the start is left out, also in pieces', () => {
     expect(cutChunks(['\ufeffdata: a\n\n\ufeffdata: b\n\n']).events).toEqual([
       'data: a\n\n',
       '\ufeffdata: b\n\n',
@@ -94,7 +94,7 @@ describe('events become whole with their blank line', () => {
     expect(cutChunks(pieces).events).toEqual(['data: a\n\n']);
   });
 
-  test('the first line and the number of lines are known, wherever the chunks were cut', () => {
+  test('the first line and the number of lines are known, for any chunks', () => {
     const bytes = bytesOf('\ufeff: ping\ndata: ä\r\n\r\n');
     for (let cut = 0; cut < bytes.length; cut += 1) {
       const cutter = createSseEventCutter({ maxEventBytes: 100 });
@@ -110,7 +110,7 @@ describe('events become whole with their blank line', () => {
     }
   });
 
-  test('no event is handed over after one was the last that is wanted', () => {
+  test('no event is delivered after the last requested one', () => {
     const seen: number[] = [];
     createSseEventCutter({ maxEventBytes: 100 }).push(bytesOf('data: a\n\ndata: b\n\n'), ({ start }) => {
       seen.push(start);
@@ -126,7 +126,7 @@ test.each([
   ['a line ended with \\n', 'data: a\n', 'data: a\n\n'],
   ['a line ended with \\r\\n', 'data: a\r\n', 'data: a\r\n\n'],
   ['a line ended with \\r, which the first \\n only completes', 'data: a\r', 'data: a\r\n\n'],
-])('what is left over is given its blank line: %s', (_, text, rest) => {
+])('the rest is completed with a blank line: %s', (_, text, rest) => {
   expect(cutChunks([text]).rest).toBe(rest);
 });
 
@@ -140,7 +140,7 @@ describe('an event above the bound ends the reading', () => {
     expect(cutChunks(chunks, 10)).toEqual({ events: ['data: 1\n\n'], rest: null, fit: 'too-large' });
   });
 
-  test('at the bound it fits, and the bound falls alike wherever the chunks are cut', () => {
+  test('at the bound it fits, and the bound is the same for any chunks', () => {
     for (const [text, bound] of [
       ['data: 12\n\n', 10],
       ['data: 1\r\n\r\n', 10],
@@ -155,7 +155,7 @@ describe('an event above the bound ends the reading', () => {
   });
 });
 
-test('any bytes in any chunks come out in the same events, none lost', () => {
+test('any bytes in any chunks give the same events, none lost', () => {
   for (let seed = 1; seed <= 2_000; seed += 1) {
     const random = createSeededRandom(seed);
     const bytes = bytesOf(random.text(random.below(60), 'data: \n\n\n\r\rü'));
@@ -175,7 +175,7 @@ test('any bytes in any chunks come out in the same events, none lost', () => {
   }
 });
 
-describe('what an event says', () => {
+describe('fields of an event', () => {
   test.each([
     ['data: {"a":1}\n\n', 'data {"a":1}'],
     ['data:{"a":1}\n\n', 'data {"a":1}'],
@@ -211,7 +211,7 @@ describe('what an event says', () => {
     expect(summary(text)).toBe(expected);
   });
 
-  test('every byte of joined data is found again in the event', () => {
+  test('every byte of joined data has its position in the event', () => {
     const { source, data } = read(': a\r\ndata: {"ä":\r\nid: 7\r\ndata:\r\ndata:1\r\ndata: }\r\n\r\n');
     if (data.kind !== 'data') throw new Error(data.kind);
     expect(new TextDecoder().decode(data.bytes)).toBe('{"ä":\n\n1\n}');
@@ -222,7 +222,7 @@ describe('what an event says', () => {
   });
 });
 
-test('an event that we write is one line of data, behind its name where it has one', () => {
+test('an event that we write is one line of data, after its name if it has one', () => {
   const data = { error: { message: 'The stream\nbroke.' } };
   const text = new TextDecoder().decode(writtenEvent({ name: null, data }));
   expect(text).toEndWith('\n\n');

@@ -79,7 +79,7 @@ describe('G-13 the usage chunk of a client that did not ask for it', () => {
     ['a number as usage', chunk({ choices: [], usage: 7 })],
     ['text about it', chunk({ choices: [{ delta: { content: '"choices":[],"usage":{}' } }] })],
     ['what is cut short', 'data: {"choices":[],"usage":{"prompt_tokens":7}\n\n'],
-  ])('%s is none of it and passes', (_, event) => {
+  ])('%s is not part of it and passes', (_, event) => {
     expect(heard(whole(event + DONE)).text).toBe(event + DONE);
   });
 

@@ -112,8 +112,8 @@ describe('the tap', () => {
   const content = (text: string) =>
     chunk({ model: ALIAS, choices: [{ index: 0, delta: { content: text } }] });
 
-  describe('an event passes as soon as it is whole', () => {
-    test('whole ones at once, several together, a half one never', () => {
+  describe('an event passes as soon as it is complete', () => {
+    test('complete ones at once, several together, a partial one never', () => {
       const tap = openTap();
       expect(tap.say(content('a'))).toEqual(passed(content('a')));
       expect(tap.say(content('b') + content('c') + content('d').slice(0, 9))).toEqual(
@@ -132,11 +132,11 @@ describe('the tap', () => {
       ['no data at all', 'data:\n\n'],
       ['an error that is none', 'data: {"error":null,"choices":[]}\n\n'],
       ['an empty line', '\n'],
-    ])('%s as it is', (_, event) => {
+    ])('%s unchanged', (_, event) => {
       expect(openTap().say(event)).toEqual(passed(event));
     });
 
-    test('data of several lines are read as one and stamped where they stand', () => {
+    test('data of several lines is read as one and rewritten in place', () => {
       const tap = openTap();
       const event = (model: string, provider: string) =>
         `data: {"id":"ü",\ndata: "model":\nid: 4\ndata:${model},"provider":${provider},\ndata: "usage":{"prompt_tokens":\ndata: 5}}\n\n`;
@@ -145,7 +145,7 @@ describe('the tap', () => {
       expect(tap.usage()).toEqual(counted(5, 0));
     });
 
-    test('an object that is cut short names no provider', () => {
+    test('a truncated object has no name of the provider', () => {
       const tap = openTap();
       expect(tap.say('data: {"model":"gpt-x","usage":{"prompt_tokens":5},"choices":[\n\n')).toEqual(
         passed(`data: {"model":"${ALIAS}","usage":{"prompt_tokens":5},"choices":[\n\n`),
@@ -154,7 +154,7 @@ describe('the tap', () => {
     });
   });
 
-  describe('G-30 usage counts wherever it stands', () => {
+  describe('G-30 usage counts at any position', () => {
     test.each([
       ['without choices', [content('a'), chunk({ choices: [], usage: used(7) }), DONE]],
       ['with a choice', [content('a'), chunk({ usage: used(7), choices: [{ delta: {} }] }), DONE]],
@@ -187,7 +187,7 @@ describe('the tap', () => {
       expect(tap.usage()).toEqual(counted(0, 0));
     });
 
-    test('it is known before the stream has ended, for a client that leaves then', () => {
+    test('it is known before the stream has ended, for a client that disconnects then', () => {
       const tap = openTap();
       tap.say(chunk({ usage: used(7) }) + content('a').slice(0, 20));
       expect(tap.usage()).toEqual(counted(7));
@@ -209,7 +209,7 @@ describe('the tap', () => {
       expect(tap.usage()).toBeNull();
     });
 
-    test('what the model wrote until then is counted, for an estimate', () => {
+    test('the output of the model so far is counted, for an estimate', () => {
       const tap = openTap();
       tap.say(
         content('ü"') + chunk({ choices: [{ delta: { tool_calls: [{ function: { arguments: '{}' } }] } }] }),
@@ -220,8 +220,8 @@ describe('the tap', () => {
     });
   });
 
-  describe('[DONE] is held back until the end', () => {
-    test('what comes after it goes out before it', () => {
+  describe('[DONE] is delayed until the end', () => {
+    test('events after it are sent before it', () => {
       const tap = openTap();
       expect(tap.say(content('a') + DONE)).toEqual({ text: content('a'), done: true, broken: null });
       const usage = chunk({ model: ALIAS, choices: [], usage: used(7) });
@@ -251,7 +251,7 @@ describe('the tap', () => {
         chunk({ model: 'gpt-x', choices: [{ finish_reason: 'error' }], error: {} }),
       ],
       ['an event of that name', 'event: error\ndata: {"message":"The engine stopped"}\n\n'],
-    ])('%s: it and what follows it do not pass', (_, event) => {
+    ])('%s: neither it nor later events pass', (_, event) => {
       const tap = openTap();
       const before = chunk({ model: ALIAS, usage: used(7) });
       expect(tap.say(before + event + content('b'))).toEqual({
@@ -276,13 +276,13 @@ describe('the tap', () => {
       ['half of [DONE]', 'data: [DON'],
       ['half a text', 'data: {"choices":[{"delta":{"content":"a'],
       ['a comment and half a name', ': ping\nda'],
-    ])('a body that ends within an event is cut off, and that half does not pass: %s', (_, half) => {
+    ])('a body that ends within an event is cut off, and the partial event does not pass: %s', (_, half) => {
       const tap = openTap();
       tap.say(chunk({ usage: used(7) }) + half);
       expect(tap.finish()).toEqual({ text: null, done: null, broken: 'cut-off' });
     });
 
-    test('after [DONE], and of a comment, a missing half is not missed', () => {
+    test('after [DONE], and in a comment, a missing part is ignored', () => {
       for (const end of [`${DONE}data: {"ch`, `${DONE}: pi`]) {
         const tap = openTap();
         tap.say(end);
@@ -293,13 +293,13 @@ describe('the tap', () => {
       expect(tap.finish()).toEqual({ text: null, done: null, broken: null });
     });
 
-    test('a whole event that lacks only its blank line is given one', () => {
+    test('a complete event without its blank line gets one', () => {
       const tap = openTap();
       tap.say(DONE + content('a').trimEnd());
       expect(tap.finish()).toEqual({ text: content('a'), done: DONE, broken: null });
     });
 
-    test('an event past the bound breaks the stream, whole or not', () => {
+    test('an event past the bound breaks the stream, complete or not', () => {
       for (const large of [content('x'.repeat(200)), content('x'.repeat(200)).slice(0, -2)]) {
         const tap = openTap(200);
         expect(tap.say(content('a') + large)).toEqual({
@@ -396,7 +396,7 @@ describe('recorded streams', () => {
       expect(listen(each)).toEqual(expectedOf(stream, lineEnd));
     });
 
-    test('G-16 no value that names the provider is left', () => {
+    test('G-16 no value with the provider’s name is left', () => {
       const { text } = listen([bytesOf(stream, '\n')]);
       for (const line of text.split('\n')) {
         if (!line.startsWith('data:')) continue;
@@ -413,7 +413,7 @@ describe('generated streams', () => {
   const ALIAS = 'svc/\u2605';
   const STAMP = JSON.stringify(ALIAS);
 
-  test('G-13 G-16 G-30 any stream in any chunks: every event, in its order, with its line ends, stamped', () => {
+  test('G-13 G-16 G-30 any stream in any chunks: every event, in order, with its line ends, rewritten', () => {
     for (let seed = 1; seed <= 1_500; seed += 1) {
       const random = createSeededRandom(seed);
       const kinds = random.pick([['\n'], ['\r\n'], ['\r'], ['\n', '\r\n'], ['\r\n', '\r']]);

@@ -57,7 +57,7 @@ function writtenIn(delta: unknown): number {
 }
 
 describe.each(recordedWireStreams)('$name', (stream) => {
-  test.each(LINE_ENDS)('G-13 G-16 G-30 however it is cut, lines ending in %s', (_, lineEnd, step) => {
+  test.each(LINE_ENDS)('G-13 G-16 G-30 for any chunks, lines ending in %s', (_, lineEnd, step) => {
     const bytes = new TextEncoder().encode(readRecordedStream(stream.name).replaceAll('\n', lineEnd));
     const expected = expectedOf(stream, lineEnd);
     expect(heard(stream.wire, [bytes])).toEqual(expected);
@@ -69,7 +69,7 @@ describe.each(recordedWireStreams)('$name', (stream) => {
     expect(heard(stream.wire, each)).toEqual(expected);
   });
 
-  test('G-16 no value that names the provider is left', () => {
+  test('G-16 no value with the provider’s name is left', () => {
     const { text, done } = heard(stream.wire, [new TextEncoder().encode(readRecordedStream(stream.name))]);
     for (const name of stream.providerNames) expect(`${text}${done}`).not.toContain(name);
   });
@@ -87,21 +87,21 @@ describe('the last event', () => {
     ...{ response: { id: 'resp_1', model: 'm', usage } },
   });
 
-  test('is known by its type, whatever the name of the event is, and [DONE] behind it waits too', () => {
+  test('is recognised by its type, whatever the name of the event, and a following [DONE] waits too', () => {
     const nameless = completed.replace(/^event: .*\n/, '');
     const { text, done } = hear('responses', `${nameless}: bye\n\ndata: [DONE]\n\n`);
     expect(text).toBe(': bye\n\n');
     expect(done).toBe(`${nameless.replace('"m"', JSON.stringify(ALIAS))}data: [DONE]\n\n`);
   });
 
-  test('in a body that ends before its blank line is still held, and given one', () => {
+  test('in a body that ends before its blank line is still delayed, and gets one', () => {
     expect(hear('messages', 'data: {"type":"message_stop"}')).toMatchObject({
       text: '',
       done: 'data: {"type":"message_stop"}\n\n',
     });
   });
 
-  test('again and again is not held without end', () => {
+  test('repeated is not delayed without bound', () => {
     expect(hear('messages', event({ type: 'message_stop' }).repeat(100), 1_000).broken).toBe('too-large');
     expect(hear('completions', 'data: [DONE]\n\n'.repeat(100), 1_000).broken).toBe('too-large');
   });
@@ -112,7 +112,7 @@ describe('the last event', () => {
     expect(hear('responses', stop)).toMatchObject({ text: stop, done: null, broken: 'cut-off' });
   });
 
-  test('may be missing where usage has come', () => {
+  test('may be missing where usage has arrived', () => {
     const delta = event({ type: 'message_delta', ...{ usage: { output_tokens: 4 } } });
     expect(hear('messages', delta)).toMatchObject({ text: delta, done: null, broken: null });
   });
@@ -122,13 +122,13 @@ describe('usage', () => {
   const started = (usage: object) => event({ type: 'message_start', ...{ message: { model: 'm', usage } } });
   const delta = (usage: object) => event({ type: 'message_delta', ...{ usage } });
 
-  test('of Messages is none before the answer is counted, and the later count holds', () => {
+  test('of Messages is incomplete before the output is counted, and the later count applies', () => {
     expect(hear('messages', started({ input_tokens: 5, output_tokens: 1 })).usage).toBeNull();
     const twice = started({ input_tokens: 5 }) + delta({ output_tokens: 2 }) + delta({ output_tokens: 9 });
     expect(hear('messages', twice).usage).toEqual({ promptTokens: 5, cachedTokens: 0, completionTokens: 9 });
   });
 
-  test('that cannot be believed is none', () => {
+  test('that is implausible is ignored', () => {
     expect(hear('messages', started({ input_tokens: -1 }) + delta({ output_tokens: 2 })).usage).toBeNull();
     const most = Number.MAX_SAFE_INTEGER;
     const tooMany =
@@ -136,7 +136,7 @@ describe('usage', () => {
     expect(hear('messages', tooMany).usage).toBeNull();
   });
 
-  test('at other places than the wire’s own does not count', () => {
+  test('at other positions than the wire’s own does not count', () => {
     const fake = { prompt_tokens: 1, completion_tokens: 1, input_tokens: 1, output_tokens: 1 };
     const nested = event({ type: 'response.x', ...{ item: { response: { usage: fake } }, usage: fake } });
     expect(hear('responses', nested).usage).toBeNull();
