@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createSystemClock } from './system-clock.ts';
 
-test('work runs once its delay is over, and not when it was cancelled', async () => {
+test('a timer runs once its delay is over, and not if it was cancelled', async () => {
   const clock = createSystemClock();
   const ran: string[] = [];
   clock.after(1, () => ran.push('cancelled')).cancel();
@@ -17,7 +17,7 @@ test('work runs once its delay is over, and not when it was cancelled', async ()
   expect(clock.now() - before).toBeGreaterThanOrEqual(4);
 });
 
-test('a delay longer than setTimeout can take does not run at once', async () => {
+test('a delay longer than setTimeout supports does not run at once', async () => {
   const clock = createSystemClock();
   let ran = false;
   const timer = clock.after(2 ** 31 + 5, () => {
@@ -28,7 +28,7 @@ test('a delay longer than setTimeout can take does not run at once', async () =>
   timer.cancel();
 });
 
-test('longer delays share a tick: never early, each once, and none that was cancelled', async () => {
+test('longer delays share a tick: never early, each once, and no cancelled one', async () => {
   const clock = createSystemClock();
   const ran: string[] = [];
   const begun = clock.now();
@@ -65,7 +65,7 @@ test('a pending timer does not keep the process alive', async () => {
   expect(await child.exited).toBe(0);
 });
 
-test('the manual clock runs what is due in order, each at its own moment, with its consequences', async () => {
+test('the manual clock runs due timers in order, each at its own time, with their consequences', async () => {
   const clock = createManualClock(1_000);
   const seen: [string, number][] = [];
   const note = (name: string) => seen.push([name, clock.now()]);
@@ -88,7 +88,7 @@ test('the manual clock runs what is due in order, each at its own moment, with i
   expect(clock.pendingTimers()).toBe(1);
 });
 
-test('a turn comes after everything that was ready, promises too', async () => {
+test('a turn runs after everything that was ready, promises too', async () => {
   const order: string[] = [];
   const turned = createSystemClock()
     .turn()

@@ -142,7 +142,7 @@ test('while the pipe is not read, lines are buffered in order and then written t
   expect(lines.droppedCount()).toBe(0);
 });
 
-test('lines past the bound on lines are dropped and their number is said once it flows again', () => {
+test('lines past the bound on lines are dropped and their number is written once the pipe is read again', () => {
   const { say, text, become, lines } = given({ maxLines: 3 });
   become('full');
   for (let n = 1; n <= 10; n += 1) say(`${n}`);
@@ -165,7 +165,7 @@ test('lines past the bound on characters are dropped', () => {
   expect(lines.droppedCount()).toBe(7);
 });
 
-test('a reader that takes a little at a time gets whole lines in pieces of what a pipe holds', () => {
+test('a slow reader gets whole lines in chunks of a pipe’s capacity', () => {
   const { say, writes, text, become, readOnce } = given();
   become('full');
   for (let n = 0; n < 100; n += 1) say('x'.repeat(1_999));
@@ -176,7 +176,7 @@ test('a reader that takes a little at a time gets whole lines in pieces of what 
   expect(text().length).toBe(2_000 + 2 * 66_000);
 });
 
-test('a failed write is counted, harmless, and said when writing works again', () => {
+test('a failed write is counted, not thrown, and reported when writing works again', () => {
   const { say, text, become, lines } = given();
   become('failing');
   say('lost');
@@ -214,14 +214,14 @@ test('flush gives up after its timeout when the pipe is not read', async () => {
   await flushing;
 });
 
-test('for programs an entry is one JSON object with its context beside its own fields', () => {
+test('as JSON an entry is one object with its context next to its own fields', () => {
   const line = formatJsonLine(entry({ context: { requestId: 'r1', status: 200 } }));
   expect(line).toBe(
     '{"timestamp":"2030-01-02T03:04:05.678Z","level":"info","message":"call finished","requestId":"r1","status":200}',
   );
 });
 
-test('a field of the context does not pass for the level, the message or the time', () => {
+test('a field of the context cannot replace the level, the message or the time', () => {
   const line = formatJsonLine(
     entry({ context: { level: 'error', message: 'forged', timestamp: 'never', a: 1 } }),
   );
@@ -236,7 +236,7 @@ test('a field of the context does not pass for the level, the message or the tim
   });
 });
 
-test('for people it is time, level, message and name=value', () => {
+test('as text it is time, level, message and name=value', () => {
   const context = { model: 'svc/chat', status: 200, why: 'two words', parts: { a: [1] }, none: null };
   expect(plain(entry({ context }))).toBe(
     '03:04:05.678 INFO  call finished model=svc/chat status=200 why="two words" parts={"a":[1]} none=null',
@@ -245,7 +245,7 @@ test('for people it is time, level, message and name=value', () => {
   expect(coloured).toBe('\x1b[2m03:04:05.678\x1b[0m \x1b[31mERROR\x1b[0m call finished');
 });
 
-test('the stack of an error and of its cause stand on the lines below', () => {
+test('the stack of an error and of its cause are on the lines below', () => {
   const cause = { name: 'TypeError', message: 'reset', stack: 'TypeError: reset\n    at deep (b.ts:2:2)' };
   const error = { name: 'Error', message: 'failed', stack: 'Error: failed\n    at call (a.ts:1:1)', cause };
   expect(plain(entry({ level: 'error', context: { error, id: 7 } }))).toBe(
@@ -258,7 +258,7 @@ test('the stack of an error and of its cause stand on the lines below', () => {
   );
 });
 
-test('a text from outside neither begins a line nor steers the terminal, in both formats', () => {
+test('external text can neither start a line nor control the terminal, in both formats', () => {
   const text = 'a\n03:04:05.678 ERROR forged\x1b[2J\u009b2J\u2028';
   const error = { name: 'E', message: text, stack: `E\n at \x1b[2J` };
   const forged = entry({ message: text, context: { [text]: text, error } });
@@ -305,7 +305,7 @@ describe('standard output', () => {
     expect(numbers).toEqual(Array.from({ length: 20_000 - dropped }, (_, n) => n + 1));
   });
 
-  test('a pipe whose reader has gone is harmless', async () => {
+  test('a pipe whose reader has closed is harmless', async () => {
     const path = join(folder, 'gone');
     Bun.spawnSync(['mkfifo', path]);
     const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -321,7 +321,7 @@ describe('standard output', () => {
     expect(await child.exited).toBe(0);
   });
 
-  test('a terminal stopped with Ctrl-S does not stall the process, and shows everything once it goes on', async () => {
+  test('a terminal stopped with Ctrl-S does not stall the process, and shows everything once it resumes', async () => {
     let shown = '';
     const data = (_terminal: unknown, bytes: Uint8Array) => {
       shown += Buffer.from(bytes).toString();

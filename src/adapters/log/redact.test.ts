@@ -94,7 +94,7 @@ function structureAround(random: SeededRandom, planted: Planted, depth: number):
   ])();
 }
 
-describe('what is hidden', () => {
+describe('redaction', () => {
   test('fields by name at any depth, in lists, maps, pairs, headers and classes', () => {
     const headers = new Headers({ authorization: 'hunter2', accept: 'text/html' });
     expect(
@@ -158,7 +158,7 @@ describe('what is hidden', () => {
   });
 });
 
-test('a sensitive field that cannot be read, and whole objects that cannot, leave a mark', () => {
+test('a sensitive field, or a whole object, that cannot be read leaves a mark', () => {
   const revoked = Proxy.revocable({}, {});
   revoked.revoke();
   const getter = {
@@ -219,23 +219,23 @@ test('every kind of value becomes plain JSON', () => {
   expect((context as { admin?: boolean }).admin).toBeUndefined();
 });
 
-describe('what is bounded', () => {
+describe('bounds', () => {
   const bytes = (context: object) => Buffer.byteLength(JSON.stringify(context));
 
-  test('long texts, keeping their beginning and saying how long they were', () => {
+  test('long texts, with their beginning and their length', () => {
     const text = redactor.text(`begin ${'x'.repeat(1_000_000)}`);
     expect(text).toStartWith('begin xxx');
     expect(text).toEndWith('[1000006 characters]');
     expect(text.length).toBeLessThan(2_100);
   });
 
-  test('a secret that the cut goes through, before its shape is whole, is not shown', () => {
+  test('a secret that is cut before its pattern is complete is not shown', () => {
     const block = `-----BEGIN KEY-----${'A'.repeat(3_900)}-----END KEY-----`;
     const text = redactor.text(`${block} postgres://user:${'hunter2'.repeat(100)}@db`);
     expect(text).not.toContain('hunter2');
   });
 
-  test('depth, fields and list items, saying what is missing', () => {
+  test('depth, fields and list items, with the number left out', () => {
     const deep = { a: { b: { c: { d: { e: { f: 1 } } } } } };
     const wide = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`field${n}`, n]));
     const many = new Map(Object.entries(wide));
@@ -247,7 +247,7 @@ describe('what is bounded', () => {
     expect((context.list as unknown[]).slice(49)).toEqual([49, '… 950 more']);
   });
 
-  test('the whole entry, whatever it is made of', () => {
+  test('the whole entry, for any content', () => {
     const wide = (value: unknown): object =>
       Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`field${n}`, value]));
     for (const leaf of [
@@ -266,7 +266,7 @@ describe('what is bounded', () => {
   });
 });
 
-test('a secret planted anywhere is never seen, nothing throws and nothing is unbounded', () => {
+test('a secret at any position is never shown, nothing throws and everything is bounded', () => {
   const redactor = createRedactor();
   for (let seed = 1; seed <= 5_000; seed += 1) {
     const random = createSeededRandom(seed);

@@ -70,7 +70,7 @@ describe('names of secrets', () => {
     });
   }
 
-  test('that something is set may be shown, and a number where counts bear such names', () => {
+  test('a boolean may be shown, and a number where counts have such names', () => {
     expect([true, false, null, undefined].map((value) => mayShow('credential', value))).toEqual(
       Array(4).fill(true),
     );
@@ -87,7 +87,7 @@ test.each(SECRETS)('%s', (text, shown) => {
   expect(redactShapes(text)).toBe(shown);
 });
 
-test.each(PROSE)('stays as it is: %s', (text) => {
+test.each(PROSE)('is not changed: %s', (text) => {
   expect(redactShapes(text)).toBe(text);
 });
 

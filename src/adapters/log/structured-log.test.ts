@@ -25,7 +25,7 @@ test('an entry carries the time of the clock, its level, its message and every c
   ]);
 });
 
-test('entries below the level go nowhere and their context is not even read', () => {
+test('entries below the level are dropped and their context is not read', () => {
   const { log, entries } = given('warn');
   const untouched = new Proxy({}, { ownKeys: () => expect.unreachable('the context was read') });
   log.debug('no', untouched);
@@ -44,7 +44,7 @@ test('message and both kinds of context are redacted', () => {
   });
 });
 
-test('one entry stays bounded however many contexts it is made of', () => {
+test('an entry stays bounded for any number of contexts', () => {
   const { log, entries } = given();
   let deeper = log.with({});
   for (let n = 0; n < 30; n += 1) deeper = deeper.with({ [`field${n}`]: 'x'.repeat(5_000) });
@@ -69,7 +69,7 @@ test('a sink that throws is counted and reaches neither the caller nor the other
   expect(log.droppedCount()).toBe(2);
 });
 
-test('a sink that logs at every entry it is given comes to an end', () => {
+test('a sink that logs on every entry does not loop', () => {
   const { log, entries } = given();
   log.addSink({ take: () => log.warn('echo') });
   log.info('said');
@@ -79,7 +79,7 @@ test('a sink that logs at every entry it is given comes to an end', () => {
   expect(entries.map((entry) => entry.message)).toEqual(['said', 'echo', 'again', 'echo']);
 });
 
-test('nothing that untyped code passes makes it throw', () => {
+test('no untyped value makes it throw', () => {
   const { log, entries } = given();
   const evil = {
     toString() {

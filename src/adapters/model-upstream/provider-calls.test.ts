@@ -72,7 +72,7 @@ describe('how a provider is addressed', () => {
     });
   });
 
-  test('headers of the operator take the place of the client’s, defaults give way to them', () => {
+  test('headers of the operator replace the client’s, which replace defaults', () => {
     const to = target('https://a.example', {
       headers: { 'X-Team': 'ours', 'User-Agent': 'us', 'Content-Type': 'text/plain' },
       defaultHeaders: { 'anthropic-version': '2023-06-01' },

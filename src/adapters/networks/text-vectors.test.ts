@@ -33,12 +33,12 @@ describe('windows of a text', () => {
     expect(windowsOf(pieces())).toEqual([[]]);
   });
 
-  test('of more than four, four are taken, evenly, the first and the last among them', () => {
+  test('of more than four, four are used, evenly spaced, with the first and the last', () => {
     const taken = windowsOf(pieces(...Array.from({ length: 510 * 13 }, () => 1)));
     expect(taken.map(([first = 0]) => first / 510)).toEqual([0, 4, 8, 12]);
   });
 
-  test('a text’s vector is the mean of its windows’, by their pieces, at unit length', () => {
+  test('a text’s vector is the mean of its windows’, weighted by their pieces, with unit length', () => {
     const [one, other, against] = [Float32Array.of(1, 0), Float32Array.of(0, 1), Float32Array.of(-1, 0)];
     const mean = meanVector([[1, 2, 3], [4]], [one, other]);
     expect(mean[0]).toBeCloseTo(3 / Math.sqrt(10), 6);
@@ -64,7 +64,7 @@ describe('the order of work', () => {
     expect(order.join('')).toBe('axbc');
   });
 
-  test('vectors come back in the order of the texts; what is forgotten is not finished', () => {
+  test('vectors are returned in the order of the texts; an aborted request is not finished', () => {
     const jobs = open();
     jobs.add(1, ['xy', 'z']);
     jobs.add(2, ['w']);
@@ -133,7 +133,7 @@ describe('the model’s queue', () => {
     expect(await Promise.all(asked)).toEqual([{ outcome: 'failed' }, { outcome: 'embedded', vectors }]);
   });
 
-  test('64 may wait besides the one that is worked on', async () => {
+  test('64 may wait next to the one in progress', async () => {
     const { model, threads } = createScriptedThreads();
     const asked = Array.from({ length: 65 }, () => model.embed(['a'], never));
     expect(await model.embed(['a'], never)).toEqual({ outcome: 'too-many-waiting' });
@@ -159,7 +159,7 @@ describe('the model’s queue', () => {
     },
   );
 
-  test('an aborted request is forgotten and gives its place back', async () => {
+  test('an aborted request is removed and frees its slot', async () => {
     const { model, threads } = createScriptedThreads();
     const abort = new AbortController();
     const asked = model.embed(['a'], abort.signal);
@@ -169,7 +169,7 @@ describe('the model’s queue', () => {
     await expect(model.embed(['a'], abort.signal)).rejects.toThrow('gone');
   });
 
-  test('a thread without work is ended after ten minutes; one with work is not', async () => {
+  test('an idle thread is ended after ten minutes; a busy one is not', async () => {
     const { model, threads, clock, entries } = createScriptedThreads();
     const asked = model.embed(['a'], never);
     await clock.advance(3_600_000);

@@ -27,7 +27,7 @@ function expectRows(found: Float32Array | null, rows: readonly (readonly number[
 }
 
 describe('scores of words', () => {
-  test('are log-probabilities over the labels of that kind of document, by a word’s first piece and its signs', async () => {
+  test('are log-probabilities over the labels of that kind of document, by a word’s first piece and its features', async () => {
     const words = ['Donaudampfschiff', 'and'];
     const signs = Uint8Array.of(1, 0, 0, 1);
     expectRows(await scores.scoreWords('cv', words, signs), [
@@ -62,7 +62,7 @@ describe('scores of words', () => {
     expect(problems).toEqual([]);
   });
 
-  test('a network that is not there, or fails, gives none, and is reported once', async () => {
+  test('a network that is missing, or fails, returns none, and is reported once', async () => {
     const reasons: string[] = [];
     const onUnavailable = (reason: string) => void reasons.push(reason);
     const absent = createTokenScores({ folder: 'test/recorded/networks/absent', onUnavailable });
@@ -95,7 +95,7 @@ describe('windows of words', () => {
     ]);
   });
 
-  test('go on by at least one word', () => {
+  test('advance by at least one word', () => {
     expect(tokenWindows(words(6, 6, 6), bounds)).toEqual([
       { from: 0, to: 1 },
       { from: 1, to: 2 },
@@ -105,14 +105,14 @@ describe('windows of words', () => {
 });
 
 describe('the runtime', () => {
-  test('is not available on a platform without a library, and says so', () => {
+  test('is not available on a platform without a library, and reports it', () => {
     expect(loadOnnxRuntime('plan9-mips')).toEqual({
       outcome: 'unavailable',
       reason: 'there is no ONNX Runtime for plan9-mips',
     });
   });
 
-  test('says what is wrong with a file, an input, or a session that is closed', () => {
+  test('reports an invalid file, an invalid input, or a closed session', () => {
     const loaded = loadOnnxRuntime();
     if (loaded.outcome === 'unavailable') throw new Error(loaded.reason);
     expect(() => loaded.runtime.open(`${TINY}/absent.onnx`)).toThrow('absent.onnx');

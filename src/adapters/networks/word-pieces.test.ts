@@ -18,7 +18,7 @@ const recorded = readFileSync('test/recorded/word-pieces/bert-uncased.jsonl', 'u
 describe('pieces of a text', () => {
   const pieces = readWordPieces();
 
-  test('are those of the library that the networks were trained with, at the same places', () => {
+  test('match the library that the networks were trained with, with the same positions', () => {
     expect(recorded.length).toBeGreaterThan(50);
     for (const { text, ids, offsets } of recorded) {
       const { starts, ends, ...encoded } = pieces.encode(text);
@@ -27,7 +27,7 @@ describe('pieces of a text', () => {
     }
   });
 
-  test('say where a word begins', () => {
+  test('mark where a word begins', () => {
     const { ids, isFirst } = pieces.encode('Donaudampfschiff, ja');
     expect(isFirst.filter((first) => first)).toHaveLength(3);
     expect([isFirst[0], isFirst[1], isFirst.at(-1)]).toEqual([true, false, true]);

@@ -3,7 +3,7 @@ import { createSystemSecrets } from './system-secrets.ts';
 
 const secrets = createSystemSecrets();
 
-test('random bytes are as many as asked for, also past what the system fills in one call, and all random', () => {
+test('random bytes have the requested length, also past what the system fills in one call', () => {
   expect(secrets.randomBytes(0)).toEqual(new Uint8Array(0));
   expect(secrets.randomBytes(32)).not.toEqual(secrets.randomBytes(32));
   const many = secrets.randomBytes(200_000);
@@ -13,7 +13,7 @@ test('random bytes are as many as asked for, also past what the system fills in 
   }
 });
 
-test('ids are version 7 and sort by the time they were made', () => {
+test('ids are version 7 and sort by their creation time', () => {
   const ids = Array.from({ length: 50 }, () => secrets.newId());
   expect(ids[0]).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   expect([...ids].sort()).toEqual(ids);
@@ -30,14 +30,14 @@ test('a password is hashed with argon2id and its own salt, and only it verifies'
   expect(await secrets.verifyPassword('correct horse', null)).toBe(false);
 });
 
-test('a hash that is broken or of another kind verifies nothing and does not throw', async () => {
+test('an invalid or unsupported hash verifies nothing and does not throw', async () => {
   const bcrypt = await Bun.password.hash('pass', { algorithm: 'bcrypt', cost: 4 });
   for (const hash of ['', 'x', '$argon2id$v=19$m=1', bcrypt]) {
     expect(await secrets.verifyPassword('pass', hash)).toBe(false);
   }
 });
 
-test('sha256 is what the standard says', () => {
+test('sha256 matches the standard', () => {
   expect(secrets.sha256('abc').toHex()).toBe(
     'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
   );

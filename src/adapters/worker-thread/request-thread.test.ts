@@ -30,7 +30,7 @@ describe('a thread for requests', () => {
     expect(clock.pendingTimers()).toBe(0);
   });
 
-  test('a failed request rejects with the name of its error alone, and the thread goes on', async () => {
+  test('a failed request rejects with the name of its error alone, and the thread continues', async () => {
     const { thread, reasonOf } = open();
     expect(await reasonOf({ kind: 'fail', text: 'Ada Lovelace' })).toBe(
       'scripted: the request failed: RangeError',
@@ -38,7 +38,7 @@ describe('a thread for requests', () => {
     expect(await thread.call({ kind: 'echo', text: 'next' })).toBe('next');
   });
 
-  test('what it says for the log is logged, with its name', async () => {
+  test('its log messages are logged, with its name', async () => {
     const { thread, entries } = open();
     expect(await thread.call({ kind: 'warn', text: 'a part is missing' })).toBe('a part is missing');
     expect(entries).toMatchObject([
@@ -62,7 +62,7 @@ describe('a thread for requests', () => {
     expect(await reasonOf({ kind: 'echo', text: 'late' })).toBe('scripted: too many requests are waiting');
   });
 
-  test('a thread that hangs is terminated with all its requests, and replaced by the next', async () => {
+  test('a thread that hangs is terminated with all its requests, and replaced on the next one', async () => {
     const { thread, clock, entries, reasonOf } = open();
     const hanging = [reasonOf({ kind: 'hang' }), reasonOf({ kind: 'hang' })];
     await clock.advance(1_000);
@@ -71,13 +71,13 @@ describe('a thread for requests', () => {
     expect(await thread.call({ kind: 'echo', text: 'again' })).toBe('again');
   });
 
-  test('a thread that breaks rejects what it had, and is replaced by the next', async () => {
+  test('a thread that crashes rejects its requests, and is replaced on the next one', async () => {
     const { thread, reasonOf } = open();
     expect(await reasonOf({ kind: 'break' })).toBe('scripted: the thread broke');
     expect(await thread.call({ kind: 'echo', text: 'again' })).toBe('again');
   });
 
-  test('A-13 closing rejects what waits, and a later call starts a new thread', async () => {
+  test('A-13 closing rejects waiting requests, and a later call starts a new thread', async () => {
     const { thread, reasonOf } = open();
     const hanging = reasonOf({ kind: 'hang' });
     thread.close();

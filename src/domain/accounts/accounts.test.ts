@@ -19,7 +19,7 @@ function person(changes: Partial<NewUser>): NewUser {
 }
 
 describe('accounts', () => {
-  test('a company is added once and found as it was', async () => {
+  test('a company is added once and found unchanged', async () => {
     expect(await hasCompanies(database)).toBe(false);
     await addCompany(database, company);
     await addCompany(database, { ...company, name: 'Another name' });
@@ -47,14 +47,14 @@ describe('accounts', () => {
     expect(await findUserByEmail(database, 'nobody@acme.example')).toBeNull();
   });
 
-  test('a user of no company is a super admin, or does not exist', async () => {
+  test('a user without a company is a super admin, or does not exist', async () => {
     const lost = addUser(database, secrets, person({ email: 'lost@acme.example', companyId: null }));
     expect(await lost.catch((error: { sqlState: string }) => error.sqlState)).toBe('23514');
     const root = person({ email: 'root@acme.example', companyId: null, isSuperAdmin: true });
     expect(await addUser(database, secrets, root)).toEqual({ outcome: 'added' });
   });
 
-  test('bad addresses and passwords are refused by name, and nothing is kept', async () => {
+  test('invalid addresses and passwords are refused by name, and nothing is stored', async () => {
     for (const email of [
       '',
       'a',
@@ -75,7 +75,7 @@ describe('accounts', () => {
     }
   });
 
-  test('the right password opens, everything else does not, and no hash leaves', async () => {
+  test('only the right password authenticates, and no hash is returned', async () => {
     const grace = person({ email: 'grace@acme.example', password: 'nanoseconds are long' });
     await addUser(database, secrets, grace);
     const opened = await authenticate(database, secrets, ' GRACE@acme.example', 'nanoseconds are long');
@@ -87,7 +87,7 @@ describe('accounts', () => {
     expect(await authenticate(database, secrets, 'nobody@acme.example', 'nanoseconds are long')).toBeNull();
   });
 
-  test('a password is kept as argon2id only', async () => {
+  test('a password is stored as argon2id only', async () => {
     const rows = await database.query<{ hash: string }>('select password_hash as hash from users');
     for (const { hash } of rows) expect(hash).toStartWith('$argon2id$');
   });

@@ -29,7 +29,7 @@ describe('access tokens', () => {
     expect(await tokens.verify(token)).toMatchObject({ ...subject, sessionId: 's1' });
   });
 
-  test('a token is good until it expires, and not a second longer', async () => {
+  test('a token is valid until it expires, and not a second longer', async () => {
     const clock = createManualClock(start);
     const tokens = await createAccessTokens([secret], clock, 900);
     const { token } = await tokens.issue(subject);
@@ -44,7 +44,7 @@ describe('access tokens', () => {
     expect(await tokens.verify(token)).toBeNull();
   });
 
-  test('while the secret is changed both sign for people; then the old one is worth nothing', async () => {
+  test('during a rotation both secrets are accepted; then the old one is not', async () => {
     const clock = createManualClock(start);
     const next = 'a new secret of at least thirty-two characters';
     const [old, both, renewed] = await Promise.all([

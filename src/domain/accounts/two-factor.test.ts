@@ -52,7 +52,7 @@ async function setUp() {
 }
 
 describe('two-factor authentication', () => {
-  test('codes are those of RFC 6238, appendix B, cut to six digits', async () => {
+  test('codes match RFC 6238, appendix B, cut to six digits', async () => {
     const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
     const vectors = [
       [59, '287082'],
@@ -66,7 +66,7 @@ describe('two-factor authentication', () => {
       expect(await totpCode(secret, Math.floor(seconds / 30))).toBe(code);
   });
 
-  test('a secret has 160 bits, and its address is what authenticator apps read', async () => {
+  test('a secret has 160 bits, and its address has the format of authenticator apps', async () => {
     const user = await person();
     const begun = await beginTotp(parts, database, user);
     expect(begun?.secret).toMatch(/^[A-Z2-7]{32}$/);
@@ -82,7 +82,7 @@ describe('two-factor authentication', () => {
     });
   });
 
-  test('an unconfirmed secret asks for nothing and is replaced; a confirmed one is not', async () => {
+  test('an unconfirmed secret requires nothing and is replaced; a confirmed one is not', async () => {
     const user = await person();
     await beginTotp(parts, database, user);
     expect(await hasTotp(database, user.id)).toBe(false);
@@ -92,7 +92,7 @@ describe('two-factor authentication', () => {
     expect(await beginTotp(parts, database, other)).toBeNull();
   });
 
-  test('a code counts one step early and one late, not two', async () => {
+  test('a code is valid one step early and one late, not two', async () => {
     for (const [away, taken] of [
       [-2, null],
       [-1, 'totp'],
@@ -104,7 +104,7 @@ describe('two-factor authentication', () => {
     }
   });
 
-  test('a code and all earlier ones are spent by its use; twenty uses at once are one', async () => {
+  test('a code and all earlier ones are invalid after its use; of twenty concurrent uses one succeeds', async () => {
     const { user, secret } = await setUp();
     const code = await totpCode(secret, step());
     const uses = await Promise.all(
@@ -115,7 +115,7 @@ describe('two-factor authentication', () => {
     expect(await spendCode(parts, database, user.id, await totpCode(secret, step(1)))).toBe('totp');
   });
 
-  test('a recovery code is good once, however it is typed, and for its owner alone', async () => {
+  test('a recovery code is valid once, in any notation, and for its owner alone', async () => {
     const { user, recoveryCodes } = await setUp();
     const { user: other } = await setUp();
     expect(new Set(recoveryCodes).size).toBe(10);
@@ -131,7 +131,7 @@ describe('two-factor authentication', () => {
     expect(await countRecoveryCodes(database, user.id)).toBe(8);
   });
 
-  test('neither the secret nor a recovery code is readable in the database, and a moved secret does not open', async () => {
+  test('neither the secret nor a recovery code is readable in the database, and a moved secret cannot be decrypted', async () => {
     const { user, secret, recoveryCodes } = await setUp();
     const { user: other } = await setUp();
     const rows = JSON.stringify([
@@ -149,7 +149,7 @@ describe('two-factor authentication', () => {
     await database.transaction((within) => removeTotp(within, user.id));
   });
 
-  test('a master key is changed: secrets open under the new one, and those of a lost key are named', async () => {
+  test('after a rotation of the master key secrets decrypt under the new one, and those of a lost key are named', async () => {
     const { user, secret } = await setUp();
     expect((await resealTotp(database, under(NEW, OLD))).unreadable).toEqual([]);
     const renewed = { ...parts, cipher: under(NEW) };

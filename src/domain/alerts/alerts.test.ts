@@ -94,7 +94,7 @@ function lowBalance(companyId: string): AlertEvent {
 }
 
 describe('an alert', () => {
-  test('goes to each channel that wants its kind, once however often it is raised', async () => {
+  test('goes to each channel that is subscribed to its kind, once however often it is raised', async () => {
     const { add, raise, jobs, work, sent, deliveries } = await opened();
     const all = await add('WEBHOOK');
     await add('SLACK', { eventKinds: ['LOW_BALANCE', 'KEY_SPENDING'] });
@@ -153,7 +153,7 @@ describe('an alert', () => {
     if (made.outcome === 'saved') await database.transaction((t) => deleteChannel(t, made.channel));
   });
 
-  test('is mailed to one person once, under the key of the mails that chosen receivers get', async () => {
+  test('is mailed to one person once, with the dedupe key of the mails to chosen receivers', async () => {
     const { add, raise, mails, companyId, deliveries } = await opened();
     const values = [secrets.newId(), companyId, 'ada@acme.example'];
     await database.query(
@@ -204,7 +204,7 @@ describe('a delivery', () => {
     expect(sent).toHaveLength(3);
   });
 
-  test('is with one worker at a time; one that stopped in the middle is taken up again', async () => {
+  test('is claimed by one worker at a time; one that stopped in the middle is retried', async () => {
     const { add, raise, jobs, work, sent, parts } = await opened();
     await add('WEBHOOK');
     await raise();
@@ -238,7 +238,7 @@ describe('a delivery', () => {
     ]);
   });
 
-  test('leaves the log after its days; one that waits for longer than it is tried is given up', async () => {
+  test('is removed from the log after its retention; one that waits past its last retry is given up', async () => {
     const { add, raise, deliveries, parts, jobs, work } = await opened();
     const { channel } = await add('WEBHOOK');
     await raise();
@@ -283,7 +283,7 @@ describe('a channel', () => {
     expect(sent[1]?.secrets).toEqual([rotated.secret as string]);
   });
 
-  test('is one of ten at most, also where two are created at once', async () => {
+  test('is one of at most ten, also where two are created at once', async () => {
     const { add, companyId } = await opened();
     for (let count = 1; count < MOST_CHANNELS; count += 1) await add('SLACK');
     const both = await Promise.allSettled([add('SLACK'), add('SLACK')]);
@@ -291,7 +291,7 @@ describe('a channel', () => {
     expect(await listChannels(database, companyId)).toHaveLength(MOST_CHANNELS);
   });
 
-  test('has an address that can be one', async () => {
+  test('has a valid address', async () => {
     const { companyId } = await opened();
     const wrong = [
       '',

@@ -65,7 +65,7 @@ function contract(name: string, database: () => Database) {
       return { cache, clock, companyId, digestOf, store, find, stored };
     }
 
-    test('an answer is found until its time, and by a reader only as young as they allow', async () => {
+    test('an answer is found until it expires, and by a reader only up to the age that it allows', async () => {
       const { clock, store, find } = await opened();
       expect(await find('body')).toBeNull();
       await store('body', 'answer');
@@ -77,7 +77,7 @@ function contract(name: string, database: () => Database) {
       expect(await find('body', 10 * TTL_MS)).toBeNull();
     });
 
-    test('of calls at the same time one answer is stored, the first; what was too old is replaced', async () => {
+    test('of concurrent calls one answer is stored, the first; an outdated one is replaced', async () => {
       const { clock, store, find, stored } = await opened();
       const startedAtMs = clock.now();
       await clock.advance(1_000);
@@ -92,7 +92,7 @@ function contract(name: string, database: () => Database) {
       expect(await stored()).toMatchObject({ n: 1 });
     });
 
-    test('a company has so many answers and bytes, its newest ones; a larger answer is not stored', async () => {
+    test('a company has a maximum of answers and bytes, the newest ones; a larger answer is not stored', async () => {
       const { clock, store, find, stored } = await opened({ maxCompanyAnswers: 3, maxCompanyBytes: 4_000 });
       for (let n = 0; n < 5; n += 1) {
         await store(`body ${n}`, 'x'.repeat(100));
@@ -113,7 +113,7 @@ function contract(name: string, database: () => Database) {
       expect(await stored()).toMatchObject({ n: 10 });
     });
 
-    test('the same body of another company is another digest, and a moved row does not open', async () => {
+    test('the same body of another company has another digest, and a moved row cannot be decrypted', async () => {
       const { cache, companyId, digestOf, store, find } = await opened();
       const other = await opened();
       await store('body', 'the secret answer');

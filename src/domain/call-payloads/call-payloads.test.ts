@@ -44,7 +44,7 @@ function contract(name: string, database: () => Database) {
     }
     const answer = (text: string, isCut = false) => ({ bytes: bytes(text), isCut, textOf: () => text });
 
-    test('what a call said is read by its company and request id until its time, then purged', async () => {
+    test('payloads are read by company and request id until their retention ends, then purged', async () => {
       const { clock, note, stored, read } = await opened();
       const other = await opened();
       note('req_1', { response: answer('{"b":"Write to a@b.example"}') });
@@ -61,7 +61,7 @@ function contract(name: string, database: () => Database) {
       expect(await purgePayloads({ database: database(), clock })).toBeGreaterThanOrEqual(1);
     });
 
-    test('is cut to its bound after it was redacted, with a mark', async () => {
+    test('are cut to their bound after redaction, with a mark', async () => {
       const { note, stored, read } = await opened();
       // The address begins before the bound and ends behind it.
       note('req_1', {
@@ -77,7 +77,7 @@ function contract(name: string, database: () => Database) {
       expect(found?.response).toBe('short … [cut: the rest is not stored]');
     });
 
-    test('is erased by request id and by end user, of that company alone', async () => {
+    test('are erased by request id and by end user, of that company alone', async () => {
       const { companyId, note, stored, read } = await opened();
       const other = await opened();
       for (const [id, endUser] of [
@@ -96,7 +96,7 @@ function contract(name: string, database: () => Database) {
       expect(await other.read('req_1')).not.toBeNull();
     });
 
-    test('a company’s own retention and patterns count, within the operator’s bounds', async () => {
+    test('a company’s own retention and patterns apply, within the operator’s bounds', async () => {
       const { clock, companyId, note, stored, read } = await opened();
       const change = (changes: Parameters<typeof changePayloadSettings>[3]) =>
         changePayloadSettings(database(), bounds, companyId, changes);
@@ -126,7 +126,7 @@ function contract(name: string, database: () => Database) {
       expect(lowered.get(companyId)?.retentionDays).toBe(1);
     });
 
-    test('the newest of a request id that a client used twice', async () => {
+    test('the newest is returned for a request id that a client used twice', async () => {
       const { clock, note, stored, read } = await opened();
       note('req_1', { request: bytes('{"n":1}') });
       await stored(1);

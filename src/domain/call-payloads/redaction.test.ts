@@ -30,7 +30,7 @@ describe('what is redacted', () => {
     expect(all.text(text)).toBe(text);
   });
 
-  test('only the kinds that are chosen', () => {
+  test('only the chosen kinds', () => {
     expect(createRedactor(new Set(['card'])).text('a@b.co 4111111111111111')).toBe('a@b.co [redacted card]');
     expect(createRedactor(new Set()).json('{"a":"a@b.co"}')).toBe('{"a":"a@b.co"}');
   });
@@ -60,7 +60,7 @@ describe('what is redacted', () => {
     },
   );
 
-  test('in JSON escapes hide nothing, and what was JSON stays JSON', () => {
+  test('JSON escapes hide nothing, and valid JSON stays valid', () => {
     const given = String.raw`{"a":"\u0061da\u0040mail.example\nnext","card":4111111111111111,"n":12345,"q":"\"x\\"}`;
     const clean = all.json(given);
     expect(JSON.parse(clean)).toEqual({
@@ -71,7 +71,7 @@ describe('what is redacted', () => {
     expect(all.json('no JSON: a@b.co "a@b.co')).toBe('no JSON: a@b.co "[redacted email]');
   });
 
-  test('takes time in proportion to the text, whatever is in it', () => {
+  test('takes time in proportion to the text, for any content', () => {
     const own = createRedactor(new Set(REDACTED_KINDS), ['a*zzz*y', '*@@@', 'aaa*b']);
     const shapes = [
       'a',

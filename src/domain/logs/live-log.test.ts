@@ -36,7 +36,7 @@ describe('the live log', () => {
     expect(published.map(([topic, message]) => [topic, JSON.parse(message)])).toEqual([['logs', ENTRY]]);
   });
 
-  test('while shared state is slow, entries past 200 under way are dropped and counted', async () => {
+  test('while shared state is slow, entries past 200 in flight are dropped and counted', async () => {
     const waiting: (() => void)[] = [];
     const { live, clock } = given(() => new Promise((resolve) => void waiting.push(resolve)));
     for (let n = 0; n < 250; n += 1) live.take(ENTRY);
@@ -97,7 +97,7 @@ describe('watchers of the log', () => {
     return { clock, state, watchers, watch, say };
   }
 
-  test('P-13 lines that come together arrive together, in order, and a waiting watcher is woken', async () => {
+  test('P-13 lines logged together arrive together, in order, and a waiting watcher is woken', async () => {
     const { clock, watch, say } = given();
     const watcher = await watch();
     const next = watcher.next();
@@ -144,7 +144,7 @@ describe('watchers of the log', () => {
     expect(lines[0]?.context.lostLines).toBe(20 - (lines.length - 1));
   });
 
-  test('P-13 a filter that nothing matches loses nothing', async () => {
+  test('P-13 a filter without matches loses nothing', async () => {
     const { clock, watch, say } = given();
     const watcher = await watch({ minLevel: 'error', contains: 'Rare' });
     for (let n = 0; n < 600; n += 1) await say('common', 'error');
@@ -173,7 +173,7 @@ describe('watchers of the log', () => {
     expect(messagesOf(await watched.company.next())).toEqual(['two']);
   });
 
-  test('P-13 what is no entry is passed over', async () => {
+  test('P-13 a message that is not an entry is skipped', async () => {
     const { clock, state, watch, say } = given();
     const watcher = await watch();
     const almost = { timestamp: 'x', level: 'info', message: 'm', context: {} };
@@ -185,7 +185,7 @@ describe('watchers of the log', () => {
     expect(messagesOf(await watcher.next())).toEqual(['whole']);
   });
 
-  test('P-13 watchers are bounded, one that leaves makes room, and closing ends all of them', async () => {
+  test('P-13 the number of watchers is bounded, one that disconnects frees its slot, and closing ends all of them', async () => {
     const { clock, watchers, watch } = given({ maxWatchers: 2 });
     const [first, second] = [await watch(), await watch()];
     expect(await watchers.watch(ALL)).toEqual({ outcome: 'too-many', most: 2 });

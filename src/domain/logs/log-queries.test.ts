@@ -33,7 +33,7 @@ async function found(filter: EntryFilter): Promise<string[]> {
   return result.entries.map((one) => one.message);
 }
 
-test('entries come back as they were taken, newest first', async () => {
+test('entries are returned as they were logged, newest first', async () => {
   const context = { requestId: 'r1', error: { name: 'Error', stack: 'a\n"b"\\' }, list: [1, null, 'é€😀'] };
   const older = entry(0, 'error', 'older é€😀 "\\', context);
   const newer = entry(1, 'debug', 'newer');

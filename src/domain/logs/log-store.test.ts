@@ -69,7 +69,7 @@ function given() {
   };
 }
 
-test('entries wait a second for company and are written together', async () => {
+test('entries are collected for a second and written together', async () => {
   const { log, clock, batches } = given();
   log(3);
   await clock.advance(900);
@@ -81,7 +81,7 @@ test('entries wait a second for company and are written together', async () => {
   expect(clock.pendingTimers()).toBe(0);
 });
 
-test('500 entries do not wait, and no statement takes more', async () => {
+test('500 entries are written at once, and no statement takes more', async () => {
   const { log, clock, batches } = given();
   log(1_200);
   expect(batches).toEqual([]);
@@ -99,7 +99,7 @@ test('large entries make smaller batches', async () => {
   expect(batches.flat()).toHaveLength(400);
 });
 
-test('never more than one statement is under way, and what comes meanwhile waits its turn', async () => {
+test('only one statement runs at a time, and later entries wait', async () => {
   const { log, clock, batches, become, mostAtOnce, kept } = given();
   become('hanging');
   log(600);
@@ -152,7 +152,7 @@ test('entries past the bound are dropped, counted, and reported when the databas
   expect(written().at(-1)).toBe('after 1');
 });
 
-test('what waits is bounded in size too', async () => {
+test('the waiting entries are bounded in size too', async () => {
   const { log, become, kept } = given();
   become('down');
   log(2_000, 'large', { text: 'x'.repeat(16_000) });
@@ -184,7 +184,7 @@ test('failed pruning is logged once and blocks nothing', async () => {
   expect(kinds()).toEqual(['not-pruned']);
 });
 
-test('flush writes at once, and comes back also when the database is down', async () => {
+test('flush writes at once, and resolves also when the database is down', async () => {
   const { log, kept, written, become, clock } = given();
   await kept.flush();
   log(3);
@@ -197,7 +197,7 @@ test('flush writes at once, and comes back also when the database is down', asyn
   expect(written()).toHaveLength(3);
 });
 
-test('close writes what waits; entries after it are dropped and no timer is left', async () => {
+test('close writes the waiting entries; later ones are dropped and no timer is left', async () => {
   const { log, kept, written, clock } = given();
   log(700);
   await kept.close();
@@ -244,25 +244,25 @@ describe('old entries', () => {
     return found.map((row) => Number(row.message));
   }
 
-  test('entries past their age go, the others stay', async () => {
+  test('entries past their age are deleted, the others stay', async () => {
     await rows(50);
     await createLogPruner({ database, clock: createManualClock(NOW), keepRows: 1_000, keepMs: 10_000 })();
     expect(await kept()).toEqual([40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50]);
   });
 
-  test('entries past the bound on rows go, the oldest first, in as many chunks as it takes', async () => {
+  test('entries past the bound on rows are deleted, the oldest first, in as many batches as needed', async () => {
     await rows(5_000);
     await createLogPruner({ database, clock: createManualClock(NOW), keepRows: 7, keepMs: 10 ** 9 })();
     expect(await kept()).toEqual([4_994, 4_995, 4_996, 4_997, 4_998, 4_999, 5_000]);
   });
 
-  test('a bound of none keeps none', async () => {
+  test('a bound of zero keeps none', async () => {
     await rows(5);
     await createLogPruner({ database, clock: createManualClock(NOW), keepRows: 0, keepMs: 10 ** 9 })();
     expect(await kept()).toEqual([]);
   });
 
-  test('it looks once a minute, and again at once while it is behind', async () => {
+  test('it runs once a minute, and again at once while it is behind', async () => {
     const clock = createManualClock(NOW);
     const prune = createLogPruner({ database, clock, keepRows: 100, keepMs: 10 ** 9 });
     await rows(25_100);
@@ -285,7 +285,7 @@ describe('old entries', () => {
 describePostgres('logs on PostgreSQL', () => {
   const database = usePostgres();
 
-  test('entries are kept and found as they were taken', async () => {
+  test('entries are stored and found as they were logged', async () => {
     const clock = createManualClock(NOW);
     const onTrouble = ({ error }: { error: unknown }) => {
       throw error;

@@ -36,7 +36,7 @@ async function rows(): Promise<Record<string, unknown>> {
   return Object.fromEntries(found.map(({ kind, ...rest }) => [kind, rest]));
 }
 
-test('what is too late is given up and its data is gone; what may still be sent is left alone', async () => {
+test('an overdue mail is given up and its data erased; one that may still be sent is not changed', async () => {
   await waiting('new', daysAgo(GIVE_UP_DAYS - 1), { expiresAt: new Date(NOW + 1) });
   await waiting('expired', daysAgo(1), { expiresAt: new Date(NOW) });
   await waiting('old', daysAgo(GIVE_UP_DAYS));
@@ -51,7 +51,7 @@ test('what is too late is given up and its data is gone; what may still be sent 
   ]);
 });
 
-test('addresses are forgotten after a month; a dedupe key holds for longer, and not for ever', async () => {
+test('addresses are erased after a month; a dedupe key lasts longer, and not for ever', async () => {
   await settled('yesterday', daysAgo(1));
   await settled('month', daysAgo(KEEP_ADDRESS_DAYS));
   await settled('month-with-key', daysAgo(KEEP_ADDRESS_DAYS), 'a');
@@ -63,7 +63,7 @@ test('addresses are forgotten after a month; a dedupe key holds for longer, and 
   });
 });
 
-test('there may be many', async () => {
+test('more rows than one batch are removed', async () => {
   await database.query(
     `insert into mail_outbox (id, kind, to_address, data, message_id, state, created_at, settled_at)
      select gen_random_uuid(), 'x', 'a@b.example', '{}', n::text || '@x', 'SENT', $1, $1

@@ -29,7 +29,7 @@ function settlingBy(settle: (query: Database['query']) => Database['query']): Da
   };
 }
 
-test('A-13 a mail is sent once, however often its job comes', async () => {
+test('A-13 a mail is sent once, however often its job runs', async () => {
   const { newWorker, send, row, job, mail } = under;
   const mailId = await send(sampleMail('receipt'));
   const worker = newWorker();
@@ -44,7 +44,7 @@ test('A-13 a mail is sent once, however often its job comes', async () => {
   expect(await row(mailId)).toMatchObject({ state: 'SENT', data: {}, attempts: 1, error: null });
 });
 
-test('A-13 a process that dies between acceptance and mark repeats the mail, once, the same to the byte', async () => {
+test('A-13 a process that dies between acceptance and mark repeats the mail, once, with the same bytes', async () => {
   const { newWorker, send, row, job, mail, clock } = under;
   const mailId = await send(sampleMail('invitation', { companyId: null }));
   const died = settlingBy(() => () => new Promise(() => {}));
@@ -61,7 +61,7 @@ test('A-13 a process that dies between acceptance and mark repeats the mail, onc
   expect(await row(mailId)).toMatchObject({ state: 'SENT', attempts: 2 });
 });
 
-test('A-13 a database that is away at the mark is waited for: nothing is sent twice', async () => {
+test('A-13 a database that is unavailable at the mark is waited for: nothing is sent twice', async () => {
   const { newWorker, send, row, job, mail, clock } = under;
   const mailId = await send(sampleMail('receipt'));
   let away = true;
@@ -78,7 +78,7 @@ test('A-13 a database that is away at the mark is waited for: nothing is sent tw
   expect(await row(mailId)).toMatchObject({ state: 'SENT' });
 });
 
-test('A-13 a run that ends before its mark could be made leaves it to the next run of the process', async () => {
+test('A-13 a run that ends before its mark leaves it to the next run of the process', async () => {
   const { newWorker, send, row, job, mail, clock } = under;
   const mailId = await send(sampleMail('receipt'));
   let away = true;
@@ -97,7 +97,7 @@ test('A-13 a run that ends before its mark could be made leaves it to the next r
   expect(await row(mailId)).toMatchObject({ state: 'SENT' });
 });
 
-test('A-13 while one worker sends, another does not: it comes back when the claim has lapsed, at no cost of a try', async () => {
+test('A-13 while one worker sends, another does not: it retries when the claim has expired, without using up a try', async () => {
   const { newWorker, send, job, mail, row, jobQueue } = under;
   const mailId = await send(sampleMail('receipt'));
   const slow = Promise.withResolvers<MailOutcome>();
@@ -114,7 +114,7 @@ test('A-13 while one worker sends, another does not: it comes back when the clai
   expect(await row(mailId)).toMatchObject({ state: 'SENT', attempts: 1 });
 });
 
-test('A-13 what failed for now is tried again, and the claim does not stand in the way', async () => {
+test('A-13 a temporary failure is retried, and the claim does not block it', async () => {
   const { newWorker, send, job, mail, row } = under;
   const mailId = await send(sampleMail('receipt'));
   mail.answer({ outcome: 'failed', reason: 'RCPT TO: 450 later' }, new TypeError('https://x/#token=abc'));
@@ -142,7 +142,7 @@ test('A-13 a permanent rejection is given up at once, its data is erased, and th
   expect(entries).toEqual([{ level: 'warn', message: 'a mail was given up', context: given }]);
 });
 
-test('a mail with a token is not sent past its time', async () => {
+test('a mail with a token is not sent past the token’s expiry', async () => {
   const { newWorker, send, job, mail, row, clock } = under;
   const data = { token: 'abcdefghijklmnopqrstuvwxyz', expiresAt: new Date(clock.now() + 1_000) };
   const mailId = await send({ kind: 'password-reset', to: 'ada@customer.example', data });

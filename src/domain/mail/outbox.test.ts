@@ -31,7 +31,7 @@ describe('the outbox', () => {
     under.entries.length = 0;
   });
 
-  test('an address that could carry more than one is refused, and the transaction goes on', async () => {
+  test('an address that could contain more than one is refused, and the transaction continues', async () => {
     for (const to of HOSTILE_ADDRESSES) {
       const outcome = await database.transaction(async (within) => {
         const sent = await under.outbox.send(sampleMail('receipt', { to }), within);
@@ -49,7 +49,7 @@ describe('the outbox', () => {
     });
   });
 
-  test('data, company and dedupe key that are not right are outcomes, and the log has nothing of what they hold', async () => {
+  test('invalid data, company and dedupe key are outcomes, and the log has none of their values', async () => {
     const wrong: readonly Partial<MailToSend>[] = [
       { data: { token: 'hunter2', expiresAt: new Date(Number.NaN) } } as Partial<MailToSend>,
       { companyId: 'hunter2' },
@@ -66,7 +66,7 @@ describe('the outbox', () => {
     expect(JSON.stringify(under.entries)).not.toContain('hunter2');
   });
 
-  test('a row keeps the company, the time and when the mail is of no use any more', async () => {
+  test('a row stores the company, the time and the expiry of the mail', async () => {
     const { clock, secrets, send } = under;
     const companyId = secrets.newId();
     await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
@@ -92,7 +92,7 @@ describe('the outbox', () => {
     });
   });
 
-  test('a domain that would make no Message-ID is refused when the process starts', () => {
+  test('a domain that gives no valid Message-ID is refused at the start', () => {
     const { jobQueue, secrets, clock, log } = under;
     for (const messageIdDomain of [
       '',
@@ -138,7 +138,7 @@ describePostgres('mail with a server', () => {
 
   mailOutboxContract('PostgreSQL', () => database);
 
-  test('a second mail of a key waits until the first is certain, and takes its place if that comes to nothing', async () => {
+  test('a second mail of a key waits until the first commits, and replaces it if that is rolled back', async () => {
     const { outbox, close } = await openMailUnderTest(database);
     const mail = sampleMail('low-balance', { dedupeKey: 'low-balance:acme:10:3' });
     const inserted = Promise.withResolvers<void>();
@@ -172,7 +172,7 @@ describePostgres('mail with a server', () => {
     await under.close();
   });
 
-  test('processes that tidy up at once neither block each other nor do it twice', async () => {
+  test('concurrent retention runs neither block each other nor do it twice', async () => {
     await database.query(
       `insert into mail_outbox (id, kind, to_address, data, message_id, created_at)
        select gen_random_uuid(), 'x', 'a@b.example', '{"token":"t"}', n::text || '@tidy', $1

@@ -101,7 +101,7 @@ describe('templates', () => {
       expect(MAIL_KINDS.toSorted()).toEqual(Object.keys(TEMPLATES).toSorted() as typeof MAIL_KINDS);
     });
 
-    test('each has a sender: its kind is named outside of this capability', async () => {
+    test('each has a sender: its kind is used outside this capability', async () => {
       const source = new URL('../..', import.meta.url).pathname;
       const texts: string[] = [];
       for await (const path of new Bun.Glob('**/*.ts').scan(source)) {
@@ -112,7 +112,7 @@ describe('templates', () => {
     });
 
     for (const kind of MAIL_KINDS) {
-      test(`${kind} says the same in plain text and in HTML`, () => {
+      test(`${kind} has the same content in plain text and in HTML`, () => {
         const { subject, text, html } = render(kind, MAIL_SAMPLES[kind]);
         expect(subject).toMatch(/^\S.{4,150}\S$/);
         const visible = html
@@ -136,7 +136,7 @@ describe('templates', () => {
       });
     }
 
-    test('optional facts may be missing', () => {
+    test('optional values may be missing', () => {
       const { companyName, amount, paidAt, item } = MAIL_SAMPLES.receipt;
       const { text } = render('receipt', { companyName, amount, paidAt, item });
       expect(text).not.toContain('Credits added');
@@ -156,7 +156,7 @@ describe('templates', () => {
     expect(render('spending-limit', MAIL_SAMPLES['spending-limit']).text).toContain('has used up its limit');
   });
 
-  test('a balance that is used up is called so', () => {
+  test('a used-up balance is described as such', () => {
     const left = render('low-balance', MAIL_SAMPLES['low-balance']);
     expect(left.text).toContain('is below 10 credits');
     expect(render('low-balance', { ...MAIL_SAMPLES['low-balance'], balanceMicro: -1n }).text).toContain(
@@ -164,7 +164,7 @@ describe('templates', () => {
     );
   });
 
-  test('links of invitations and resets carry their token where no server sees it', () => {
+  test('links of invitations and resets carry their token where no server receives it', () => {
     for (const kind of ['invitation', 'password-reset'] as const) {
       const { text } = render(kind, MAIL_SAMPLES[kind]);
       const { token } = MAIL_SAMPLES[kind];
@@ -172,14 +172,14 @@ describe('templates', () => {
     }
   });
 
-  test('mail with a token is of no use past the token’s time', () => {
+  test('mail with a token expires with the token', () => {
     const expiresAt = new Date(Date.UTC(2031, 0, 1));
     const read = readMailData('password-reset', { ...MAIL_SAMPLES['password-reset'], expiresAt });
     expect(read).toMatchObject({ outcome: 'read', expiresAt });
     expect(readMailData('receipt', MAIL_SAMPLES.receipt)).toMatchObject({ expiresAt: null });
   });
 
-  test('data that is not right is refused by the names of its fields, not by what is in them', () => {
+  test('invalid data is refused by the names of its fields, not by their values', () => {
     const wrong = { companyName: 7, invitedBy: '  ', token: 'hunter2', expiresAt: 'soon', extra: 'hunter2' };
     expect(readMailData('invitation', wrong)).toEqual({
       outcome: 'invalid',
@@ -190,7 +190,7 @@ describe('templates', () => {
     }
   });
 
-  test('only addresses of web pages become links', () => {
+  test('only web addresses become links', () => {
     const { payUrl: _, ...rest } = MAIL_SAMPLES['payment-action-required'];
     for (const payUrl of [
       'javascript:alert(1)',
@@ -206,7 +206,7 @@ describe('templates', () => {
     ).toBe('read');
   });
 
-  test('the console’s address must be one', () => {
+  test('the console’s address must be valid', () => {
     for (const wrong of ['', 'console', 'javascript:1', 'ftp://x'])
       expect(() => createConsoleLinks(wrong)).toThrow();
     expect(createConsoleLinks('http://127.0.0.1:8081').billing).toBe('http://127.0.0.1:8081/billing');
@@ -235,7 +235,7 @@ describe('generated names', () => {
     return renderMail(written.content, 'Turnpike');
   }
 
-  test('no name, whatever it is, changes the build of a mail, its links or its lines', async () => {
+  test('no name changes the structure of a mail, its links or its lines', async () => {
     const random = createSeededRandom(20_300_101);
     for (const kind of MAIL_KINDS) {
       const plain = render(kind, MAIL_SAMPLES[kind]);
@@ -254,7 +254,7 @@ describe('generated names', () => {
     }
   });
 
-  test('whatever stands in any field, the mail is refused or is a whole mail', async () => {
+  test('for any value in any field, the mail is refused or complete', async () => {
     const random = createSeededRandom(7);
     let written = 0;
     for (const kind of MAIL_KINDS) {
@@ -270,7 +270,7 @@ describe('generated names', () => {
     expect(written).toBeGreaterThan(30);
   });
 
-  test('no address that holds anything hostile is one', () => {
+  test('no address with hostile characters is accepted', () => {
     for (const text of HOSTILE.filter((one) => /[\s<>,;:"]|\p{Cc}|\p{Cs}/u.test(one))) {
       for (const address of [`a${text}@b.example`, `a@b.example${text}`, `${text}a@b.example`]) {
         expect({ address, ok: mailAddress.safeParse(address).success }).toEqual({ address, ok: false });

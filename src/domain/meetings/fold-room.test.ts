@@ -32,7 +32,7 @@ function* permutations<T>(items: readonly T[]): Iterable<readonly T[]> {
 }
 
 describe('A-7 the uses of a room', () => {
-  test('A-7 are the same for all 720 orders of arrival, whatever ids the events got', () => {
+  test('A-7 are the same for all 720 orders of arrival, whatever the ids of the events', () => {
     const events = [
       ['created', 0, {}],
       ['joined', 1, {}],
@@ -50,7 +50,7 @@ describe('A-7 the uses of a room', () => {
     }
   });
 
-  test('A-7 what is lost is not guessed: an end alone has no start, a start alone ends when last heard of', () => {
+  test('A-7 missing data is not guessed: an end alone has no start, a start alone ends at its last event', () => {
     expect(shape([event(1, 'destroyed', 10)])).toEqual([[null, 10, false]]);
     expect(shape([event(1, 'destroyed', 10, { beganAtMs: 0 })])).toEqual([[0, 10, true]]);
     expect(shape([event(1, 'created', 0), event(2, 'joined', 7)])).toEqual([[0, 7, false]]);
@@ -58,7 +58,7 @@ describe('A-7 the uses of a room', () => {
     expect(shape([event(1, 'joined', 5), event(2, 'destroyed', 9)])).toEqual([[5, 9, false]]);
   });
 
-  test('A-7 two senders that differ by seconds tell of one use; a room made and gone in one second is one too', () => {
+  test('A-7 two senders that differ by seconds report one use; a room created and destroyed in one second is one too', () => {
     const near = [event(1, 'created', 0), event(2, 'created', 0.1), event(3, 'destroyed', 9)];
     expect(shape([...near, event(4, 'destroyed', 9.1)])).toEqual([[0, 9, true]]);
     expect(shape([event(1, 'created', 4), event(2, 'destroyed', 4, { beganAtMs: 4 * MINUTE })])).toEqual([
@@ -67,7 +67,7 @@ describe('A-7 the uses of a room', () => {
   });
 });
 
-describe('A-7 which use is which meeting', () => {
+describe('A-7 the meeting of each use', () => {
   const use = (from: number, to: number) =>
     foldRoom([event(1, 'created', from), event(2, 'destroyed', to)], 10_000 * MINUTE)[0];
   const uses = (...spans: readonly (readonly [number, number])[]) =>
@@ -80,7 +80,7 @@ describe('A-7 which use is which meeting', () => {
       ({ announcementId, uses: own }) => [announcementId, own.length],
     );
 
-  test('A-7 a room that is used again by plan has a meeting for each plan, and who drops out comes back to theirs', () => {
+  test('A-7 a room that is used again by plan has a meeting for each plan, and a participant who reconnects returns to theirs', () => {
     const plans = [at('a', 0, 600), at('b', 0, 630)];
     expect(assigned(uses([598, 610], [612, 629], [630, 660]), plans)).toEqual([
       ['a', 2],
@@ -88,7 +88,7 @@ describe('A-7 which use is which meeting', () => {
     ]);
   });
 
-  test('A-7 what was before the announcement is not the announcer’s', () => {
+  test('A-7 uses before the announcement do not belong to the announcer', () => {
     expect(assigned(uses([0, 30], [100, 130], [200, 230]), [at('a', 90, null)])).toEqual([
       [null, 1],
       ['a', 1],

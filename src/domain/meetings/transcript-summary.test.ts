@@ -25,7 +25,7 @@ Next steps: Ada sends the contract
   expect(summary.summary.join(' ')).toContain('She led two teams');
 });
 
-test('notes without headings go by their words, a line a point, and no word is added', () => {
+test('notes without headings are sorted by their words, one point per line, and no word is added', () => {
   const notes =
     'good talk about the roof project\nwe agreed to go on\nAda will send the plan by Friday\nwho pays the travel?';
   const summary = summariseNotes(notes);
@@ -36,7 +36,7 @@ test('notes without headings go by their words, a line a point, and no word is a
   for (const line of all) expect(notes).toContain(line);
 });
 
-test('a paragraph after the list of a section is none of its points', () => {
+test('a paragraph after the list of a section is not one of its points', () => {
   const summary = summariseNotes(
     'Decisions:\n\n- Trial day\n- Offer 52k\n\nWe also talked about the weather in Oslo.',
   );
@@ -61,7 +61,7 @@ test('German notes, and nothing at all', () => {
   expect(summariseNotes('  \n ')).toMatchObject({ summary: [], decisions: [] });
 });
 
-test('of notes as many lines are read as of a transcript', () => {
+test('notes are read up to the same number of lines as a transcript', () => {
   const lines = (count: number) => `${'a\n'.repeat(count)}We decided to hire Grace.`;
   expect(summariseNotes(lines(19_999)).decisions).toHaveLength(1);
   expect(summariseNotes(lines(20_000)).decisions).toEqual([]);

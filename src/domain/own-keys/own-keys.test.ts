@@ -88,7 +88,7 @@ describe('own provider keys', () => {
     expect(await listOwnKeys(database, companyId)).toEqual([]);
   });
 
-  test('what cannot be stored says what to do, without the key', async () => {
+  test('an invalid key is refused with advice, without the key', async () => {
     expect(await store(null)).toMatchObject({ problem: expect.stringContaining('one.example, two.example') });
     expect(await store('three.example')).toMatchObject({ outcome: 'wrong-host' });
     for (const wrong of ['short', 'with a space', `line\nbreak-${OWN}`, 'x'.repeat(5_000)]) {
@@ -101,7 +101,7 @@ describe('own provider keys', () => {
     expect(await listOwnKeys(database, companyId)).toEqual([]);
   });
 
-  test('a company has so many of them and no more', async () => {
+  test('a company has a maximum number of them', async () => {
     await database.query(
       `insert into own_provider_keys (id, company_id, alias, origin, sealed_key, last_four, created_at, changed_at)
        select gen_random_uuid(), $1, 'a' || n, 'https://x.example', 'x', '', now(), now() from generate_series(1, $2::integer) as n`,
@@ -127,7 +127,7 @@ describe('own provider keys', () => {
     expect(JSON.stringify(entries)).not.toContain('sk-');
   });
 
-  test('a change without its message is in force within a second; after the last is deleted it is the operator’s alias', async () => {
+  test('a change whose message was lost applies within a second; after the last is deleted it is the operator’s alias', async () => {
     const stored = await store('one.example');
     if (stored.outcome !== 'stored') throw new Error('not stored');
     await until(() => own() !== listed());
@@ -140,7 +140,7 @@ describe('own provider keys', () => {
     await until(() => own() === listed());
   });
 
-  test('where own keys are not allowed any more, or the host is another one, nothing of the operator’s is used', async () => {
+  test('where own keys are no longer allowed, or the host has changed, nothing of the operator’s is used', async () => {
     await store('one.example');
     await until(() => own().ownKey !== undefined);
     expect(own().ownKey).toMatchObject({ problem: null, chargeShareMillionths: 100_000 });
@@ -152,7 +152,7 @@ describe('own provider keys', () => {
     expect(own().targets).toEqual([]);
   });
 
-  test('a row that is given to another company or host in the database does not open', async () => {
+  test('a row moved to another company or host in the database cannot be decrypted', async () => {
     await store('one.example');
     await until(() => own() !== listed());
     for (const change of ['company_id = $1', "origin = 'https://two.example', company_id = $1"]) {
@@ -163,7 +163,7 @@ describe('own provider keys', () => {
     }
   });
 
-  test('a key that cools or fails changes the order of that company’s targets and of no other', async () => {
+  test('a key that cools down or fails changes the order of that company’s targets and of no other', async () => {
     await store('one.example');
     await store('two.example');
     await store('one.example', OWN, otherId);
@@ -185,7 +185,7 @@ describe('own provider keys', () => {
     expect(order(companyId)).toEqual([first ?? '', second ?? '']);
   });
 
-  test('keys are sealed anew under another master key', async () => {
+  test('keys are encrypted again under another master key', async () => {
     await store('one.example');
     const [oldKey, newKey] = [
       'the master key of these tests, long enough',
@@ -238,7 +238,10 @@ describe('own provider keys', () => {
     expect(checkByokFee(percent)).toEqual({ outcome: 'fine', millionths });
   });
 
-  test.each([-1, 100.1, 0.00001, Number.NaN, Number.POSITIVE_INFINITY])('%d percent is no fee', (percent) => {
-    expect(checkByokFee(percent).outcome).toBe('wrong');
-  });
+  test.each([-1, 100.1, 0.00001, Number.NaN, Number.POSITIVE_INFINITY])(
+    '%d percent is not a valid fee',
+    (percent) => {
+      expect(checkByokFee(percent).outcome).toBe('wrong');
+    },
+  );
 });

@@ -18,7 +18,7 @@ function line(fields: Readonly<Record<string, unknown>>) {
   return read;
 }
 
-describe('P-22 what a line moves', () => {
+describe('P-22 credits of a line', () => {
   test('plan credits × net amount ÷ plan price, rounded down, below zero too', () => {
     const grid: [Readonly<Record<string, unknown>>, string, bigint][] = [
       [{ amount: 9_900 }, 'PERIOD', 12_000_000_000n],
@@ -42,7 +42,7 @@ describe('P-22 what a line moves', () => {
     }
   });
 
-  test('a line of no plan moves nothing; one of a free plan is granted by its period, not by its amount', () => {
+  test('a line of no plan grants nothing; one of a free plan is granted by its period, not by its amount', () => {
     expect(moveLine(line({ amount: 9_900 }), null)).toMatchObject({ kind: 'OTHER', movedMicro: 0n });
     expect(moveLine(line({ amount: 0 }), FREE)).toMatchObject({ kind: 'FREE', movedMicro: 0n });
     expect(moveLine(line({ amount: 0, proration: true }), FREE)).toMatchObject({
@@ -61,10 +61,10 @@ describe('P-22 what a line moves', () => {
   });
 });
 
-describe('what an invoice moves', () => {
+describe('credits of an invoice', () => {
   const whole = [moveLine(line({ amount: 9_900 }), PRO)];
   const all = 12_000_000_000n;
-  test('all that its lines come to, as far as they are in its total and its total was paid', () => {
+  test('the sum of its lines, as far as they are in its total and its total was paid', () => {
     const grid: [Readonly<Record<string, unknown>>, bigint][] = [
       [{ total: 9_900, amount_paid: 9_900 }, all],
       [{ total: 4_950, amount_paid: 4_950 }, all / 2n],
@@ -96,19 +96,19 @@ describe('what an invoice moves', () => {
     expect(moveInvoice(back, readInvoiceMoney({ total: 0, amount_paid: 0 }))).toBe(-all);
   });
 
-  test('a fee beside it neither adds nor takes', () => {
+  test('a fee next to it neither adds nor takes', () => {
     const fee = moveLine(line({ amount: 100, price: null, type: 'invoiceitem' }), null);
     expect(moveInvoice([...whole, fee], readInvoiceMoney({ total: 10_000, amount_paid: 10_000 }))).toBe(all);
   });
 });
 
-describe('what all invoices of a company grant', () => {
+describe('credits granted by all invoices of a company', () => {
   const best = { priceMinor: 9_900n, creditsMicro: 12_000_000_000n };
   const invoice = (movedMicro: bigint, linesMinor: bigint, currency = 'usd', creditedMinor = 0n) => ({
     ...{ currency, movedMicro, linesMinor, creditedMinor, best },
   });
 
-  test('the highest point of their sum: what is below is carried', () => {
+  test('the maximum of their running sum: anything below is carried over', () => {
     const [pro, back, basic] = [invoice(120n, 99n), invoice(-90n, -70n), invoice(30n, 29n)];
     expect(grantedMicro([])).toBe(0n);
     expect(grantedMicro([pro, back])).toBe(120n);
@@ -125,18 +125,18 @@ describe('what all invoices of a company grant', () => {
     );
   });
 
-  test('what the first invoice credits was paid before the books begin; what a later one credits was not', () => {
+  test('a credit on the first invoice was paid before the books begin; one on a later invoice was not', () => {
     const change = invoice(20_800_000_000n, 16_900n, 'usd', 2_900n);
     expect(grantedMicro([change])).toBe(20_800_000_000n);
     const later = grantedMicro([invoice(0n, 0n), change]);
     expect(later).toBe((12_000_000_000n * 16_900n) / 9_900n);
   });
 
-  test('the money of two currencies is bounded by a rate of each', () => {
+  test('money in two currencies is bounded by a rate for each', () => {
     expect(grantedMicro([invoice(12n, 9_900n), invoice(12n, 9_900n, 'eur')])).toBe(24n);
   });
 
-  test('only lines of plans are money for credits, as far as they were paid', () => {
+  test('only lines of plans count as money for credits, as far as they were paid', () => {
     const fee = moveLine(line({ amount: 100, price: null, type: 'invoiceitem' }), null);
     const whole = moveLine(line({ amount: 9_900 }), PRO);
     const paid = { total: 10_000, amount_paid: 5_000 };

@@ -69,7 +69,7 @@ describe('a database that went back in time', () => {
     await settled();
   }
 
-  test('is noticed by every process, once, and by one that starts afterwards with the same shared state', async () => {
+  test('is detected by every process, once, and by one that starts afterwards with the same shared state', async () => {
     const [one, other] = [await start(), await start()];
     const backup = await read();
     for (let check = 0; check < 3; check += 1) await nextCheck();
@@ -89,7 +89,7 @@ describe('a database that went back in time', () => {
     await late.epoch.close();
   });
 
-  test('is noticed by a level of credits that went back, at most once a minute', async () => {
+  test('is detected by a credit level that went back, at most once a minute', async () => {
     const { epoch, drops } = await start();
     const before = await read();
     for (let company = 0; company < 5; company += 1) epoch.suspect({ tag: `company-${company}` });
@@ -101,7 +101,7 @@ describe('a database that went back in time', () => {
     await epoch.close();
   });
 
-  test('shared state that forgot the position is no evidence', async () => {
+  test('shared state that has lost the position is no evidence', async () => {
     const { epoch } = await start();
     await state.delete('database-epoch');
     await nextCheck();

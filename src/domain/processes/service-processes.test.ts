@@ -49,8 +49,8 @@ function begin(services: readonly ServiceName[], statements: Statements = databa
   };
 }
 
-describe('a process tells of itself', () => {
-  test('P-15 at once and every five seconds; when it ends in order its row is gone', async () => {
+describe('the heartbeat of a process', () => {
+  test('P-15 is written at once and every five seconds; a clean stop deletes the row', async () => {
     const process = begin(['gateway']);
     await until(async () => (await process.found()) !== null);
     expect(await process.found()).toMatchObject({ ...process.name, isStale: false, report: WELL });
@@ -64,7 +64,7 @@ describe('a process tells of itself', () => {
     expect(process.clock.pendingTimers()).toBe(0);
   });
 
-  test('P-15 one that falls silent is stale after 20 seconds, and forgotten by the others after an hour', async () => {
+  test('P-15 a process without a heartbeat is stale after 20 seconds, and removed by the others after an hour', async () => {
     const dead = begin(['ai-service']);
     await until(async () => (await dead.found()) !== null);
     const diedAtMs = dead.clock.now();
@@ -80,7 +80,7 @@ describe('a process tells of itself', () => {
     await Promise.all([dead.beat.close(), other.beat.close()]);
   });
 
-  test('P-15 a database that is away is said once, and it tells again when that is back', async () => {
+  test('P-15 an unavailable database is logged once, and heartbeats resume when it is back', async () => {
     let isAway = true;
     const steered: Statements = {
       ...database,
@@ -96,7 +96,7 @@ describe('a process tells of itself', () => {
     await process.beat.close();
   });
 
-  test('P-15 a database that does not answer holds up the end of a process for two seconds at most', async () => {
+  test('P-15 a database that does not answer delays the end of a process by at most two seconds', async () => {
     const silent: Statements = { ...database, query: () => new Promise(() => {}) };
     const process = begin(['backend'], silent);
     const closing = process.beat.close();
@@ -106,8 +106,8 @@ describe('a process tells of itself', () => {
   });
 });
 
-describe('the pace of jobs', () => {
-  test('A-13 runs that end well and runs that fail are counted by queue, and forgotten after five minutes', async () => {
+describe('the rate of jobs', () => {
+  test('A-13 successful and failed runs are counted by queue, and dropped after five minutes', async () => {
     const clock = createManualClock();
     const rates = createJobRates(clock);
     const handlers: JobHandler[] = [];

@@ -106,7 +106,7 @@ describe('stored responses', () => {
     expect(await stored.remove(companyId, given.id)).toBe('not-found');
   });
 
-  test('are encrypted, each for its company: nothing of them is readable in the database or moves', async () => {
+  test('are encrypted, each for its company: nothing is readable in the database or can be moved', async () => {
     const { stored, record, entries } = opened();
     const [companyId, other] = [await newCompany(), await newCompany()];
     const id = `resp_${secrets.newId()}`;
@@ -122,7 +122,7 @@ describe('stored responses', () => {
     expect(JSON.stringify(entries)).not.toContain('secret');
   });
 
-  test('end by their age, and go in chunks', async () => {
+  test('expire by their age, and are removed in batches', async () => {
     const { stored, record, clock } = opened();
     const companyId = await newCompany();
     const given = newResponse(companyId);
@@ -140,7 +140,7 @@ describe('stored responses', () => {
     expect(await stored.find(companyId, byId(fresh.id))).toMatchObject({ missing: [] });
   });
 
-  test('go with their company', async () => {
+  test('are removed with their company', async () => {
     const { record } = opened();
     const companyId = await newCompany();
     const given = newResponse(companyId);
@@ -151,7 +151,7 @@ describe('stored responses', () => {
     expect(left).toEqual([]);
   });
 
-  test('are bounded: one by its size, those of a company together, and ids that are none', async () => {
+  test('are bounded: one by its size, those of a company in total, and invalid ids are refused', async () => {
     const { stored, record } = opened({ maxBytes: 2_000, maxCompanyBytes: 4_000 });
     const companyId = await newCompany();
     const storing = async (text: string) => {
@@ -171,7 +171,7 @@ describe('stored responses', () => {
     }
   });
 
-  test('that were not charged say so until a read has charged them', async () => {
+  test('that were not charged are marked so until a read has charged them', async () => {
     const { stored, record } = opened();
     const companyId = await newCompany();
     const given = newResponse(companyId, { chargeCallId: secrets.newId() });
@@ -185,7 +185,7 @@ describe('stored responses', () => {
     expect(await found()).toBeNull();
   });
 
-  test('that cannot be encrypted are not recorded, and say that they are unavailable when they are read', async () => {
+  test('that cannot be encrypted are not recorded, and are unavailable when they are read', async () => {
     const fault = Object.assign(new Error('gone'), { name: 'DatabaseFailure', sqlState: '57P01' });
     const gone = { ...database, query: () => Promise.reject(fault) } as unknown as Database;
     const { stored, entries } = opened({
@@ -224,7 +224,7 @@ describe('stored responses', () => {
     },
   );
 
-  test('never keep a call from its charge: not a second one of their id, nor one that no longer fits', async () => {
+  test('never prevent the charge of a call: not a second one of their id, nor one that no longer fits', async () => {
     const { stored, record } = opened({ maxCompanyBytes: 4_000 });
     const companyId = await newCompany();
     const given = newResponse(companyId);
@@ -291,7 +291,7 @@ describe('the content of a stored response', () => {
     });
   });
 
-  test('comes before the input of a continuation, and takes the place of references', () => {
+  test('precedes the input of a continuation, and replaces references', () => {
     const previous = contentOf({ input: 'First' }, response('resp_a'));
     const holder = contentOf({ input: 'Other' }, response('resp_b', 'Held.'));
     const reference = { type: 'item_reference', id: 'msg_resp_b_0' };

@@ -12,7 +12,7 @@ const secrets = createSystemSecrets();
 const seed = 'a'.repeat(64);
 
 describe('the demo world', () => {
-  test('follows from its seed, and another seed gives another world', () => {
+  test('is determined by its seed, and another seed gives another world', () => {
     const world = drawDemoWorld(seed);
     expect(drawDemoWorld(seed)).toEqual(world);
     const other = drawDemoWorld('b'.repeat(64));
@@ -23,7 +23,7 @@ describe('the demo world', () => {
     expect(world.superAdmin.password).not.toBe(world.companyAdmin.password);
   });
 
-  test('is made on an empty database, found afterwards, and its people can log in', async () => {
+  test('is created on an empty database, found afterwards, and its users can log in', async () => {
     const database = await openTestDatabase();
     const world = drawDemoWorld(seed);
     expect(await ensureDemoWorld(database, secrets, seed, 1_000)).toBe('made');
@@ -39,7 +39,7 @@ describe('the demo world', () => {
     await database.close();
   });
 
-  test('P-19 its company is given credits once, whatever later starts say; zero is none', async () => {
+  test('P-19 its company is granted credits once, whatever later starts are set to; zero is none', async () => {
     const database = await openTestDatabase();
     const { companyId } = drawDemoWorld(seed);
     const balance = async () => (await readLevel(database, companyId))?.balanceMicro;
@@ -54,7 +54,7 @@ describe('the demo world', () => {
     await database.close();
   });
 
-  test('its keys are kept as hashes, the one with the default scopes, the other with all', async () => {
+  test('its keys are stored as hashes, one with the default scopes, the other with all', async () => {
     const database = await openTestDatabase();
     const world = drawDemoWorld(seed);
     await ensureDemoWorld(database, secrets, seed, 1_000);

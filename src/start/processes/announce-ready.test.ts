@@ -15,7 +15,7 @@ test('where log lines are JSON the ready line is one too, and scripts find the w
   expect(errors).toBe(`ready: ${LINE}\n`);
 });
 
-test('as text it is one line, and in a terminal a screen says what to open and type first', () => {
+test('as text it is one line, and in a terminal a screen shows what to open and type first', () => {
   expect(readyTexts({ ...ready, isText: true })).toEqual({ output: `ready: ${LINE}\n`, errors: '' });
   const { output, errors } = readyTexts({ ...ready, isText: true, isTerminal: true });
   expect([output.split('\n')[0], errors]).toEqual([`ready: ${LINE}`, '']);

@@ -31,20 +31,20 @@ describe("the data folder's lock", () => {
     expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 
-  test('a folder that is not there is not held, and looking does not make it', () => {
+  test('a missing folder is not locked, and the check does not create it', () => {
     expect(isDataFolderHeld(join(parent, 'nowhere'))).toBe(false);
     expect(existsSync(join(parent, 'nowhere'))).toBe(false);
   });
 });
 
-describe('kept secrets', () => {
+describe('stored secrets', () => {
   function configurationOf(folder: string, more: Record<string, string> = {}) {
     const read = readConfiguration('command-line', { DATA_DIR: folder, ...more });
     if (read.outcome === 'refused') throw new Error(read.problems.join());
     return read.configuration;
   }
 
-  test('are made once, kept for their owner only, and given ones come first', () => {
+  test('are generated once, readable by their owner only, and configured ones take precedence', () => {
     const folder = join(parent, 'secrets');
     lockDataFolder(folder).release();
     const random = createSystemSecrets();
@@ -69,7 +69,7 @@ describe('kept secrets', () => {
     expect(secretsInUse(configurationOf(folder), random)).toEqual(completed);
   });
 
-  test('in production nothing is made up', () => {
+  test('in production nothing is generated', () => {
     const folder = join(parent, 'production');
     lockDataFolder(folder).release();
     const keys = secretsInUse(configurationOf(folder, { NODE_ENV: 'production' }), createSystemSecrets());
@@ -85,7 +85,7 @@ describe('kept secrets', () => {
     expect(() => needed(keys, 'jwtSecret')).toThrow('JWT_SECRET is missing');
   });
 
-  test('while a secret is changed both are accepted, and the first is used', () => {
+  test('during a rotation both secrets are accepted, and the first is used', () => {
     const folder = join(parent, 'changing');
     lockDataFolder(folder).release();
     const both = configurationOf(folder, { JWT_SECRET: 'new', JWT_SECRET_ALSO: 'old' });
@@ -94,7 +94,7 @@ describe('kept secrets', () => {
     expect(accepted(keys, 'masterKey')).toEqual([keys.masterKey ?? '']);
   });
 
-  test('a damaged file is refused with what to do, and left as it is', () => {
+  test('a damaged file is refused with advice, and not changed', () => {
     const folder = join(parent, 'damaged');
     lockDataFolder(folder).release();
     for (const damage of ['', '{', '{"jwtSecret":"short"}', 'null']) {
@@ -130,7 +130,7 @@ describe('the control socket', () => {
     return { exitCode, lines };
   }
 
-  test('runs a command in the holder and brings its lines and exit code back', async () => {
+  test('runs a command in the running process and returns its output and exit code', async () => {
     for (const name of ['socket', `socket-${'long-name-'.repeat(15)}`]) {
       const folder = join(parent, name);
       lockDataFolder(folder).release();

@@ -48,14 +48,14 @@ describe('the metrics of a host', () => {
   const one = addChild(parent, clock, ofOne);
   const other = addChild(parent, clock, ofOther);
 
-  test('are the same from whichever process they are read', async () => {
+  test('are the same from every process', async () => {
     for (const process of [parent, one.child, other.child]) {
       const metrics = await process.collect();
       expect([figureOf(metrics, 'calls_total'), figureOf(metrics, 'memory_bytes')]).toEqual([7, 21]);
     }
   });
 
-  test('a process that ends keeps the share of its last report, and no gauge', async () => {
+  test('a process that ends keeps the counters of its last report, and no gauge', async () => {
     ofOne.calls = 8;
     await one.child.close();
     one.end();
@@ -63,7 +63,7 @@ describe('the metrics of a host', () => {
     expect([figureOf(metrics, 'calls_total'), figureOf(metrics, 'memory_bytes')]).toEqual([12, 11]);
   });
 
-  test('one that hangs is shown with its last counters within a second, and is counted on when it is killed', async () => {
+  test('a process that hangs is shown with its last counters within a second, and stays counted when it is killed', async () => {
     const [hanging, counts] = [{ calls: 5 }, () => parent.collect()];
     const hung = addChild(parent, clock, hanging);
     await clock.advance(2_000);
@@ -80,7 +80,7 @@ describe('the metrics of a host', () => {
     expect(late).rejects.toThrow('did not answer in time');
   });
 
-  test('fractions never come out smaller because they are added in another order', async () => {
+  test('sums of fractions never decrease because of the order of addition', async () => {
     const own = createHostMetrics({ clock, parent: null });
     const shares = [0.1, 0.7, 0.2].map((calls) => addChild(own, clock, { calls }));
     const shown: number[] = [];

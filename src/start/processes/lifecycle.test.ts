@@ -22,7 +22,7 @@ function stopUnderTest(close: () => Promise<void> = () => new Promise(() => {}))
 }
 
 describe('a stop', () => {
-  test('signals within two seconds are one: what runs is closed once and may end', async () => {
+  test('signals within two seconds count as one: everything is closed once and may end', async () => {
     const ended = Promise.withResolvers<void>();
     const { clock, entries, exits, stop, closed } = stopUnderTest(() => ended.promise);
     stop.onSignal('SIGTERM');
@@ -51,7 +51,7 @@ describe('a stop', () => {
     expect(exits).toEqual([code]);
   });
 
-  test('a request by message never forces the end, however late it comes', async () => {
+  test('a request by message never forces the end, however late it arrives', async () => {
     const { clock, exits, stop, closed } = stopUnderTest();
     stop.onSignal('SIGTERM');
     await clock.advance(10_000);
@@ -59,7 +59,7 @@ describe('a stop', () => {
     expect([exits, closed()]).toEqual([[], 1]);
   });
 
-  test('ends with 1 where something cannot be closed, or takes longer than the calls and the closing may', async () => {
+  test('exits with 1 where something cannot be closed, or takes longer than the deadlines', async () => {
     const failing = stopUnderTest(() => Promise.reject(new Error('full')));
     failing.stop.onSignal('SIGTERM');
     await failing.clock.advance(0);

@@ -5,7 +5,7 @@ import { openProcessFigures } from './start-service.ts';
 
 const MINUTE_MS = 60_000;
 
-test('A-8 a stall of the event loop is seen for one to two minutes, however many look', async () => {
+test('A-8 a stall of the event loop is reported for one to two minutes, for any number of readers', async () => {
   const clock = createManualClock();
   const figures = openProcessFigures(clock, () => 0);
   // The first ticks have no tick before them to be late after.

@@ -45,7 +45,7 @@ describe('the parent of several processes', () => {
   const order = (text: string) => writeFileSync(join(folder, 'order'), text);
   const said = (text: string) => entries.some(({ message }) => message.includes(text));
 
-  test('replaces each of them, and waits until the old one has gone', async () => {
+  test('replaces each of them, and waits until the old one has ended', async () => {
     const before = parent.pids();
     expect(await parent.replaceAll()).toBe('replaced');
     const after = parent.pids();
@@ -53,7 +53,7 @@ describe('the parent of several processes', () => {
     expect(after.filter((pid) => before.includes(pid))).toEqual([]);
   });
 
-  test('a new one that does not start leaves the old ones where they are', async () => {
+  test('a new one that does not start leaves the old ones running', async () => {
     const before = parent.pids();
     order('fail');
     expect(await parent.replaceAll()).toBe('kept');
@@ -66,7 +66,7 @@ describe('the parent of several processes', () => {
     expect(parent.pids()).toHaveLength(2);
   });
 
-  test('one that keeps dying is started again after pauses that double, and the other goes on', async () => {
+  test('a process that keeps crashing is restarted after pauses that double, and the other continues', async () => {
     const [dying = 0, other = 0] = parent.pids();
     order('fail');
     process.kill(dying, 'SIGKILL');
@@ -76,7 +76,7 @@ describe('the parent of several processes', () => {
     expect(parent.pids()).toContain(other);
   });
 
-  test('one that hangs is killed and started again', async () => {
+  test('a process that hangs is killed and restarted', async () => {
     const [hanging = 0] = parent.pids();
     process.kill(hanging, 'SIGSTOP');
     await until(() => said('answers nothing and is killed'));

@@ -20,7 +20,7 @@ test('services that listen on all interfaces are reached through loopback, other
   expect(reachable('http://[::]:4000')).toBe('http://127.0.0.1:4000');
 });
 
-test('the console and the gateway are where the settings say, else at their own addresses', () => {
+test('the console and the gateway are at the configured addresses, else at their own', () => {
   const own = configured({ BACKEND_PORT: '9001', GATEWAY_PORT: '9000' });
   expect([consoleUrl(own), gatewayUrl(own)]).toEqual([
     'http://127.0.0.1:9001',

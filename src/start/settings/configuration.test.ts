@@ -68,7 +68,7 @@ describe('configuration', () => {
     }
   });
 
-  test('ceilings of new companies are pairs; a name or a number that is wrong is named', () => {
+  test('ceilings of new companies are pairs; an invalid name or number is reported', () => {
     const of = (value: string) => configurationOf('everything', { ...fetches, COMPANY_CEILINGS: value });
     expect(of('requestsPerMinute=600, members=5').companyCeilings).toMatchObject({
       ...{ requestsPerMinute: 600, members: 5, apiKeys: null },
@@ -98,14 +98,14 @@ describe('configuration', () => {
     expect(problems.join('\n')).toContain('LOG_LEVEL must be one of debug, info, warn, error; "loud" is not');
   });
 
-  test('a wrong address is refused without being shown: it may hold a password', () => {
+  test('an invalid address is refused without being shown: it may contain a password', () => {
     const problems = problemsOf('everything', { ...fetches, DATABASE_URL: 'mysql://root:hunter2@db/x' });
     expect(problems).toHaveLength(1);
     expect(problems[0]).toStartWith('DATABASE_URL must be an address that begins with postgres://');
     expect(problems[0]).not.toContain('hunter2');
   });
 
-  test('addresses that would fail only later are refused: of servers, of the sender of mail, of the gateway', () => {
+  test('addresses that would fail later are refused: of servers, of the sender of mail, of the gateway', () => {
     const wrong = {
       HOST: ['http://127.0.0.1', '[::1]', '256.1.1.1', 'a b'],
       MAIL_FROM: ['nobody', 'Turnpike <a@b.example>', 'a@b.example, c@d.example'],
@@ -138,7 +138,7 @@ describe('configuration', () => {
     }
   });
 
-  test('production refuses the demo world and the sandbox, and leaves them out by itself', () => {
+  test('production refuses the demo world and the sandbox, and disables them by default', () => {
     expect(configurationOf('everything', production)).toMatchObject({
       demoWorld: false,
       paymentSandbox: false,
@@ -147,7 +147,7 @@ describe('configuration', () => {
     expect(problems.map((problem) => problem.split(' ')[0])).toEqual(['DEMO_WORLD', 'PAYMENT_SANDBOX']);
   });
 
-  test('super admins need two-factor authentication in production unless said, and elsewhere if said', () => {
+  test('super admins need two-factor authentication by default in production, and elsewhere if configured', () => {
     const isRequired = (environment: object) =>
       configurationOf('everything', { ...fetches, ...environment }).requireSuperAdminTotp;
     expect([isRequired({}), isRequired({ REQUIRE_SUPER_ADMIN_TOTP: 'true' })]).toEqual([false, true]);
@@ -156,7 +156,7 @@ describe('configuration', () => {
     expect(problemsOf('everything', { ...fetches, REQUIRE_SUPER_ADMIN_TOTP: 'on' })).toHaveLength(1);
   });
 
-  test('sign-in by OIDC is set up whole or not at all, over TLS in production', () => {
+  test('sign-in by OIDC is configured completely or not at all, over TLS in production', () => {
     const id = '019a0000-0000-7000-8000-000000000000';
     const whole = {
       ...{ ...production, OIDC_ISSUER: 'https://login.example', OIDC_CLIENT_ID: 'c' },
@@ -213,7 +213,7 @@ describe('configuration', () => {
     expect(problemsOf('gateway', without)).toEqual([]);
   });
 
-  test('single services and several gateway processes need PostgreSQL and Redis, and say so', () => {
+  test('single services and several gateway processes need PostgreSQL and Redis, and report it', () => {
     for (const role of ['gateway', 'backend', 'ai-service'] as const) {
       expect(problemsOf(role, fetches).map((problem) => problem.split(' ')[0])).toEqual([
         'DATABASE_URL',
@@ -244,7 +244,7 @@ describe('the file behind MODEL_CONFIG', () => {
   }
   const target = { base_url: 'https://models.example/v1', model: 'm', api_key: 'sk-hunter2' };
 
-  test('a right one is taken', () => {
+  test('a valid one is accepted', () => {
     const price = { prompt: 1, cached: 0.5, completion: 2 };
     const aliases = {
       'svc/chat-default': { targets: [{ ...target, weight: 2 }], price },
@@ -253,7 +253,7 @@ describe('the file behind MODEL_CONFIG', () => {
     expect(problemsWith(JSON.stringify({ aliases }))).toEqual([]);
   });
 
-  test('a missing, broken or wrong one is one clear line that shows no key of it', () => {
+  test('a missing, malformed or invalid one is one clear line that shows no key of it', () => {
     expect(problemsOf('everything', { ...fetches, MODEL_CONFIG: '/nowhere/x.json' })[0]).toContain(
       'cannot be read',
     );
@@ -265,7 +265,7 @@ describe('the file behind MODEL_CONFIG', () => {
     expect(problem).not.toContain('hunter2');
   });
 
-  test('all that is wrong in it is named at once', () => {
+  test('all problems in it are reported at once', () => {
     const wrong = { aliases: { a: { targets: [{ base_url: 'x', model: 1 }] }, b: [] }, more: 1 };
     const places = problemsWith(JSON.stringify(wrong)).map((line) => / at (.+?): /.exec(line)?.[1]);
     expect(places).toEqual([
@@ -279,7 +279,7 @@ describe('the file behind MODEL_CONFIG', () => {
   });
 });
 
-test('docs/configuration.md is what the settings say; npm run turnpike -- settings writes it', async () => {
+test('docs/configuration.md matches the settings; npm run turnpike -- settings writes it', async () => {
   const written = await Bun.file(new URL('../../../docs/configuration.md', import.meta.url)).text();
   expect(written).toBe(settingsPage());
 });

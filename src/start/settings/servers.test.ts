@@ -20,7 +20,7 @@ function read(changes: Record<string, string>) {
 }
 
 describe('the settings of PostgreSQL and Redis', () => {
-  test('passwords and authorities come from files, without the end of their line', () => {
+  test('passwords and authorities are read from files, without the trailing newline', () => {
     const secret = file('password', 'p@ss:w/rd\n');
     const ca = file('ca.pem', 'PEM\n');
     const direct = { DATABASE_DIRECT_URL: 'postgres://me:old@server:5432/t' };
@@ -40,7 +40,7 @@ describe('the settings of PostgreSQL and Redis', () => {
     expect(passwords()).toEqual(['changed', 'changed']);
   });
 
-  test('Sentinel and Cluster are what the settings say', () => {
+  test('Sentinel and Cluster are used as configured', () => {
     const nodes = ['10.0.0.5:6379', '[::1]:6379'];
     expect(read({ REDIS_CLUSTER: 'on', REDIS_NODES: nodes.join(', ') })).toMatchObject({
       redis: { topology: { kind: 'cluster', nodes } },

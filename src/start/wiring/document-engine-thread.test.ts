@@ -21,7 +21,7 @@ function open() {
 }
 
 describe('the engine in its thread', () => {
-  test('G-7 reads in order, many at once, and holds answers against the text', async () => {
+  test('G-7 reads in order, many at once, and checks answers against the text', async () => {
     const engine = open();
     const kinds = await Promise.all([
       engine.read('cv', CV_TEXT, 'a'),
@@ -37,7 +37,7 @@ describe('the engine in its thread', () => {
     expect(engine.question('cv', CV_TEXT).messages.length).toBe(2);
   });
 
-  test('G-7 a long document does not hold up this thread', async () => {
+  test('G-7 a long document does not block this thread', async () => {
     const engine = open();
     await engine.read('cv', 'warm', 'a');
     const long = CV_TEXT.repeat(1_000).slice(0, 400_000);

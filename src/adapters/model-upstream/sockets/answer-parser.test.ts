@@ -40,7 +40,7 @@ const parseText = (text: string, closes = false) => parse([toBytes(text)], close
 const OK = 'HTTP/1.1 200 OK\r\n';
 const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 
-describe('whole answers, the same in whatever pieces they come', () => {
+describe('complete responses, the same in any chunks', () => {
   const answers: Record<
     string,
     { text: string; body: string; closes?: boolean; head?: Partial<AnswerHead> }
@@ -150,7 +150,7 @@ describe('whole answers, the same in whatever pieces they come', () => {
   });
 });
 
-describe('what is not whole', () => {
+describe('incomplete responses', () => {
   test.each([
     ['nothing at all', '', 'closed before an answer'],
     ['half a head', `${OK}content-le`, 'closed within the answer'],
@@ -162,7 +162,7 @@ describe('what is not whole', () => {
     expect(parseText(text, true).outcome).toBe(`broken: ${problem}`);
   });
 
-  test('bytes after an answer are none of it', () => {
+  test('bytes after a response are not part of it', () => {
     expect(parseText(`${OK}content-length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n`)).toMatchObject({
       ...{ body: 'ok', outcome: 'excess' },
     });
@@ -171,7 +171,7 @@ describe('what is not whole', () => {
   });
 });
 
-describe('what two parsers could read in two ways is refused', () => {
+describe('an ambiguous response is refused', () => {
   const head = (line: string) => `${OK}${line}\r\n\r\n`;
   test.each([
     ['both lengths', head('content-length: 5\r\ntransfer-encoding: chunked'), 'both a content-length'],
@@ -251,7 +251,7 @@ describe('what two parsers could read in two ways is refused', () => {
       'HTTP/1.1 100 Continue\r\n\r\n'.repeat(17),
       'one interim answer after the other',
     ],
-  ])('and what has no bound: %s', (_, text, problem) => {
+  ])('and so is an unbounded one: %s', (_, text, problem) => {
     expect(parseText(text).outcome).toContain(problem);
     expect(parse([...toBytes(text)].map((byte) => Uint8Array.of(byte))).outcome).toContain(problem);
   });
