@@ -49,7 +49,7 @@ async function killedWhileAppending(folder: string, group: number, afterIds: num
 }
 
 describe('G-33 kill -9 in the middle of an append', () => {
-  test('loses nothing that was acknowledged, ten times', async () => {
+  test('loses no acknowledged entry, ten times', async () => {
     for (let turn = 0; turn < 10; turn += 1) {
       const folder = newFolder();
       const group = turn % 2 === 0 ? 1 : 40;
@@ -67,7 +67,7 @@ describe('G-33 kill -9 in the middle of an append', () => {
     }
   });
 
-  test('a living process’s file is not taken, from outside either, and five takers share what it leaves', async () => {
+  test('the file of a living process is not taken, from outside either, and five takers share what it leaves', async () => {
     const folder = newFolder();
     const child = Bun.spawn([process.execPath, PROGRAM, folder, '1'], { stdout: 'pipe' });
     await child.stdout.getReader().read();
@@ -84,7 +84,7 @@ describe('G-33 kill -9 in the middle of an append', () => {
 });
 
 describe('G-33 a full disk', () => {
-  test('takes nothing and says so, lets go of what is charged, and is written again when there is room', async () => {
+  test('rejects entries, removes charged ones, and is written again when there is space', async () => {
     const folder = newFolder();
     const program = join(import.meta.dir, '../doubles/full-disk-process.ts');
     const child = Bun.spawn([process.execPath, program, folder], { stdout: 'pipe', stderr: 'inherit' });
@@ -106,7 +106,7 @@ describe('G-33 a full disk', () => {
 });
 
 describe('G-33 the journal’s files', () => {
-  test('are readable by their owner only, and go when nothing is left in them', async () => {
+  test('are readable by their owner only, and are deleted when empty', async () => {
     const folder = newFolder();
     const { journal } = opened(folder);
     await journal.append(entries(1, 10));
@@ -118,7 +118,7 @@ describe('G-33 the journal’s files', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('shrink after an outage to the megabyte that they had before, with its write-ahead log', async () => {
+  test('shrink after an outage to their former megabyte, with the write-ahead log', async () => {
     const folder = newFolder();
     const { journal } = opened(folder);
     await journal.append(Array.from({ length: 10_000 }, (_, n) => entry(n, 'x'.repeat(600))));
@@ -129,7 +129,7 @@ describe('G-33 the journal’s files', () => {
     await journal.close();
   });
 
-  test('one that is no journal is named once and left alone; a half-made one goes', async () => {
+  test('a file that is not a journal is reported once and not changed; an incomplete one is deleted', async () => {
     const folder = newFolder();
     const { journal, logged } = opened(folder);
     writeFileSync(
@@ -149,7 +149,7 @@ describe('G-33 the journal’s files', () => {
     expect(readdirSync(folder)).toHaveLength(2);
   });
 
-  test('one with a transaction that was cut off has what was committed before it', async () => {
+  test('a file with an interrupted transaction has what was committed before it', async () => {
     const folder = newFolder();
     const { journal } = opened(folder);
     await journal.append(entries(1, 3));

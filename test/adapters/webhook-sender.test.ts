@@ -92,7 +92,7 @@ for (const connects of ['approved', 'runtime'] as const) {
       expect(await send('/silent', { signal })).toMatchObject({ outcome: 'failed', reason: 'aborted' });
     });
 
-    test('that cannot connect fail without saying where to', async () => {
+    test('that cannot connect fail without naming the address', async () => {
       const answer = await sender.send({
         ...{
           url: 'http://127.0.0.1:1/secret-path',

@@ -37,7 +37,7 @@ function opened(folder: string) {
 }
 
 describe('the write-ahead log', () => {
-  test('G-33 what was appended is there for the next process, as it was, until its segment is cleared', () => {
+  test('G-33 appended entries are there for the next process, unchanged, until their segment is cleared', () => {
     const folder = newFolder();
     const { writeAheadLog, log, ids } = opened(folder);
     for (const n of [1, 2]) expect(writeAheadLog.append(entry(n))).toBe(true);
@@ -51,7 +51,7 @@ describe('the write-ahead log', () => {
     expect(ids()).toEqual([]);
   });
 
-  test('two files take turns, are readable by their owner only, and go with the log where they are empty', () => {
+  test('two files alternate, are readable by their owner only, and are deleted with the log when empty', () => {
     const folder = newFolder();
     const { writeAheadLog } = opened(folder);
     for (let n = 0; n < 10; n += 1) {
@@ -68,7 +68,7 @@ describe('the write-ahead log', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('a process that goes on after another leaves the files of that one alone until they are cleared', () => {
+  test('a process that starts after another leaves its files until they are cleared', () => {
     const folder = newFolder();
     opened(folder).writeAheadLog.append(entry(1));
     const { writeAheadLog, log, ids } = opened(folder);
@@ -81,7 +81,7 @@ describe('the write-ahead log', () => {
     expect(ids()).toEqual(['call-2']);
   });
 
-  test('a line that was not written whole, or has changed, is left out and reported; the others count', () => {
+  test('a line that is incomplete or was changed is left out and reported; the others count', () => {
     const folder = newFolder();
     const { writeAheadLog, logged, ids } = opened(folder);
     for (const n of [1, 2, 3]) writeAheadLog.append(entry(n));
@@ -95,7 +95,7 @@ describe('the write-ahead log', () => {
     ]);
   });
 
-  test('G-33 a full disk: an entry is refused whole, and those before and after it are there', async () => {
+  test('G-33 a full disk: an entry is refused completely, and those before and after it are there', async () => {
     const folder = newFolder();
     const program = join(import.meta.dir, '../doubles/full-write-ahead-log.ts');
     const child = Bun.spawn([process.execPath, program, folder], { stdout: 'pipe', stderr: 'inherit' });

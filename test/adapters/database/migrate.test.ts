@@ -61,7 +61,7 @@ function migrationRules(name: string, open: typeof openEmbedded): void {
       await close();
     });
 
-    test('a step that fails leaves the version before it whole, and is named', async () => {
+    test('a failed migration leaves the version before it complete, and is named', async () => {
       const { database, close } = await open();
       const failure = await failureOf(migrate(database, only(first, broken)));
       expect(failure.message).toStartWith('migration 0002_broken failed: division by zero');
@@ -71,7 +71,7 @@ function migrationRules(name: string, open: typeof openEmbedded): void {
       await close();
     });
 
-    test('a newer database is refused and stays as it is', async () => {
+    test('a newer database is refused and not changed', async () => {
       const { database, close } = await open();
       await migrate(database, only(first, second));
       const failure = await failureOf(migrate(database, only(first)));
@@ -86,7 +86,7 @@ function migrationRules(name: string, open: typeof openEmbedded): void {
       await close();
     });
 
-    test('code of the release before starts on a newer database, and changes nothing', async () => {
+    test('code of the previous release starts on a newer database, and changes nothing', async () => {
       const { database, close } = await open();
       const third = { number: 3, name: '0003_third', sql: 'create table third (n integer)' };
       const support = async () => await database.query('select oldest_code as oldest from schema_support');
@@ -129,7 +129,7 @@ function migrationRules(name: string, open: typeof openEmbedded): void {
   });
 }
 
-test('the schema supports the release before the code, whichever commit of a release it is', () => {
+test('the schema supports the release before the code, at any commit of a release', () => {
   const steps = [1, 2, 3, 4].map((number) => ({ number, name: `000${number}_step` }));
   const releases = [
     { release: '1.0.0', newest: '0001_step' },
@@ -181,7 +181,7 @@ function functionRules(name: string, open: typeof openEmbedded): void {
       expect(await version()).not.toBe(before);
     });
 
-    test('the same revision with another definition is refused, with what to do', async () => {
+    test('the same revision with another definition is refused with advice', async () => {
       await install(answer(2, 20));
       const failure = await failureOf(install(answer(2, 21)));
       expect(failure.message).toBe(
@@ -191,7 +191,7 @@ function functionRules(name: string, open: typeof openEmbedded): void {
       expect(await call()).toBe(20);
     });
 
-    test('a lower revision leaves the newer function', async () => {
+    test('a lower revision keeps the newer function', async () => {
       await install(answer(2, 20));
       expect(await install(answer(1, 10))).toEqual([]);
       expect(await call()).toBe(20);
@@ -221,7 +221,7 @@ function functionRules(name: string, open: typeof openEmbedded): void {
       expect(await call("select answer('a'::text) as value")).toBe(5);
     });
 
-    test('one that fails is named, and leaves the version before it whole', async () => {
+    test('a function that fails is named, and leaves the version before it complete', async () => {
       await install(answer(1, 10));
       const failure = await failureOf(
         install(answer(2, 20), { ...answer(1, 1), name: 'broken', sql: 'creat' }),

@@ -19,7 +19,7 @@ async function openTemporary(maxWaiting = 1_000) {
 
 databaseContract('PGlite', openTemporary);
 
-test('a long statement of the embedded database does not hold up the event loop', async () => {
+test('a long statement of the embedded database does not block the event loop', async () => {
   const { database, close } = await openTemporary();
   let turns = 0;
   let running = true;
@@ -45,7 +45,7 @@ test('rows survive closing and opening again, and the second opener finds them',
   await close();
 });
 
-test('a lock of the engine that a killed process left empty does not keep the next one from opening it', async () => {
+test('an empty lock file left by a killed process does not block the next one', async () => {
   const { database, close, options } = await openTemporary();
   await database.script('create table kept (n bigint); insert into kept values (7)');
   await database.close();
@@ -56,7 +56,7 @@ test('a lock of the engine that a killed process left empty does not keep the ne
   await close();
 });
 
-test('a damaged database is named, with what to do', async () => {
+test('a damaged database is named, with advice', async () => {
   const { database, close, options } = await openTemporary();
   await database.close();
   writeFileSync(join(options.folder, 'global/pg_control'), '');
@@ -66,7 +66,7 @@ test('a damaged database is named, with what to do', async () => {
   await close();
 });
 
-test('past the bound of waiting statements the next one is turned away at once', async () => {
+test('past the bound of waiting statements the next one is rejected at once', async () => {
   const { database, close } = await openTemporary(3);
   const running = Array.from({ length: 4 }, () => database.query('select pg_sleep(0.1)'));
   expect((await failureOf(database.query('select 1'))).reason).toBe('busy');

@@ -74,7 +74,7 @@ describe.skipIf(binaries === null)('PostgreSQL with TLS and passwords', () => {
     }
   });
 
-  test('a password that was changed is used by the next connection, without a restart', async () => {
+  test('a changed password is used by the next connection, without a restart', async () => {
     const operator = new SQL({ url: server.url, max: 1 });
     let current = PASSWORD;
     const url = addressOf('127.0.0.1', '?sslmode=require', '');
@@ -111,7 +111,7 @@ describe.skipIf(binaries === null)('PostgreSQL with TLS and passwords', () => {
     await Promise.all([database.close(), operator.close()]);
   });
 
-  test('what is refused says what to set, and never the password', async () => {
+  test('a rejected connection names the setting to change, and never the password', async () => {
     for (const [url, authority, message] of [
       [addressOf('localhost', '?sslmode=verify-full'), null, 'set DATABASE_CA_FILE'],
       [addressOf('localhost', '?sslmode=verify-ca'), ca('otherCa'), 'set DATABASE_CA_FILE'],

@@ -35,7 +35,7 @@ describe.skipIf(givenDatabase() === null)('PostgreSQL', () => {
     await close();
   });
 
-  test('no statement is compiled by the server, however dear its plan looks', async () => {
+  test('no statement is JIT-compiled by the server, whatever the cost of its plan', async () => {
     const { database, close } = await openFresh();
     expect(await database.query('show jit')).toEqual([{ jit: 'off' }]);
     await close();
@@ -54,7 +54,7 @@ describe.skipIf(givenDatabase() === null)('PostgreSQL', () => {
     await close();
   });
 
-  test('a connection that answers nothing is given up and replaced', async () => {
+  test('a connection that does not respond is closed and replaced', async () => {
     const { database, close } = await openFresh({ statementTimeoutMs: 200, poolSize: 1 });
     const [row] = await database.query<{ pid: number }>('select pg_backend_pid() as pid');
     const pid = row?.pid ?? 0;
@@ -68,7 +68,7 @@ describe.skipIf(givenDatabase() === null)('PostgreSQL', () => {
     await close();
   });
 
-  test('past the bound of waiting statements the next one is turned away at once', async () => {
+  test('past the bound of waiting statements the next one is rejected at once', async () => {
     const { database, close } = await openFresh({ poolSize: 2, maxWaiting: 3 });
     const running = Array.from({ length: 5 }, () => database.query('select pg_sleep(0.1)'));
     expect((await failureOf(database.query('select 1'))).reason).toBe('busy');
@@ -77,7 +77,7 @@ describe.skipIf(givenDatabase() === null)('PostgreSQL', () => {
     await close();
   });
 
-  test('an unreachable server is said in one sentence without the password', async () => {
+  test('an unreachable server is reported in one sentence without the password', async () => {
     const url = 'postgres://someone:hunter2@127.0.0.1:1/nothing';
     const failure = await failureOf(openPostgres({ ...settings, url }));
     expect(failure.reason).toBe('unavailable');

@@ -38,7 +38,7 @@ async function openBoth(maxWaiting = 1_000) {
 
 databaseContract('PGlite of another process', openBoth);
 
-test('large values pass in both directions, whole', async () => {
+test('large values pass in both directions, complete', async () => {
   const { database, close } = await openBoth();
   const bytes = crypto.getRandomValues(new Uint8Array(60_000));
   const large = new Uint8Array(3_000_000).map((_, at) => bytes[at % bytes.length] ?? 0);
@@ -65,7 +65,7 @@ test('a transaction of one side waits for the other’s, and a statement for at 
   await close();
 });
 
-test('what a process had begun is rolled back when it ends, and the other side goes on', async () => {
+test('open transactions of a process are rolled back when it ends, and the other side continues', async () => {
   const { own, database, close, cut } = await openBoth();
   await own.script('create table n (v integer)');
   const failed = failureOf(
@@ -145,7 +145,7 @@ describe('writes that are deferred', () => {
     await close();
   });
 
-  test('no statement runs without what was deferred before it was sent, however many there are', async () => {
+  test('no statement runs before the writes that were deferred before it was sent', async () => {
     const { own, database, close, raise, raised } = await openCounted();
     const behind: number[] = [];
     async function look(side: typeof own): Promise<void> {
@@ -162,7 +162,7 @@ describe('writes that are deferred', () => {
     await close();
   });
 
-  test('are not asked for by a statement that has nothing to do with them, of this process or of another', async () => {
+  test('are not flushed by an unrelated statement, of this process or of another', async () => {
     const { own, database, close, raise, deferred, writes } = await openCounted();
     raise();
     for (const side of [own, database]) {
@@ -174,7 +174,7 @@ describe('writes that are deferred', () => {
     await close();
   });
 
-  test('wait for a transaction that another process has begun, which goes on meanwhile', async () => {
+  test('wait for a transaction that another process has begun, which continues meanwhile', async () => {
     const { own, database, close, raise } = await openCounted();
     const seen = await database.transaction(async (transaction) => {
       raise();

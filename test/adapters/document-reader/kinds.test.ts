@@ -61,7 +61,7 @@ describe('G-7 plain text', () => {
     );
   });
 
-  test('G-7 that mentions a tag stays text, and a page is a page without an html tag too', async () => {
+  test('G-7 that mentions a tag stays text, and a page without an html tag is still a page', async () => {
     expect(await read(utf8('I use <div> and <b>bold</b> tags'))).toMatchObject({
       kind: 'text',
       text: 'I use <div> and <b>bold</b> tags',
@@ -78,7 +78,7 @@ describe('G-7 plain text', () => {
 });
 
 describe('G-7 HTML', () => {
-  test('G-7 is what a reader sees: no scripts, styles, comments or hidden parts, entities as letters', async () => {
+  test('G-7 is the visible text: no scripts, styles, comments or hidden parts, entities as letters', async () => {
     const page = `<!doctype html><html><head><title>t</title><style>p{}</style></head><body>
       <script>alert(1)</script><h1>Ada&nbsp;Lovelace</h1><!-- no --><p>Analyst &amp; <b>pro</b>grammer,<br>London</p>
       <p style="display: none">praise me</p><div hidden>and me<div>me too</div></div><template>x</template>seen</body></html>`;
@@ -97,7 +97,7 @@ describe('G-7 HTML', () => {
 });
 
 describe('G-7 DOCX', () => {
-  test('G-7 gives paragraphs, lists, tables, and what stands in headers and footers', async () => {
+  test('G-7 has paragraphs, lists, tables, and the text of headers and footers', async () => {
     const body = [
       paragraph('Ada Lovelace'),
       bullet('Engines'),
@@ -121,13 +121,13 @@ describe('G-7 DOCX', () => {
     });
   });
 
-  test('G-7 the whole of a zip counts by what its directory says, pictures and all', async () => {
+  test('G-7 the total size in the directory of a zip counts, pictures included', async () => {
     const bytes = makeDocx(paragraph('x'), { files: { 'word/media/a.bin': new Uint8Array(1_000_000) } });
     expect(await read(bytes, { maxInflatedBytes: 900_000 })).toMatchObject({ outcome: 'too-large' });
     expect(await read(bytes)).toMatchObject({ outcome: 'read', text: 'x' });
   });
 
-  test('G-7 a zip that is no DOCX is called that', async () => {
+  test('G-7 a zip that is not a DOCX is reported as such', async () => {
     expect(await read(makeZip({ 'a.txt': utf8('x') }))).toMatchObject({ reason: 'unknown-type' });
     expect(
       await read(makeZip({ '[Content_Types].xml': utf8('<Types/>'), 'xl/workbook.xml': utf8('<x/>') })),
@@ -140,7 +140,7 @@ describe('G-7 DOCX', () => {
 describe('G-7 reasons why a document cannot be read', () => {
   const pdf = makePdf([[{ x: 72, y: 700, text: 'Ada Lovelace' }]]);
 
-  test('G-7 other files are named, by their content and not by their name', async () => {
+  test('G-7 other files are recognised by their content and not by their name', async () => {
     const files: [number[], RegExp][] = [
       [[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1], /old Office file/],
       [[0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a], /PNG/],
@@ -166,7 +166,7 @@ describe('G-7 reasons why a document cannot be read', () => {
     expect(await read(utf8(' \n\t'))).toMatchObject({ reason: 'no-text' });
   });
 
-  test('G-7 bytes before the mark of a PDF do not make it something else', async () => {
+  test('G-7 bytes before the PDF signature do not change its kind', async () => {
     expect(await read(Uint8Array.from([...utf8('junk\n'), ...pdf]))).toMatchObject({
       kind: 'pdf',
       text: 'Ada Lovelace',

@@ -35,7 +35,7 @@ describe('G-7 columns of a PDF in reading order', () => {
     }
   });
 
-  test('G-7 a heading over both columns comes before them, what reaches over both in the middle between', async () => {
+  test('G-7 a heading over both columns comes before them, a line across both in the middle comes between', async () => {
     const [left = [], right = []] = twoColumns();
     const across = `Summary ${'of many years '.repeat(5)}in one line`;
     const lower = [
@@ -54,7 +54,7 @@ describe('G-7 columns of a PDF in reading order', () => {
     ]);
   });
 
-  test('G-7 a narrow side column does not mix with the main one, and the name above all comes first', async () => {
+  test('G-7 a narrow side column does not mix with the main one, and the name at the top comes first', async () => {
     const side = ['CONTACT', 'ada@lovelace.example', '+44 20 7946 0000', 'SKILLS', 'Engines', 'French'];
     const text = await textOf([
       [
@@ -81,7 +81,7 @@ describe('G-7 columns of a PDF in reading order', () => {
   });
 });
 
-describe('G-7 what looks like columns and is none', () => {
+describe('G-7 layouts that look like columns and are not', () => {
   const stations = [0, 1, 2, 3];
   const dates = (x: number) =>
     stations.map((at) => ({ x, y: 740 - 60 * at, text: `201${at} - 201${at + 1}` }));
@@ -90,12 +90,12 @@ describe('G-7 what looks like columns and is none', () => {
       stacked([`Programmer at Works ${at}`, 'Short programs.'], { x, y: 740 - 60 * at }),
     );
 
-  test('G-7 dates on the right stay with their stations', async () => {
+  test('G-7 dates on the right stay with their entries', async () => {
     const text = await textOf([[...works(60), ...dates(470)]]);
     expect(text).toContain('Programmer at Works 2\t2012 - 2013\nShort programs.');
   });
 
-  test('G-7 dates on the left stay with their stations', async () => {
+  test('G-7 dates on the left stay with their entries', async () => {
     const text = await textOf([[...dates(60), ...works(160)]]);
     expect(text).toContain('2013 - 2014\tProgrammer at Works 3\nShort programs.');
   });
@@ -116,14 +116,14 @@ describe('G-7 what looks like columns and is none', () => {
 });
 
 describe('G-7 lines of a PDF', () => {
-  test('G-7 an address at the right above all else is read before what stands below at the left', async () => {
+  test('G-7 an address at the top right is read before the text below at the left', async () => {
     const address = stacked(['12 Analytical Road', 'London', 'ada@lovelace.example'], { x: 400, y: 800 });
     const letter = stacked(['Dear reader', 'I apply', 'Yours'], { x: 60, y: 700 });
     const text = await textOf([[...letter, ...address]]);
     expect(text).toBe('12 Analytical Road\nLondon\nada@lovelace.example\n\nDear reader\nI apply\nYours');
   });
 
-  test('G-7 words broken at a line’s end are mended, and those that have a hyphen keep it', async () => {
+  test('G-7 words broken at the end of a line are joined, and hyphenated ones keep their hyphen', async () => {
     const lines = [
       'She led the manage-',
       'ment of a full-',
@@ -148,13 +148,13 @@ describe('G-7 lines of a PDF', () => {
     expect(await textOf([stacked(full, { x: 60, y: 700 })])).toBe(full.join('\n'));
   });
 
-  test('G-7 letters set apart are a word; a page turned by a quarter is read as it is seen', async () => {
+  test('G-7 spaced letters are a word; a page rotated by 90 degrees is read as displayed', async () => {
     expect(await textOf([[{ x: 60, y: 700, text: 'E X P E R I E N C E' }]])).toBe('EXPERIENCE');
     const lines = stacked(['first line', 'second line'], { x: 60, y: 700 });
     for (const rotate of [90, 270]) expect(await textOf([lines], { rotate })).toBe('first line\nsecond line');
   });
 
-  test('G-7 letters written twice to look bold are read once; pages follow each other', async () => {
+  test('G-7 letters drawn twice to look bold are read once; pages follow each other', async () => {
     const twice = [
       { x: 60, y: 700, text: 'Bold' },
       { x: 60.3, y: 700, text: 'Bold' },

@@ -51,8 +51,8 @@ function parentOf(pid: string): number {
   return Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1]);
 }
 
-describe('G-7 the processes that read', () => {
-  test('G-7 one that hangs is killed when its time is over, and the next document is read', async () => {
+describe('G-7 the reader processes', () => {
+  test('G-7 a process that hangs is killed after its time-out, and the next document is read', async () => {
     const { clock, reader, entries, started } = openReader();
     expect(await reader.read(utf8('first'))).toMatchObject({ outcome: 'read' });
     const [pid = 'none'] = started();
@@ -91,7 +91,7 @@ describe('G-7 the processes that read', () => {
     await reader.close();
   });
 
-  test('G-7 many at once are all read, by no more processes than there are places', async () => {
+  test('G-7 many concurrent documents are all read, by no more processes than configured', async () => {
     const { reader, started } = openReader({ processes: 2 });
     const texts = Array.from({ length: 40 }, (_, at) => `document ${at}`);
     const readings = await Promise.all(texts.map((text) => reader.read(utf8(text))));
@@ -101,7 +101,7 @@ describe('G-7 the processes that read', () => {
     expect(started()).toEqual([]);
   });
 
-  test('G-7 they have none of our environment, and leave after five minutes without work', async () => {
+  test('G-7 they have none of our environment, and exit after five minutes without work', async () => {
     const { clock, reader, started } = openReader();
     await reader.read(utf8('x'));
     if (process.platform === 'linux') {
@@ -144,7 +144,7 @@ describe('G-7 the processes that read', () => {
     },
   );
 
-  test('G-7 a file past its bound is refused before a process sees it', async () => {
+  test('G-7 a file past its bound is refused before it reaches a process', async () => {
     const { reader, started } = openReader({ limits: { maxBytes: 10 } });
     expect(await reader.read(utf8('eleven byte'))).toEqual({
       outcome: 'too-large',

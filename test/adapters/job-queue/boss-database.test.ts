@@ -29,7 +29,7 @@ async function onPostgres(use: (database: Database) => Promise<void>): Promise<v
 }
 
 function keepsWhatPgBossExpects(on: typeof onPglite): void {
-  test('pg-boss gets what its own client would give it', async () => {
+  test('pg-boss gets the results that its own client would return', async () => {
     await on(async (database) => {
       const { executeSql } = createBossDatabase(database, { onNotice() {}, onReconnect() {} });
       expect(await executeSql('select 7::bigint as big, null as nothing; select 2 as whole')).toEqual({

@@ -96,7 +96,7 @@ describe.skipIf(givenDatabase() === null)('PostgreSQL', () => {
     await under.close();
   });
 
-  test('a redrive leaves alone what another one holds, and does not wait for it', async () => {
+  test('a redrive skips jobs that another one holds, and does not wait for it', async () => {
     const under = await openFresh();
     const queue = await under.open();
     const name = await defineOwn(queue);
@@ -111,7 +111,7 @@ describe.skipIf(givenDatabase() === null)('PostgreSQL', () => {
     await under.close();
   });
 
-  test('a database that is away for a while is survived: what ran is stored, and work goes on', async () => {
+  test('after an outage of the database results are stored, and work continues', async () => {
     const under = await openFresh();
     const queue = await under.open();
     const name = await defineOwn(queue);

@@ -29,7 +29,7 @@ beforeAll(async () => {
   worker = await queue.work(name, { concurrency: 2 }, async () => {});
 });
 
-test('A-2 a worker says that it fails while its queue cannot be reached, and runs when it can again', async () => {
+test('A-2 a worker reports failing while its queue cannot be reached, and running when it can again', async () => {
   await until(() => worker.status().state === 'running');
   outage.isAway = true;
   await clock.tick(31_000);
@@ -40,7 +40,7 @@ test('A-2 a worker says that it fails while its queue cannot be reached, and run
   await until(() => worker.status().state === 'running');
 });
 
-test('A-2 a worker that was stopped says so, and has no free places', async () => {
+test('A-2 a stopped worker reports stopped, and has no free slots', async () => {
   await queue.stop(1_000);
   expect(worker.status()).toEqual({ state: 'stopped', active: 0, idle: 0 });
 });

@@ -37,7 +37,7 @@ test('a captured message can be listed and read as it was sent', async () => {
   expect(read?.eml).toBe(await readFile(join(folder, `${head?.id}.eml`), 'utf8'));
 });
 
-test('captured mail is its owner’s alone', async () => {
+test('captured mail is readable by its owner only', async () => {
   const captured = await opened();
   await captured.send(message());
   const [file = ''] = await readdir(folder);
@@ -45,7 +45,7 @@ test('captured mail is its owner’s alone', async () => {
   expect((await stat(join(folder, file))).mode & 0o777).toBe(0o600);
 });
 
-test('A-13 a message that comes again under its Message-ID is there once', async () => {
+test('A-13 a message repeated under its Message-ID is stored once', async () => {
   const captured = await opened();
   const sent = message();
   await captured.send(sent);
@@ -71,7 +71,7 @@ test('the list is the newest first, in pages, also of one millisecond and after 
   expect(await again.list(0)).toEqual([]);
 });
 
-test('the oldest make room, by number and by bytes; the newest stays', async () => {
+test('the oldest are removed, by number and by bytes; the newest stays', async () => {
   const few = await opened({ maxMessages: 3 });
   for (let n = 0; n < 6; n += 1) await few.send(message({ subject: `n${n}` }));
   expect((await few.list(10)).map(({ subject }) => subject)).toEqual(['n5', 'n4', 'n3']);
@@ -83,7 +83,7 @@ test('the oldest make room, by number and by bytes; the newest stays', async () 
   expect((await tiny.list(10)).map(({ subject }) => subject)).toEqual(['n9']);
 });
 
-test('messages at once are all kept', async () => {
+test('concurrent messages are all stored', async () => {
   const captured = await opened();
   await Promise.all(Array.from({ length: 20 }, () => captured.send(message())));
   expect(await captured.list(100)).toHaveLength(20);
@@ -105,7 +105,7 @@ test('only ids of captured mail are read', async () => {
   }
 });
 
-test('what a crash left half-written is no message, and other files are left alone', async () => {
+test('a partly written file left by a crash is no message, and other files are not changed', async () => {
   const first = await opened();
   await first.send(message());
   const [name = ''] = await readdir(folder);
@@ -119,7 +119,7 @@ test('what a crash left half-written is no message, and other files are left alo
   expect((await captured.list(10)).map(({ subject }) => subject)).toEqual(['Grüße 😀', '']);
 });
 
-test('a folder that cannot be written is a failure for now', async () => {
+test('a folder that cannot be written is a temporary failure', async () => {
   const captured = await opened();
   await rm(folder, { recursive: true });
   await writeFile(folder, 'in the way');

@@ -19,7 +19,7 @@ describe('a composed message', () => {
     (text) => ({ headers: { [`X-Note${text}`]: 'a' } }),
   ];
 
-  test('has no place where a line break begins a header', async () => {
+  test('has no field where a line break starts a header', async () => {
     for (const place of places) {
       for (const text of breaks) {
         expect(await composeMessage(message(place(text)))).toMatchObject({ outcome: 'refused' });
@@ -27,7 +27,7 @@ describe('a composed message', () => {
     }
   });
 
-  test('goes to one address, and to nothing that could be two', async () => {
+  test('goes to one address, and not to a value that could be two', async () => {
     const hostile = [
       'a@b.example, c@d.example',
       'A <a@b.example>',
@@ -67,14 +67,14 @@ describe('a composed message', () => {
     });
   });
 
-  test('reads no file and fetches nothing, whatever it says', async () => {
+  test('reads no file and fetches nothing, for any content', async () => {
     const html = '<img src="file:///etc/hostname"><link href="http://127.0.0.1:1/">';
     const composed = await composeMessage(message({ html }));
     if (composed.outcome !== 'composed') throw new Error(composed.reason);
     expect(readEml(composed.raw.toString()).html).toBe(html);
   });
 
-  test('is read back as it was written, whatever it says', async () => {
+  test('is parsed back as it was written, for any content', async () => {
     const random = createSeededRandom(13);
     const alphabet = [
       'a',
@@ -111,7 +111,7 @@ describe('a composed message', () => {
   });
 });
 
-test('a reason holds no address, no link and no second line', () => {
+test('a reason has no address, no link and no second line', () => {
   expect(
     cleanReason(
       '550 <Ada.L@X.example>\r\n unknown: ada.l, smtp://u:p@h/ see HTTPS://a.b/?token=1',
@@ -145,7 +145,7 @@ describe('the address of a server', () => {
     expect(read('smtp://mail.example?tls=required')).toMatchObject({ encryption: 'required' });
   });
 
-  test('sends a password over an open line only where that is said, or to this machine', () => {
+  test('sends a password unencrypted only where configured, or to this machine', () => {
     expect(read('smtp://u:p@mail.example')).toMatchObject({ encryption: 'required' });
     expect(read('smtp://u:p@mail.example?tls=off')).toMatchObject({ encryption: 'none' });
     expect(read('smtp://u:p@127.0.0.1')).toMatchObject({ encryption: 'where-offered' });

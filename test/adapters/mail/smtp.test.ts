@@ -65,7 +65,7 @@ describe('mail over SMTP', () => {
     });
   });
 
-  test('A-13 what the server puts off may be tried again, and is accepted then', async () => {
+  test('A-13 a message that the server defers may be retried, and is accepted then', async () => {
     const { server, mail } = await opened({
       onRecipient: (_, tries) => (tries === 1 ? reply(450, '4.2.0 greylisted') : null),
       onMessage: (_, tries) => (tries === 1 ? reply(451, '4.3.0 try later') : null),
@@ -93,13 +93,13 @@ describe('mail over SMTP', () => {
     expect(server.received).toEqual([]);
   });
 
-  test('a message that the server says is too large for it is refused for good', async () => {
+  test('a message that is too large for the server is rejected permanently', async () => {
     const { mail } = await opened({ options: { size: 2_000 } });
     expect(await mail.send(message({ text: 'x'.repeat(5_000) }))).toMatchObject({ outcome: 'refused' });
     expect(await mail.send(message())).toEqual({ outcome: 'accepted' });
   });
 
-  test('a server that hangs up instead of answering has not accepted it, as far as anybody knows', async () => {
+  test('a server that closes the connection instead of answering counts as not accepting', async () => {
     const { server, mail } = await opened({ onMessage: (_, tries) => (tries === 1 ? hangUp() : null) });
     const hangUp = () => {
       server.hangUp();
@@ -110,7 +110,7 @@ describe('mail over SMTP', () => {
     expect(await mail.send(message())).toEqual({ outcome: 'accepted' });
   });
 
-  test('a server that hangs up while the message is on its way has not accepted it', async () => {
+  test('a server that closes the connection during the message has not accepted it', async () => {
     let isFirst = true;
     const { server, mail } = await opened({
       options: {
@@ -128,7 +128,7 @@ describe('mail over SMTP', () => {
     expect(await mail.send(message())).toEqual({ outcome: 'accepted' });
   });
 
-  test('a server that is not there is a failure for now', async () => {
+  test('an unreachable server is a temporary failure', async () => {
     const mail = mailTo('smtp://127.0.0.1:1', { connectTimeoutMs: 2_000 });
     expect(await mail.send(message())).toEqual({
       outcome: 'failed',
@@ -137,7 +137,7 @@ describe('mail over SMTP', () => {
     await mail.close(0);
   });
 
-  test('a server that falls silent is given up after the time allowed', async () => {
+  test('a server that stops responding times out', async () => {
     const silent = Promise.withResolvers<null>();
     const { server, mail } = await opened({ onMessage: () => silent.promise }, { silenceTimeoutMs: 150 });
     expect(await mail.send(message())).toMatchObject({ outcome: 'failed' });
@@ -145,7 +145,7 @@ describe('mail over SMTP', () => {
     expect(server.sessions.size).toBe(1);
   });
 
-  test('a server that trickles its answers is cut off at the deadline', async () => {
+  test('a server that sends its responses slowly is disconnected at the deadline', async () => {
     const trickling = Bun.listen({
       hostname: '127.0.0.1',
       port: 0,
@@ -168,7 +168,7 @@ describe('mail over SMTP', () => {
     trickling.stop(true);
   });
 
-  test('messages share a few connections, and no more of them', async () => {
+  test('messages share a bounded number of connections', async () => {
     const { server, mail } = await opened({}, { maxConnections: 2 });
     const outcomes = await Promise.all(Array.from({ length: 30 }, () => mail.send(message())));
     expect(outcomes.every(({ outcome }) => outcome === 'accepted')).toBe(true);
@@ -176,7 +176,7 @@ describe('mail over SMTP', () => {
     expect(server.sessions.size).toBeWithin(1, 3);
   });
 
-  test('a connection that the server closed while it was kept costs no try', async () => {
+  test('an idle connection that the server closed uses up no try', async () => {
     const { server, mail } = await opened();
     expect(await mail.send(message())).toEqual({ outcome: 'accepted' });
     server.hangUp();
@@ -184,13 +184,13 @@ describe('mail over SMTP', () => {
     expect(server.sessions.size).toBe(2);
   });
 
-  test('a connection carries so many messages, and no more', async () => {
+  test('a connection carries a bounded number of messages', async () => {
     const { server, mail } = await opened({}, { messagesPerConnection: 2, maxConnections: 1 });
     for (let n = 0; n < 5; n += 1) expect(await mail.send(message())).toEqual({ outcome: 'accepted' });
     expect(server.sessions.size).toBe(3);
   });
 
-  test('a wrong password is not the message’s fault', async () => {
+  test('a wrong password is not a failure of the message', async () => {
     const options: Script['options'] = {
       authOptional: false,
       allowInsecureAuth: true,
@@ -220,7 +220,7 @@ describe('mail over SMTP', () => {
     expect(doubting.server.received).toEqual([]);
   });
 
-  test('without STARTTLS where it is required nothing is sent', async () => {
+  test('without STARTTLS, where it is required, nothing is sent', async () => {
     const { server, mail } = await opened({}, {}, '', '?tls=required');
     expect(await mail.send(message())).toMatchObject({ outcome: 'failed' });
     expect(server.received).toEqual([]);
@@ -235,7 +235,7 @@ describe('mail over SMTP', () => {
     await server.close();
   });
 
-  test('closing lets a message under way finish, and takes no other', async () => {
+  test('closing lets a message in progress finish, and accepts no other', async () => {
     const held = Promise.withResolvers<null>();
     const { server, mail } = await opened({ onMessage: () => held.promise }, { maxConnections: 1 });
     const first = mail.send(message());
@@ -249,7 +249,7 @@ describe('mail over SMTP', () => {
     expect(await mail.send(message())).toEqual({ outcome: 'failed', reason: 'the process stops' });
   });
 
-  test('closing past its deadline cuts the line', async () => {
+  test('closing past its deadline closes the connection', async () => {
     const { server, mail } = await opened({ onMessage: () => new Promise(() => {}) });
     const sent = mail.send(message());
     await until(() => server.sessions.size === 1);

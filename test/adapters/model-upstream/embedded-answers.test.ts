@@ -50,13 +50,13 @@ function answerTo(...texts: string[]): string {
   return answer.slice(SELF_DESCRIPTION.length + 1);
 }
 
-describe('the answer in prose', () => {
-  test('says first what it is, and the same to the same', () => {
+describe('the text answer', () => {
+  test('identifies itself first, and is the same for the same input', () => {
     expect(SELF_DESCRIPTION).toBe("Turnpike's embedded model (no language model):");
     expect(answerTo('What is the capital of France?')).toBe(answerTo('What is the capital of France?'));
   });
 
-  test('says plainly what it can do where it cannot answer, and what it was asked', () => {
+  test('describes its abilities where it cannot answer, and repeats the question', () => {
     const answer = answerTo(`What is the capital of ${'France '.repeat(100)}?`);
     expect(answer).toStartWith('I cannot answer that. I can summarise, list, count or repeat');
     expect(answer).toMatch(/You asked: “What is the capital of France France .*…”$/u);
@@ -83,7 +83,7 @@ describe('the answer in prose', () => {
     else expect(answerTo(asked)).toBe(answer);
   });
 
-  test('what is merely mentioned is not repeated', () => {
+  test('text that is only mentioned is not repeated', () => {
     expect(answerTo('Is the sky blue? Answer with yes or no.')).toStartWith('I cannot answer that');
     expect(answerTo('What does the law say about that?')).toStartWith('I cannot answer that');
   });
@@ -111,11 +111,11 @@ describe('the answer in prose', () => {
     [`Summarise this in one sentence: ${article}`],
     [`Summarize in a sentence.\n${article}`],
     [`${article}\n\nTL;DR in one sentence please`],
-  ])('summarises, wherever the request stands: %#', (asked) => {
+  ])('summarises, wherever the request is: %#', (asked) => {
     expect(answerTo(asked)).toBe(oneSentence);
   });
 
-  test('summarises what was said before, and what the system message says it shall', () => {
+  test('summarises earlier messages, and what the system message asks for', () => {
     expect(answerTo(article, 'Summarise that in one sentence')).toBe(oneSentence);
     const system = message('system', 'You summarise meetings in one sentence.');
     expect(writeAnswer([system, message('user', article)])).toBe(`${SELF_DESCRIPTION} ${oneSentence}`);
@@ -134,7 +134,7 @@ describe('the answer in prose', () => {
     );
   });
 
-  test('a message of ten million characters is a matter of its first million', () => {
+  test('of a message of ten million characters the first million are read', () => {
     expect(answerTo(`Count the words:\n${'ab '.repeat(3_400_000)}`)).toBe(
       '(of the first million characters) 333334 words.',
     );
@@ -142,14 +142,14 @@ describe('the answer in prose', () => {
 });
 
 describe('a summary', () => {
-  test('takes the sentences that say most, in their order', () => {
+  test('has the sentences with the most information, in their order', () => {
     expect(summarise(article, 2)).toBe(`The gateway forwards model calls and counts tokens. ${oneSentence}`);
     expect(summarise('One. Two.', 3)).toBe('One. Two.');
     expect(summarise('', 3)).toBe('');
     expect(summarise('東京は日本の首都です。大阪は商都です。', 1)).toEndWith('。');
   });
 
-  test('of a very long text looks at both ends', () => {
+  test('of a very long text uses both ends', () => {
     const filler = 'nothing much here at all. '.repeat(40_000);
     expect(summarise(`Zebras graze on plains.${filler}`, 2)).toStartWith('Zebras graze on plains.');
   });
@@ -178,7 +178,7 @@ describe('a JSON object', () => {
   test.each([
     [`Return JSON with the keys name, email and age for:\n${cv}`],
     [`Fill in {"name": "...", "email": string, "age": <number>}\n${cv}`],
-  ])('has the keys that are asked for, with what the text says of them: %#', (asked) => {
+  ])('has the requested keys, with their values from the text: %#', (asked) => {
     expect(JSON.parse(answerAsObject([message('user', asked)]))).toEqual({
       name: 'Jane Doe',
       email: 'jane@doe.org',
@@ -186,7 +186,7 @@ describe('a JSON object', () => {
     });
   });
 
-  test('has null for what the text does not say, and the answer in prose where no keys are named', () => {
+  test('has null for missing values, and the text answer where no keys are named', () => {
     const system = message('system', 'Answer in JSON: {"shoe_size": 0}');
     expect(JSON.parse(answerAsObject([system, message('user', cv)]))).toEqual({ shoe_size: null });
     const { answer } = JSON.parse(answerAsObject([message('user', 'Some JSON please')]));
@@ -201,7 +201,7 @@ describe('tokens', () => {
   });
 
   describe('counting', () => {
-    test('G-17: is what the tokenizer says, of short texts and of long ones that are cut into slices', async () => {
+    test('G-17: matches the tokenizer, for short texts and for long ones that are cut into slices', async () => {
       for (const text of [...texts, long]) {
         const counted = countTokens(text, asText);
         expect(tokens.countNow(text)).toBe(counted);
@@ -210,7 +210,7 @@ describe('tokens', () => {
       expect([...tokenSlices(long)].length).toBeGreaterThan(3);
     });
 
-    test('slices lose nothing, keep pairs together and break up runs', () => {
+    test('slices lose nothing, keep surrogate pairs together and split long runs', () => {
       for (const text of [
         ...texts,
         long,
@@ -226,13 +226,13 @@ describe('tokens', () => {
     });
 
     // Uncut, the tokenizer takes 38 s for the first of these.
-    test('takes a time that grows with the text, whatever is in it', async () => {
+    test('takes time in proportion to the text, for any content', async () => {
       for (const one of [' ', 'a', 'A', '!', '漢', '\n']) {
         expect(await tokens.count(one.repeat(100_000), never)).toBeGreaterThan(700);
       }
     });
 
-    test('lets others run in between, and ends where it is aborted', async () => {
+    test('yields to other work, and ends when aborted', async () => {
       const abort = new AbortController();
       setImmediate(() => abort.abort(new Error('enough')));
       await expect(tokens.count(long, abort.signal)).rejects.toThrow('enough');
@@ -266,7 +266,7 @@ describe('tokens', () => {
       }
     });
 
-    test('half a character of the client becomes a whole one', () => {
+    test('a lone surrogate of the client becomes a replacement character', () => {
       expect(tokens.fit('a\ud83d b', 10).text).toBe('a\ufffd b');
     });
   });

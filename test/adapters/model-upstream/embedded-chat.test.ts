@@ -54,8 +54,8 @@ describe('chat', () => {
     return eventsOf<Chunk>(answer);
   }
 
-  describe('the whole answer', () => {
-    test('G-17: is a chat completion, with the model that was asked and true counts', async () => {
+  describe('the complete answer', () => {
+    test('G-17: is a chat completion, with the requested model and correct counts', async () => {
       const { id, ...answer } = await complete('Say pong');
       expect(id).toMatch(/^chatcmpl-[\da-f]{32}$/u);
       const content = `${SELF_DESCRIPTION} pong`;
@@ -162,7 +162,7 @@ describe('chat', () => {
   });
 
   describe('the stream', () => {
-    test('G-1: who speaks, the words in pieces, why it ended; no usage unless asked for', async () => {
+    test('G-1: the role, the text in pieces, the finish reason; no usage unless requested', async () => {
       const chunks = await stream('Say pong');
       const whole = (await complete('Say pong')).choices[0]?.message.content;
       expect(chunks[0]?.choices[0]?.delta).toEqual({ role: 'assistant', content: '', refusal: null });
@@ -175,7 +175,7 @@ describe('chat', () => {
       expect(new Set(chunks.map(({ id, object, model }) => [id, object, model].join())).size).toBe(1);
     });
 
-    test('G-1: usage comes last, in a chunk without choices, and equals that of the whole answer', async () => {
+    test('G-1: usage comes last, in a chunk without choices, and equals that of the complete answer', async () => {
       const asked = { stream_options: { include_usage: true }, n: 2 };
       const chunks = await stream('Say pong', asked);
       const last = chunks.pop();
@@ -189,7 +189,7 @@ describe('chat', () => {
       }
     });
 
-    test('G-1: nothing is made before it is asked for', async () => {
+    test('G-1: nothing is generated before it is read', async () => {
       let made = 0;
       function* parts() {
         for (;;) {
@@ -313,7 +313,7 @@ describe('legacy completions', () => {
     expect((await complete({ prompt: encode('Say pong') })).choices[0]?.text).toBe(pong);
   });
 
-  test('G-2: echo begins with the prompt, which is not counted twice; stop and no prompt', async () => {
+  test('G-2: echo starts with the prompt, which is not counted twice; stop and no prompt', async () => {
     const echoed = await complete({ prompt: 'Say pong', echo: true, suffix: 'ignored' });
     expect(echoed.choices[0]?.text).toBe(`Say pong${pong}`);
     expect(echoed.usage?.completion_tokens).toBe(countTokens(pong));
@@ -399,7 +399,7 @@ describe('tools', () => {
       expect(JSON.parse(called?.arguments ?? '')).toEqual(given);
     });
 
-    test('G-1: auto leaves alone what matches nothing; required calls in any case; none never does', async () => {
+    test('G-1: auto calls nothing without a match; required always calls; none never does', async () => {
       expect((await choiceOf('What is love?')).called).toBeNull();
       expect((await choiceOf('Are people with skill happy?')).called).toBeNull();
       expect((await choiceOf('What is love?', { tool_choice: 'required' })).called?.name).toBe(
@@ -410,7 +410,7 @@ describe('tools', () => {
       expect([none.called, none.choice.finish_reason]).toEqual([null, 'stop']);
     });
 
-    test('G-1: a named function is called whatever was asked', async () => {
+    test('G-1: a named function is called for any message', async () => {
       const tool_choice = { type: 'function', function: { name: 'get_weather' } };
       const { called, choice } = await choiceOf('hello', { tool_choice });
       expect(JSON.parse(called?.arguments ?? '')).toEqual({ location: '', unit: 'celsius' });
@@ -448,7 +448,7 @@ describe('tools', () => {
       required: ['email', 'age'],
     };
 
-    test('G-1: json_schema is an object by the schema, from what the text says', async () => {
+    test('G-1: json_schema is an object by the schema, with values from the text', async () => {
       const response_format = { type: 'json_schema', json_schema: { name: 'person', strict: true, schema } };
       const { answer, choice } = await choiceOf('Jane, aged 42, age 42, writes from jane@doe.org', {
         tools: [],

@@ -51,7 +51,7 @@ describe('embeddings', () => {
     }
   });
 
-  test('G-3: texts of like meaning lie near each other', async () => {
+  test('G-3: texts with a similar meaning have similar vectors', async () => {
     const [one, like, unlike] = await vectors([password, login, banana]);
     // The figures of the network's own runtime for Python.
     expect(dot(one, like)).toBeCloseTo(0.821, 2);
@@ -70,7 +70,7 @@ describe('embeddings', () => {
   });
 
   // The model leaves an empty input out, and every vector after it moves up by one.
-  test('G-3: white space among others shifts nothing', async () => {
+  test('G-3: blank texts among others do not shift the results', async () => {
     const [first, last] = await vectors([password, banana]);
     const mixed = await vectors([password, ' \n\t', '\u3000', banana]);
     expect(mixed).toHaveLength(4);
@@ -78,7 +78,7 @@ describe('embeddings', () => {
     expect(dot(mixed[1], mixed[1])).toBeCloseTo(1, 5);
   });
 
-  test('G-3: base64 is little-endian float32, and says the same', async () => {
+  test('G-3: base64 is little-endian float32 with the same values', async () => {
     const [floats] = await vectors(password, { encoding_format: 'float' });
     const { data } = await embed(password, { encoding_format: 'base64' });
     const bytes = Uint8Array.fromBase64(data[0]?.embedding as unknown as string);
@@ -97,7 +97,7 @@ describe('embeddings', () => {
     expect(await vectors(password, { dimensions: 384 })).toEqual([whole]);
   });
 
-  test('G-3: what stands at the end of a long text counts too', async () => {
+  test('G-3: the end of a long text counts too', async () => {
     const long = 'The quarterly report is about money in the bank. '.repeat(30);
     const [plain, extended] = await vectors([long, `${long} ${`${banana}. `.repeat(30)}`]);
     const [fruit] = await vectors(banana);
@@ -131,7 +131,7 @@ describe('embeddings', () => {
     });
   });
 
-  test('G-3: aborting ends a waiting request at once, and others go on', async () => {
+  test('G-3: aborting ends a waiting request at once, and others continue', async () => {
     const abort = new AbortController();
     const large = send({ input: Array.from({ length: 200 }, (_, at) => `${banana} ${at}`) }, abort.signal);
     const small = vectors(password);
@@ -142,7 +142,7 @@ describe('embeddings', () => {
 });
 
 describe('the model’s thread', () => {
-  test('G-3: one that dies fails what waits with a 503; the next request has a new one; close ends it', async () => {
+  test('G-3: a thread that dies fails waiting requests with a 503; the next request starts a new one; close ends it', async () => {
     const threads: Worker[] = [];
     const { log, entries } = createRecordingLog();
     const clock = createManualClock();

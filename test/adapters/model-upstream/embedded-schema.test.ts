@@ -29,7 +29,7 @@ const object = (properties: Record<string, unknown>, more: Record<string, unknow
   ...more,
 });
 
-describe('what the conversation says', () => {
+describe('values from the conversation', () => {
   test('G-1: fills properties by their names', () => {
     const schema = object({
       name: { type: 'string' },
@@ -81,21 +81,21 @@ describe('what the conversation says', () => {
     expect(value).toEqual({ order_id: 'A-7', quantity: 3, price: 1299.5, gift: false });
   });
 
-  test('a name of something else is not the name', () => {
+  test('the name of another thing is not used as the name', () => {
     const text = 'Name: Jane Doe\nEmail: jane@doe.org';
     const schema = object({ companyName: { type: ['string', 'null'] }, work_email: { type: 'string' } });
     const value = schemaValue(schema, findValues({ text, lastMessage: text }));
     expect(value).toEqual({ companyName: null, work_email: 'jane@doe.org' });
   });
 
-  test('a question goes where one is wanted, and numbers beside words', () => {
+  test('a question fills a property for one, and numbers go to the words next to them', () => {
     const lastMessage = 'Find people with Rust, limit 5';
     const schema = object({ query: { type: 'string' }, limit: { type: 'integer', maximum: 50 } });
     const value = schemaValue(schema, findValues({ text: lastMessage, lastMessage }));
     expect(value).toEqual({ query: lastMessage, limit: 5 });
   });
 
-  test('what does not fit the bounds is not taken', () => {
+  test('values outside the bounds are not used', () => {
     const text = 'Age: 200\nEmail: none\nCode: abcdef';
     const schema = object({
       age: { type: 'integer', maximum: 150 },
@@ -107,7 +107,7 @@ describe('what the conversation says', () => {
   });
 });
 
-describe('where nothing is found', () => {
+describe('without a value in the text', () => {
   test.each<[string, Record<string, unknown>, unknown]>([
     ['const', { const: 7 }, 7],
     ['enum', { enum: [null, 'a'] }, null],
@@ -130,7 +130,7 @@ describe('where nothing is found', () => {
     ['prefixItems', { type: 'array', prefixItems: [{ const: 1 }, { type: 'string' }] }, [1, '']],
     ['no type', { properties: { a: {} }, required: ['a', 'b'] }, { a: '', b: '' }],
     ['nothing at all', {}, ''],
-  ])('the plainest value that fits: %s', (_, schema, value) => {
+  ])('the simplest valid value: %s', (_, schema, value) => {
     expect(schemaValue(schema, nothing)).toEqual(value);
   });
 
@@ -149,7 +149,7 @@ describe('where nothing is found', () => {
 });
 
 describe('bounds', () => {
-  test('a schema that holds itself ends', () => {
+  test('a recursive schema ends', () => {
     const list = object({ value: { type: 'string' }, next: { anyOf: [{ $ref: '#' }, { type: 'null' }] } });
     expect(JSON.stringify(schemaValue(list, nothing))).toEndWith('"next":null}}}}');
     const forever = object({ a: { $ref: '#' }, b: { $ref: '#' }, c: { $ref: '#' } });
@@ -159,7 +159,7 @@ describe('bounds', () => {
     expect(schemaValue({ type: 'array', minItems: 1e9, items: { type: 'null' } }, nothing)).toHaveLength(100);
   });
 
-  test('a schema that is none, and names that are traps', () => {
+  test('an invalid schema, and names such as __proto__', () => {
     for (const schema of [null, true, 7, 'x', [], { type: 7, properties: 'x', required: 'y', enum: {} }]) {
       expect(() => schemaValue(schema, nothing)).not.toThrow();
     }
@@ -170,7 +170,7 @@ describe('bounds', () => {
     expect(schemaValue({ $ref: '#/constructor/name' }, nothing)).toBe('');
   });
 
-  test('a thousand names and a text of ten million characters are a matter of milliseconds', () => {
+  test('a thousand names and a text of ten million characters take milliseconds', () => {
     const text = 'the quick brown fox 12 '.repeat(450_000);
     const names = Array.from({ length: 2_000 }, (_, at) => [
       `fox_${at}_email`,

@@ -44,7 +44,7 @@ describe('the official client', () => {
     expect(completion.usage?.total_tokens).toBeGreaterThan(0);
   });
 
-  test('G-1: a stream, read to its end and gathered by the client', async () => {
+  test('G-1: a stream, read to its end and accumulated by the client', async () => {
     const stream = client.chat.completions.stream({
       model,
       messages: [{ role: 'user', content: 'Say pong' }],
@@ -120,7 +120,7 @@ describe('the official client', () => {
     expect(error).toMatchObject({ status: 400, type: 'invalid_request_error', param: 'n' });
   });
 
-  test('the shapes are those of the client’s own types', () => {
+  test('the shapes match the client’s own types', () => {
     const fitted = { text: '{}', tokenCount: 1, pieces: ['{', '}'], isCut: false };
     const replies: ChatReply[] = [
       { kind: 'words', content: fitted, finish: 'stop' },

@@ -34,7 +34,7 @@ function stubbedConnect() {
 modelUpstreamContract('the client on fetch', createHttpUpstream);
 
 describe('the client on fetch', () => {
-  test('what surely came before the call was sent is connect, everything else is broken', () => {
+  test('a failure before the call was sent is connect, every other one is broken', () => {
     for (const code of ['ECONNREFUSED', 'ENOTFOUND', 'CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID']) {
       expect(reasonOf({ code })).toBe('connect');
     }
@@ -85,7 +85,7 @@ describe('connecting over HTTP', () => {
   }
 
   describe('connecting (G-42)', () => {
-    test('not connected after 5 seconds: given up, and said once', async () => {
+    test('not connected after 5 seconds: aborted, and logged once', async () => {
       const { clock, entries, tries, send, provider, arrived } = setUp();
       const outcomes: string[] = [];
       const sending = send().then((reason) => outcomes.push(reason));
@@ -141,7 +141,7 @@ describe('connecting over HTTP', () => {
       await third;
     });
 
-    test('a refused try is left to the call itself, which may run on a connection that stood already', async () => {
+    test('a refused probe is left to the call itself, which may use an existing connection', async () => {
       const { clock, tries, send, arrived, answerAll } = setUp();
       const sending = send();
       await arrived(1);
@@ -151,7 +151,7 @@ describe('connecting over HTTP', () => {
       expect(await sending).toBe('none');
     });
 
-    test('calls of the same second share a try, later ones have their own', async () => {
+    test('calls of the same second share a probe, later ones have their own', async () => {
       const { clock, tries, send, arrived, answerAll } = setUp();
       const sendings = [send(), send()];
       await clock.advance(999);
@@ -169,7 +169,7 @@ describe('connecting over HTTP', () => {
       expect(await late).toBe('none');
     });
 
-    test('an answer ends every try of its host', async () => {
+    test('an answer ends every probe of its host', async () => {
       const { clock, tries, send, arrived, answerAll } = setUp();
       const first = send();
       await clock.advance(1_000);
@@ -181,7 +181,7 @@ describe('connecting over HTTP', () => {
       expect(clock.pendingTimers()).toBe(0);
     });
 
-    test('a try ends with the last call that waits for it', async () => {
+    test('a probe ends with the last call that waits for it', async () => {
       const { clock, tries, send, arrived, provider } = setUp();
       const [one, other] = [new AbortController(), new AbortController()];
       const sendings = [send(provider.baseUrl, one), send(provider.baseUrl, other)];
@@ -210,7 +210,7 @@ describe('connecting over HTTP', () => {
       expect(tries.map(({ place }) => place)).toEqual(places);
     });
 
-    test('behind a proxy nothing is tried', async () => {
+    test('behind a proxy no probe is made', async () => {
       const { clock, send, arrived, answerAll } = setUp({ connect: null });
       const sending = send();
       await arrived(1);
@@ -220,7 +220,7 @@ describe('connecting over HTTP', () => {
     });
   });
 
-  test('a host whose queue is full takes no connection: given up in time, on real sockets (G-42)', async () => {
+  test('a host whose backlog is full accepts no connection: aborted in time, on real sockets (G-42)', async () => {
     const script = `${import.meta.dir}/full-listener-process.ts`;
     const child = Bun.spawn([process.execPath, script], { stdout: 'pipe' });
     const { value = new Uint8Array() } = await child.stdout.getReader().read();

@@ -101,7 +101,7 @@ describe('connections that are used again', () => {
     await until(() => taken.every(({ isClosed }) => isClosed));
   });
 
-  test('bytes that come before anything is sent end the connection: no call has such an answer', async () => {
+  test('bytes that arrive before a request is sent close the connection: no call gets them', async () => {
     const { taken, call } = await setUp((socket) => {
       socket.write(WHOLE);
       setTimeout(() => socket.write('HTTP/1.1 408 Idle\r\ncontent-length: 0\r\n\r\n'), 5);
@@ -130,7 +130,7 @@ describe('connections that are used again', () => {
     expect(taken).toHaveLength(2);
   });
 
-  test('are replaced after a quarter of an hour, though they are in use', async () => {
+  test('are replaced after a quarter of an hour, even if they are in use', async () => {
     const { taken, clock, call } = await setUp((socket) => socket.write(WHOLE));
     for (let minute = 0; minute < 16; minute += 1) {
       await call();
@@ -154,7 +154,7 @@ describe('connections that are used again', () => {
     }
   });
 
-  test('a call that was written to a closing connection is not sent again', async () => {
+  test('a call written to a closing connection is not sent again', async () => {
     const { taken, call, send } = await setUp((socket, nth) =>
       nth === 0 ? socket.write(WHOLE) : socket.destroy(),
     );
@@ -163,7 +163,7 @@ describe('connections that are used again', () => {
     expect(taken).toHaveLength(1);
   });
 
-  test('a call of which nothing could be written goes to another one', async () => {
+  test('a call of which nothing could be written uses another one', async () => {
     const dialled: Dialled[] = [];
     const dial: Dial = (place, given) => {
       dialled.push(given);
@@ -181,7 +181,7 @@ describe('connections that are used again', () => {
     expect(taken).toHaveLength(2);
   });
 
-  test('one that becomes free takes the call that waits for a new one', async () => {
+  test('one that becomes idle takes the call that waits for a new one', async () => {
     const places: Place[] = [];
     let isSlow = false;
     const dial: Dial = (place, given) => {
@@ -206,7 +206,7 @@ describe('connections that are used again', () => {
     expect(await second).toBe('hi');
   });
 
-  test('closing ends the idle ones at once, and the others with their answers', async () => {
+  test('closing ends the idle ones at once, and the others after their answers', async () => {
     const { taken, clock, upstream, call, send } = await setUp((socket, nth) => {
       if (nth === 0) socket.write(WHOLE);
       else if (nth > 1) setTimeout(() => socket.write(WHOLE), 10);
@@ -224,7 +224,7 @@ describe('connections that are used again', () => {
 });
 
 describe('answers', () => {
-  test('of 1xx are passed over', async () => {
+  test('with 1xx are skipped', async () => {
     const { call } = await setUp((socket) =>
       socket.write(`HTTP/1.1 103 Hints\r\nlink: </a>\r\n\r\n${WHOLE}`),
     );
@@ -255,12 +255,12 @@ describe('answers', () => {
     await until(() => taken[0]?.isClosed === true);
   });
 
-  test('whose chunks are wrong break off', async () => {
+  test('with invalid chunks break off', async () => {
     const { call } = await setUp((socket) => socket.write(`${STREAM_HEAD}zz\r\n`));
     expect(await call().catch(String)).toContain('broken');
   });
 
-  test('come while the request is being sent: a large one is held back, and its connection not used again', async () => {
+  test('that arrive while the request is sent: a large one is delayed, and its connection not reused', async () => {
     const { taken, send, call } = await setUp((socket) => {
       if (taken.length > 1) return void socket.write(WHOLE);
       socket.pause();
@@ -274,7 +274,7 @@ describe('answers', () => {
     expect(taken).toHaveLength(2);
   });
 
-  test('a large request arrives whole at a provider that reads slowly', async () => {
+  test('a large request arrives complete at a provider that reads slowly', async () => {
     let isSlow = true;
     const body = new Uint8Array(8 * 1024 * 1024).fill(120);
     const { taken, send } = await setUp((socket) => {
@@ -289,7 +289,7 @@ describe('answers', () => {
     expect(await textIn((await send({ body })).body)).toBe('hi');
   });
 
-  test('a body that was whole and is cancelled half read does not look whole', async () => {
+  test('a complete body that is cancelled half read does not count as complete', async () => {
     const { send } = await setUp((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n1\r\nb\r\n0\r\n\r\n');
     });
@@ -301,7 +301,7 @@ describe('answers', () => {
 });
 
 describe('what is sent', () => {
-  test('a header that would end its line is refused before anything is sent', async () => {
+  test('a header with a line break is refused before anything is sent', async () => {
     const { taken, send } = await setUp((socket) => socket.write(WHOLE));
     expect(await send({ headers: { 'openai-beta': 'a\r\nx-other: b' } }).catch(String)).toContain(
       'openai-beta',
@@ -309,7 +309,7 @@ describe('what is sent', () => {
     expect(taken).toHaveLength(0);
   });
 
-  test('a caller cannot set what frames the request', async () => {
+  test('a caller cannot set framing headers', async () => {
     const { port, send } = await setUp((socket) => socket.write(WHOLE));
     const headers = {
       'Content-Length': '9',
@@ -375,7 +375,7 @@ describe('connecting', () => {
     expect(tried.slice(3)).toEqual(['127.0.0.1']);
   });
 
-  test('each address has its share of the time; the last one’s end is the call’s', async () => {
+  test('each address has its share of the time; the end of the last one fails the call', async () => {
     const { dial, tries } = stubbedDial();
     const { clock, entries, send } = await setUp(() => {}, {
       dial,
@@ -397,7 +397,7 @@ describe('connecting', () => {
     expect(entries).toHaveLength(1);
   });
 
-  test('calls that are ended while they connect wait for nothing, and connect for the next ones', async () => {
+  test('calls aborted while they connect do not wait, and leave the connection to the next ones', async () => {
     const { dial, tries } = stubbedDial();
     const { clock, caller, send } = await setUp(() => {}, { dial });
     const ending = new AbortController();
@@ -413,7 +413,7 @@ describe('connecting', () => {
     expect(caller.signal.aborted).toBe(false);
   });
 
-  test('of connections that never come about there are not more and more', async () => {
+  test('the number of connections that never open is bounded', async () => {
     const { dial, tries } = stubbedDial();
     const { clock, send } = await setUp(() => {}, { dial });
     for (let round = 0; round < 3; round += 1) {

@@ -68,7 +68,7 @@ const NOTES = {
   ],
 };
 
-describe('lists on the provider’s documented wire', () => {
+describe('lists in the provider’s documented format', () => {
   const asked: URL[] = [];
   let provider: PaymentProvider;
   let server: ReturnType<typeof Bun.serve>;
@@ -90,7 +90,7 @@ describe('lists on the provider’s documented wire', () => {
   afterAll(() => server.stop(true));
   beforeEach(() => void asked.splice(0));
 
-  test('P-22 lines of an invoice: one page as it was asked for, every field as it came', async () => {
+  test('P-22 lines of an invoice: one page as requested, every field unchanged', async () => {
     const invoiceId = 'in_1MtHbELkdIwHu7ixl4OzzPMv';
     const listed = done(await provider.listInvoiceLines(invoiceId, { limit: 1, after: 'il_before' }));
     expect(listed.hasMore).toBe(true);
@@ -102,7 +102,7 @@ describe('lists on the provider’s documented wire', () => {
     });
   });
 
-  test('P-22 credit notes: since a second, with their refunds expanded, every field as it came', async () => {
+  test('P-22 credit notes: since a second, with their refunds expanded, every field unchanged', async () => {
     const listed = done(await provider.listCreditNotes({ sinceMs: 1_681_000_000_999, limit: 100 }));
     expect(listed.hasMore).toBe(false);
     expect(listed.items.map((note) => ({ ...note }))).toEqual(NOTES.data);

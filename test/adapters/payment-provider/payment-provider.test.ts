@@ -42,7 +42,7 @@ describePostgres('with a server', () => {
 
   const shop = createShop(open, 'postgres');
 
-  test('P-20 twenty clicks at once take the money once', async () => {
+  test('P-20 twenty concurrent payments take the money once', async () => {
     const { priceId, customerId } = await shop.sell('one-time');
     const wanted = shop.checkout('payment', priceId, customerId);
     const { id } = done(await sandbox.provider.createCheckoutSession(wanted, shop.newKey()));
@@ -52,7 +52,7 @@ describePostgres('with a server', () => {
     expect(charges.body.data).toHaveLength(1);
   });
 
-  test('P-21 refunds at once never give back more than was paid', async () => {
+  test('P-21 concurrent refunds never return more than was paid', async () => {
     const { session } = await shop.buy('payment', 1_000n);
     const paymentId = String(session.payment_intent);
     const refunds = await Promise.all(
@@ -65,7 +65,7 @@ describePostgres('with a server', () => {
     expect(intent.latest_charge).toMatchObject({ amount_refunded: 900, refunded: false });
   });
 
-  test('the same key fifty times at once makes one', async () => {
+  test('the same key fifty times at once creates one', async () => {
     const key = shop.newKey();
     const calls = Array.from({ length: 50 }, () =>
       sandbox.call('POST', '/v1/customers', { name: 'Once' }, key),

@@ -63,8 +63,8 @@ test('P-25 every request names the pinned version, our key and the caller’s id
   expect(new URLSearchParams(request?.body).get('metadata[packId]')).toBe('p1');
 });
 
-describe('a failure has its reason and the provider’s own words', () => {
-  test('what it refuses', async () => {
+describe('a failure has its reason and the provider’s own message', () => {
+  test('a rejected request', async () => {
     const error = {
       type: 'invalid_request_error',
       code: 'parameter_missing',
@@ -77,7 +77,7 @@ describe('a failure has its reason and the provider’s own words', () => {
     });
   });
 
-  test('what it does not know, in a path and in a parameter', async () => {
+  test('an unknown object, in a path and in a parameter', async () => {
     const error = {
       type: 'invalid_request_error',
       code: 'resource_missing',
@@ -109,14 +109,14 @@ describe('a failure has its reason and the provider’s own words', () => {
     expect(await failure(refusing(429, error))).toMatchObject({ reason: 'rate-limited', code: 'rate_limit' });
   });
 
-  test('its own faults, a key still being worked on, and an answer that is not JSON', async () => {
+  test('its own errors, a key still in progress, and a response that is not JSON', async () => {
     const error = { type: 'api_error', message: 'Sorry.' };
     expect(await failure(refusing(500, error))).toMatchObject({ reason: 'unavailable', message: 'Sorry.' });
     expect(await failure(refusing(409, error))).toMatchObject({ reason: 'unavailable' });
     expect(await failure(() => new Response('<html>'))).toMatchObject({ reason: 'unavailable' });
   });
 
-  test('a key that it does not accept, said to the operator and without the key', async () => {
+  test('a key that it does not accept, reported to the operator without the key', async () => {
     const error = { type: 'invalid_request_error', message: 'Invalid API Key provided: sk_test_******' };
     expect(await failure(refusing(401, error))).toMatchObject({ reason: 'refused', message: error.message });
     expect(entries[0]).toMatchObject({ level: 'error', context: { request: 'create product', status: 401 } });
@@ -130,7 +130,7 @@ describe('a failure has its reason and the provider’s own words', () => {
     });
   });
 
-  test('a redirect, which would carry the secret key somewhere else', async () => {
+  test('a redirect, which would send the secret key elsewhere', async () => {
     expect(await failure(() => Response.redirect(`${apiUrl}/elsewhere`, 307))).toMatchObject({
       reason: 'unavailable',
     });
@@ -152,13 +152,13 @@ describe('time and retries are bounded', () => {
     expect(asked).toHaveLength(4);
   });
 
-  test('what was refused is not sent again', async () => {
+  test('a rejected request is not retried', async () => {
     answers = [refusing(400, { type: 'invalid_request_error', message: 'No.' })];
     await provider({ maxRetries: 2 }).createProduct(product, 'key-4');
     expect(asked).toHaveLength(1);
   });
 
-  test('headers that do not come, and a body that does not end', async () => {
+  test('headers that do not arrive, and a body that does not end', async () => {
     const { promise: never } = Promise.withResolvers<Response>();
     const quick = provider({ timeoutMs: 100 });
     answers = [() => never];
@@ -169,6 +169,6 @@ describe('time and retries are bounded', () => {
   });
 });
 
-test('an address that is none is said at once', () => {
+test('an invalid address is reported at once', () => {
   expect(() => provider({ apiUrl: 'ftp://127.0.0.1' })).toThrow('http:// or https://');
 });

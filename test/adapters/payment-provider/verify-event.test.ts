@@ -43,8 +43,8 @@ function refusal(body: string, header: string | null, ...secrets: string[]): str
   return verdict.outcome === 'refused' ? verdict.message : 'verified';
 }
 
-describe('P-3 a rightly signed event is verified', () => {
-  test('and read as it came, its version and its previous values too', () => {
+describe('P-3 a correctly signed event is verified', () => {
+  test('and read unchanged, with its version and its previous values', () => {
     const verdict = verify(BODY, signed(BODY));
     expect(verdict).toEqual({
       outcome: 'verified',
@@ -80,7 +80,7 @@ describe('P-3 a rightly signed event is verified', () => {
   });
 });
 
-describe('P-3 what is not rightly signed is refused in the words of the provider’s client', () => {
+describe('P-3 an incorrectly signed event is refused with the message of the provider’s client', () => {
   const header = signed(BODY);
   const signature = header.slice(header.indexOf('v1='));
   const outside = 'Timestamp outside the tolerance zone';
@@ -114,13 +114,13 @@ describe('P-3 what is not rightly signed is refused in the words of the provider
     );
   });
 
-  test('of several secrets, the one that knows the signature has the word', () => {
+  test('of several secrets, the one that matches the signature decides', () => {
     const old = signed(BODY, NOW - 400);
     expect(refusal(BODY, old, 'whsec_two', SECRET)).toBe(outside);
     expect(refusal(BODY, old, SECRET, 'whsec_two')).toBe(outside);
   });
 
-  test('what our types rule out is refused all the same', () => {
+  test('values that our types rule out are refused too', () => {
     const { verifyEvent } = provider(SECRET);
     const text = '' as unknown as Uint8Array<ArrayBuffer>;
     expect(verifyEvent(text, header)).toMatchObject({ message: 'No webhook payload was provided.' });
@@ -135,7 +135,7 @@ describe('P-3 what is not rightly signed is refused in the words of the provider
   });
 });
 
-describe('P-3 rightly signed bytes that are no event are refused', () => {
+describe('P-3 correctly signed bytes that are not an event are refused', () => {
   test.each([
     ['not JSON', 'hello <script>'],
     ['empty', ''],
@@ -150,13 +150,13 @@ describe('P-3 rightly signed bytes that are no event are refused', () => {
     expect(message).not.toContain('script');
   });
 
-  test('a thin event, which has nothing in it to act upon', () => {
+  test('a thin event, which has no object to act on', () => {
     const body = JSON.stringify({ id: 'evt_2', object: 'v2.core.event', type: 'v1.invoice.paid' });
     expect(refusal(body, signed(body))).toContain('but "v2.core.event"');
   });
 });
 
-test('P-3 a signed event without its less important fields stands on its own', () => {
+test('P-3 a signed event without its optional fields is accepted', () => {
   const body = JSON.stringify({ id: 'evt_3', type: 'charge.refunded', data: { object: { id: 'ch_1' } } });
   expect(verify(body, signed(body))).toMatchObject({
     event: { id: 'evt_3', createdAtMs: clock.now(), apiVersion: null, object: { id: 'ch_1' } },
@@ -170,7 +170,7 @@ test('P-25 an event of another version is verified and carries its version', () 
   expect(verify(without, signed(without))).toMatchObject({ event: { apiVersion: null } });
 });
 
-test('P-3 an empty secret never constructs: with it everybody could sign', () => {
+test('P-3 an empty secret is rejected by the constructor: with it anyone could sign', () => {
   for (const secrets of [[], [''], ['  '], ['whsec_x', '']]) {
     expect(() => provider(...secrets)).toThrow('needs a signing secret');
   }

@@ -42,7 +42,7 @@ describe('in process', () => {
     expect(await state.reserve('t', [claim])).toMatchObject({ outcome: 'reserved' });
   });
 
-  test('the dead leave while the map is used, the living stay', () => {
+  test('expired entries are removed while the map is used, live ones stay', () => {
     let now = 0;
     const map = createExpiringMap<{ until: number }>({ now: () => now, expiresAt: (value) => value.until });
     map.set('for ever', { until: Number.POSITIVE_INFINITY });

@@ -22,7 +22,7 @@ const describeServers = describe.skipIf(Bun.which('redis-server') === null);
 const open = (url: string, more: Partial<Parameters<typeof openRedisState>[0]> = {}) =>
   openRedisState({ url, log, timeoutMs: TIMEOUT_MS, ...more });
 
-test('keys go to the slots that the specification gives, by their hash tag', () => {
+test('keys map to the slots of the specification, by their hash tag', () => {
   expect(slotOf('123456789')).toBe(0x31c3);
   expect(slotOf('turnpike:{company-7}:window:rpm')).toBe(slotOf('company-7'));
   expect(slotOf('{}x')).not.toBe(slotOf('x'));
@@ -77,7 +77,7 @@ describeServers('a Redis Cluster of three primaries and a replica', () => {
   sharedStateContract('Redis Cluster', openContract);
   levelsContract('Redis Cluster', openContract);
 
-  test('tags are spread over all nodes, and what one process publishes the others hear', async () => {
+  test('tags are distributed over all nodes, and messages of one process reach the others', async () => {
     const own = { topology, prefix: prefix() };
     const [one, two] = await Promise.all([open(nodes[1]?.url ?? '', own), open(nodes[2]?.url ?? '', own)]);
     const tags = Array.from({ length: 30 }, (_, index) => `company-${index}`);
@@ -116,7 +116,7 @@ describeServers('a Redis Cluster of three primaries and a replica', () => {
     await state.close();
   });
 
-  test('a primary that dies: other slots go on, its replica takes over, and listeners hear of the gap', async () => {
+  test('a primary that dies: other slots continue, its replica takes over, and listeners get a gap', async () => {
     const state = await open(nodes[1]?.url ?? '', {
       topology: { kind: 'cluster', nodes: places() },
       prefix: prefix(),
@@ -142,7 +142,7 @@ describeServers('a Redis Cluster of three primaries and a replica', () => {
     await state.close();
   }, 60_000);
 
-  test('one that is not set up as a cluster is refused, with what to set', async () => {
+  test('a server that is not a cluster is refused, with the setting to change', async () => {
     const failure = await failureOf(open(nodes[1]?.url ?? ''));
     expect(failure).toMatchObject({
       reason: 'refused',
@@ -185,7 +185,7 @@ describeServers('a primary that Sentinel watches', () => {
     await Promise.all([primary, replica, sentinel].map((one) => one?.remove()));
   });
 
-  test('is found by its name, and so is the replica that takes its place', async () => {
+  test('is found by its name, and so is the replica that replaces it', async () => {
     const asReplica = await failureOf(open(replica?.url ?? ''));
     expect(asReplica.message).toContain('is a replica, which takes no writes');
     const state = await open(url(), { topology, prefix: 's' });
@@ -200,7 +200,7 @@ describeServers('a primary that Sentinel watches', () => {
     await state.close();
   }, 100_000);
 
-  test('a Sentinel as a server, an unknown name and a wrong password are refused, each with what to do', async () => {
+  test('a Sentinel as a server, an unknown name and a wrong password are refused, each with advice', async () => {
     const asServer = await failureOf(open(sentinel?.url ?? ''));
     expect(asServer.message).toContain('is a Sentinel: set REDIS_SENTINEL_NAME');
     const named = { topology: { ...topology, primaryName: 'other' } };
@@ -240,7 +240,7 @@ describeServers('a Redis with TLS and a user of its own', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('is used with the rights that the documents name, and the certificate is verified', async () => {
+  test('works with the documented permissions, and the certificate is verified', async () => {
     const state = await open(url, { password: () => password, ca });
     expect(await state.reserve('t', [window])).toMatchObject({ outcome: 'reserved' });
     await state.settle('t', [{ kind: 'release', name: 'calls', entry: 'a' }]);
@@ -257,7 +257,7 @@ describeServers('a Redis with TLS and a user of its own', () => {
     expect(client.send('GET', ['elsewhere'])).rejects.toThrow('NOPERM');
   });
 
-  test('a password that was changed is used by the next connection, without a restart', async () => {
+  test('a changed password is used by the next connection, without a restart', async () => {
     let current = password;
     const state = await open(url, { password: () => current, ca });
     const heard: string[] = [];

@@ -131,7 +131,7 @@ describe('shared state on Redis', () => {
       await two.close();
     });
 
-    test('every key clears itself up, and what is released is gone at once', async () => {
+    test('every key expires by itself, and a released one is deleted at once', async () => {
       const { state, prefix, close } = await open();
       const level = {
         kind: 'level',
@@ -202,7 +202,7 @@ describe('shared state on Redis', () => {
       await close();
     });
 
-    test('what was sent before closing is answered', async () => {
+    test('commands sent before closing are answered', async () => {
       const { state, close } = await open();
       // The server has the script by now: loading it first would take too long.
       await state.reserve('t', [window]);
@@ -214,7 +214,7 @@ describe('shared state on Redis', () => {
       ]);
     });
 
-    test('the server is left out of a topic with its last listener', async () => {
+    test('the topic is unsubscribed with its last listener', async () => {
       const { state, prefix, close } = await open();
       const channels = () => admin.send('PUBSUB', ['CHANNELS', `${prefix}:*`]);
       const [one, two] = [
@@ -228,7 +228,7 @@ describe('shared state on Redis', () => {
       await close();
     });
 
-    test('two processes share claims and messages, and prefixes keep strangers apart', async () => {
+    test('two processes share claims and messages, and prefixes separate others', async () => {
       const [one, stranger] = [await open(), await open()];
       const two = await open(one.prefix);
       const heard: string[] = [];
@@ -258,14 +258,14 @@ describe('opening Redis', () => {
   }
 
   describe('opening Redis', () => {
-    test('a server that is not there is named in one sentence, without its password', async () => {
+    test('an unreachable server is named in one sentence, without its password', async () => {
       const failure = await failureOf(opening(`redis://me:${SECRET}@127.0.0.1:1/0`));
       expect(failure.reason).toBe('unavailable');
       expect(failure.message).toStartWith('Redis at 127.0.0.1:1 cannot be reached');
       expectNoSecret(`${failure.message} ${failure.stack} ${failure.cause}`);
     });
 
-    test('a server that accepts and says nothing is given up in time', async () => {
+    test('a server that accepts and does not respond times out', async () => {
       const silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
       const begun = performance.now();
       const failure = await failureOf(opening(`redis://127.0.0.1:${silent.port}`));
@@ -274,7 +274,7 @@ describe('opening Redis', () => {
       silent.stop(true);
     });
 
-    test('a URL that cannot be read is not repeated', async () => {
+    test('an invalid URL is not repeated', async () => {
       for (const url of [`no url ${SECRET}`, `http://me:${SECRET}@localhost`, '']) {
         const failure = await failureOf(opening(url));
         expect(failure.reason).toBe('refused');
@@ -283,7 +283,7 @@ describe('opening Redis', () => {
     });
   });
 
-  test('a password is taken out of what a server repeats, as it is written and as it is meant', () => {
+  test('a password is removed from messages of the server, encoded and decoded', () => {
     const { withoutPassword, place } = readRedisAddress(`rediss://me:${SECRET}@[::1]:7000`);
     expect(place).toBe('[::1]:7000');
     expect(withoutPassword(`unknown command HELLO with args ge@heim ${SECRET}`)).toBe(
@@ -355,7 +355,7 @@ describe('the link to Redis', () => {
     });
     afterAll(() => link.close());
 
-    test('each command has the whole time from when it was sent; the oldest one decides', async () => {
+    test('each command has its full time-out from when it was sent; the oldest one decides', async () => {
       const first = begin(link);
       clock.moveTo(100);
       await first.answer();

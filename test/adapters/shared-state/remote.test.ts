@@ -38,7 +38,7 @@ async function openBoth() {
 sharedStateContract('of another process', openBoth);
 levelsContract('of another process', openBoth);
 
-test('both sides see one state and hear each other’s messages', async () => {
+test('both sides share one state and receive each other’s messages', async () => {
   const { own, state, close } = await openBoth();
   const heard: string[] = [];
   await own.subscribe(
