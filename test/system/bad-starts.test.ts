@@ -100,7 +100,7 @@ describe('a bad start is one clear line and an exit code', () => {
     await remove();
   });
 
-  test.skipIf(givenDatabase() === null)('a newer database than the code, which stays as it is', async () => {
+  test.skipIf(givenDatabase() === null)('a newer database than the code, which is not changed', async () => {
     const { folder, remove } = await emptyDataFolder();
     const { url, drop } = await freshDatabase();
     const sql = new SQL(url);
@@ -115,7 +115,7 @@ describe('a bad start is one clear line and an exit code', () => {
     await remove();
   });
 
-  describe.skipIf(givenDatabase() === null)('a database that cannot be migrated: what to do', () => {
+  describe.skipIf(givenDatabase() === null)('a database that cannot be migrated: advice', () => {
     const cases: readonly (readonly [why: string, statement: string, message: RegExp])[] = [
       [
         'the user may not create tables in it',
@@ -156,7 +156,7 @@ describe('a bad start is one clear line and an exit code', () => {
     }
   });
 
-  test('a single service without PostgreSQL and Redis says that it needs both', async () => {
+  test('a single service without PostgreSQL and Redis reports that it needs both', async () => {
     for (const file of ['gateway.ts', 'backend.ts', 'ai-service.ts']) {
       const running = startProcess(file, [], {});
       expect(await running.exited).toBe(1);
@@ -167,7 +167,7 @@ describe('a bad start is one clear line and an exit code', () => {
 });
 
 describe.skipIf(givenDatabase() === null || givenRedis() === null)('production', () => {
-  test('runs on PostgreSQL and Redis with no demo world, no sandbox and nothing made up', async () => {
+  test('runs on PostgreSQL and Redis with no demo world, no sandbox and nothing generated', async () => {
     const { folder, remove } = await emptyDataFolder();
     const { url, drop } = await freshDatabase();
     const secret = (n: number) => `${n}k3J9xQ0vTz7LmPw2RbYc5NdHs8GfAu1E`;

@@ -11,7 +11,7 @@ const missing = givenDatabase() === null || givenRedis() === null;
 const CALLS = 20;
 const HOUR_MS = 3_600_000;
 
-describe.skipIf(missing)('G-33 a gateway’s clock is set while PostgreSQL is away', () => {
+describe.skipIf(missing)('G-33 a gateway’s clock is set while PostgreSQL is unavailable', () => {
   let world: CreditWorld;
   let gateway: RunningProcess;
   let url: string;

@@ -21,7 +21,7 @@ describeServers('G-33 kill -9 of a gateway under 200 parallel calls', () => {
     return (await world.database.query(left)).length === 0;
   }
 
-  test('twelve times: what was seen whole is charged once, nothing twice, unseen at most what was in flight', async () => {
+  test('twelve times: a completely received call is charged once, none twice, of others at most those in flight', async () => {
     const random = createSeededRandom(20);
     world.answerAfter(() => 20 + random.below(300));
     let unseenBefore = 0;
@@ -52,7 +52,7 @@ describeServers('G-33 kill -9 of a gateway under 200 parallel calls', () => {
     expect(whole).toBeLessThan(KILLS * PARALLEL);
   }, 120_000);
 
-  test('while the database is away: what was answered by then is charged after the next start', async () => {
+  test('while the database is unavailable: answered calls are charged after the next start', async () => {
     world.answerAfter(() => 10);
     const env = { COMMIT_DEADLINE_MS: '200' };
     for (let kill = 0; kill < KILLS_IN_AN_OUTAGE; kill += 1) {

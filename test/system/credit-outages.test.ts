@@ -87,13 +87,13 @@ describeServers('G-33 under load, while a part is away', () => {
     await Bun.sleep(1_500);
   }
 
-  test('PostgreSQL stopped and started: every call is answered and charged; it comes back by itself', async () => {
+  test('PostgreSQL stopped and started: every call is answered and charged, without an operator', async () => {
     const backs = times('the database is back');
     await loadThrough(world.toDatabase.cut, world.toDatabase.restore, noticedAndOn);
     await until(() => times('the database is back') > backs);
   });
 
-  test('PostgreSQL paused: a call waits for one deadline at most, most of them for none', async () => {
+  test('PostgreSQL paused: a call waits for at most one deadline, most of them not at all', async () => {
     const backs = times('the database is back');
     const { hold, release } = world.toDatabase;
     const { beforeMs, tookMs } = await loadThrough(hold, release, noticedAndOn);
@@ -103,7 +103,7 @@ describeServers('G-33 under load, while a part is away', () => {
     await until(() => times('the database is back') > backs);
   });
 
-  test('without PostgreSQL an unknown key gets 503, not 401; a known one goes on', async () => {
+  test('without PostgreSQL an unknown key gets 503, not 401; a known one continues', async () => {
     const unknown = await world.mint();
     await withoutDatabase(async () => {
       const refused = await refusalOf(postTo(unknown, CHAT));
@@ -119,7 +119,7 @@ describeServers('G-33 under load, while a part is away', () => {
     await loadThrough(hold, release, () => Bun.sleep(1_500));
   });
 
-  test('both away at once: nothing is lost, nothing is doubled', async () => {
+  test('both unavailable at once: nothing is lost, nothing is charged twice', async () => {
     const away = () => {
       world.toDatabase.hold();
       world.toRedis.cut();
@@ -131,7 +131,7 @@ describeServers('G-33 under load, while a part is away', () => {
     await loadThrough(away, back, () => Bun.sleep(3_000));
   });
 
-  test('the journal at its bound: 503 for new calls, and all is well again with the database', async () => {
+  test('the journal at its bound: 503 for new calls, until the database is back', async () => {
     const small = await world.startGateway({ ...env, JOURNAL_MAX_CALLS: '50' });
     seen.push(...(await callMany(5, small.url, world.rawKey)));
     const calls = await withoutDatabase(async () => {
@@ -149,7 +149,7 @@ describeServers('G-33 under load, while a part is away', () => {
     expect(await small.exited).toBe(0);
   });
 
-  test('the journal’s disk full: 503 and nothing charged, until there is room', async () => {
+  test('the journal’s disk full: 503 and nothing charged, until there is space', async () => {
     const full = await world.startGateway(env);
     seen.push(...(await callMany(5, full.url, world.rawKey)));
     const letFilesGrowTo = (bytes: string) =>
@@ -170,7 +170,7 @@ describeServers('G-33 under load, while a part is away', () => {
     expect(await full.exited).toBe(0);
   });
 
-  test('SIGTERM while PostgreSQL is away: the journal stays, the next start charges what is in it', async () => {
+  test('SIGTERM while PostgreSQL is unavailable: the journal stays, and the next start charges its calls', async () => {
     // Keys are forgotten when messages about them may have been missed: while Redis was away.
     expect(await isWholeAt(gateway)).toBe(true);
     await withoutDatabase(async () => {

@@ -13,7 +13,7 @@ const PASSWORD = 'before-the-rotation';
  * Faults of a PostgreSQL that is up and answers: it refuses the gateway's login or its statements, for reasons that
  * have nothing to do with the calls. The gateway has a role of its own, which must log in with a password.
  */
-describe.skipIf(missing)('G-33 PostgreSQL refuses the gateway under load: no finished call is lost', () => {
+describe.skipIf(missing)('G-33 PostgreSQL rejects the gateway under load: no finished call is lost', () => {
   const role = `gateway_${process.pid}_${crypto.randomUUID().slice(0, 8)}`;
   const seen: SeenCall[] = [];
   let world: CreditWorld;
@@ -107,7 +107,7 @@ describe.skipIf(missing)('G-33 PostgreSQL refuses the gateway under load: no fin
     expect(gateway.output()).not.toContain('is not taken by the database');
   }
 
-  test('its password was rotated while calls ran and nothing else spoke to it: their commits meet 28P01 first', async () => {
+  test('its password was rotated while calls ran without other statements: their commits get 28P01 first', async () => {
     let asked = 0;
     world.answerAfter(() => {
       asked += 1;

@@ -5,7 +5,7 @@ import { post } from '../gateway/gateway-under-test.ts';
 import { givenChromium } from '../services/given.ts';
 import { useResource } from '../setup/use-resource.ts';
 
-describe.skipIf(givenChromium() === null)('what the running services show beside their calls', () => {
+describe.skipIf(givenChromium() === null)('pages and metrics of the running services', () => {
   let places: { gateway: string; backend: string; ai: string };
   const opened = useResource(() => openBrowserSystem());
   beforeAll(async () => {
@@ -40,7 +40,7 @@ describe.skipIf(givenChromium() === null)('what the running services show beside
     });
   }
 
-  test('A-5 A-8 only the pages’ own addresses are theirs: every other request passes on', async () => {
+  test('A-5 A-8 only the pages’ own paths are served: every other request passes on', async () => {
     const status = async (path: string, init?: RequestInit) =>
       (await fetch(`${places.gateway}${path}`, init)).status;
     expect(await status('/docs')).toBe(200);

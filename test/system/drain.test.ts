@@ -8,7 +8,7 @@ import { post } from '../gateway/gateway-under-test.ts';
 import { chunk, done, openStream, startScriptedUpstream, usageChunk } from '../gateway/scripted-upstream.ts';
 import { preparedDataFolder, startSystem } from './running-system.ts';
 
-test('SIGTERM: no new calls, a running stream ends whole and is settled, exit code 0', async () => {
+test('SIGTERM: no new calls, a running stream ends complete and is settled, exit code 0', async () => {
   const { folder, remove } = await preparedDataFolder();
   const upstream = startScriptedUpstream();
   const stream = openStream();
