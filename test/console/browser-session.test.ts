@@ -37,7 +37,7 @@ const logIn = () => post('login', { email: backend.people.admin.email, password:
 const withCookie = (pair: string) => ({ ...OWN, cookie: pair });
 
 describe('P-8 a session of the console', () => {
-  test('gives the access token to the page and the refresh token to the cookie alone', async () => {
+  test('returns the access token to the page and the refresh token only in the cookie', async () => {
     const { status, cookie, text, answer } = await logIn();
     expect(status).toBe(200);
     expect(answer.data?.session?.accessToken).toMatch(/^ey/);
@@ -47,7 +47,7 @@ describe('P-8 a session of the console', () => {
     }
   });
 
-  test('is taken up again with the cookie, which is then another one', async () => {
+  test('is resumed with the cookie, which is then replaced', async () => {
     const { pair } = await logIn();
     const again = await post('refresh', {}, withCookie(pair));
     expect(again.answer.data?.session?.accessToken).toMatch(/^ey/);
@@ -75,7 +75,7 @@ describe('P-8 a session of the console', () => {
     expect(cookie).toBe('');
   });
 
-  test('signing up begins one', async () => {
+  test('signing up starts one', async () => {
     const input = { companyName: 'New', email: 'new@people.example', password: PASSWORD };
     const { answer, cookie } = await post('sign-up', { input });
     expect(answer.data?.session?.accessToken).toMatch(/^ey/);
@@ -89,7 +89,7 @@ describe('P-8 a session of the console', () => {
     }
   });
 
-  test('pages of other origins, forms and bare clients get none', async () => {
+  test('pages of other origins, forms and clients without an origin get none', async () => {
     const { pair } = await logIn();
     const foreign: Record<string, string>[] = [
       { ...OWN, origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
@@ -108,7 +108,7 @@ describe('P-8 a session of the console', () => {
     expect((await post('refresh', {}, withCookie(pair))).answer.data?.session).not.toBeNull();
   });
 
-  test('what is no object, too long or of no known way is refused', async () => {
+  test('a body that is not an object or too long, and an unknown action, are refused', async () => {
     expect((await post('login', [])).status).toBe(400);
     expect((await post('login', { email: 'a'.repeat(30_000) })).status).toBe(400);
     expect((await post('nowhere', {})).status).toBe(404);

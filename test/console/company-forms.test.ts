@@ -57,22 +57,22 @@ describe.skipIf(givenChromium() === null)('the forms of a company', () => {
     quiet();
   });
 
-  test('P-15 a CV is uploaded and read; each value leads to its place in the text; it is edited and erased', async () => {
+  test('P-15 a CV is uploaded and read; each value links to its position in the text; it is edited and erased', async () => {
     await walkTalents(admin.page);
     quiet();
   });
 
-  test('P-15 the match appears by itself with its reasons, and the weights are set', async () => {
+  test('P-15 the match appears without a reload with its reasons, and the weights are set', async () => {
     await walkMatches(admin.page);
     quiet();
   });
 
-  test('A-7 an interview is announced, and what was said is shown to be read', async () => {
+  test('A-7 an interview is announced, and its transcript is shown', async () => {
     await walkMeetings(admin.page);
     quiet();
   });
 
-  test('G-19 a key is created with all that can be chosen, limited, rotated; P-15 its failures are shown and alerts set', async () => {
+  test('G-19 a key is created with all options, limited, rotated; P-15 its failures are shown and alerts set', async () => {
     await walkKeys(admin.page, world.demo);
     await walkPayloads(admin.page, world.demo);
     await walkUsage(admin.page);
@@ -80,7 +80,7 @@ describe.skipIf(givenChromium() === null)('the forms of a company', () => {
     quiet();
   });
 
-  test('requests appear live, are filtered in the address, shown with why they were refused, and exported', async () => {
+  test('requests appear live, are filtered by the URL, shown with the reason of their refusal, and exported', async () => {
     await walkRequests(admin.page, world.demo);
     quiet();
   });
@@ -90,23 +90,23 @@ describe.skipIf(givenChromium() === null)('the forms of a company', () => {
     quiet();
   });
 
-  test('an own provider key is tested, stored, shown by its end and deleted', async () => {
+  test('an own provider key is tested, stored, shown by its last characters and deleted', async () => {
     await walkProviderKeys(admin.page, provider);
     quiet();
   });
 
-  test('budgets are set, refuse what is past them, are edited and deleted; usage is by end user and project', async () => {
+  test('budgets are set, refuse calls past them, are edited and deleted; usage is by end user and project', async () => {
     await walkBudgets(admin.page, world.demo);
     quiet();
   });
 
-  test('P-15 the team, the company’s name and what it may buy', async () => {
+  test('P-15 the team, the company’s name and the products on sale', async () => {
     await walkTeam(admin.page, world.demo);
     await walkBilling(admin.page, world.demo);
     quiet();
   });
 
-  test('two tabs agree: what is changed in one is in the other at once', async () => {
+  test('two tabs agree: a change in one appears in the other at once', async () => {
     const { page } = admin;
     await moveTo(page, '/jobs');
     const other = await page.context().newPage();
@@ -119,11 +119,11 @@ describe.skipIf(givenChromium() === null)('the forms of a company', () => {
     quiet();
   });
 
-  test('a script that does not load leaves no white screen: the page says so and offers a reload', async () => {
+  test('a script that does not load leaves no blank page: the page reports it and offers a reload', async () => {
     await walkMissingScripts(world);
   });
 
-  test('P-8 a session that has ended asks for the log-in over the page, and nothing that was typed is lost', async () => {
+  test('P-8 an ended session asks for a log-in over the page, and no input is lost', async () => {
     await walkEndedSession(world);
   });
 
@@ -132,7 +132,7 @@ describe.skipIf(givenChromium() === null)('the forms of a company', () => {
     quiet();
   });
 
-  test('two adjustments in one dialog are both posted, and a large one asks first', async () => {
+  test('two adjustments in one dialog are both posted, and a large one asks for confirmation', async () => {
     await walkAdjustments(world);
   });
 
@@ -141,17 +141,17 @@ describe.skipIf(givenChromium() === null)('the forms of a company', () => {
     quiet();
   });
 
-  test('names of full length hide no action at 390 and 1440 px', async () => {
+  test('names of full length hide no button at 390 and 1440 px', async () => {
     await walkLongNames(world, admin.page);
     quiet();
   });
 
-  test('two tabs do not overwrite each other, and what was typed is not left without a question', async () => {
+  test('two tabs do not overwrite each other, and leaving unsaved input asks for confirmation', async () => {
     await walkTwoTabs(admin.page);
     quiet();
   });
 
-  test('P-8 the own password is changed, and the last admin cannot leave', async () => {
+  test('P-8 a user changes their own password, and the last admin cannot leave', async () => {
     await walkProfile(admin.page, world.demo.company_admin);
     quiet();
   });

@@ -31,7 +31,7 @@ const get = (path: string, headers: Record<string, string> = {}, from = backend)
 /** Paths whose page is that of another one. */
 const SAME_PAGE = ['/calls'];
 
-test('every page is in the lists of those that are looked at, at every width and with axe', async () => {
+test('every page is in the lists of checked pages, at every width and with axe', async () => {
   const routes = await Bun.file(join(import.meta.dir, '../../console/routes.ts')).text();
   const paths = [...routes.matchAll(/path: '([^']+)'/g)].map(([, path = '']) => path);
   expect(paths.length).toBeGreaterThan(50);
@@ -45,7 +45,7 @@ test('every page is in the lists of those that are looked at, at every width and
 });
 
 describe('the console’s files', () => {
-  test('the shell comes at / and at any deep link a browser opens, and is never kept', async () => {
+  test('the shell is served at / and at any deep link a browser opens, and is never cached', async () => {
     for (const path of ['/', '/billing?checkout=success', '/keys', '/meetings/1']) {
       const answer = await get(path, asPage);
       expect(answer.status).toBe(200);
@@ -57,7 +57,7 @@ describe('the console’s files', () => {
     }
   });
 
-  test('what machines call never gets a page, nor does who did not ask for one', async () => {
+  test('API routes never return a page, nor do requests that do not accept one', async () => {
     for (const path of [
       '/health/x',
       '/payments/webhook',
@@ -76,7 +76,7 @@ describe('the console’s files', () => {
     );
   });
 
-  test('the policy allows no inline script and no place but the backend and the gateway', async () => {
+  test('the policy allows no inline script and no origin except the backend and the gateway', async () => {
     const answer = await get('/', asPage);
     const policy = answer.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
@@ -89,7 +89,7 @@ describe('the console’s files', () => {
     expect(text).not.toMatch(/(?:src|href)="(?!\/assets\/)/);
   });
 
-  test('assets are named by their content, kept for ever, and compressed as the browser can', async () => {
+  test('assets are named by their content, cached for ever, and compressed as the browser supports', async () => {
     const path = `/assets/${built.script}`;
     const plain = await get(path);
     expect(plain.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
@@ -143,7 +143,7 @@ describe('during a deploy', () => {
     return await openBackend({ database, console: { build: Promise.resolve(build), gatewayUrl } });
   }
 
-  test('each backend serves the files of the other version too, so that open pages go on', async () => {
+  test('each backend serves the files of the other version too, so that open pages keep working', async () => {
     const next = await nextVersion();
     const page = built.files.find(({ name }) => name.endsWith('.js') && name !== built.script);
     const old = await get(`/assets/${page?.name}`, {}, next);
@@ -158,7 +158,7 @@ describe('during a deploy', () => {
     await next.close();
   });
 
-  test('a name that was in no build is a 404, and asking for many costs one statement in five seconds', async () => {
+  test('an unknown name is a 404, and many requests for one cost one statement in five seconds', async () => {
     expect((await get('/assets/none-1.js', asPage)).status).toBe(404);
     const { database, clock } = backend;
     let statements = 0;
@@ -186,7 +186,7 @@ describe('during a deploy', () => {
   });
 });
 
-test('a build that fails names itself, and everything but the pages works', async () => {
+test('a build that fails is reported, and everything except the pages works', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'console-'));
   writeFileSync(join(folder, 'main.tsx'), "import './nowhere.ts';\n");
   const { log, entries } = createRecordingLog();

@@ -40,7 +40,7 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
     return key;
   }
 
-  test('G-19 the first time: mint a key, call with it, see the usage move', async () => {
+  test('G-19 the first steps: mint a key, call with it, see the usage change', async () => {
     const { page } = admin;
     const key = await mint('first');
     expect(key.length).toBeGreaterThan(20);
@@ -75,7 +75,7 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
     expect(admin.complaints).toEqual([]);
   });
 
-  test('P-12 P-20 the whole purchase: buy, pay, see the credits, call, be refunded and see it', async () => {
+  test('P-12 P-20 the whole purchase: buy, pay, see the credits, call, get a refund and see it', async () => {
     const { page } = admin;
     const key = await mint('buyer');
     await open(page, 'Credits');
@@ -127,7 +127,7 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
     expect(refund.status).toBe(200);
   }
 
-  test('a super admin edits and retires what is sold; a company subscribes, sees what a change costs and changes its plan', async () => {
+  test('a super admin edits and retires products; a company subscribes, sees the cost of a change and changes its plan', async () => {
     const operator = await world.visit();
     await logIn(operator.page, world.demo.super_admin);
     await open(operator.page, 'Plans and packs');
@@ -187,7 +187,7 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
     expect(admin.complaints).toEqual([]);
   });
 
-  test('the playground streams an answer with a key of its own and says what it cost', async () => {
+  test('the playground streams an answer with its own key and shows the cost', async () => {
     const { page } = admin;
     await open(page, 'Playground');
     await page.getByRole('button', { name: 'Send' }).click();
@@ -203,12 +203,12 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
     expect(admin.complaints).toEqual([]);
   });
 
-  test('the focus returns where a dialog was opened, rows have buttons of their own names, refused fields are marked', async () => {
+  test('the focus returns to where a dialog was opened, buttons of rows have distinct names, refused fields are marked', async () => {
     await walkDialogs(admin.page);
     expect(admin.complaints).toEqual([]);
   });
 
-  test('a new company gets from the sign-up to its first call by the checklist, with trial credits', async () => {
+  test('a new company gets from sign-up to its first call by the checklist, with trial credits', async () => {
     await walkFirstCall(world);
   });
 

@@ -70,7 +70,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     return response.status;
   };
 
-  test('P-15 services show every process, its version and its parts, and that all is ready', async () => {
+  test('P-15 services show every process, its version and its parts, and that all are ready', async () => {
     await open('/services', 'Services');
     for (const name of ['Gateway', 'Backend', 'AI service']) {
       await page.getByRole('region', { name, exact: true }).getByText('Ready').waitFor();
@@ -89,7 +89,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     }
   });
 
-  test('A-15 a breaker opens before the eyes of an operator, who resets it', async () => {
+  test('A-15 a breaker opens on the page, and an operator resets it', async () => {
     await open('/models', 'Models');
     await row('svc/chat-cheap').getByRole('button', { name: 'Targets' }).click();
     const dialog = page.getByRole('dialog');
@@ -160,7 +160,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
       .waitFor();
   });
 
-  test('P-15 an alias of one’s own is added with suggested values and has its own targets', async () => {
+  test('P-15 an own alias is added with suggested values and has its own targets', async () => {
     await open('/models', 'Models');
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Add an alias' }).click();
@@ -206,7 +206,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await row('team-a/fast').getByText('weight 1, with a key').waitFor();
   });
 
-  test('P-15 an alias of one’s own is changed from one tab at a time, and retired', async () => {
+  test('P-15 an own alias is changed from one tab at a time, and retired', async () => {
     const dialog = page.getByRole('dialog');
     const other = await world.visit();
     await logIn(other.page, world.demo.super_admin, '/models');
@@ -284,7 +284,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     }
   });
 
-  test('usage that no call can have is posted or dropped, with a reason', async () => {
+  test('implausible usage is posted or dropped, with a reason', async () => {
     isAbsurd = true;
     expect([await call(), await call()]).toEqual([200, 200]);
     isAbsurd = false;
@@ -307,7 +307,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await row('A fault of the provider.').getByText('Dropped').waitFor();
   });
 
-  test('A-8 operations are filtered in the address, and lead to the lines of their request', async () => {
+  test('A-8 operations are filtered by the URL, and link to the log lines of their request', async () => {
     await open('/ai-operations', 'AI operations');
     await page.getByLabel('Outcome').selectOption('FAILED');
     await row('chat/completions').filter({ hasText: '503' }).first().waitFor();
@@ -334,7 +334,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await appears(page, row('unauthenticated').getByText('127.0.0.1'));
   });
 
-  test('the delivery log of the hook after calls says what was sent and what came back', async () => {
+  test('the delivery log of the hook after calls shows requests and responses', async () => {
     await open('/call-hooks', 'Call hooks');
     // Sent again after a minute, with whatever the provider answers by then.
     const refused = page.getByRole('row').filter({ hasText: /status [45]\d\d/ });
@@ -342,7 +342,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     expect(await violationsOf(page)).toEqual([]);
   });
 
-  test('A-8 errors and warnings are grouped and counted, with their lines behind them', async () => {
+  test('A-8 errors and warnings are grouped and counted, with links to their lines', async () => {
     await open('/errors', 'Errors');
     await page.getByLabel('Level').selectOption('WARN');
     await row('a model target failed').getByRole('button', { name: 'Lines' }).click();
@@ -369,7 +369,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await appears(page, row(BROKEN_ROOM).getByText('Under way'));
   });
 
-  test('P-13 the live log says that it is connected once nothing is missed any more', async () => {
+  test('P-13 the live log shows connected once no line is missed any more', async () => {
     await open('/logs', 'Logs');
     await page.getByText('connected', { exact: true }).waitFor();
     isBroken = true;
@@ -419,7 +419,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     expect(await violationsOf(page)).toEqual([]);
   });
 
-  test('G-29 companies show their balance and whether their calls are answered', async () => {
+  test('G-29 companies show their balance and whether their calls are admitted', async () => {
     await open('/companies', 'Companies');
     await row(world.demo.company_id).getByText('Good').waitFor();
     await row(world.demo.company_id).getByRole('button', { name: 'Adjust credits' }).click();
@@ -435,7 +435,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await row(world.demo.company_id).getByText('Out of credits').waitFor();
   });
 
-  test('P-15 a company’s ceilings are set by the operator, and the company sees what it uses of them', async () => {
+  test('P-15 a company’s ceilings are set by the operator, and the company sees its use of them', async () => {
     await open('/services', 'Services');
     await open('/companies', 'Companies');
     await row(world.demo.company_id).getByRole('button', { name: 'Ceilings' }).click();
@@ -460,7 +460,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     }
   });
 
-  test('P-15 each page of operations is whole and reachable at every width, light and dark', async () => {
+  test('P-15 each page of operations is complete and reachable at every width, light and dark', async () => {
     for (const [at, path] of OPERATIONS.entries()) {
       await moveTo(page, path);
       await settled(page);
@@ -468,7 +468,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     }
   }, 120_000);
 
-  test('A-13 dead letters are redriven, deleted after a question, and the counts follow by themselves', async () => {
+  test('A-13 dead letters are redriven, deleted after a confirmation, and the counts update without a reload', async () => {
     await open('/queues', 'Workers and queues');
     const toMail = page.getByRole('cell', { name: 'mail', exact: true }).getByRole('link');
     await page.getByRole('row').filter({ has: toMail }).locator('.tag', { hasText: /^3$/ }).waitFor();

@@ -151,12 +151,12 @@ test.each([
   [10, 'w'.repeat(260)],
   [14, 'abc '.repeat(110)],
   [20, '0123456789'.repeat(85)],
-])('a code of version %i reads as its text, every block whole', (version, text) => {
+])('a code of version %i decodes to its text, with every block intact', (version, text) => {
   const modules = qrModules(text);
   expect(modules.length).toBe(version * 4 + 17);
   expect(read(modules)).toBe(text);
 });
 
-test('what does not fit is refused', () => {
+test('a text that does not fit is refused', () => {
   expect(() => qrModules('x'.repeat(859))).toThrow('too long');
 });

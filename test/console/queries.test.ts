@@ -15,20 +15,20 @@ const queries = files.flatMap((file) => {
 });
 
 describe('the console’s queries', () => {
-  test.each(queries)('$file asks for what the schema has', ({ query }) => {
+  test.each(queries)('$file matches the schema', ({ query }) => {
     expect(validate(schema, parse(query)).map(({ message }) => message)).toEqual([]);
   });
 
-  test.each(queries)('$file keeps to the limits of a query', ({ query }) => {
+  test.each(queries)('$file is within the limits of a query', ({ query }) => {
     expect(checkQuery(priced, parse(query)).map(({ message }) => message)).toEqual([]);
   });
 
-  test('are found at all', () => {
+  test('are found', () => {
     expect(queries.length).toBeGreaterThan(40);
   });
 });
 
-test('the console keeps to its own types', () => {
+test('the console passes its own type check', () => {
   const command = [join(root, 'node_modules/.bin/tsc'), '--noEmit', '-p', 'console'];
   const { exitCode, stdout } = Bun.spawnSync(command, { cwd: root });
   expect({ exitCode, said: stdout.toString() }).toEqual({ exitCode: 0, said: '' });

@@ -59,7 +59,7 @@ const PASSWORD = 'a password of the invited';
 describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
   const world = useResource(() => openBrowserSystem());
 
-  test('P-14 an invited member comes in by the mailed link, and finds only what is theirs', async () => {
+  test('P-14 an invited member signs in by the mailed link, and sees only their own pages', async () => {
     const admin = await world.visit();
     await logIn(admin.page, world.demo.company_admin, '/team');
     await admin.page.getByLabel('E-mail').fill('invited@people.example');
@@ -128,7 +128,7 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     expect(found).toEqual([]);
   }
 
-  test('a wrong password is said in words, with the request id', async () => {
+  test('a wrong password is reported in plain words, with the request id', async () => {
     const { page, complaints } = await world.visit();
     await page.goto('/usage');
     await page.getByLabel('E-mail').fill(world.demo.company_admin.email);
@@ -185,7 +185,7 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('P-8 a forgotten password is set anew by the mailed link', async () => {
+  test('P-8 a forgotten password is reset by the mailed link', async () => {
     const { page, complaints } = await world.visit();
     const email = 'first@newcomers.example';
     await page.goto('/forgotten-password');

@@ -11,7 +11,7 @@ import { createSeededRandom } from '../doubles/seeded-random.ts';
 const place = (path: string, start: number, end: number) => ({ path, start, end, confidence: 1 });
 
 describe('P-15 the text of a CV with the places of its values', () => {
-  test('is cut where places begin and end, also where they lie in each other', () => {
+  test('is split where positions begin and end, also where they are nested', () => {
     const places = [place('work[0].name', 0, 10), place('work[0].location', 5, 10)];
     expect(piecesOf('Acme Leeds, 2019', places)).toEqual([
       { text: 'Acme ', paths: ['work[0].name'] },
@@ -20,7 +20,7 @@ describe('P-15 the text of a CV with the places of its values', () => {
     ]);
   });
 
-  test('is whole whatever the places are', () => {
+  test('is complete for any positions', () => {
     const random = createSeededRandom(7);
     const text = 'Grace Miller, welder in Leeds since 2016 — TIG & MAG';
     for (let round = 0; round < 200; round += 1) {
@@ -32,7 +32,7 @@ describe('P-15 the text of a CV with the places of its values', () => {
     }
   });
 
-  test('what is no place is nothing', () => {
+  test('an invalid position is ignored', () => {
     expect(evidenceOf(null)).toEqual([]);
     expect(evidenceOf([null, 'x', { path: 'a' }, place('b', 1, 2)])).toEqual([place('b', 1, 2)]);
     expect(profileOf('nonsense').work).toEqual([]);
@@ -41,7 +41,7 @@ describe('P-15 the text of a CV with the places of its values', () => {
   });
 });
 
-test('P-15 an edited profile keeps whatever the form does not show', () => {
+test('P-15 an edited profile keeps fields that the form does not show', () => {
   const whole = {
     basics: { name: 'Ada', profiles: [{ network: 'x' }], location: { city: 'Leeds', countryCode: 'GB' } },
     work: [{ position: 'Welder', highlights: ['TIG'] }, { position: 'Cook' }],

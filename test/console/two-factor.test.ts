@@ -45,7 +45,7 @@ describe.skipIf(givenChromium() === null)('two-factor authentication in the cons
     return { secret, codes };
   }
 
-  test('is set up with a QR code, asked for at the log-in, and turned off with password and code', async () => {
+  test('is set up with a QR code, required at log-in, and turned off with password and code', async () => {
     const { page, complaints } = await world.visit();
     const person = world.demo.company_admin;
     await logIn(page, person);
@@ -73,7 +73,7 @@ describe.skipIf(givenChromium() === null)('two-factor authentication in the cons
     expect(complaints).toEqual([]);
   }, 120_000);
 
-  test('a fresh code is asked for once money is moved, and a lost phone is reset by a super admin', async () => {
+  test('a fresh code is required to move money, and a lost phone is reset by a super admin', async () => {
     const member = await world.visit();
     await logIn(member.page, world.demo.company_admin);
     await setUp(member.page);
@@ -106,7 +106,7 @@ describe.skipIf(givenChromium() === null)('two-factor authentication in the cons
     expect(complaints).toEqual([]);
   }, 120_000);
 
-  test('a person sees which session is this one, and logs out everywhere', async () => {
+  test('a user sees which session is the current one, and logs out everywhere', async () => {
     const [here, elsewhere] = [await world.visit(), await world.visit()];
     for (const { page } of [here, elsewhere]) await logIn(page, world.demo.company_admin, '/profile');
     const sessions = region(here.page, 'Where you are logged in');

@@ -19,7 +19,7 @@ const ID = '019a0000-0000-7000-8000-00000000dead';
 const AT = '2030-01-02T03:04:05.678Z';
 
 describe('words of the console', () => {
-  test('a sentence of a log has credits, local times and short ids in place of what machines write', () => {
+  test('a log message has credits, local times and short ids instead of raw values', () => {
     const said = readable(`Posted 1500000 micro-credits to ${ID} at ${AT}, -250 micro-credits left.`);
     expect(said).toBe(`Posted 1.50 credits to …00dead at ${exact(AT)}, -0.00025 credits left.`);
     expect(said).not.toMatch(/micro|T\d\d:|-8000-/);
@@ -35,7 +35,7 @@ describe('words of the console', () => {
     expect([inHours(24 * 31), inHours(-24 * 400)]).toEqual(['in 1 month', '1 year ago']);
   });
 
-  test('a time names its zone', () => {
+  test('a time has its zone', () => {
     const zone = new Intl.DateTimeFormat('en', { timeStyle: 'long' })
       .formatToParts(new Date(AT))
       .find(({ type }) => type === 'timeZoneName')?.value;
@@ -43,7 +43,7 @@ describe('words of the console', () => {
     expect(exact(AT)).toEndWith(` ${zone}`);
   });
 
-  test('recorded fields have a label and a value for people', () => {
+  test('recorded fields have a readable label and value', () => {
     const field = (name: string, value: unknown) => [fieldLabel(name), fieldWords(name, value)];
     expect(field('excessMicro', '2500000')).toEqual(['Excess', '2.50 credits']);
     expect(field('expiresAt', AT)).toEqual(['Expires at', exact(AT)]);
@@ -59,7 +59,7 @@ describe('words of the console', () => {
     expect(partsByIds(`pack ${ID} of ${ID}`)).toEqual(['pack ', ID, ' of ', ID, '']);
   });
 
-  test('amounts are rounded where they are read at a glance, and exact below one', () => {
+  test('amounts are rounded in overviews, and exact below one', () => {
     expect(roundedCredits(1_234.567891)).toBe('1,234.57');
     expect(roundedCredits(0.000012)).toBe('0.000012');
     expect(credits(2.5)).toBe('2.50');
@@ -70,7 +70,7 @@ describe('words of the console', () => {
     ]);
   });
 
-  test('a form sends what was changed and nothing else', () => {
+  test('a form sends only changed fields', () => {
     const before = { name: 'a', limit: 5, project: null as string | null };
     expect(changedFrom(before, { ...before })).toEqual({});
     expect(changedFrom(before, { ...before, limit: 6 })).toEqual({ limit: 6 });

@@ -16,7 +16,7 @@ async function count(table: string): Promise<bigint> {
   return rows[0]?.count ?? 0n;
 }
 
-test('events go after 30 days with their deliveries, kept answers after a day; what was sold stays', async () => {
+test('events are removed after 30 days with their deliveries, stored answers after a day; objects stay', async () => {
   const { session } = await shop.buy('payment');
   await sandbox.settled();
   const nowMs = sandbox.clock.now();
@@ -33,7 +33,7 @@ test('events go after 30 days with their deliveries, kept answers after a day; w
   });
 });
 
-test('of each kind only the newest 50,000 are kept, and what is still due in any case', async () => {
+test('of each kind only the newest 50,000 are kept, and open ones in any case', async () => {
   await database.query(
     `insert into payment_sandbox_objects (id, kind, created, body, hidden, due_at)
      select 'ch_' || n, 'charge', 1, '{}', '{}', case when n = 1 then 5 end from generate_series(1, 50010) n`,
@@ -47,7 +47,7 @@ test('of each kind only the newest 50,000 are kept, and what is still due in any
 });
 
 describe('the sandbox’s own switches', () => {
-  test('refuse what is out of bounds, and change nothing', async () => {
+  test('refuse values out of bounds, and change nothing', async () => {
     for (const body of [{ advance_seconds: 0 }, { advance_seconds: 1e9 }, { advance_seconds: 'x' }, {}]) {
       expect((await sandbox.own('/sandbox/clock', body)).status).toBe(400);
     }
@@ -60,7 +60,7 @@ describe('the sandbox’s own switches', () => {
     expect(Object.values(faults).every((value) => value === 0)).toBe(true);
   });
 
-  test('take nothing from a page of another site', async () => {
+  test('accept nothing from a page of another site', async () => {
     const headers = { origin: 'http://evil.example', 'content-type': 'application/x-www-form-urlencoded' };
     const body = 'advance_seconds=86400';
     const answer = await fetch(`${sandbox.url}/sandbox/clock`, { method: 'POST', headers, body });
@@ -69,7 +69,7 @@ describe('the sandbox’s own switches', () => {
     expect(now).toBe(Math.floor(sandbox.clock.now() / 1000));
   });
 
-  test('come as JSON or as a form', async () => {
+  test('are accepted as JSON or as a form', async () => {
     const body = new URLSearchParams({ duplicate: '2' });
     const answer = await fetch(`${sandbox.url}/sandbox/faults`, { method: 'POST', body });
     expect(await answer.json()).toMatchObject({ duplicate: 2 });
@@ -77,13 +77,13 @@ describe('the sandbox’s own switches', () => {
   });
 });
 
-test('P-3 an empty signing secret never constructs', () => {
+test('P-3 an empty signing secret is rejected by the constructor', () => {
   const base = { clock: sandbox.clock, secrets: createSystemSecrets(), log: createSilentLog(), database };
   const options = { ...base, baseUrl: () => '', webhookUrl: () => '', eventKinds: [] };
   expect(() => createPaymentSandbox({ ...options, webhookSecret: ' ' })).toThrow('needs a signing secret');
 });
 
-test('a closed sandbox leaves no timer behind', async () => {
+test('a closed sandbox leaves no timer', async () => {
   const other = await openSandbox(database);
   await shop.sell('one-time');
   await other.close();

@@ -49,7 +49,7 @@ async function refund(paymentId: string, times: number): Promise<void> {
 const refunded = () => sandbox.objectsOf('charge.refunded').map((charge) => charge.amount_refunded);
 
 describe('P-3 events are signed and delivered', () => {
-  test('P-21 in order, with the sum of all refunds and what it was before', async () => {
+  test('P-21 in order, with the sum of all refunds and its previous value', async () => {
     await refundThrice();
     await until(() => sandbox.received.length === 3);
     expect(refunded()).toEqual([100, 200, 300]);
@@ -74,7 +74,7 @@ describe('P-3 events are signed and delivered', () => {
     });
   });
 
-  test('again after a while where they were not taken, under the same id and signed afresh, and then no more', async () => {
+  test('retried later where they were not accepted, with the same id and a new signature, and then no more', async () => {
     const { session } = await shop.buy('payment');
     sandbox.received.length = 0;
     sandbox.answers.push(500, 503);
@@ -164,7 +164,7 @@ describe('P-24 the switches', () => {
     expect(refunded()).toEqual([300, 200, 100, 400]);
   });
 
-  test('reorder: what never becomes whole is sent all the same', async () => {
+  test('reorder: an incomplete group is still sent', async () => {
     const { session } = await shop.buy('payment', 900n);
     sandbox.received.length = 0;
     await set({ reorder: 3 });
@@ -215,7 +215,7 @@ describe('P-24 the switches', () => {
     expect(items[0]?.object).toMatchObject({ amount_refunded: 100 });
   });
 
-  test('bad_signature and stale_timestamp: refused once, then sound', async () => {
+  test('bad_signature and stale_timestamp: refused once, then valid', async () => {
     const { session } = await shop.buy('payment', 900n);
     sandbox.received.length = 0;
     await set({ bad_signature: 1 });

@@ -12,7 +12,7 @@ beforeEach(async () => {
   sandbox.received.length = 0;
 });
 
-describe('P-22 what an invoice is made of', () => {
+describe('P-22 parts of an invoice', () => {
   type Line = { id: string; amount: number; discount_amounts: { amount: number }[]; proration: boolean };
   const linesOf = (invoice: Record<string, unknown> | undefined) =>
     invoice?.lines as { data: Line[]; has_more: boolean };
@@ -81,7 +81,7 @@ describe('P-22 what an invoice is made of', () => {
     });
   });
 
-  test('a credit note of a paid invoice goes to the balance, to the card, outside; together its amount', async () => {
+  test('a credit note of a paid invoice goes to the balance, to the card or outside; their sum is its amount', async () => {
     const { id, customerId } = await started();
     const { latest_invoice: invoice } = await state(id);
     const issue = (amount: string, ways: Record<string, string> = {}) =>
@@ -108,7 +108,7 @@ describe('P-22 what an invoice is made of', () => {
     expect((await issue('3900', { out_of_band_amount: '3900' })).status).toBe(200);
   });
 
-  test('a price of another interval begins a period at once, and credits the unused time of the old one', async () => {
+  test('a price of another interval starts a period at once, and credits the unused time of the old one', async () => {
     const { id, customerId } = await started();
     const yearly = await sandbox.call('POST', '/v1/prices', {
       ...{ product: await product(), unit_amount: '49000', currency: 'usd' },

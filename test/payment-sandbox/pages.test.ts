@@ -29,7 +29,7 @@ const read = async (url: string) => {
 };
 
 describe('P-20 the checkout page', () => {
-  test('shows what is bought and its price, without scripts or anything from elsewhere', async () => {
+  test('shows the product and its price, without scripts or content from other hosts', async () => {
     const { url } = await opened();
     const { status, headers, text } = await read(url);
     expect(status).toBe(200);
@@ -47,7 +47,7 @@ describe('P-20 the checkout page', () => {
     expect(style.headers.get('content-type')).toStartWith('text/css');
   });
 
-  test('pays, tells the backend first, and leads back with the session’s id', async () => {
+  test('pays, notifies the backend first, and redirects back with the session’s id', async () => {
     const { id } = await opened();
     const answer = await sandbox.click(`/checkout/${id}/pay`);
     expect(answer.status).toBe(303);
@@ -67,7 +67,7 @@ describe('P-20 the checkout page', () => {
     expect(completed).not.toHaveProperty('line_items');
   });
 
-  test('takes the money once, however often and however fast it is clicked', async () => {
+  test('takes the money once, however often and fast it is clicked', async () => {
     const { id, customerId } = await opened();
     const clicks = await Promise.all(Array.from({ length: 20 }, () => sandbox.click(`/checkout/${id}/pay`)));
     for (const click of clicks) {
@@ -81,7 +81,7 @@ describe('P-20 the checkout page', () => {
     expect(text).not.toContain('<form');
   });
 
-  test('a declined card takes nothing, says so, and can be tried again', async () => {
+  test('a declined card takes nothing, shows an error, and can be tried again', async () => {
     const { id, customerId } = await opened();
     const declined = await sandbox.click(`/checkout/${id}/decline`);
     expect(declined.status).toBe(303);
@@ -97,21 +97,21 @@ describe('P-20 the checkout page', () => {
     expect(intents.body.data).toHaveLength(1);
   });
 
-  test('a declined subscription leaves none behind', async () => {
+  test('a declined subscription is not created', async () => {
     const { id, customerId } = await opened('subscription');
     const declined = await sandbox.click(`/checkout/${id}/decline`);
     expect(declined.headers.get('location')).toBe(`/checkout/${id}?declined`);
     expect(done(await sandbox.provider.listSubscriptions(customerId)).items).toEqual([]);
   });
 
-  test('cancel leads back and leaves the checkout open', async () => {
+  test('cancel redirects back and leaves the checkout open', async () => {
     const { id } = await opened();
     const answer = await sandbox.click(`/checkout/${id}/cancel`);
     expect(answer.headers.get('location')).toBe('http://127.0.0.1:1/canceled');
     expect(done(await sandbox.provider.retrieveCheckoutSession(id))).toMatchObject({ status: 'open' });
   });
 
-  test('one that is a day old has expired: it takes no money and says so', async () => {
+  test('a checkout older than a day has expired: it takes no money and shows that', async () => {
     const { id } = await opened();
     await sandbox.own('/sandbox/clock', { advance_seconds: 86_400 });
     expect((await sandbox.click(`/checkout/${id}/pay`)).headers.get('location')).toBe(`/checkout/${id}`);
@@ -159,7 +159,7 @@ describe('the other pages', () => {
     expect((await read(String(invoice.hosted_invoice_url))).text).toContain('This invoice is paid.');
   });
 
-  test('P-22 the portal shows invoices, ends a subscription and keeps it after all', async () => {
+  test('P-22 the portal shows invoices, cancels a subscription and resumes it', async () => {
     const { session, customerId } = await shop.buy('subscription', 4_900n);
     const subscription = String(session.subscription);
     const wanted = { customerId, returnUrl: 'http://127.0.0.1:1/billing' };
@@ -184,7 +184,7 @@ describe('the other pages', () => {
     expect(untouched).toMatchObject({ cancel_at_period_end: false });
   });
 
-  test('the first page says what this is', async () => {
+  test('the first page explains the sandbox', async () => {
     expect((await read(sandbox.url)).text).toContain('This stands in for the payment provider');
   });
 });

@@ -16,8 +16,8 @@ beforeEach(async () => {
 describe('renewals', () => {
   const { shop, card, pass, state, storyOf, started } = createSubscriber(() => sandbox, 'renewals');
 
-  describe('P-22 subscriptions live on a clock that can be moved', () => {
-    test('a checkout begins one: created, its first invoice, active, then the session', async () => {
+  describe('P-22 subscriptions use a clock that can be moved', () => {
+    test('a checkout starts one: created, its first invoice, active, then the session', async () => {
       const { session } = await shop.buy('subscription', 4_900n);
       expect(storyOf(session.subscription)).toEqual([
         'customer.subscription.created',
@@ -80,7 +80,7 @@ describe('renewals', () => {
       await sandbox.settled();
     });
 
-    test('a failing card makes it past due, is tried again, and ends it at last', async () => {
+    test('a failing card makes it past due, is retried, and finally ends it', async () => {
       const { id, customerId } = await started();
       await card(customerId, 'declines');
       sandbox.received.length = 0;
@@ -105,7 +105,7 @@ describe('renewals', () => {
       expect(storyOf(id)).toEqual([]);
     });
 
-    test('a card that is mended in time makes it active again', async () => {
+    test('a card that works again in time makes it active again', async () => {
       const { id, customerId } = await started();
       await card(customerId, 'requires_action');
       sandbox.received.length = 0;
@@ -122,7 +122,7 @@ describe('renewals', () => {
       expect(storyOf(id).slice(-2)).toEqual(['invoice.paid', 'customer.subscription.updated']);
     });
 
-    test('one that was canceled for the period’s end ends then, without another invoice', async () => {
+    test('a subscription canceled at the period’s end ends then, without another invoice', async () => {
       const { id } = await started();
       done(await sandbox.provider.cancelSubscription(id, 'period-end', shop.newKey()));
       await sandbox.settled();
@@ -135,7 +135,7 @@ describe('renewals', () => {
     });
   });
 
-  test('a restart keeps everything: objects, the moved clock, the switches and what is not yet delivered', async () => {
+  test('a restart keeps everything: objects, the moved clock, the switches and undelivered events', async () => {
     const { id } = await started();
     sandbox.answers.push(500);
     await sandbox.own('/sandbox/faults', { drop: 7 });
@@ -183,7 +183,7 @@ describe('changes of plan', () => {
       expect(await state(id)).toMatchObject({ status: 'active' });
     });
 
-    test('a trial that ends without a card pauses it, and resuming goes on', async () => {
+    test('a trial that ends without a card pauses it, and it can be resumed', async () => {
       const pausing = { 'trial_settings[end_behavior][missing_payment_method]': 'pause' };
       const { id, customerId } = await started({ trial_period_days: '2', ...pausing }, 'none');
       await pass(3);
@@ -201,7 +201,7 @@ describe('changes of plan', () => {
       expect(storyOf(id)[0]).toBe('customer.subscription.resumed');
     });
 
-    test('a change of plan says what it was, and asks only for the difference', async () => {
+    test('a change of plan has its previous values, and charges only the difference', async () => {
       const { id, body } = await started();
       const dearer = await shop.sell('recurring', 9_900n);
       await pass(15);
@@ -226,7 +226,7 @@ describe('changes of plan', () => {
       expect(invoice?.amount_paid as number).toBeLessThan(5_000);
     });
 
-    test('an invoice whose finalization fails stays a draft and says why', async () => {
+    test('an invoice whose finalization fails stays a draft with the reason', async () => {
       const { id } = await started();
       await sandbox.own('/sandbox/faults', { finalization_failure: 1 });
       sandbox.received.length = 0;
@@ -239,7 +239,7 @@ describe('changes of plan', () => {
     });
   });
 
-  test('a subscription of the 31st comes back to the 31st, and of 29 February to the 29th', () => {
+  test('a subscription of the 31st returns to the 31st, and of 29 February to the 29th', () => {
     const at = (text: string) => Date.parse(`${text}T10:30:00Z`) / 1000;
     const month = { interval: 'month', interval_count: 1 } as const;
     const ends: string[] = [];

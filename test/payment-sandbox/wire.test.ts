@@ -16,8 +16,8 @@ async function madePrice(parameters: Record<string, string> = {}): Promise<strin
 
 const success = { success_url: 'http://127.0.0.1:1/ok', cancel_url: 'http://127.0.0.1:1/no' };
 
-describe('who asks, and how', () => {
-  test('any secret key is answered, and none is 401 as the provider words it', async () => {
+describe('authentication and versions', () => {
+  test('any secret key is accepted, and none is 401 with the provider’s message', async () => {
     const without = await fetch(`${sandbox.url}/v1/products`);
     expect(without.status).toBe(401);
     expect(((await without.json()) as { error: { message: string } }).error.message).toStartWith(
@@ -30,21 +30,21 @@ describe('who asks, and how', () => {
     }
   });
 
-  test('P-25 another version is refused, so that a mismatch shows on the first day', async () => {
+  test('P-25 another version is refused, so that a mismatch is found early', async () => {
     const headers = { authorization: 'Bearer sk', 'stripe-version': '2024-04-10' };
     const answer = await fetch(`${sandbox.url}/v1/products`, { headers });
     expect(answer.status).toBe(400);
     expect(await answer.text()).toContain('Invalid Stripe API version: 2024-04-10');
   });
 
-  test('an address that it does not have', async () => {
+  test('an unknown address', async () => {
     const { status, body } = await sandbox.call('POST', '/v1/nothing');
     expect(status).toBe(404);
     expect(JSON.stringify(body)).toContain('Unrecognized request URL (POST: /v1/nothing)');
     expect(await (await fetch(`${sandbox.url}/healthz`)).text()).toBe('ok');
   });
 
-  test('a body that is JSON, too large, or not to be stored', async () => {
+  test('a body that is JSON, too large, or cannot be stored', async () => {
     const send = (body: string, contentType: string) =>
       fetch(`${sandbox.url}/v1/products`, {
         method: 'POST',
@@ -66,7 +66,7 @@ describe('who asks, and how', () => {
   });
 });
 
-describe('what is refused, in the provider’s words', () => {
+describe('refusals, with the provider’s messages', () => {
   test('P-26 a price that does not exist', async () => {
     const wanted = { mode: 'payment', 'line_items[0][price]': 'price_x', 'line_items[0][quantity]': '1' };
     const { status, body } = await sandbox.call('POST', '/v1/checkout/sessions', { ...wanted, ...success });
@@ -116,7 +116,7 @@ describe('what is refused, in the provider’s words', () => {
 });
 
 describe('replays, pages and expansions', () => {
-  test('the same key replays, with a header that says so; another request with it is refused', async () => {
+  test('the same key replays, with a header that marks it; another request with it is refused', async () => {
     const first = await sandbox.call('POST', '/v1/products', { name: 'One', description: 'd' }, 'k1');
     expect(first.headers.get('idempotent-replayed')).toBe(null);
     const again = await sandbox.call('POST', '/v1/products', { description: 'd', name: 'One' }, 'k1');
@@ -131,7 +131,7 @@ describe('replays, pages and expansions', () => {
     expect(later.status).toBe(200);
   });
 
-  test('the same key fifty times at once makes one', async () => {
+  test('the same key fifty times at once creates one', async () => {
     const calls = Array.from({ length: 50 }, () =>
       sandbox.call('POST', '/v1/customers', { name: 'Once' }, 'k2'),
     );
@@ -139,7 +139,7 @@ describe('replays, pages and expansions', () => {
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
   });
 
-  test('lists go newest first, a page at a time, both ways', async () => {
+  test('lists are newest first, a page at a time, in both directions', async () => {
     const ids: string[] = [];
     for (let count = 0; count < 5; count += 1) ids.unshift(await made('/v1/products', { name: `P${count}` }));
     const page = async (parameters: Record<string, string>) => {
@@ -158,7 +158,7 @@ describe('replays, pages and expansions', () => {
     expect((await sandbox.call('GET', '/v1/products', { starting_after: 'prod_x' })).status).toBe(400);
   });
 
-  test('products, prices, sessions and their line items are there to be read', async () => {
+  test('products, prices, sessions and their line items can be read', async () => {
     const price = await madePrice();
     const session = await made('/v1/checkout/sessions', {
       mode: 'payment',
