@@ -42,7 +42,7 @@ describe('A-12 matches', () => {
     expect(weights).toBeCloseTo(1, 2);
   });
 
-  test('A-12 a CV of which the reader found little is compared by the words of its text', async () => {
+  test('A-12 a CV with few parsed values is compared by the words of its text', async () => {
     const world = await openMatchingWorld(database);
     await world.addJob({ mustHave: [], title: 'Turbine fitter', niceToHave: ['commissioning of turbines'] });
     const nothing = { work: [], skills: [], basics: {}, total_months_experience: null };
@@ -67,7 +67,7 @@ describe('A-12 matches', () => {
     expect(JSON.stringify(rows[0]?.facts)).not.toMatch(/ada|person|1980|married/);
   });
 
-  test('A-12 a pair is scored once in its versions, and once more only when one of the two changes', async () => {
+  test('A-12 a pair is scored once for its versions, and again only when one of the two changes', async () => {
     const asked: string[] = [];
     const world = await openMatchingWorld(database, {
       score(talent, job, weights) {
@@ -90,7 +90,7 @@ describe('A-12 matches', () => {
     expect(asked).toHaveLength(9);
   });
 
-  test('A-12 a pair that fails does not hold up its batch, is tried again, and at last left alone', async () => {
+  test('A-12 a failing pair does not block its batch, is retried, and finally given up', async () => {
     const clock = createManualClock();
     let bad = '';
     const world = await openMatchingWorld(database, {
@@ -125,7 +125,7 @@ describe('A-12 matches', () => {
     await database.query('delete from match_pairs where talent_id = $1', [talent]);
   });
 
-  test('A-12 a job that closes and a talent that is erased leave no score, no facts and nothing in line', async () => {
+  test('A-12 a closed job and an erased talent leave no score, no facts and nothing in the queue', async () => {
     const world = await openMatchingWorld(database);
     const job = await world.addJob();
     const other = await world.addJob();
@@ -151,7 +151,7 @@ describe('A-12 matches', () => {
     expect(await rowsOf('match_subjects', talent)).toBe(0);
   });
 
-  test('A-12 other weights score all of the company’s pairs anew, and none of another company’s', async () => {
+  test('A-12 changed weights score all of the company’s pairs again, and none of another company’s', async () => {
     const world = await openMatchingWorld(database);
     const stranger = await openMatchingWorld(database);
     for (const one of [world, stranger]) {
@@ -168,7 +168,7 @@ describe('A-12 matches', () => {
     expect(after[0]?.parts.find(({ name }) => name === 'skills')?.weight).toBe(0);
   });
 
-  test('A-12 without vectors scores stand on facts; once there are vectors they are computed anew', async () => {
+  test('A-12 without vectors scores use facts alone; once there are vectors they are computed again', async () => {
     const clock = createManualClock();
     let calls = NO_MODEL_CALLS;
     const modelCalls: PlatformModelCalls = { ...NO_MODEL_CALLS, embed: (call) => calls.embed(call) };
@@ -183,7 +183,7 @@ describe('A-12 matches', () => {
     expect(await sweep(database, clock.now(), 'letters')).toBe(0);
   });
 
-  test('A-12 each of a batch has the vector of its own texts, be they one or two', async () => {
+  test('A-12 each pair of a batch has the vector of its own texts, whether one or two', async () => {
     const asked: string[][] = [];
     const modelCalls: PlatformModelCalls = {
       ...letterVectors,

@@ -38,7 +38,7 @@ async function eventually(holds: () => boolean | Promise<boolean>): Promise<void
 const statusOf = (generator: Generator) => readStatus(database, clock.now(), generator.own());
 
 describe('A-9 the generator', () => {
-  test('A-9 runs on the first start, and says what waits', async () => {
+  test('A-9 runs on the first start, and reports the queue', async () => {
     const world = await openMatchingWorld(database, { clock });
     const generator = await start(world.parts);
     await eventually(async () => (await statusOf(generator)).state === 'running');
@@ -53,7 +53,7 @@ describe('A-9 the generator', () => {
     expect((await statusOf(generator)).uptimeSeconds).toBeGreaterThanOrEqual(90);
   });
 
-  test('A-10 stop ends after the batch: it is processing until then, and what was begun is stored', async () => {
+  test('A-10 stop takes effect after the batch: it is processing until then, and its results are stored', async () => {
     const gate = Promise.withResolvers<void>();
     const modelCalls = {
       ...letterVectors,
@@ -135,7 +135,7 @@ describe('A-9 the generator', () => {
     expect((await metrics(generator)).processes).toHaveLength(1);
   });
 
-  test('A-12 a database that fails for a while does not end it', async () => {
+  test('A-12 a temporary failure of the database does not end it', async () => {
     const world = await openMatchingWorld(database, { clock });
     let isAway = false;
     const failing: Database = {

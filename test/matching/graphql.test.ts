@@ -63,7 +63,7 @@ describe('P-15 matches', () => {
     expect(extensions.code).toBe('BAD_USER_INPUT');
   });
 
-  test('P-15 a talent’s export holds what matching knows of them, and the scores with their reasons', async () => {
+  test('P-15 a talent’s export has their matching data, and the scores with their reasons', async () => {
     const EXPORT = 'mutation($id: ID!) { exportTalent(id: $id) }';
     const { admin } = backend.people;
     const { exportTalent } = await admin.ask<{ exportTalent: object }>(EXPORT, { id: talentIds[1] });
@@ -87,7 +87,7 @@ describe('P-15 matches', () => {
     }
   });
 
-  test('P-15 a company’s weights are its own, checked, and recorded', async () => {
+  test('P-15 a company’s weights are separate, validated, and recorded', async () => {
     const { admin, otherAdmin } = backend.people;
     const set =
       'mutation($weights: [MatchWeightInput!]!) { setMatchWeights(weights: $weights) { part weight } }';

@@ -27,7 +27,7 @@ describePostgres('with a server', () => {
     await other;
   }
 
-  test('A-12 a pair that is asked for anew while its score is being stored is free at once', async () => {
+  test('A-12 a pair that is requested again while its score is being stored is free at once', async () => {
     const world = await openMatchingWorld(database);
     await world.addJob();
     const talentId = await world.addTalent();

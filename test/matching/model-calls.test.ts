@@ -99,7 +99,7 @@ const EMBED = { companyId: '019a0000-0000-7000-8000-000000000000', texts: ['one'
 const ASK = { companyId: EMBED.companyId, instruction: 'judge', data: '[]', schema: {}, signal };
 
 describe('G-28 matching’s model calls', () => {
-  test('G-28 vectors come in the order of the texts, and the call is charged once', async () => {
+  test('G-28 vectors are in the order of the texts, and the call is charged once', async () => {
     const { calls } = await open(PROVIDER, async () => vectors(2));
     expect(await calls.embed(EMBED)).toEqual({
       outcome: 'embedded',
@@ -115,7 +115,7 @@ describe('G-28 matching’s model calls', () => {
     expect(ended).toMatchObject({ released: 1, endpoints: ['embeddings'] });
   });
 
-  test('A-12 vectors are of the model that gave them: a provider’s by its name, the embedded encoder’s by its version', async () => {
+  test('A-12 vectors are labelled with their model: a provider’s by its name, the embedded encoder’s by its version', async () => {
     const answer = async () =>
       json({ data: [{ index: 0, embedding: [1, 0] }], system_fingerprint: 'encoder-2' });
     const one = { ...EMBED, texts: ['one'] };
@@ -130,7 +130,7 @@ describe('G-28 matching’s model calls', () => {
     expect((await open([], answer)).calls.embedModel()).toBeNull();
   });
 
-  test('G-28 without credits no provider is asked, and the embedded model works unpaid', async () => {
+  test('G-28 without credits no provider is called, and the embedded model is used without a charge', async () => {
     const provider = await open(PROVIDER, async () => vectors(2), false);
     expect(await provider.calls.embed(EMBED)).toEqual({ outcome: 'unavailable', reason: 'no-credits' });
     expect(await provider.calls.answer(ASK)).toEqual({ outcome: 'unavailable', reason: 'no-credits' });
@@ -176,7 +176,7 @@ describe('G-28 matching’s model calls', () => {
     },
   );
 
-  test('A-14 a calculation that we end ourselves counts for nothing', async () => {
+  test('A-14 a calculation that we abort ourselves does not count', async () => {
     const ended = new AbortController();
     const { calls, breakers } = await open(PROVIDER, (_target, _number, own) => {
       return new Promise((_resolve, reject) =>
@@ -190,7 +190,7 @@ describe('G-28 matching’s model calls', () => {
     expect(breakers.failuresInARow('match_score_generator')).toBe(0);
   });
 
-  test('A-12 answers that are none are failures of the answer, not of the walk', async () => {
+  test('A-12 an invalid answer is unavailable, and nothing is thrown', async () => {
     for (const broken of [
       json({ data: [] }),
       json({ data: [{ index: 0, embedding: ['x'] }] }),
@@ -203,14 +203,14 @@ describe('G-28 matching’s model calls', () => {
     expect(await calls.answer(ASK)).toEqual({ outcome: 'unavailable', reason: 'failed' });
   });
 
-  test('A-12 reasons are never worded by the embedded models', async () => {
+  test('A-12 reasons are never written by the embedded models', async () => {
     const { calls, sent } = await open(EMBEDDED, async () => json({}));
     expect(await calls.answer(ASK)).toEqual({ outcome: 'unavailable', reason: 'no-provider' });
     expect(sent).toEqual([]);
     expect(calls.breakerState()).toBe('closed');
   });
 
-  test('G-28 an answer is passed on and charged', async () => {
+  test('G-28 an answer is returned and charged', async () => {
     const usage = { prompt_tokens: 30, completion_tokens: 5 };
     const { calls } = await open(PROVIDER, async () =>
       json({ choices: [{ message: { content: '{}' } }], usage }),
@@ -223,7 +223,7 @@ describe('G-28 matching’s model calls', () => {
   const SECOND: AliasTarget = { ...PROVIDER, id: 'second', baseUrl: 'https://second.example/v1' };
   const words = () => json({ choices: [{ message: { content: '{}' } }] });
 
-  test('G-36 a request that is at fault is put to no other target, and does not count against the first', async () => {
+  test('G-36 a request that is rejected as invalid is sent to no other target, and does not count against the first', async () => {
     for (const status of [400, 413, 415, 422]) {
       const { calls, sent, breakers } = await open([PROVIDER, SECOND], async () => json({}, status));
       for (const _ of [1, 2]) {
@@ -239,7 +239,7 @@ describe('G-28 matching’s model calls', () => {
     }
   });
 
-  test('G-36 any other refusal goes on to the next target', async () => {
+  test('G-36 any other rejection moves on to the next target', async () => {
     for (const status of [401, 403, 404, 408, 409, 429, 500]) {
       const failsFirst =
         (second: () => UpstreamAnswer): Answer =>
@@ -259,7 +259,7 @@ describe('G-28 matching’s model calls', () => {
     }
   });
 
-  test('a connection that breaks goes on to the next target, and an only one is not asked again', async () => {
+  test('a broken connection moves on to the next target, and a single target is not called again', async () => {
     const breaksFirst =
       (then: () => UpstreamAnswer): Answer =>
       async (_target, number) => {

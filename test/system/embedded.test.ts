@@ -39,7 +39,7 @@ describe('the backend of a fresh machine', () => {
     expect(await get(`${running.demo.backend_url}/healthz`)).toMatchObject({ status: 200, text: 'ok' });
   });
 
-  test('P-6 turnpike verify-deployment passes against every service of it, the bin too', async () => {
+  test('P-6 turnpike verify-deployment passes against each of its services, with the binary too', async () => {
     const { exitCode, output } = await turnpike('verify-deployment', running.demo.backend_url);
     expect(output).toContain(`${running.demo.backend_url}/health is up after 1 of 20 attempts`);
     expect(output).toMatch(/\nok +gateway +call without a key: /);
@@ -52,7 +52,7 @@ describe('the backend of a fresh machine', () => {
 });
 
 describe('the log of a fresh machine', () => {
-  test('every line on standard output is JSON, the ready line too; the word is on standard error for scripts', () => {
+  test('every line on standard output is JSON, the ready line too; scripts find the word ready on standard error', () => {
     const lines = running.system.output().split('\n').slice(0, -1);
     const messages = lines.map((line) => (JSON.parse(line) as { message: string }).message);
     expect(messages.filter((message) => message.startsWith('ready: gateway http'))).toHaveLength(1);
@@ -66,7 +66,7 @@ describe('the AI service of a fresh machine', () => {
     expect([status, json()]).toEqual([200, { status: 'healthy' }]);
   });
 
-  test('A-2 /health/ready has the first form with the four workers beside it', async () => {
+  test('A-2 /health/ready has the first form with the four workers', async () => {
     const { status, json } = await get(`${running.demo.ai_url}/health/ready`);
     expect(status).toBe(200);
     expect(json()).toEqual({
@@ -109,7 +109,7 @@ describe('the AI service of a fresh machine', () => {
     });
   });
 
-  test('A-3 /health/database tells connectivity and the pool', async () => {
+  test('A-3 /health/database reports connectivity and the pool', async () => {
     const ask = () => get(`${running.demo.ai_url}/health/database`);
     const { status, json } = await ask();
     expect(status).toBe(200);
@@ -171,7 +171,7 @@ describe('demo.json', () => {
 });
 
 describe('the command line beside the running process', () => {
-  test('asks it through the socket: a super admin is made once', async () => {
+  test('uses its socket: a super admin is created once', async () => {
     const first = await turnpike('create-super-admin', 'first@operator.example');
     expect(first).toMatchObject({ exitCode: 0, output: expect.stringContaining('is a super admin') });
     const second = await turnpike('create-super-admin', 'FIRST@operator.example');
@@ -200,7 +200,7 @@ describe('the command line beside the running process', () => {
     expect(await turnpike('help', 'keyz')).toMatchObject({ exitCode: 2, errors: unknown });
   });
 
-  test('a second system on the same folder is refused in one line, and the first is unharmed', async () => {
+  test('a second system on the same folder is refused in one line, and the first is not affected', async () => {
     const second = startProcess('everything.ts', [], { DATA_DIR: running.system.dataDir });
     expect(await second.exited).toBe(1);
     expect(second.errors()).toBe(
@@ -229,7 +229,7 @@ describe('every example of the documents runs', () => {
     30_000,
   );
 
-  test('and nothing is listed as not run that is not there', () => {
+  test('and every example listed as not run exists', () => {
     expect(unusedExceptions(docBlocks())).toEqual([]);
   });
 });

@@ -21,7 +21,7 @@ describeServers('faults on purpose: every answer is charged once and turnpike au
     expect((await running.get(name))?.problems).toEqual([]);
   });
 
-  test('every case has a name of its own and says what goes wrong', () => {
+  test('every case has a unique name and describes its fault', () => {
     expect(new Set(faultCases.map(({ name }) => name)).size).toBe(faultCases.length);
     for (const { what } of faultCases) expect(what.length).toBeGreaterThan(20);
   });

@@ -67,7 +67,7 @@ describeServers('G-47 kill -9 of a gateway in the middle of a call with an Idemp
     });
   }
 
-  test('before the commit: nothing is charged, and after the lease a repeat runs anew, once', async () => {
+  test('before the commit: nothing is charged, and after the lease a repeat runs again, once', async () => {
     const [askedBefore, spentBefore] = [asked, await spent()];
     world.answerAfter(() => {
       asked += 1;

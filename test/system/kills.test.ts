@@ -38,14 +38,14 @@ async function startsWell(folder: string): Promise<string> {
 }
 
 describe('kill -9', () => {
-  test('at any moment of the first start: the next start works', async () => {
+  test('at any time during the first start: the next start works', async () => {
     const { folder, remove } = await emptyDataFolder();
     for (const moment of MOMENTS_OF_A_FIRST_START) await killAfter(folder, moment);
     await startsWell(folder);
     await remove();
   }, 240_000);
 
-  test('again and again on one folder: the last start works, and the demo world is the same', async () => {
+  test('repeatedly on one folder: the last start works, and the demo world is the same', async () => {
     const { folder, remove } = await preparedDataFolder();
     const before = await startsWell(folder);
     for (const moment of MOMENTS_OF_A_WARM_START) await killAfter(folder, moment);
@@ -78,7 +78,7 @@ describe('kill -9', () => {
 describe('kill -9 of one of the two processes of npm start', () => {
   const CHAT = { model: 'svc/chat-default', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 5 };
 
-  test('the backend’s: every model call is answered and charged, and it comes back on its port', async () => {
+  test('the backend’s: every model call is answered and charged, and it restarts on its port', async () => {
     const { folder, remove } = await preparedDataFolder();
     const system = await startSystem(folder, { BACKEND_PORT: String(freePort()) });
     const { gateway_url, backend_url, full_key } = system.demo();

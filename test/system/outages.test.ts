@@ -73,7 +73,7 @@ describeServers('when a dependency is away', () => {
     await until(isWell);
   });
 
-  test('P-1 A-2 A-3 A-4 without the database: degraded, 503 where readiness asks, alive all the same', async () => {
+  test('P-1 A-2 A-3 A-4 without the database: degraded, 503 for readiness, and still alive', async () => {
     toDatabase.cut();
     await until(isSeenToBeDown);
     expect(await backend()).toMatchObject({ status: 200, body: { status: 'degraded' } });
@@ -91,7 +91,7 @@ describeServers('when a dependency is away', () => {
     await until(isWell);
   });
 
-  test('a database that answers nothing is down within its own time, and comes back', async () => {
+  test('a database that does not respond is down within its own time-out, and recovers', async () => {
     toDatabase.hold();
     await until(isSeenToBeDown);
     toDatabase.release();

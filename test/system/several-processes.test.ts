@@ -64,7 +64,7 @@ describeServers('several gateway processes on one port', () => {
       }),
     ).then((answers) => answers.map(({ status }) => status));
 
-  test('SIGUSR2 replaces them one by one under load, and no call fails, on new connections and on kept ones', async () => {
+  test('SIGUSR2 replaces them one by one under load, and no call fails, on new connections and on open ones', async () => {
     const before = children();
     const loads = [
       keepCallingRaw(parent.url, world.rawKey, 'new for each call', 6),
@@ -89,14 +89,14 @@ describeServers('several gateway processes on one port', () => {
     expect(await expectCharged(world, seen)).toBe(0);
   }, 170_000);
 
-  test('G-39 a key’s limit is one for all of them', async () => {
+  test('G-39 a key’s limit is shared by all of them', async () => {
     const rawKey = await world.mint({ requestsPerMinute: 10 });
     const statuses = await askAll(rawKey);
     expect(statuses.filter((status) => status === 200)).toHaveLength(10);
     expect(statuses.filter((status) => status === 429)).toHaveLength(ASKED - 10);
   });
 
-  test('G-23 a revoked key and another provider of an alias reach all of them within a second', async () => {
+  test('G-23 a revoked key and a changed provider of an alias reach all of them within a second', async () => {
     const revoked = await world.mint();
     expect(new Set(await askAll(revoked))).toEqual(new Set([200]));
     const [key] = await world.database.query<{ id: string }>(
@@ -124,7 +124,7 @@ describeServers('several gateway processes on one port', () => {
     other.close();
   });
 
-  test('one that is killed is started again, while the other answers', async () => {
+  test('a killed process is restarted, while the other answers', async () => {
     const [killed = 0] = children();
     process.kill(killed, 'SIGKILL');
     await until(() => children().length === PROCESSES && !children().includes(killed));

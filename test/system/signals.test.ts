@@ -81,7 +81,7 @@ describe('npm start whose process group is signalled', () => {
     120_000,
   );
 
-  test('a signal that comes two seconds later forces the end', async () => {
+  test('a signal two seconds later forces the end', async () => {
     const { folder, remove } = await preparedDataFolder();
     ends.push(remove);
     const { group } = await openCall('start', folder, {});

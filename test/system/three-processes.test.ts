@@ -20,7 +20,7 @@ describeServers('three processes on PostgreSQL and Redis', () => {
   const urlOf = (file: string) => running.get(file)?.origin ?? '';
   const databaseUrl = () => processes.environment.DATABASE_URL ?? '';
 
-  test('each answers, and sees database and cache', async () => {
+  test('each answers, and reports database and cache', async () => {
     for (const file of ['gateway.ts', 'backend.ts']) {
       const health = await (await fetch(`${urlOf(file)}/health`)).json();
       expect(health).toMatchObject({ status: 'ok', database: { status: 'up' }, cache: { status: 'up' } });
@@ -29,7 +29,7 @@ describeServers('three processes on PostgreSQL and Redis', () => {
     expect(ready.status).toBe(200);
   });
 
-  test('they made one demo world and share its secrets', async () => {
+  test('they created one demo world and share its secrets', async () => {
     const sql = new SQL(databaseUrl());
     const [row] = await sql`select (select count(*)::int from companies) as companies,
       (select count(*)::int from users) as users, (select count(*)::int from api_keys) as keys`;
@@ -66,13 +66,13 @@ describeServers('three processes on PostgreSQL and Redis', () => {
     });
   });
 
-  test('the command line works beside them', async () => {
+  test('the command line works next to them', async () => {
     const words = ['create-super-admin', 'root@x.example'];
     const turnpike = startProcess('turnpike.ts', words, processes.environment);
     expect(await turnpike.exited).toBe(0);
   });
 
-  test('each ends with 0 on SIGTERM, and is not missed', async () => {
+  test('each exits with 0 on SIGTERM, and its row is removed', async () => {
     for (const process of running.values()) process.signal('SIGTERM');
     for (const process of running.values()) expect(await process.exited).toBe(0);
     const sql = new SQL(databaseUrl());
@@ -84,7 +84,7 @@ describeServers('three processes on PostgreSQL and Redis', () => {
 describeServers('several gateway processes on one port', () => {
   const processes = useProcesses();
 
-  test('all answer on it, one that is killed comes back, and none outlives the parent', async () => {
+  test('all answer on it, a killed one is restarted, and none outlives the parent', async () => {
     const port = freePort();
     const env = { GATEWAY_PROCESSES: '2', GATEWAY_PORT: String(port), NODE_ENV: 'test' };
     const parent = await processes.start('gateway.ts', env);

@@ -102,7 +102,7 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     await world.letLeasesLapse();
   }
 
-  test('A-13 before the model is asked, and before the mail server has accepted: nothing has happened', async () => {
+  test('A-13 before the model is called, and before the mail server has accepted: nothing has happened', async () => {
     const { provider, letterbox, toRedis } = world;
     letterbox.isOpen = new Promise(() => {});
     toRedis.hold();
@@ -122,7 +122,7 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     });
   }, 180_000);
 
-  test('A-13 while the model thinks, and between the mail server’s acceptance and our mark', async () => {
+  test('A-13 while the model is running, and between the mail server’s acceptance and our mark', async () => {
     const { provider, letterbox } = world;
     const accept = Promise.withResolvers<void>();
     letterbox.isOpen = accept.promise;
@@ -139,7 +139,7 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     expect([await world.spent(), world.accepted().length]).toEqual([0n, 1]);
   }, 180_000);
 
-  test('A-13 within the transaction that writes down and charges: neither has happened', async () => {
+  test('A-13 within the transaction that records and charges: neither has happened', async () => {
     world.provider.answer();
     const charging = await world.lock('select 1 from credit_accounts where id = $1 for update', [
       world.companyId,
@@ -153,7 +153,7 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     expect([await world.spent(), await world.balance()]).toEqual([0n, world.grantedMicro]);
   }, 180_000);
 
-  test('A-13 between the commit and the end of the job: it has happened, and the next run finds it done', async () => {
+  test('A-13 between the commit and the end of the job: both have happened, and the next run finds that', async () => {
     const { provider, toRedis } = world;
     const before = { ...provider.asked };
     provider.hold();
@@ -225,7 +225,7 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     await expectAgreeingBooks(database);
   }, 180_000);
 
-  test('A-2 readiness tells the truth while cache and database are away in turn, and when they are back', async () => {
+  test('A-2 readiness is correct while cache and database are unavailable in turn, and when they are back', async () => {
     const ready = async () => {
       const response = await fetch(`${running.url}/health/ready`);
       const { status, components } = (await response.json()) as {
