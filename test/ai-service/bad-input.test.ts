@@ -31,7 +31,7 @@ const server = (changes: Readonly<Record<string, unknown>>) => {
   };
 };
 
-describe('what bad input gets', () => {
+describe('responses to bad input', () => {
   test('A-7 a room that was not announced: 202, so that it is not sent again; an unknown meeting: 404', async () => {
     const body = {
       event: 'room_created',
@@ -52,7 +52,7 @@ describe('what bad input gets', () => {
     }
   });
 
-  test('A-7 events of another name are 422, times that are none 400; bodies past the bound 413, and not sent again', async () => {
+  test('A-7 events of another name are 422, invalid times 400; bodies past the bound 413, and not sent again', async () => {
     for (const [changes, param] of [
       [{ event_name: 'muc-room-renamed' }, 'event_name'],
       [{ event_name: 'muc-room-created' }, 'event_name'],
@@ -90,7 +90,7 @@ describe('what bad input gets', () => {
     }
   });
 
-  test('A-7 a far off time of one of many who were there drops that time, and not what the room did', async () => {
+  test('A-7 an implausible time of one of many participants drops that time, and not the event', async () => {
     const now = Math.floor(service.clock.now() / 1_000);
     const who = [
       { id: 'a', joined_at: now - 50, left_at: now },
@@ -109,7 +109,7 @@ describe('what bad input gets', () => {
     expect(body.repeated).toBe(false);
   });
 
-  test('A-8 filters that are no dates are 400 and named; no text breaks the search', async () => {
+  test('A-8 filters that are not dates are 400 and named; no text breaks the search', async () => {
     for (const [query, param] of [
       ['from=2026-02-30T00:00:00Z', 'from'],
       ['to=2026-01-01', 'to'],
@@ -126,7 +126,7 @@ describe('what bad input gets', () => {
     }
   });
 
-  test('A-13 a redrive of what is not dead does nothing: it waits on, runs on, or was never there', async () => {
+  test('A-13 a redrive of a job that is not dead does nothing: it keeps waiting or running, or does not exist', async () => {
     const { jobQueue } = service;
     const waiting = await jobQueue.enqueue(MEETING_QUEUE.name, { meetingId: UNKNOWN_ID });
     const before = await jobQueue.counts(MEETING_QUEUE.name);
@@ -137,7 +137,7 @@ describe('what bad input gets', () => {
     expect(String(error)).toContain('"nothing" has not been defined');
   });
 
-  test('A-10 a start while it is stopping takes the stop back: the batch goes on, and so does what follows', async () => {
+  test('A-10 a start while it is stopping reverts the stop: the batch continues, and so do the next ones', async () => {
     const { world, database } = service;
     const scores = async () => (await database.query('select 1 from match_scores')).length;
     gate = Promise.withResolvers();

@@ -37,7 +37,7 @@ const PROFILE = {
 };
 
 describe('the CV worker', () => {
-  test('A-13 reads a CV without a provider, and the company pays the tokens, without a key', async () => {
+  test('A-13 reads a CV without a provider, and the company is charged for the tokens, without a key', async () => {
     workers = await openWorkers();
     const before = await balance();
     const talentId = await upload(CV_TEXT);
@@ -58,7 +58,7 @@ describe('the CV worker', () => {
     expect(await workers.credits.held()).toBe(0);
   });
 
-  test('G-28 a provider’s answer is charged by its usage, and what is not in the text is dropped', async () => {
+  test('G-28 a provider’s answer is charged by its usage, and values that are not in the text are dropped', async () => {
     workers = await openWorkers({ hasProvider: true });
     workers.scripted.model = () => chatAnswer(PROFILE);
     const before = await balance();
@@ -91,7 +91,7 @@ describe('the CV worker', () => {
     );
   });
 
-  test('G-28 refused for credits, it uses the embedded engine and asks no provider', async () => {
+  test('G-28 without credits, it uses the embedded engine and calls no provider', async () => {
     workers = await openWorkers({ hasProvider: true, balanceMicro: 0n });
     await workers.cv(jobOf({ talentId: await upload(CV_TEXT) }));
     expect(await talents()).toMatchObject([{ status: 'READY', engine: 'embedded' }]);
@@ -119,7 +119,7 @@ describe('the CV worker', () => {
     ]);
   });
 
-  test('A-13 what may go better later is tried again; past the last try it is FAILED, and a redrive counts', async () => {
+  test('A-13 a temporary failure is retried; past the last try it is FAILED, and can be redriven', async () => {
     workers = await openWorkers();
     const { read } = workers.scripted;
     workers.scripted.read = () => ({ outcome: 'busy', message: 'busy' });
@@ -169,7 +169,7 @@ describe('the CV worker', () => {
     expect(crashes).toBeGreaterThan(10);
   });
 
-  test('A-13 a talent who was erased meanwhile is left alone', async () => {
+  test('A-13 a talent who was erased meanwhile is skipped', async () => {
     workers = await openWorkers();
     const talentId = await upload(CV_TEXT);
     const { read } = workers.scripted;

@@ -23,7 +23,7 @@ async function paste(text: string, fields: NewJob['fields'] = {}): Promise<strin
 const jobs = () => listJobs(workers.database, workers.companyId, { limit: 100, after: null, status: null });
 
 describe('the document worker', () => {
-  test('A-13 fills in a pasted posting, but for what a person has set', async () => {
+  test('A-13 fills in a pasted posting, except for fields that a user has set', async () => {
     workers = await openWorkers();
     const jobId = await paste(POSTING_TEXT, { location: 'Hamburg' });
     await workers.document(jobOf({ jobId }));
@@ -42,7 +42,7 @@ describe('the document worker', () => {
     ]);
   });
 
-  test('A-13 a reading of a posting that was replaced meanwhile does not count, and costs nothing', async () => {
+  test('A-13 the result of a posting that was replaced meanwhile is discarded, and costs nothing', async () => {
     workers = await openWorkers({ hasProvider: true });
     const { database, companyId, clock } = workers;
     const jobId = await paste(POSTING_TEXT);
@@ -72,7 +72,7 @@ describe('the document worker', () => {
     expect((await jobs())[0]).toMatchObject({ parsing: 'DONE', version: 3, engine: 'model' });
   });
 
-  test('A-13 what is no posting says so', async () => {
+  test('A-13 a document that is not a posting is reported as such', async () => {
     workers = await openWorkers();
     await workers.document(jobOf({ jobId: await paste('Dear all, lunch is at noon.') }));
     expect((await jobs())[0]).toMatchObject({

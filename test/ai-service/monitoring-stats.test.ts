@@ -21,7 +21,7 @@ async function addCalls(endpoint: string, outcome: string, durations: readonly n
 }
 
 describe('A-8 monitoring', () => {
-  test('A-8 stats tell the process, the pool, and how much waits in each queue and how long', async () => {
+  test('A-8 stats report the process, the pool, and the length and age of each queue', async () => {
     const { body } = await service.ask('/monitoring/stats');
     expect(body).toMatchObject({
       uptime_seconds: 5,
@@ -43,7 +43,7 @@ describe('A-8 monitoring', () => {
     expect(queue).toMatchObject({ waiting: 1, oldest_waiting_seconds: expect.any(Number) });
   });
 
-  test('A-8 operations are counted by kind and outcome, with percentiles, in the hours that were asked for', async () => {
+  test('A-8 operations are counted by kind and outcome, with percentiles, in the requested hours', async () => {
     expect((await service.ask('/monitoring/operations')).body).toMatchObject({
       status: 'idle',
       operations: [],
@@ -65,7 +65,7 @@ describe('A-8 monitoring', () => {
     }
   });
 
-  test('A-15 ai-services tell each breaker, its last error and its next try; metrics tell its state', async () => {
+  test('A-15 ai-services report each breaker, its last error and its next try; metrics report its state', async () => {
     expect((await service.ask('/monitoring/ai-services')).body.services).toEqual([
       {
         ...{ service: SERVICE, state: 'closed', failures_in_a_row: 0, aliases: ['svc/chat-default'] },
@@ -99,7 +99,7 @@ describe('A-8 monitoring', () => {
     expect((await service.ask('/metrics', { token: 'wrong' })).status).toBe(401);
   });
 
-  test('A-2 readiness tells the truth while each part is broken in turn, and when it is mended', async () => {
+  test('A-2 readiness is correct while each part fails in turn, and when it works again', async () => {
     const ready = async () => (await service.ask('/health/ready')).body;
     const { status, components } = await ready();
     expect(components).toMatchObject({ cv_worker: 'stopped', workers: { status: 'stopped', active: 0 } });
@@ -158,7 +158,7 @@ describe('A-8 monitoring', () => {
 });
 
 describe('the text for Prometheus', () => {
-  test('A-8 escapes what labels may hold, and leaves out what is no number', () => {
+  test('A-8 escapes values of labels, and leaves out values that are not numbers', () => {
     const samples = [
       { labels: { name: 'a"b\\c\nd' }, value: 1 },
       { labels: { name: 'none' }, value: Number.NaN },

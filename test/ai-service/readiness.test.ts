@@ -9,7 +9,7 @@ import { createManualClock } from '../doubles/manual-clock.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 
 describe('readiness', () => {
-  test('A-15 shows the breaker of each AI service as it stands, by time', async () => {
+  test('A-15 shows the current state of the breaker of each AI service', async () => {
     const clock = createManualClock();
     const log = createSilentLog();
     const breakers = await createBreakers({ clock, log, sharedState: createInProcessState({ clock, log }) });
@@ -41,7 +41,7 @@ describe('readiness', () => {
     await breakers.close();
   });
 
-  test('A-15 shows the targets that cool: how many to everybody, and which to those with the token', async () => {
+  test('A-15 shows the targets that cool down: their number without a token, and their names with it', async () => {
     const app = new Hono<ServiceVariables>();
     const up = { status: 'up', latencyMs: 1 } as const;
     const workers = createWorkerBoard();

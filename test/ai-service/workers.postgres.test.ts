@@ -31,7 +31,7 @@ describePostgres('two processes with a server', () => {
     }
   });
 
-  test('A-13 poisoned and stumbling documents among good ones: each is done once and charged once', async () => {
+  test('A-13 failing and flaky documents among good ones: each is done once and charged once', async () => {
     const [first] = queues;
     if (first === undefined) throw new Error('there is no queue');
     const { companyId, clock, secrets } = workers;

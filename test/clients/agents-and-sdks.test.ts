@@ -48,7 +48,7 @@ describe.each(ALIASES)('to a provider that speaks $wire', ({ model, provider }) 
     const tools = [{ name: 'weather', description: 'The weather.', input_schema: schema }];
     const endpoint = CHAT_ENDPOINTS[provider];
 
-    test('a whole message, with usage', async () => {
+    test('a complete message, with usage', async () => {
       const thinking = { type: 'enabled' as const, budget_tokens: 1_024 };
       const message = await client().messages.create({ ...asked, thinking });
       expect(message.content).toMatchObject([{ thinking: THOUGHT }, { text: SAID }]);
@@ -107,7 +107,7 @@ describe.each(ALIASES)('to a provider that speaks $wire', ({ model, provider }) 
       expect(called()).toEqual([endpoint, endpoint]);
     });
 
-    test('its errors are its own classes, with our code', async () => {
+    test('its errors have its own classes, with our code', async () => {
       const failing = (work: Promise<unknown>) => work.then(() => null).catch((error: unknown) => error);
       const stranger = new Anthropic({ baseURL: gateway.url.replace('/v1', ''), apiKey: 'nonsense' });
       const unknown = await failing(stranger.messages.create(asked));
@@ -178,7 +178,7 @@ describe.each(ALIASES)('to a provider that speaks $wire', ({ model, provider }) 
     ];
     const endpoint = ENDPOINTS[provider];
 
-    test('a whole response, and a stream', async () => {
+    test('a complete response, and a stream', async () => {
       const response = await client().responses.create({ model, input: QUESTION, store: false });
       expect([response.output_text, response.model, response.status]).toEqual([SAID, model, 'completed']);
       expect(response.usage).toMatchObject({ input_tokens: 20, output_tokens: 5 });
@@ -217,7 +217,7 @@ describe.each(ALIASES)('to a provider that speaks $wire', ({ model, provider }) 
   });
 
   describe('@openai/agents', () => {
-    test('runs an agent with a tool, whole and streamed', async () => {
+    test('runs an agent with a tool, complete and streamed', async () => {
       const cities: string[] = [];
       const weather = agentTool({
         ...{ name: 'weather', description: 'The weather.', parameters: city },

@@ -52,7 +52,7 @@ describe('G-18 the official openai client, with only its address and key changed
     expect(await asking.catch((error: unknown) => error)).toBeInstanceOf(TypeError);
   });
 
-  test('G-18 calls tools and asks for JSON: its fields arrive, the answer comes back', async () => {
+  test('G-18 calls tools and requests JSON: its fields arrive, the answer is returned', async () => {
     const call = {
       id: 'call_1',
       type: 'function',
@@ -120,7 +120,7 @@ describe('G-18 the official openai client, with only its address and key changed
     expect([answer.choices[0]?.message.content, tries]).toEqual(['Hello.', 2]);
   });
 
-  test('G-41 it waits as long as a 429 says', async () => {
+  test('G-41 it waits for the Retry-After of a 429', async () => {
     const { rawKey } = await gateway.mint({ requestsPerMinute: 1 });
     const limited = new OpenAI({ baseURL: gateway.url, apiKey: rawKey, maxRetries: 0 });
     gateway.upstream.answer(() => Response.json(chatAnswer()));
@@ -162,7 +162,7 @@ describe('G-18 the official openai client, with only its address and key changed
     },
   );
 
-  test('G-10 routes of the wire that are not offered say so by name, and a wrong base address what to set', async () => {
+  test('G-10 routes that are not offered are named in the error, and a wrong base URL gets the right one', async () => {
     const images = await failureOf(client.images.generate({ prompt: 'a cat' }));
     expect(images).toBeInstanceOf(OpenAI.NotFoundError);
     expect(images.message).toContain('does not support the Images API (/images)');

@@ -44,7 +44,7 @@ describe('G-18 the Vercel AI SDK', () => {
   });
 });
 
-describe('G-36 what a provider says, to clients that decide by it', () => {
+describe('G-36 errors of a provider, for clients that depend on them', () => {
   const tooLong = {
     message: 'This model’s maximum context length is 4096 tokens',
     code: 'context_length_exceeded',
@@ -70,7 +70,7 @@ describe('G-36 what a provider says, to clients that decide by it', () => {
     expect(refused.data).toMatchObject({ error: { code: 'context_length_exceeded' } });
   });
 
-  test('G-36 LangChain knows a prompt that is too long by the words of the provider', async () => {
+  test('G-36 LangChain recognises a prompt that is too long by the provider’s message', async () => {
     const configuration = { baseURL: gateway.url };
     const model = new ChatOpenAI({ model: 'svc/chat-default', apiKey: rawKey, configuration, maxRetries: 0 });
     gateway.upstream.answer(refusedWith(tooLong));

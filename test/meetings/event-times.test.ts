@@ -30,7 +30,7 @@ describe('A-7 the times of room events', () => {
     expect([refused.status, refused.body.error]).toMatchObject([400, { param: 'timestamp' }]);
   });
 
-  test('A-7 an event of the past is recorded at its own time and flagged; no one is reminded of it', async () => {
+  test('A-7 an event of the past is recorded at its own time and flagged; no reminder is sent for it', async () => {
     const at = T0 - 400 * DAY;
     const first = await world.post('events/room/created', plain('room_created', 'old', at));
     const last = await world.post('events/room/destroyed', plain('room_destroyed', 'old', at + 1_800));
@@ -54,7 +54,7 @@ describe('A-7 the times of room events', () => {
     expect(world.mails.size).toBe(0);
   });
 
-  test('A-7 an event of the future counts when it arrives: a wrong clock ends no meeting of next year', async () => {
+  test('A-7 an event of the future counts at its arrival: a wrong clock ends no meeting of next year', async () => {
     const next = await world.announce('future', { startsAt: new Date((T0 + 365 * DAY) * 1_000) });
     const ahead = T0 + 365 * DAY;
     const first = await world.post('events/room/created', plain('room_created', 'future', ahead));
@@ -86,7 +86,7 @@ describe('A-7 the times of room events', () => {
     expect(iso(stored[0]?.sentAt.getTime())).toBe(iso(ahead * 1_000));
   });
 
-  test('A-7 a beginning that does not fit the end is not used; occupants of one hook are as free as those of the other', async () => {
+  test('A-7 a start that does not match the end is not used; occupants of both hooks are read alike', async () => {
     const now = T0 + 600;
     const place = { room_name: 'mixed', room_jid: 'j'.repeat(900), is_breakout: false };
     const ended = { event_name: 'muc-room-destroyed', ...place, created_at: now + 60, destroyed_at: now };
@@ -109,7 +109,7 @@ describe('A-7 the times of room events', () => {
     expect([gone.status, gone.body.flags]).toEqual([202, ['future_timestamp', 'inconsistent_times']]);
   });
 
-  test('A-7 an old event of a room with more events than are read is a meeting of its own, and ends no other', async () => {
+  test('A-7 an old event of a room with more events than are read is a separate meeting, and ends no other', async () => {
     await world.post('events/room/created', plain('room_created', 'busy', T0 - 20 * DAY));
     await database.query(
       `insert into room_events (room, kind, is_breakout, happened_at, dedupe_key, received_at)

@@ -37,7 +37,7 @@ describe('P-15 meetings', () => {
     ]);
   });
 
-  test('P-15 another company’s job, talent or room is refused, and so is what cannot be', async () => {
+  test('P-15 another company’s job, talent or room is refused, and so are invalid values', async () => {
     const { database, companies, people } = backend;
     const jobId = await addJob(database, companies.other, {});
     const talentId = await addTalent(database, companies.other, {});
@@ -92,8 +92,8 @@ const LINK = `mutation($id: ID!, $jobId: ID, $talentId: ID) {
   linkMeeting(meetingId: $id, jobId: $jobId, talentId: $talentId) { jobId talentId briefing } }`;
 const MAIL = 'mutation($id: ID!, $to: [String!]!) { mailMeetingSummary(meetingId: $id, to: $to) }';
 
-describe('P-15 what becomes of a meeting', () => {
-  test('P-15 the job and the talent of a meeting are linked later, corrected and taken off', async () => {
+describe('P-15 changes of a meeting', () => {
+  test('P-15 the job and the talent of a meeting are linked later, corrected and removed', async () => {
     const { database, companies, people, queued } = backend;
     const jobId = await addJob(database, companies.acme, {});
     const talentId = await addTalent(database, companies.acme, {});
@@ -117,7 +117,7 @@ describe('P-15 what becomes of a meeting', () => {
     expect(await database.query('select 1 from meetings where id = $1', [id])).toEqual([]);
   });
 
-  test('P-15 its summary is exported as Markdown or text, with what people said escaped', async () => {
+  test('P-15 its summary is exported as Markdown or text, with spoken text escaped', async () => {
     const { database, companies, people } = backend;
     const jobId = await addJob(database, companies.acme, { title: 'Welder' });
     const id = await summarised('exported', { jobId });
@@ -150,7 +150,7 @@ describe('P-15 what becomes of a meeting', () => {
     expect((await people.member.refusal(EXPORT, { id: createMeeting.id })).extensions.code).toBe('CONFLICT');
   });
 
-  test('P-15 its summary is mailed to members alone, once a request, and the audit log counts them', async () => {
+  test('P-15 its summary is mailed to members alone, once per request, and the audit log has their number', async () => {
     const { people, summaries } = backend;
     const id = await summarised('mailed');
     const to = [people.admin.email, people.member.email];
@@ -178,7 +178,7 @@ describe('P-15 what becomes of a meeting', () => {
     expect(auditLog.nodes).toEqual([{ action: 'meeting.summary-mailed', details: { recipients: 2 } }]);
   });
 
-  test('P-15 notes take the place of a transcript, and what was handed in is erased with its summary', async () => {
+  test('P-15 notes replace a transcript, and both are erased with their summary', async () => {
     const { database, people } = backend;
     const id = await summarised('erased-text');
     await people.member.ask(ADD, { id, text: 'Decisions: trial day', kind: 'NOTES' });

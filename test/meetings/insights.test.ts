@@ -20,7 +20,7 @@ async function held(room: string, until = T0 + 1_860) {
 }
 
 describe('A-7 insights', () => {
-  test('A-7 attendance, lateness, overrun and talk share; a briefing, and one reminder for who interviewed', async () => {
+  test('A-7 attendance, lateness, overrun and talk share; a briefing, and one reminder for the interviewer', async () => {
     world = await openMeetings(database);
     const [jobId, talentId] = [
       await addJob(database, world.companyId, {}),
@@ -82,7 +82,7 @@ describe('A-7 insights', () => {
     expect(world.waiting.filter(({ dueMs }) => dueMs === 0)).toEqual([]);
   });
 
-  test('G-28 a model’s summary is kept and charged once, and what it made up is left out', async () => {
+  test('G-28 a model’s summary is stored and charged once, and invented content is left out', async () => {
     const charges: boolean[] = [];
     const said = (text: string, quote: string) => ({ text, quote, speaker: 'Ada' });
     const answer = JSON.stringify({
@@ -113,7 +113,7 @@ describe('A-7 insights', () => {
     expect(charges).toEqual([true]);
   });
 
-  test('A-7 the summary of a text that is deleted while a model reads it is discarded, whatever comes next', async () => {
+  test('A-7 the summary of a text that is deleted while a model reads it is discarded, whatever follows', async () => {
     const charges: boolean[] = [];
     const readings: string[] = [];
     const deleting = await openMeetings(database, {
@@ -141,7 +141,7 @@ describe('A-7 insights', () => {
     expect(charges).toEqual([true]);
   });
 
-  test('A-7 an answer with characters that cannot be stored is of no use', async () => {
+  test('A-7 an answer with characters that cannot be stored is rejected', async () => {
     const lists = { decisions: [], actionItems: [], questions: [] };
     const odd = await openMeetings(database, {
       ask: async () => ({
@@ -182,8 +182,8 @@ describe('A-7 insights', () => {
   });
 });
 
-describe('A-7 whose room it is', () => {
-  test('A-7 what was before the announcement stays with super admins; another company is refused', async () => {
+describe('A-7 the owner of a room', () => {
+  test('A-7 events before the announcement are visible to super admins alone; another company is refused', async () => {
     const now = () => Math.floor(world.clock.now() / 1_000);
     await world.post('events/room/created', plain('room_created', 'shared', now() - 1_000));
     await world.post('events/room/destroyed', plain('room_destroyed', 'shared', now() - 600));
@@ -198,7 +198,7 @@ describe('A-7 whose room it is', () => {
     expect(refused.status).toBe(409);
   });
 
-  test('A-7 bad input is a 4xx in the envelope that names what is wrong', async () => {
+  test('A-7 bad input is a 4xx in the envelope that names the problem', async () => {
     const now = Math.floor(world.clock.now() / 1_000);
     const created = plain('room_created', 'bad', now);
     const server = { event_name: 'muc-room-created', room_name: 'bad', created_at: now };

@@ -69,7 +69,7 @@ function modelWith({ hasProvider = true, hasSecond = false, mayAsk = true, statu
 const nowhere = {} as Transaction;
 
 describe('G-28 the summary of a meeting', () => {
-  test('G-28 is a call of the company, paid by its tokens; an answer of no use is not paid for', async () => {
+  test('G-28 is a call of the company, charged by its tokens; an unusable answer is not charged', async () => {
     const { ask, ends, seen } = modelWith();
     const asked = await ask();
     expect(asked.answer).toBe('{}');
@@ -96,7 +96,7 @@ describe('G-28 the summary of a meeting', () => {
     expect(broken.ends).toMatchObject([{ tokens: null, reason: '503' }]);
   });
 
-  test('G-36 a request that is at fault is put to no other provider; any other refusal goes on', async () => {
+  test('G-36 a request that is rejected as invalid is sent to no other provider; any other rejection moves on', async () => {
     for (const status of [400, 413, 415, 422]) {
       const { ask, ends, seen } = modelWith({ hasSecond: true, status });
       const asked = await ask();
@@ -110,7 +110,7 @@ describe('G-28 the summary of a meeting', () => {
     }
   });
 
-  test('a connection that breaks goes on to the next provider, and an only one is not asked again', async () => {
+  test('a broken connection moves on to the next provider, and a single provider is not called again', async () => {
     const two = modelWith({ breaks: 1, hasSecond: true });
     expect([(await two.ask()).answer, two.seen.asked]).toEqual(['{}', ['t1', 't2']]);
     const only = modelWith({ breaks: 1 });

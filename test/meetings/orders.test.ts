@@ -91,7 +91,7 @@ describe('A-7 a meeting’s events', () => {
     expect(later.body.meeting_id).toBe(first.body.meeting_id);
   });
 
-  test('A-7 a room whose end is lost is closed after twelve hours of silence; a new start closes it too', async () => {
+  test('A-7 a room whose end is lost is closed after twelve hours without events; a new start closes it too', async () => {
     await world.post('events/room/created', plain('room_created', 'orphan', T0));
     await world.post('events/room/created', plain('room_created', 'twice', T0));
     await world.post('events/room/created', plain('room_created', 'twice', T0 + 1_800));

@@ -5,18 +5,18 @@ const closing =
   '\n 31 pass\n 2 skip\n 3 fail\n 1 error\n 90 expect() calls\nRan 36 tests across 4 files. [1.00s]\n';
 
 describe('the counts of a test run', () => {
-  test('are those of the closing lines, coloured or not', () => {
+  test('are read from the last lines, coloured or not', () => {
     expect(countTests(closing, 1)).toEqual({ passed: 31, failed: 3, skipped: 2 });
     const coloured = closing.replace(' 31 pass', '\x1b[32m 31 pass\x1b[0m');
     expect(countTests(coloured, 1)).toEqual({ passed: 31, failed: 3, skipped: 2 });
   });
 
-  test('are not those that a test has printed itself', () => {
+  test('are not taken from the output of a test', () => {
     const printed = `\n 9 pass\n 9 fail\nRan 9 tests across 9 files. [1.00s]\n(pass) prints\n 7 fail\n${closing}`;
     expect(countTests(printed, 1)).toEqual({ passed: 31, failed: 3, skipped: 2 });
   });
 
-  test('a crash before the closing lines is a failure', () => {
+  test('a crash before the last lines is a failure', () => {
     expect(countTests('(pass) first\nSegmentation fault\n', 139).failed).toBe(1);
   });
 
@@ -31,7 +31,7 @@ describe('the counts of a test run', () => {
     expect(countTests(fine, 1)).toEqual({ passed: 5, failed: 1, skipped: 0 });
   });
 
-  test('are read from pieces, however long the output before them', () => {
+  test('are read from chunks, however long the output before them', () => {
     const reader = createSummaryReader();
     for (let line = 0; line < 10_000; line++) reader.add(`(pass) number ${line}\n`);
     for (const piece of closing.match(/[\s\S]{1,7}/g) ?? []) reader.add(piece);

@@ -24,7 +24,7 @@ describe.skipIf(givenDatabase() === null)('a fresh database', () => {
 describe.skipIf(givenDatabase() === null)('a migrated database', () => {
   const server = givenDatabase() ?? '';
 
-  test('has the schema, and what is written to it is in no other one', async () => {
+  test('has the schema, and rows written to it are in no other one', async () => {
     const [one, other] = await Promise.all([migratedDatabase(), migratedDatabase()]);
     const sqls = [one, other].map(({ url }) => new SQL({ url, max: 1 }));
     await sqls[0]?.unsafe('create table mark (id integer)');
@@ -52,7 +52,7 @@ describe.skipIf(givenDatabase() === null)('a migrated database', () => {
   });
 });
 
-describe.skipIf(givenDatabase() === null)('databases of runs that are over', () => {
+describe.skipIf(givenDatabase() === null)('databases of finished runs', () => {
   const server = givenDatabase() ?? '';
   /** Process ids end far below these. */
   const dead = 1_000_000_001;
@@ -67,7 +67,7 @@ describe.skipIf(givenDatabase() === null)('databases of runs that are over', () 
     await sql.close();
   }
 
-  test('are swept where their runner was on this machine and is gone, and no others', async () => {
+  test('are dropped where their runner was on this machine and has ended, and no others', async () => {
     const id = crypto.randomUUID().slice(0, 8);
     const stale = [
       `turnpike_template_${hostTag()}_${dead}_${id}`,

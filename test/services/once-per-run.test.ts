@@ -6,7 +6,7 @@ import { oncePerRun } from './once-per-run.ts';
 
 const name = `once-${crypto.randomUUID()}`;
 
-test('of several that need it at once one builds, and the others get what it built', async () => {
+test('of several that need it at once one builds, and the others get its result', async () => {
   let builds = 0;
   const build = async (path: string) => {
     builds += 1;
@@ -21,7 +21,7 @@ test('of several that need it at once one builds, and the others get what it bui
   await remove(paths[0]);
 });
 
-test('what failed in the middle is built again from the beginning', async () => {
+test('a failed build is started again from the beginning', async () => {
   const failing = oncePerRun(name, async (path) => {
     mkdirSync(path);
     throw new Error('in the middle');

@@ -12,27 +12,27 @@ describe('sweep', () => {
   });
   afterEach(() => rmSync(parent, { recursive: true, force: true }));
 
-  test('removes the folder of a runner that is gone, with all that is in it', () => {
+  test('removes the folder of a runner that has ended, with its content', () => {
     mkdirSync(join(parent, 'turnpike-test-4242-aBc123', 'postgresql', 'data'), { recursive: true });
     writeFileSync(join(parent, 'turnpike-test-4242-aBc123', 'postgresql.log'), 'stopped');
     expect(sweepStaleFolders([parent], () => false)).toEqual([join(parent, 'turnpike-test-4242-aBc123')]);
     expect(readdirSync(parent)).toEqual([]);
   });
 
-  test('keeps the folder of a runner that is at work', () => {
+  test('keeps the folder of a running runner', () => {
     mkdirSync(join(parent, 'turnpike-test-4242-aBc123'));
     mkdirSync(join(parent, 'turnpike-test-4243-aBc123'));
     sweepStaleFolders([parent], (pid) => pid === 4242);
     expect(readdirSync(parent)).toEqual(['turnpike-test-4242-aBc123']);
   });
 
-  test('removes a folder with its own number, which an earlier process has left', () => {
+  test('removes a folder with its own process id, left by an earlier process', () => {
     mkdirSync(join(parent, `turnpike-test-${process.pid}-aBc123`));
     sweepStaleFolders([parent], () => true);
     expect(readdirSync(parent)).toEqual([]);
   });
 
-  test('removes what bare runs have built, once it is a day old', () => {
+  test('removes builds of single runs, once they are a day old', () => {
     for (const name of ['turnpike-built-0-aaaaaaaa', 'turnpike-built-0-bbbbbbbb'])
       mkdirSync(join(parent, name));
     const yesterday = Date.now() / 1_000 - 25 * 60 * 60;
@@ -41,7 +41,7 @@ describe('sweep', () => {
     expect(readdirSync(parent)).toEqual(['turnpike-built-0-bbbbbbbb']);
   });
 
-  test('leaves alone whatever is named otherwise, files, links, and a parent that does not exist', () => {
+  test('keeps everything with another name, files, links, and a parent that does not exist', () => {
     for (const name of ['turnpike-test-', 'turnpike-test-x-abc', 'turnpike-test-12', 'other-12-abc']) {
       mkdirSync(join(parent, name));
     }
@@ -51,7 +51,7 @@ describe('sweep', () => {
     expect(readdirSync(parent)).toHaveLength(6);
   });
 
-  test('a number that now belongs to another program is not a runner', async () => {
+  test('a process id that now belongs to another program is not a runner', async () => {
     const other = spawn('sleep', ['60']);
     try {
       expect(isTestRunner(other.pid ?? 0)).toBe(false);

@@ -23,7 +23,7 @@ function find(text: string, more: Record<string, string> = {}): string[] {
 }
 
 describe('rule 12: stored functions are only ever extended', () => {
-  test('as it was recorded, also in other words, it is fine', () => {
+  test('unchanged, also with other comments, it is fine', () => {
     expect(find(header(2) + body(SIGNATURE))).toEqual([]);
     expect(find(header(2).replace('Adds what', 'Sums up what') + body(SIGNATURE))).toEqual([]);
   });
