@@ -45,7 +45,7 @@ if (interruptedWith !== null) console.error('interrupted: what was started is en
 else if (failed.length > 0) console.error(`\nfailed: ${failed.map(({ name }) => name).join(', ')}`);
 process.exit(interruptedWith ?? (failed.length === 0 ? 0 : 1));
 
-/** Everything that the run leaves on the disk lies in one folder, and goes with it. */
+/** Everything that the run writes to the disk is in one folder, and is removed with it. */
 async function takeAll(chosen: readonly Measurement[]): Promise<Taken[]> {
   const home = makeHome();
   const scope = createScope();

@@ -78,7 +78,7 @@ function createLab(
     return running;
   };
   const seen: TimedCall[] = [];
-  // With servers of its own a case breaks these, and nothing stands in between.
+  // With servers of its own a case stops these directly, without a proxy.
   const direct = servers === null ? {} : directAddresses(world.environment, servers);
   return {
     world,

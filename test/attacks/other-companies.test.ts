@@ -465,7 +465,7 @@ describe('objects of another company', () => {
     expect(await backend.people.otherAdmin.ask(narrowed, { ids })).toEqual({
       apiKeyPage: { nodes: [{ id: things.keyId }] },
     });
-    // Names by ids: their own in full; to a stranger none, and to operators no job and no person who applies.
+    // Names by ids: their own in full; to other companies none, and to operators no job and no talent.
     const named = 'query($ids: [ID!]!) { objectNames(ids: $ids) { id kind name } }';
     const all = { ids: Object.values(things) };
     type Names = { objectNames: { id: string; kind: string; name: string }[] };

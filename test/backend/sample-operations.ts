@@ -36,7 +36,7 @@ export function documentOf({ kind, field }: SampleOperation): string {
   return `${kind} Sample${declared && `(${declared})`} { ${field.name}${passed && `(${passed})`}${selection} }`;
 }
 
-/** Harmless values for all arguments that are demanded; `chosen` replaces what stands at its path. */
+/** Valid values for all required arguments; `chosen` replaces the value at its path. */
 export function variablesOf(
   { field }: SampleOperation,
   chosen: Readonly<Record<string, unknown>> = {},

@@ -81,7 +81,7 @@ describe('talents', () => {
       [first.id],
     );
     expect(decisions).toEqual([{ because: 'same-file', effect: 'returned' }]);
-    // Another company knows nothing of it.
+    // Another company does not see it.
     const own = first.id;
     admin = await backend.person(await backend.company('Else'), { role: 'COMPANY_ADMIN' });
     expect((await create({ text: 'one and the same' })).id).not.toBe(own);

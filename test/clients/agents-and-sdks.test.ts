@@ -10,7 +10,7 @@ import { openGateway } from '../gateway/gateway-under-test.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { answerWeather, RESULT, SAID, THOUGHT } from './weather-model.ts';
 
-/** By what the provider of the alias speaks. */
+/** By the wire of the alias's provider. */
 const ALIASES = [
   { wire: 'OpenAI', model: 'svc/chat-default', provider: 'openai' },
   { wire: 'chat completions alone', model: 'svc/chat-cheap', provider: 'compatible' },

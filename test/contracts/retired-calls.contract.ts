@@ -119,7 +119,7 @@ export function retiredCallsContract(engine: string, given: () => Database): voi
       const keep = (keepMonths: number, nowMs: number) =>
         retireCalls({ ...parts(), keepMonths, clock: createManualClock(nowMs) });
       expect(await keep(0, Date.UTC(2050, 0, 1))).toBe(0);
-      // What lies before 2040, which is none of ours.
+      // Partitions before 2040, which are not ours.
       expect(await keep(2, Date.UTC(2040, 2, 31))).toBeGreaterThan(0);
       expect(await keep(1, Date.UTC(2040, 2, 14))).toBe(0);
       expect(await partitionOf(january)).toBe('calls_from_2040_01_01');

@@ -17,7 +17,7 @@ import { type ComposeService, readCompose } from './manifests.ts';
 const dockerfile = read('Dockerfile');
 const services = readCompose().filter(([, { build }]) => build !== undefined);
 
-/** As compose fills it in: what the operator gives, or what stands behind :- */
+/** As compose fills it in: the operator's value, or the default after :- */
 function environmentOf({ environment }: ComposeService): Record<string, string> {
   const filled = Object.entries(environment).map(([name, text]) => [
     name,

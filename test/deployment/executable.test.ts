@@ -63,7 +63,7 @@ test('the same tree has the same name, another one another', () => {
   const bytes = (text: string) => new TextEncoder().encode(text);
   const one = digestOf({ a: bytes('1'), b: bytes('2') });
   expect(digestOf({ a: bytes('1'), b: bytes('2') })).toBe(one);
-  // What stands at the border of two files belongs to one of them.
+  // Bytes at the border of two files belong to one of them.
   expect(digestOf({ a: bytes('12'), b: bytes('') })).not.toBe(one);
   expect(digestOf({ a: bytes('1'), c: bytes('2') })).not.toBe(one);
 });

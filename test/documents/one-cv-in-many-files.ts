@@ -9,13 +9,13 @@ import {
 
 /** One CV, and files of every kind that are made of it: what differs between them is the kind alone. */
 
-/** A line as it stands; a point of a list; a heading; the space between two entries. */
+/** A plain line; a point of a list; a heading; the space between two entries. */
 export type CvLine =
   | { readonly as: 'line' | 'point' | 'heading' | 'name'; readonly text: string }
   | { readonly as: 'gap' };
 
 export interface WrittenCv {
-  /** What stands over both columns, where there are two. */
+  /** Text above both columns, where there are two. */
   readonly top: readonly CvLine[];
   /** One column, or two that stand side by side. */
   readonly columns: readonly (readonly CvLine[])[];

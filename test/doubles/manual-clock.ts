@@ -14,7 +14,7 @@ interface Due {
   readonly work: () => void;
 }
 
-/** Time that stands still until a test moves it. */
+/** A clock that moves only when a test advances it. */
 export function createManualClock(startMs = Date.UTC(2030, 0, 1)): ManualClock {
   let nowMs = startMs;
   let steppedMs = 0;

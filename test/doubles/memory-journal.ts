@@ -9,7 +9,7 @@ export interface MemoryJournal extends CallJournal {
   readonly asideReasons: ReadonlyMap<string, string>;
 }
 
-/** A journal that loses everything with its process: for tests of what stands on one. */
+/** A journal in memory, which is lost with its process: for tests of code that uses one. */
 export function createMemoryJournal(maxEntries = 1_000): MemoryJournal {
   const left = new Map<string, Map<string, JournalEntry>>();
   const own = new Map<string, JournalEntry>();

@@ -35,7 +35,7 @@ export interface BesideOptions {
   readonly addressRequestsPerMinute?: number;
 }
 
-/** Another gateway process as it were: parts of its own, on the database and the shared state of the first. */
+/** Simulates another gateway process: its own parts, on the database and the shared state of the first. */
 export async function openGatewayBeside(first: GatewayUnderTest, options: BesideOptions = {}) {
   const { database, sharedState, secrets, clock } = first.parts;
   const { log } = createRecordingLog();

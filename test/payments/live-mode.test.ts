@@ -18,7 +18,7 @@ beforeAll(async () => {
   shop = await openShop(database);
 });
 
-/** Another mode of the provider: it knows nothing of what was made before. */
+/** Another mode of the provider, in which none of the earlier objects exist. */
 const changeMode = () => database.query('delete from payment_sandbox_objects');
 const rebuilding = () => ({ ...shop.parts, provider: shop.sandbox.provider });
 

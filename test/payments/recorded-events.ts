@@ -68,7 +68,7 @@ export function secondId(event: ProviderEvent): ProviderEvent {
   return { ...event, id, payload: { ...event.payload, id } };
 }
 
-/** A price as it stands in items and lines. */
+/** A price as it appears in items and lines. */
 export function wirePrice(priceId: string, amount = 2900, currency = 'usd'): Fields {
   return { id: priceId, object: 'price', unit_amount: amount, currency, type: 'recurring' };
 }

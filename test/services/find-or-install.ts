@@ -43,7 +43,7 @@ export const wantedChromium: Wanted = {
   find: () => Bun.which('chromium') ?? Bun.which('chromium-browser'),
 };
 
-/** What lies where, after an installation if there was need and leave for one. Says what it could not get. */
+/** The paths of the servers, after an installation where one is needed and allowed. Reports what it could not get. */
 export async function findOrInstall(wanted: readonly Wanted[]): Promise<Map<Wanted, string>> {
   const missing = wanted.filter((one) => one.find() === null);
   if (missing.length > 0 && mayInstall()) {

@@ -52,7 +52,7 @@ export async function startService(definition: ServiceDefinition): Promise<Priva
 async function becomesReady(definition: ServiceDefinition, child: ChildProcess): Promise<boolean> {
   const deadline = performance.now() + readyWithinMs;
   while (performance.now() < deadline && child.pid !== undefined && isAlive(child)) {
-    // A stranger may have taken the port meanwhile: the answer counts only while our child lives.
+    // Another program may have taken the port meanwhile: the answer counts only while our child lives.
     if ((await definition.isReady().catch(() => false)) && isAlive(child)) return true;
     await Bun.sleep(20);
   }

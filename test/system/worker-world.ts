@@ -29,7 +29,7 @@ export interface RunningAiService extends RunningProcess {
   readonly url: string;
 }
 
-/** Servers that are used as they are: nothing stands between them and the process, and nothing can be held. */
+/** Servers that are used directly: there is no proxy between them and the process, and nothing can be delayed. */
 export interface WorldPlaces {
   readonly url: string;
   readonly redisUrl: string;

@@ -48,7 +48,7 @@ function withoutComments(sql: string): string {
   return sql.replace(/--[^\n]*/g, (comment) => ' '.repeat(comment.length));
 }
 
-/** The mark stands above the statement that it is about, after the end of the one before. */
+/** The mark is above its statement, after the end of the one before. */
 function isMarked(text: string, bare: string, index: number): boolean {
   const begin = Math.max(bare.lastIndexOf(';', index) + 1, index - MOST_BETWEEN_MARK_AND_STATEMENT, 0);
   return MARK.test(text.slice(begin, index));

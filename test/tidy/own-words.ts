@@ -14,7 +14,7 @@ const foreignPlaces = [
   },
 ];
 
-/** Rule 9: the project speaks of itself alone, not of the machines that it was made on. */
+/** Rule 9: the project describes itself alone, not the machines that it was made on. */
 export function checkOwnWords(
   tree: Tree,
   exceptions: readonly tables.TextException[] = tables.placeExceptions,

@@ -1,6 +1,6 @@
 /**
  * A source text twice, both of the original's length, so that places and lines agree: `code` without
- * comments, and `bare` without what stands in strings, templates and regular expressions either.
+ * comments, and `bare` without the content of strings, templates and regular expressions either.
  */
 export interface Scanned {
   readonly code: string;

@@ -127,7 +127,7 @@ function indentation(line: string): number {
   return line.length - line.trimStart().length;
 }
 
-/** A signature of several lines ends with one that begins with a bracket and stands below its first. */
+/** A signature of several lines ends with one that begins with a bracket, below its first. */
 function firstLineOf(lines: readonly string[], index: number): number {
   const depth = indentation(lines[index] ?? '');
   let first = index;

@@ -27,7 +27,7 @@ export function isCode(path: string): boolean {
   return /\.(?:[cm]?[jt]sx?)$/.test(path);
 }
 
-/** Test code may know everything, also where it stands beside the rule it tests; so may what builds a deployment. */
+/** Test code may import everything, also next to the rule it tests; so may code that builds a deployment. */
 export function isTestCode(path: string): boolean {
   return /^(?:test|bench|quality|faults|simulation|deploy)\//.test(path) || /\.test\.[jt]sx?$/.test(path);
 }

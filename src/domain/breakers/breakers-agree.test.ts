@@ -315,7 +315,7 @@ describe('A-14 without shared state', () => {
   });
 });
 
-/** Each process has its own connection and its own clock, which stands until it is moved. */
+/** Each process has its own connection and its own clock, which does not move by itself. */
 describeRedis('A-14 breakers of two processes on Redis', () => {
   const redis = useRedis();
   let forwarder: Forwarder;

@@ -77,7 +77,7 @@ test('G-33 calls from before there were partitions are still stored, and their i
   const { rows } = await database.query(
     `select id, tableoid::regclass::text as place from calls where id in ('${OLD_CALL}', '${STRANGE_CALL}') order by id`,
   );
-  // An id that tells no time of ours lies with the rest.
+  // An id without a time of ours is in the default partition.
   expect(rows).toEqual([
     { id: OLD_CALL, place: 'calls_first' },
     { id: STRANGE_CALL, place: 'calls_other' },

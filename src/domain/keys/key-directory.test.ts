@@ -542,7 +542,7 @@ describe('G-20 when a key was last used', () => {
   });
 });
 
-/** The clock stands still, so no answer ever gets too old: only messages and gaps drop anything here. */
+/** The clock does not move, so no answer gets too old: only messages and gaps drop anything here. */
 describeRedis('G-23 keys on Redis', () => {
   const redis = useRedis();
   let forwarder: Forwarder;

@@ -425,7 +425,7 @@ describe('credits that a call holds', () => {
       const committed = Promise.withResolvers<readonly HeldLevel[]>();
       await ended.end(0, committed.promise);
       expect(await held()).toBe(200);
-      // Nothing is deferred: it was asked for once, and the refusal stands.
+      // Nothing is deferred: it was requested once, and the call stays refused.
       expect((await start(1)).outcome).toBe('not-payable');
       expect(deferred.asked).toBe(1);
       deferred.charge = async () => {

@@ -32,7 +32,7 @@ function flushableState(clock: ReturnType<typeof createManualClock>) {
   const messages = createInProcessState({ clock });
   const away = { is: false };
   const gaps: (() => void)[] = [];
-  /** Messages to the process that was opened last, while it hears nothing; null while it does. */
+  /** Messages to the process that was opened last, while it receives none; null while it does. */
   const late: { messages: (() => void)[] | null } = { messages: null };
   const orAway = <Result>(work: () => Promise<Result>) =>
     away.is ? Promise.reject(new Error('away')) : work();

@@ -4,7 +4,7 @@ import { createGatewayTools } from './gateway-tools.ts';
 
 const KEYWORDS = ['type', 'anyOf', 'enum'];
 
-/** What stands where a schema may stand, with its place. */
+/** Every value at a position where a schema is allowed, with its path. */
 function schemasIn(schema: Record<string, unknown>, place: string): [string, Record<string, unknown>][] {
   const { properties, items, anyOf } = schema as Record<string, Record<string, unknown>>;
   const within = [...Object.entries(properties ?? {}), ...Object.entries(anyOf ?? {})];

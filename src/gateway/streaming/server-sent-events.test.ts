@@ -16,7 +16,7 @@ interface Cut {
   readonly fit: 'fits' | 'too-large';
 }
 
-/** What each chunk made whole, chunk by chunk; a late line feed stands as "+\n". */
+/** The events that each chunk completed, chunk by chunk; a late line feed is "+\n". */
 function cutChunks(chunks: readonly (string | Uint8Array)[], maxEventBytes = 1_000): Cut {
   const cutter = createSseEventCutter({ maxEventBytes });
   const events: string[] = [];

@@ -102,7 +102,7 @@ describe.skipIf(binaries === null)('PostgreSQL with TLS and passwords', () => {
           () => false,
         ),
     );
-    // Notices are heard again too.
+    // Notifications arrive again too.
     const listening = `select 1 from pg_stat_activity where application_name = 'rotated' and query ilike 'listen%'`;
     await until(async () => (await operator.unsafe(listening)).length === 1);
     const failure = await failureOf(open(addressOf('127.0.0.1', '?sslmode=require')));

@@ -20,7 +20,7 @@ export interface PausableRedis {
   remove(): Promise<void>;
 }
 
-/** A run cut short (`--bail`, kill -9) skips `afterAll`, and a paused process hears nothing but this signal. */
+/** An aborted run (`--bail`, kill -9) skips `afterAll`, and a paused process receives no other signal than this one. */
 const endWithUs = Bun.which('setpriv') ? ['setpriv', '--pdeathsig', 'KILL'] : [];
 
 interface ServerChoices {
