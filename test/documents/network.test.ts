@@ -51,7 +51,7 @@ describe('a network beside the linear tagger', () => {
     }
   });
 
-  test('A-13 is not called for what is no CV or a few plain lines, and gets the signal of the call', async () => {
+  test('A-13 is not called for a document that is not a CV or a few plain lines, and gets the signal of the call', async () => {
     const signals: (AbortSignal | undefined)[] = [];
     const engine = createEmbeddedEngine({
       tokenScores: {

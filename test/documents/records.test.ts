@@ -444,7 +444,7 @@ BE in Computer Science
 Anna University
 2010`;
 
-describe('what is no position', () => {
+describe('text that is not a position', () => {
   test('an activity or a product in the place of one: the job has its employer and dates', () => {
     for (const line of ['Software development', 'SAP WM -']) {
       const { work } = profileOf(exported('', line));

@@ -129,7 +129,7 @@ describe.each([...ERAS])('a client of %s', (era) => {
     await client.close();
   });
 
-  test('G-43 G-7 what is no CV and no posting is a result all the same, which fits the schema', async () => {
+  test('G-43 G-7 a document that is neither a CV nor a posting is still a result, which matches the schema', async () => {
     const { rawKey } = await gateway.mint();
     const client = await openClient(gateway.url, rawKey, era);
     await client.listTools();

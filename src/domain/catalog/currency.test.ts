@@ -50,7 +50,7 @@ describe('P-10 a price becomes whole minor units by its currency', () => {
     expect(minor(price, 'usd')).toContain('is not a price');
   });
 
-  test('what is no currency is refused, said briefly', () => {
+  test('an unknown currency is refused, with the value shortened', () => {
     for (const currency of ['', 'xxx', 'us', 'usdt', 'toString', '__proto__', 'x'.repeat(10_000)]) {
       expect(isKnownCurrency(currency)).toBe(false);
       const message = String(minor('1', currency));

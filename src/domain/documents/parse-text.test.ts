@@ -189,7 +189,7 @@ describe('a text on its way to a record', () => {
     ]);
   });
 
-  test('G-36 a request that is at fault is put to no other provider, and does not count against the first', async () => {
+  test('G-36 a request that is rejected as invalid is sent to no other provider, and does not count against the first', async () => {
     for (const status of [400, 413, 415, 422]) {
       const { parse, asked, reported } = open(
         () => new Response('', { status }),
@@ -202,7 +202,7 @@ describe('a text on its way to a record', () => {
     }
   });
 
-  test('G-36 any other refusal goes on to the next provider', async () => {
+  test('G-36 any other rejection moves on to the next provider', async () => {
     for (const status of [401, 403, 404, 408, 409, 429, 500]) {
       const { parse, asked } = open(
         (id) => (id === 'one' ? new Response('', { status }) : says('right')),

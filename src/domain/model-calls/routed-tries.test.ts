@@ -181,7 +181,7 @@ describe('retries', () => {
   });
 });
 
-describe('statuses that go on', () => {
+describe('statuses that move on to the next target', () => {
   test('the next target is tried, and the refusal is dropped where that answers', async () => {
     const { run, open: bodies } = open({ a: [400], b: [200] });
     const tried = await run(aliasOf([A, B], { retryStatuses: [400] }));

@@ -68,7 +68,7 @@ describe('a target that cools', () => {
     expect([entries.length, published.length]).toEqual([2, 2]);
   });
 
-  test('is forgotten with its target; what is no message of ours is passed over', async () => {
+  test('is removed with its target; a message that is not ours is skipped', async () => {
     const { one, two, sharedState } = await open();
     one.cool('gone', '429', null);
     expect(one.isEmpty()).toBe(true);

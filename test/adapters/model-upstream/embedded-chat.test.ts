@@ -120,7 +120,7 @@ describe('chat', () => {
       expect((await complete(said, { stop: null })).choices[0]?.message.content).toContain('three');
     });
 
-    test('G-1: parts of a message are read, what is no text is named', async () => {
+    test('G-1: parts of a message are read, parts that are not text are named', async () => {
       const parts = [
         { type: 'text', text: 'Repeat the following:' },
         { type: 'image_url', image_url: { url: 'data:' } },

@@ -165,7 +165,7 @@ describe('alerts', () => {
     expect(mails).toMatchObject([{ data: { balanceMicro: 150n, thresholdMicro: 200n } }]);
   });
 
-  test('a fall past several thresholds is one mail, each later fall one more, and a rise begins anew', async () => {
+  test('a fall past several thresholds is one mail, each later fall one more, and a rise starts over', async () => {
     await addOwners('admin6@a.example');
     await post(1_000n);
     await post(-960n);

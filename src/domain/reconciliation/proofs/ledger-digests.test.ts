@@ -47,7 +47,7 @@ describe('digests of the ledger', () => {
     expect(await add()).toBe(0);
   });
 
-  test('go on where they ended', async () => {
+  test('continue where they ended', async () => {
     await charge(busy, 6);
     expect(await add()).toBe(1);
     expect(await spans()).toEqual(['busy 0-12', 'busy 12-20', 'busy 20-30']);
@@ -60,7 +60,7 @@ describe('digests of the ledger', () => {
     expect(await isLedgerSound(database)).toBe(true);
   });
 
-  test('end before a transaction that is not sound, which is logged, and others go on', async () => {
+  test('end before an invalid transaction, which is logged, and others continue', async () => {
     await charge(busy, 20);
     await charge(quiet, 10);
     await database.script(`set session_replication_role = replica;
