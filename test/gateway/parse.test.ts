@@ -114,22 +114,19 @@ describe('POST /parse/cv and /parse/jd', () => {
     ],
     ['a failure', () => new Response('no', { status: 500 })],
     ['no JSON at all', () => new Response('<html>', { headers: { 'content-type': 'text/html' } })],
-  ])(
-    'G-28 %s: the embedded engine answers, is named in the response, and nothing is charged',
-    async (_what, script) => {
-      const key = await gateway.mint();
-      gateway.upstream.answer(script);
-      const parsed = await parse({ text: CV_TEXT }, key);
-      expect(parsed).toMatchObject({
-        engine: 'embedded',
-        document: { kind: 'cv' },
-        usage: { prompt_tokens: 0, total_tokens: 0 },
-      });
-      expect(parsed.profile?.basics.email).toBe('ada.byron@example.org');
-      const [call] = await gateway.calls(key.id, 1);
-      expect(call).toMatchObject({ outcome: 'FAILED', charge_micro: 0n, http_status: 200 });
-    },
-  );
+  ])('G-28 %s: the embedded engine answers, and nothing is charged', async (_what, script) => {
+    const key = await gateway.mint();
+    gateway.upstream.answer(script);
+    const parsed = await parse({ text: CV_TEXT }, key);
+    expect(parsed).toMatchObject({
+      engine: 'embedded',
+      document: { kind: 'cv' },
+      usage: { prompt_tokens: 0, total_tokens: 0 },
+    });
+    expect(parsed.profile?.basics.email).toBe('ada.byron@example.org');
+    const [call] = await gateway.calls(key.id, 1);
+    expect(call).toMatchObject({ outcome: 'FAILED', charge_micro: 0n, http_status: 200 });
+  });
 
   test('G-7 a CV with instructions to the model is data: the output of a model that obeys is rejected', async () => {
     const key = await gateway.mint();

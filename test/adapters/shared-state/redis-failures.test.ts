@@ -15,230 +15,219 @@ const isInstalled = Bun.which('redis-server') !== null;
 if (!isInstalled && process.env.CI)
   throw new Error('these tests need redis-server on the PATH: install Redis');
 
-describe.skipIf(!isInstalled)(
-  'Redis unavailable, unresponsive or restarted (skipped without redis-server)',
-  () => {
-    let server: PausableRedis;
-    const opened: SharedState[] = [];
-    beforeAll(async () => {
-      server = await startPausableRedis();
-    });
-    afterEach(async () => {
-      server.resume();
-      for (const state of opened.splice(0)) await state.close();
-    });
-    afterAll(() => server.remove());
+describe.skipIf(!isInstalled)('Redis down, silent or restarted (skipped without redis-server)', () => {
+  let server: PausableRedis;
+  const opened: SharedState[] = [];
+  beforeAll(async () => {
+    server = await startPausableRedis();
+  });
+  afterEach(async () => {
+    server.resume();
+    for (const state of opened.splice(0)) await state.close();
+  });
+  afterAll(() => server.remove());
 
-    async function open(changes: { log?: Log; clock?: Pick<Clock, 'now' | 'after'> } = {}) {
-      const state = await openRedisState({ url: server.url, log, timeoutMs: TIMEOUT_MS, ...changes });
+  async function open(changes: { log?: Log; clock?: Pick<Clock, 'now' | 'after'> } = {}) {
+    const state = await openRedisState({ url: server.url, log, timeoutMs: TIMEOUT_MS, ...changes });
+    opened.push(state);
+    return state;
+  }
+
+  const claim = { kind: 'window', name: 'rpm', amount: 1, limit: 1_000, windowMs: 3_600_000 } as const;
+  const works = (state: SharedState) =>
+    state.check().then(
+      () => true,
+      () => false,
+    );
+  async function usedIn(state: SharedState, tag: string): Promise<number | undefined> {
+    const asked = await state.reserve(tag, [{ ...claim, amount: 0 }]);
+    return asked.outcome === 'reserved' ? asked.standings[0]?.used : undefined;
+  }
+  const killConnections = () => server.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+
+  test('a connection that was closed while idle is reopened without a failed call', async () => {
+    let losses = 0;
+    const state = await open({ log: { ...log, warn: () => (losses += 1) } });
+    await state.reserve('cut', [claim]);
+    await killConnections();
+    await until(() => losses === 1);
+    expect(await state.reserve('cut', [claim])).toMatchObject({ standings: [{ used: 2 }] });
+  });
+
+  test('a claim in progress when the connection is closed fails and is not sent again', async () => {
+    const state = await open();
+    await state.reserve('under way', [claim]);
+    await server.command('CLIENT', 'PAUSE', '60000', 'WRITE');
+    const failing = failureOf(state.reserve('under way', [claim]));
+    const blocked = async () => String(await server.command('INFO', 'clients')).includes('blocked_clients:1');
+    await until(blocked);
+    await killConnections();
+    expect(await failing).toMatchObject({ reason: 'unavailable' });
+    await server.command('CLIENT', 'UNPAUSE');
+    expect(await usedIn(state, 'under way')).toBe(1);
+  });
+
+  test('an unresponsive server fails every call in time, then at once, and is used again when it answers', async () => {
+    const state = await open();
+    await state.reserve('silent', [claim]);
+    server.pause();
+    const begun = performance.now();
+    const calls = [state.reserve('silent', [claim]), state.get('k'), state.publish('t', 'm'), state.check()];
+    const failures = await Promise.all(calls.map((call) => failureOf(call)));
+    expect(failures.map(({ reason }) => reason)).toEqual(['time-out', 'time-out', 'time-out', 'time-out']);
+    expect(failures[0]?.message).toContain(`127.0.0.1:${server.port} did not answer within ${TIMEOUT_MS} ms`);
+    expect(performance.now() - begun).toBeGreaterThanOrEqual(TIMEOUT_MS);
+    // Calls wait for the first attempt to reconnect, and not after it.
+    expect((await failureOf(state.check())).reason).toBe('unavailable');
+    const asked = performance.now();
+    for (let count = 0; count < 100; count += 1) await failureOf(state.check());
+    expect(performance.now() - asked).toBeLessThan(TIMEOUT_MS);
+    server.resume();
+    await until(() => works(state));
+    // The server may have run the one it had received already, and nothing else.
+    expect([1, 2]).toContain((await usedIn(state, 'silent')) ?? 0);
+  });
+
+  test('an unresponsive server is detected by an idle subscriber too, which gets a gap', async () => {
+    let losses = 0;
+    const state = await open({ log: { ...log, warn: () => (losses += 1) } });
+    const heard: string[] = [];
+    let gaps = 0;
+    await state.subscribe(
+      'news',
+      (message) => heard.push(message),
+      () => (gaps += 1),
+    );
+    server.pause();
+    // No commands are sent: the subscriber's connection and the other one detect the failure by themselves.
+    await until(() => losses === 2);
+    server.resume();
+    await until(async () => gaps === 1 && (await works(state)));
+    await state.publish('news', 'after');
+    await until(() => heard.length === 1);
+    expect(heard).toEqual(['after']);
+  });
+
+  test('a subscriber whose connection is closed gets a gap, and then messages again', async () => {
+    const errors: string[] = [];
+    const state = await open({ log: { ...log, error: (message) => errors.push(message) } });
+    const heard: string[] = [];
+    const gaps = [0, 0];
+    await state.subscribe(
+      'a',
+      () => {
+        throw new Error('on purpose');
+      },
+      () => {
+        throw new Error('on purpose');
+      },
+    );
+    await state.subscribe(
+      'a',
+      (message) => heard.push(message),
+      () => (gaps[0] = (gaps[0] ?? 0) + 1),
+    );
+    await state.subscribe(
+      'b',
+      (message) => heard.push(message),
+      () => (gaps[1] = (gaps[1] ?? 0) + 1),
+    );
+    const left = await state.subscribe('left', ignore, () => (gaps[2] = 1));
+    await left.close();
+    await server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await until(() => gaps[0] === 1 && gaps[1] === 1);
+    await state.publish('a', '1');
+    await state.publish('b', '2');
+    await until(() => heard.length === 2);
+    expect(gaps).toEqual([1, 1]);
+    expect(heard).toEqual(['1', '2']);
+    expect(errors).toEqual(Array(2).fill('a handler of shared-state messages failed'));
+  });
+
+  test('a server that restarts empty is used again, subscriptions too', async () => {
+    const state = await open();
+    await state.reserve('away', [claim]);
+    let gaps = 0;
+    const heard: string[] = [];
+    await state.subscribe(
+      'news',
+      (message) => heard.push(message),
+      () => (gaps += 1),
+    );
+    await server.kill();
+    const failures = new Set<string>();
+    for (let count = 0; count < 20; count += 1)
+      failures.add((await failureOf(state.reserve('away', [claim]))).reason);
+    expect([...failures]).toEqual(['unavailable']);
+    expect((await failureOf(state.subscribe('more', ignore, ignore))).reason).toBe('unavailable');
+    await server.start();
+    await until(async () => (await works(state)) && gaps === 1);
+    expect(await usedIn(state, 'away')).toBe(0);
+    await state.publish('news', 'm');
+    await until(() => heard.length === 1);
+    expect(gaps).toBe(1);
+  });
+
+  test('a reply to another command fails those in progress, and the connection is reopened', async () => {
+    const proxy = startInjectingProxy(Number(new URL(server.url).port));
+    try {
+      const state = await openRedisState({ url: proxy.url, log, timeoutMs: TIMEOUT_MS });
       opened.push(state);
-      return state;
-    }
-
-    const claim = { kind: 'window', name: 'rpm', amount: 1, limit: 1_000, windowMs: 3_600_000 } as const;
-    const works = (state: SharedState) =>
-      state.check().then(
-        () => true,
-        () => false,
-      );
-    async function usedIn(state: SharedState, tag: string): Promise<number | undefined> {
-      const asked = await state.reserve(tag, [{ ...claim, amount: 0 }]);
-      return asked.outcome === 'reserved' ? asked.standings[0]?.used : undefined;
-    }
-    const killConnections = () => server.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-
-    test('a connection that was closed while idle is reopened without a failed call', async () => {
-      let losses = 0;
-      const state = await open({ log: { ...log, warn: () => (losses += 1) } });
-      await state.reserve('cut', [claim]);
-      await killConnections();
-      await until(() => losses === 1);
-      expect(await state.reserve('cut', [claim])).toMatchObject({ standings: [{ used: 2 }] });
-    });
-
-    test('a claim in progress when the connection is closed fails and is not sent again', async () => {
-      const state = await open();
-      await state.reserve('under way', [claim]);
-      await server.command('CLIENT', 'PAUSE', '60000', 'WRITE');
-      const failing = failureOf(state.reserve('under way', [claim]));
-      const blocked = async () =>
-        String(await server.command('INFO', 'clients')).includes('blocked_clients:1');
-      await until(blocked);
-      await killConnections();
-      expect(await failing).toMatchObject({ reason: 'unavailable' });
-      await server.command('CLIENT', 'UNPAUSE');
-      expect(await usedIn(state, 'under way')).toBe(1);
-    });
-
-    test('an unresponsive server fails every call in time, then at once, and is used again when it answers', async () => {
-      const state = await open();
-      await state.reserve('silent', [claim]);
-      server.pause();
-      const begun = performance.now();
-      const calls = [
-        state.reserve('silent', [claim]),
-        state.get('k'),
-        state.publish('t', 'm'),
-        state.check(),
-      ];
-      const failures = await Promise.all(calls.map((call) => failureOf(call)));
-      expect(failures.map(({ reason }) => reason)).toEqual(['time-out', 'time-out', 'time-out', 'time-out']);
-      expect(failures[0]?.message).toContain(
-        `127.0.0.1:${server.port} did not answer within ${TIMEOUT_MS} ms`,
-      );
-      expect(performance.now() - begun).toBeGreaterThanOrEqual(TIMEOUT_MS);
-      // Calls wait for the first attempt to reconnect, and not after it.
-      expect((await failureOf(state.check())).reason).toBe('unavailable');
-      const asked = performance.now();
-      for (let count = 0; count < 100; count += 1) await failureOf(state.check());
-      expect(performance.now() - asked).toBeLessThan(TIMEOUT_MS);
-      server.resume();
-      await until(() => works(state));
-      // The server may have run the one it had received already, and nothing else.
-      expect([1, 2]).toContain((await usedIn(state, 'silent')) ?? 0);
-    });
-
-    test('an unresponsive server is detected by an idle subscriber too, which gets a gap', async () => {
-      let losses = 0;
-      const state = await open({ log: { ...log, warn: () => (losses += 1) } });
-      const heard: string[] = [];
-      let gaps = 0;
-      await state.subscribe(
-        'news',
-        (message) => heard.push(message),
-        () => (gaps += 1),
-      );
-      server.pause();
-      // No commands are sent: the subscriber's connection and the other one detect the failure by themselves.
-      await until(() => losses === 2);
-      server.resume();
-      await until(async () => gaps === 1 && (await works(state)));
-      await state.publish('news', 'after');
-      await until(() => heard.length === 1);
-      expect(heard).toEqual(['after']);
-    });
-
-    test('a subscriber whose connection is closed gets a gap, and then messages again', async () => {
-      const errors: string[] = [];
-      const state = await open({ log: { ...log, error: (message) => errors.push(message) } });
-      const heard: string[] = [];
-      const gaps = [0, 0];
-      await state.subscribe(
-        'a',
-        () => {
-          throw new Error('on purpose');
-        },
-        () => {
-          throw new Error('on purpose');
-        },
-      );
-      await state.subscribe(
-        'a',
-        (message) => heard.push(message),
-        () => (gaps[0] = (gaps[0] ?? 0) + 1),
-      );
-      await state.subscribe(
-        'b',
-        (message) => heard.push(message),
-        () => (gaps[1] = (gaps[1] ?? 0) + 1),
-      );
-      const left = await state.subscribe('left', ignore, () => (gaps[2] = 1));
-      await left.close();
-      await server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
-      await until(() => gaps[0] === 1 && gaps[1] === 1);
-      await state.publish('a', '1');
-      await state.publish('b', '2');
-      await until(() => heard.length === 2);
-      expect(gaps).toEqual([1, 1]);
-      expect(heard).toEqual(['1', '2']);
-      expect(errors).toEqual(Array(2).fill('a handler of shared-state messages failed'));
-    });
-
-    test('a server that restarts empty is used again, subscriptions too', async () => {
-      const state = await open();
-      await state.reserve('away', [claim]);
-      let gaps = 0;
-      const heard: string[] = [];
-      await state.subscribe(
-        'news',
-        (message) => heard.push(message),
-        () => (gaps += 1),
-      );
-      await server.kill();
-      const failures = new Set<string>();
-      for (let count = 0; count < 20; count += 1)
-        failures.add((await failureOf(state.reserve('away', [claim]))).reason);
-      expect([...failures]).toEqual(['unavailable']);
-      expect((await failureOf(state.subscribe('more', ignore, ignore))).reason).toBe('unavailable');
-      await server.start();
-      await until(async () => (await works(state)) && gaps === 1);
-      expect(await usedIn(state, 'away')).toBe(0);
-      await state.publish('news', 'm');
-      await until(() => heard.length === 1);
-      expect(gaps).toBe(1);
-    });
-
-    test('a reply to another command fails those in progress, and the connection is reopened', async () => {
-      const proxy = startInjectingProxy(Number(new URL(server.url).port));
-      try {
-        const state = await openRedisState({ url: proxy.url, log, timeoutMs: TIMEOUT_MS });
-        opened.push(state);
-        await state.reserve('out of step', [claim]);
-        proxy.injectOnce('+PONG\r\n');
-        const both = [state.reserve('out of step', [claim]), state.reserve('out of step', [claim])];
-        for (const failing of both) {
-          expect(await failureOf(failing)).toMatchObject({
-            reason: 'unavailable',
-            message: expect.stringContaining('the reply of another command'),
-          });
-        }
-        // Both were counted: what is in doubt is not sent again.
-        expect(await usedIn(state, 'out of step')).toBe(3);
-      } finally {
-        proxy.close();
+      await state.reserve('out of step', [claim]);
+      proxy.injectOnce('+PONG\r\n');
+      const both = [state.reserve('out of step', [claim]), state.reserve('out of step', [claim])];
+      for (const failing of both) {
+        expect(await failureOf(failing)).toMatchObject({
+          reason: 'unavailable',
+          message: expect.stringContaining('the reply of another command'),
+        });
       }
-    });
+      // Both were counted: what is in doubt is not sent again.
+      expect(await usedIn(state, 'out of step')).toBe(3);
+    } finally {
+      proxy.close();
+    }
+  });
 
-    test('replies that arrived while our own process was busy do not count as a time-out', async () => {
-      let losses = 0;
-      const state = await open({ log: { ...log, warn: () => (losses += 1) } });
-      const claiming = state.reserve('busy', [claim]);
-      Bun.sleepSync(TIMEOUT_MS * 2);
-      expect((await claiming).outcome).toBe('reserved');
-      for (let turn = 0; turn < 5; turn += 1) {
-        Bun.sleepSync(30);
-        await state.check();
-      }
-      expect(losses).toBe(0);
-    });
+  test('replies that arrived while our own process was busy do not count as a time-out', async () => {
+    let losses = 0;
+    const state = await open({ log: { ...log, warn: () => (losses += 1) } });
+    const claiming = state.reserve('busy', [claim]);
+    Bun.sleepSync(TIMEOUT_MS * 2);
+    expect((await claiming).outcome).toBe('reserved');
+    for (let turn = 0; turn < 5; turn += 1) {
+      Bun.sleepSync(30);
+      await state.check();
+    }
+    expect(losses).toBe(0);
+  });
 
-    test('pauses between attempts grow to 2 s, and closing leaves no timer', async () => {
-      const clock = createHurriedClock({ leaveAlone: [TIMEOUT_MS, 5 * TIMEOUT_MS], most: 8 });
-      const state = await open({ clock });
-      await server.kill();
-      await until(() => clock.hurried.length === 8);
-      expect(clock.hurried).toEqual([50, 100, 200, 400, 800, 1_600, 2_000, 2_000]);
-      expect(clock.pending.size).toBeGreaterThan(0);
-      await state.close();
-      expect(clock.pending.size).toBe(0);
-      await server.start();
-    });
+  test('pauses between attempts grow to 2 s, and closing leaves no timer', async () => {
+    const clock = createHurriedClock({ leaveAlone: [TIMEOUT_MS, 5 * TIMEOUT_MS], most: 8 });
+    const state = await open({ clock });
+    await server.kill();
+    await until(() => clock.hurried.length === 8);
+    expect(clock.hurried).toEqual([50, 100, 200, 400, 800, 1_600, 2_000, 2_000]);
+    expect(clock.pending.size).toBeGreaterThan(0);
+    await state.close();
+    expect(clock.pending.size).toBe(0);
+    await server.start();
+  });
 
-    test('a connection made while the state is being closed is closed too', async () => {
-      const clock = createHurriedClock({ leaveAlone: [TIMEOUT_MS, 5 * TIMEOUT_MS], most: 0 });
-      let closing: Promise<void> | null = null;
-      const state = await open({ clock, log: { ...log, warn: () => (closing = state.close()) } });
-      await killConnections();
-      await until(() => closing !== null && clock.pending.size === 0);
-      await closing;
-      const clients = async () =>
-        String(await server.command('CLIENT', 'LIST'))
-          .trim()
-          .split('\n').length;
-      await until(async () => (await clients()) === 1);
-    });
-  },
-);
+  test('a connection made while the state is being closed is closed too', async () => {
+    const clock = createHurriedClock({ leaveAlone: [TIMEOUT_MS, 5 * TIMEOUT_MS], most: 0 });
+    let closing: Promise<void> | null = null;
+    const state = await open({ clock, log: { ...log, warn: () => (closing = state.close()) } });
+    await killConnections();
+    await until(() => closing !== null && clock.pending.size === 0);
+    await closing;
+    const clients = async () =>
+      String(await server.command('CLIENT', 'LIST'))
+        .trim()
+        .split('\n').length;
+    await until(async () => (await clients()) === 1);
+  });
+});
 
 /** Real time for the delays named; the others are noted and run at once, until there were enough of them. */
 function createHurriedClock({ leaveAlone, most }: { leaveAlone: number[]; most: number }) {
