@@ -328,16 +328,16 @@ describe('a password', () => {
     const person = await backend.person(backend.companies.acme);
     const token = await mailedToken(person.email);
     await person.ask(CHANGE, { now: PASSWORD, new: NEW });
-    const { nobody } = backend.people;
-    const late = await nobody.refusal(RESET, { token, password: 'the password of a thief' });
+    const { anonymous } = backend.people;
+    const late = await anonymous.refusal(RESET, { token, password: 'the password of a thief' });
     expect(late.extensions.code).toBe('NOT_FOUND');
-    await nobody.ask(LOGIN, { email: person.email, password: NEW });
+    await anonymous.ask(LOGIN, { email: person.email, password: NEW });
   });
 
   test('P-15 the response to a reset request does not reveal whether there is an account', async () => {
     const mails = backend.mails.length;
     const client = graphqlClient(backend.fetch, null, '203.0.113.77');
-    const unknown = await client.answer(REQUEST, { email: 'nobody@nowhere.example' });
+    const unknown = await client.answer(REQUEST, { email: 'anonymous@nowhere.example' });
     expect(backend.mails).toHaveLength(mails);
     const person = await backend.person(backend.companies.acme);
     expect(await client.answer(REQUEST, { email: person.email })).toEqual(unknown);

@@ -70,7 +70,7 @@ describe('invitations', () => {
 
   test('P-15 the open invitations of an admin end when the admin is demoted, removed or leaves; those of others stay', async () => {
     const { admin, member } = await team();
-    const { nobody } = backend.people;
+    const { anonymous } = backend.people;
     const ends = [
       ['role-changed', (id: string) => admin.ask(CHANGE_ROLE, { id, role: 'MEMBER' })],
       ['removed', (id: string) => admin.ask(REMOVE, { id })],
@@ -81,7 +81,7 @@ describe('invitations', () => {
       const second = await backend.person(admin.companyId ?? '', { role: 'COMPANY_ADMIN' });
       const token = await invited(second, `${how}@team.example`, 'COMPANY_ADMIN');
       await end(second.userId, second);
-      const refused = await nobody.refusal(ACCEPT, { token, password: PASSWORD });
+      const refused = await anonymous.refusal(ACCEPT, { token, password: PASSWORD });
       expect([how, refused.extensions.code]).toEqual([how, 'NOT_FOUND']);
       const { auditLog } = await admin.ask<{ auditLog: { nodes: object[] } }>(
         '{ auditLog(first: 1) { nodes { action details } } }',
@@ -96,7 +96,7 @@ describe('invitations', () => {
     // A member who becomes an admin, or an admin who stays one, changes nothing.
     await admin.ask(CHANGE_ROLE, { id: member.userId, role: 'COMPANY_ADMIN' });
     await member.ask(CHANGE_ROLE, { id: admin.userId, role: 'COMPANY_ADMIN' });
-    await nobody.ask(ACCEPT, { token: own, password: PASSWORD });
+    await anonymous.ask(ACCEPT, { token: own, password: PASSWORD });
   });
 
   test('P-15 who is demoted while their invitation is being made invites nobody', async () => {
