@@ -67,8 +67,8 @@ function homeOf(laidOut: LaidOutText, mentions: readonly Mention[], name: Traced
   if (known !== undefined) return withPostcode(laidOut, known);
   const towns = [
     townWithPostcode(laidOut, isHome),
-    townBehindCode(laidOut, isHome),
     ...atHome.map((place) => townOf(laidOut, place)),
+    townBehindCode(laidOut, isHome),
   ];
   return towns.find((town) => town !== null && !isOther(town)) ?? atHome[0] ?? null;
 }

@@ -89,7 +89,8 @@ export function serviceSegments({ segments, headings }: LaidOutText): Uint8Array
     if (headings[at] != null) underHeading = own;
     if (beginsLine) line = at;
     found[at] = Math.max(found[at] ?? 0, underHeading);
-    if (own > 0 && text.length <= LONGEST_LABEL) for (let one = line; one <= at; one++) found[one] = own;
+    if (own > 0 && text.length <= LONGEST_LABEL)
+      for (let one = at; one >= line && (found[one] ?? 0) < own; one--) found[one] = own;
     else if (!beginsLine && (found[at - 1] ?? 0) > 0) found[at] = found[at - 1] ?? 0;
   });
   return found;
