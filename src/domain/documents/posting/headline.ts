@@ -10,7 +10,7 @@ import {
   isSchoolWord,
   placeBook,
 } from '../words/word-lists.ts';
-import { namesHead } from './title.ts';
+import { firmBefore, namesFirm, namesHead } from './title.ts';
 
 const COMPANY_LABEL =
   /^(?:company(?: name)?|employer|organi[sz]ation|school|hiring company|client|firm|firma|unternehmen|arbeitgeber|entreprise|société|empresa|azienda|bedrijf|organisatie|pracodawca)\s*[:–-]\s*/i;
@@ -29,6 +29,11 @@ const ABOUT = new RegExp(
 /** Behind the title: "… at Harley Smiles in Bristol". */
 const BEHIND_TITLE = new RegExp(
   String.raw`^\s+(?:at|@|bei|chez|bij|presso|with)\s+${NAME}(?=\s*(?:$|[,.!(|\n]|in\s|[–-]\s))`,
+  'u',
+);
+/** "Nurse (m/w/d) - Clinique Saint-Roch", "Engineer (Harrier Pumps Ltd)": a firm behind the title's dash, bar or bracket. */
+const FIRM_BEHIND = new RegExp(
+  String.raw`^(?:\s?\([^()\n]{1,12}\))?(?:\s[–—|-]\s|\s\()${NAME}(?=\s*(?:$|[,.!()|\n]|[–-]\s))`,
   'u',
 );
 const ARTICLE = /^(?:Die|Der|Das|La ditta|La società|La empresa|La société|Die Firma)\s+(?=\p{Lu})/u;
@@ -78,6 +83,9 @@ export function findOrganisation(
     const found = accept(title.end + beside[0].length - beside[1].length, beside[1], 0.8);
     if (found !== null) return found;
   }
+  const firm = title === null ? null : firmBesideTitle(text, title);
+  const besideTitle = firm === null ? null : accept(firm.start, text.slice(firm.start, firm.end), 0.75);
+  if (besideTitle !== null) return besideTitle;
   for (const segment of segments) {
     for (const pattern of segment.start < 400 ? [ABOUT, AT_COMPANY] : [ABOUT]) {
       const match = pattern.exec(segment.text.slice(0, 120));
@@ -118,6 +126,19 @@ export function findOrganisation(
       (!isPlain || isNamed(one)),
   );
   return mention === undefined ? null : accept(mention.start, text.slice(mention.start, mention.end), 0.5);
+}
+
+/** The employer in the line of the title: before it, or with the word of a firm behind it. */
+function firmBesideTitle(text: string, title: TextRange): TextRange | null {
+  const lineStart = text.lastIndexOf('\n', title.start - 1) + 1;
+  const before = firmBefore(text.slice(lineStart, lineStart + 200));
+  if (before !== null && lineStart + before.end === title.start)
+    return { start: lineStart, end: lineStart + before.name.length };
+  const behind = FIRM_BEHIND.exec(text.slice(title.end, title.end + 120));
+  const name = behind?.[1];
+  if (behind === null || name === undefined || !namesFirm(name)) return null;
+  const end = title.end + behind[0].length;
+  return { start: end - name.length, end };
 }
 
 /** The words in capitals before "Ltd" or "GmbH". */

@@ -68,12 +68,29 @@ function topLineTitle(laidOut: LaidOutText): Traced | null {
     if (text.length > LONGEST_TITLE || /[.!?:]$|[›»]|\S > \S/.test(text) || NO_TITLE_LINE.test(text))
       continue;
     if (segment.isBulleted && at > 0 && !LISTS_JOBS.test(laidOut.segments[at - 1]?.text ?? '')) continue;
-    const lead = soughtIn(text)?.end ?? 0;
+    const lead = soughtIn(text)?.end ?? firmBefore(text)?.end ?? 0;
     const found = titleAt(laidOut, start + lead, end, 0.85);
     if (found === null || found.value.split(' ').length > MOST_LINE_WORDS) continue;
     if (namesHead(found.value) || (GENDERS.test(text) && !/^[\p{Ll}]/u.test(found.value))) return found;
   }
   return null;
+}
+
+const FIRM_BEFORE =
+  /^((?:The )?\p{Lu}[\p{L}\d&.'’-]{0,40}(?: (?:\p{Lu}[\p{L}\d&.'’-]{0,40}|&|of|and|de|la|und)){0,5})(?: is hiring)?(\s?:|\s[–—-])\s+(?=\p{Lu})/u;
+/** What stands before a colon and names no employer: "Exciting Opportunity: Cook". */
+const NO_FIRM =
+  /(?<!\p{L})(?:opportunity|jobs?|positions?|vacanc(?:y|ies)|careers?|openings?|hiring|roles?|team|wanted|urgent|new|immediate|join|remote|location|department|title|offer|required|needed|shift|time|start|contract|permanent|temporary|location|apply|notice|alert|announcement)(?!\p{L})/iu;
+
+/** "Tidewell Analytics: Senior Data Engineer", "Glenmore Hotels - Night Porter": the employer before the title, and where that begins. */
+export function firmBefore(line: string): { readonly name: string; readonly end: number } | null {
+  const match = FIRM_BEFORE.exec(line.slice(0, LONGEST_TITLE));
+  const [whole = '', name = '', joint = ''] = match ?? [];
+  if (match === null || NO_FIRM.test(name) || LABEL.test(whole)) return null;
+  const isFirm = namesFirm(name) || name.includes('&');
+  const isNamed = joint.endsWith(':') && name.includes(' ') && !namesHead(name);
+  const clause = /^[^,(|]{2,80}/.exec(line.slice(whole.length))?.[0] ?? '';
+  return (isFirm || isNamed) && namesHead(clause) ? { name, end: whole.length } : null;
 }
 
 /** "We are looking for a …", "Join us as …": the first that names a position; a trade that no list has is taken last. */
@@ -225,6 +242,7 @@ function lengthOfTitle(line: string, isPlace: (offset: number) => boolean): numb
     }
     if (bracket !== undefined) {
       const inside = line.slice(behind - 1);
+      if (namesFirm(/^[([]([^)\]]{2,60})[)\]]/.exec(inside)?.[1] ?? '')) return match.index;
       if (BRACKET_NOISE.test(inside) || isPlace(behind) || SUM_AT.test(inside.slice(1))) return match.index;
       continue;
     }
@@ -254,6 +272,7 @@ function keepsOn(
   if (!/^[\p{Lu}\d&]/u.test(clause) || words.length > MOST_CLAUSE_WORDS) return false;
   if (isPlace(behind) || TERM_AT.test(rest) || SUM_AT.test(rest) || LABELLED.test(rest)) return false;
   if (knownCompanies.of(clause) !== undefined) return false;
+  if (/[–—-]/.test(separator) && namesFirm(clause)) return false;
   return !words.some((word) => companySuffixes.has(word.toLowerCase()) && word.length > 1);
 }
 
@@ -267,6 +286,28 @@ function symbolsBefore(text: string): number {
   const symbols =
     /^(?!\.\p{L})(?:(?!#(?:now)?hiring|#jobs?\b)[^\p{L}\p{N}([])*/iu.exec(text)?.[0].length ?? 0;
   return symbols + (NOISE_BEFORE.exec(text.slice(symbols))?.[0].length ?? 0);
+}
+
+/** Words that end the name of an employer, and those that begin it. */
+const FIRM_LAST: ReadonlySet<string> = new Set(
+  'hospital clinic council trust hotel hotels inn restaurant restaurants logistics technologies labs partners associates studios solicitors foods brewing brewery bakery pharmacy bank'.split(
+    ' ',
+  ),
+);
+const FIRM_FIRST: ReadonlySet<string> = new Set(
+  'clinique hôpital mairie hotel hôtel restaurant restaurante ristorante clínica ayuntamiento fundación comune azienda gemeente ziekenhuis szpital przychodnia klinikum seniorenzentrum seniorenheim pflegeheim krankenhaus stadtwerke autohaus'.split(
+    ' ',
+  ),
+);
+
+/** Two words and more with the word of a firm at its place: "Brightloom Logistics", "Clinique Saint-Roch", "Lakeshore Medical Center". */
+export function namesFirm(name: string): boolean {
+  const words = name.trim().toLowerCase().split(/\s+/);
+  const [first = '', last = ''] = [words[0], words.at(-1)?.replace(/\.$/, '')];
+  if (words.length < 2 || !/^\p{Lu}/u.test(name.trim())) return false;
+  if (FIRM_LAST.has(last) || FIRM_FIRST.has(first)) return true;
+  if (words.length > 2 && /^cent(?:er|re)$/.test(last)) return true;
+  return words.slice(1).some((word) => companySuffixes.has(word) && word.length > 1);
 }
 
 /** Work that the lists of positions leave out, because in a CV the same words are names or verbs. */
