@@ -99,7 +99,7 @@ describe('invitations', () => {
     await anonymous.ask(ACCEPT, { token: own, password: PASSWORD });
   });
 
-  test('P-15 who is demoted while their invitation is being made invites nobody', async () => {
+  test('P-15 an invitation made while its inviter is demoted is refused', async () => {
     const { admin } = await team();
     const second = await backend.person(admin.companyId ?? '', { role: 'COMPANY_ADMIN' });
     const { database } = backend.parts;
