@@ -71,6 +71,14 @@ Zaměstnání
 Základní vojenská služba: 10/1991 – 09/1992`);
     expect(czech.work).toHaveLength(1);
     expect(czech.total_months_experience).toBe(164);
+    const amongJobs = profileOf(`Jörg Heyden
+joerg.heyden@post.example
+
+Berufserfahrung
+02/2016 – 01/2024: Elektroniker bei Stahlwerk Ruhrtal GmbH, Hagen
+07/2009 – 03/2010: Grundwehrdienst, Augustdorf`);
+    expect(amongJobs.work).toHaveLength(1);
+    expect(amongJobs.total_months_experience).toBe(96);
   });
 
   test('a soldier by trade has a job', () => {
