@@ -21,6 +21,25 @@ export interface TalentFacts {
   readonly terms: readonly string[];
   /** How often each of them occurs; facts of an earlier version have none. */
   readonly counts?: readonly number[];
+  /** Those of `skills` that are mentioned without a job, project, school or certificate that shows them. */
+  readonly named?: readonly string[];
+  /** Null where there is no text. */
+  readonly outline?: Outline | null;
+}
+
+/**
+ * The words of a CV in order, as numbers, and at which of them its values are: so that a passage that repeats the posting
+ * can be left out of a comparison. A value without a place is one that the text does not have.
+ */
+export interface Outline {
+  readonly words: readonly number[];
+  /** By the order of the facts of the same name. */
+  readonly skills: readonly (readonly number[])[];
+  readonly roles: readonly (readonly number[])[];
+  readonly languages: readonly (readonly number[])[];
+  readonly certificates: readonly (readonly number[])[];
+  readonly degree: readonly number[];
+  readonly place: readonly number[];
 }
 
 export interface JobFacts {
@@ -37,6 +56,8 @@ export interface JobFacts {
   readonly terms: readonly string[];
   /** As for a talent. */
   readonly counts?: readonly number[];
+  /** Its words in order, as in the outline of a talent. */
+  readonly words?: readonly number[];
 }
 
 export interface Role {
@@ -80,16 +101,23 @@ export type Requirement = { readonly text: string } & (
   | { readonly kind: 'words'; readonly terms: readonly string[] }
 );
 
+export interface SkillMention {
+  readonly name: string;
+  readonly start: number;
+}
+
 /** The canonical names of skills. */
 export interface SkillVocabulary {
   /** The canonical name in lower case; an unknown name is itself in lower case. */
   canonical(name: string): string;
   /** Those a text speaks of, canonical, each once. */
   findIn(text: string): readonly string[];
+  /** Each mention of one, and where it begins. */
+  mentionsIn(text: string): readonly SkillMention[];
 }
 
 /** Raised with every change of how facts are read or scores computed: everything is then scored anew, in the background. */
-export const SCORER_VERSION = 5;
+export const SCORER_VERSION = 6;
 
 /**
  * A unit vector in whole numbers of one byte: 384 bytes instead of 1.5 KB, and the same number on every machine. The

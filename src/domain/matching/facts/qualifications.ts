@@ -1,7 +1,7 @@
 import { knownSkillsIn } from '../../documents/text/gazetteer.ts';
 import { segmentsOf, tokensOf } from '../../documents/text/tokens.ts';
 import { canonicalSkill } from '../../documents/words/word-lists.ts';
-import type { DegreeLevel, LanguageLevel, SkillVocabulary } from './facts.ts';
+import type { DegreeLevel, LanguageLevel, SkillMention, SkillVocabulary } from './facts.ts';
 import words from './near-skills.json' with { type: 'json' };
 
 const LONGEST_TEXT = 100_000;
@@ -10,17 +10,20 @@ const WORDS_OF_A_LIST = 4;
 
 /** The names of skills that documents are read by, so that a CV and a posting speak of the same ones. */
 export function createSkillVocabulary(): SkillVocabulary {
+  function mentionsIn(text: string): readonly SkillMention[] {
+    const segments = segmentsOf(text.slice(0, LONGEST_TEXT));
+    const tokens = tokensOf(segments, []);
+    const sections = segments.map((segment) =>
+      segment.text.split(/\s+/).length <= WORDS_OF_A_LIST ? ('skills' as const) : ('other' as const),
+    );
+    const seen = knownSkillsIn({ tokens, sections, segments });
+    return seen.map(({ value, start }) => ({ name: value.canonical.toLowerCase(), start }));
+  }
+
   return {
     canonical: (name) => (canonicalSkill(name) ?? name.trim()).toLowerCase(),
-    findIn(text) {
-      const segments = segmentsOf(text.slice(0, LONGEST_TEXT));
-      const tokens = tokensOf(segments, []);
-      const sections = segments.map((segment) =>
-        segment.text.split(/\s+/).length <= WORDS_OF_A_LIST ? ('skills' as const) : ('other' as const),
-      );
-      const seen = knownSkillsIn({ tokens, sections, segments });
-      return [...new Set(seen.map(({ value }) => value.canonical.toLowerCase()))];
-    },
+    findIn: (text) => [...new Set(mentionsIn(text).map(({ name }) => name))],
+    mentionsIn,
   };
 }
 

@@ -1,9 +1,11 @@
 import type { JobFacts, Place, Requirement, SkillVocabulary, TextsToEmbed } from './facts.ts';
+import { wordNumber } from './outline.ts';
 import { placeOf, placesIn } from './places.ts';
 import { withoutProtected } from './protected-words.ts';
 import { isSoft, languagesIn, levelIn, lowestDegreeIn } from './qualifications.ts';
 import { line, list, months, object, textsToEmbed } from './read-talent.ts';
-import { countedWords, wordsOf } from './words.ts';
+import { countedWords, termOf, wordsOf } from './words.ts';
+import { postingWords } from './work-text.ts';
 
 /** A job as the database has it. `posting` is what was read out of its text, and may be null. */
 export interface StoredJob {
@@ -19,7 +21,7 @@ export interface StoredJob {
   readonly posting: unknown;
 }
 
-const MOST = { requirements: 60, mentioned: 30, places: 5, lines: 60, terms: 300 } as const;
+const MOST = { requirements: 60, mentioned: 30, places: 5, lines: 60, terms: 300, words: 2_000 } as const;
 const LONGEST_LINE = 300;
 const BULLET = /^[\s\-–—*•·▪●]+/u;
 /** The part of a description that is about the work; firms write about themselves at the end. */
@@ -59,6 +61,10 @@ export function readJob(job: StoredJob, vocabulary: SkillVocabulary): JobFacts {
       ),
       MOST.terms,
     ),
+    words: postingWords([job.title, description, ...job.mustHave, ...job.niceToHave, ...duties].join('\n'))
+      .flatMap((word) => termOf(word) ?? [])
+      .slice(0, MOST.words)
+      .map(wordNumber),
   };
 }
 

@@ -4,15 +4,26 @@ import type {
   Language,
   Place,
   Role,
+  SkillMention,
   SkillVocabulary,
   TalentFacts,
   TextsToEmbed,
 } from './facts.ts';
+import {
+  outlineOf,
+  placesOf,
+  saidCounts,
+  saidTerms,
+  sectionsOf,
+  shownSkills,
+  type Place as TextPlace,
+  unrepeatedLines,
+} from './outline.ts';
 import { countryOf, plain } from './places.ts';
 import { withoutProtected } from './protected-words.ts';
 import { degreeIn, languageCode, levelIn } from './qualifications.ts';
 import { countedWords, isWorkWord } from './words.ts';
-import { isPersonalLine, workLines } from './work-text.ts';
+import { isPersonalLine, workText, workWords } from './work-text.ts';
 
 /** A talent as the database has it. `profile` is JSON Resume from a parser or from a client: nothing in it is certain. */
 export interface StoredTalent {
@@ -37,6 +48,8 @@ const MOST = {
 const LONGEST_LINE = 300;
 const LONGEST_TEXT = 5_000;
 const EMBEDDED_TEXT = 1_200;
+const READ_TEXT = 40_000;
+const LEAST_NAMED = 5;
 
 /**
  * Copies skills and experience, field by field. Everything else is left out: name, photo, birth,
@@ -48,22 +61,53 @@ export function readTalent(stored: StoredTalent, vocabulary: SkillVocabulary): T
   const record = object(profile);
   const work = list(record.work, MOST.roles).map(object);
   const education = list(record.education, MOST.roles).map(object);
-  const texts = doneTexts(record, work);
-  const lines = stored.text === null ? [] : workLines(stored.text, stored.evidence);
-  return {
+  const done = doneTexts(record, work);
+  const texts = [...done, ...listedTexts(record)];
+  const words = stored.text === null ? [] : workWords(stored.text, stored.evidence);
+  const lines = words.map((line) => line.map(({ word }) => word).join(' '));
+  const text = (stored.text ?? '').slice(0, READ_TEXT);
+  const places = placesOf(text, stored.evidence);
+  const sections = sectionsOf(text, places);
+  const said = saidTerms(words, sections);
+  const mentions = skillMentions(workText(text, stored.evidence), places, vocabulary);
+  const shown = new Set([
+    ...done.flatMap((one) => vocabulary.findIn(one)),
+    ...shownSkills(mentions, sections),
+  ]);
+  const read = {
     skills: skillsOf(record, [...texts, lines.join('\n')], vocabulary),
     roles: rolesOf(record, work),
-    totalMonths: months(record.total_months_experience),
-    degree: highestDegree(record, education),
-    areas: education.flatMap(({ area }) => line(area) ?? []).slice(0, MOST.roles),
     languages: languagesOf(record),
-    writtenIn: writtenIn(document),
     certificates: list(record.certificates, MOST.certificates).flatMap(
       (one) => line(object(one).name ?? one) ?? [],
     ),
-    place: placeOfTalent(object(object(record.basics).location)),
-    ...countedWords(lines.length === 0 ? texts : [...lines, ...unsaid(texts, lines)], MOST.terms),
   };
+  return {
+    ...read,
+    totalMonths: months(record.total_months_experience),
+    degree: highestDegree(record, education),
+    areas: education.flatMap(({ area }) => line(area) ?? []).slice(0, MOST.roles),
+    writtenIn: writtenIn(document),
+    place: placeOfTalent(object(object(record.basics).location)),
+    // Without a text the list was entered by the company: there is no CV that could show more.
+    named: stored.text === null ? [] : read.skills.filter((skill) => !shown.has(skill)),
+    ...(said.length === 0
+      ? countedWords(texts, MOST.terms)
+      : countedWords(unsaid(texts, lines), MOST.terms, saidCounts(said))),
+    outline: said.length === 0 ? null : outlineOf(said, mentions, places, read),
+  };
+}
+
+/** By their names in the text, and where the reader found others. */
+function skillMentions(
+  text: string,
+  places: readonly TextPlace[],
+  vocabulary: SkillVocabulary,
+): readonly SkillMention[] {
+  const found = places.flatMap(({ path, start, text: name }) =>
+    /^skills\[\d+\]\.name$/.test(path) ? [{ name: vocabulary.canonical(name), start }] : [],
+  );
+  return [...vocabulary.mentionsIn(text), ...found];
 }
 
 /** What a recruiter added to the profile is not in the text. Of it, words that may be names do not count either. */
@@ -83,11 +127,24 @@ function unsaid(texts: readonly string[], lines: readonly string[]): readonly st
 
 /** The same things in few words, so that encoding is quick and the vector says what counts. */
 export function talentTexts(facts: TalentFacts, { text, evidence }: StoredTalent): TextsToEmbed {
-  const [titles, skills] = [talentTitles(facts), facts.skills.slice(0, 40)];
+  const [titles, skills] = [talentTitles(facts), headSkills(facts)];
   return textsToEmbed(
     [titles, skills],
-    [facts.areas.slice(0, 2), facts.certificates.slice(0, 5), text === null ? [] : workLines(text, evidence)],
+    [
+      facts.areas.slice(0, 2),
+      facts.certificates.slice(0, 5),
+      text === null ? [] : unrepeatedLines(workWords(text, evidence)),
+    ],
   );
+}
+
+/** As many without evidence as with it, and always some. */
+function headSkills({ skills, named = [] }: TalentFacts): readonly string[] {
+  const mentioned = new Set(named);
+  const shown = skills.filter((skill) => !mentioned.has(skill));
+  const most = Math.max(LEAST_NAMED, shown.length);
+  const kept = new Set(named.slice(0, most));
+  return skills.filter((skill) => !mentioned.has(skill) || kept.has(skill)).slice(0, 40);
 }
 
 /** Those that are compared with a job's title, the newest first. */
@@ -119,10 +176,17 @@ function doneTexts(record: Fields, work: readonly Fields[]): readonly string[] {
       description,
       ...list(highlights, MOST.texts),
     ]),
-    ...list(record.skills, MOST.skills).map((one) => object(one).name ?? one),
     ...list(record.education, MOST.roles).map((one) => object(one).area),
     ...list(record.certificates, MOST.certificates).map((one) => object(one).name ?? one),
   ];
+  return plainTexts(texts);
+}
+
+function listedTexts(record: Fields): readonly string[] {
+  return plainTexts(list(record.skills, MOST.skills).map((one) => object(one).name ?? one));
+}
+
+function plainTexts(texts: readonly unknown[]): readonly string[] {
   return texts
     .flatMap((text) => (typeof text === 'string' ? text.slice(0, LONGEST_TEXT) : []))
     .filter((text) => !isPersonalLine(text))

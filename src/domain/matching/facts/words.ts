@@ -88,9 +88,13 @@ export interface CountedWords {
   readonly counts: readonly number[];
 }
 
-/** The words of texts with their counts; of more than `limit`, those that tell most about the work. */
-export function countedWords(texts: readonly string[], limit: number): CountedWords {
-  const counts = new Map<string, number>();
+/** The words of texts with their counts, and those counted before; of more than `limit`, those that tell most about the work. */
+export function countedWords(
+  texts: readonly string[],
+  limit: number,
+  before: ReadonlyMap<string, number> = new Map(),
+): CountedWords {
+  const counts = new Map(before);
   for (const text of texts) {
     for (const [match] of text.slice(0, LONGEST_TEXT).matchAll(WORD)) {
       const term = termOf(match);

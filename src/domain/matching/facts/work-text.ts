@@ -13,19 +13,73 @@ import { isCommonWord, isWorkWord } from './words.ts';
  *               of people, streets, places, firms and schools are none, in whatever culture
  */
 export function workLines(text: string, evidence: unknown): readonly string[] {
-  const lines = withoutPlaces(text.slice(0, LONGEST_TEXT), evidence)
-    // A mark stays, so that its label is not taken for that of the next line.
-    .replace(CONTACT, ' # ')
-    .split(/\r?\n|[ \u00a0]{3,}|\t|[|•▪●◦■]/u)
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
-  const own = aboutWork(lines).map(withoutAges);
-  const small = new Set(own.flatMap((line) => [...line.matchAll(WORD)].flatMap(([word]) => smallWord(word))));
-  return own.flatMap((line) => {
-    const words = [...line.matchAll(WORD)].map(([word]) => word);
-    const said = words.filter((word) => isSaid(word, small)).map((word) => word.toLowerCase());
-    return said.length === 0 ? [] : [said.join(' ')];
+  return workWords(text, evidence).map((words) => words.map(({ word }) => word).join(' '));
+}
+
+/** A word in lower case, and where in the text it begins. */
+export interface PlacedWord {
+  readonly word: string;
+  readonly start: number;
+}
+
+/** The same, word by word. */
+export function workWords(text: string, evidence: unknown): readonly (readonly PlacedWord[])[] {
+  return saidWords(keptLines(text, evidence));
+}
+
+/** The lines about work as they are written, each where it begins in the text. */
+export function workText(text: string, evidence: unknown): string {
+  let kept = '';
+  for (const line of keptLines(text, evidence)) kept = kept.padEnd(line.start, '\n') + withoutAges(line.text);
+  return kept;
+}
+
+function keptLines(text: string, evidence: unknown): readonly Line[] {
+  // A mark stays, so that its label is not taken for that of the next line, and all else stays in its place.
+  return aboutWork(linesOf(withoutPlaces(text.slice(0, LONGEST_TEXT), evidence).replace(CONTACT, hidden)));
+}
+
+/** The words of a posting that would count if they stood in a CV: what is copied into one is found by them. */
+export function postingWords(text: string): readonly string[] {
+  return saidWords(linesOf(text.slice(0, LONGEST_TEXT)))
+    .flat()
+    .map(({ word }) => word);
+}
+
+function saidWords(lines: readonly Line[]): readonly (readonly PlacedWord[])[] {
+  const own = lines.map(({ text, start }) => ({ text: withoutAges(text), start }));
+  const small = new Set(
+    own.flatMap(({ text }) => [...text.matchAll(WORD)].flatMap(([word]) => smallWord(word))),
+  );
+  return own.flatMap(({ text, start }) => {
+    const words = [...text.matchAll(WORD)].filter(([word]) => isSaid(word, small));
+    return words.length === 0
+      ? []
+      : [words.map(({ 0: word, index }) => ({ word: word.toLowerCase(), start: start + index }))];
   });
+}
+
+interface Line {
+  readonly text: string;
+  readonly start: number;
+}
+
+const LINE_END = /\r?\n|[ \u00a0]{3,}|\t|[|•▪●◦■]/gu;
+
+function linesOf(text: string): readonly Line[] {
+  const lines: Line[] = [];
+  let from = 0;
+  for (const { index, 0: end } of [...text.matchAll(LINE_END), { index: text.length, 0: '' }]) {
+    const line = text.slice(from, index);
+    const start = from + line.length - line.trimStart().length;
+    if (line.trim() !== '') lines.push({ text: line.trim(), start });
+    from = index + end.length;
+  }
+  return lines;
+}
+
+function hidden(text: string): string {
+  return '#'.repeat(text.length);
 }
 
 const LONGEST_TEXT = 40_000;
@@ -54,7 +108,7 @@ function withoutPlaces(text: string, evidence: unknown): string {
   // One name, in capitals or not; a single word of it may be a word of work as well.
   for (const name of names.filter((one) => /\s/.test(one.trim()))) {
     const pattern = name.trim().split(/\s+/).map(RegExp.escape).join('\\s+');
-    cut = cut.replace(new RegExp(pattern, 'giu'), ' ');
+    cut = cut.replace(new RegExp(pattern, 'giu'), hidden);
   }
   return cut;
 }
@@ -86,15 +140,15 @@ const STREET =
 const DOCUMENT_HEADING =
   /^(?:curriculum vitae|c\.?v\.?|r[ée]sum[ée]|lebenslauf|bio-?data|personal (?:details|data|information)|persönliche daten)\W*$/iu;
 
-function aboutWork(lines: readonly string[]): readonly string[] {
-  const kept: string[] = [];
-  const first = lines.findIndex((line) => !DOCUMENT_HEADING.test(line));
+function aboutWork(lines: readonly Line[]): readonly Line[] {
+  const kept: Line[] = [];
+  const first = lines.findIndex(({ text }) => !DOCUMENT_HEADING.test(text));
   let isValue = false;
   for (const [at, line] of lines.entries()) {
     const wasLabel = isValue;
-    isValue = LABEL_ALONE.test(line);
-    const isName = at <= first && line.split(/\s+/).length <= WORDS_OF_A_NAME;
-    if (!(wasLabel || isName || isPersonalLine(line))) kept.push(line);
+    isValue = LABEL_ALONE.test(line.text);
+    const isName = at <= first && line.text.split(/\s+/).length <= WORDS_OF_A_NAME;
+    if (!(wasLabel || isName || isPersonalLine(line.text))) kept.push(line);
   }
   return kept;
 }

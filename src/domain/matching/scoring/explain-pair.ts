@@ -1,6 +1,12 @@
 import { degreeName, languageName, shownSkill } from '../facts/qualifications.ts';
 import { PARTS, type PartName, type Weights } from '../weights.ts';
-import type { AskedItem, JobFeatures, TalentFeatures } from './features.ts';
+import {
+  type AskedItem,
+  comparedTalent,
+  type JobFeatures,
+  saysEnough,
+  type TalentFeatures,
+} from './features.ts';
 import {
   appliedWeights,
   askedCredit,
@@ -38,11 +44,14 @@ const MOST_LINES = 12;
 const NOTHING: FoundAndMissing = { found: [], missing: [] };
 
 export function explainPair(
-  talent: TalentFeatures,
+  whole: TalentFeatures,
   job: JobFeatures,
   scored: PairScore,
   weights: Weights,
 ): Explanation {
+  const talent = comparedTalent(whole, job);
+  const copied = talent.isPartCopied ? [COPIED] : [];
+  if (!saysEnough(talent)) return { parts: [], reasons: [], missing: [NOT_ENOUGH, ...copied] };
   const shares = appliedWeights(scored.parts, weights, job);
   const skills = explainSkills(talent, job);
   const words: Readonly<Record<PartName, FoundAndMissing>> = {
@@ -73,9 +82,12 @@ export function explainPair(
   return {
     parts,
     reasons: [...gate, ...skills.reasons, ...others.flatMap(({ found }) => found)].slice(0, MOST_LINES),
-    missing: [...skills.missing, ...others.flatMap(({ missing }) => missing)].slice(0, MOST_LINES),
+    missing: [...copied, ...skills.missing, ...others.flatMap(({ missing }) => missing)].slice(0, MOST_LINES),
   };
 }
+
+const NOT_ENOUGH = 'The CV does not say enough to judge.';
+const COPIED = 'A part of the CV repeats the words of this posting. That part does not count.';
 
 /** Years and degrees count as must-haves do, and are no lines of their list: the sentence says what it counts. */
 function gateWords(job: JobFeatures, { mustCount, mustMet, parts }: PairScore): string {
@@ -191,37 +203,43 @@ const MOST_NAMED = 8;
 
 /** Skill by skill: there, near (and what stands in for it), or missing; those that must be there first. */
 function explainSkills(talent: TalentFeatures, job: JobFeatures): ExplainedSkills {
-  const exact: string[] = [];
-  const near: string[] = [];
-  const missing: string[] = [];
+  const lists: Lists = { exact: [], named: [], near: [], missing: [] };
   const worded: string[] = [];
   for (const item of job.asked) {
     if (item.skills.length === 0) {
       if (askedCredit(item, talent) >= MET.skills) worded.push(item.text);
     } else {
-      explainItem(item, talent, { exact, near, missing });
+      explainItem(item, talent, lists);
     }
   }
   const unique = (lines: readonly string[]) => [...new Set(lines)];
-  const [has, similar, lacks] = [unique(exact), unique(near), unique(missing)];
+  const [has, named, similar] = [unique(lists.exact), unique(lists.named), unique(lists.near)];
   const reasons = [
     ...(has.length > 0 ? [`Has ${listed(has)}.`] : []),
+    ...(named.length > 0 ? [`Mentioned, without a job or project that shows it: ${listed(named)}.`] : []),
     ...(similar.length > 0 ? [`Near what is asked for: ${listed(similar)}.`] : []),
   ];
-  return { found: [...has, ...similar, ...unique(worded)], missing: lacks, reasons };
+  const mentioned = named.map((name) => `${name} (mentioned only)`);
+  return {
+    found: [...has, ...mentioned, ...similar, ...unique(worded)],
+    missing: unique(lists.missing),
+    reasons,
+  };
 }
 
 interface Lists {
   readonly exact: string[];
+  /** There, but nothing in the CV shows them. */
+  readonly named: string[];
   readonly near: string[];
   readonly missing: string[];
 }
 
-function explainItem(item: AskedItem, talent: TalentFeatures, { exact, near, missing }: Lists): void {
+function explainItem(item: AskedItem, talent: TalentFeatures, { exact, named, near, missing }: Lists): void {
   const lacking: string[] = [];
   for (const { name, near: others } of item.skills) {
     const instead = others.find((one) => talent.skills.has(one.name));
-    if (talent.skills.has(name)) exact.push(shownSkill(name));
+    if (talent.skills.has(name)) (talent.named.has(name) ? named : exact).push(shownSkill(name));
     else if (instead !== undefined) near.push(`${shownSkill(name)} (has ${shownSkill(instead.name)})`);
     else lacking.push(shownSkill(name));
   }

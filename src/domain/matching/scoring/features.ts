@@ -3,6 +3,14 @@ import { isSoft, type NearSkill, nearTo } from '../facts/qualifications.ts';
 import { talentTitles } from '../facts/read-talent.ts';
 import { shapeOfTitle, type TitleShape } from '../facts/titles.ts';
 import { askedWords, saidWords, stem, type WeighedWords, wordsOf } from '../facts/words.ts';
+import {
+  copiedWords,
+  type PostingPassages,
+  postingPassages,
+  type SaidPassages,
+  saidPassages,
+  withoutWords,
+} from './copied-passages.ts';
 
 /** Facts made ready for scoring, once a version: a pair then costs look-ups and one walk over words. */
 export interface TalentFeatures {
@@ -20,6 +28,13 @@ export interface TalentFeatures {
   readonly certificateWords: ReadonlySet<string>;
   readonly areaWords: readonly string[];
   readonly vector: StoredVector | null;
+  /** Of `skills`, those that no job, project, school or certificate shows. */
+  readonly named: ReadonlySet<string>;
+  /** 0 to 1: less than 1 for more of them than people have. */
+  readonly namedShare: number;
+  readonly passages: SaidPassages | null;
+  /** Whether a passage that repeats the posting was left out. */
+  readonly isPartCopied: boolean;
 }
 
 export interface JobFeatures {
@@ -43,6 +58,7 @@ export interface JobFeatures {
   /** The words of the title as texts have them. */
   readonly titleWords: readonly string[];
   readonly vector: StoredVector | null;
+  readonly passages: PostingPassages | null;
 }
 
 /** Skills or words that are asked for, with what they weigh. */
@@ -63,6 +79,8 @@ export interface SpeechItem {
 }
 
 const MOST_WEIGHED = 25;
+/** A longer list of skills that nothing shows is worth no more than one of this length. */
+const MOST_NAMED = 40;
 /** Three must-haves are enough to go by. */
 const SURE_FROM_WEIGHT = 3;
 const CERTIFICATE_WORDS = 8;
@@ -106,7 +124,29 @@ export function talentFeatures(
     certificateWords: new Set(facts.certificates.flatMap((name) => wordsOf([name], 30))),
     areaWords: wordsOf(facts.areas, 20),
     vector,
+    named: new Set(facts.named),
+    namedShare: Math.min(1, MOST_NAMED / Math.max(1, facts.named?.length ?? 0)),
+    passages: facts.outline == null ? null : saidPassages(facts.outline),
+    isPartCopied: false,
   };
+}
+
+/** A talent as it is compared with a job: without the passages of the CV that repeat the posting. */
+export function comparedTalent(talent: TalentFeatures, job: JobFeatures): TalentFeatures {
+  const { facts, passages, id, version, vector } = talent;
+  if (passages === null || job.passages === null || facts.outline == null) return talent;
+  const marks = copiedWords(passages, job.passages);
+  if (marks === null) return talent;
+  const own = withoutWords(facts, facts.outline, marks);
+  return { ...talentFeatures(id, version, own, vector), isPartCopied: true };
+}
+
+const LEAST_WORDS = 3;
+
+/** A name, an address and a language are no CV: what is unknown of a talent would be all of the score. */
+export function saysEnough({ titles, weighed, months, facts }: TalentFeatures): boolean {
+  if (titles.length + weighed.length + facts.certificates.length > 0) return true;
+  return (months ?? 0) > 0 || facts.degree !== null || facts.terms.length >= LEAST_WORDS;
 }
 
 export function jobFeatures(
@@ -148,6 +188,7 @@ export function jobFeatures(
     wordSet: new Set(facts.terms),
     titleWords: wordsOf([facts.title], TITLE_WORDS),
     vector,
+    passages: facts.words === undefined ? null : postingPassages(facts.words),
   };
 }
 

@@ -3,7 +3,14 @@ import { placeCloseness } from '../facts/places.ts';
 import { titleCloseness } from '../facts/titles.ts';
 import { commonWeight } from '../facts/words.ts';
 import { PARTS, type PartName, type Weights } from '../weights.ts';
-import type { AskedItem, JobFeatures, SpeechItem, TalentFeatures } from './features.ts';
+import {
+  type AskedItem,
+  comparedTalent,
+  type JobFeatures,
+  type SpeechItem,
+  saysEnough,
+  type TalentFeatures,
+} from './features.ts';
 
 /**
  * The score of a pair, 0 to 100, in numbers alone; explain-pair.ts says it in words.
@@ -49,6 +56,8 @@ export interface Comparison {
   readonly place: number | null;
   readonly byWords: number | null;
   readonly byVectors: number | null;
+  /** Whether the CV says enough to be compared at all. */
+  readonly isEnough: boolean;
   readonly mustCount: number;
   readonly mustMet: number;
   /** Of the must-haves, what is there; null where there are none. */
@@ -71,7 +80,8 @@ export function scorePair(talent: TalentFeatures, job: JobFeatures, weights: Wei
   return scoreOf(comparePair(talent, job), weights);
 }
 
-export function comparePair(talent: TalentFeatures, job: JobFeatures): Comparison {
+export function comparePair(whole: TalentFeatures, job: JobFeatures): Comparison {
+  const talent = comparedTalent(whole, job);
   const skills = skillsAsked(talent, job);
   const near = nearTitles(talent, job);
   const education = educationFit(talent, job);
@@ -91,6 +101,9 @@ export function comparePair(talent: TalentFeatures, job: JobFeatures): Compariso
     mustCredit += credit;
     if (credit === 1) mustMet += 1;
   }
+  const byWords = closenessOfWords(talent, job);
+  // The vector is of the whole CV, with what was copied.
+  const byVectors = closenessOfVectors(talent.vector, job.vector);
   return {
     skills: skills.part,
     used: skillsUsed(talent, job),
@@ -99,8 +112,9 @@ export function comparePair(talent: TalentFeatures, job: JobFeatures): Compariso
     education,
     speech: speech.part,
     place: placeFit(talent, job),
-    byWords: closenessOfWords(talent, job),
-    byVectors: closenessOfVectors(talent.vector, job.vector),
+    byWords,
+    byVectors: talent.isPartCopied ? Math.min(byWords ?? 0, byVectors ?? 1) : byVectors,
+    isEnough: saysEnough(talent),
     mustCount,
     mustMet,
     mustShare: mustCount === 0 ? null : mustCredit / mustCount,
@@ -118,6 +132,7 @@ export function scoreOf(pair: Comparison, weights: Weights, shares: Shares = SHA
   const jobToTalent = left * weighted(parts, weights, pair);
   const talentToJob = weighted(ofTalent, weights, pair);
   const combined = TO_TALENT * jobToTalent + (1 - TO_TALENT) * left * talentToJob;
+  if (!pair.isEnough) return { ...NO_SCORE, parts, mustCount, mustMet };
   return {
     score: rounded(combined),
     jobToTalent: rounded(jobToTalent),
@@ -127,6 +142,8 @@ export function scoreOf(pair: Comparison, weights: Weights, shares: Shares = SHA
     mustMet,
   };
 }
+
+const NO_SCORE: ScoreNumbers = { score: 0, jobToTalent: 0, talentToJob: 0 };
 
 /** By words and by the vectors of the embed alias; by words alone where one of the vectors is missing. */
 function closeness({ byWords, byVectors }: Comparison, { words }: Shares): number | null {
@@ -179,6 +196,8 @@ export function rounded(score: number): number {
   return Math.round(score * 10) / 10;
 }
 
+/** What a skill is worth that is mentioned without a job, project, school or certificate that shows it. */
+const NAMED_CREDIT = 0.75;
 /** A newer title says more about the current occupation. */
 const RECENCY = [1, 0.95, 0.88, 0.8] as const;
 /** For each rank of the job above the title, or below it. */
@@ -194,18 +213,26 @@ const USUAL_WEIGHT = 100;
 const BY_LENGTH = 0.65;
 const WORDS_IN_COMMON = 4;
 
-function skillCredit({ name, near }: AskedItem['skills'][number], skills: ReadonlySet<string>): number {
-  if (skills.has(name)) return 1;
-  for (const one of near) if (skills.has(one.name)) return one.credit;
-  return 0;
+function skillCredit(skill: AskedItem['skills'][number], talent: TalentFeatures, ofNamed: number): number {
+  let best = heldCredit(skill.name, talent, ofNamed);
+  for (const { name, credit } of skill.near)
+    if (credit > best) best = Math.max(best, credit * heldCredit(name, talent, ofNamed));
+  return best;
 }
 
-export function askedCredit(item: AskedItem, talent: TalentFeatures): number {
+/** 1 for a skill that something in the CV shows, less for one that is only mentioned. */
+function heldCredit(name: string, { skills, named }: TalentFeatures, ofNamed: number): number {
+  if (!skills.has(name)) return 0;
+  return named.has(name) ? ofNamed : 1;
+}
+
+/** `ofNamed` is what a skill counts that is only mentioned. */
+export function askedCredit(item: AskedItem, talent: TalentFeatures, ofNamed = talent.namedShare): number {
   if (item.skills.length === 0) return wordsCredit(item.terms, talent.wordSet);
   let sum = 0;
   let best = 0;
   for (const skill of item.skills) {
-    const credit = skillCredit(skill, talent.skills);
+    const credit = skillCredit(skill, talent, ofNamed);
     sum += credit;
     if (credit > best) best = credit;
   }
@@ -232,11 +259,13 @@ interface Fulfilled {
 
 function skillsAsked(talent: TalentFeatures, job: JobFeatures): Fulfilled {
   let [sum, weight, mustCount, mustMet, mustCredit] = [0, 0, 0, 0, 0];
+  const ofNamed = NAMED_CREDIT * talent.namedShare;
   for (const item of job.asked) {
-    const credit = askedCredit(item, talent);
-    sum += item.weight * credit;
+    sum += item.weight * askedCredit(item, talent, ofNamed);
     weight += item.weight;
     if (!item.isMust) continue;
+    // A must-have that is mentioned is met: that nothing shows it lowers the part, and does not close the gate.
+    const credit = askedCredit(item, talent);
     mustCount += 1;
     mustCredit += Math.min(1, credit / MET.skills);
     if (credit >= MET.skills) mustMet += 1;
@@ -247,8 +276,9 @@ function skillsAsked(talent: TalentFeatures, job: JobFeatures): Fulfilled {
 /** How much of what the talent can do is wanted. A long list of skills is no fault: the job's own list is the measure. */
 function skillsUsed(talent: TalentFeatures, job: JobFeatures): number | null {
   if (talent.weighed.length === 0 || job.wantedCount === 0) return null;
+  const ofNamed = NAMED_CREDIT * talent.namedShare;
   let used = 0;
-  for (const skill of talent.weighed) if (job.wanted.has(skill)) used += 1;
+  for (const skill of talent.weighed) if (job.wanted.has(skill)) used += heldCredit(skill, talent, ofNamed);
   return Math.min(1, used / Math.min(talent.weighed.length, job.wantedCount));
 }
 

@@ -1,0 +1,179 @@
+import { isObject } from '../../../ports/json-object.ts';
+import { headingOf, type SectionKind } from '../../documents/text/sections.ts';
+import { hashOf, segmentsOf } from '../../documents/text/tokens.ts';
+import type { Outline, SkillMention, TalentFacts } from './facts.ts';
+import { degreeIn, languageCode } from './qualifications.ts';
+import { termOf } from './words.ts';
+import type { PlacedWord } from './work-text.ts';
+
+/** A word of a CV that counts. */
+interface SaidTerm {
+  readonly term: string;
+  readonly start: number;
+  readonly isInList: boolean;
+}
+
+const MOST_WORDS = 2_000;
+/** So many words in a row that a text had before are said again, and count once. */
+const REPEATED_RUN = 4;
+
+/** The words of a text in order, each run of them once. */
+export function saidTerms(
+  lines: readonly (readonly PlacedWord[])[],
+  sections: readonly Section[],
+): readonly SaidTerm[] {
+  const said = lines.flat().flatMap(({ word, start }): SaidTerm[] => {
+    const term = termOf(word);
+    return term === null ? [] : [{ term, start, isInList: kindAt(sections, start) === 'skills' }];
+  });
+  const repeated = repeatedIn(said.map(({ term }) => term));
+  return said.filter((_, at) => repeated[at] === 0).slice(0, MOST_WORDS);
+}
+
+/** The lines of a text in words, each run of words once. */
+export function unrepeatedLines(lines: readonly (readonly PlacedWord[])[]): readonly string[] {
+  const said = lines.flatMap((line, row) => line.map(({ word }) => ({ word, row, term: termOf(word) })));
+  const telling = said.filter(({ term }) => term !== null);
+  const repeated = repeatedIn(telling.map(({ term }) => term ?? ''));
+  const gone = new Set(telling.filter((_, at) => repeated[at] === 1));
+  const kept = Map.groupBy(
+    said.filter((one) => !gone.has(one)),
+    ({ row }) => row,
+  );
+  return [...kept.values()].map((line) => line.map(({ word }) => word).join(' '));
+}
+
+function repeatedIn(terms: readonly string[]): Uint8Array {
+  const repeated = new Uint8Array(terms.length);
+  const before = new Set<string>();
+  for (let at = 0; at + REPEATED_RUN <= terms.length; at += 1) {
+    const run = terms.slice(at, at + REPEATED_RUN).join(' ');
+    if (before.has(run)) repeated.fill(1, at, at + REPEATED_RUN);
+    before.add(run);
+  }
+  return repeated;
+}
+
+/** What a word counts that only a list of skills has, however often. */
+const IN_LIST = 0.5;
+
+/** How often each word is said. */
+export function saidCounts(said: readonly SaidTerm[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { term, isInList } of said) if (!isInList) counts.set(term, (counts.get(term) ?? 0) + 1);
+  for (const { term } of said) if (!counts.has(term)) counts.set(term, IN_LIST);
+  return counts;
+}
+
+interface Section {
+  readonly start: number;
+  readonly kind: SectionKind;
+}
+
+const ENTRY_PATH = /^(work|education|projects|certificates)\[\d+\]\./;
+
+/** What kind of section begins where: by its headings, and by where the reader found jobs, projects and schools. */
+export function sectionsOf(text: string, evidence: readonly Place[]): readonly Section[] {
+  const headings = segmentsOf(text).flatMap((segment): Section[] => {
+    const heading = headingOf(segment);
+    return heading === null ? [] : [{ start: segment.start, kind: heading.kind }];
+  });
+  const entries = evidence.flatMap(({ path, start }): Section[] => {
+    const kind = ENTRY_PATH.exec(path)?.[1];
+    return kind === undefined ? [] : [{ start, kind: kind as SectionKind }];
+  });
+  return [...headings, ...entries].sort((one, other) => one.start - other.start);
+}
+
+function kindAt(sections: readonly Section[], start: number): SectionKind {
+  let [low, high] = [0, sections.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sections[middle] as Section).start <= start) low = middle + 1;
+    else high = middle;
+  }
+  return sections[low - 1]?.kind ?? 'top';
+}
+
+const SHOWING: ReadonlySet<SectionKind> = new Set(['work', 'projects', 'education', 'certificates']);
+
+/** The skills that a job, a project, a school or a certificate shows. */
+export function shownSkills(
+  mentions: readonly SkillMention[],
+  sections: readonly Section[],
+): ReadonlySet<string> {
+  return new Set(
+    mentions.filter(({ start }) => SHOWING.has(kindAt(sections, start))).map(({ name }) => name),
+  );
+}
+
+/** Where a value of the profile is in the text. */
+export interface Place {
+  readonly path: string;
+  readonly start: number;
+  readonly text: string;
+}
+
+const MOST_PLACES = 2_000;
+
+export function placesOf(text: string, evidence: unknown): readonly Place[] {
+  return (Array.isArray(evidence) ? evidence.slice(0, MOST_PLACES) : []).flatMap((one): Place[] => {
+    if (!isObject(one)) return [];
+    const { path, start, end } = one;
+    if (typeof path !== 'string' || typeof start !== 'number' || typeof end !== 'number') return [];
+    return start >= 0 && start < end && end <= text.length
+      ? [{ path, start, text: text.slice(start, end).trim().toLowerCase() }]
+      : [];
+  });
+}
+
+type Read = Pick<TalentFacts, 'skills' | 'roles' | 'languages' | 'certificates'>;
+const TITLE_PATH = /^(?:work\[\d+\]\.position|basics\.label|current_title)$/;
+const MOST_MENTIONS = 12;
+
+export function outlineOf(
+  said: readonly SaidTerm[],
+  mentions: readonly SkillMention[],
+  places: readonly Place[],
+  read: Read,
+): Outline {
+  const starts = said.map(({ start }) => start);
+  const wordsAt = (found: readonly { readonly start: number }[]) =>
+    [...new Set(found.map(({ start }) => firstFrom(starts, start)))].slice(0, MOST_MENTIONS);
+  const bySkill = Map.groupBy(mentions, ({ name }) => name);
+  const under = (path: RegExp) => places.filter((place) => path.test(place.path));
+  const [titles, spoken, certificates] = [
+    under(TITLE_PATH),
+    under(/^languages\[\d+\]\.language$/),
+    under(/^certificates\[\d+\]\.name$/),
+  ];
+  return {
+    words: said.map(({ term }) => wordNumber(term)),
+    skills: read.skills.map((skill) => wordsAt(bySkill.get(skill) ?? [])),
+    roles: read.roles.map(({ title }) => wordsAt(titles.filter(({ text }) => text === title.toLowerCase()))),
+    languages: read.languages.map(({ code }) =>
+      wordsAt(spoken.filter(({ text }) => languageCode(text) === code)),
+    ),
+    certificates: read.certificates.map((name) =>
+      wordsAt(certificates.filter(({ text }) => text === name.toLowerCase())),
+    ),
+    degree: wordsAt(under(/^education\[\d+\]\.studyType$/).filter(({ text }) => degreeIn(text) !== null)),
+    place: wordsAt(under(/^basics\.location\b/)),
+  };
+}
+
+/** 16 bits: of two different words one in 65,536 pairs is the same. */
+export function wordNumber(term: string): number {
+  return hashOf(term) & 0xffff;
+}
+
+/** The first word that begins at `start` or behind it, or the last one. */
+function firstFrom(starts: readonly number[], start: number): number {
+  let [low, high] = [0, starts.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((starts[middle] as number) < start) low = middle + 1;
+    else high = middle;
+  }
+  return Math.max(0, Math.min(low, starts.length - 1));
+}
