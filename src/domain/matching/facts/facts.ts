@@ -32,7 +32,7 @@ export interface TalentFacts {
  * can be left out of a comparison. A value without a place is one that the text does not have.
  */
 export interface Outline {
-  readonly words: readonly number[];
+  readonly words: ArrayLike<number>;
   /** By the order of the facts of the same name. */
   readonly skills: readonly (readonly number[])[];
   readonly roles: readonly (readonly number[])[];

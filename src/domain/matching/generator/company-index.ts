@@ -39,8 +39,8 @@ interface Row {
   readonly model: string | null;
 }
 
-/** About 6 KB each: 250,000 talents and jobs are 1.5 GB at the very most, and no operator has that by accident. */
-const MOST_SUBJECTS = 250_000;
+/** A talent with a CV of two pages is 25 KB: so many are 1.5 GB. One company with more is kept whole. */
+const MOST_SUBJECTS = 60_000;
 /** An index that was not refreshed for so long is read anew: rows of what is gone are deleted after twice the time. */
 export const INDEX_LIFETIME_MS = 30 * 60_000;
 const ROWS_AT_ONCE = 2_000;

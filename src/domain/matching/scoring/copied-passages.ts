@@ -111,10 +111,10 @@ export function withoutWords(facts: TalentFacts, outline: Outline, marks: Uint8A
     at === undefined || at.length === 0 || at.some((word) => marks[word] === 0);
   const left = new Map<number, number>();
   const copied = new Map<number, number>();
-  outline.words.forEach((word, at) => {
+  for (const [at, word] of Array.from(outline.words).entries()) {
     const counts = marks[at] === 1 ? copied : left;
     counts.set(word, (counts.get(word) ?? 0) + 1);
-  });
+  }
   const isCopied = (term: string) => copied.has(wordNumber(term)) && !left.has(wordNumber(term));
   const skills = facts.skills.filter((skill, at) => {
     const places = outline.skills[at] ?? [];

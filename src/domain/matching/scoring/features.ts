@@ -110,10 +110,11 @@ export function talentFeatures(
   vector: StoredVector | null,
 ): TalentFeatures {
   const ofRoles = facts.roles.reduce((sum, { months }) => sum + (months ?? 0), 0);
+  const passages = facts.outline == null ? null : saidPassages(facts.outline);
   return {
     id,
     version,
-    facts,
+    facts: compactFacts(facts, passages),
     skills: new Set(facts.skills),
     weighed: facts.skills.filter((skill) => !isSoft(skill)).slice(0, MOST_WEIGHED),
     titles: talentTitles(facts).map(shapeOfTitle),
@@ -126,9 +127,15 @@ export function talentFeatures(
     vector,
     named: new Set(facts.named),
     namedShare: Math.min(1, MOST_NAMED / Math.max(1, facts.named?.length ?? 0)),
-    passages: facts.outline == null ? null : saidPassages(facts.outline),
+    passages,
     isPartCopied: false,
   };
+}
+
+/** The words of a CV are kept once: as an array of numbers they would be four times as large. */
+function compactFacts(facts: TalentFacts, passages: SaidPassages | null): TalentFacts {
+  if (passages === null || facts.outline == null) return facts;
+  return { ...facts, outline: { ...facts.outline, words: passages.words } };
 }
 
 /** A talent as it is compared with a job: without the passages of the CV that repeat the posting. */
