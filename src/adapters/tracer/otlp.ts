@@ -168,6 +168,8 @@ type Sent =
   /** What a collector refuses today it refuses tomorrow: those spans are dropped. */
   | { readonly outcome: 'answered'; readonly refused: number; readonly reason: string };
 
+/** A longer answer, or one of unknown length, is not read. */
+const MOST_ANSWER_BYTES = 65_536;
 /** The statuses after which OTLP has a request repeated. */
 const UNAVAILABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
@@ -181,8 +183,12 @@ async function send(parts: OtlpTracerParts, batch: readonly EndedSpan[]): Promis
       redirect: 'manual',
       signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
     });
-    if (response.ok) return { outcome: 'answered', ...partialSuccess(await response.text()) };
+    const length = Number(response.headers.get('content-length') ?? Number.POSITIVE_INFINITY);
+    if (response.ok && length <= MOST_ANSWER_BYTES) {
+      return { outcome: 'answered', ...partialSuccess(await response.text()) };
+    }
     await response.body?.cancel();
+    if (response.ok) return { outcome: 'answered', refused: 0, reason: '' };
     const reason = `the collector answered ${response.status}`;
     return UNAVAILABLE.has(response.status)
       ? { outcome: 'unavailable', reason }
