@@ -100,7 +100,7 @@ export async function publishGrant(context: RequestContext, level: AccountLevel 
   if (level !== null) await publishLevel(context.parts.sharedState, level, context.log);
 }
 
-/** Users whose address is not verified send no mail to others, and cannot lock its owner out. */
+/** Users whose address is not verified send no mail to others. */
 export function refuseUnverified({ emailVerified }: { readonly emailVerified: boolean }): void {
   if (emailVerified) return;
   const message =

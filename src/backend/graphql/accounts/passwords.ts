@@ -4,6 +4,7 @@ import {
   setPassword,
   resetPassword as setPasswordByToken,
 } from '../../../domain/accounts/passwords.ts';
+import { removeTotp } from '../../../domain/accounts/two-factor.ts';
 import { authenticate, findUserByEmail, type User } from '../../../domain/accounts/user.ts';
 import { countAttempt, signedIn } from '../access.ts';
 import { badInput, rateLimited, refusal } from '../errors.ts';
@@ -91,10 +92,13 @@ const resetPassword: Declaration = (builder) =>
             throw refusal('NOT_FOUND', 'This link is used or too old: ask for a new one.');
           }
           newPassword('password', args.password, user.email);
+          // Set up by a person who only typed the address: its owner, who has the mail, could never give the code.
+          const isRemoved = !user.emailVerified && (await removeTotp(change.transaction, user.id));
           const factor = await secondFactor(context, change.transaction, user.id, totp);
           await factor.spend(change.transaction);
           const object = { objectKind: 'user', objectId: user.id, companyId: user.companyId };
-          await change.record({ action: 'password.reset', ...object, actor: user });
+          const details = isRemoved ? { totp: 'removed' } : {};
+          await change.record({ action: 'password.reset', ...object, actor: user, details });
           // The link came by mail, so the address is theirs.
           const verified = await recordVerified(context, change, user);
           return { ...verified, session: await startRecordedSession(context, change, user) };

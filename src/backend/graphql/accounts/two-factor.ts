@@ -16,7 +16,6 @@ import { bounded, boundedOrNull, idOf } from '../input.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
-import { refuseUnverified } from './email-verification.ts';
 
 declare module '../schema-builder.ts' {
   interface SchemaObjects {
@@ -48,13 +47,10 @@ const beginTotp: Declaration = (builder) =>
   builder.mutationField('beginTotp', (t) =>
     t.field({
       type: 'BegunTotp',
-      description:
-        'A new secret for the caller’s authenticator app. It is in force after confirmTotp. The caller’s address must be verified.',
+      description: 'A new secret for the caller’s authenticator app. It is in force after confirmTotp.',
       authScopes: { signedIn: true },
       async resolve(_root, _args, context) {
         const viewer = await signedIn(context);
-        // A reset by mail asks for the code: who signed up with another person's address could lock its owner out.
-        refuseUnverified(viewer);
         return await recordedChange(context, async ({ transaction, record }) => {
           const begun = await beginSecret(context.parts, transaction, viewer);
           if (begun === null) {
