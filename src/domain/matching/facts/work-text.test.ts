@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { countedWords } from './words.ts';
-import { workLines } from './work-text.ts';
+import { workWords } from './work-text.ts';
 
 function words(text: string, evidence: unknown = []): readonly string[] {
-  return workLines(text, evidence).join(' ').split(' ');
+  return workWords(text, evidence).flatMap((line) => line.map(({ word }) => word));
 }
 
 describe('A-12 the words of work in a CV', () => {

@@ -2,6 +2,12 @@ import { isObject } from '../../../ports/json-object.ts';
 import { PROTECTED, withoutAges } from './protected-words.ts';
 import { isCommonWord, isWorkWord } from './words.ts';
 
+/** A word in lower case, and where in the text it begins. */
+export interface PlacedWord {
+  readonly word: string;
+  readonly start: number;
+}
+
 /**
  * What a CV says about work, line by line, without what it says about the person: for comparing words and for vectors. Four
  * rules, each of which alone would leave something:
@@ -12,17 +18,6 @@ import { isCommonWord, isWorkWord } from './words.ts';
  *   capitals    a word that is always written with a capital counts only if it is a word of work (word-rarity.json): names
  *               of people, streets, places, firms and schools are none, in whatever culture
  */
-export function workLines(text: string, evidence: unknown): readonly string[] {
-  return workWords(text, evidence).map((words) => words.map(({ word }) => word).join(' '));
-}
-
-/** A word in lower case, and where in the text it begins. */
-export interface PlacedWord {
-  readonly word: string;
-  readonly start: number;
-}
-
-/** The same, word by word. */
 export function workWords(text: string, evidence: unknown): readonly (readonly PlacedWord[])[] {
   return saidWords(keptLines(text, evidence));
 }
