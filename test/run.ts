@@ -55,6 +55,9 @@ async function runTests(words: readonly string[], interruption: Interruption): P
         ...services.environment,
         // Read by Bun only while it starts; without it `fetch` runs at most 256 requests at once.
         BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
+        // The runtime's last compiler for WebAssembly pays off after minutes, and a test's engine lives for seconds: without it a
+        // start of the embedded system takes a quarter less CPU time.
+        BUN_JSC_useOMGJIT: '0',
         // Standard error is read here, so Bun cannot see that it ends at a terminal.
         ...(process.stderr.isTTY && !process.env.NO_COLOR ? { FORCE_COLOR: '1' } : {}),
       },
