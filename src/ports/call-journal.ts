@@ -1,4 +1,4 @@
-/** What was to go into the database. The journal does not look into `record`; of two entries with one id it keeps one. */
+/** A row to be written to the database. The journal treats `record` as opaque and stores each id once. */
 export interface JournalEntry {
   readonly id: string;
   readonly record: string;
@@ -6,56 +6,56 @@ export interface JournalEntry {
 
 export type Appended = { outcome: 'written' } | { outcome: 'not-written'; error: Error };
 
-/** Entries that wait for the database, in a file that this process alone has. */
+/** Entries to be written to the database, in a file that only this process uses. */
 export interface JournalFile {
   readonly name: string;
-  /** Without those that were set aside. */
+  /** Excludes entries that were set aside. */
   waiting(): number;
   setAsideCount(): number;
-  /** In the order of their ids; fewer where they are long, at least one where there is one. */
+  /** In the order of their ids. Returns fewer if they are long, but at least one unless there is none. */
   oldest(limit: number): Promise<readonly JournalEntry[]>;
-  /** Once they are known to be in the database. */
+  /** Removes entries that are in the database. */
   remove(ids: readonly string[]): Promise<void>;
-  /** For an entry that the database does not take: it is kept, and waits again when the file is next opened. */
+  /** Skips an entry that the database rejects. It is tried again when the file is next opened. */
   setAside(id: string, reason: string): Promise<void>;
   /** Removes the file if it is empty; otherwise leaves it for the next owner. */
   close(): Promise<void>;
 }
 
 /**
- * Where finished calls go while the database is unavailable. What `append` called written is there after a crash of the
- * process or of the machine, and whatever a process leaves behind another one finds.
+ * Stores finished calls while the database is unavailable. Entries for which `append` returned true survive a crash of the
+ * process and of the machine. Another process takes over the files of one that has ended.
  */
 export interface CallJournal extends JournalFile {
-  /** All of them, or none where there is no room for all or the disk takes no more. */
+  /** Writes all entries, or none if they exceed the limit or the disk fails. */
   append(entries: readonly JournalEntry[]): Promise<Appended>;
-  /** False a tenth before the bound: that much is kept for what is running already. */
+  /** False above nine tenths of the limit: the rest is reserved for calls that are already running. */
   hasRoom(): boolean;
-  /** Whether the disk takes writes. */
+  /** Whether the disk accepts writes. */
   check(): Promise<Appended>;
-  /** The next file of a process that has ended, taken for this one; null where there is none. */
+  /** Takes over the next file of a process that has ended; null if there is none. */
   takeOver(): Promise<JournalFile | null>;
 }
 
 /** Entries in a write-ahead log. */
 export interface LogSegment {
-  /** Once all of them are in the database or in a journal. */
+  /** Removes the segment, once all its entries are in the database or in a journal. */
   clear(): void;
 }
 
 /**
- * Where finished calls go whose commit is deferred, until it is done. What was appended is there after the process has been
- * killed, as what is committed in the embedded database: neither survives a crash of the machine for certain.
+ * Stores finished calls until their deferred commit is done. Like a commit of the embedded database, an appended entry
+ * survives a kill of the process, but not necessarily a crash of the machine.
  */
 export interface WriteAheadLog {
-  /** False where the disk does not take it. */
+  /** False if the disk rejects the write. */
   append(entry: JournalEntry): boolean;
-  /** The segment with all that was appended since the last time; what follows goes into another. */
+  /** Closes and returns the current segment. Later entries go to a new one. */
   rotate(): LogSegment;
   close(): void;
 }
 
-/** What a process that was killed has left in its write-ahead log. */
+/** The entries in the write-ahead log of a process that was killed. */
 export interface LeftSegment extends LogSegment {
   readonly entries: readonly JournalEntry[];
 }

@@ -1,4 +1,4 @@
-/** Time comes through here, so that no test waits for a window, a breaker or an expiry. */
+/** The source of time. Tests replace it, so that they do not wait for windows, breakers or expiries. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
@@ -6,7 +6,7 @@ export interface Clock {
   uptimeMs(): number;
   /** Runs `work` once, `delayMs` from now. A pending timer does not keep the process alive. */
   after(delayMs: number, work: () => void): Timer;
-  /** Resolves once everything that is ready by now has had its turn: nothing waits for it but this. */
+  /** Resolves in the next turn of the event loop. */
   turn(): Promise<void>;
   /** Resolves after `delayMs`, or at once when `signal` aborts. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;

@@ -1,11 +1,10 @@
 /**
- * PostgreSQL, in one of two places: a server, or embedded in this process. The same SQL runs on both, so it
- * keeps to PostgreSQL 15.
+ * PostgreSQL: a server, or embedded in this process. The same SQL runs on both, so it is limited to PostgreSQL 15.
  *
- * What comes back, on both: bigint as BigInt (count(*) too), integer and float8 as number, numeric as string,
+ * Results have the same types on both: bigint as BigInt (count(*) too), integer and float8 as number, numeric as string,
  * timestamptz as Date, json and jsonb parsed, bytea as Uint8Array, uuid and text as string, arrays as arrays.
- * What goes in: the same. A JSON column takes an object or an array, never a string that holds JSON: the two
- * engines read such a string differently.
+ * So do parameters. A JSON column takes an object or an array, never a string of JSON: the two engines read such a string
+ * differently.
  */
 export type SqlValue =
   | string
@@ -21,21 +20,21 @@ export type SqlValue =
 export type Row = Record<string, unknown>;
 
 export interface Statements {
-  /** One statement; values stand as $1, $2 … */
+  /** One statement, with parameters as $1, $2 … */
   query<R = Row>(text: string, values?: readonly SqlValue[], options?: QueryOptions): Promise<R[]>;
-  /** Several statements without values, in one round trip; the rows of all of them, one after the other. */
+  /** Several statements without parameters in one round trip. Returns the rows of all of them, in order. */
   script(text: string): Promise<Row[]>;
 }
 
 export interface QueryOptions {
   /**
-   * It neither reads nor changes what a deferred write reads or changes, so it need not wait for one. For what is asked again and
-   * again: each statement that waits makes the groups of deferred writes smaller.
+   * The statement has no data in common with deferred writes, so it does not wait for them. For frequent statements: each
+   * one that waits makes the groups of deferred writes smaller.
    */
   readonly isIndependent?: boolean;
 }
 
-/** Fails when used after its `work` has ended. */
+/** Using it after its `work` has ended fails. */
 export interface Transaction extends Statements {
   readonly isTransaction: true;
 }
@@ -43,33 +42,34 @@ export interface Transaction extends Statements {
 export interface Database extends Statements {
   readonly engine: 'postgres' | 'pglite';
   /**
-   * Commits when `work` resolves, rolls back when it rejects. One that takes longer than the configured time
-   * is rolled back: it holds locks that others wait for (on the embedded engine, all others).
+   * Commits when `work` resolves, rolls back when it rejects. Rolls back after the configured time: a transaction holds
+   * locks that others wait for (on the embedded engine, all others).
    */
   transaction<T>(
     work: (transaction: Transaction) => Promise<T>,
     options?: { readonly timeoutMs?: number },
   ): Promise<T>;
-  /** `onReconnect` runs after every subscription, the first one too: what was sent before it may be lost. */
+  /** `onReconnect` runs after every subscription, including the first: earlier notifications may be lost. */
   listen(channel: string, onMessage: (payload: string) => void, onReconnect: () => void): Promise<Listener>;
   pool(): PoolStatus;
-  /** Only of an engine that this process runs itself. */
+  /** Only for an engine that runs in this process. */
   readonly deferred?: DeferredWrites;
   /** Waits for running statements up to a few seconds, then closes. */
   close(): Promise<void>;
 }
 
 /**
- * Writes that wait so that many go together, without anyone seeing the database without them: they run before the next
- * statement or transaction of anyone else, in this process or another, but for those that are independent. What waits must be durable elsewhere.
+ * Writes that are deferred so that many are committed together. This is not visible to readers: deferred writes run
+ * before the next statement or transaction of this or another process, except independent ones. Until then they must be
+ * durable elsewhere.
  */
 export interface DeferredWrites {
-  /** How they are written. One at a time, with statements that wait for nothing deferred; it must not reject. */
+  /** Sets the function that writes them. It runs one at a time, must not reject, and its statements do not wait for deferred writes. */
   writeBy(write: (statements: Statements) => Promise<void>): void;
-  /** Something waits from now on. */
+  /** Announces a deferred write. */
   add(): void;
   isEmpty(): boolean;
-  /** Resolves when all that waits by now is written. */
+  /** Resolves when everything deferred until now is written. */
   flush(): Promise<void>;
 }
 
@@ -84,14 +84,13 @@ export interface PoolStatus {
 }
 
 /**
- * Every failure of a database, as an Error with these fields. `unavailable`, `time-out` and `busy` say nothing
- * about the statement: of a statement that was sent and got `unavailable` or `time-out`, it is unknown whether
- * it took effect.
+ * The fields of every Error of a database. `unavailable`, `time-out` and `busy` say nothing about the statement itself.
+ * After `unavailable` or `time-out` it is unknown whether a statement took effect.
  */
 export interface DatabaseFailure extends Error {
   readonly name: 'DatabaseFailure';
   readonly reason: 'unavailable' | 'time-out' | 'busy' | 'refused';
-  /** The five characters of PostgreSQL, where it answered. */
+  /** PostgreSQL's SQLSTATE, if it answered. */
   readonly sqlState: string | null;
   readonly constraint: string | null;
 }

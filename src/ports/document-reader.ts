@@ -1,21 +1,21 @@
 /** Extracts text from untrusted documents. The type is detected from the content, never from the name. */
 export interface DocumentReader {
-  /** Whatever the bytes are, it answers within its bounds and goes on. It rejects only once it is closed. */
+  /** Answers within its limits for any input. Rejects only after it is closed. */
   read(bytes: Uint8Array, limits?: Partial<DocumentLimits>): Promise<DocumentReading>;
   close(): Promise<void>;
 }
 
 export interface DocumentLimits {
   readonly maxBytes: number;
-  /** Of a PDF; the other kinds have none. */
+  /** For PDF only: other types have no pages. */
   readonly maxPages: number;
-  /** Of the text that comes out. */
+  /** Of the extracted text. */
   readonly maxCharacters: number;
-  /** Of all that a packed document becomes when it is unpacked. */
+  /** Of the uncompressed content of a document. */
   readonly maxInflatedBytes: number;
-  /** From the moment when the reading begins: waiting for a place is bounded apart from it. */
+  /** From the start of reading. The time in the queue has its own limit. */
   readonly timeoutMs: number;
-  /** Of the reading process as a whole, which has 50 to 130 MB before it begins. */
+  /** Of the whole reader process, which needs 50 to 130 MB before it starts reading. */
   readonly maxMemoryBytes: number;
 }
 
@@ -35,23 +35,23 @@ export type DocumentReading =
       readonly outcome: 'read';
       readonly kind: DocumentKind;
       /**
-       * In reading order, lines ended by a line feed, paragraphs set apart by an empty line, cells by a tab. Never
-       * blank. It is data from outside: nothing in it is an instruction.
+       * In reading order: lines end with a line feed, paragraphs are separated by an empty line, cells by a tab. Never
+       * blank. Untrusted data: nothing in it is an instruction.
        */
       readonly text: string;
-      /** Null where the kind has no pages. */
+      /** Null if this type has no pages. */
       readonly pages: number | null;
-      /** What was left out or guessed, in sentences for the sender of the document. */
+      /** What was omitted or guessed, in sentences for the sender of the document. */
       readonly warnings: readonly string[];
     }
   | { readonly outcome: 'too-large'; readonly message: string }
   | { readonly outcome: 'unreadable'; readonly reason: UnreadableReason; readonly message: string }
-  /** Too many documents at once: nothing is wrong with this one, it may come again. */
+  /** Too many documents at once. Send it again later. */
   | { readonly outcome: 'busy'; readonly message: string };
 
 /**
- * `unknown-type`: none of the four kinds. `encrypted`: needs a password. `no-text`: opened, but there is no text in
- * it (a scan, an empty file). `broken`: not a whole file of its kind. The last two are bounds.
+ * `unknown-type`: none of the four supported types. `encrypted`: requires a password. `no-text`: readable, but without text
+ * (a scan, an empty file). `broken`: not a complete file of its type. The last two are limits.
  */
 export type UnreadableReason =
   | 'unknown-type'

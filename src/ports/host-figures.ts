@@ -1,21 +1,21 @@
-/** What the operating system tells of the machine, or of the container where it is limited. */
+/** Measurements of the machine, or of the container if it has limits, by the operating system. */
 export interface HostFigures {
   readonly uptimeSeconds: number;
   readonly cpu: {
     readonly count: number;
-    /** Of all cores since the machine started. */
+    /** On all cores since the machine started. */
     readonly busySeconds: number;
     readonly idleSeconds: number;
-    /** Of all cores, 0 to 1, since the last look a second ago or longer. */
+    /** Utilization of all cores, 0 to 1, since the last measurement at least a second ago. */
     readonly usedShare: number;
   };
-  /** Processes that run or wait to: over 1, 5 and 15 minutes. */
+  /** The load averages of 1, 5 and 15 minutes. */
   readonly loadAverage: readonly [one: number, five: number, fifteen: number];
   readonly memory: {
     readonly totalBytes: number;
-    /** What programs can still get without swapping. */
+    /** What is available to programs without swapping. */
     readonly availableBytes: number;
-    /** Of the container; null where there is none. */
+    /** Of the container; null outside of one. */
     readonly limitBytes: number | null;
   };
   /** Of the file system that DATA_DIR is on; null where it cannot be read. */

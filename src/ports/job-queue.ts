@@ -1,41 +1,41 @@
 import type { Transaction } from './database.ts';
 
 /**
- * Background work that survives every crash: a job is done at least once after `enqueue` has resolved (or its
- * transaction has committed), and by one worker at a time.
+ * Durable background jobs. After `enqueue` has resolved (or its transaction has committed), a job runs at least once, by
+ * one worker at a time.
  */
 export interface JobQueue {
   /**
-   * Makes the queue, or brings an existing one to these settings. Repeatable, also by many processes at once;
-   * each process defines the queues that it uses.
+   * Creates the queue, or updates its settings. Idempotent, also with many processes at once; each process defines the
+   * queues that it uses.
    */
   define(queue: QueueDefinition): Promise<void>;
-  /** The job's id, or null where `dedupeKey` names a job that is still waiting or running. */
+  /** Returns the job's id, or null if a job with the same `dedupeKey` is still waiting or running. */
   enqueue(queue: string, data: JobData, options?: EnqueueOptions): Promise<string | null>;
-  /** Takes jobs from now on. A handler that rejects has failed: the job is retried, then a dead letter. */
+  /** Starts to process jobs. If the handler rejects, the job is retried, and finally becomes a dead letter. */
   work(queue: string, options: WorkOptions, handler: JobHandler): Promise<QueueWorker>;
   /**
-   * Enqueues by a cron line (UTC, minutes), once for all processes and up to half a minute late. The same name
-   * again replaces it. An occurrence is left out while the one before it waits or runs; of those that came due
-   * while no process ran, one is made up for.
+   * Enqueues jobs by a cron expression (UTC, to the minute), once for all processes and up to half a minute late. The same
+   * name replaces the schedule. An occurrence is skipped while the previous one waits or runs. After a time without any
+   * process, one missed occurrence is enqueued.
    */
   schedule(queue: string, cron: string, data: JobData): Promise<void>;
   unschedule(queue: string): Promise<void>;
 
-  /** Of the queues that this process has defined. */
+  /** For the queues that this process has defined. */
   names(): readonly string[];
   counts(queue: string): Promise<QueueCounts>;
   /** Newest first; with `after`, those that follow the last one of the previous page. */
   deadLetters(queue: string, limit: number, after?: DeadLetterPlace): Promise<readonly DeadLetter[]>;
   /**
-   * Gives dead letters another run under their old ids, all their tries again; without ids, all of them. One whose
-   * `dedupeKey` names a job that waits or runs stays a dead letter. Returns how many were given a run.
+   * Runs dead letters again under their old ids, with all retries; without ids, all of them. A dead letter stays if a job
+   * with the same `dedupeKey` waits or runs. Returns how many will run.
    */
   redrive(queue: string, ids?: readonly string[]): Promise<number>;
-  /** Gives dead letters up for good. Returns how many there were; what is no dead letter any more is left alone. */
+  /** Deletes dead letters. Returns how many were deleted; jobs that are no longer dead letters are not affected. */
   discard(queue: string, ids: readonly string[]): Promise<number>;
 
-  /** No new jobs; running ones may finish within `deadlineMs`, the rest are put back at once. */
+  /** Takes no new jobs. Running ones may finish within `deadlineMs`; the others are returned to the queue. */
   stop(deadlineMs: number): Promise<void>;
 }
 
@@ -43,14 +43,14 @@ export type JobData = { readonly [key: string]: unknown };
 
 export interface QueueDefinition {
   readonly name: string;
-  /** Tries after the first. */
+  /** The number of retries after the first run. */
   readonly retries: number;
   /** Before the first retry; doubled each time, with jitter, up to `retryDelayMaxSeconds`. */
   readonly retryDelaySeconds: number;
   readonly retryDelayMaxSeconds: number;
   /** A run longer than this counts as failed. */
   readonly runSeconds: number;
-  /** A worker that says nothing for this long is dead: its run has failed, the job goes to another. At least 10. */
+  /** A worker without a heartbeat for this long counts as dead: its run has failed, and the job is retried. At least 10. */
   readonly heartbeatSeconds: number;
 }
 
@@ -59,22 +59,22 @@ export interface EnqueueOptions {
   readonly within?: Transaction;
   readonly dedupeKey?: string;
   readonly startAfter?: Date;
-  /** Whose job it is, such as a company: where a queue's jobs have owners, they are taken by turns of their owners. */
+  /** The owner of the job, such as a company. Jobs with owners are processed in turns, one owner after the other. */
   readonly owner?: string;
 }
 
 export interface WorkOptions {
-  /** Jobs at once in this process. */
+  /** The number of concurrent jobs in this process. */
   readonly concurrency: number;
   /**
-   * Jobs of one owner at once in this process; with it, jobs are taken by turns: one of each owner, its oldest, then
-   * again. Without it the oldest job is next, regardless of its owner.
+   * The number of concurrent jobs of one owner in this process. If set, jobs are taken in turns: the oldest of each owner,
+   * then again. Otherwise the oldest job is next, regardless of its owner.
    */
   readonly perOwner?: number;
 }
 
 export interface Job {
-  /** As `enqueue` gave it. */
+  /** As returned by `enqueue`. */
   readonly id: string;
   readonly data: JobData;
   /** 1 for the first run. */
@@ -85,7 +85,7 @@ export interface Job {
 
 export type JobHandler = (job: Job) => Promise<void>;
 
-/** A queue and how its jobs are processed, as each capability describes its own background work. */
+/** A queue and the handler of its jobs. Each module describes its background work with it. */
 export interface QueueWork extends WorkOptions {
   readonly queue: QueueDefinition;
   readonly handler: JobHandler;
@@ -97,11 +97,11 @@ export interface QueueWork extends WorkOptions {
 
 export interface QueueWorkerStatus {
   /**
-   * `failing` while the queue cannot be reached, or has not been looked at for long: jobs wait. It goes on trying, and
-   * what it has taken runs on.
+   * `failing` while the queue is unreachable or has not been polled for long: jobs wait. The worker retries, and its
+   * running jobs continue.
    */
   readonly state: 'running' | 'failing' | 'stopped';
-  /** Jobs that run now. */
+  /** The number of running jobs. */
   readonly active: number;
   /** Free places; none once it is stopped. */
   readonly idle: number;
@@ -118,9 +118,9 @@ export interface QueueCounts {
   readonly dead: number;
 }
 
-/** Where a dead letter stands among the others: it stays the same when others are redriven or discarded. */
+/** A cursor in the list of dead letters. It stays valid when others are redriven or discarded. */
 export interface DeadLetterPlace {
-  /** The job's. */
+  /** The id of the job. */
   readonly id: string;
   readonly failedAt: Date;
 }
@@ -131,9 +131,9 @@ export interface DeadLetter extends DeadLetterPlace {
   readonly error: string;
 }
 
-/** How much of a queue there is, for who watches. */
+/** The size of a queue, for monitoring. */
 export interface QueueDepth extends QueueCounts {
   readonly name: string;
-  /** Of the job that could have been taken longest ago; null where none waits. */
+  /** How long the oldest job that is due has waited; null if none waits. */
   readonly oldestWaitingSeconds: number | null;
 }

@@ -2,7 +2,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 export type LogContext = Readonly<Record<string, unknown>>;
 
-/** What is written, published and kept: already redacted and bounded in size. */
+/** An entry as it is written, published and stored: redacted and limited in size. */
 export interface LogEntry {
   /** ISO 8601, UTC. */
   readonly timestamp: string;
@@ -12,19 +12,19 @@ export interface LogEntry {
 }
 
 /**
- * Logging never throws, never blocks and never waits: an entry that cannot be taken is counted and dropped.
- * An `Error` in the context is kept as its name, message and stack.
+ * Logging never throws and never blocks: an entry that cannot be accepted is counted and dropped. An `Error` in the context
+ * is logged with its name, message and stack.
  */
 export interface Log {
   debug(message: string, context?: LogContext): void;
   info(message: string, context?: LogContext): void;
   warn(message: string, context?: LogContext): void;
   error(message: string, context?: LogContext): void;
-  /** A log whose every entry carries this context too. */
+  /** Returns a log that adds this context to every entry. */
   with(context: LogContext): Log;
 }
 
-/** Takes finished entries: prints, keeps or publishes them. Returns at once; what it cannot take it counts. */
+/** Prints, stores or publishes finished entries. Returns at once; entries that it cannot accept are counted. */
 export interface LogSink {
   take(entry: LogEntry): void;
 }

@@ -1,11 +1,11 @@
-/** Hands mail to whatever delivers it. Which mail is sent, and when, is decided elsewhere. */
+/** Sends mail. Which mail is sent, and when, is decided elsewhere. */
 export interface Mail {
   /**
-   * Resolves with what became of it, and never rejects for a mail server's sake. A caller that did not learn the
-   * outcome, because its process died, sends the same message again under the same `messageId`.
+   * Resolves with the result; failures of the mail server do not reject. A caller that did not get the result, because its
+   * process died, sends the same message again with the same `messageId`.
    */
   send(message: MailMessage): Promise<MailOutcome>;
-  /** Messages under way may finish within `deadlineMs`. */
+  /** Messages being sent may finish within `deadlineMs`. */
   close(deadlineMs: number): Promise<void>;
 }
 
@@ -30,18 +30,18 @@ export interface MailSender {
 
 /** No `reason` holds an address, a link or a line break: it may be logged and kept. */
 export type MailOutcome =
-  /** The mail server is responsible for it from now on. */
+  /** The mail server has accepted it. */
   | { readonly outcome: 'accepted' }
-  /** It would be refused again, however often it is sent. */
+  /** Rejected permanently: do not send it again. */
   | { readonly outcome: 'refused'; readonly reason: string }
-  /** It may be accepted later. */
+  /** Rejected temporarily: send it again later. */
   | { readonly outcome: 'failed'; readonly reason: string };
 
-/** Mail that was kept instead of sent, for people to look at. It holds links that open accounts. */
+/** Mail that was stored instead of sent, for development. It contains links that give access to accounts. */
 export interface CapturedMail {
   /** The newest first; `after` is the id of the last one seen. */
   list(limit: number, after?: string): Promise<readonly CapturedHead[]>;
-  /** Null where there is none of that id (any more). */
+  /** Null if it does not exist. */
   read(id: string): Promise<CapturedMessage | null>;
 }
 
@@ -58,6 +58,6 @@ export interface CapturedHead {
 export interface CapturedMessage extends CapturedHead {
   readonly text: string;
   readonly html: string;
-  /** The whole message, as it would have gone over the wire. */
+  /** The whole message as it would have been sent. */
   readonly eml: string;
 }

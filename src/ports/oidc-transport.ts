@@ -1,4 +1,4 @@
-/** The two requests that a relying party makes to an OpenID provider. Both reject where there is no usable answer. */
+/** The two requests that a relying party makes to an OpenID provider. Both reject if there is no usable answer. */
 export interface OidcTransport {
   /** Discovery and keys: a JSON document. */
   getJson(url: string): Promise<unknown>;

@@ -5,52 +5,51 @@
 export const PROVIDER_API_VERSION = '2023-10-16';
 
 /**
- * What takes the money: the real provider, or the sandbox on the same wire. What is asked for has our names.
- * What comes back as a whole object keeps the provider's (`WireObject`), so that one reader serves an event's
- * payload and the same object asked for again.
+ * The payment provider, or the sandbox with the same API. Parameters have our names. Objects keep the provider's names
+ * (`WireObject`), so that the same code reads the payload of an event and an object that was retrieved.
  *
- * Every write takes an idempotency key made from our ids: the same key and input have one effect, however often
- * and from however many processes they are sent.
+ * Every write takes an idempotency key made from our ids: the same key and input have one effect, however often and by
+ * however many processes they are sent.
  */
 export interface PaymentProvider {
   createProduct(wanted: WantedProduct, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
   createPrice(wanted: WantedPrice, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
-  /** Without a key, as `setPriceActive`: the same again changes nothing, and one key would hide a change back. */
+  /** Without an idempotency key, like `setPriceActive`: repeating it changes nothing, and a key would suppress a later change back. */
   renameProduct(productId: string, name: string): Promise<ProviderAnswer<Created>>;
-  /** An archived price (false) sells nothing new; subscriptions that have it go on. */
+  /** An archived price (false) cannot be bought any more; existing subscriptions keep it. */
   setPriceActive(priceId: string, active: boolean): Promise<ProviderAnswer<Created>>;
   createCustomer(wanted: WantedCustomer, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
 
-  /** Without a key: the same again changes nothing. */
+  /** Without an idempotency key: repeating it changes nothing. */
   updateCustomer(customerId: string, wanted: CustomerProfile): Promise<ProviderAnswer<Created>>;
 
   createCheckoutSession(
     wanted: WantedCheckout,
     idempotencyKey: string,
   ): Promise<ProviderAnswer<OpenedCheckout>>;
-  /** It can no longer be paid. One that is paid or expired already is `refused`. */
+  /** The session can no longer be paid. `refused` if it is already paid or expired. */
   expireCheckoutSession(sessionId: string, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
   createPortalSession(wanted: WantedPortal, idempotencyKey: string): Promise<ProviderAnswer<OpenedPortal>>;
   /**
-   * At once, with the rest of the period settled by an invoice that is paid with it: a payment that fails is `refused`,
+   * Changes the subscription at once and charges the proration immediately. If that payment fails, the result is `refused`
    * and nothing has changed.
    */
   changeSubscriptionPrice(
     wanted: WantedPriceChange,
     idempotencyKey: string,
   ): Promise<ProviderAnswer<WireObject>>;
-  /** The invoice that the change would make, which has no id; it may also show the next period. */
+  /** Previews the invoice of the change. It has no id and may include the next period. */
   previewPriceChange(wanted: WantedPriceChange): Promise<ProviderAnswer<WireObject>>;
   cancelSubscription(
     subscriptionId: string,
     when: 'now' | 'period-end',
     idempotencyKey: string,
   ): Promise<ProviderAnswer<WireObject>>;
-  /** Made, filled and finalized: open, with its number and due date. Repeating it after a failure goes on with it. */
+  /** Creates and finalizes an invoice: it is open and has its number and due date. Repeating it after a failure continues. */
   createInvoice(wanted: WantedInvoice, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
-  /** Settles an open invoice outside of the provider, e.g. by bank transfer. */
+  /** Marks an open invoice as paid outside of the provider, e.g. by bank transfer. */
   markInvoicePaid(invoiceId: string, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
-  /** It can no longer be paid. */
+  /** The invoice can no longer be paid. */
   voidInvoice(invoiceId: string, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
   refund(wanted: WantedRefund, idempotencyKey: string): Promise<ProviderAnswer<MadeRefund>>;
 
@@ -62,39 +61,39 @@ export interface PaymentProvider {
   /** In the order of the invoice; an event shows only the first ten. */
   listInvoiceLines(invoiceId: string, page?: Page): Promise<ProviderAnswer<Listed<WireObject>>>;
   retrieveCharge(chargeId: string): Promise<ProviderAnswer<WireObject>>;
-  /** With its last charge in it. */
+  /** Expanded with its latest charge. */
   retrievePaymentIntent(paymentIntentId: string): Promise<ProviderAnswer<WireObject>>;
-  /** With its charge in it. */
+  /** Expanded with its charge. */
   retrieveDispute(disputeId: string): Promise<ProviderAnswer<WireObject>>;
-  /** With its refund in it. */
+  /** Expanded with its refund. */
   retrieveCreditNote(creditNoteId: string): Promise<ProviderAnswer<WireObject>>;
   /** Newest first, in every state. */
   listSubscriptions(customerId: string, page?: Page): Promise<ProviderAnswer<Listed<WireObject>>>;
-  /** Newest first, those that failed too. */
+  /** Newest first, including failed ones. */
   listCharges(asked: AskedSince): Promise<ProviderAnswer<Listed<WireObject>>>;
-  /** Newest first, in every state, with their first ten lines in them. */
+  /** Newest first, in every state, with their first ten lines. */
   listInvoices(asked: AskedSince): Promise<ProviderAnswer<Listed<WireObject>>>;
-  /** Newest first, with their charges in them. */
+  /** Newest first, expanded with their charges. */
   listDisputes(asked: AskedSince): Promise<ProviderAnswer<Listed<WireObject>>>;
   /** Newest first; of all charges, or of one. */
   listRefunds(
     asked: Partial<AskedSince> & { readonly chargeId?: string },
   ): Promise<ProviderAnswer<Listed<WireObject>>>;
-  /** Newest first, with their refunds in them. */
+  /** Newest first, expanded with their refunds. */
   listCreditNotes(asked: AskedSince): Promise<ProviderAnswer<Listed<WireObject>>>;
   /** Newest first; the provider keeps them for 30 days. */
   listEvents(asked: AskedEvents): Promise<ProviderAnswer<Listed<ProviderEvent>>>;
 
-  /** The secret is in this answer and in no other: a lost one means deleting the endpoint and making it again. */
+  /** Only this response contains the secret. If it is lost, delete the endpoint and create it again. */
   createWebhookEndpoint(
     wanted: WantedEndpoint,
     idempotencyKey: string,
   ): Promise<ProviderAnswer<CreatedEndpoint>>;
   listWebhookEndpoints(page?: Page): Promise<ProviderAnswer<Listed<WebhookEndpoint>>>;
-  /** Without a key: deleting twice is `not-found`, which is what was wanted. */
+  /** Without an idempotency key: deleting again gives `not-found`, which callers accept. */
   deleteWebhookEndpoint(endpointId: string): Promise<ProviderAnswer<Created>>;
 
-  /** Over the bytes as they came. Nothing of an event is checked before its signature holds. */
+  /** Verifies the signature of the raw bytes. Nothing of an event is read before that. */
   verifyEvent(rawBody: Uint8Array<ArrayBuffer>, signatureHeader: string | null): EventVerdict;
 }
 
@@ -103,15 +102,15 @@ export type ProviderAnswer<T> =
   | { readonly outcome: 'failed'; readonly failure: ProviderFailure };
 
 export interface ProviderFailure {
-  /** Of `unavailable` it is unknown whether the write took effect: send it again with the same key. */
+  /** After `unavailable` it is unknown whether the write took effect: send it again with the same key. */
   readonly reason: 'unavailable' | 'refused' | 'rate-limited' | 'not-found';
-  /** The provider's own words, fit to be shown. */
+  /** The provider's message, which may be shown to users. */
   readonly message: string;
-  /** The provider's code, e.g. resource_missing; null where it gave none. */
+  /** The provider's error code, e.g. resource_missing; null if it gave none. */
   readonly code: string | null;
 }
 
-/** An object as the provider writes it, in the pinned version. An upcoming invoice has no id. */
+/** An object in the provider's format of the pinned version. An upcoming invoice has no id. */
 export interface WireObject {
   readonly id?: string | undefined;
   readonly object?: string | undefined;
@@ -134,7 +133,7 @@ export interface WantedPrice {
   readonly productId: string;
   readonly amountMinor: bigint;
   readonly currency: string;
-  /** Null is a one-time price. */
+  /** Null for a one-time price. */
   readonly recurring: {
     readonly interval: 'day' | 'week' | 'month' | 'year';
     readonly intervalCount: number;
@@ -148,7 +147,7 @@ export interface WantedCustomer {
   readonly metadata: Metadata;
 }
 
-/** What invoices show of a customer; null is nothing. */
+/** The customer's details on invoices; null for none. */
 export interface CustomerProfile {
   readonly name: string;
   readonly email: string | null;
@@ -168,19 +167,19 @@ export interface WantedCheckout {
   readonly priceId: string;
   readonly quantity: number;
   readonly customerId: string | null;
-  /** Comes back as client_reference_id. */
+  /** Returned as client_reference_id. */
   readonly referenceId: string;
-  /** Written on the session and on the payment or subscription it makes: the provider copies it to neither. */
+  /** Set on the session and on the payment or subscription that it creates: the provider does not copy it. */
   readonly metadata: Metadata;
   /** `{CHECKOUT_SESSION_ID}` in it is replaced by the session's id. */
   readonly successUrl: string;
   readonly cancelUrl: string;
-  /** Subscriptions only; null is none. */
+  /** Subscriptions only; null for none. */
   readonly trialDays?: number | null | undefined;
   readonly taxes?: CheckoutTaxes | undefined;
 }
 
-/** What the provider does about taxes on its page; the address and name that a buyer enters are kept by it. */
+/** How the checkout page handles taxes. The provider stores the address and name that the buyer enters. */
 export interface CheckoutTaxes {
   readonly isAutomatic: boolean;
   readonly collectsTaxIds: boolean;
@@ -217,8 +216,8 @@ export interface WantedInvoice {
   readonly lines: readonly InvoiceLine[];
   readonly metadata: Metadata;
   /**
-   * An invoice of the customer with this metadata that was made since then is continued instead of making another: the
-   * provider forgets an idempotency key after a day, and the first answer may have been lost.
+   * An invoice of the customer with this metadata created since then is continued instead of creating another: the provider
+   * forgets idempotency keys after a day, and the first response may have been lost.
    */
   readonly madeSinceMs?: number | undefined;
 }
@@ -226,14 +225,14 @@ export interface WantedInvoice {
 export interface InvoiceLine {
   readonly description: string;
   readonly amountMinor: bigint;
-  /** What the line is for, in milliseconds since the epoch. */
+  /** The period of the line, in milliseconds since the epoch. */
   readonly period?: { readonly startMs: number; readonly endMs: number } | undefined;
 }
 
 export interface WantedRefund {
   /** Of a payment intent or of a charge. */
   readonly paymentId: string;
-  /** Null is all that is left. */
+  /** Null refunds the rest. */
   readonly amountMinor: bigint | null;
   readonly reason?: 'duplicate' | 'fraudulent' | 'requested_by_customer' | undefined;
   readonly metadata: Metadata;
@@ -248,26 +247,26 @@ export interface MadeRefund {
 export interface Page {
   /** 1 to 100, the default. */
   readonly limit?: number | undefined;
-  /** The last id of the page before. */
+  /** The last id of the previous page. */
   readonly after?: string | undefined;
 }
 
 export interface Listed<T> {
   readonly items: readonly T[];
   readonly hasMore: boolean;
-  /** Where the next page begins: items that could not be read are left out, so this may be none of them. */
+  /** The cursor of the next page. Unreadable items are omitted, so it may not be the id of any of these. */
   readonly lastId?: string | undefined;
 }
 
 export interface AskedSince extends Page {
   /** At or after, in milliseconds since the epoch; the provider counts in whole seconds. */
   readonly sinceMs: number;
-  /** At or before; without it up to the newest. */
+  /** At or before; default: up to the newest. */
   readonly untilMs?: number | undefined;
 }
 
 export interface AskedEvents extends AskedSince {
-  /** Only those that no endpoint has acknowledged. */
+  /** Only events that no endpoint has acknowledged. */
   readonly undeliveredOnly?: boolean | undefined;
   /** At most 20. */
   readonly eventKinds?: readonly string[] | undefined;
@@ -276,13 +275,13 @@ export interface AskedEvents extends AskedSince {
 export interface ProviderEvent {
   readonly id: string;
   readonly type: string;
-  /** Null or another one than ours: not to be interpreted. */
+  /** Events with null or another version than ours are not interpreted. */
   readonly apiVersion: string | null;
   readonly createdAtMs: number;
   readonly livemode: boolean;
   readonly object: WireObject;
   readonly previousAttributes: Readonly<Record<string, unknown>> | null;
-  /** The event as it came, to be kept. */
+  /** The event as received, to be stored. */
   readonly payload: Readonly<Record<string, unknown>>;
 }
 

@@ -1,16 +1,16 @@
-/** What the runtime tells of this process. */
+/** Measurements of this process by the runtime. */
 export interface ProcessFigures {
   readonly startedAtMs: number;
   readonly uptimeSeconds: number;
-  /** Of all cores, in user and system mode, since the start. */
+  /** On all cores, in user and system mode, since the start. */
   readonly cpuSeconds: number;
   readonly memory: {
     readonly residentBytes: number;
     readonly heapBytes: number;
     readonly externalBytes: number;
   };
-  /** How late timers came lately: while it is high, everybody waits. */
+  /** How late timers fired recently. A high value means that the event loop is blocked and all requests wait. */
   readonly eventLoopDelayMs: { readonly p50: number; readonly p99: number; readonly max: number };
-  /** How often this process has noticed that the database lost commits. */
+  /** How often this process has detected that the database lost commits. */
   readonly databaseStepBacks: number;
 }

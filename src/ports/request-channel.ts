@@ -1,6 +1,6 @@
 /**
- * Requests to another process of this machine, and what that says without being asked. Messages are what structured
- * cloning takes: bigint, Date and bytes arrive as they are.
+ * Requests to, and notifications from, another process of this machine. Messages are cloned structurally: bigint, Date and
+ * bytes keep their types.
  */
 export interface RequestChannel {
   /** Rejects with the error of the other side, its fields included, or with a ChannelFailure. */

@@ -1,12 +1,12 @@
-/** Randomness and the slow hash: what must be unpredictable in the product and predictable in a test. */
+/** Randomness and password hashes: unpredictable in production, predictable in tests. */
 export interface Secrets {
   randomBytes(count: number): Uint8Array<ArrayBuffer>;
-  /** A UUID that sorts by the time it was made (version 7). */
+  /** A UUID of version 7, which sorts by creation time. */
   newId(): string;
-  /** Quick, for what is random already: raw keys. */
+  /** A fast hash, for values that are already random, such as raw keys. */
   sha256(text: string): Uint8Array<ArrayBuffer>;
-  /** argon2id, with its parameters and salt inside the result. */
+  /** argon2id; the result contains its parameters and salt. */
   hashPassword(password: string): Promise<string>;
-  /** False for no hash, after the same time: how long it takes does not tell whether there is an account. */
+  /** Without a hash: false, after the same time, so that the time does not reveal whether the account exists. */
   verifyPassword(password: string, hash: string | null): Promise<boolean>;
 }

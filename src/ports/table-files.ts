@@ -1,14 +1,14 @@
 export type ColumnType = 'STRING' | 'TIMESTAMP' | 'INT32' | 'INT64' | 'BOOLEAN';
 
-/** A folder of files in columns, for analytics. Paths are relative to it. */
+/** A folder of columnar files for analytics. Paths are relative to it. */
 export interface TableFiles {
   /** The names of the folders that are directly in it. */
   folders(): Promise<readonly string[]>;
-  /** 0 where there is no such file, or none that can be read. */
+  /** 0 if the file does not exist or cannot be read. */
   rowsIn(path: string): Promise<number>;
   /**
-   * Writes a file from groups of rows and puts it in the place of the one before in one step, when all of it is on the disk.
-   * Where that fails, the one before stays.
+   * Writes a file from groups of rows and replaces the previous one atomically, once all of it is on the disk. If that
+   * fails, the previous file stays.
    */
   write(
     path: string,

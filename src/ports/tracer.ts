@@ -1,6 +1,6 @@
 export type SpanKind = 'server' | 'client' | 'internal';
 
-/** A quantity that may have a fraction: backends store an attribute under one type, whatever its first value was. */
+/** A number that may have a fraction, always sent as a double: backends give an attribute the type of its first value. */
 export interface Fraction {
   readonly fraction: number;
 }
@@ -9,24 +9,24 @@ export type SpanAttributes = Readonly<
   Record<string, string | number | boolean | readonly string[] | Fraction>
 >;
 
-/** A piece of work with a beginning and an end. What is set or begun after its end is lost. */
+/** A span. Attributes and children added after its end are dropped. */
 export interface Span {
   /** The W3C `traceparent` header, for services that continue the trace. */
   readonly traceparent: string;
   begin(name: string, kind: SpanKind, attributes?: SpanAttributes): Span;
   set(attributes: SpanAttributes): void;
-  /** A moment within it. Past a bound they are dropped. */
+  /** Adds an event. Events beyond a limit are dropped. */
   event(name: string): void;
-  /** `failure`: one word of what went wrong. */
+  /** `failure`: one word for what failed. */
   end(failure?: string | null): void;
-  /** Ends it now, and sends it once the returned function is called with what was not known yet. */
+  /** Ends the span now. It is sent when the returned function is called with the attributes that were not known yet. */
   endPending(failure?: string | null): (rest: SpanAttributes) => void;
 }
 
-/** Takes down what happens to a request across processes. Never throws, never holds anybody up. */
+/** Records traces of requests across processes. Never throws and never blocks. */
 export interface Tracer {
-  /** Goes on with the caller's trace where the header is sound. Null where this one is not taken down. */
+  /** Continues the caller's trace if the header is valid. Null if this request is not sampled. */
   begin(name: string, kind: SpanKind, traceparent: string | null, attributes?: SpanAttributes): Span | null;
-  /** Sends what waits, within a few seconds. */
+  /** Sends the remaining spans, within a few seconds. */
   close(): Promise<void>;
 }

@@ -1,20 +1,20 @@
-/** A network that gives texts vectors: texts of like meaning get vectors of like direction. */
+/** A network that embeds texts: texts with similar meanings get vectors with similar directions. */
 export interface TextVectors {
-  /** Numbers of a vector. */
+  /** The number of dimensions. */
   readonly dimensions: number;
-  /** Changes with the network and with how it is used: vectors of two versions cannot be compared. */
+  /** Identifies the network and its preprocessing. Vectors of different versions cannot be compared. */
   readonly version: string;
   /** Rejects with the signal's reason if it aborts. */
   embed(texts: readonly string[], signal: AbortSignal): Promise<EmbeddedVectors>;
-  /** Requests that wait fail. */
+  /** Waiting requests fail. */
   close(): Promise<void>;
 }
 
 export type EmbeddedVectors =
-  /** One vector after the other, all of unit length. */
+  /** The vectors one after the other, each of unit length. */
   | { readonly outcome: 'embedded'; readonly vectors: Float32Array<ArrayBuffer> }
   | { readonly outcome: 'too-many-waiting' }
   /** The network cannot run on this platform. */
   | { readonly outcome: 'unavailable' }
-  /** The thread ended, or the network failed; the next request starts anew. */
+  /** The thread ended or the network failed. The next request starts a new thread. */
   | { readonly outcome: 'failed' };

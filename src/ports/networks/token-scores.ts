@@ -1,9 +1,9 @@
-/** A network that says what the words of a document are. */
+/** A network that labels the words of a document. */
 export interface TokenScores {
   /**
-   * Log-probabilities: one row a word, one column a label of that kind of document. `signs` has one row a word too, of
-   * zeros and ones: what a network without capitals and layout cannot see. Null if the network cannot run on this
-   * platform, fails, or the signal is aborted. Never rejects: texts can be read without it.
+   * Log-probabilities: one row per word, one column per label of that kind of document. `signs` also has one row per
+   * word: binary features of capitalization and layout, which the network does not see itself. Null if the network cannot
+   * run on this platform, fails, or the signal is aborted. Never rejects: documents can be read without it.
    */
   scoreWords(
     document: 'cv' | 'posting',

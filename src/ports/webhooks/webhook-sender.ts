@@ -2,7 +2,7 @@
 export interface WebhookSender {
   /** One POST, signed, without following redirects. Never rejects. */
   send(webhook: Webhook): Promise<WebhookAnswer>;
-  /** Null where requests may go to this address; else one sentence about what is wrong with it. */
+  /** Null if requests may be sent to this address; otherwise one sentence that says why not. */
   addressProblem(url: string): Promise<string | null>;
 }
 
@@ -11,10 +11,10 @@ export interface Webhook {
   /** JSON. */
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The request carries a signature by each of them; none for an unsigned one. */
+  /** The request is signed with each of them; not signed if there is none. */
   readonly secrets: readonly string[];
   readonly timeoutMs: number;
-  /** An answer is read up to here. */
+  /** Answers are read up to this size. */
   readonly maxAnswerBytes: number;
   readonly signal?: AbortSignal;
 }
@@ -25,7 +25,7 @@ export type WebhookAnswer =
       readonly status: number;
       /** At most `maxAnswerBytes`. */
       readonly body: Uint8Array<ArrayBuffer>;
-      /** False where the answer is longer than what was read of it. */
+      /** False if the answer is longer than what was read. */
       readonly isWhole: boolean;
       readonly durationMs: number;
     }
