@@ -17,7 +17,7 @@ type DocxText =
  */
 const PART = /^(?:\[Content_Types\]\.xml|_rels\/\.rels|word\/(?:_rels\/)?[\w-]+\.xml(?:\.rels)?)$/;
 const AROUND = /^word\/(header|footer)\d*\.xml$/;
-/** Tables come as HTML and are read as such; empty image sources keep pictures from being unpacked. */
+/** Tables are converted to HTML. Empty image sources prevent images from being decompressed. */
 const OPTIONS = {
   includeEmbeddedStyleMap: false,
   externalFileAccess: false,
@@ -25,9 +25,9 @@ const OPTIONS = {
 };
 
 /**
- * Through mammoth to HTML, and from there to text, so that lists and tables look alike in both kinds. What it reads is
- * a zip of our own, packed again from the parts that were counted. Headers and footers, which it leaves out and in
- * which many CVs have their name and address, are read here.
+ * Converts DOCX to HTML with mammoth and then to text, so that lists and tables look the same as in HTML. mammoth reads a
+ * zip that we repack from the parts whose sizes were checked. It ignores headers and footers, where many CVs have the name
+ * and address, so they are read here.
  */
 export async function docxText(bytes: Uint8Array, limits: DocumentLimits): Promise<DocxText> {
   const zip = openZip(bytes, limits, (name) => PART.test(name));
@@ -51,7 +51,7 @@ export async function docxText(bytes: Uint8Array, limits: DocumentLimits): Promi
   return { outcome: 'text', text: [...headers, body.text, ...footers].join('\n\n'), isCut: body.isCut };
 }
 
-/** Each different text once: first pages, odd and even ones have headers of their own that say the same. */
+/** Each distinct text once: the headers of first, odd and even pages often repeat each other. */
 function aroundTexts(
   parts: Readonly<Record<string, Uint8Array>>,
   kind: 'header' | 'footer',
@@ -64,7 +64,7 @@ function aroundTexts(
   return [...new Set(texts)];
 }
 
-/** `w:t` holds words, `w:p` is a paragraph; deleted text has a tag of its own and so stays out. */
+/** `w:t` contains text, `w:p` is a paragraph. Deleted text has another tag and is ignored. */
 function wordsOf(xml: string): string {
   const words: string[] = [];
   let isText = false;
@@ -91,8 +91,8 @@ function wordsOf(xml: string): string {
 }
 
 /**
- * Looks into a zip before anything of it is inflated, and inflates only what is asked for, counting what really comes
- * out: the sizes in a directory may lie. Zips inside of it are never opened.
+ * Reads the directory of a zip before anything is inflated, and inflates only the requested entries. The inflated bytes are
+ * counted, because the sizes in the directory may be false. Nested zips are never opened.
  */
 type ZipParts =
   | { readonly outcome: 'opened'; readonly parts: Record<string, Uint8Array<ArrayBuffer>> }
@@ -114,7 +114,7 @@ interface ZipEntry {
 }
 
 const MOST_ENTRIES = 2_000;
-/** Word's XML packs 5 to 20 times, long tables up to 60; past the first megabytes only bombs pack better. */
+/** Word's XML compresses 5 to 20 times, long tables up to 60. Beyond the first megabytes only bombs compress better. */
 const MOST_RATIO = 150;
 const RATIO_COUNTS_FROM_BYTES = 4_000_000;
 const END_MARK = 0x06054b50;

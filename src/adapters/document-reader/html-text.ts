@@ -1,8 +1,8 @@
 import { Parser } from 'htmlparser2';
 
 /**
- * What a reader of the page would see, in blocks: no scripts, styles, comments, hidden parts. The parser tells of tags
- * one by one and no tree is built, so a million nested tags are a million short events.
+ * Extracts the visible text of a page, in blocks, without scripts, styles, comments and hidden parts. The parser emits tags
+ * as events and no tree is built, so a million nested tags need little memory.
  */
 export interface HtmlText {
   readonly text: string;
@@ -13,7 +13,7 @@ const UNSEEN = new Set([
   ...['script', 'style', 'template', 'noscript', 'head', 'title', 'svg', 'math', 'iframe', 'object', 'embed'],
   ...['audio', 'video', 'canvas', 'datalist', 'select', 'dialog'],
 ]);
-/** A block stands on lines of its own; the wide ones have an empty line around them. */
+/** Block elements start a new line. Some are surrounded by empty lines. */
 const WIDE = new Set([
   ...['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'dl', 'table', 'blockquote', 'pre', 'section'],
   ...['article', 'header', 'footer', 'main', 'aside', 'nav', 'figure', 'form', 'fieldset', 'address', 'hr'],
@@ -24,7 +24,7 @@ const NARROW = new Set([
 ]);
 const HIDDEN_STYLE =
   /display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])|opacity\s*:\s*0(?![.\d])/i;
-/** Tags without an end: what is hidden in them hides nothing after them. */
+/** Void elements: a hidden one does not hide what follows. */
 const VOID = new Set([
   'br',
   'hr',
@@ -42,7 +42,7 @@ const VOID = new Set([
 
 export function htmlText(html: string, maxCharacters: number): HtmlText {
   const page = createPage(maxCharacters);
-  /** How many open tags, from an unseen one on, hide what is inside; 0 is seen. */
+  /** The number of open tags from the outermost hidden one; 0 if the text is visible. */
   let hiddenDepth = 0;
   let preDepth = 0;
   const parser = new Parser({
@@ -79,15 +79,15 @@ function isHidden(attributes: Readonly<Record<string, string>>): boolean {
 }
 
 /**
- * The text as it grows. A cell is set apart from the one before it by a tab, or by a line feed where that one has
- * several lines: then the table is there for the layout, and its cells are read one after the other.
+ * Collects the text. Cells are separated by a tab, or by a line feed after a cell of several lines: such a table is used
+ * for layout, and its cells are read one after the other.
  */
 function createPage(maxCharacters: number) {
   const parts: string[] = [];
   let length = 0;
-  /** Line feeds, a tab or a blank that come before the next word. */
+  /** White space before the next word. */
   let ahead = '';
-  /** At the beginning of a cell or behind a bullet: a paragraph there begins on the same line. */
+  /** At the start of a cell or after a bullet, a paragraph starts on the same line. */
   let isInPlace = false;
   let place: 'table' | 'row' | 'cell' = 'table';
   let [cellHasText, cellLines] = [false, 0];

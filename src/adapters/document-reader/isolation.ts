@@ -1,12 +1,12 @@
 /**
- * What a reading process is started through, so that a document that takes it over finds no network: user, network, IPC
- * and host name namespaces of its own, in which not even loopback is up. The kernel decides whether that is permitted: on
- * most Linux machines and under our systemd unit it is, in containers with the usual seccomp profile and on macOS not.
+ * The command that starts a reader process without a network, in case a document takes control of it: with its own user,
+ * network, IPC and UTS namespaces, in which not even loopback is up. Most Linux machines and our systemd unit permit that;
+ * containers with the default seccomp profile and macOS do not.
  */
 const NAMESPACES = ['--user', '--map-current-user', '--net', '--ipc', '--uts', '--'];
 const TRIAL_MS = 2_000;
 
-/** Empty where namespaces are not permitted here. Tried once for each process. */
+/** Empty if namespaces are not permitted. Checked once per process. */
 export function readerIsolation(): readonly string[] {
   known ??= tryNamespaces();
   return known;
@@ -18,7 +18,7 @@ function tryNamespaces(): readonly string[] {
   const unshare = process.platform === 'linux' ? Bun.which('unshare') : null;
   if (unshare === null) return [];
   const words = [unshare, ...NAMESPACES];
-  // The same program that will run inside: where its files cannot be read, reading documents could not start.
+  // Tries the program that will run inside: if its files cannot be read there, no reader could start.
   const trial = Bun.spawnSync([...words, process.execPath, '--version'], {
     env: {},
     stdio: ['ignore', 'ignore', 'ignore'],

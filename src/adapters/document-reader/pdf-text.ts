@@ -11,7 +11,7 @@ type PdfText =
 type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>;
 type Page = Awaited<ReturnType<Pdf['getPage']>>;
 
-/** Nothing of a document is run, drawn or fetched: only its text is asked for. */
+/** Only the text is extracted: nothing in a document is executed, rendered or fetched. */
 const OPTIONS = {
   isEvalSupported: false,
   disableFontFace: true,
@@ -33,7 +33,7 @@ const MOST_ITEMS_OF_A_PAGE = 200_000;
 export async function pdfText(bytes: Uint8Array, limits: DocumentLimits): Promise<PdfText> {
   let pdf: Pdf;
   try {
-    // The library takes what it is given away from its giver, so it gets a copy.
+    // The library transfers the buffer it is given, so it gets a copy.
     pdf = await getDocumentProxy(bytes.slice(), OPTIONS);
   } catch (error) {
     const isLocked = error instanceof Error && error.name === 'PasswordException';
@@ -72,7 +72,7 @@ async function textOfPages(pdf: Pdf, limits: DocumentLimits): Promise<PdfText> {
   return { outcome: 'text', text: texts.join('\n\n'), pages: numPages, unseen };
 }
 
-/** Piece by piece, so that a page without end is not gathered whole before it is found to be too much. */
+/** Streams the text, so that an endless page is stopped before all of it is in memory. */
 async function itemsOf(page: Page, maxCharacters: number): Promise<readonly PdfItem[] | 'too-large'> {
   const items: PdfItem[] = [];
   let characters = 0;
@@ -102,11 +102,11 @@ const BULLET = /^(?:[\u2022\u25cf\u25aa\u25e6\u2013\u2014*\u00b7\u2023\uf0b7-]|\
 const BROKEN_WORD = /(\p{L}{2,})[-\u2010\u00ad]$/u;
 /** Shorter lines are entries of a list rather than text that had to be wrapped. */
 const LEAST_WRAPPED_LENGTH = 32;
-/** First halves that keep their hyphen at a line's end: words by themselves, at which no word is broken. */
+/** Prefixes that keep their hyphen at the end of a line: they are words, and no word is broken there. */
 const KEEPS_HYPHEN =
   /^(?:self|full|well|long|short|high|low|cross|hands|problem|detail|goal|result|customer|client|user|team|cloud|event|cost|front|award|first|second|third|two|three)$/i;
 
-/** The lines of a page's blocks as text: wrapped lines joined, broken words mended, gaps as empty lines. */
+/** The lines of a page's blocks as text: wrapped lines and hyphenated words are joined, gaps become empty lines. */
 function textOfBlocks(blocks: readonly Block[]): string {
   return blocks
     .map(textOfBlock)
@@ -144,7 +144,7 @@ function lineOf(row: readonly Fragment[]): Line {
   };
 }
 
-/** "E X P E R I E N C E": letters set apart for looks are a word all the same. */
+/** Joins letter-spaced words such as "E X P E R I E N C E". */
 function closeLetters(text: string): string {
   if (!/^\S(?: {1,3}\S){3,}$/u.test(text.replace(/ {2,}/g, '  '))) return text;
   return text
@@ -168,12 +168,12 @@ function continuesBroken(last: Line, line: Line): boolean {
 function mendWord(text: string, next: string): string {
   const half = BROKEN_WORD.exec(text)?.[1] ?? '';
   const rest = /^\S*/.exec(next)?.[0] ?? '';
-  // Written with its hyphen elsewhere in a line, it has one.
+  // If the word also occurs with its hyphen within a line, the hyphen stays.
   const keeps = KEEPS_HYPHEN.test(half) || text.includes(`${half}-${rest.replace(/[.,;:)]+$/, '')}`);
   return (keeps ? `${text.slice(0, -1)}-` : text.slice(0, -1)) + next;
 }
 
-/** Wrapped is a line after which the next one's first word had no room. */
+/** A line is wrapped if the first word of the next line would not have fitted. */
 function isWrapped(last: Line, line: Line, block: Block): boolean {
   const isAlike = last.font !== '' && last.font === line.font && Math.abs(last.size - line.size) <= 0.5;
   if (!isAlike || line.left < last.left - 1) return false;

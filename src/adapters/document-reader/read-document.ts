@@ -8,7 +8,7 @@ import { docxText } from './docx-text.ts';
 import { htmlText } from './html-text.ts';
 import { pdfText } from './pdf-text.ts';
 
-/** What every kind ends in, before it is cleaned and measured. */
+/** The result of each type, before it is cleaned and measured. */
 interface Found {
   readonly kind: DocumentKind;
   readonly text: string;
@@ -18,7 +18,7 @@ interface Found {
 
 const READABLE = 'Send plain text, PDF, DOCX or HTML.';
 
-/** Reads a document without any bound on time and memory: those are for the process around it. */
+/** Reads a document. The limits of time and memory are enforced by the process. */
 export async function readDocument(bytes: Uint8Array, limits: DocumentLimits): Promise<DocumentReading> {
   const kind = kindOf(bytes);
   if (typeof kind === 'object') return unreadable('unknown-type', `The file is ${kind.unknown}. ${READABLE}`);
@@ -99,10 +99,10 @@ function unreadable(reason: UnreadableReason, message: string): DocumentReading 
   return { outcome: 'unreadable', reason, message };
 }
 
-/** What the first bytes say; `text` is decided by decoding. A zip may be a DOCX: its directory tells. */
+/** Detects the type from the first bytes. `text` is decided by decoding, and DOCX by the directory of the zip. */
 type ContentKind = DocumentKind | { readonly unknown: string };
 
-/** PDF allows other bytes before its mark, within the first kilobyte. */
+/** PDF allows other bytes before its signature, within the first kilobyte. */
 const PDF_MARK_WITHIN = 1_024;
 const HTML_LOOKED_AT = 4_096;
 
@@ -130,7 +130,7 @@ function kindOf(bytes: Uint8Array): ContentKind {
   return other === undefined ? 'text' : { unknown: other.name };
 }
 
-/** What pages of site generators begin with. */
+/** How HTML pages begin. */
 const PAGE_SETTINGS = /^\s*---\r?\n[\s\S]{0,2000}?\n---\r?\n/;
 
 /** Whether a text is an HTML page, or plain text that may mention a tag. */
@@ -154,9 +154,9 @@ function latin(bytes: Uint8Array, length: number): string {
 }
 
 /**
- * Decodes bytes of an unknown encoding: by the byte order mark, by the zeros that
- * UTF-16 leaves between Latin letters, by being whole UTF-8, and else as windows-1252, of which Latin-1 is a part and
- * in which every byte is some character. Null for what is no text: too many control characters.
+ * Decodes bytes of an unknown encoding: by the byte order mark, by the zero bytes of UTF-16 between Latin letters, as UTF-8
+ * if it is valid, and otherwise as windows-1252, a superset of Latin-1 in which every byte is a character. Null if it is not
+ * text: too many control characters.
  */
 interface DecodedText {
   readonly text: string;
@@ -164,7 +164,7 @@ interface DecodedText {
 }
 
 const LOOKED_AT = 64 * 1024;
-/** A text file has none; a few come from old word processors. */
+/** Text files have none; old word processors write a few. */
 const MOST_CONTROLS = 0.01;
 
 function decodeText(bytes: Uint8Array): DecodedText | null {
@@ -215,24 +215,22 @@ function isText(text: string): boolean {
 // Written as escapes: as characters they would be invisible here too.
 const LINE_ENDS = /\r\n?|[\u0085\u2028\u2029\v\f]/g;
 /**
- * Controls but tab and line feed, format marks but the two joiners that scripts need, private use, which has no
- * meaning outside of its font (the bullets among it are mended first), and the sign for what was no character.
+ * Control characters except tab and line feed, format characters except the two joiners that some scripts need,
+ * private-use characters (known bullets are replaced first), and the replacement character.
  */
 const UNSEEN = /(?![\t\n\u200c\u200d])[\p{Cc}\p{Cf}\p{Co}\p{Variation_Selector}\ufffd]/gu;
 const FONT_BULLETS = /[\uf0a7\uf0b7\uf076\uf0d8\uf0fc\u25cf\u25aa\u25a0\u2023\u2043]/g;
 const LIGATURES = /[\ufb00-\ufb06]/g;
 const SPACES = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g;
 
-/** A shorter indent is for looks; a longer one may be an empty cell of the column before it. */
+/** A shorter indent is decoration. A longer one may be an empty cell of the previous column. */
 const COLUMN_INDENT = 8;
 
 /**
- * What may be in a text that goes into records, prompts and databases, whatever the kind of document. Left out: control
- * characters, marks that change the direction or that cannot be seen (they hide words from people and show them to
- * programs), halves of characters.
+ * Removes what must not be in records, prompts and databases: control characters, invisible and direction-changing
+ * characters (they hide words from people but not from programs), and unpaired surrogates.
  *
- * `keepsGaps` for plain text: there the blanks between words are all that tells two columns, or lines whose ends were
- * lost, from running text. Other kinds say by themselves what stands apart.
+ * `keepsGaps` is for plain text, in which only blanks separate columns. Other types mark cells explicitly.
  */
 function cleanText(text: string, { keepsGaps }: { readonly keepsGaps: boolean }): string {
   const clean = text

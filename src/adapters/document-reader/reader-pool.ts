@@ -14,24 +14,24 @@ import type { ReadAnswer, ReadRequest } from './reading-thread.ts';
 export interface DocumentReaderOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** In place of the port's, for all documents. */
+  /** Replaces the default limits for all documents. */
   readonly limits?: Partial<DocumentLimits>;
-  /** Documents read at once, each in a process of its own. */
+  /** The number of documents read at once, each in its own process. */
   readonly processes?: number;
   readonly maxWaiting?: number;
   readonly waitMs?: number;
-  /** The command that a reading process is started through; empty is none. */
+  /** The command that starts reader processes; empty for none. */
   readonly isolation?: () => readonly string[];
 }
 
 const PROCESSES = 2;
 const MAX_WAITING = 64;
 const WAIT_MS = 30_000;
-/** A process starts in 150 to 250 ms here; on a machine that swaps it may take seconds. */
+/** A process starts in 150 to 250 ms, but may take seconds on a machine that swaps. */
 const START_MS = 30_000;
-/** One that waits for work holds 50 to 130 MB. */
+/** An idle process uses 50 to 130 MB. */
 const IDLE_MS = 5 * 60_000;
-/** After a large document much of its memory stays with the process; a fresh one is cheaper than to keep it. */
+/** A process keeps much of its memory after a large document. Starting a new one is cheaper. */
 const KEPT_RSS_BYTES = 256_000_000;
 const MOST_DOCUMENTS_OF_A_PROCESS = 200;
 
@@ -42,8 +42,8 @@ interface IdleChild {
 }
 
 /**
- * Reads documents in processes of their own, which are started when they are needed, kept for the next document, and
- * killed when one takes too long or too much memory. Whatever a document does, it does it there.
+ * Reads documents in separate processes. They are started on demand, reused, and killed if a document takes too long or
+ * too much memory, so a hostile document affects only its reader process.
  */
 export function createDocumentReader(options: DocumentReaderOptions): DocumentReader {
   const { clock, log, processes = PROCESSES, maxWaiting = MAX_WAITING, waitMs = WAIT_MS } = options;
@@ -63,7 +63,7 @@ export function createDocumentReader(options: DocumentReaderOptions): DocumentRe
     }
     if (!(await places.take())) return busy();
     try {
-      // The pool may have been closed meanwhile: a process that starts now would never be ended.
+      // The pool may have been closed meanwhile: a process started now would never be stopped.
       return isClosed ? busy() : await readInChild(bytes, limits);
     } finally {
       places.giveBack();
@@ -85,7 +85,7 @@ export function createDocumentReader(options: DocumentReaderOptions): DocumentRe
     return whatEndedIt(answer, limits);
   }
 
-  /** Past the time the process is killed, and gone before anybody hears of it. */
+  /** After the time limit the process is killed. The result is returned once it is gone. */
   async function within<Result>(
     timeMs: number,
     child: ReadingChild,
@@ -108,7 +108,7 @@ export function createDocumentReader(options: DocumentReaderOptions): DocumentRe
     }
     const { signal, exitCode } = answer as Extract<ChildAnswer, { kind: 'ended' }>;
     log.warn('a document ended the process that read it', { signal, exitCode });
-    // By its own look at its memory, or by the system's when the machine has none left.
+    // Killed by its own memory check, or by the system when the machine is out of memory.
     if (signal === 'SIGKILL') {
       const message = 'Reading the document took too much memory. Send a simpler one, or its text.';
       return { outcome: 'unreadable', reason: 'too-much-memory', message };
@@ -165,12 +165,12 @@ function busy(): DocumentReading {
   };
 }
 
-/** A bounded number of places, and a bounded line of those who wait for one, for a bounded time. */
+/** A semaphore with a limited queue and a limited waiting time. */
 interface WaitingPlaces {
-  /** False where the line is full, or no place became free in time. The holder of a place gives it back. */
+  /** False if the queue is full or no place became free in time. The caller must release its place. */
   take(): Promise<boolean>;
   giveBack(): void;
-  /** Those who wait get no place any more. */
+  /** Waiting requests get false. */
   close(): void;
 }
 
@@ -181,7 +181,7 @@ interface PlaceBounds {
 }
 
 function createWaitingPlaces(clock: Clock, { places, maxWaiting, waitMs }: PlaceBounds): WaitingPlaces {
-  // A Set keeps the order of insertion: first come, first served.
+  // A Set keeps the insertion order, so this is first in, first out.
   const waiting = new Set<(hasPlace: boolean) => void>();
   let free = places;
   let isClosed = false;
@@ -219,13 +219,13 @@ const PROGRAM = fileURLToPath(new URL('./reading-process.ts', import.meta.url));
 
 type ChildAnswer =
   | { readonly kind: 'answered'; readonly answer: Extract<ReadAnswer, { kind: 'reading' }> }
-  /** Without a signal it has ended by itself, which it never does. */
+  /** Without a signal the process exited by itself, which it should never do. */
   | { readonly kind: 'ended'; readonly signal: string | null; readonly exitCode: number | null };
 
-/** One reading process, from its start to its end. It does one thing at a time. */
+/** A reader process. It reads one document at a time. */
 interface ReadingChild {
   readonly pid: number;
-  /** Resolves when it can read, or with how it ended before it could. */
+  /** Resolves when the process is ready, or with how it ended before that. */
   readonly ready: Promise<'ready' | ChildAnswer>;
   read(request: ReadRequest): Promise<ChildAnswer>;
   isAlive(): boolean;
@@ -234,8 +234,8 @@ interface ReadingChild {
 }
 
 /**
- * It gets an empty environment and a folder without settings: none of the service's secrets is there to be found. Its
- * output goes nowhere, since what libraries print about a document may quote it.
+ * Started with an empty environment and in a folder without settings, so that it has none of the service's secrets. Its
+ * output is discarded, because libraries may print parts of the document.
  */
 export function startReadingChild(through: readonly string[] = readerIsolation()): ReadingChild {
   const ready = Promise.withResolvers<'ready' | ChildAnswer>();

@@ -1,14 +1,13 @@
 /**
- * A process of its own for documents that strangers send. Its thread reads; this, its main thread, has nothing to do
- * but to look at the clock and at the memory of the process, so that it can do so while the thread is in a loop without
- * an end. Past a bound it kills the whole process: nothing less gives memory back for sure, and a thread inside the
- * service would share the service's memory. It also goes when its parent is gone, however that ended.
+ * A process that reads untrusted documents. A worker thread does the reading. The main thread only checks time and memory,
+ * so it can act while the worker is in an endless loop. Beyond a limit it kills the whole process, which is the only
+ * reliable way to free the memory. The process also exits when its parent is gone.
  */
 import type { ReadAnswer, ReadRequest } from './reading-thread.ts';
 
-/** In 20 ms a thread that fills memory as fast as it can was seen to get 20 MB past the bound. */
+/** In 20 ms a thread that allocates as fast as it can exceeded the limit by 20 MB. */
 const LOOK_EVERY_MS = 20;
-/** The parent's own timer comes first; this one is for a parent that is stopped or very busy. */
+/** The parent's timer fires first. This one is for a parent that is stopped or very busy. */
 const GRACE_MS = 2_000;
 
 const thread = new Worker(new URL('./reading-thread.ts', import.meta.url).href);
@@ -21,7 +20,7 @@ function watch({ limits }: ReadRequest): void {
   }, LOOK_EVERY_MS);
 }
 
-/** Not `exit`, which waits for threads. */
+/** Not `exit`, because that waits for threads. */
 function end(): void {
   process.kill(process.pid, 'SIGKILL');
 }

@@ -1,11 +1,11 @@
-/** Reads one document after the other. It is killed in the middle of its work when it takes too much of anything. */
+/** Reads one document after the other. The process is killed if a document exceeds a limit. */
 import type { DocumentLimits, DocumentReading } from '../../ports/document-reader.ts';
 import { warmUpPdf } from './pdf-text.ts';
 import { readDocument } from './read-document.ts';
 
 declare const self: Worker;
 
-/** No document has a reason to reach the network from here, whatever a library may one day think. */
+/** Removes network access: no library has a reason to use it here. */
 const refuse = () => Promise.reject(new Error('no network in the document reader'));
 Object.assign(globalThis, { fetch: refuse, WebSocket: undefined, EventSource: undefined });
 
@@ -20,7 +20,7 @@ function tell(answer: ReadAnswer): void {
 }
 
 self.onmessage = async ({ data }: MessageEvent<ReadRequest>) => {
-  // What a library throws may quote the document, so it is not passed on.
+  // Error messages of libraries may quote the document, so they are not passed on.
   const reading = await readDocument(data.bytes, data.limits).catch(() => BROKEN);
   tell({ kind: 'reading', reading, rssBytes: 0 });
 };
@@ -28,13 +28,13 @@ self.onmessage = async ({ data }: MessageEvent<ReadRequest>) => {
 await warmUpPdf();
 tell({ kind: 'ready' });
 
-/** What goes to a reading process, and on to its thread. One document at a time. */
+/** The message to a reader process and its thread: one document. */
 export interface ReadRequest {
   readonly bytes: Uint8Array;
   readonly limits: DocumentLimits;
 }
 
-/** What comes back. A process that is killed says nothing: its end is the answer. */
+/** The reply. A killed process sends none. */
 export type ReadAnswer =
   | { readonly kind: 'ready' }
   | { readonly kind: 'reading'; readonly reading: DocumentReading; readonly rssBytes: number };

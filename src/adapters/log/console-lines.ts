@@ -96,13 +96,13 @@ export function createConsoleLines(parts: ConsoleLinesParts): ConsoleLines {
 }
 
 interface WaitingLines {
-  /** False where it does not fit. */
+  /** False if it does not fit. */
   add(line: string): boolean;
   /** The first lines, as one text of about `characters`; null when none wait. */
   takeChunk(characters: number): { readonly text: string; readonly lines: number } | null;
 }
 
-/** Lines in the order they came, bounded in number and in length. */
+/** A queue of lines, limited in number and length. */
 function createWaitingLines(maxLines: number, maxCharacters: number): WaitingLines {
   let waiting: string[] = [];
   let waitingCharacters = 0;
@@ -142,13 +142,13 @@ const COLOURS: Record<LogLevel, string> = {
   error: '\x1b[31m',
 };
 
-/** For programs: one JSON object a line, the context's fields beside the entry's own. */
+/** For programs: one JSON object per line, with the context's fields beside the entry's own. */
 export const formatJsonLine: LineFormat = ({ timestamp, level, message, context }) => {
   const fields = RESERVED.some((name) => name in context) ? renamed(context) : context;
   return JSON.stringify({ timestamp, level, message, ...fields });
 };
 
-/** A field must not pass for the entry's own level or message. */
+/** A context field must not replace the entry's own level or message. */
 function renamed(context: LogContext): LogContext {
   const entries = Object.entries(context);
   return Object.fromEntries(
@@ -199,22 +199,22 @@ function isError(value: unknown): value is ErrorFields {
   return typeof value === 'object' && value !== null && 'stack' in value && typeof value.stack === 'string';
 }
 
-/** A text from outside must neither begin a line of its own, nor steer the terminal, nor turn its reading around. */
+/** Untrusted text must not start a new line, control the terminal or change the text direction. */
 function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: this removes control characters.
   return text.replace(/[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, (character) =>
     character === '\n' ? '\\n' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
 
-/** Where lines go. It never blocks and never throws. */
+/** The output of log lines. It never blocks and never throws. */
 interface LineOutput {
   readonly isTerminal: boolean;
-  /** False: it has the text but wants no more until `done`. `done` may run before this returns. */
+  /** False if it accepts no more until `done`; the text itself was accepted. `done` may run before this returns. */
   write(text: string, done: (failed: boolean) => void): boolean;
 }
 
-/** How long a terminal that was set to non-blocking is left alone when it is full. */
+/** The pause before writing again to a full, non-blocking terminal. */
 const RETRY_MS = 20;
 
 /**

@@ -2,26 +2,26 @@ import { isObject } from '../../ports/json-object.ts';
 import type { LogContext } from '../../ports/log.ts';
 import { judgeName, mayShow, type NameVerdict, REDACTED, redactShapes } from './secret-patterns.ts';
 
-/** Bounds on what one entry may hold. The whole is about this many bytes of JSON, give or take one name. */
+/** Limits of one entry. Its total is approximately this many bytes of JSON. */
 export const ENTRY_BYTES = 16_384;
 const TEXT_LENGTH = 2_048;
 const DEPTH = 6;
 const FIELDS = 50;
 const NAME_LENGTH = 100;
-/** The names that a program uses are few; those that come from outside (headers) must not fill the memory. */
+/** Limits the cache: field names from requests, such as headers, must not fill the memory. */
 const NAMES_REMEMBERED = 1_000;
-/** Digits of a bigint are counted out in quadratic time: one beyond any amount or id is only named. */
+/** Converting a bigint to text takes quadratic time, so larger ones are replaced by a placeholder. */
 const HUGE = 2n ** 256n;
 
 export interface Redacted {
   readonly context: LogContext;
-  /** Bytes of JSON, roughly. */
+  /** Approximate bytes of JSON. */
   readonly bytes: number;
 }
 
 export interface Redactor {
   text(text: string): string;
-  /** Plain JSON values, without secrets, within what `usedBytes` leaves of an entry. Never throws. */
+  /** Returns plain JSON values without secrets, within the rest of the entry's limit. Never throws. */
   context(context: LogContext, usedBytes: number): Redacted;
 }
 
@@ -53,7 +53,7 @@ export function createRedactor(): Redactor {
       const walk: Walk = { left: ENTRY_BYTES - usedBytes, ancestors: [], nameOf };
       const clean = visit(context, walk);
       const bytes = ENTRY_BYTES - usedBytes - walk.left;
-      // A context that cannot be read as a whole (a proxy, a string from untyped code) still leaves its mark.
+      // A context that cannot be enumerated (a proxy, a string from untyped code) is replaced by a placeholder.
       return { context: isObject(clean) ? clean : { context: clean }, bytes };
     },
   };
@@ -113,7 +113,7 @@ function visitKind(value: object, walk: Walk): unknown {
   return Object.keys(fields).length > 0 ? fields : visit(`[${value.constructor.name}]`, walk);
 }
 
-/** The error's own message is shown; a `message` field of any other object may hold user content. */
+/** The message of an Error is shown; a `message` field of any other object may contain user content. */
 function visitError(error: Error, walk: Walk): LogContext {
   const { name, message, stack, cause } = error;
   walk.left -= 30;
@@ -121,7 +121,7 @@ function visitError(error: Error, walk: Walk): LogContext {
   said.stack = visit(stack, walk);
   if (cause !== undefined) said.cause = visit(cause, walk);
   if ('errors' in error) said.errors = visit(error.errors, walk);
-  // What it carries beside (a code, a reason) comes last and must not stand in for what it says.
+  // Other fields (a code, a reason) come last and must not replace the name or message.
   return { ...said, ...visitFields(error, walk), ...said };
 }
 
@@ -136,7 +136,7 @@ function visitFields(value: object, walk: Walk, total?: number): LogContext {
     }
     shown += 1;
     const { label, verdict } = walk.nameOf(key);
-    // Setting __proto__ would not make a field but swap the prototype.
+    // Assigning __proto__ would change the prototype instead of adding a field.
     if (label === '__proto__') continue;
     walk.left -= label.length + 4;
     fields[label] = visitField(value, key, verdict, walk);
@@ -174,7 +174,7 @@ function visitList(values: Iterable<unknown>, length: number, walk: Walk): unkno
   return list;
 }
 
-/** One of a list of [name, value], the way headers and entries come. */
+/** An item of a list of [name, value] pairs, such as headers. */
 function visitPair([name, value]: readonly [string, unknown], walk: Walk): unknown[] {
   const shown = mayShow(walk.nameOf(name).verdict, value) ? value : REDACTED;
   return [visit(name, walk), visit(shown, walk) ?? null];
@@ -194,8 +194,8 @@ function* firstEntries(entries: Iterable<[unknown, unknown]>): Generator<[string
 }
 
 /**
- * A long text is cut before the search, which costs by length, and again after it. What the first cut may have
- * cut through (a secret without its end has no shape) lies in the last 512 characters, which are left out.
+ * A long text is truncated before the search, whose cost grows with length, and again after it. The first truncation may
+ * cut through a secret, which is then not recognized, so the last 512 characters are dropped.
  */
 function boundedText(text: string): string {
   if (text.length <= TEXT_LENGTH) return storable(redactShapes(text));
@@ -205,7 +205,7 @@ function boundedText(text: string): string {
   return storable(`${beginning.slice(0, end)}… [${text.length} characters]`);
 }
 
-/** PostgreSQL takes neither the NUL character nor half a surrogate pair. */
+/** PostgreSQL rejects NUL characters and unpaired surrogates. */
 function storable(text: string): string {
   return /[\0\ud800-\udfff]/.test(text) ? text.replaceAll('\0', '\ufffd').toWellFormed() : text;
 }

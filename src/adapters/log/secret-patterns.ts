@@ -7,7 +7,7 @@
  */
 export type NameVerdict = 'open' | 'credential' | 'token' | 'content';
 
-/** Anywhere in the name, once case and separators are gone: x-api-key, apiKey and API_KEY_2 are all apikey. */
+/** Anywhere in the normalized name: x-api-key, apiKey and API_KEY_2 all become apikey. */
 const CREDENTIAL =
   /password|passwd|passphrase|secret|authorization|cookie|(?:api|access|raw|full|private|signing|encryption|master|session)key|signature|jwt|credential|bearer|connectionstring|csrf/;
 const CREDENTIAL_WHOLE = new Set(['auth', 'pass', 'pwd', 'otp', 'totp', 'pin', 'sig', 'pem']);
@@ -20,8 +20,8 @@ const TOKEN = /token/;
 const CONTENT_END =
   /(?:prompts?|messages|contents?|(?<!con)texts?|body|bodies|payload|(?<!re)cvs?|resumes?|inputs?|outputs?|answers?|transcripts?|coverletter|excerpts?|snippets?|previews?|instructions?|paragraphs?|sentences?|summary|summaries|highlights|embeddings?)$/;
 /**
- * The whole name. `message` is here because a chat's message is an object of that name: the text of an error
- * belongs into an Error, or into `reason`. `query` and `variables` because a GraphQL log-in has its password there.
+ * The whole name. `message` is included because chat messages have that name; the text of an error belongs in an Error or
+ * in `reason`. `query` and `variables` are included because a GraphQL log-in contains the password.
  */
 const CONTENT_WHOLE = new Set(
   (
@@ -40,7 +40,7 @@ export function judgeName(name: string): NameVerdict {
   return 'open';
 }
 
-/** Whether a value may be shown under such a name: that a password is set is no secret, a count of tokens neither. */
+/** Whether a value may be shown under such a name: a boolean or a count of tokens is not secret. */
 export function mayShow(verdict: NameVerdict, value: unknown): boolean {
   if (verdict === 'open' || value === null || value === undefined || typeof value === 'boolean') return true;
   if (verdict === 'credential') return false;
@@ -49,10 +49,10 @@ export function mayShow(verdict: NameVerdict, value: unknown): boolean {
 
 export const REDACTED = '[redacted]';
 
-/** Text in quotes, the quotes themselves escaped or not (JSON inside JSON), or left open by a cut. */
+/** A quoted string: its quotes may be escaped (JSON inside JSON), and it may be truncated. */
 const QUOTED = String.raw`"(?:[^"\\]|\\.)*"?|\\+"[^"]*"?|'[^']*'?`;
 
-/** Each with what takes its place. All of them also find a secret whose end has been cut off. */
+/** Each pattern with its replacement. All of them also match a truncated secret. */
 const SHAPES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/-----BEGIN [^-]{0,60}-----[\s\S]*?(?:-----END [^-]{0,60}-----|$)/g, REDACTED],
   // Our raw keys and those of model and payment providers. Public identifiers (price_…, cus_…) stay.
@@ -61,16 +61,16 @@ const SHAPES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/whsec_[A-Za-z0-9+/=_-]+/g, REDACTED],
   [/\b(?:AIza[A-Za-z0-9_-]{20,}|AKIA[A-Z0-9]{12,})/g, REDACTED],
   [/eyJ[A-Za-z0-9_-]{2,300}(?:\.[A-Za-z0-9_-]*){1,4}/g, REDACTED],
-  // A word in small letters behind "basic" or "bearer" is prose; sixteen characters of anything are not.
+  // A lower-case word after "basic" or "bearer" is prose, unless it has sixteen or more characters.
   [
     /\b([Bb]earer|[Bb]asic|BEARER|BASIC)(?:\s|%20)+(?:(?=[\w.~+/=-]*[A-Z0-9=_~+/])[\w.~+/=-]{4,}|[\w.~+/=-]{16,})/g,
     `$1 ${REDACTED}`,
   ],
-  // The address and its user stay, they say which server it was. A password may hold an @ or, unescaped, a slash.
+  // The host and user stay, to identify the server. A password may contain an @ or an unescaped slash.
   [/:\/\/([^\s:@/?#"'<>]*):[^\s/?#"'<>]+@/g, `://$1:${REDACTED}@`],
   [/((?:postgres(?:ql)?|rediss?|mysql|amqps?|smtps?):\/\/[^\s:@/?#"'<>]*):[^\s"'<>]+@/g, `$1:${REDACTED}@`],
   [/data:[\w/+.;=-]{0,100};base64,[A-Za-z0-9+/=_-]+/g, REDACTED],
-  // name=value, name: value and "name":"value". A colon behind token, jwt or signature is prose ("bad token: …").
+  // name=value, name: value and "name":"value". A colon after token, jwt or signature is prose ("bad token: …").
   [
     new RegExp(String.raw`((?:set-)?cookie|authorization)(\\*["']?\s*[:=]\s*)(?:${QUOTED}|[^\r\n]+)`, 'gi'),
     `$1$2${REDACTED}`,
@@ -83,7 +83,7 @@ const SHAPES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
     ),
     `$1$2${REDACTED}`,
   ],
-  // Content of people or models inside JSON that was logged as text. `message` stays: there it is an error's.
+  // User and model content in JSON that was logged as text. `message` stays: there it is an error message.
   [
     new RegExp(
       String.raw`"((?:[a-z_]{0,20}_)?(?:prompt|content|text|body|cv|resume|input|output|answer|arguments|query|summary)\\*"\s*:\s*)` +
@@ -94,7 +94,7 @@ const SHAPES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   ],
 ];
 
-/** Nearly every string passes here and no further. */
+/** A quick check that almost every string passes. */
 const MAY_HOLD_ONE =
   /-----BEGIN|tpk_|\b(?:sk-|[sr]k_|gsk_|xai-|hf_|gh[pousr]_)|whsec_|AIza|AKIA|eyJ|earer|asic|EARER|ASIC|:\/\/|;base64|(?:cookie|authorization|passw(?:or)?d|passphrase|secret|key|credentials?|token|jwt|signature|prompt|content|text|body|cv|resume|input|output|answer|arguments|query|summary)\\*["']?\s*[:=]/i;
 

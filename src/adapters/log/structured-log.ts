@@ -11,19 +11,19 @@ export interface LogParts {
 }
 
 export interface StructuredLog extends Log {
-  /** Entries from now on go there too: the database and shared state are opened after the log. */
+  /** Adds a sink for later entries: the database and shared state are opened after the log. */
   addSink(sink: LogSink): void;
-  /** Entries that were lost here, or that a sink threw at. What a sink drops by itself it counts itself. */
+  /** The number of entries lost here or because a sink threw. Sinks count the entries that they drop. */
   droppedCount(): number;
 }
 
 const SEVERITY: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 };
-/** A sink may log something itself; one that logs at every entry it is given would never end. */
+/** Sinks may log, but a sink that logs for every entry would recurse endlessly. */
 const MAX_NESTING = 2;
 
 /**
- * The one place where entries are made: redacted and bounded before any sink sees them. Nothing that a caller
- * passes and nothing that a sink does comes back to the caller.
+ * Creates all log entries: they are redacted and limited in size before any sink sees them. Neither a bad argument nor a
+ * failing sink throws in the caller.
  */
 export function createLog({ clock, level: lowest, sinks, context = {} }: LogParts): StructuredLog {
   const redactor = createRedactor();
@@ -71,7 +71,7 @@ export function createLog({ clock, level: lowest, sinks, context = {} }: LogPart
     return { context: { ...known.context, ...added.context }, bytes: known.bytes + added.bytes };
   }
 
-  /** The gateway makes one of these for every request and writes to few: redaction waits for the first entry. */
+  /** The gateway creates one per request and rarely writes to it, so its context is redacted with the first entry. */
   function logWith(bound: () => Redacted): Log {
     return {
       debug: (message, given) => write('debug', message, given, bound),
