@@ -1,8 +1,8 @@
 import type { SharedState } from '../../ports/shared-state.ts';
 
 /**
- * Shared state whose subscribers can be made to drop their caches, as after a lost connection: for when the
- * database behind their caches has lost commits.
+ * Shared state that can make its subscribers clear their caches, as after a lost connection. Used when the database has
+ * lost commits.
  */
 export function withGapSignal(state: SharedState): SharedState & { signalGap(): void } {
   const listeners = new Set<() => void>();

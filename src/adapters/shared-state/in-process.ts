@@ -20,15 +20,15 @@ interface InProcessStateOptions {
 }
 
 /**
- * Shared state for a process that is alone. What it holds is bounded by what is alive: see in-process/expiring-maps.ts.
- * `advance` moves its time on, for tests.
+ * Shared state in the memory of a single process. Expired entries are removed while it is used: see
+ * in-process/expiring-maps.ts. `advance` moves its time forward, for tests.
  */
 export function createInProcessState(
   options: InProcessStateOptions,
 ): SharedState & { advance(ms: number): void } {
   let offsetMs = 0;
   let closed = false;
-  /** One time for all of a step, as a script has on a server: a window's end and what is left of it agree. */
+  /** One time for a whole step, like a script on a server, so that a window's end and its remaining time agree. */
   let stepAt: number | null = null;
   const now = (): number => stepAt ?? options.clock.now() + offsetMs;
   const claims = createInProcessClaims({ now });
@@ -39,7 +39,7 @@ export function createInProcessState(
     if (closed) throw sharedStateClosed();
   }
 
-  // Every one is async, so that wrong input rejects as it does over a network, and never throws at the caller.
+  // All methods are async, so that invalid input rejects, as it does over a network, and never throws.
   return {
     async reserve(tag, wanted) {
       checkOpen();
@@ -122,7 +122,7 @@ function createInProcessMessages({ log }: { log: Log | undefined }): InProcessMe
   const topics = new Map<string, Set<Listener>>();
 
   function deliver(topic: string, listener: Listener, message: string): void {
-    // It may have left since the message was published.
+    // The listener may have unsubscribed since the message was published.
     if (!topics.get(topic)?.has(listener)) return;
     try {
       listener(message);
@@ -133,7 +133,7 @@ function createInProcessMessages({ log }: { log: Log | undefined }): InProcessMe
 
   return {
     publish(topic, message) {
-      // Outside the publisher's stack, so that no handler runs in the middle of its work.
+      // Not in the publisher's stack, so that no handler interrupts its work.
       for (const listener of topics.get(topic) ?? []) {
         queueMicrotask(() => deliver(topic, listener, message));
       }

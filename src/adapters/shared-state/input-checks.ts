@@ -1,8 +1,8 @@
 import type { Claim, Settlement, SharedStateFailure } from '../../ports/shared-state.ts';
 
 /**
- * What both adapters refuse before they touch anything. Types do not stop a NaN that came out of an estimate,
- * and a script that adds a NaN to a counter has lost the counter, so every number is checked here.
+ * Input that both adapters reject before they change anything. Types do not prevent a NaN, and a script that adds NaN to a
+ * counter destroys it, so every number is checked here.
  */
 
 const MAX_CLAIMS = 32;
@@ -10,13 +10,13 @@ const MAX_SETTLEMENTS = 256;
 const MAX_ENTRIES = 100;
 const MAX_NAME_LENGTH = 1_024;
 const MAX_MESSAGE_BYTES = 256 * 1024;
-/** Ten years. Times stay far below 2^53, where milliseconds would stop being exact. */
+/** Ten years, so that times stay far below 2^53 ms, the limit of exact numbers. */
 const MAX_DURATION_MS = 315_360_000_000;
 
 export function checkClaims(tag: string, claims: readonly Claim[]): void {
   checkTag(tag);
   checkCount('claims', claims.length, MAX_CLAIMS);
-  // By place: this runs in every step, and an iterator of pairs would be most of its cost.
+  // By index: this runs in every step, and an iterator of pairs would be most of its cost.
   for (let place = 0; place < claims.length; place += 1) {
     const claim = claims[place] as Claim;
     checkName('a claim', claim.name);
@@ -30,7 +30,7 @@ export function checkClaims(tag: string, claims: readonly Claim[]): void {
       checkHeldLimit(claim.name, claim.limit);
       if (claim.kind === 'held-many') checkEntryCount(claim.name, claim.count);
     }
-    // Two claims on one counter would each be judged without the other.
+    // Two claims on one counter would be checked independently of each other.
     for (let earlier = 0; earlier < place; earlier += 1) {
       const other = claims[earlier];
       if (other?.name === claim.name && isWindow(other) === isWindow(claim)) {
@@ -104,7 +104,7 @@ export function checkTopic(topic: string): void {
 export function checkMessage(topic: string, message: string): void {
   checkTopic(topic);
   if (typeof message !== 'string') refuse(`The message to "${topic}" is not a string: give a string.`);
-  // A string has at most three bytes of UTF-8 a unit, so short ones need no counting.
+  // A string has at most three UTF-8 bytes per UTF-16 unit, so short ones are not counted.
   if (message.length * 3 <= MAX_MESSAGE_BYTES) return;
   const bytes = Buffer.byteLength(message);
   if (bytes > MAX_MESSAGE_BYTES) {

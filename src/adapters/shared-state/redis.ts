@@ -15,12 +15,12 @@ import { checkServer, findPrimary, type RedisTopology } from './redis/topology.t
 interface RedisStateOptions {
   url: string;
   log: Log;
-  /** For time-outs and pauses. They are about the network: a test that moves its clock leaves this out. */
+  /** For time-outs and pauses of the network. Tests that move their clock omit it. */
   clock?: Pick<Clock, 'now' | 'after'>;
   timeoutMs?: number;
-  /** Keeps apart what shares one Redis: deployments, or tests. */
+  /** Separates deployments, or tests, that share one Redis. */
   prefix?: string;
-  /** In place of the one in the URL; read for each connection. */
+  /** Replaces the password in the URL; read for each connection. */
   password?: (() => string) | null;
   /** Certificates of authorities, as PEM. */
   ca?: string | null;
@@ -28,9 +28,9 @@ interface RedisStateOptions {
 }
 
 /**
- * Shared state for many processes. Needs Redis 6.2 or newer, or Valkey: one server, a primary that Sentinels know, or a
- * cluster. Rejects within the time-out where it cannot be reached. `advance` moves this process's view of its time on, for
- * tests.
+ * Shared state for many processes. Requires Redis 6.2 or newer, or Valkey: one server, a primary behind Sentinels, or a
+ * cluster. Rejects within the time-out if it cannot be reached. `advance` moves this process's view of its time forward,
+ * for tests.
  */
 export async function openRedisState({
   url,
@@ -101,10 +101,10 @@ export async function openRedisState({
   };
 }
 
-/** The server, or the servers, that have the keys. */
+/** The server or servers that store the keys. */
 interface RedisServers {
   forKey(key: string): Pick<KeptConnection, 'send'>;
-  /** Where a further connection goes. */
+  /** The address of further connections. */
   readonly find: (() => Promise<RedisAddress>) | undefined;
   check(): Promise<void>;
   close(): Promise<void>;
@@ -125,7 +125,7 @@ async function openServers(
   }
   const find =
     topology.kind === 'sentinel' ? () => findPrimary({ ...sentinelsOf(topology), timeoutMs }) : undefined;
-  // The first command also shows a wrong database number, and a server that is still loading its data.
+  // The first command also detects a wrong database number and a server that is still loading its data.
   const prepare = (client: RedisClient) =>
     checkServer(client, address, topology.kind).then(() => client.send('PING', []));
   const connection = await keepConnected({ ...needs, prepare, find });

@@ -77,8 +77,7 @@ export function serveState(state: SharedState): OpenSession {
 }
 
 /**
- * The memory of another process as shared state. A connection that is lost is not made again: the state was that process's
- * memory and is gone with it.
+ * Shared state in the memory of another process. A lost connection is not renewed: the state was lost with that process.
  */
 export async function openRemoteState({
   connect,

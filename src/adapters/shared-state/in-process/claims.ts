@@ -8,9 +8,8 @@ import {
 } from './expiring-maps.ts';
 
 /**
- * The rules of reserve-script.ts and settle-script.ts for one process. JavaScript runs each call to its end
- * before another begins, which is the one step that Redis gives a script. Both are held to the same contract
- * suite and compared with each other on random sequences.
+ * The rules of reserve-script.ts and settle-script.ts for one process. Each call runs synchronously, so it is atomic like a
+ * script of Redis. Both implementations pass the same contract tests and are compared on random sequences.
  */
 
 interface Stores {
@@ -40,14 +39,14 @@ export function createInProcessClaims({ now }: { now: () => number }): Claims {
   };
 }
 
-/** A claim with what is looked up once for it. */
+/** A claim with its looked-up state. */
 interface Placed {
   readonly claim: Claim;
   readonly key: string;
   readonly limit: number;
 }
 
-/** Every call makes one: plain loops, and each key is put together once. */
+/** Runs for every call, so it uses plain loops and builds each key once. */
 function reserve(stores: Stores, tag: string, claims: readonly Claim[]): Reservation {
   const placed: Placed[] = [];
   for (const claim of claims) {
@@ -67,7 +66,7 @@ function reserve(stores: Stores, tag: string, claims: readonly Claim[]): Reserva
   return { outcome: 'refused', refusedBy, retryAfterMs: retryAfterMs(stores, refusing), standings };
 }
 
-/** Null where its level is unknown. */
+/** Null if its level is unknown. */
 function limitOf({ levels }: Stores, tag: string, { limit }: Claim): number | null {
   return typeof limit === 'number' ? limit : levels.value(keyOf(tag, limit.level), limit.maxAgeMs);
 }
@@ -86,7 +85,7 @@ function fits({ windows, held }: Stores, { claim, key, limit }: Placed): boolean
     return all <= Math.min(limit, Number.MAX_SAFE_INTEGER);
   }
   const ofEntry = held.amountOf(key, claim.entry);
-  // What the entry holds already was admitted before: asking for no more than that takes nothing.
+  // The current amount of the entry was admitted before, so the same or less always fits.
   if (ofEntry !== null && claim.amount <= ofEntry) return true;
   const others = held.sum(key) - (ofEntry ?? 0);
   // Past 2^53 the sum would no longer be exact, whatever the rule admits.
@@ -113,7 +112,7 @@ function standing({ now, windows, held }: Stores, { claim, key, limit }: Placed)
   return { limit, used: window.used, windowStart: window.start, resetMs: window.end - now() };
 }
 
-/** Null where no wait helps: what is held ends when its owner says, and more than the limit never fits. */
+/** Null if waiting does not help: held entries end when released, and more than the limit never fits. */
 function retryAfterMs({ now, windows }: Stores, { claim, key }: Placed): number | null {
   if (claim.kind !== 'window' || claim.amount > claim.limit) return null;
   const window = windows.running(key);
@@ -138,7 +137,7 @@ function settle({ windows, held, levels }: Stores, tag: string, settlement: Sett
   }
 }
 
-/** A tag has no brace in it, so no two pairs make the same key. */
+/** Tags contain no braces, so different pairs have different keys. */
 function keyOf(tag: string, name: string): string {
   return `${tag}}${name}`;
 }
@@ -152,20 +151,20 @@ interface Entry {
 interface Account {
   readonly entries: Map<string, Entry>;
   sum: number;
-  /** No entry ends before this; looked at again when it has come. Renewing may leave it too early. */
+  /** No entry expires before this. After a renewal it may be too early. */
   nextExpiry: number;
-  /** No entry ends after this. */
+  /** No entry expires after this. */
   lastExpiry: number;
 }
 
 interface HeldEntries {
-  /** Of the living entries. */
+  /** The sum of the entries that have not expired. */
   sum(key: string): number;
-  /** What this entry holds; null where it does not live. */
+  /** The amount of the entry; null if it does not exist. */
   amountOf(key: string, entry: string): number | null;
-  /** Adds the entry, or puts the new amount and expiry in place of its old ones. */
+  /** Adds the entry, or replaces its amount and expiry. */
   hold(key: string, entry: string, amount: number, ttlMs: number): void;
-  /** Adds the entry where it does not live. */
+  /** Adds the entry if it does not exist. */
   renew(key: string, entry: string, amount: number, ttlMs: number): void;
   release(key: string, entry: string): void;
 }
@@ -174,8 +173,8 @@ function createHeldEntries({ now }: { now: () => number }): HeldEntries {
   const accounts = createExpiringMap<Account>({ now, expiresAt: (account) => account.lastExpiry });
 
   /**
-   * Entries that have ended leave before anybody looks. The whole account is read only once its earliest expiry
-   * has come: released and renewed entries make that rare, about once in the time an entry lives.
+   * Removes expired entries before each read. All entries are checked only after the earliest expiry, which is rare: about
+   * once per lifetime of an entry.
    */
   function living(key: string): Account | undefined {
     const account = accounts.get(key);

@@ -1,19 +1,18 @@
-/** How many entries each write looks at: more than one, so that the dead leave faster than new ones come. */
+/** How many entries each write checks: more than one, so that expired ones are removed faster than new ones are added. */
 const LOOKED_AT_PER_WRITE = 2;
 
 interface ExpiringMap<Value> {
-  /** What is alive under this key. */
+  /** The value of this key, unless it has expired. */
   get(key: string): Value | undefined;
   set(key: string, value: Value): void;
   delete(key: string): void;
-  /** Living entries and those dead ones that no write has come across yet. */
+  /** Includes expired entries that have not been removed yet. */
   readonly size: number;
 }
 
 /**
- * A map whose dead entries leave while it is used. A cursor goes round it and each write moves it on by two, so
- * there is neither a timer nor a pause, and the dead never outnumber the writes of one round: a million
- * addresses that called once are gone after the next half million writes.
+ * A map that removes expired entries while it is used. Each write checks the next two entries in a circle, so there is
+ * neither a timer nor a pause: a million addresses that called once are gone after the next half million writes.
  */
 export function createExpiringMap<Value>({
   now,
@@ -23,7 +22,7 @@ export function createExpiringMap<Value>({
   expiresAt: (value: Value) => number;
 }): ExpiringMap<Value> {
   const entries = new Map<string, Value>();
-  // A Map's iterator sees what is added and deleted while it runs, so it can be kept between writes.
+  // A Map's iterator reflects additions and deletions, so it can be kept between writes.
   let cursor = entries.entries();
 
   function sweep(): void {
@@ -64,17 +63,17 @@ export function createExpiringMap<Value>({
 
 interface Window {
   readonly start: number;
-  /** Fixed when the window begins: a changed `windowMs` counts from the next window on. */
+  /** Fixed when the window begins: a changed `windowMs` applies from the next window on. */
   readonly end: number;
   used: number;
 }
 
 export interface Windows {
-  /** The running window, if one runs. */
+  /** The current window, if there is one. */
   running(key: string): Readonly<Window> | undefined;
-  /** Counts in the running window, or begins one. */
+  /** Counts in the current window, or starts one. */
   count(key: string, amount: number, windowMs: number): void;
-  /** Leaves every window alone but the one that began then, if it still runs. */
+  /** Changes only the window that began then, if it is still current. */
   correct(key: string, start: number, delta: number): void;
 }
 
@@ -112,9 +111,9 @@ interface NewLevel {
 }
 
 export interface Levels {
-  /** Null where it was never set, or where it is older than `maxAgeMs`. */
+  /** Null if it was never set, or is older than `maxAgeMs`. */
   value(key: string, maxAgeMs: number): number | null;
-  /** Of the level that is stored, however old. */
+  /** The version of the stored level, regardless of its age. */
   version(key: string): number | null;
   set(key: string, level: NewLevel): void;
 }
@@ -134,7 +133,7 @@ export function createLevels({ now }: { now: () => number }): Levels {
       if (!stored && replaces === undefined) return;
       const known = stored?.version === replaces ? undefined : stored;
       if (known && known.version > version) return;
-      // One version has one value: the value known under it stays.
+      // A version has only one value, so the stored one stays.
       const kept = known?.version === version ? known.value : value;
       levels.set(key, { value: kept, version, setAt: now(), expiresAt: now() + ttlMs });
     },

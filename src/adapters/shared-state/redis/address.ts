@@ -1,7 +1,7 @@
 import type { SharedStateFailure } from '../../../ports/shared-state.ts';
 import { sharedStateFailure } from '../input-checks.ts';
 
-/** Where Redis is, and what its failures say: every message names the place and never the password. */
+/** The address of Redis and its error messages. They contain the address, never the password. */
 
 const PROTOCOLS = [
   'redis:',
@@ -14,13 +14,13 @@ const PROTOCOLS = [
 ];
 
 export interface RedisAddress {
-  /** With the credentials of this moment: only for the client, and for one connection. */
+  /** With the current credentials: for one connection of the client only. */
   readonly url: string;
   /** Host and port, for messages. */
   readonly place: string;
   /** Certificates of authorities that are trusted, besides those of the system. */
   readonly ca: string | null;
-  /** Takes the password out of a text: servers repeat the arguments of a command they do not know. */
+  /** Removes the password from a text: servers repeat the arguments of unknown commands. */
   withoutPassword(text: string): string;
   /** Another server, with the same credentials and the same TLS; null for the default user without a password. */
   at(place: string, password?: string | null): RedisAddress;
@@ -32,7 +32,7 @@ interface AddressOptions {
   readonly ca?: string | null | undefined;
 }
 
-/** Rejects what the client could not use, without repeating it: a mistyped URL has a password in it too. */
+/** Rejects an invalid URL without quoting it: it may contain a password. */
 export function readRedisAddress(
   url: string,
   { password = null, ca = null }: AddressOptions = {},
@@ -48,7 +48,7 @@ export function readRedisAddress(
   const isSocket = parsed.protocol.endsWith('unix:');
   return {
     get url() {
-      // As it was written where it can be: the parser would change what an empty host or a socket's path means.
+      // Unchanged if possible: the parser would change the meaning of an empty host or a socket path.
       if (password === null) return url;
       const current = password();
       parsed.password = encodeURIComponent(current);
@@ -86,20 +86,20 @@ function decoded(password: string): string {
 /** The second is what Bun makes of a refused SELECT, when the URL names a database that does not exist. */
 const SERVER_ERRORS: unknown[] = ['ERR_REDIS_SERVER_ERROR', 'ERR_REDIS_INVALID_COMMAND'];
 
-/** What the server says where it will be able to answer later; everything else it says is for good. */
+/** Temporary errors of the server. All others are permanent. */
 const PASSING = /^(LOADING|BUSY|MASTERDOWN|READONLY|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|OOM|MISCONF)\b/;
 
-/** The server's own answer, as opposed to a broken connection. */
+/** An error reply of the server, as opposed to a broken connection. */
 export function isServerError(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && SERVER_ERRORS.includes(error.code);
 }
 
-/** A demoted primary: a new connection has to look for the primary. */
+/** A demoted primary: the next connection must look up the new primary. */
 export function isReadOnly(error: unknown): boolean {
   return isServerError(error) && error.message.startsWith('READONLY');
 }
 
-/** The server has not run anything: it does not know the script's hash. */
+/** The server does not know the hash of the script and has run nothing. */
 export function isUnknownScript(error: unknown): boolean {
   return isServerError(error) && error.message.startsWith('NOSCRIPT');
 }

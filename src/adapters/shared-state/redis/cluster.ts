@@ -9,14 +9,13 @@ import { checkServer } from './topology.ts';
  * A Redis Cluster on connections of the runtime's client, one to each primary. The keys of a command have one hash tag, so a
  * command goes to one node, found by the slot of its first key.
  *
- * The map of slots is read at the start and again when a node says that a slot is elsewhere (MOVED), or cannot be reached. A
- * node that answers MOVED or ASK has run nothing, so the command goes on to the node that it names; anything else that fails is
- * not repeated, as with one server.
+ * The map of slots is read at the start, and again when a node replies MOVED or cannot be reached. A node that replies MOVED
+ * or ASK has run nothing, so the command is sent to the node it names. Other failures are not retried, as with one server.
  */
 
 const SLOTS = 16_384;
 const MOST_REDIRECTIONS = 5;
-/** While a node is gone every command would read the map again. */
+/** The least time between two reads: while a node is down, every command would read the map again. */
 const REFRESH_EVERY_MS = 500;
 const REDIRECTION = /^(MOVED|ASK) (\d+) (\S*):(\d+)/;
 
@@ -25,20 +24,20 @@ interface ClusterNeeds {
   readonly log: Log;
   readonly time: Pick<Clock, 'now' | 'after'>;
   readonly timeoutMs: number;
-  /** What a node held may be lost: it was unreachable, or another has taken its place. */
+  /** The data of a node may be lost: it was unreachable, or another node has replaced it. */
   onChange(): void;
 }
 
 export interface RedisCluster {
-  /** The way to the node that has this key. */
+  /** The connection to the node that has this key. */
   forKey(key: string): Pick<KeptConnection, 'send'>;
-  /** A node that can be reached, for what any of them does. */
+  /** Any reachable node. */
   anyNode(): Promise<RedisAddress>;
   check(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Rejects where no node answers with a map of slots. */
+/** Rejects if no node returns a map of slots. */
 export async function openCluster(needs: ClusterNeeds): Promise<RedisCluster> {
   const { seeds, log, time, timeoutMs, onChange } = needs;
   const nodes = new Map<string, Promise<KeptConnection>>();
@@ -75,7 +74,7 @@ export async function openCluster(needs: ClusterNeeds): Promise<RedisCluster> {
         return readSlots(await connection.send('CLUSTER', ['SLOTS']), place);
       }),
     ).catch((error: AggregateError) => {
-      // What the first address says is what an operator can mend.
+      // The error of the first address is the most useful one for an operator.
       throw error.errors[0] ?? error;
     });
     const before = primaries;
@@ -106,7 +105,7 @@ export async function openCluster(needs: ClusterNeeds): Promise<RedisCluster> {
     return refreshing;
   }
 
-  /** In the background: the command that found the map wrong is not held up by it. */
+  /** In the background: the command that found the map outdated does not wait for it. */
   function refreshSoon(): void {
     if (closed || refreshing !== null || time.now() - refreshedAt < REFRESH_EVERY_MS) return;
     refreshedAt = time.now();
@@ -178,7 +177,7 @@ export async function openCluster(needs: ClusterNeeds): Promise<RedisCluster> {
   return cluster;
 }
 
-/** The node takes the next command on this connection for a slot that is moving to it. */
+/** Makes the node accept the next command for a slot that is being moved to it. */
 async function sendAsking(
   connection: KeptConnection,
   command: string,
@@ -210,14 +209,14 @@ function wandering(place: string): Error {
   );
 }
 
-/** A node that does not know its own name leaves it out: then it is where it was asked. */
+/** A node that does not know its own name omits it: its address is the one that was asked. */
 function placeOf(host: string, port: string | number, asked: string): string {
   const own = asked.slice(0, asked.lastIndexOf(':'));
   if (host === '' || host === '?') return `${own}:${port}`;
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** The primary of each slot, out of the answer to CLUSTER SLOTS. */
+/** The primary of each slot, from the reply to CLUSTER SLOTS. */
 function readSlots(answer: unknown, asked: string): readonly (string | undefined)[] {
   const slots = new Array<string | undefined>(SLOTS).fill(undefined);
   const ranges = answer as readonly [

@@ -15,25 +15,25 @@ import {
 } from './address.ts';
 
 /**
- * A connection that is made again whenever it is lost, or silent for too long.
+ * A connection that reconnects when it is lost or does not answer for too long.
  *
- * up: commands are sent as they come. Lost: the first attempt to reconnect runs at once, and commands that come
- * meanwhile wait for it (nothing of them was sent, so nothing can happen twice). Unavailable: that attempt failed;
- * commands fail at once, and attempts go on with growing pauses. A command that was under way when the
- * connection was lost fails and is never retried: whether the server ran it is unknown.
+ * Up: commands are sent at once. Lost: the first attempt to reconnect starts immediately, and new commands wait for it
+ * (they were not sent, so nothing happens twice). Unavailable: that attempt failed; commands fail at once, and attempts
+ * continue with increasing delays. A command that was in flight when the connection was lost fails and is never retried,
+ * because it is unknown whether the server ran it.
  */
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
-/** In time-outs: how often an idle connection is asked whether it still lives. */
+/** The interval of pings on an idle connection, in time-outs. */
 const HEARTBEAT_EVERY = 5;
 
 export interface KeptConnection {
   /** `isReply` tells whether a reply can be this command's. One that cannot shows that replies are out of sync: the connection is closed. */
   send(command: string, args: string[], isReply?: IsReply): Promise<unknown>;
-  /** As `send`, for what the client does by methods of its own. */
+  /** Like `send`, for commands that the client has methods for. */
   use<Result>(work: (client: RedisClient) => Promise<Result>, isReply?: IsReply): Promise<Result>;
-  /** After the answers to what was sent before. */
+  /** Closes after the replies to all commands sent before. */
   close(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export interface ConnectionNeeds extends LinkNeeds {
   onRestored?: () => void;
 }
 
-/** Rejects where the first attempt fails. */
+/** Rejects if the first attempt fails. */
 export async function keepConnected(needs: ConnectionNeeds): Promise<KeptConnection> {
   const { address, log, time, timeoutMs } = needs;
   let closed = false;
@@ -63,7 +63,7 @@ export async function keepConnected(needs: ConnectionNeeds): Promise<KeptConnect
 
   function adopt(fresh: RedisLink): void {
     link = fresh;
-    // It may have ended before it was ours to look after.
+    // The link may have ended before it was stored here.
     if (!fresh.isConnected()) onEnd(fresh);
   }
 
@@ -101,7 +101,7 @@ export async function keepConnected(needs: ConnectionNeeds): Promise<KeptConnect
     return restored.use(work, isReply);
   }
 
-  /** Without it, a subscriber whose server vanished without a word would wait for messages for ever. */
+  /** Without pings, a subscriber whose server vanished silently would wait for messages forever. */
   function beat(): void {
     heartbeat = time.after(timeoutMs * HEARTBEAT_EVERY, () => {
       if (link?.isIdle()) ping(link);
@@ -119,7 +119,7 @@ export async function keepConnected(needs: ConnectionNeeds): Promise<KeptConnect
       closed = true;
       nextAttempt?.cancel();
       heartbeat?.cancel();
-      // Answers come in order: this one comes after all others.
+      // Replies arrive in order, so this one is the last.
       if (link) await ping(link);
       link?.close();
     },
@@ -127,11 +127,11 @@ export async function keepConnected(needs: ConnectionNeeds): Promise<KeptConnect
 }
 
 async function ping(link: RedisLink): Promise<void> {
-  // A failure shows in the link itself, which ends.
+  // After a failure the link itself ends.
   await link.use((client) => client.send('PING', [])).catch(() => {});
 }
 
-/** Replies that lie unread because our own process was busy get this long before we call the server silent. */
+/** Extra time for replies that are unread only because this process was busy. */
 const GRACE_MS = 50;
 
 interface LinkNeeds {
@@ -140,15 +140,15 @@ interface LinkNeeds {
   readonly timeoutMs: number;
   /** Runs on each new connection before it is used. */
   prepare(client: RedisClient): Promise<unknown>;
-  /** Where the server is now, before each new connection; without it always at `address`. */
+  /** Looks up the server before each new connection; default: `address`. */
   find?: (() => Promise<RedisAddress>) | undefined;
-  /** Errors of the server that the caller handles, and that are not translated. */
+  /** Errors of the server that are passed to the caller unchanged. */
   passes?: ((error: unknown) => boolean) | undefined;
 }
 
-/** One connection, from its making to its end. */
+/** A single connection. */
 export interface RedisLink {
-  /** Rejects with a SharedStateFailure, except for an unknown script, which the caller sends again in full. */
+  /** Rejects with a SharedStateFailure, except for an unknown script, whose text the caller then sends. */
   use<Result>(work: (client: RedisClient) => Promise<Result>, isReply?: IsReply): Promise<Result>;
   isConnected(): boolean;
   isIdle(): boolean;
@@ -156,8 +156,8 @@ export interface RedisLink {
 }
 
 /**
- * Bun's own reconnecting is off: it does not say when a connection is lost, does not notice a silent server, and
- * forgets subscriptions.
+ * Bun's automatic reconnection is disabled: it does not report a lost connection, does not detect an unresponsive server,
+ * and forgets subscriptions.
  */
 export async function openLink(needs: LinkNeeds, onEnd: (link: RedisLink) => void): Promise<RedisLink> {
   const address = needs.find === undefined ? needs.address : await needs.find();
@@ -181,7 +181,7 @@ export async function openLink(needs: LinkNeeds, onEnd: (link: RedisLink) => voi
   }
 }
 
-/** Certificates are always verified, with the names in them. */
+/** Certificates are always verified, including their host names. */
 export function openClient({ url, ca }: RedisAddress, timeoutMs: number): RedisClient {
   return new RedisClient(url, {
     connectionTimeout: timeoutMs,
@@ -192,8 +192,8 @@ export function openClient({ url, ca }: RedisAddress, timeoutMs: number): RedisC
 }
 
 function createLink(client: RedisClient, { address, time, timeoutMs, passes }: LinkNeeds): RedisLink {
-  // When each unanswered command was sent. Answers come in order, so the first is the oldest, and one timer on
-  // the oldest serves all: a timer for each command was measured at a tenth of the command's own cost.
+  // When each unanswered command was sent. Replies arrive in order, so the first is the oldest, and one timer for the
+  // oldest is enough. A timer per command added a tenth to the cost of a command.
   const unanswered: number[] = [];
   let answers = 0;
   let isWatched = false;
@@ -218,7 +218,7 @@ function createLink(client: RedisClient, { address, time, timeoutMs, passes }: L
     time.after(GRACE_MS, () => {
       if (answers > answersBefore) return watch(0);
       isSilent = true;
-      // Rejects everything under way; the server may still run what has reached it.
+      // Rejects all commands in flight. The server may still run those that have reached it.
       client.close();
     });
   }
@@ -233,10 +233,10 @@ function createLink(client: RedisClient, { address, time, timeoutMs, passes }: L
         isOutOfSync = true;
         client.close();
       } catch (error) {
-        // What is under way on this connection would have another command's reply.
+        // Later commands on this connection would get the reply of another.
         if (isOutOfSync) throw redisOutOfSync(address);
         if (isUnknownScript(error) || passes?.(error) === true) throw error;
-        // Nothing was written, and nothing will be by this connection.
+        // The command was not sent and will not be sent by this connection.
         if (isReadOnly(error)) client.close();
         if (isServerError(error)) throw redisRefused(address, error);
         throw isSilent ? redisSilent(address, timeoutMs) : redisLost(address);

@@ -2,13 +2,13 @@ import type { Claim, Reservation, Standing } from '../../../ports/shared-state.t
 import { CLEAR_UP_AFTER_MS, defineScript, type TagKeys } from './scripts.ts';
 
 /**
- * Everything is read and judged first, then everything is written or nothing.
+ * Reads and checks everything first, then writes everything or nothing.
  *
  * A window is its start, end and count, packed as three doubles; a level is value, version, setAt, expiresAt,
- * packed likewise (taking text apart and putting it together cost as much as reading and writing it). The
- * entries held under one name are one sorted set, so that the server evicts or expires them whole and their sum
- * cannot part from them: 'x'..entry has its expiry for a score, 'a'..entry its amount, 's' the sum of all
- * amounts. Amounts and the sum are stored negative, so that the scores above 0 are exactly the expiries.
+ * packed likewise (parsing and building text cost as much as reading and writing it). The entries held under one name are
+ * one sorted set, so that they and their sum are always evicted or expired together: the score of 'x'..entry is its
+ * expiry, of 'a'..entry its amount, of 's' the sum of all amounts. Amounts and the sum are negative, so that the scores
+ * above 0 are exactly the expiries.
  *
  * Arguments after the offset, for each claim: 'w' amount limit windowMs, with one key; or the rule ('f' fits,
  * 'r' room), entry, amount, ttlMs, limit, with one key; or the rule as a capital with maxAgeMs for the limit,

@@ -10,16 +10,16 @@ interface RedisScript {
 }
 
 /**
- * How long a key outlives its content, in milliseconds. Whether something still counts is judged from the times
- * stored in it; the key's own expiry only clears up. The allowance keeps a server whose clock was set forward,
- * or a replica that took over, from clearing up what still counts.
+ * How long a key outlives its content, in milliseconds. The stored times decide whether something is valid; the expiry of
+ * the key only cleans up. The margin prevents a server whose clock was set forward, or a promoted replica, from removing
+ * valid content.
  */
 export const CLEAR_UP_AFTER_MS = 60_000;
 
 /**
- * What every script begins with. `now`: the server's time in whole milliseconds, plus the offset that tests set
- * (always the first argument). `text`: how numbers go to commands, because Lua's own conversion keeps only 14
- * digits, and Redis's own made a large number cost more than the command it was for.
+ * The beginning of every script. `now`: the server's time in whole milliseconds, plus the offset that tests set (always the
+ * first argument). `text`: converts numbers for commands, because Lua's conversion keeps only 14 digits, and Redis's
+ * conversion of a large number cost more than the command.
  */
 const PRELUDE = `
 local time = redis.call('TIME')
@@ -37,8 +37,8 @@ export function defineScript(body: string, isReply: IsReply): RedisScript {
 export const isNumber: IsReply = (reply) => typeof reply === 'number';
 
 /**
- * One round trip: the script goes by its hash. A server that does not know it (new, restarted, flushed) says so
- * before it does anything, so sending the text then cannot apply it twice.
+ * Sends the hash of the script, in one round trip. A server that does not know it (new, restarted, flushed) replies so
+ * without running anything, so sending the text then cannot apply it twice.
  */
 export async function runScript(
   connection: Pick<KeptConnection, 'send'>,
@@ -55,7 +55,7 @@ export async function runScript(
   }
 }
 
-/** The keys of one tag. Its braces put them into one slot of a cluster, so that one script may touch them all. */
+/** The keys of one tag. Its braces put them into one slot of a cluster, so that one script can use them all. */
 export interface TagKeys {
   window(name: string): string;
   held(name: string): string;
@@ -75,14 +75,14 @@ function valueKey(prefix: string, key: string): string {
   return `${prefix}:value:${key}`;
 }
 
-/** Before the topic in a channel's name. */
+/** The prefix of channel names, before the topic. */
 export function channelPrefix(prefix: string): string {
   return `${prefix}:topic:`;
 }
 
 /**
- * A value is stored as "expiresAt text", and the time in it decides, so that the offset of a test counts for
- * values as it does for windows.
+ * A value is stored as "expiresAt text". The time in it decides, so that a test's offset applies to values as it does to
+ * windows.
  */
 const getValueScript = defineScript(
   `
@@ -95,7 +95,7 @@ return string.sub(stored, gap + 1)
   (reply) => reply === null || typeof reply === 'string',
 );
 
-/** After the offset: text, ttlMs, and '1' where a living value stays. Replies 1 where it was set. */
+/** Arguments after the offset: text, ttlMs, and '1' to keep an existing value. Replies 1 if it was set. */
 const setValueScript = defineScript(
   `
 if ARGV[4] == '1' then

@@ -5,8 +5,8 @@ import { sharedStateClosed } from '../input-checks.ts';
 import type { ConnectionNeeds, KeptConnection } from './connection.ts';
 
 /**
- * All topics on one connection of their own, made when the first one is subscribed to. A connection made again
- * subscribes to every topic again before it counts as up, and then every listener hears of the gap.
+ * All topics on one dedicated connection, opened with the first subscription. After a reconnection all topics are
+ * subscribed again before the connection counts as up, and then `onGap` of every listener runs.
  */
 
 interface Listener {
@@ -16,7 +16,7 @@ interface Listener {
 
 interface RedisSubscriptions {
   subscribe(topic: string, listener: Listener): Promise<StateSubscription>;
-  /** Every listener hears that messages or state may be lost. */
+  /** Runs `onGap` of every listener: messages or state may be lost. */
   tellGap(): void;
   close(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export function createRedisSubscriptions({
   let closed = false;
   let changes: Promise<unknown> = Promise.resolve();
 
-  /** Subscribing and leaving go one after the other, or a late leaving would undo a newer subscription. */
+  /** Serializes subscribing and unsubscribing: otherwise a late unsubscription would undo a newer subscription. */
   function inTurn<Result>(change: () => Promise<Result>): Promise<Result> {
     const result = changes.then(change);
     changes = result.catch(() => {});
@@ -62,7 +62,7 @@ export function createRedisSubscriptions({
   async function leave(channel: string): Promise<void> {
     if (listening.channels.get(channel)?.size !== 0) return;
     listening.channels.delete(channel);
-    // A connection that is lost is made again without this channel.
+    // After a reconnection this channel is not subscribed again.
     await connection?.use((client) => client.unsubscribe(channel)).catch(() => {});
   }
 
@@ -90,7 +90,7 @@ export function createRedisSubscriptions({
 }
 
 function createListenerLists({ channelPrefix, log }: Pick<SubscriptionNeeds, 'channelPrefix' | 'log'>) {
-  /** What the server has confirmed. A channel without listeners is about to be left. */
+  /** The confirmed channels. One without listeners is about to be unsubscribed. */
   const channels = new Map<string, Set<Listener>>();
 
   function callSafely(channel: string, call: () => void): void {

@@ -4,8 +4,8 @@ import { isServerError, type RedisAddress, redisRefused } from './address.ts';
 import { openClient } from './connection.ts';
 
 /**
- * What stands behind REDIS_URL. `server`: one server, or a name that follows the primary. `sentinel`: the addresses are
- * Sentinels, which know the primary by its name. `cluster`: the addresses are nodes of a Redis Cluster.
+ * The kind of servers at REDIS_URL. `server`: one server, or a name that follows the primary. `sentinel`: Sentinels, which
+ * know the primary by its name. `cluster`: nodes of a Redis Cluster.
  */
 export type RedisTopology =
   | { readonly kind: 'server' }
@@ -18,7 +18,7 @@ export type RedisTopology =
     }
   | { readonly kind: 'cluster'; readonly nodes: readonly string[] };
 
-/** Rejects a server that is not what the settings say: its keys would be refused, or written where they are lost. */
+/** Rejects a server of another kind than configured: commands would be refused, or written where they are lost. */
 export async function checkServer(
   client: RedisClient,
   { place }: RedisAddress,
@@ -45,7 +45,7 @@ export async function checkServer(
     );
   }
   if (role === 'replica' || role === 'slave') {
-    // Passing: after a fail-over the name, or the Sentinels, lead to the new primary.
+    // Temporary: after a failover the name, or the Sentinels, point to the new primary.
     throw sharedStateFailure(
       'unavailable',
       `Redis at ${place} is a replica, which takes no writes: use the address of the primary, or Sentinel.`,
@@ -56,12 +56,12 @@ export async function checkServer(
 interface SentinelNeeds {
   readonly sentinels: readonly RedisAddress[];
   readonly primaryName: string;
-  /** The credentials of the servers; its place is not used. */
+  /** Only its credentials and TLS are used, not its host. */
   readonly servers: RedisAddress;
   readonly timeoutMs: number;
 }
 
-/** All Sentinels are asked at once; the first that knows the primary counts. */
+/** Asks all Sentinels at once and takes the first answer that has a primary. */
 export async function findPrimary(needs: SentinelNeeds): Promise<RedisAddress> {
   const { sentinels, primaryName, servers, timeoutMs } = needs;
   try {
