@@ -16,10 +16,10 @@ export function isDatabaseFailure(error: unknown): error is DatabaseFailure {
 }
 
 /**
- * PostgreSQL's own answers, by class. 57014 is its statement time-out. These say nothing about the statement: 08 a
- * broken connection, 25006 a server that is read-only (in the middle of a fail-over), 28 a login that is refused (a
- * rotated password), 3D a database that is gone, 53 a server that is full (connections, disk, memory), 57P01 to 57P05
- * one that goes down or drops us, 58 a failure of its disk or system. Everything else is the statement's own fault.
+ * PostgreSQL's errors, by class. 57014 is its statement time-out. These are not caused by the statement: 08 a broken
+ * connection, 25006 a read-only server (during a failover), 28 a rejected log-in (a rotated password), 3D a missing
+ * database, 53 a full server (connections, disk, memory), 57P01 to 57P05 a server that shuts down or disconnects us, 58 a
+ * failure of its disk or system. All others are caused by the statement.
  */
 export function reasonOfSqlState(sqlState: string): DatabaseFailure['reason'] {
   if (sqlState === '57014' || sqlState === '25P03' || sqlState === '55P03') return 'time-out';

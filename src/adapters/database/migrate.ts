@@ -12,7 +12,7 @@ import {
 
 const FOLDER = fileURLToPath(new URL('../../../migrations', import.meta.url));
 const FILE_NAME = /^(\d{4})_([a-z0-9_]+)\.sql$/;
-/** Any number will do, as long as it stays the same: it names the one lock that migrating processes wait for. */
+/** The id of the advisory lock that migrating processes take. Arbitrary, but it must not change. */
 const LOCK = 7_261_904;
 const TIMEOUT_MS = 10 * 60_000;
 
@@ -22,26 +22,26 @@ export interface Migration {
   readonly sql: string;
 }
 
-/** What the folder migrations holds: the steps in order, and the functions that are installed after them. */
+/** The content of the folder migrations: the migrations in order, and the functions that are installed after them. */
 export interface Schema {
   readonly migrations: readonly Migration[];
   readonly functions: readonly StoredFunction[];
-  /** The newest migration of the release before: code that ends there still runs on this schema. Null: none does. */
+  /** The newest migration of the previous release: code of that release still runs on this schema. Null if none does. */
   readonly oldestCode?: number | null;
 }
 
 interface MigrateOptions {
-  /** The database is of the next release; this code goes on with it as it is. */
+  /** The database belongs to the next release, and this code can use it unchanged. */
   readonly onNewerSchema?: (newest: string) => void;
 }
 
 /**
- * Brings the database to this code's version, forwards only, all steps in one transaction under one lock: of
- * ten processes that start at once, one migrates and nine find the work done, and a process killed in the
- * middle leaves the old version whole. Returns the names of the steps it took and of the functions it installed.
+ * Migrates the database to this code's version, forwards only, in one transaction under one lock: if ten processes start at
+ * once, one migrates and nine find nothing to do, and a process killed in the middle leaves the old version intact. Returns
+ * the names of the migrations it ran and of the functions it installed.
  *
- * A schema supports the code of its own release and of the one before, so that an upgrade can be rolled out and taken back
- * while it is under way. Which code that is, the newest code writes into `schema_support`:
+ * A schema supports the code of its own release and of the previous one, so that a rolling upgrade can be rolled back. The
+ * newest code records the supported versions in `schema_support`:
  *
  *   the database is at this code's newest migration, or before it   it is migrated
  *   it is newer and supports this code                              nothing is changed, no function is installed
@@ -89,13 +89,13 @@ export async function readSchema(folder: string): Promise<Schema> {
   return { migrations, functions, oldestCode: oldestCodeOf(migrations, JSON.parse(releases)) };
 }
 
-/** A line of migrations/releases.json, which a release adds: the newest migration that it has. */
+/** An entry of migrations/releases.json: a release and its newest migration. */
 export interface Release {
   readonly release: string;
   readonly newest: string;
 }
 
-/** The newest migration of the last release before this code: code with further migrations belongs to the next one. */
+/** The newest migration of the last release before this code. Code with later migrations belongs to the next release. */
 export function oldestCodeOf(
   migrations: readonly Pick<Migration, 'number' | 'name'>[],
   releases: readonly Release[],
@@ -149,7 +149,7 @@ async function refuseUnsupported(
   );
 }
 
-/** Never lowered: what a contracting migration took away stays away. */
+/** Never lowered: a contracting migration cannot be undone. */
 async function recordSupport(transaction: Transaction, oldestCode: number): Promise<void> {
   await transaction.query(
     `insert into schema_support (oldest_code) values ($1)

@@ -7,13 +7,13 @@ import { createWaitQueue } from './wait-queue.ts';
 export interface PostgresOptions {
   readonly url: string;
   /**
-   * The server itself, where `url` is a pooler in transaction mode: there each transaction may get another of the
-   * server's connections, so nothing is prepared, no session is set up, and notices are heard here.
+   * The server itself, if `url` is a pooler in transaction mode. Each transaction of a pooler may get another connection of
+   * the server, so statements are not prepared, sessions have no settings, and LISTEN uses this address.
    */
   readonly directUrl?: string | null;
-  /** In place of the one in the URLs; read for each connection. */
+  /** Replaces the password in the URLs; read for each connection. */
   readonly password?: (() => string) | null;
-  /** Certificates of authorities, as PEM: with them every connection uses TLS and verifies the server. */
+  /** CA certificates as PEM. If set, every connection uses TLS and verifies the server. */
   readonly ca?: string | null;
   readonly log: Log;
   /** Shown in pg_stat_activity. */
@@ -26,7 +26,7 @@ export interface PostgresOptions {
 }
 
 const OLDEST_VERSION = 15;
-/** How much longer than the server's own time-out we wait before we take the connection for dead. */
+/** How long we wait beyond the server's own time-out before the connection counts as dead. */
 const DEADLINE_MARGIN_MS = 1_000;
 const CLOSE_SECONDS = 5;
 
@@ -34,9 +34,9 @@ type Client = InstanceType<typeof SQL>;
 type Runner = Pick<Client, 'unsafe'>;
 
 /**
- * PostgreSQL through Bun's client. The server ends statements past `statementTimeoutMs`. A server that answers
- * nothing at all (paused, or behind a broken network) cannot do that: a statement past its own time-out and a
- * margin proves its connection dead, so the whole pool is replaced and the old one is closed behind it.
+ * PostgreSQL through Bun's client. The server cancels statements after `statementTimeoutMs`. A server that does not answer
+ * at all (paused, or behind a broken network) cannot do that: if a statement exceeds its time-out and a margin, its
+ * connection is dead, and the whole pool is replaced and then closed.
  */
 export async function openPostgres(options: PostgresOptions): Promise<Database> {
   const { log, poolSize, statementTimeoutMs } = options;
@@ -48,7 +48,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     if (dead !== client) return;
     log.warn('the database gives no answer; its connections are replaced', { poolSize });
     client = connect(options, poolSize);
-    // The old pool's own statements may still end well; what has not ended by then is rejected.
+    // Statements of the old pool may still finish; the others are then rejected.
     dead.close({ timeout: CLOSE_SECONDS }).catch(() => {});
   }
 
@@ -110,7 +110,7 @@ function connect(options: PostgresOptions, max: number): Client {
       ...(isPooled(options)
         ? {}
         : {
-            // Plans of these statements take less time to run than to compile.
+            // These statements run faster than JIT compilation takes.
             jit: 'off',
             statement_timeout: String(options.statementTimeoutMs),
             idle_in_transaction_session_timeout: String(options.statementTimeoutMs),
@@ -124,8 +124,8 @@ function isPooled({ directUrl }: PostgresOptions): boolean {
 }
 
 /**
- * A pooler ignores connection settings: set them on the role, or a statement that hangs is never ended, and statements that
- * take a millisecond are compiled for thirty.
+ * Poolers ignore connection settings. Set them on the role: otherwise hanging statements are never cancelled, and statements
+ * of a millisecond are JIT-compiled for thirty.
  */
 async function warnOfMissingSettings(
   database: Database,
@@ -156,7 +156,7 @@ async function queryOn<R>(runner: Runner, text: string, values: readonly SqlValu
   return rows;
 }
 
-/** Of a statement with values, Bun's client gives arrays of integer and real as typed arrays, which are no lists in JSON. */
+/** For a statement with parameters, Bun's client returns integer[] and real[] as typed arrays, which are not arrays in JSON. */
 function makeListsPlain(row: Row): void {
   for (const name in row) {
     const value = row[name];
@@ -165,12 +165,12 @@ function makeListsPlain(row: Row): void {
 }
 
 async function scriptOn(runner: Runner, text: string): Promise<Row[]> {
-  // Without values Bun speaks the simple protocol: one list of rows, or one list a statement.
+  // Without parameters Bun uses the simple protocol: one list of rows, or one per statement.
   const results: Row[] | Row[][] = await runner.unsafe(text);
   return (results as unknown[]).some(Array.isArray) ? (results as Row[][]).flat() : (results as Row[]);
 }
 
-/** A script may open a transaction of its own, which must not spread over the pool nor stay open when it fails. */
+/** A script may begin its own transaction, so it needs a single connection, and a rollback if it fails. */
 async function scriptOnOneConnection(client: Client, text: string): Promise<Row[]> {
   if (!/^\s*begin\b/i.test(text)) return await scriptOn(client, text);
   const connection = await client.reserve();
@@ -206,7 +206,7 @@ async function transactionOn<T>(
   });
 }
 
-/** Statements that fail once their transaction has ended: on a pool they would run outside of it, unseen. */
+/** Statements that fail after their transaction has ended: on a pool they would silently run outside of it. */
 function guardedStatements(connection: Runner): Transaction & { end(): void } {
   let ended = false;
   const open = () => {
@@ -245,7 +245,7 @@ async function refuseUnfitServer(database: Database, oldest: number): Promise<vo
       `PostgreSQL ${version} is too old: version ${oldest} or newer is needed`,
     );
   }
-  // Others lack characters, and in SQL_ASCII lengths are counted in bytes.
+  // Other encodings lack characters, and SQL_ASCII counts lengths in bytes.
   if (encoding !== 'UTF8') {
     throw databaseFailure(
       'refused',
@@ -258,7 +258,7 @@ function rethrow(error: unknown): never {
   throw toFailure(error);
 }
 
-/** What to do where the server's certificate is not accepted. */
+/** What to do if the server's certificate is not accepted. */
 function certificateProblem(error: unknown): string | null {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null;
   const { code, message } = error;
@@ -269,7 +269,7 @@ function certificateProblem(error: unknown): string | null {
   return `its certificate is not trusted (${message}): set DATABASE_CA_FILE to the certificates of its authority`;
 }
 
-/** Bun puts PostgreSQL's five characters into `errno`; an error of its own connection has none. */
+/** Bun puts the SQLSTATE into `errno`; its own connection errors have none. */
 function toFailure(error: unknown): unknown {
   if (isDatabaseFailure(error)) return error;
   const distrust = certificateProblem(error);

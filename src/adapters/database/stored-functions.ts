@@ -6,13 +6,13 @@ import { databaseFailure } from './failure.ts';
 
 const FILE_NAME = /^([a-z][a-z0-9_]*)\.sql$/;
 const FIRST_LINE = /^-- revision: ([1-9]\d{0,8})\n/;
-/** Comments above the statement describe it and are no part of the definition: they may change at any time. */
+/** Comments above the statement are not part of the definition and may change at any time. */
 const LEADING_COMMENTS = /^(?:--[^\n]*\n|[ \t]*\n)*/;
 
-/** One file of migrations/functions. */
+/** A file of migrations/functions. */
 export interface StoredFunction {
   readonly name: string;
-  /** Raised with every change of the definition: of two definitions the one with the higher revision is newer. */
+  /** Increased with every change of the definition: the higher revision is newer. */
   readonly revision: number;
   readonly sql: string;
 }
@@ -47,7 +47,7 @@ export async function prepareFunctions(transaction: Transaction): Promise<void> 
 
 /**
  * Installs the functions whose revision is higher than the database's, and returns their names. The caller holds the
- * lock of the migrations and has applied those. A process never replaces a newer function by its older one:
+ * migration lock and has run the migrations. A process never replaces a newer function with an older one:
  *
  *   the database has a newer migration than this code   nothing is installed
  *   stored revision is lower, or there is none          installed

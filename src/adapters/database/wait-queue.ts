@@ -1,15 +1,15 @@
 import { databaseFailure } from './failure.ts';
 
 /**
- * A bounded number of places, and a bounded line of those who wait for one. Who finds the line full is turned
- * away at once: a database that cannot keep up must not fill memory with waiting statements.
+ * A semaphore with a limited queue. If the queue is full, requests fail at once: a slow database must not fill the memory
+ * with waiting statements.
  */
 export interface WaitQueue {
-  /** Resolves with the function that gives the place back, which may be called more than once. */
+  /** Resolves with the function that releases the place. It may be called more than once. */
   enter(timeoutMs: number): Promise<() => void>;
   busy(): number;
   waiting(): number;
-  /** Turns away everyone who waits, and everyone who comes later. */
+  /** Rejects waiting and later requests. */
   close(): void;
 }
 

@@ -5,40 +5,40 @@ import type { JournalEntry, JournalFile } from '../../ports/call-journal.ts';
 
 export interface LockedFile extends JournalFile {
   insert(entries: readonly JournalEntry[]): void;
-  /** A write of some pages, which the disk has to take. */
+  /** Checks that the disk accepts a write of some pages. */
   probe(): void;
-  /** All that is in it, set aside or not. */
+  /** All entries, including those that were set aside. */
   size(): number;
 }
 
 const WRITE_AHEAD = '-wal';
 const PROBE_BYTES = 16_384;
-/** Taken in advance: on a disk that has filled up since, a thousand calls still fit, and entries can be removed. */
+/** Allocated in advance, so that a thousand calls can be stored and entries can be removed when the disk is full. */
 const RESERVED_BYTES = 1_048_576;
 
-/** Entries may be long: more of them are read another time. */
+/** Entries may be long. The rest is read next time. */
 const MOST_READ_CHARACTERS = 64 * 1024 * 1024;
 
-/** Makes a new file, readable by its owner only; null where another process was quicker to take it over. */
+/** Creates a file that only its owner can read; null if another process took it over first. */
 export function createLockedFile(path: string): LockedFile | null {
   closeSync(openSync(path, 'wx', 0o600));
   const file = lockFile(path, reserveDisk);
-  // Both names must survive a crash of the machine, the folder's own too.
+  // The names of the file and of the folder must survive a crash of the machine.
   syncFolder(dirname(path));
   syncFolder(dirname(dirname(path)));
   return file;
 }
 
 /**
- * Null where another process has it, or has removed it meanwhile. The lock lasts as long as the connection: the
- * kernel lets go of it when the process ends, however it ends. Its only holder removes the file, so a file
- * that is still there after locking stays.
+ * Null if another process has it, or has removed it meanwhile. The lock lasts as long as the connection, and the kernel
+ * releases it when the process ends. Only the holder of the lock removes the file, so a file that exists after locking
+ * stays.
  */
 export function lockFile(path: string, prepare: (sqlite: Sqlite) => void = () => {}): LockedFile | null {
   const sqlite = new Sqlite(path, { readwrite: true, create: false });
   try {
     sqlite.run('pragma locking_mode = exclusive');
-    // One fsync a commit; in the other modes there are two or three.
+    // One fsync per commit; the other modes need two or three.
     sqlite.run('pragma journal_mode = wal');
     sqlite.run('pragma synchronous = full');
     sqlite.run('begin immediate');
@@ -70,13 +70,13 @@ function fileOn(sqlite: Sqlite, path: string): LockedFile {
   const removeAll = sqlite.prepare('delete from entries where id in (select value from json_each(?))');
   const mark = sqlite.prepare('update entries set set_aside = ? where id = ? and set_aside is null');
   const prepared = [add, first, find, removeAll, mark];
-  /** Removed, and still on a disk that takes no writes. */
+  /** Entries whose removal could not be written to the disk yet. */
   const gone = new Set<string>();
   let waiting = countOf(sqlite);
   let setAside = 0;
   let isClosed = false;
 
-  /** They are in the database: where the disk does not let them go now, it is tried again with the next write. */
+  /** The entries are in the database. If the disk rejects their removal, it is tried again with the next write. */
   function removeGone(): void {
     if (gone.size === 0) return;
     try {
@@ -121,7 +121,7 @@ function fileOn(sqlite: Sqlite, path: string): LockedFile {
       return entries;
     },
     async remove(ids) {
-      // A commit may turn out well after all has been closed: its entries are dropped by their ids at the next start.
+      // A commit may succeed after the file is closed: the database ignores its entries by their ids at the next start.
       if (isClosed) return;
       for (const { id, set_aside } of find.all(JSON.stringify(ids))) {
         if (gone.has(id)) continue;
@@ -141,7 +141,7 @@ function fileOn(sqlite: Sqlite, path: string): LockedFile {
       isClosed = true;
       // While the lock is still ours.
       if (waiting + setAside === 0) removeIfThere(path);
-      // With a statement left the connection, and so the lock, would live on until it is collected.
+      // An open statement would keep the connection, and so the lock, until it is garbage collected.
       for (const statement of prepared) statement.finalize();
       sqlite.close(true);
       if (waiting + setAside === 0) removeIfThere(`${path}${WRITE_AHEAD}`);
@@ -156,7 +156,7 @@ function countOf(sqlite: Sqlite): number {
   return row?.n ?? 0;
 }
 
-/** On a full disk: what the write-ahead log holds goes to its place, and the log starts over in the room it has. */
+/** On a full disk: checkpoints the write-ahead log, so that it starts over in the space it already has. */
 function withRoomMade<T>(sqlite: Sqlite, work: () => T): T {
   try {
     return work();
@@ -166,7 +166,7 @@ function withRoomMade<T>(sqlite: Sqlite, work: () => T): T {
   }
 }
 
-/** The file and its write-ahead log both grow by it and do not shrink again. */
+/** Enlarges the file and its write-ahead log, which do not shrink again. */
 function reserveDisk(sqlite: Sqlite): void {
   sqlite.run('insert or replace into probes values (1, randomblob(?))', [RESERVED_BYTES]);
   sqlite.run('delete from probes');
@@ -180,20 +180,20 @@ function inTransaction<T>(sqlite: Sqlite, work: () => T): T {
     sqlite.run('commit');
     return result;
   } catch (error) {
-    // A full disk may have rolled it back already.
+    // SQLite may have rolled back already because of a full disk.
     if (sqlite.inTransaction) sqlite.run('rollback');
     throw error;
   }
 }
 
-/** After an outage the file is as large as the outage was long. */
+/** Shrinks the file, which has grown during an outage. */
 function giveBackDisk(sqlite: Sqlite): void {
   try {
     sqlite.run('vacuum');
     sqlite.run('pragma wal_checkpoint(truncate)');
     reserveDisk(sqlite);
   } catch {
-    // A full disk, where this needs some room: another time.
+    // This needs space, so it fails on a full disk. It is tried again later.
   }
 }
 

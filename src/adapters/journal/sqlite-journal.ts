@@ -5,7 +5,7 @@ import type { Log } from '../../ports/log.ts';
 import { createLockedFile, type LockedFile, lockFile, removeIfThere } from './locked-file.ts';
 
 export interface SqliteJournalOptions {
-  /** All processes on one data folder share it; each has a file of its own in it. */
+  /** Shared by all processes of a data folder; each has its own file. */
   readonly folder: string;
   readonly maxEntries: number;
   readonly newId: () => string;
@@ -25,7 +25,7 @@ export function openSqliteJournal({ folder, maxEntries, newId, log }: SqliteJour
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const own = createOwnFile(folder, newId);
   const admitted = Math.max(1, Math.floor(maxEntries * 0.9));
-  /** What cannot be taken over at all, or holds only what the database has refused: not tried again by this process. */
+  /** Files that cannot be taken over, or contain only entries that the database rejects. This process does not try them again. */
   const leftAlone = new Set<string>([own.name]);
   const taken = new Set<string>();
 
@@ -107,11 +107,11 @@ function filesIn(folder: string): string[] {
     .sort();
 }
 
-/** Left by a process that removed a file and died before it had closed it, with nothing in it that is still needed. */
+/** Left by a process that removed its file and died before closing it. Nothing in it is needed. */
 function removeOrphans(folder: string): void {
   for (const name of readdirSync(folder)) {
     const owner = WRITE_AHEAD_FILE.exec(name)?.[1];
-    // Asked after the listing: a file that is made meanwhile is there before its write-ahead log.
+    // Checked after the listing: a new file exists before its write-ahead log does.
     if (owner !== undefined && !existsSync(join(folder, owner))) removeIfThere(join(folder, name));
   }
 }

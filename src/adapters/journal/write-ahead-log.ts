@@ -14,7 +14,7 @@ import type { JournalEntry, LeftSegment, WriteAheadLog } from '../../ports/call-
 import type { Log } from '../../ports/log.ts';
 
 interface WriteAheadLogOptions {
-  /** The caller sees to it that no other process has it. */
+  /** The caller ensures that no other process uses it. */
   readonly folder: string;
   readonly log: Log;
 }
@@ -25,18 +25,18 @@ interface SegmentFile {
   readonly path: string;
   readonly descriptor: number;
   size: number;
-  /** Its end is torn, and could not be cut off. */
+  /** The last write was incomplete and could not be truncated. */
   isTorn: boolean;
 }
 
 /**
- * Lines of a checksum and a record, in files that take turns: while one is being written to the database, calls that end go to
- * another. Nothing is synchronised with the disk.
+ * Each line has a checksum and a record. Two files alternate: while one is written to the database, new entries go to the
+ * other. Files are not synced to the disk.
  */
 export function openWriteAheadLog({ folder, log }: WriteAheadLogOptions): WriteAheadLog {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   let lastNumber = Math.max(0, ...filesIn(folder).map((name) => Number(FILE.exec(name)?.[1])));
-  /** Cleared, to be used again. */
+  /** Empty files to be reused. */
   const free: SegmentFile[] = [];
   const used = new Set<SegmentFile>();
   let current: SegmentFile | null = null;
@@ -60,7 +60,7 @@ export function openWriteAheadLog({ folder, log }: WriteAheadLogOptions): WriteA
       ftruncateSync(file.descriptor, 0);
       free.push({ ...file, size: 0, isTorn: false });
     } catch (error) {
-      // The database drops its calls by their ids when they are read at the next start.
+      // The database ignores its calls by their ids when they are replayed at the next start.
       log.warn('a segment of the write-ahead log could not be cleared', { file: file.path, error });
       closeSync(file.descriptor);
     }
@@ -93,7 +93,7 @@ export function openWriteAheadLog({ folder, log }: WriteAheadLogOptions): WriteA
   };
 }
 
-/** Of the process that had the folder before. */
+/** Reads the log of the process that used the folder before. */
 export function readLeftSegment({ folder, log }: WriteAheadLogOptions): LeftSegment {
   const paths = filesIn(folder).map((name) => join(folder, name));
   return {
@@ -130,7 +130,7 @@ function appendLine(file: SegmentFile, line: string): boolean {
   return false;
 }
 
-/** A line without its end, or with another checksum, was never reported as written, or the machine has crashed since. */
+/** An incomplete line or a wrong checksum: it was never acknowledged, or the machine has crashed. */
 function readSegment(path: string, log: Log): JournalEntry[] {
   const entries: JournalEntry[] = [];
   let torn = 0;

@@ -7,7 +7,7 @@ import type { ColumnType, TableFiles } from '../../ports/table-files.ts';
 const OWNER_ONLY = 0o600;
 const FOLDER_OF_OWNER = 0o700;
 
-/** Files of Apache Parquet, compressed by Snappy, readable for their owner alone. The folder itself must be there. */
+/** Apache Parquet files, compressed with Snappy and readable only by their owner. The folder must exist. */
 export function openParquetFolder(folder: string): TableFiles {
   return {
     async folders() {

@@ -1,6 +1,6 @@
 import type { DeferredWrites, Statements } from '../../../ports/database.ts';
 
-/** Both threads count in it, so that neither asks the other whether something waits. */
+/** Shared counters, so that neither thread has to ask the other whether writes are deferred. */
 export type DeferredCounts = Int32Array<SharedArrayBuffer>;
 
 const ADDED = 0;
@@ -15,7 +15,7 @@ export interface OwnDeferredWrites extends DeferredWrites {
   readonly counts: DeferredCounts;
 }
 
-/** The part of the thread that writes later. `statements` go to the engine without waiting for what is deferred. */
+/** For the thread that defers writes. `statements` do not wait for deferred writes. */
 export function createDeferredWrites(statements: Statements): OwnDeferredWrites {
   const counts: DeferredCounts = new Int32Array(new SharedArrayBuffer(8));
   let write: (statements: Statements) => Promise<void> = async () => {};
@@ -49,11 +49,11 @@ export function createDeferredWrites(statements: Statements): OwnDeferredWrites 
   };
 }
 
-/** The part of the engine's thread: other processes reach the engine there, and wait there. */
+/** For the engine's thread, where the requests of other processes arrive and wait. */
 export interface DeferredGate {
-  /** Resolves when all that was deferred by now is written. */
+  /** Resolves when everything deferred until now is written. */
   pass(): Promise<void>;
-  /** The other thread has written what it was asked for. */
+  /** The other thread has completed the requested write. */
   opened(): void;
 }
 

@@ -1,7 +1,6 @@
 /**
- * Makes an empty embedded database in the folder given. It runs in a process of its own, because building the
- * first cluster takes about 1 GB of memory that a long-lived process would keep (measured: 1,060 MB against
- * 290 MB for one that only opens it).
+ * Creates an empty embedded database in the given folder. Runs in its own process, because creating a cluster takes about
+ * 1 GB of memory, which a long-lived process would keep (measured: 1,060 MB, against 290 MB for opening one).
  */
 import { PGlite } from '@electric-sql/pglite';
 

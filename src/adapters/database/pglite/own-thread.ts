@@ -1,4 +1,4 @@
-/** The thread of an embedded database that one process has to itself. */
+/** The thread of an embedded database that is used by one process only. */
 import { serveThread } from './thread.ts';
 
 serveThread(null);

@@ -19,18 +19,18 @@ interface Bounds {
 }
 
 interface PgliteOptions extends Bounds {
-  /** The database's own folder. The caller sees to it that no other process has it open. */
+  /** The folder of the database. The caller ensures that no other process has it open. */
   readonly folder: string;
-  /** Another process reaches it through a socket at `path`; `thread` is a file that serves it. */
+  /** Another process connects through the socket at `path`; `thread` is the file of the thread that serves it. */
   readonly shared?: { readonly path: string; readonly thread: URL };
 }
 
 const UNFINISHED = '.unfinished-';
-/** The engine's own lock. It is empty where a process was killed while it wrote it, and then refuses every later start. */
+/** The engine's lock file. It is empty if a process was killed while writing it, and then prevents every later start. */
 const ENGINE_LOCK = 'postmaster.pid';
 const OWN_THREAD = new URL('./own-thread.ts', import.meta.url);
 
-/** PostgreSQL embedded in this process, on a thread of its own. */
+/** PostgreSQL embedded in this process, on its own thread. */
 export async function openPglite(options: PgliteOptions): Promise<Database> {
   const { folder, log, shared } = options;
   await initialise(folder);
@@ -78,8 +78,8 @@ function failureOf({ message, sqlState, constraint }: ReturnType<typeof sqlField
 }
 
 /**
- * It has one connection: statements and transactions take turns. A statement cannot be ended from outside; past its
- * time-out the caller gets a failure while the thread goes on with it, and the others wait.
+ * There is one connection: statements and transactions take turns. A statement cannot be cancelled: after its time-out the
+ * caller gets a failure, but the statement continues and the others wait.
  */
 async function openDatabase(options: Bounds, start: StartThread, defersWrites: boolean): Promise<Database> {
   const { statementTimeoutMs } = options;
@@ -93,7 +93,7 @@ async function openDatabase(options: Bounds, start: StartThread, defersWrites: b
   let thread: Thread = await open();
   let closed = false;
 
-  /** A thread that died (out of memory, a fault in the engine) is started again; PostgreSQL recovers its log. */
+  /** A thread that died (out of memory, a bug in the engine) is restarted, and PostgreSQL recovers from its log. */
   async function alive(): Promise<Thread> {
     if (thread.isAlive() || closed) return thread;
     thread = await open();
@@ -110,7 +110,7 @@ async function openDatabase(options: Bounds, start: StartThread, defersWrites: b
       leave();
       throw error;
     }
-    // The place is given back when the engine is done, not when the caller has lost patience.
+    // The place is released when the engine is done, not when the caller has timed out.
     running.finally(leave).catch(() => {});
     return await withTimeout(running, timeoutMs);
   }
@@ -167,8 +167,8 @@ type Run = <T>(timeoutMs: number, work: (thread: Thread) => Promise<T>) => Promi
 const VACUUM_EVERY_MS = 30 * 60_000;
 
 /**
- * Vacuums the embedded database twice an hour. PostgreSQL's autovacuum is a process of its own, which the embedded
- * engine does not have: without this, changed and deleted rows would never leave the disk.
+ * Vacuums the embedded database twice an hour: the embedded engine has no autovacuum process, so dead rows would stay on
+ * the disk forever.
  */
 export function startVacuum(parts: {
   readonly database: Pick<Database, 'script'>;
@@ -191,9 +191,8 @@ export function startVacuum(parts: {
 }
 
 /**
- * The cluster is built beside its place and moved there when it is whole, so that a process killed in the
- * middle leaves nothing that looks like a database. Its builder may outlive such a process for a while: each
- * has a folder of its own to build in.
+ * Creates the cluster in a temporary folder and moves it when it is complete, so that a killed process leaves nothing that
+ * looks like a database. Each builder uses its own folder, because it may outlive its killed parent for a while.
  */
 async function initialise(folder: string): Promise<void> {
   await removeUnfinished(folder);
@@ -216,7 +215,7 @@ async function removeUnfinished(folder: string): Promise<void> {
   const parent = dirname(folder);
   const names = existsSync(parent) ? await readdir(parent) : [];
   const leftOver = names.filter((name) => name.startsWith(`${basename(folder)}${UNFINISHED}`));
-  // A builder that still writes may fill the folder again while it is removed; the next start gets it then.
+  // A builder that is still writing may refill the folder while it is removed; the next start removes it then.
   await Promise.all(leftOver.map((name) => rm(join(parent, name), { recursive: true }).catch(() => {})));
 }
 
@@ -244,7 +243,7 @@ async function transactionOn<T>(
       script: (text) => ask({ kind: 'script', text }),
     };
     const result = await withTimeout(work(transaction), timeoutMs);
-    // PostgreSQL would answer this COMMIT with a silent ROLLBACK.
+    // PostgreSQL would silently turn this COMMIT into a ROLLBACK.
     if (hasFailed()) {
       throw databaseFailure('refused', 'a statement of the transaction failed', { sqlState: '25P02' });
     }
@@ -269,7 +268,7 @@ function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   });
 }
 
-/** The main thread's end of the wire to the thread that runs PGlite. */
+/** The main thread's connection to the thread that runs PGlite. */
 interface Thread {
   ask(request: DatabaseRequest): Promise<Row[]>;
   isAlive(): boolean;
@@ -299,7 +298,7 @@ async function startThread({ folder, log, onNotified, shared, deferred }: Thread
     if (message.kind === 'rows') return asked?.resolve(message.rows);
     asked?.reject(failureOf(message));
   };
-  /** Another process waits for it at the engine. */
+  /** Another process waits for the deferred writes. */
   async function writeDeferred(): Promise<void> {
     await deferred.flush();
     worker.postMessage({ kind: 'deferred-written' } satisfies DeferredWritten);

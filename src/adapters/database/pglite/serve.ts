@@ -1,13 +1,13 @@
 /**
- * The embedded database for those who share it: the process that it runs in, by messages to its thread, and others through a
- * request channel. It has one connection. A session has it for one statement, or from `begin` to `commit` or `rollback`;
- * the others wait in turn, so that each waits for one turn of every other at most.
+ * Serves the embedded database to its own process, by messages to its thread, and to other processes, through a request
+ * channel. There is one connection. A session uses it for one statement, or from `begin` to `commit` or `rollback`. The
+ * others take turns, so each waits for at most one turn of every other session.
  */
 import { PGlite, types } from '@electric-sql/pglite';
 import type { Row, SqlValue } from '../../../ports/database.ts';
 import type { ChannelServer, ChannelSession, OpenSession } from '../../../ports/request-channel.ts';
 
-/** What a session asks for. */
+/** A request of a session. */
 export type DatabaseRequest =
   | {
       readonly kind: 'query';
@@ -29,14 +29,14 @@ export interface NotifiedEvent {
 export type Share = (path: string, openSession: OpenSession) => ChannelServer;
 
 export interface ServedDatabase {
-  /** `before` is waited for before each statement outside of a transaction that is not independent, and before each transaction. */
+  /** `before` is awaited before each transaction and before each other statement that is not independent. */
   openSession(tell: (event: unknown) => void, before?: () => Promise<void>): ChannelSession;
   close(): Promise<void>;
 }
 
 /**
- * A session of another process that hangs or stops inside a transaction loses that transaction after this time if
- * another session is waiting, as with PostgreSQL's idle_in_transaction_session_timeout.
+ * A session of another process that is idle in a transaction for this long loses it if another session waits, like
+ * PostgreSQL's idle_in_transaction_session_timeout.
  */
 const IDLE_IN_TRANSACTION_MS = 2_000;
 
@@ -67,7 +67,7 @@ export async function serveDatabase(folder: string): Promise<ServedDatabase> {
     endListening.delete(channel);
   }
 
-  /** A failed script may leave its own BEGIN open; a pool would hand out another connection, here there is none. */
+  /** A failed script may leave its transaction open, and there is no other connection. */
   async function runScript(text: string, isInTransaction: boolean): Promise<Row[]> {
     try {
       return (await pglite.exec(text)).flatMap((result) => result.rows as Row[]);
@@ -79,9 +79,9 @@ export async function serveDatabase(folder: string): Promise<ServedDatabase> {
 
   const openSession: ServedDatabase['openSession'] = (tellAny, before) => {
     const tell = (event: NotifiedEvent) => tellAny(event);
-    /** Gives the turn of an open transaction back; null outside of one. */
+    /** Ends the turn of an open transaction; null outside of one. */
     let endTurn: (() => void) | null = null;
-    /** The client has not heard yet that its transaction is over: none of its statements may run outside of it. */
+    /** The client does not know yet that its transaction has ended: its statements must not run outside of it. */
     let isLost = false;
     let running = Promise.resolve();
 
@@ -152,7 +152,7 @@ export async function serveDatabase(folder: string): Promise<ServedDatabase> {
 
     return {
       answer(request) {
-        // One after the other, also where a client does not wait.
+        // One after the other, even if a client does not wait.
         const answering = running.then(() => inTurn(request as DatabaseRequest).catch(rethrowPlain));
         running = answering.then(
           () => {},
@@ -173,7 +173,7 @@ export async function serveDatabase(folder: string): Promise<ServedDatabase> {
 }
 
 interface Turns {
-  /** Resolves with the function that ends the turn. `lose` is called where the holder is idle while others wait. */
+  /** Resolves with the function that ends the turn. `lose` is called if the holder is idle while others wait. */
   take(lose: () => void): Promise<() => void>;
   isBusy(): void;
   isIdle(): void;
@@ -230,7 +230,7 @@ function createTurns(): Turns {
   };
 }
 
-/** The engine's errors carry the statement and its values, which must not leave this process. */
+/** The engine's errors contain the statement and its parameters, which must not leave this process. */
 function rethrowPlain(error: unknown): never {
   const { message, code, constraint } = error as { message: string; code?: string; constraint?: string };
   throw Object.assign(new Error(message), { code, constraint });
@@ -240,7 +240,7 @@ function sqlError(code: string, message: string): Error {
   return Object.assign(new Error(message), { code });
 }
 
-/** What a client makes a failure of. */
+/** The fields from which a client builds the failure. */
 export function sqlFields(error: unknown): {
   message: string;
   sqlState: string | null;

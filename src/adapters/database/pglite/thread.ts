@@ -1,6 +1,6 @@
 /**
- * PGlite runs a statement as one uninterrupted call: counting three million rows held the event loop for
- * 640 to 1,140 ms. So it has a thread to itself, and the process goes on serving meanwhile.
+ * PGlite runs a statement as one uninterrupted call: counting three million rows blocked the event loop for 640 to 1,140 ms.
+ * So it has its own thread, and the process serves requests meanwhile.
  */
 import type { Row } from '../../../ports/database.ts';
 import type { ChannelServer, ChannelSession } from '../../../ports/request-channel.ts';
@@ -16,10 +16,10 @@ import {
 
 declare const self: Worker;
 
-/** What the main thread asks of the thread that runs PGlite. */
+/** A message from the main thread to the thread that runs PGlite. */
 export type ToThread = { readonly id: number } & (OpenRequest | { readonly kind: 'close' } | DatabaseRequest);
 
-/** What the thread has asked for with `write-deferred` is done. */
+/** The write that the thread requested with `write-deferred` is done. */
 export interface DeferredWritten {
   readonly kind: 'deferred-written';
 }
@@ -37,7 +37,7 @@ export type FromThread =
   | { kind: 'write-deferred' }
   | NotifiedEvent;
 
-/** Serves the thread that it is called in. Without `share` only the thread that started it is served. */
+/** Runs the engine in the current thread. Without `share`, only the thread that started it is served. */
 export function serveThread(share: Share | null): void {
   let database: ServedDatabase | null = null;
   let shared: ChannelServer | null = null;
@@ -48,7 +48,7 @@ export function serveThread(share: Share | null): void {
   async function open({ folder, sharedAt, deferred }: OpenRequest): Promise<void> {
     database = await serveDatabase(folder);
     const { openSession } = database;
-    // The thread that started this one sees to it itself that its statements wait for what it has deferred.
+    // The thread that started this one makes its own statements wait for deferred writes.
     own = openSession((event) => tell(event as NotifiedEvent));
     gate = createDeferredGate(deferred, () => tell({ kind: 'write-deferred' }));
     const { pass } = gate;
