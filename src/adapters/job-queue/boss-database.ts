@@ -12,15 +12,15 @@ import type {
 const OWN_TRANSACTION = /^\s*BEGIN;([\s\S]*?)COMMIT;\s*$/;
 const JSON_PARAMETER = /\$(\d+)::jsonb?\b/g;
 /**
- * They may take longer than a statement of ours may: installing the schema does, or waiting for another process
- * that installs it (pg-boss itself ends that wait after 30 s).
+ * They may exceed our statement time-out: installing the schema does, and so does waiting for another process that installs
+ * it (pg-boss stops waiting after 30 s).
  */
 const SCRIPT_TIMEOUT_MS = 60_000;
 
 export interface BossDatabase extends Db {
-  /** The same statements, as part of a transaction of ours. */
+  /** The same statements in one of our transactions. */
   within(transaction: Transaction): Db;
-  /** Where notices are published, once pg-boss has asked to listen there. */
+  /** The channel of notifications, once pg-boss has asked to listen. */
   channel(): string | null;
   isListening(): boolean;
 }
@@ -30,7 +30,7 @@ interface Hearing {
   onReconnect(): void;
 }
 
-/** Our database as pg-boss wants it: one way for both engines. */
+/** Our database in the interface of pg-boss, for both engines. */
 export function createBossDatabase(database: Database, hearing: Hearing): BossDatabase {
   let channel: string | null = null;
   let listening = false;
@@ -60,8 +60,8 @@ export function createBossDatabase(database: Database, hearing: Hearing): BossDa
       };
     },
     /**
-     * pg-boss asks for this only when a test moves its clock. It reaches one session: PGlite has no other, and
-     * on PostgreSQL such a test gives a pool of one connection.
+     * pg-boss uses this only when a test moves its clock. It affects one session: PGlite has no other, and on PostgreSQL such
+     * a test uses a pool of one connection.
      */
     async setSessionStatements(statements) {
       for (const statement of statements) await database.script(statement);
@@ -89,7 +89,7 @@ async function execute(
   }
 }
 
-/** pg-boss binds some JSON as text, which only one of our engines would take for what it holds. */
+/** pg-boss passes some JSON as text, which only one of our engines parses. */
 function parameters(text: string, values: readonly unknown[]): SqlValue[] {
   const json = new Set([...text.matchAll(JSON_PARAMETER)].map((match) => Number(match[1]) - 1));
   return values.map((value, position) => {
@@ -98,14 +98,14 @@ function parameters(text: string, values: readonly unknown[]): SqlValue[] {
   });
 }
 
-/** pg-boss was written against a client that gives bigint as text. */
+/** pg-boss expects bigint as text. */
 function bigintsToText(row: Row): void {
   for (const [column, value] of Object.entries(row)) {
     if (typeof value === 'bigint') row[column] = String(value);
   }
 }
 
-/** pg-boss looks for PostgreSQL's five characters in `code`: some of them are no failures to it. */
+/** pg-boss expects the SQLSTATE in `code`, and handles some of them. */
 function withCode(error: unknown): unknown {
   const failure = error as Partial<DatabaseFailure> | null;
   return failure?.sqlState ? Object.assign(failure, { code: failure.sqlState }) : error;

@@ -4,7 +4,7 @@ import type { DeadLetterPlace, QueueCounts, QueueDepth } from '../../ports/job-q
 import type { BossDatabase } from './boss-database.ts';
 import { deadLetterQueueOf, isDeadLetterQueue } from './job-limits.ts';
 
-/** How a run's claim is named: a job that was claimed again has a higher count. */
+/** Identifies the claim of a run: the count grows each time a job is claimed. */
 export interface Claim {
   readonly id: string;
   readonly retryCount: number;
@@ -12,11 +12,11 @@ export interface Claim {
 
 export interface QueueOutlook {
   readonly name: string;
-  /** Some job could be taken now. */
+  /** Whether a job is due. */
   readonly ready: boolean;
-  /** Until the next job that may not be taken yet. */
+  /** Time until the next delayed job is due. */
   readonly startsInMs: number | null;
-  /** Until the first claim lapses: its worker is silent for too long, or its run takes too long. */
+  /** Time until the first claim expires: no heartbeat for too long, or the run takes too long. */
   readonly lapsesInMs: number | null;
 }
 
@@ -34,11 +34,11 @@ interface StoredDeadLetter {
   readonly failedAt: Date;
 }
 
-/** A run that takes too long is failed by its own worker first; these seconds give it the time to. */
+/** Extra seconds, so that a worker can fail its own overlong run first. */
 const LAPSE = `least(started_on + (expire_seconds + 2) * interval '1s',
   heartbeat_on + heartbeat_seconds * interval '1s')`;
 
-/** `policy = 'exclusive'` stands here for the index that pg-boss has on exactly these rows. */
+/** `policy = 'exclusive'` makes the query use pg-boss's partial index on these rows. */
 const UNFINISHED = "policy = 'exclusive' and state <= 'active'";
 
 const OUTLOOK = `select name,
@@ -54,7 +54,7 @@ const LAPSED = `select id, retry_count as "retryCount",
   from pgboss.job where name = $1 and ${UNFINISHED} and state = 'active' and ${LAPSE} <= pgboss.job_now()
   limit 1000`;
 
-/** Without `started_on` the next claim does not count as another try. */
+/** Without `started_on`, the next claim does not count as a retry. */
 const PUT_BACK = `with back as (
     update pgboss.job set started_on = null, heartbeat_on = null, start_after = pgboss.job_now(),
       state = (case when retry_count > 0 then 'retry' else 'created' end)::pgboss.job_state
@@ -71,13 +71,13 @@ const COUNTS = `select
 const DEAD_LETTER_COLUMNS = `id as "rowId", source_id as "jobId", data, singleton_key as "singletonKey",
   group_id as owner, source_output as output, created_on as "failedAt"`;
 
-/** By the millisecond, which is what a Date can name. */
+/** To the millisecond, the precision of Date. */
 const DEAD_LETTERS = `select ${DEAD_LETTER_COLUMNS} from pgboss.job
   where name = $1 and state < 'active' and ($3::timestamptz is null
     or (date_trunc('milliseconds', created_on), source_id::text) < ($3::timestamptz, $4::text))
   order by date_trunc('milliseconds', created_on) desc, source_id::text desc limit $2::integer`;
 
-/** As many as one redrive takes; their numbers alone, since each may carry 256 KiB. */
+/** The largest number of jobs per step of a redrive. Only ids are read: each job may have 256 KiB. */
 const DEAD_LETTER_ROWS = `select id from pgboss.job
   where name = $1 and state < 'active' and ($2::text[] is null or source_id::text = any($2::text[]))
   order by created_on, id limit 100000`;
@@ -89,7 +89,7 @@ const LOCK_DEAD_LETTERS = `select ${DEAD_LETTER_COLUMNS} from pgboss.job
 const FORGET_FAILED = "delete from pgboss.job where name = $1 and id = any($2::uuid[]) and state = 'failed'";
 const FORGET_DEAD_LETTERS = 'delete from pgboss.job where name = $1 and id = any($2::uuid[])';
 
-/** What pg-boss has no call for, as statements on its tables (its version is pinned). */
+/** Statements on pg-boss's tables for what it has no function for. Its version is pinned. */
 export function createBossTables(db: Db) {
   const rowsOn = async <R>(on: Db, text: string, values: unknown[]) => {
     const result: { rows: R[] } = await on.executeSql(text, values);
@@ -126,7 +126,7 @@ export function createBossTables(db: Db) {
     async forgetDeadLetters(on: Db, queue: string, rowIds: readonly string[]): Promise<void> {
       await rowsOn(on, FORGET_DEAD_LETTERS, [deadLetterQueueOf(queue), rowIds]);
     },
-    /** Every process that works on `queue` looks at once. */
+    /** Makes every process that works on `queue` poll at once. */
     async notify(on: Db, channel: string, payload: string): Promise<void> {
       await rowsOn(on, 'select pg_notify($1, $2)', [channel, payload]);
     },
@@ -135,7 +135,7 @@ export function createBossTables(db: Db) {
 
 export type BossTables = ReturnType<typeof createBossTables>;
 
-/** Of jobs that may carry 256 KiB each. */
+/** The page size: each job may have 256 KiB. */
 const AT_ONCE = 50;
 
 interface Redriving {
@@ -146,9 +146,9 @@ interface Redriving {
 }
 
 /**
- * Dead letters become jobs again, under their old ids. Each step is one transaction that holds its dead
- * letters, so of two redrives at once each job goes to one. pg-boss's own redrive would give new ids, tell no
- * worker, and bury for good what a waiting job with the same key keeps out; here that stays a dead letter.
+ * Turns dead letters into jobs again, with their old ids. Each step is a transaction that locks its dead letters, so two
+ * concurrent redrives do not run a job twice. pg-boss's own redrive would assign new ids, notify no worker, and drop a job
+ * whose key is in use; here that one stays a dead letter.
  */
 export async function redriveDeadLetters(
   { boss, bossDatabase, database, tables }: Redriving,
@@ -162,7 +162,7 @@ export async function redriveDeadLetters(
       const db = bossDatabase.within(transaction);
       const dead = await tables.lockDeadLetters(db, queue, rowIds.slice(next, next + AT_ONCE));
       if (dead.length === 0) return 0;
-      // The failed job itself may still be kept under the id that is wanted again.
+      // The failed job may still exist with this id.
       const ids = dead.map((letter) => letter.jobId);
       await tables.forgetFailed(db, queue, ids);
       const alive = new Set(await boss.insert(queue, dead.map(asJob), { db, returnId: true }));
@@ -178,7 +178,7 @@ export async function redriveDeadLetters(
   return redriven;
 }
 
-/** Out of the dead letters and out of the failed jobs: nothing of them is left. */
+/** Deletes them from the dead letters and from the failed jobs. */
 export async function discardDeadLetters(
   { bossDatabase, database, tables }: Omit<Redriving, 'boss'>,
   queue: string,
@@ -210,7 +210,7 @@ interface DepthRow {
   readonly oldestSeconds: number | null;
 }
 
-/** Every queue at once, by one statement. A job that waits for its time is not late: its age counts from then. */
+/** All queues in one statement. The age of a delayed job counts from when it is due. */
 export async function readQueueDepths(statements: Statements): Promise<readonly QueueDepth[]> {
   const rows = await statements.query<DepthRow>(
     `select queue.name, (count(job.id) filter (where job.state < 'active'))::integer as waiting,

@@ -16,7 +16,7 @@ export function isDeadLetterQueue(name: string): boolean {
   return name.endsWith(DEAD_LETTERS);
 }
 
-/** pg-boss puts the name into its SQL as it is, so nothing else may pass. */
+/** pg-boss inserts the name into its SQL, so other characters are rejected. */
 export function acceptName(name: string): void {
   if (typeof name !== 'string' || name.length > MAX_NAME_CHARACTERS || !NAME.test(name)) {
     throw new TypeError(
@@ -53,7 +53,7 @@ export function acceptData(queue: string, data: JobData): void {
   );
 }
 
-/** Unique for a job without a `dedupeKey`: pg-boss would take all jobs without a key for the same one. */
+/** Unique for a job without a `dedupeKey`: pg-boss would treat all jobs without a key as the same one. */
 export function singletonKeyFor(dedupeKey: string | undefined): string {
   if (dedupeKey === undefined) return `job:${crypto.randomUUID()}`;
   if (dedupeKey.length <= MAX_DEDUPE_CHARACTERS) return `key:${dedupeKey}`;
@@ -62,12 +62,12 @@ export function singletonKeyFor(dedupeKey: string | undefined): string {
 
 const MAX_CHARACTERS = 2_000;
 
-/** What a handler rejected with, as one bounded text that a jsonb column takes. A handler may reject with anything. */
+/** The reason of a rejected handler, which may be any value, as a text of limited length that jsonb accepts. */
 export function errorText(error: unknown): string {
   return bounded(describe(error));
 }
 
-/** The text of a dead letter. Besides ours, pg-boss writes texts of its own, one level deeper. */
+/** The error text of a dead letter. Texts by pg-boss are nested one level deeper than ours. */
 export function textOfOutput(output: unknown): string {
   const { message, value } = (output ?? {}) as { message?: unknown; value?: { message?: unknown } };
   if (typeof message === 'string') return bounded(message);
@@ -88,7 +88,7 @@ function describe(error: unknown): string {
   }
 }
 
-/** jsonb refuses the character 0 and halves of surrogate pairs, one of which the cut may leave. */
+/** jsonb rejects NUL and unpaired surrogates, which truncation may produce. */
 function bounded(text: string): string {
   return text.slice(0, MAX_CHARACTERS).replaceAll('\u0000', '').toWellFormed();
 }

@@ -4,28 +4,28 @@ import type { BossTables, QueueOutlook } from './boss-tables.ts';
 
 /** Notifications announce new jobs at once; this poll finds jobs whose notification was lost. */
 const LOOK_EVERY_MS = 30_000;
-/** Where the database cannot be listened to, or did not answer a moment ago. */
+/** The poll while LISTEN is not available, or after the database did not answer. */
 const LOOK_WITHOUT_NOTICES_EVERY_MS = 2_000;
 /**
- * A failure may have cost the listening connection too. Bun opens it again, waiting longer after each try: 15 s
- * were seen after an outage of 45 s.
+ * A failure may also have closed the listening connection. Bun reopens it with increasing delays: it took 15 s after an
+ * outage of 45 s.
  */
 const NOTICES_IN_DOUBT_MS = 120_000;
 const SHORTEST_MS = 20;
-/** Two looks and what a statement may take at most: who has not looked for this long does not look any more. */
+/** Two polls and the longest statement: after this time without a poll, polling counts as stopped. */
 const SILENT_MS = 2 * LOOK_EVERY_MS + 60_000;
 
 export interface JobSupervisor {
-  /** From now on `wake` is called whenever there may be a job. */
+  /** Calls `wake` whenever there may be a job. */
   watch(queue: string, wake: () => void): { end(): void };
   wake(queue: string): void;
-  /** Looks now, or once more after the look that is under way. */
+  /** Polls now, or again after the current poll. */
   look(): void;
-  /** Notices arrive (again); some may have been lost before. */
+  /** Notifications arrive (again). Earlier ones may have been lost. */
   noticesArrive(): void;
-  /** Something could not be had from the database: looks again soon. */
+  /** A statement failed: polls again soon. */
   lookAfterFailure(error: unknown): void;
-  /** The tables could not be reached a moment ago, or were not looked at for long. */
+  /** The last poll failed, or is too long ago. */
   isFailing(): boolean;
   stop(): void;
 }
@@ -39,9 +39,9 @@ interface JobSupervisorOptions {
 }
 
 /**
- * The one who looks at the tables, for all queues of this process in one statement: which have a job that is
- * due, when the next one will be, and whose worker has gone silent. So an idle process sends two statements a
- * minute however many queues it works on, and a delayed job or a retry still begins when it is due.
+ * Polls all queues of this process in one statement: which have a job that is due, when the next one will be, and which
+ * workers have no heartbeat. An idle process sends two statements per minute regardless of its number of queues, and a
+ * delayed job or a retry still starts when it is due.
  */
 export function createJobSupervisor({
   boss,
@@ -98,7 +98,7 @@ export function createJobSupervisor({
     lookIn(Math.ceil(nextMs));
   }
 
-  /** A lost run is a failed try: a job that kills its worker each time must end as a dead letter. */
+  /** A lost run counts as a failed one: a job that always kills its worker must become a dead letter. */
   async function giveUpLapsed({ name, lapsesInMs }: QueueOutlook): Promise<boolean> {
     if (lapsesInMs === null || lapsesInMs > 0) return false;
     const lapsed = await tables.lapsed(name);

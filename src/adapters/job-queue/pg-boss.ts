@@ -18,16 +18,16 @@ import { createSettle, endsWithin, startWorker, type Worker, type WorkerParts } 
 interface JobQueueOptions {
   readonly database: Database;
   readonly log: Log;
-  /** pg-boss's kind of clock; its TestClock moves the database's time too. */
+  /** pg-boss's clock interface. Its TestClock also moves the database's time. */
   readonly clock?: Clock;
 }
 
 const MAX_LISTED = 1_000;
 
 /**
- * Background work on pg-boss, in the schema `pgboss` of our own database. pg-boss keeps the jobs and the cron
- * lines; taking jobs and watching over them is ours (see worker.ts and job-supervisor.ts). It installs its schema under
- * a lock of its own, so any number of processes may open at once.
+ * Background jobs on pg-boss, in the schema `pgboss` of our database. pg-boss stores the jobs and schedules; worker.ts and
+ * job-supervisor.ts run and supervise them. It installs its schema under its own lock, so any number of processes may open
+ * it at once.
  */
 export async function openJobQueue({
   database,
@@ -67,7 +67,7 @@ export async function openJobQueue({
     async schedule(queue, cron, data) {
       acceptDefined(queue);
       acceptData(queue, data);
-      // The key makes an occurrence wait for the one before it to be done.
+      // The key delays an occurrence until the previous one is done.
       await boss.schedule(queue, cron, data, { tz: 'UTC', missed: 'once', singletonKey: 'schedule' });
     },
     async unschedule(queue) {
@@ -98,7 +98,7 @@ export async function openJobQueue({
   };
 }
 
-/** A notice that a job lies in the future: who works on queues learns when by looking. */
+/** The notification of a delayed job: workers poll to find out when it is due. */
 const LOOK_NOTICE = 'look';
 
 interface Enqueuing {
@@ -121,7 +121,7 @@ function createEnqueue({ boss, bossDatabase, tables }: Enqueuing): JobQueue['enq
     });
     const channel = bossDatabase.channel();
     if (id === null || startAfter === undefined || channel === null) return id;
-    // pg-boss gives notice only of a job that can be taken at once.
+    // pg-boss notifies only about jobs that are due.
     await tables.notify(db, channel, LOOK_NOTICE);
     return id;
   };
@@ -129,9 +129,9 @@ function createEnqueue({ boss, bossDatabase, tables }: Enqueuing): JobQueue['enq
 
 const DAY_SECONDS = 24 * 60 * 60;
 const DEAD_LETTERS_KEPT_SECONDS = 90 * DAY_SECONDS;
-/** pg-boss throws away what has waited this long; nothing of ours may be thrown away. */
+/** pg-boss deletes jobs that have waited this long. None of ours may be deleted. */
 const WAITING_KEPT_SECONDS = 10 * 365 * DAY_SECONDS;
-/** Where pg-boss forwards what a cron line brings. */
+/** The queue to which pg-boss sends scheduled jobs. */
 const FORWARDING_QUEUE = '__pgboss__send-it';
 const NO_JOB = '00000000-0000-0000-0000-000000000000';
 
@@ -156,7 +156,7 @@ async function startBoss(boss: PgBoss, log: Log): Promise<void> {
   }
 }
 
-/** `exclusive` keeps a second job with the same key out for exactly as long as the first waits or runs. */
+/** `exclusive` rejects a second job with the same key while the first waits or runs. */
 async function defineQueue(boss: PgBoss, queue: QueueDefinition): Promise<void> {
   const deadLetter = deadLetterQueueOf(queue.name);
   const kept = { retentionSeconds: DEAD_LETTERS_KEPT_SECONDS, deleteAfterSeconds: DAY_SECONDS };
@@ -175,8 +175,8 @@ async function defineQueue(boss: PgBoss, queue: QueueDefinition): Promise<void> 
   };
   await boss.createQueue(queue.name, { ...settings, policy: 'exclusive' });
   await boss.updateQueue(queue.name, settings);
-  // pg-boss reads the queue's row once, on its own connection. Inside a transaction of the embedded engine,
-  // which has one connection, it would wait for itself, so it reads it now.
+  // pg-boss reads the queue's row once, on its own connection. Within a transaction of the embedded engine, which has one
+  // connection, that would be a deadlock, so it is read now.
   await boss.findJobs(queue.name, { id: NO_JOB });
 }
 
@@ -186,23 +186,23 @@ function settingsFor(database: Database, db: BossDatabase, clock: Clock): Constr
     backend: database.engine,
     clock,
     useListenNotify: true,
-    // Lost and overlong runs are found by our supervisor; what remains is removing old jobs, which has time.
+    // Our supervisor finds lost and overlong runs. What remains is removing old jobs, which is not urgent.
     superviseIntervalSeconds: 300,
     monitorIntervalSeconds: 300,
     maintenanceIntervalSeconds: 3_600,
     queueCacheIntervalSeconds: 3_600,
     bamIntervalSeconds: 600,
-    // We have no jobs that wait for other jobs.
+    // No job depends on another.
     flowIntervalSeconds: DAY_SECONDS,
     cronMonitorIntervalSeconds: 30,
     cronWorkerIntervalSeconds: 45,
-    // The embedded engine would hold everybody up while it rebuilds.
+    // Rebuilding would block all other statements of the embedded engine.
     reindex: database.engine === 'postgres',
   };
 }
 
 const MAX_CONCURRENCY = 1_000;
-/** For putting jobs back, past the deadline of a stop. */
+/** The time for returning jobs to the queue after the deadline of a stop. */
 const STOP_MARGIN_MS = 5_000;
 
 /** All workers of this process, which stop together. */

@@ -6,13 +6,13 @@ import type { BossTables, Claim } from './boss-tables.ts';
 import { errorText } from './job-limits.ts';
 import type { JobSupervisor } from './job-supervisor.ts';
 
-/** How long an aborted handler may take before its job is put back. */
+/** How long an aborted handler may take before its job is returned to the queue. */
 const GRACE_MS = 250;
-/** So that one lost beat does not cost the claim. */
+/** Several heartbeats per interval, so that a single lost one does not lose the claim. */
 const BEATS_IN_SILENCE_ALLOWED = 3;
 
 export interface Worker extends QueueWorker {
-  /** Takes no more jobs; those running may finish within `deadlineMs`, the rest are put back. */
+  /** Takes no more jobs. Running ones may finish within `deadlineMs`; the others are returned to the queue. */
   stopWithin(deadlineMs: number): Promise<void>;
 }
 
@@ -35,20 +35,20 @@ interface WorkerOptions extends Pick<WorkerParts, 'boss' | 'supervisor' | 'clock
 }
 
 /**
- * Takes as many jobs as it has free places, in one statement, and again whenever a place becomes free while
- * there may be more. (pg-boss's own workers wait out their polling interval between two jobs, ask once for each
- * place, and count a job that a shutdown interrupts as failed.)
+ * Takes as many jobs as it has free places in one statement, and again when a place becomes free and there may be more.
+ * (pg-boss's own workers wait for their polling interval between two jobs, send one query per place, and count a job that a
+ * shutdown interrupts as failed.)
  */
 export function startWorker(options: WorkerOptions): Worker {
   const { boss, queue, concurrency, perOwner, handler, settle, supervisor, clock, log } = options;
   const runs = new Set<Run>();
   const fetchInTurn = perOwner === undefined ? null : createTurns(boss, queue);
-  /** Those whose handler is done, while that is written down. */
+  /** Runs whose handler is done, while the result is being written. */
   const settling = new Set<Run>();
   const ends = new Set<Promise<void>>();
   let taking: Promise<void> | null = null;
   let mayHaveMore = false;
-  /** As soon as a run has ended. */
+  /** Called when a run has ended. */
   let mayHaveMoreThen = false;
   let stopped = false;
   let beat: ClockTimer | null = null;
@@ -76,7 +76,7 @@ export function startWorker(options: WorkerOptions): Worker {
   async function takeInTurn(turns: Turns): Promise<void> {
     while (!stopped && runs.size < concurrency) {
       const full = ownersWith(perOwner ?? concurrency);
-      // Their jobs may wait until one of their runs has ended, which it may while the statement runs.
+      // Their jobs wait until one of their runs has ended, which may happen during the statement.
       mayHaveMoreThen = full.length > 0;
       const job = await turns.next(full);
       if (job === null) return;
@@ -123,7 +123,7 @@ export function startWorker(options: WorkerOptions): Worker {
     ends.add(end);
   }
 
-  /** Says that this process lives, and learns which claims it has lost meanwhile. */
+  /** Sends the heartbeat, and finds out which claims were lost. */
   async function sendBeat(): Promise<void> {
     const held = [...runs];
     if (held.length === 0) return;
@@ -174,18 +174,18 @@ export function startWorker(options: WorkerOptions): Worker {
 }
 
 interface Turns {
-  /** The next job that is not of these owners; null where none is due. */
+  /** The next job of any other owner; null if none is due. */
   next(full: readonly string[]): Promise<ClaimedJob | null>;
-  /** A job may have come of an owner who has had no turn. */
+  /** There may be a job of an owner that had no turn in this round. */
   othersMayWait(): void;
 }
 
-/** Past this a round starts over: its owners are parameters of each statement. */
+/** The largest number of owners in a round, because they are parameters of each statement. */
 const MOST_IN_A_ROUND = 500;
 
 /**
- * Jobs by turns of their owners: a round has one job of each. Passing over owners costs a walk over their waiting jobs
- * (0.5 ms a thousand on PGlite), so while one owner alone was found waiting, and no notice came since, it is not tried again.
+ * Takes jobs in turns of their owners: a round has one job of each. Skipping owners means scanning their waiting jobs
+ * (0.5 ms per thousand on PGlite), so if only one owner has jobs, others are not searched for until a notification arrives.
  */
 function createTurns(boss: PgBoss, queue: string): Turns {
   const round = new Set<string>();
@@ -199,7 +199,7 @@ function createTurns(boss: PgBoss, queue: string): Turns {
 
   async function nextOfRound(full: readonly string[]): Promise<ClaimedJob | null> {
     if (round.size === 0 || round.size > MOST_IN_A_ROUND || !othersMayWait) return null;
-    // Before the statement: what a notice reports meanwhile counts.
+    // Before the statement, so that a notification during it is not lost.
     if (round.size === 1 && full.length === 0) othersMayWait = false;
     const job = await fetchOne([...round, ...full]);
     if (job !== null) othersMayWait = true;
@@ -226,7 +226,7 @@ function beatMs(job: ClaimedJob): number {
   return ((job.heartbeatSeconds ?? 60) * 1000) / BEATS_IN_SILENCE_ALLOWED;
 }
 
-/** A job as pg-boss hands it out. */
+/** A job as returned by pg-boss. */
 interface ClaimedJob extends Claim {
   readonly data: JobData;
   readonly expireInSeconds: number;
@@ -238,7 +238,7 @@ interface ClaimedJob extends Claim {
 type RunOutcome =
   | { readonly kind: 'done' }
   | { readonly kind: 'failed'; readonly error: unknown }
-  /** Aborted before it finished: another worker has the job, or will get it. */
+  /** Aborted before it finished: another worker has the job or will take it. */
   | { readonly kind: 'left' };
 
 interface Run {
@@ -246,13 +246,13 @@ interface Run {
   readonly outcome: Promise<RunOutcome>;
   /** Aborts the signal. The handler may still finish. */
   interrupt(reason: Error): void;
-  /** The run counts as left now, whatever its handler does. */
+  /** Abandons the run, even if its handler continues. */
   leave(): void;
 }
 
 /**
- * One run of one job. A handler cannot be ended from outside: past its time, or when it is left, its signal is
- * aborted and what it does later is not listened to any more.
+ * A run of a job. A handler cannot be stopped: after its time, or when the run is abandoned, its signal is aborted and its
+ * result is ignored.
  */
 function startRun(job: ClaimedJob, handler: JobHandler, clock: Clock): Run {
   const controller = new AbortController();
@@ -287,20 +287,19 @@ function startRun(job: ClaimedJob, handler: JobHandler, clock: Clock): Run {
   };
 }
 
-/** A database that restarts is back within these; past them the job runs again when its claim lapses. */
+/** Delays that cover a restart of the database. After them the job runs again when its claim expires. */
 const WAITS_MS = [100, 500, 1_000, 2_000, 5_000, 10_000, 10_000];
 
 /** Never rejects. */
 type Settle = (queue: string, job: ClaimedJob, outcome: RunOutcome) => Promise<void>;
 
 interface SettleOptions extends WorkerParts {
-  /** Once true, a database that does not answer is not waited for. */
+  /** If true, the result is not retried when the database does not answer. */
   readonly isStopping: () => boolean;
 }
 
 /**
- * Writes down how a run ended. Each statement names the claim of that run, so one that comes too late, or a
- * second time because the first answer was lost, changes nothing.
+ * Records the result of a run. Each statement names the claim of the run, so a late or repeated one changes nothing.
  */
 export function createSettle(options: SettleOptions): Settle {
   const { boss, bossDatabase, tables, supervisor, clock, log, isStopping } = options;
@@ -311,7 +310,7 @@ export function createSettle(options: SettleOptions): Settle {
       await boss.complete(queue, claim);
     } else if (outcome.kind === 'failed') {
       await boss.fail(queue, claim, { message: errorText(outcome.error) });
-      // Only a look tells when the retry is due.
+      // A poll finds out when the retry is due.
       supervisor.look();
     } else {
       await tables.putBack(queue, [claim]);

@@ -1,6 +1,6 @@
 /**
- * A request channel over a Unix socket. A frame is four bytes of length and a structured clone. What is said within one turn
- * of the event loop leaves in one write.
+ * A request channel over a Unix socket. A frame is four bytes of length and a structured clone. Frames sent in one turn of
+ * the event loop are written together.
  */
 import { deserialize, serialize } from 'bun:jsc';
 import { chmodSync, closeSync, existsSync, openSync, unlinkSync } from 'node:fs';
@@ -21,12 +21,12 @@ type Message =
   | { readonly kind: 'event'; readonly event: unknown };
 
 const HEAD_BYTES = 4;
-/** Far above the largest document or answer; a longer frame is not one of ours. */
+/** Far above the largest document or answer: a longer frame is invalid. */
 const MAX_FRAME_BYTES = 512 * 1024 * 1024;
-/** The name of a socket has at most 107 bytes; a longer folder is named by its open handle instead. */
+/** The path of a socket has at most 107 bytes. A longer folder is addressed through its open file descriptor. */
 const LONGEST_NAME = 100;
 
-/** Listens at `path`, for the owner of the folder alone. The caller has the folder to itself: what lies there is replaced. */
+/** Listens at `path`, for the owner of the folder only. An existing socket is replaced: the caller uses the folder exclusively. */
 export function serveChannel(path: string, openSession: OpenSession): ChannelServer {
   const place = socketPlace(path);
   if (existsSync(place.path)) unlinkSync(place.path);
@@ -77,7 +77,7 @@ interface ConnectOptions {
   readonly onClosed: () => void;
 }
 
-/** Rejects where nothing listens there. */
+/** Rejects if no process listens there. */
 export async function connectChannel({ path, onEvent, onClosed }: ConnectOptions): Promise<RequestChannel> {
   const waiting = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>();
   let lastId = 0;
@@ -158,7 +158,7 @@ function createWire(socket: Socket<unknown>, hear: (message: Message) => void): 
   let isFlushing = false;
   const parts: Uint8Array[] = [];
   let partBytes = 0;
-  /** Of the frame whose head has come; null between two frames. */
+  /** The length of the current frame; null between frames. */
   let bodyBytes: number | null = null;
 
   function flush(): void {
@@ -166,12 +166,12 @@ function createWire(socket: Socket<unknown>, hear: (message: Message) => void): 
     if (unsent.length === 0) return;
     const bytes = unsent.length === 1 ? (unsent[0] as Uint8Array) : Buffer.concat(unsent);
     const written = Math.max(0, socket.write(bytes));
-    // The rest leaves when the other side has read on.
+    // The rest is sent when the other side has read more.
     unsent = written < bytes.byteLength ? [bytes.subarray(written)] : [];
     unsentBytes = bytes.byteLength - written;
   }
 
-  /** The first `length` bytes of what has come. */
+  /** The first `length` received bytes. */
   function take(length: number): Uint8Array {
     const joined = parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
     parts.length = 0;
@@ -202,14 +202,14 @@ function createWire(socket: Socket<unknown>, hear: (message: Message) => void): 
       new DataView(head.buffer).setUint32(0, body.byteLength, true);
       unsent.push(head, body);
       unsentBytes += HEAD_BYTES + body.byteLength;
-      // The other side does not read: it hangs, and is better off without this connection than we without memory.
+      // The other side hangs and does not read: the connection is closed before it uses too much memory.
       if (unsentBytes > MAX_FRAME_BYTES) return void socket.terminate();
       if (isFlushing) return;
       isFlushing = true;
       queueMicrotask(flush);
     },
     received(bytes) {
-      // The runtime uses its buffer again.
+      // The runtime reuses its buffer.
       parts.push(new Uint8Array(bytes));
       partBytes += bytes.byteLength;
       readOn();
@@ -218,7 +218,7 @@ function createWire(socket: Socket<unknown>, hear: (message: Message) => void): 
   };
 }
 
-/** A short name for the socket, wherever its folder is. */
+/** A short path to the socket, regardless of its folder. */
 export function socketPlace(path: string): { readonly path: string; release(): void } {
   if (Buffer.byteLength(path) <= LONGEST_NAME) return { path, release() {} };
   const handle = openSync(dirname(path), 'r');
