@@ -30,8 +30,8 @@ interface SegmentFile {
 }
 
 /**
- * Each line has a checksum and a record. Two files alternate: while one is written to the database, new entries go to the
- * other. Files are not synced to the disk.
+ * Each line has a checksum and a record. While one file is being written to the database, new entries go to another. Files
+ * are not synced to the disk.
  */
 export function openWriteAheadLog({ folder, log }: WriteAheadLogOptions): WriteAheadLog {
   mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -10,7 +10,7 @@ import { type OpenCall, type Refusal, refusedAnswer, upstreamFailure } from './e
 import { loadTokens, type Tokens } from './embedded/tokens.ts';
 
 export interface EmbeddedUpstream extends ModelUpstream {
-  /** Ends the embedding model's thread; calls that wait for it get a 503. */
+  /** Ends the thread of the embedding model. Calls that wait for it get a 503. */
   close(): Promise<void>;
 }
 
@@ -30,8 +30,8 @@ const NO_ENDPOINT: Refusal = {
 };
 
 /**
- * Models that need no network, no key and no download, so that a fresh machine answers: real embeddings, and for
- * chat a small program that says that it is one. They speak OpenAI's wire like any other upstream.
+ * Models that need no network, key or download, so that a fresh installation works: real embeddings, and for chat a small
+ * program that says what it is. They use OpenAI's wire format like any other upstream.
  */
 export function createEmbeddedUpstream({ clock, secrets, log, encoder }: EmbeddedOptions): EmbeddedUpstream {
   const answers: Partial<Record<ModelEndpoint, (call: OpenCall) => Promise<UpstreamAnswer>>> = {

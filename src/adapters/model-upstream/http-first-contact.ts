@@ -3,21 +3,21 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 
 /**
- * The limit on connecting. Bun's fetch cannot tell connecting from waiting for an answer, and a model may think
- * for a minute. So when a host was not heard from for 10 s, a plain TCP connection to it is tried beside the
- * fetch; where that is not made in time and nothing has answered either, the fetches that wait are given up.
+ * The time limit for connecting. Bun's fetch does not distinguish connecting from waiting for an answer, and a model may
+ * take a minute to answer. So if a host has not answered for 10 s, a plain TCP connection is tried beside the fetch. If it
+ * is not established in time and nothing has answered either, the waiting fetches are aborted.
  *
- * A connection that is refused at once is left to the fetch, which is refused too: only silence is judged here,
- * and a fetch on a connection that stood already is not ended because a server takes no new ones.
+ * A refused connection is left to the fetch, which is refused too: only a missing answer counts here. A fetch on an
+ * existing connection is not aborted because a server accepts no new ones.
  */
 const HEARD_LATELY_MS = 10_000;
-/** Calls join a trial that is younger than this: so there are at most 6 to a host, and their time is 4 s at least. */
+/** Calls join a probe that is younger than this, so there are at most 6 per host, each with at least 4 s. */
 const JOIN_MS = 1_000;
-/** Six aliases have at most 192 targets; the rest is for hosts that were replaced. */
+/** Six aliases have at most 192 targets; the rest is for replaced hosts. */
 const MOST_HOSTS = 256;
 const NEVER = Number.NEGATIVE_INFINITY;
 
-/** Tells later whether a connection was made. `cancel` gives it up, or closes it; it may be called twice. */
+/** Reports whether a connection was established. `cancel` aborts or closes it, and may be called twice. */
 export type Connect = (
   place: { readonly hostname: string; readonly port: number },
   settled: (isConnected: boolean) => void,
@@ -41,7 +41,7 @@ interface Trial {
 interface Contact {
   /** The host has answered. */
   heard(): void;
-  /** The call is over without an answer. */
+  /** The call has ended without an answer. */
   leave(): void;
 }
 
@@ -132,11 +132,11 @@ export function createFirstContact({
 function placeOf(baseUrl: string): { hostname: string; port: number } {
   const { hostname, port, protocol } = new URL(baseUrl);
   const standardPort = protocol === 'https:' ? 443 : 80;
-  // An IPv6 address stands in brackets in a URL, and without them everywhere else.
+  // IPv6 addresses have brackets in URLs only.
   return { hostname: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? standardPort : Number(port) };
 }
 
-/** Node's, because a connection of Bun.connect cannot be given up before it is made. */
+/** Node's, because a connection of Bun.connect cannot be aborted before it is established. */
 export const tcpConnect: Connect = ({ hostname, port }, settled) => {
   const socket = connectTcp({ host: hostname, port });
   socket.once('connect', () => settled(true));

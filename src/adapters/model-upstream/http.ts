@@ -15,8 +15,8 @@ import {
 import { streamBody, wholeBody } from './stream-body.ts';
 
 /**
- * An idle connection is kept for a minute. Balancers drop idle ones without a word after four minutes or so, and
- * a call sent on such a connection would wait for its whole time-out; Bun's own default is five.
+ * Idle connections are kept for a minute. Load balancers silently drop them after about four minutes, and a call on such a
+ * connection would wait for its whole time-out. Bun's default is five minutes.
  */
 const KEEP_IDLE_SECONDS = 60;
 const SHORT_BYTES = 1024 * 1024;
@@ -25,18 +25,18 @@ export interface HttpUpstreamParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly connectTimeoutMs?: number;
-  /** From sending the call until the status is there. */
+  /** From sending the call until its status arrives. */
   readonly firstByteTimeoutMs?: number;
-  /** Null where Bun's fetch goes through a proxy (HTTPS_PROXY and the like): a direct connection proves nothing. */
+  /** Null if Bun's fetch uses a proxy (HTTPS_PROXY etc.): a direct connection proves nothing then. */
   readonly connect?: Connect | null;
-  /** Left out where calls may go anywhere. */
+  /** Undefined if calls may be sent to any address. */
   readonly approveHost?: ApproveHost | null;
 }
 
 /**
- * A provider over HTTP. The response body is fetch's own stream: it applies back-pressure while it is not read,
- * fails where the provider breaks off, and must be cancelled by a caller that does not read it to its end. A redirect
- * is returned like any other response: following it would send the key to another host.
+ * A provider over HTTP. The response body is fetch's stream: it applies back-pressure while it is not read, fails if the
+ * provider breaks off, and must be cancelled by a caller that does not read it to the end. Redirects are not followed: that
+ * would send the key to another host.
  */
 export function createHttpUpstream({
   clock,
@@ -72,7 +72,7 @@ export function createHttpUpstream({
           headers: { ...callerHeaders(headers, target), ...ourHeaders(target) },
           body: stored === undefined ? body : null,
           redirect: 'manual',
-          // Bun's own limit counts silence, in the body too; ours are the ones of the settings.
+          // Bun's own limit also applies to pauses in the body; ours are configurable.
           timeout: false,
           signal: ours.signal,
         });
@@ -80,7 +80,7 @@ export function createHttpUpstream({
         return answerOf(response, clock, () => ours.abort());
       } catch (error) {
         contact?.leave();
-        // Only here: once the answer has begun, the caller's signal is what ends its body.
+        // Only here: once the answer has begun, the caller's signal ends its body.
         signal.removeEventListener('abort', onAbort);
         throw upstreamFailure(endedBy ?? reasonOf(error), error);
       } finally {
@@ -91,7 +91,7 @@ export function createHttpUpstream({
   };
 }
 
-/** `fetch` resolves the name again when it connects: what can change in between is a limit of this client. */
+/** A limitation of this client: `fetch` resolves the name again when it connects, and the address may have changed. */
 async function refuseInside(approveHost: ApproveHost, baseUrl: string): Promise<void> {
   const { hostname } = new URL(baseUrl);
   const approval = await approveHost(hostname);
@@ -102,7 +102,7 @@ function answerOf(response: Response, clock: Clock, abort: () => void): Upstream
   const { status, headers, body } = response;
   const contentType = mediaType(headers.get('content-type'));
   const declared = Number(headers.get('content-length') ?? Number.NaN);
-  // A short one whose length is declared is quicker to have at once.
+  // A short body with a declared length is faster to read at once.
   const isShort = declared <= SHORT_BYTES || body === null;
   const [retryAfter, retryAfterMs] = [headers.get('retry-after'), headers.get('retry-after-ms')];
   return {
@@ -113,7 +113,7 @@ function answerOf(response: Response, clock: Clock, abort: () => void): Upstream
   };
 }
 
-/** What the operating system, the name look-up and TLS say before a single byte of the call was sent. */
+/** Errors of the operating system, the name resolution and TLS before any byte of the call was sent. */
 const NOT_CONNECTED = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -126,7 +126,7 @@ const NOT_CONNECTED = new Set([
 ]);
 const ABOUT_CERTIFICATES = /CERT|TLS|SSL|UNABLE_TO/;
 
-/** What is not surely from before the call was sent counts as broken: the provider may have seen it. */
+/** Any other error counts as broken: the provider may have received the call. */
 export function reasonOf(error: unknown): UpstreamFailure['reason'] {
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== 'string') return 'broken';

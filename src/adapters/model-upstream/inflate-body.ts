@@ -11,8 +11,8 @@ const FORMATS: Readonly<Record<string, CompressionFormat>> = {
 };
 
 /**
- * We ask for bodies that are not compressed. One that comes compressed all the same is inflated as it is read, 64 kB at a
- * time, so the reader's own bound applies. An unknown coding is passed through unchanged.
+ * We request uncompressed bodies. A body that is compressed anyway is inflated as it is read, 64 kB at a time, so the
+ * reader's limit applies. An unknown encoding is passed through unchanged.
  */
 export function inflatedBody(body: UpstreamBody, contentEncoding: string, clock: Clock): UpstreamBody {
   const format = FORMATS[contentEncoding.toLowerCase()];

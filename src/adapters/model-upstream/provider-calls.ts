@@ -8,11 +8,11 @@ import type {
 
 /** What the two clients of providers have in common. */
 export interface HttpUpstream extends ModelUpstream {
-  /** Lets go of idle connections; calls that run go on. */
+  /** Closes idle connections. Running calls continue. */
   close(): void;
 }
 
-/** No header of a client takes the place of these: not of the key, and none asks for a compressed answer. */
+/** Client headers that are never forwarded: they would replace the key or request a compressed answer. */
 export function ourHeaders({ apiKey, wire }: UpstreamTarget): Record<string, string> {
   const headers: Record<string, string> = {
     'user-agent': 'turnpike',
@@ -25,13 +25,13 @@ export function ourHeaders({ apiKey, wire }: UpstreamTarget): Record<string, str
   return headers;
 }
 
-/** The client's headers, with those of the provider that it did not send. */
+/** The client's headers, with the provider's defaults for those it did not send. */
 export function callerHeaders(
   headers: Readonly<Record<string, string>>,
   { wire }: UpstreamTarget,
 ): Readonly<Record<string, string>> {
   if (wire === undefined) return headers;
-  // Almost all presets have none: nothing is copied for them.
+  // Almost all presets have none, so nothing is copied.
   for (const _ in wire.defaultHeaders) return { ...wire.defaultHeaders, ...lowerCased(headers) };
   return headers;
 }
@@ -42,7 +42,7 @@ function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<stri
 
 const NOTHING_BELOW = { path: '', query: '' };
 
-/** Where a call goes. Anthropic's addresses work with and without the version; Azure's name the deployment. */
+/** The URL of a call. Anthropic's base URL may or may not contain the version; Azure's URLs contain the deployment. */
 export function addressOf(
   { baseUrl, model, wire }: UpstreamTarget,
   endpoint: ModelEndpoint,
@@ -60,18 +60,18 @@ export function addressOf(
 
 export function mediaType(header: string | null): string {
   if (header === null) return '';
-  // What nearly all answers say, as it is.
+  // The most common value, without a copy.
   if (header === 'application/json' || header === 'text/event-stream') return header;
   const parameters = header.indexOf(';');
   return (parameters < 0 ? header : header.slice(0, parameters)).trim().toLowerCase();
 }
 
-/** A day: a longer wait is a mistake of the provider, or its monthly quota. */
+/** A day: a longer wait is an error of the provider, or its monthly quota. */
 const LONGEST_WAIT_MS = 86_400_000;
 
 /**
- * What a provider says about when to retry: `retry-after-ms` (OpenAI, Azure), else `retry-after` in seconds or as a date.
- * Null where it says nothing that can be read.
+ * The provider's retry delay: `retry-after-ms` (OpenAI, Azure), or else `retry-after` in seconds or as a date. Null if there
+ * is none that can be parsed.
  */
 export function waitIn(
   retryAfter: string | null,
@@ -98,7 +98,7 @@ const SENTENCES: Record<UpstreamFailure['reason'], string> = {
   aborted: 'the call was ended by its caller',
 };
 
-/** For the operator: the address stands in the cause, a key nowhere. */
+/** For operators: the cause contains the address, but never a key. */
 export function upstreamFailure(reason: UpstreamFailure['reason'], cause: unknown): UpstreamFailure {
   const error = new Error(SENTENCES[reason], { cause });
   return Object.assign(error, { name: 'UpstreamFailure' as const, reason });

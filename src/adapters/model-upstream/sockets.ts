@@ -29,43 +29,43 @@ import { headerLines, requestHead } from './sockets/request-bytes.ts';
 export interface SocketUpstreamParts {
   readonly clock: Clock;
   readonly log: Log;
-  /** Resolves names: calls go to one of the addresses that it approves, and to no other. */
+  /** Resolves names. Calls are sent only to addresses that it approves. */
   readonly approveHost: ApproveHost;
   readonly connectTimeoutMs?: number;
-  /** From sending the call until the status is there. */
+  /** From sending the call until its status arrives. */
   readonly firstByteTimeoutMs?: number;
   readonly dial?: Dial;
 }
 
-/** Looking at an address takes some microseconds, which is not to be paid for every call of a busy target. */
+/** How long an approval is cached: checking an address takes some microseconds, too long for every call. */
 const APPROVED_MS = 1_000;
-/** Six aliases have at most 192 targets; the rest is for hosts that were replaced. */
+/** Six aliases have at most 192 targets; the rest is for replaced hosts. */
 const MOST_POOLS = 256;
 
 const ALWAYS = { accept: '*/*', connection: 'keep-alive' };
-/** Names that a caller's headers may not have: ours, and what frames a request. */
+/** Names that a caller's headers must not have: ours, and those that frame a request. */
 const OURS = new Set([
   ...['accept', 'connection', 'content-type', 'accept-encoding', 'user-agent'],
   ...['authorization', 'x-api-key', 'api-key'],
   ...['host', 'content-length', 'transfer-encoding', 'keep-alive', 'upgrade', 'expect', 'te', 'trailer'],
 ]);
 
-/** What is the same for every call to a target. */
+/** The parts that all calls to a target have in common. */
 interface Prepared {
   readonly hostname: string;
   readonly pool: Pool;
-  /** The lower-case names that a caller's headers may not have. */
+  /** The names, in lower case, that a caller's headers must not have. */
   readonly taken: ReadonlySet<string>;
   readonly heads: Map<ModelEndpoint, Uint8Array>;
   approval: HostApproval | null;
-  /** Until when the approval needs no second look, by the clock's uptime. */
+  /** The end of the cached approval, by the clock's uptime. */
   approvedUntilMs: number;
 }
 
 /**
- * Providers over HTTP/1.1 on the runtime's own sockets, in the event loop of the process: `fetch` runs on a thread of
- * its own, and the way there and back is more than half of what a small call costs (decisions/0038). A call is never
- * sent twice: one that could not be written at all goes to another connection, everything else is for the caller.
+ * Providers over HTTP/1.1 on the runtime's sockets, in the event loop of the process. `fetch` runs on another thread, and
+ * the transfer there and back is more than half of the cost of a small call (decisions/0038). A call is never sent twice: if
+ * nothing of it could be written, another connection is used; all other failures are returned to the caller.
  */
 export function createSocketUpstream({
   clock,
@@ -169,7 +169,7 @@ export function createSocketUpstream({
         const ready = prepare(target, baseUrl);
         const nowMs = clock.uptimeMs();
         const { approval } = ready;
-        // In steady use there is nothing to wait for but the answer.
+        // On a busy target nothing but the answer has to be awaited.
         if (approval !== null && nowMs < ready.approvedUntilMs) {
           return begin(target, call, ready, { approval, nowMs });
         }

@@ -10,7 +10,7 @@ export function streamBody(stream: ReadableStream<Uint8Array>, clock: Pick<Clock
   };
 }
 
-/** A body that comes in one piece. `cancel` ends it where it is on its way. */
+/** A body in one piece. `cancel` ends it before it has arrived. */
 export function wholeBody(
   load: () => Promise<Uint8Array<ArrayBuffer>>,
   clock: Pick<Clock, 'after'>,

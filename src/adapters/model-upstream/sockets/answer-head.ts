@@ -1,27 +1,27 @@
 /**
- * Lines of an HTTP/1.1 answer (RFC 9112). Whatever two parsers could read in two ways is refused: a byte more or less in
- * one answer would be the beginning of the next one on the same connection, and that is another client's.
+ * The lines of an HTTP/1.1 answer (RFC 9112). Everything ambiguous is refused: one byte too many or too few would shift into
+ * the next answer on the same connection, which belongs to another client.
  */
 
 export interface AnswerHead {
   readonly status: number;
-  /** As sent, several of a name joined by a comma; empty where there is none. */
+  /** As sent; several are joined by a comma; empty if there is none. */
   readonly contentType: string;
   readonly contentEncoding: string;
-  /** Of `retry-after` and of `retry-after-ms`, as sent; the last one of a name. */
+  /** `retry-after` and `retry-after-ms` as sent; the last one of each. */
   readonly retryAfter: string | null;
   readonly retryAfterMs: string | null;
   readonly framing: Framing;
-  /** Another call may be sent on this connection after this answer. */
+  /** Whether another call may be sent on this connection after this answer. */
   readonly keepsAlive: boolean;
-  /** What the upstream says about its idle connections; null where it says nothing. */
+  /** The upstream's time-out for idle connections; null if it gives none. */
   readonly keepAliveSeconds: number | null;
 }
 
-/** Where the body ends: after so many bytes, with the last chunk, or with the connection. */
+/** How the body ends: after a number of bytes, with the last chunk, or with the connection. */
 export type Framing = number | 'chunked' | 'until-close';
 
-/** The header lines so far, as far as they matter here. */
+/** The relevant header lines so far. */
 export interface HeadFields {
   status: number;
   isHttp10: boolean;
@@ -53,7 +53,7 @@ for (const char of "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHI
   TOKEN[char.charCodeAt(0)] = 1;
 }
 
-/** `HTTP/1.1 200 OK`; what follows the status is not read. Null, or what is wrong. */
+/** Parses `HTTP/1.1 200 OK`; the reason phrase is ignored. Returns null, or what is wrong. */
 export function readStatusLine(
   line: Uint8Array,
   start: number,
@@ -76,7 +76,7 @@ export function readStatusLine(
   return null;
 }
 
-/** One header line, or one line of a trailer with `fields` null: that is checked and not used. */
+/** Parses a header line. With `fields` null it is a trailer line, which is checked and ignored. */
 export function readHeaderLine(
   line: Uint8Array,
   start: number,
@@ -121,7 +121,7 @@ export function readHeaderLine(
   }
 }
 
-/** After the last header line of a final answer. A text says what is wrong with it. */
+/** Called after the last header line of a final answer. Returns a text if something is wrong. */
 export function finishHead(fields: HeadFields): AnswerHead | string {
   const { status, isHttp10, contentLength, transferEncoding } = fields;
   if (transferEncoding !== null) {
@@ -165,7 +165,7 @@ function startsWith(line: Uint8Array, start: number, text: Uint8Array): boolean 
   return true;
 }
 
-/** `name` is lower case; both have the same length, and the line's has only bytes of a token. */
+/** `name` is in lower case. Both have the same length, and the line's name consists of token bytes. */
 function isName(line: Uint8Array, start: number, name: Uint8Array): boolean {
   for (let at = 0; at < name.length; at += 1) {
     if (((line[start + at] as number) | 0x20) !== name[at]) return false;
@@ -173,7 +173,7 @@ function isName(line: Uint8Array, start: number, name: Uint8Array): boolean {
   return true;
 }
 
-/** Without the blanks around it, each byte as one character. */
+/** Trimmed, with one character per byte. */
 function valueAt(line: Uint8Array, colon: number, end: number): string {
   let [from, to] = [colon + 1, end];
   while (from < to && isBlank(line[from] as number)) from += 1;
@@ -187,10 +187,10 @@ function joined(before: string, value: string): string {
   return before === '' ? value : `${before}, ${value}`;
 }
 
-/** Larger ones are not numbers any more. */
+/** Larger values are not exact. */
 const MOST_LENGTH_DIGITS = 15;
 
-/** Digits only, and once: `5, 5` and a second line are refused even where they agree. */
+/** Digits only, and once: `5, 5` and a second line are refused even if the values agree. */
 function readLength(line: Uint8Array, colon: number, end: number, fields: HeadFields): string | null {
   if (fields.contentLength !== null) return 'content-length is repeated';
   let [from, to] = [colon + 1, end];

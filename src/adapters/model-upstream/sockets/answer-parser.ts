@@ -7,27 +7,27 @@ import {
   readStatusLine,
 } from './answer-head.ts';
 
-/** A head, or a trailer, in bytes and in lines. OpenAI's has some 35 lines and 2 kB. */
+/** The limits of a head or trailer, in bytes and lines. OpenAI's has about 35 lines and 2 kB. */
 const MOST_HEAD_BYTES = 64 * 1024;
 const MOST_HEAD_LINES = 256;
-/** The size of a chunk with its extensions. */
+/** The limit of a chunk-size line with its extensions. */
 const MOST_CHUNK_LINE_BYTES = 4 * 1024;
 /** 2^48 bytes. */
 const MOST_SIZE_DIGITS = 12;
-/** Answers of 1xx before the one that counts. */
+/** The limit of 1xx answers before the final one. */
 const MOST_INTERIM = 16;
 
 const [TAB, LF, CR, SEMICOLON, DELETE] = [0x09, 0x0a, 0x0d, 0x3b, 0x7f] as const;
 
 export interface AnswerSink {
-  /** Of the final answer; those of 1xx are not passed. */
+  /** The head of the final answer. Those of 1xx are skipped. */
   head(head: AnswerHead): void;
-  /** A part of the body, never empty: a view of the bytes that were pushed. */
+  /** A part of the body, never empty: a view of the pushed bytes. */
   body(bytes: Uint8Array): void;
 }
 
 /**
- * One answer at a time, from bytes that come in any pieces. A machine without I/O:
+ * Parses one answer at a time, from bytes split anywhere. A state machine without I/O:
  *
  *   status ─► header ─┬─► length ──────────────────────────────► whole
  *      ▲         │    ├─► chunk-size ─► chunk-data ─► chunk-end ──┐
@@ -37,16 +37,16 @@ export interface AnswerSink {
  *                     └─► until-close ─── the upstream closes ──► whole
  */
 export interface AnswerParser {
-  /** Ready for an answer; what came before is forgotten. */
+  /** Resets the parser for the next answer. */
   begin(): void;
   /**
-   * more: the answer goes on. whole: it has ended with these bytes. excess: it has ended, and more bytes came than it
-   * has, so the connection must not be used again. broken: see `problem`; nothing more is read.
+   * more: the answer continues. whole: it has ended with these bytes. excess: there are bytes after its end, so the
+   * connection must not be reused. broken: see `problem`; nothing more is read.
    */
   push(bytes: Uint8Array): 'more' | 'whole' | 'excess' | 'broken';
-  /** The upstream has closed the connection: `whole` only where that is how the answer ends. */
+  /** The upstream has closed the connection. Returns `whole` only if that is how the answer ends. */
   close(): 'whole' | 'broken';
-  /** Of a broken one, for the log. It has no bytes of the answer in it. */
+  /** What is wrong with a broken answer, for the log. Contains none of its bytes. */
   problem(): string;
 }
 
@@ -62,7 +62,7 @@ type State =
   | 'whole'
   | 'broken';
 
-/** 1 for the bytes that a line may have: no control characters but the tab. */
+/** 1 for the bytes that a line may contain: no control characters except the tab. */
 const TEXT = new Uint8Array(256).fill(1, 0x20).fill(0, DELETE, DELETE + 1);
 TEXT[TAB] = 1;
 
@@ -88,7 +88,7 @@ export function createAnswerParser(sink: AnswerSink): AnswerParser {
     line.begin(MOST_HEAD_BYTES);
   }
 
-  /** These return what is wrong, or null. */
+  /** Each returns what is wrong, or null. */
   function takeLine(): string | null {
     if (state === 'header') return takeHeader();
     if (state === 'chunk-size') return takeChunkSize();
@@ -120,7 +120,7 @@ export function createAnswerParser(sink: AnswerSink): AnswerParser {
     return null;
   }
 
-  /** 100, 102, 103: the answer itself follows. We never ask for another protocol. */
+  /** 100, 102, 103: the final answer follows. We never request another protocol. */
   function endInterim(): string | null {
     interim += 1;
     if (fields.status === 101) return 'the upstream changes to another protocol';
@@ -169,7 +169,7 @@ export function createAnswerParser(sink: AnswerSink): AnswerParser {
     return readHeaderLine(line.bytes, line.start, line.end, null);
   }
 
-  /** The CRLF after a chunk, and nothing else. */
+  /** Exactly the CRLF after a chunk. */
   function takeChunkEnd(byte: number | undefined): string | null {
     if (byte !== (left === 2 ? CR : LF)) return 'a chunk is longer than its size';
     left -= 1;
@@ -177,7 +177,7 @@ export function createAnswerParser(sink: AnswerSink): AnswerParser {
     return null;
   }
 
-  /** Returns where it has read to. */
+  /** Returns the position after what it has read. */
   function takeBody(bytes: Uint8Array, at: number): number {
     const end = state === 'until-close' ? bytes.length : Math.min(bytes.length, at + left);
     sink.body(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end));
@@ -238,21 +238,21 @@ for (let digit = 0; digit < 16; digit += 1) {
 }
 
 interface LineReader {
-  /** The line without its CRLF, once it is whole; it is valid until the next `read`. */
+  /** The line without its CRLF, once it is complete. Valid until the next `read`. */
   bytes: Uint8Array;
   start: number;
   end: number;
   isWhole: boolean;
   problem: string | null;
-  /** For so many bytes of lines from here on. */
+  /** Sets the limit of bytes for the following lines. */
   begin(mostBytes: number): void;
-  /** Reads until the end of a line or of the bytes, and returns where it has read to. */
+  /** Reads to the end of the line or of the bytes, and returns the position after it. */
   read(bytes: Uint8Array, at: number): number;
 }
 
 const FIRST_HELD_BYTES = 512;
 
-/** A line that lies whole in the bytes is not copied; each byte of any other is checked once. */
+/** A line that is complete in the bytes is not copied. Each byte of a split line is checked once. */
 function createLineReader(): LineReader {
   let held = new Uint8Array(0);
   let heldLength = 0;
@@ -291,7 +291,7 @@ function createLineReader(): LineReader {
     return at;
   }
 
-  /** The line's bytes are known; the next one has to be the LF. */
+  /** The CR was read; the next byte must be the LF. */
   function finish(bytes: Uint8Array, at: number): number {
     if (bytes[at] !== LF) return refuse('a line has a CR without its LF', at);
     hasCr = false;

@@ -5,15 +5,15 @@ import type { Deadlines, Watched } from './deadlines.ts';
 import type { Carrier, Exchange } from './exchange.ts';
 import { writeRequest } from './request-bytes.ts';
 
-/** Where so much is unread, the upstream is held back. One read of the runtime's has up to 512 kB. */
+/** With this many unread bytes, reading from the upstream is paused. One read of the runtime has up to 512 kB. */
 const MOST_UNREAD_BYTES = 256 * 1024;
 
-/** One connection to an upstream: it carries one exchange after the other, or lies in its pool. */
+/** A connection to an upstream. It carries one exchange after the other, or is idle in its pool. */
 export interface Connection extends Carrier, Watched {
   readonly openedMs: number;
-  /** False where nothing of it was written: the connection had been closed, and the call may go on another one. */
+  /** False if nothing was written because the connection was closed: the call may use another one. */
   begin(exchange: Exchange): boolean;
-  /** Closes it in its pool after so long. */
+  /** Closes the idle connection after this time. */
   rest(idleMs: number): void;
   close(): void;
   isClosed(): boolean;
@@ -24,11 +24,11 @@ export interface Connection extends Carrier, Watched {
   closed(error: Error | undefined): void;
 }
 
-/** What a connection tells its pool. */
+/** Events of a connection, for its pool. */
 export interface ConnectionEvents {
-  /** It may carry another exchange, and goes to rest for `keepAliveSeconds` at most. */
+  /** The connection can be reused and stays idle for at most `keepAliveSeconds`. */
   free(connection: Connection, keepAliveSeconds: number | null): void;
-  /** It is closed. `unsent`: a call of which nothing was written. */
+  /** The connection is closed. `unsent` is a call of which nothing was written. */
   gone(connection: Connection, unsent: Exchange | null): void;
 }
 
@@ -75,7 +75,7 @@ export function createConnection({
     events.gone(connection, null);
   }
 
-  /** The exchange is over as far as the connection goes; what is unread of it is in memory. */
+  /** The connection is done with the exchange; its unread bytes are in memory. */
   function detach(): Exchange | null {
     const over = exchange;
     exchange = null;
@@ -95,7 +95,7 @@ export function createConnection({
   function endWhole(mayKeep: boolean): void {
     const { keepsAlive, keepAliveSeconds } = head as AnswerHead;
     const over = detach();
-    // A request that is still being sent would run into the next one.
+    // A request that is still being sent would mix with the next one.
     const isFree = mayKeep && keepsAlive && unwritten.length === 0 && !hasEnded;
     if (isPaused) connection.resume();
     if (isFree) events.free(connection, keepAliveSeconds);
@@ -145,7 +145,7 @@ export function createConnection({
     close: shut,
     data(bytes) {
       if (isClosed) return;
-      // No callback ran: it is the end of an answer that had ended, or an error before we ask.
+      // No callback ran: the answer had already ended, or the error came before a request.
       if (exchange === null) return shut();
       const outcome = parser.push(bytes);
       if (outcome === 'whole' || outcome === 'excess') endWhole(outcome === 'whole');

@@ -1,26 +1,25 @@
 import type { Clock, Timer } from '../../../ports/clock.ts';
 
-/** Something that may be late. It is watched from its first deadline until it is left. */
+/** An object with a deadline. It is watched from its first deadline until it is removed. */
 export interface Watched {
-  /** By the clock's uptime; infinite where it has all the time. */
+  /** By the clock's uptime; Infinity for none. */
   dueMs: number;
   late(): void;
 }
 
 /**
- * One timer for all connections, set for whatever is due first. A deadline is a number that is written and later
- * overwritten: what is not late costs nothing else.
+ * One timer for all connections, set to the earliest deadline. Setting or changing a deadline only writes a number.
  */
 export interface Deadlines {
   set(watched: Watched, delayMs: number): void;
   /** By the clock's uptime. */
   setAt(watched: Watched, dueMs: number): void;
-  /** From now on it has all the time. */
+  /** Removes the deadline. */
   clear(watched: Watched): void;
   leave(watched: Watched): void;
 }
 
-/** Thousands of connections that end one after the other are checked together. */
+/** The shortest interval between checks, so that thousands of deadlines in a row are checked together. */
 const LEAST_GAP_MS = 20;
 
 export function createDeadlines(clock: Pick<Clock, 'after' | 'uptimeMs'>): Deadlines {
@@ -45,7 +44,7 @@ export function createDeadlines(clock: Pick<Clock, 'after' | 'uptimeMs'>): Deadl
     }
     arm(Math.max(next, nowMs + LEAST_GAP_MS), nowMs);
     for (const watched of late) {
-      // One that was late may have changed the next one's.
+      // A callback may have changed the next deadline.
       if (watched.dueMs > nowMs) continue;
       watched.dueMs = Number.POSITIVE_INFINITY;
       watched.late();

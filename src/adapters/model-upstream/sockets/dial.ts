@@ -1,7 +1,7 @@
 import type { Socket } from 'bun';
 import type { Connection } from './connection.ts';
 
-/** Where to connect: an address, never a name. */
+/** The destination: an address, never a name. */
 export interface Place {
   readonly address: string;
   readonly port: number;
@@ -11,9 +11,9 @@ export interface Place {
 
 export type UpstreamSocket = Socket<Dialled>;
 
-/** What happens to a socket that is being opened: one of the two. `failed` may be called again. */
+/** One of the two is called for each socket. `failed` may be called again. */
 export interface Dialled {
-  /** Made, and with TLS the certificate is verified. Null where it is not wanted any more. */
+  /** The connection is established and, with TLS, the certificate verified. Returns null if it is no longer needed. */
   opened(socket: UpstreamSocket): Connection | null;
   failed(error: Error): void;
   connection: Connection | null;
@@ -21,14 +21,14 @@ export interface Dialled {
 
 export type Dial = (place: Place, dialled: Dialled) => void;
 
-/** Probes on a silent connection, so that one whose other end is gone is noticed, and a firewall does not forget it. */
+/** TCP keep-alive, to detect a dead peer and to keep firewalls from dropping the connection. */
 const PROBE_AFTER_MS = 30_000;
 
 const common = {
   binaryType: 'uint8array' as const,
   data(socket: UpstreamSocket, bytes: Uint8Array) {
     const { connection } = socket.data;
-    // Before it is a connection nothing was asked.
+    // Nothing was requested before the connection was established.
     if (connection === null) socket.terminate();
     else connection.data(bytes);
   },
@@ -58,10 +58,10 @@ const plainHandlers = { ...common, open };
 
 const tlsHandlers = {
   ...common,
-  /** An error counts whatever the runtime is set to: a certificate that is not verified ends the connection. */
+  /** An error always closes the connection, whatever the runtime's settings: an unverified certificate is never accepted. */
   handshake(socket: UpstreamSocket, isAuthorized: boolean, error: Error | null) {
     const isVerified = isAuthorized && error === null;
-    // Again on a connection that is in use: keys are renewed.
+    // Called again on a connection in use when its keys are renewed.
     if (isVerified && socket.data.connection !== null) return;
     if (isVerified) {
       open(socket);
@@ -72,13 +72,13 @@ const tlsHandlers = {
   },
 };
 
-/** On the runtime's sockets. Certificate authorities are the runtime's, with those of NODE_EXTRA_CA_CERTS. */
+/** Uses the runtime's sockets and certificate authorities, and those of NODE_EXTRA_CA_CERTS. */
 export const dialSocket: Dial = ({ address, port, tlsName }, dialled) => {
   const options =
     tlsName === null
       ? { socket: plainHandlers }
       : { socket: tlsHandlers, tls: { serverName: tlsName, rejectUnauthorized: true } };
-  // Mostly the second time, after connectError: `failed` counts once.
+  // Usually the second call, after connectError; `failed` has an effect only once.
   Bun.connect<Dialled>({ hostname: address, port, data: dialled, ...options }).catch((error: Error) =>
     dialled.failed(error),
   );

@@ -2,50 +2,50 @@ import type { BodyRead, EndSignal, UpstreamBody, UpstreamFailure } from '../../.
 import type { AnswerHead } from './answer-head.ts';
 import type { RequestBytes } from './request-bytes.ts';
 
-/** Why a call has no answer. */
+/** Why a call got no answer. */
 export interface ExchangeFailure {
   readonly reason: UpstreamFailure['reason'];
   readonly cause: unknown;
 }
 
-/** What carries an exchange: its connection, or the line of calls that wait for one. */
+/** The carrier of an exchange: its connection, or the queue of calls that wait for one. */
 export interface Carrier {
-  /** The caller waits for bytes for at most so long. */
+  /** The caller waits for bytes, at most for this time. */
   awaitBytes(idleMs: number): void;
-  /** The bytes came, or are not waited for any more. */
+  /** The caller no longer waits. */
   stopAwaiting(): void;
-  /** What is unread has become little: the upstream may send on. */
+  /** Few bytes are unread, so the upstream may continue. */
   resume(): void;
-  /** The caller has ended the exchange before its end. */
+  /** The caller has ended the exchange early. */
   drop(exchange: Exchange): void;
 }
 
 /**
- * One call and its answer, whatever connection they are on:
+ * A call and its answer, independent of the connection:
  *
  *   waiting ─► sent ─► answering ─► ended (whole or broken)
  *      └─────────┴── failed or dropped
  */
 export interface Exchange {
-  /** Null once something of it is written: it is not written again, and a long one is not kept while the answer comes. */
+  /** Null once any of it is written: it is never sent again, and a long one does not stay in memory. */
   request: RequestBytes | null;
-  /** When it began, by the clock's uptime. */
+  /** The start, by the clock's uptime. */
   readonly begunMs: number;
-  /** Until the answer's head, from when it began; null: as the pool has it. */
+  /** The time limit for the answer's head, from the start; null for the pool's default. */
   readonly timeoutMs: number | null;
   carrier: Carrier | null;
-  /** The answer's head is there: `answered` came, or the failure. */
+  /** Whether the answer's head has arrived or the exchange has failed. */
   isSettled: boolean;
   answered(head: AnswerHead): void;
   failed(failure: ExchangeFailure): void;
-  /** Bytes of the body. Returns how many are unread by now. */
+  /** Adds bytes of the body. Returns the number of unread bytes. */
   push(bytes: Uint8Array): number;
   ended(how: 'whole' | 'broken'): void;
-  /** Nothing came for as long as the reader waits. */
+  /** Nothing arrived in the reader's time. */
   idle(): void;
 }
 
-/** Where fewer bytes than this are unread, a paused upstream goes on. */
+/** With fewer unread bytes than this, a paused upstream is resumed. */
 const ENOUGH_UNREAD_BYTES = 64 * 1024;
 
 interface ExchangeParts<Answer> {
@@ -57,7 +57,7 @@ interface ExchangeParts<Answer> {
   toError(failure: ExchangeFailure): Error;
 }
 
-/** One object with methods in the place of a dozen closures: it is made for every call. It is the answer's body too. */
+/** Created for every call: one object with methods is cheaper than a dozen closures. It is also the body of the answer. */
 class OneExchange<Answer> implements Exchange, UpstreamBody {
   request: RequestBytes | null;
   readonly begunMs: number;
@@ -89,11 +89,11 @@ class OneExchange<Answer> implements Exchange, UpstreamBody {
     signal.addEventListener('abort', this.cancel);
   }
 
-  /** The caller ends it: what is unread is gone, and the upstream sees it at once. Bound: it is the signal's listener. */
+  /** The caller ends it: unread bytes are discarded and the connection is closed. Bound, because it is the signal's listener. */
   readonly cancel = (): void => {
     const { carrier } = this;
     if (this.#end !== null) {
-      // Whole, and partly read: what is gone must not look like the end.
+      // Complete, but only partly read: discarding the rest must not look like the end.
       if (this.#unread.length > 0) this.#end = 'broken';
     } else if (this.isSettled) this.ended('broken');
     else this.failed({ reason: 'aborted', cause: null });
@@ -156,7 +156,7 @@ class OneExchange<Answer> implements Exchange, UpstreamBody {
   }
 }
 
-/** `answer` settles when the head is there; the body follows in it. */
+/** `answer` settles when the head has arrived; it contains the body. */
 export function createExchange<Answer>(parts: ExchangeParts<Answer>): Exchange & { answer: Promise<Answer> } {
   return new OneExchange(parts);
 }

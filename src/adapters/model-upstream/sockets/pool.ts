@@ -6,16 +6,16 @@ import type { Dial, Dialled, UpstreamSocket } from './dial.ts';
 import type { Carrier, Exchange } from './exchange.ts';
 
 /**
- * An idle connection is kept for a minute. Balancers drop idle ones without a word after four minutes or so, and a call
- * sent on such a connection would wait for its whole time-out.
+ * Idle connections are kept for a minute. Load balancers silently drop them after about four minutes, and a call on such a
+ * connection would wait for its whole time-out.
  */
 const KEEP_IDLE_MS = 60_000;
-/** An upstream that closes idle connections after so long may have begun to by then. */
+/** The margin before the upstream's own idle time-out: it may already be closing the connection then. */
 const KEEP_ALIVE_MARGIN_MS = 1_000;
-/** After this an upstream's name is resolved again, though its connections are in use all the time. */
+/** After this time an upstream's name is resolved again, even if its connections are always in use. */
 const MOST_AGE_MS = 15 * 60_000;
 const MOST_IDLE = 512;
-/** Connections that were given up before they were made: the runtime cannot end them, the kernel does after two minutes. */
+/** The limit of abandoned connection attempts. The runtime cannot abort them; the kernel does so after two minutes. */
 const MOST_GIVEN_UP = 128;
 
 export interface PoolParts {
@@ -29,9 +29,9 @@ export interface PoolParts {
 
 /** The connections to one origin. */
 export interface Pool {
-  /** On an idle connection, or on a new one to the first of the addresses that takes it. */
+  /** Uses an idle connection, or a new one to the first address that accepts it. */
   run(exchange: Exchange, addresses: readonly string[]): void;
-  /** Closes idle connections; those in use are closed when they become free. */
+  /** Closes idle connections, and those in use when they become idle. */
   close(): void;
   isEmpty(): boolean;
 }
@@ -79,7 +79,7 @@ export function createPool(parts: PoolParts, origin: Origin): Pool {
     },
   };
 
-  /** For the first call that waits, or for one that may come. */
+  /** Opens a connection for the first waiting call, or for a later one. */
   function serve(connection: Connection, keepAliveSeconds: number | null): void {
     const next = waiting.shift();
     if (next === undefined) keep(connection, keepAliveSeconds);
@@ -110,7 +110,7 @@ export function createPool(parts: PoolParts, origin: Origin): Pool {
     dialAll();
   }
 
-  /** As many connections are on their way as calls wait. */
+  /** Opens as many connections as there are waiting calls. */
   function dialAll(): void {
     while (dialling < waiting.length && givenUp < MOST_GIVEN_UP) {
       dialling += 1;
@@ -119,7 +119,7 @@ export function createPool(parts: PoolParts, origin: Origin): Pool {
     if (waiting.length > dialling) failWaiting(new Error('too many connections do not come about'));
   }
 
-  /** One address after the other; each has its share of the time that is left. */
+  /** Tries one address after the other, each with its share of the remaining time. */
   function dialNext(addresses: readonly string[], at: number, dueMs: number): void {
     const address = addresses[at];
     if (address === undefined) {
@@ -176,7 +176,7 @@ export function createPool(parts: PoolParts, origin: Origin): Pool {
     isLost = false;
     connections += 1;
     const connection = createConnection({ socket, deadlines, events, firstByteTimeoutMs, uptimeMs });
-    // Before it is used: what it is sent may be answered, or refused, while it is written.
+    // Before it is used: a request may be answered or refused while it is being written.
     dialled.connection = connection;
     if (isShut && waiting.length === 0) connection.close();
     else serve(connection, null);
@@ -189,7 +189,7 @@ export function createPool(parts: PoolParts, origin: Origin): Pool {
     isLost = true;
   }
 
-  /** One connection less is on its way: the call that has waited longest has none to wait for any more. */
+  /** A connection attempt failed, so the call that has waited longest fails. */
   function fail(cause: Error): void {
     dialling -= 1;
     failWaiting(cause);
@@ -209,7 +209,7 @@ export function createPool(parts: PoolParts, origin: Origin): Pool {
   };
 }
 
-/** The address that worked last goes first, where the name still has it. */
+/** The address that worked last is tried first, if the name still has it. */
 function inOrder(addresses: readonly string[], preferred: string): readonly string[] {
   if (addresses[0] === preferred || !addresses.includes(preferred)) return addresses;
   return [preferred, ...addresses.filter((address) => address !== preferred)];

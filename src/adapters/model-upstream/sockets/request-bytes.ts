@@ -1,33 +1,33 @@
 import type { Socket } from 'bun';
 import type { StoredAtProvider } from '../../../ports/model-upstream.ts';
 
-/** A request as it goes over the wire. */
+/** The bytes of a request. */
 export interface RequestBytes {
-  /** All header lines but the last ones. */
+  /** All header lines except the last ones. */
   readonly head: Uint8Array;
-  /** Header lines of this call alone, each with its line end; mostly none. */
+  /** Header lines of this call only, each with its line end; usually none. */
   readonly more: string;
   readonly body: Uint8Array;
 }
 
 export interface Sent {
-  /** Negative where the connection is closed. */
+  /** Negative if the connection is closed. */
   readonly written: number;
-  /** What is to be written when the socket takes more; mostly nothing. */
+  /** The bytes to be written when the socket is writable again; usually none. */
   readonly rest: readonly Uint8Array[];
 }
 
-/** Requests up to this size are joined to one write. The body of a longer one is written as it is, without a copy. */
+/** Requests up to this size are copied into one write. The body of a longer one is written without a copy. */
 const JOINED_BYTES = 64 * 1024;
 const scratch = Buffer.allocUnsafeSlow(JOINED_BYTES);
 
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/;
-/** What may be in the value of a header: no line ends. */
+/** The characters that a header value may contain: no line ends. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const NOTHING: readonly Uint8Array[] = [];
 const CLOSED: Sent = { written: -1, rest: NOTHING };
 
-/** The lines that all calls to an endpoint of a target have in common. */
+/** The header lines that all calls to an endpoint of a target have in common. */
 export function requestHead(
   method: 'POST' | StoredAtProvider['method'],
   path: string,
@@ -37,7 +37,7 @@ export function requestHead(
   return Buffer.from(`${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${headerLines(headers)}`, 'latin1');
 }
 
-/** Without those that are `taken`, by their lower-case names. Throws for what no header can carry. */
+/** Skips the names in `taken`, which are in lower case. Throws for characters that a header cannot contain. */
 export function headerLines(headers: Readonly<Record<string, string>>, taken?: ReadonlySet<string>): string {
   let lines = '';
   for (const name in headers) {
@@ -49,7 +49,7 @@ export function headerLines(headers: Readonly<Record<string, string>>, taken?: R
   return lines;
 }
 
-/** Writes a request, in one piece where it is short. */
+/** Writes a request, in one piece if it is short. */
 export function writeRequest(socket: Pick<Socket, 'write'>, { head, more, body }: RequestBytes): Sent {
   const last = `${more}content-length: ${body.length}\r\n\r\n`;
   const headLength = head.length + last.length;
@@ -62,7 +62,7 @@ export function writeRequest(socket: Pick<Socket, 'write'>, { head, more, body }
   const written = socket.write(first, 0, length);
   if (written < 0) return CLOSED;
   if (written < length) {
-    // The scratch belongs to the next call: what is not written is copied.
+    // The next call reuses the scratch buffer, so unwritten bytes are copied.
     const unwritten = Uint8Array.prototype.slice.call(first, written, length);
     return { written, rest: isShort ? [unwritten] : [unwritten, body] };
   }
