@@ -77,7 +77,7 @@ const DEAD_LETTERS = `select ${DEAD_LETTER_COLUMNS} from pgboss.job
     or (date_trunc('milliseconds', created_on), source_id::text) < ($3::timestamptz, $4::text))
   order by date_trunc('milliseconds', created_on) desc, source_id::text desc limit $2::integer`;
 
-/** The largest number of jobs per step of a redrive. Only ids are read: each job may have 256 KiB. */
+/** The ids of the dead letters of a redrive. Only ids are read: each job may have 256 KiB. */
 const DEAD_LETTER_ROWS = `select id from pgboss.job
   where name = $1 and state < 'active' and ($2::text[] is null or source_id::text = any($2::text[]))
   order by created_on, id limit 100000`;
@@ -135,7 +135,7 @@ export function createBossTables(db: Db) {
 
 export type BossTables = ReturnType<typeof createBossTables>;
 
-/** The page size: each job may have 256 KiB. */
+/** The number of jobs per step of a redrive: each may have 256 KiB. */
 const AT_ONCE = 50;
 
 interface Redriving {

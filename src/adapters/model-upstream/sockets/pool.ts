@@ -79,7 +79,7 @@ export function createPool(parts: PoolParts, origin: Origin): Pool {
     },
   };
 
-  /** Opens a connection for the first waiting call, or for a later one. */
+  /** Gives a free connection to the first waiting call, or keeps it idle. */
   function serve(connection: Connection, keepAliveSeconds: number | null): void {
     const next = waiting.shift();
     if (next === undefined) keep(connection, keepAliveSeconds);
@@ -110,7 +110,7 @@ export function createPool(parts: PoolParts, origin: Origin): Pool {
     dialAll();
   }
 
-  /** Opens as many connections as there are waiting calls. */
+  /** Opens connections until there is an attempt for each waiting call. */
   function dialAll(): void {
     while (dialling < waiting.length && givenUp < MOST_GIVEN_UP) {
       dialling += 1;
@@ -189,7 +189,7 @@ export function createPool(parts: PoolParts, origin: Origin): Pool {
     isLost = true;
   }
 
-  /** A connection attempt failed, so the call that has waited longest fails. */
+  /** A connection attempt failed. Calls for which no attempt is left fail, the longest waiting first. */
   function fail(cause: Error): void {
     dialling -= 1;
     failWaiting(cause);
