@@ -1,4 +1,4 @@
-/** The record of a key: everything about it but the key. */
+/** The record of a key: everything except the raw key. */
 export interface ApiKey extends KeySettings {
   readonly id: string;
   readonly companyId: string;
@@ -7,35 +7,35 @@ export interface ApiKey extends KeySettings {
   readonly lastFour: string;
   readonly createdBy: string | null;
   readonly rotatedFromId: string | null;
-  /** The first of the keys that it follows by rotation: all of them spend one limit. Null where it was not rotated from one. */
+  /** The first key of a series of rotations, which all share one spending limit. Null if it was not created by a rotation. */
   readonly rotationRootId: string | null;
   readonly createdAt: Date;
-  /** Right within five seconds. */
+  /** Accurate within five seconds. */
   readonly lastUsedAt: Date | null;
   readonly revokedAt: Date | null;
-  /** One more with every change of its settings. */
+  /** Incremented with every change of its settings. */
   readonly version: number;
 }
 
-/** What is chosen when a key is minted and kept when it is rotated. */
+/** The settings of a key. A rotation copies them. */
 export interface KeySettings {
   readonly name: string;
   readonly scopes: readonly Scope[];
-  /** The aliases it may call; null is all of them, those that are added later too. */
+  /** The aliases it may call; null for all, including those added later. */
   readonly models: readonly string[] | null;
   readonly requestsPerMinute: number;
   readonly tokensPerMinute: number;
   readonly maxCallsInFlight: number | null;
   readonly monthlySpendingLimitMicro: bigint | null;
-  /** The user whose balance pays for its calls; null where the company's does. It never changes. */
+  /** The user whose balance pays for its calls; null if the company pays. Never changes. */
   readonly payerUserId: string | null;
-  /** From this moment on it opens nothing. */
+  /** The key is invalid from this moment on. */
   readonly expiresAt: Date | null;
-  /** Whether its streams show the usage chunk unasked; null keeps to the gateway's setting. */
+  /** Whether its streams include the usage chunk by default; null for the gateway's setting. */
   readonly streamUsageChunk: StreamUsageChunk | null;
-  /** What its calls are for, in the company's own words; null where nothing is said. */
+  /** The company's own label for the use of its calls; null for none. */
   readonly project: string | null;
-  /** How long answers to its calls are cached where the call does not say so; null is not at all. */
+  /** How long answers are cached if the call does not specify it; null for not at all. */
   readonly cacheTtlSeconds: number | null;
   /** Whether prompts and answers of its calls are stored. */
   readonly logPayloads: boolean;
@@ -78,7 +78,7 @@ export function keyStatus(key: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, nowMs: n
   return key.expiresAt !== null && key.expiresAt.getTime() <= nowMs ? 'EXPIRED' : 'LIVE';
 }
 
-/** Under whose id what it spends is held and counted, for its monthly limit and its budget. */
+/** The id under which its spending is held and counted, for its monthly limit and its budget. */
 export function spendingKeyId({ id, rotationRootId }: Pick<ApiKey, 'id' | 'rotationRootId'>): string {
   return rotationRootId ?? id;
 }
@@ -89,7 +89,7 @@ export function isScope(text: string): text is Scope {
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Ids come from addresses and command lines. One that is none names nothing; PostgreSQL would call it an error. */
+/** Ids come from URLs and command lines. An invalid one is not found; PostgreSQL would report an error. */
 export function isId(text: string): boolean {
   return ID.test(text);
 }
@@ -98,15 +98,14 @@ export function isId(text: string): boolean {
 const JOINERS =
   /(?<=[\p{M}\p{Emoji_Modifier}\p{Extended_Pictographic}]|[^\P{L}\p{Script=Latin}])(?:\u200c|\u200d)(?=[\p{L}\p{Extended_Pictographic}])/gu;
 
-/** For names, which are shown in tables and on terminals: a control character could pass for something else there. */
+/** For names, which are shown in tables and terminals: control characters could falsify the output. */
 export function isPrintable(name: string): boolean {
   return !/[\p{C}\u2028\u2029]/u.test(name.replaceAll(JOINERS, ''));
 }
 
 /**
- * A raw key is `tpk_`, 43 base62 characters that hold 256 random bits, and 6 that hold the CRC-32 of what stands
- * before them. The prefix lets secret scanners find a key that leaked; the checksum tells a typing error from
- * an unknown key without a look-up.
+ * A raw key is `tpk_`, 43 base62 characters of 256 random bits, and 6 characters of the CRC-32 of everything before them. The
+ * prefix lets secret scanners find leaked keys; the checksum detects typing errors without a look-up.
  */
 const KEY_PREFIX = 'tpk_';
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -123,7 +122,7 @@ export function rawKeyFrom(bytes: Uint8Array): string {
   return body + base62(BigInt(crc32OfBody(body)), CHECKSUM_CHARACTERS);
 }
 
-/** Whether this can be a key at all: its form, and its checksum. On the path of every call: it makes nothing. */
+/** Whether the form and checksum are valid. Runs for every call, so it allocates nothing. */
 export function isWellFormed(rawKey: string): boolean {
   if (rawKey.length !== KEY_LENGTH || !rawKey.startsWith(KEY_PREFIX)) return false;
   for (let at = KEY_PREFIX.length; at < BODY_LENGTH; at += 1)
@@ -137,7 +136,7 @@ export function isWellFormed(rawKey: string): boolean {
   return checksum === crc32OfBody(rawKey);
 }
 
-/** What may be shown of a key for recognition. */
+/** The part of a key that may be shown, to recognize it. */
 export function recognition(rawKey: string): { prefix: string; lastFour: string } {
   return { prefix: rawKey.slice(0, KEY_PREFIX.length + 4), lastFour: rawKey.slice(-4) };
 }
@@ -162,7 +161,7 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
   return value;
 });
 
-/** Of everything before the checksum, which is ASCII: a character is a byte. */
+/** The CRC of everything before the checksum. It is ASCII, so each character is one byte. */
 function crc32OfBody(rawKey: string): number {
   let crc = 0xffffffff;
   for (let at = 0; at < BODY_LENGTH; at += 1) {

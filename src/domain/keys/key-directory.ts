@@ -20,19 +20,19 @@ export interface KeyDirectoryParts {
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly log: Log;
-  /** Live keys remembered; an entry takes about a kilobyte. */
+  /** The number of cached live keys; an entry takes about a kilobyte. */
   readonly maxEntries?: number;
   readonly maxUnknownEntries?: number;
-  /** How old an answer of the store may be: the longest that a revocation whose message was lost can take. */
+  /** How old a cached answer may be. A revocation whose message was lost takes effect after this time. */
   readonly freshMs?: number;
-  /** How long a key that was live stays usable while the store is unavailable. */
+  /** How long a live key stays usable while the store is unavailable. */
   readonly staleMs?: number;
 }
 
 export interface KeyDirectory {
-  /** At once where the answer is fresh, which for a key in steady use it always is. It never rejects. */
+  /** Synchronous if the cached answer is fresh, which is always so for a key in steady use. Never rejects. */
   find(rawKey: string): KeyLookup | Promise<KeyLookup>;
-  /** Says, in time, when the key was last used. */
+  /** Records, with a delay, when the key was last used. */
   noteUse(keyId: string): void;
   close(): Promise<void>;
 }
@@ -43,17 +43,16 @@ const FRESH_MS = 1_000;
 const STALE_MS = 10 * 60_000;
 
 /**
- * The gateway's look at keys. Resolves when it hears of revocations.
+ * The gateway's cache of keys. Resolves when it receives revocations.
  *
- * A revocation reaches it in two ways (G-23): the message drops the key at once, and without the message no answer
- * of the store is used for longer than `freshMs`. While the store is unavailable there is no second way: a key that was
- * live stays usable for `staleMs`, never past its own expiry or a revocation that was received. That fails open, on
- * purpose: an outage of the database is not an outage of every customer. A key that was not known is then
- * `unavailable`, never `unknown`.
+ * A revocation takes effect in two ways (G-23): a message removes the key at once, and without it no answer of the store is
+ * used for longer than `freshMs`. While the store is unavailable, a live key stays usable for `staleMs`, but never past its
+ * expiry or a received revocation. That fails open on purpose: an outage of the database must not be an outage for every
+ * customer. A key that is not cached is then `unavailable`, never `unknown`.
  */
 export async function createKeyDirectory(parts: KeyDirectoryParts): Promise<KeyDirectory> {
   const { sharedState, clock, secrets, freshMs = FRESH_MS, staleMs = STALE_MS } = parts;
-  /** From then on an entry in use is confirmed in the background, before anybody has to wait for it. */
+  /** After this age an entry in use is refreshed in the background, before a call has to wait. */
   const confirmFromMs = freshMs / 2;
   const remembered = createRememberedKeys(
     parts.maxEntries ?? MAX_ENTRIES,
@@ -70,14 +69,14 @@ export async function createKeyDirectory(parts: KeyDirectoryParts): Promise<KeyD
     const nowMs = clock.now();
     const entry = remembered.live(hash);
     if (entry !== undefined && nowMs < entry.expiresAtMs) return findAmongLive(hash, entry, nowMs);
-    // From here on an expired key is a stranger like any other (G-25).
+    // An expired key is treated like an unknown one from here on (G-25).
     const unknownAtMs = remembered.unknownAtMs(hash);
     if (unknownAtMs !== undefined && Math.abs(nowMs - unknownAtMs) < freshMs) return UNKNOWN;
     return lookUps.ask(hash, 'stranger');
   }
 
   function findAmongLive(hash: string, entry: RememberedKey, nowMs: number): KeyLookup | Promise<KeyLookup> {
-    // A clock that was set back makes no entry younger than it is.
+    // A clock that was set back must not make an entry younger.
     const ageMs = Math.abs(nowMs - entry.confirmedAtMs);
     if (ageMs < confirmFromMs && !entry.isDoubted) return entry.lookup;
     if ((ageMs < freshMs && !entry.isDoubted) || (lookUps.isAway() && ageMs < staleMs)) {
@@ -90,7 +89,7 @@ export async function createKeyDirectory(parts: KeyDirectoryParts): Promise<KeyD
   function settle(hash: string, key: KeyInUse | null, askedAtMs: number): KeyLookup {
     if (key !== null) {
       const entry = remembered.keepLive(hash, key, askedAtMs);
-      // It may have expired while the answer was on its way.
+      // It may have expired meanwhile.
       return clock.now() < entry.expiresAtMs ? entry.lookup : UNKNOWN;
     }
     remembered.keepUnknown(hash, askedAtMs);
@@ -130,19 +129,19 @@ export async function createKeyDirectory(parts: KeyDirectoryParts): Promise<KeyD
 
 interface LastUses {
   note(keyId: string): void;
-  /** Writes what was noted; what is noted afterwards is dropped. */
+  /** Writes the pending uses. Later ones are dropped. */
   close(): Promise<void>;
 }
 
-/** With the write itself, `lastUsedAt` is right within five seconds. */
+/** With the time of the write, `lastUsedAt` is accurate within five seconds. */
 const WRITE_EVERY_MS = 4_000;
-/** The keys noted between two writes. Those beyond it are left out until the next round, which is harmless. */
+/** The limit of keys between two writes. Others are recorded with a later use. */
 const MOST_USED_KEYS = 10_000;
 
 /**
- * When a key was last used, gathered and written in one statement at most every four seconds, however many calls there
- * are. What cannot be written, because the database is unavailable or another process has the row locked, is written with
- * the next round. A crash loses at most one round.
+ * Collects the times of last use and writes them in one statement, at most every four seconds. What cannot be written,
+ * because the database is unavailable or another process has locked the row, is written the next time. A crash loses at most
+ * one write.
  */
 export function createLastUses({
   database,
@@ -196,28 +195,27 @@ export function createLastUses({
 interface RememberedKey {
   readonly lookup: LiveKey;
   readonly expiresAtMs: number;
-  /** When the store was asked, not when it answered: what happened in between is not in the answer. */
+  /** When the store was queried, not when it answered: later changes may be missing in the answer. */
   readonly confirmedAtMs: number;
-  /** Messages about it may have been lost: it serves only while the store is unavailable. */
+  /** Messages about it may have been lost: it is used only while the store is unavailable. */
   isDoubted: boolean;
 }
 
 interface RememberedKeys {
   live(hash: string): RememberedKey | undefined;
-  /** When the store was asked and had no live key of that hash. */
+  /** When the store was queried and had no live key with that hash. */
   unknownAtMs(hash: string): number | undefined;
   keepLive(hash: string, key: KeyInUse, confirmedAtMs: number): RememberedKey;
   keepUnknown(hash: string, confirmedAtMs: number): void;
   forget(hash: string): void;
-  /** No answer is used before the store was asked again; where the store is unavailable, live keys still serve. */
+  /** Cached answers are not used before the store is queried again, unless the store is unavailable. */
   doubtAll(): void;
 }
 
 /**
- * What the store said, by the hash of the raw key, in two bounded places: keys drawn at random fill only the
- * second and push out no live one. When a place is full the entry goes that was confirmed longest ago. A key in
- * use is confirmed every second, so that is the one that was not used for longest, and reading an entry need not
- * move it.
+ * The store's answers by the hash of the raw key, in two limited caches: random keys fill only the second and evict no live
+ * key. A full cache evicts the entry that was confirmed longest ago. Keys in use are confirmed every second, so this is the
+ * least recently used one, and reading an entry does not have to move it.
  */
 function createRememberedKeys(mostLive: number, mostUnknown: number): RememberedKeys {
   const live = new Map<string, RememberedKey>();
@@ -249,7 +247,7 @@ function createRememberedKeys(mostLive: number, mostUnknown: number): Remembered
   };
 }
 
-/** A Map keeps the order in which its keys came. */
+/** A Map keeps the insertion order. */
 function putLast<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
   map.delete(key);
   map.set(key, value);
@@ -259,8 +257,8 @@ function putLast<Value>(map: Map<string, Value>, key: string, value: Value, most
 }
 
 /**
- * Returns the keys that were written. Rows that another process writes at this moment are skipped, not waited for: two
- * processes with the same keys in another order would otherwise wait for each other.
+ * Returns the keys that were written. Rows that another process has locked are skipped: two processes with the same keys in
+ * a different order would otherwise deadlock.
  */
 async function writeLastUses(
   statements: Statements,

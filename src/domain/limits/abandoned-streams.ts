@@ -2,36 +2,36 @@ import type { Clock, Timer } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
 
-/** Whose stream it was. */
+/** The key and company of a stream. */
 interface StreamOwner {
   readonly id: string;
   readonly companyId: string;
 }
 
-/** How many streams a key has left without usage in its hour, for people to see. */
+/** How many streams a key has abandoned without usage in its hour, for display. */
 export interface AbandonedCount {
   readonly limit: number;
   readonly used: number;
   readonly resetMs: number;
-  /** Its company has one stream at a time for now. */
+  /** Whether its company is limited to one stream at a time for now. */
   readonly isLimited: boolean;
 }
 
 /**
- * Streams that clients leave before their usage block has come (G-31). The documents make them free, so each costs the
- * operator. What becomes of one:
+ * Streams whose client disconnects before the usage block has arrived (G-31). The specification makes them free, so each
+ * costs the operator. How they are handled:
  *
  *   mode free, within the key's and the company's allowance   the upstream is aborted, nothing is charged
- *   mode free beyond it, or mode drain                        the upstream is read on for its usage block, and billed
- *   drained without usage, beyond the allowance               the company has one stream at a time until its hour ends
+ *   mode free beyond it, or mode drain                        the upstream is read to its usage block, and charged
+ *   drained without usage, beyond the allowance               the company is limited to one stream until its hour ends
  */
 export interface AbandonedStreams {
   readonly drainMs: number;
-  /** A client has left. */
+  /** A client has disconnected. */
   left(key: StreamOwner): Promise<'free' | 'drain'>;
   /** A drain has ended. */
   drained(key: StreamOwner, isBilled: boolean): Promise<void>;
-  /** At once, for admission. */
+  /** Synchronous, for admission. */
   isLimited(companyId: string): boolean;
   look(key: StreamOwner): Promise<AbandonedCount>;
   /** Since the start of this process. */
@@ -43,15 +43,15 @@ export interface AbandonedStreams {
   };
   /** Runs until its end, or until `stop` is called because the process shuts down. */
   track(drain: Promise<void>, stop: () => void): void;
-  /** How many streams this process drains now. */
+  /** The number of streams that this process is draining. */
   draining(): number;
-  /** Stops what is being drained, and waits for it. */
+  /** Stops all drains, and waits for them to end. */
   close(): Promise<void>;
 }
 
 export interface AbandonedStreamsParts {
   readonly sharedState: SharedState;
-  /** Counts for this process alone while shared state is unavailable. */
+  /** While shared state is unavailable, this process counts alone. */
   readonly ownState: SharedState;
   readonly clock: Clock;
   readonly log: Log;
@@ -60,7 +60,7 @@ export interface AbandonedStreamsParts {
   readonly drainMs: number;
 }
 
-/** `COMPANY_ID UNTIL_MS`: that company has one stream at a time until then. */
+/** `COMPANY_ID UNTIL_MS`: the company is limited to one stream at a time until then. */
 export const LIMITED_STREAMS_TOPIC = 'limited-streams';
 const HOUR_MS = 3_600_000;
 const COMPANY_FACTOR = 10;
@@ -85,7 +85,7 @@ export async function createAbandonedStreams(parts: AbandonedStreamsParts): Prom
   const counts = { free: 0, billed: 0, unbilled: 0 };
   let isClosed = false;
 
-  /** Both windows or neither: a key beyond its own allowance uses nothing of its company's. */
+  /** Counts in both windows or in neither: a key beyond its own allowance does not use its company's. */
   async function take(key: StreamOwner, amount: 0 | 1) {
     const claims = [
       { kind: 'window', name: keyWindow(key), amount, limit: freePerHour, windowMs: HOUR_MS },
@@ -183,8 +183,8 @@ interface LimitedCompanies {
 }
 
 /**
- * In memory, since every stream is checked by it. A message tells every process; one that started later, or lost the
- * message, reads what is stored when a company's first stream comes, without making that one wait.
+ * In memory, because every stream is checked against it. A message informs all processes. One that started later, or lost
+ * the message, reads the stored value with a company's first stream, without delaying that stream.
  */
 function createLimitedCompanies(
   parts: Pick<AbandonedStreamsParts, 'sharedState' | 'clock'>,

@@ -1,6 +1,6 @@
 /**
- * What an address is counted as: itself, or for IPv6 its network of 64 bits. A customer of any provider has at least
- * that many addresses, so a count by single addresses counts nothing. IPv4 in the form of IPv6 is IPv4.
+ * The unit by which an address is counted: the address itself or, for IPv6, its /64 network. Every customer of a provider
+ * has at least that many addresses, so counting single ones would be useless. IPv4-mapped IPv6 addresses count as IPv4.
  */
 export function addressBlock(address: string): string {
   if (!address.includes(':')) return address;
@@ -14,7 +14,7 @@ export function addressBlock(address: string): string {
   return `${network.join(':')}::/64`;
 }
 
-/** The eight groups of an IPv6 address; null for what is none. */
+/** The eight groups of an IPv6 address; null if it is not one. */
 function groupsOf(address: string): readonly number[] | null {
   const [plain = ''] = address.split('%');
   const [before = '', after, ...rest] = plain.split('::');

@@ -4,12 +4,12 @@ import type { Settlement, SharedState } from '../../ports/shared-state.ts';
 import { HELD_MS, type HeldLevel, settlementOf } from './claims.ts';
 import type { HoldingCall, RunningHolds } from './running-holds.ts';
 
-/** What one admitted call holds. It ends once. */
+/** The limits and credits that an admitted call holds. It ends once. */
 export interface CallReservation {
   /**
-   * Puts the real number of tokens in the place of the estimate (null keeps it), gives back what the call holds and
-   * sets the levels as its commit left them, all in one step. Where the commit is still to come, the credits stay
-   * held until then, and this does not wait for it. Of a call that was counted ahead, nor does it wait for the step.
+   * Replaces the estimate by the actual number of tokens (null keeps it), releases what the call holds and sets the levels
+   * as of its commit, all in one step. If the commit is deferred, the credits stay held until then, and this does not wait
+   * for it. For a call that was counted ahead, it does not wait for the step either.
    */
   end(tokens: number | null, levels: readonly HeldLevel[] | Promise<readonly HeldLevel[]>): Promise<void>;
 }
@@ -21,26 +21,26 @@ interface HeldEntry {
 }
 
 interface ReservationParts {
-  /** Where it was reserved: shared state, or the process's own while that is unavailable. */
+  /** The state it was reserved in: shared state, or the process's own while that is unavailable. */
   readonly state: SharedState;
   readonly sharedState: SharedState;
   readonly tag: string;
-  /** Its places among the key's calls in flight and its company's streams, where these are limited. */
+  /** Its entries among the key's calls in flight and the company's streams, if these are limited. */
   readonly places: readonly HeldEntry[];
   readonly credits: readonly HeldEntry[];
   /**
-   * It has a place of a lease, so its key is far from every limit: no call is refused because it holds a little longer,
-   * and its end does not wait for shared state.
+   * It was counted ahead by a lease, so its key is far from every limit: holding a little longer refuses no other call, and
+   * its end does not wait for shared state.
    */
   readonly isCountedAhead: boolean;
   readonly estimate: {
     readonly name: string;
     readonly windowStart: number;
-    /** What the window has for it. */
+    /** The tokens counted for it in the window. */
     readonly counted: number;
-    /** The estimate, which stays where the actual usage is unknown. */
+    /** The estimate, which stays if the actual usage is unknown. */
     readonly own: number;
-    /** The window of the company's tokens, which counts the same; null where they have no ceiling. */
+    /** The window of the company's tokens, which counts the same; null if there is no ceiling. */
     readonly companys: { readonly name: string; readonly windowStart: number } | null;
     /** Called with the correction of the window. */
     readonly onCorrected?: ((delta: number) => void) | undefined;
@@ -53,22 +53,22 @@ interface ReservationParts {
 
 type SettleTogether = (state: SharedState, tag: string, settlements: readonly Settlement[]) => Promise<void>;
 
-/** Tells that a call could not be settled with its limits. */
+/** Reports that a call could not be settled with its limits. */
 type UnsettledNotice = (error: unknown) => void;
 
 const RENEW_MS = HELD_MS / 3;
-/** Two days: no call runs that long, so one that does was forgotten, and nothing is held for ever. */
+/** Two days: no call runs that long, so an older reservation was forgotten and is released. */
 const MOST_RENEWALS = (48 * 3_600_000) / RENEW_MS;
-/** What was held ends by itself in the end; until then a company may be refused for it. */
+/** Holds expire eventually; until then they may cause refusals. */
 const RELEASE_AGAIN_MS = 5_000;
 const MOST_RELEASES = HELD_MS / RELEASE_AGAIN_MS;
 
-/** One object with methods in the place of closures: it is made for every call. */
+/** Created for every call: one object with methods is cheaper than closures. */
 class HeldReservation implements CallReservation, HoldingCall {
   readonly #parts: ReservationParts;
   #places: readonly HeldEntry[];
   #timer: Timer | null = null;
-  /** Its renewals were sent to shared state too, which was unavailable when the call began. */
+  /** Its renewals were also sent to shared state, which was unavailable when the call began. */
   #isAlsoShared = false;
 
   constructor(parts: ReservationParts) {
@@ -93,7 +93,7 @@ class HeldReservation implements CallReservation, HoldingCall {
     if (delta !== 0 && companys !== null) once.push({ kind: 'window', ...companys, delta });
     estimate.onCorrected?.(delta);
     const repeatable: Settlement[] = this.#places.map(released);
-    // A renewal would take the places again.
+    // A renewal would add the entries again.
     this.#places = [];
     if (levels instanceof Promise) {
       void this.#giveBackCredits(levels);
@@ -122,7 +122,7 @@ class HeldReservation implements CallReservation, HoldingCall {
     this.#parts.running.remove(this.#parts.tag, this);
   }
 
-  /** A release and a level may be sent twice, a correction of a window may not. */
+  /** Releases and levels may be sent twice, corrections of a window may not. */
   #giveBack(once: readonly Settlement[], repeatable: readonly Settlement[]): Promise<void> {
     const { state, sharedState } = this.#parts;
     const all = once.length === 0 ? repeatable : [...once, ...repeatable];
@@ -138,7 +138,7 @@ class HeldReservation implements CallReservation, HoldingCall {
   ): Promise<void> {
     const { settleTogether, tag, noteUnsettled } = this.#parts;
     return settleTogether(place, tag, all).catch((error: unknown) => {
-      // Too strict for a while, never too lax.
+      // The limits are too strict for a while, never too lax.
       noteUnsettled(error);
       this.#giveBackLater(place, repeatable, 1);
     });
@@ -158,7 +158,7 @@ class HeldReservation implements CallReservation, HoldingCall {
       this.#stopRenewing();
       await this.#giveBack([], [...this.#parts.credits.map(released), ...levels.map(settlementOf)]);
     } catch {
-      // What it cost is no longer known: the holds expire.
+      // The cost is no longer known, so the holds expire.
       this.#stopRenewing();
     }
   }
@@ -175,16 +175,16 @@ interface Batch {
   readonly settled: Promise<void>;
 }
 
-/** Below what one step of shared state takes. */
+/** Below the limit of one step of shared state. */
 const MOST_SETTLED_AT_ONCE = 200;
 
 /**
- * Calls of one company that one commit has ended are settled in one step: at 32 connections that is one step for a
- * dozen calls. They come here one right after the other, so it is enough to let those pass who stand in line
- * already; nothing waits for a timer or for a turn of the event loop.
+ * Settles the calls of a company that ended with the same commit in one step: at 32 connections that is one step for a dozen
+ * calls. They arrive right after each other, so it is enough to let queued microtasks run first; nothing waits for a timer
+ * or a turn of the event loop.
  *
- * `ownState` gets the levels too, so that a process that loses both shared state and the database still knows the
- * balances of its companies.
+ * `ownState` also gets the levels, so that a process that loses both shared state and the database still knows the balances
+ * of its companies.
  */
 export function createSettleTogether(ownState: SharedState | null = null): SettleTogether {
   const batches = new Map<SharedState, Map<string, Batch>>();
@@ -194,7 +194,7 @@ export function createSettleTogether(ownState: SharedState | null = null): Settl
     const settled = Promise.resolve().then(() => {
       if (byTag.get(tag) === batch) byTag.delete(tag);
       const levels = ownState === null || state === ownState ? [] : levelsToKeep(settlements);
-      // In this process's memory: it has no way to fail but being closed.
+      // In this process's memory: it fails only if it is closed.
       if (levels.length > 0) ownState?.settle(tag, levels).catch(() => {});
       return state.settle(tag, settlements);
     });
@@ -220,7 +220,7 @@ export function createSettleTogether(ownState: SharedState | null = null): Settl
 
 const NOTICE_PAUSE_MS = 60_000;
 
-/** An outage meets every call that ends in it: the first says why, and each minute one says how many more. */
+/** An outage affects every call that ends during it: the first is logged with its reason, then a count each minute. */
 export function createUnsettledNotice(clock: Clock, log: Log): UnsettledNotice {
   let quietUntilMs = 0;
   let unsaid = 0;
@@ -247,7 +247,7 @@ function levelsToKeep(settlements: readonly Settlement[]): readonly Settlement[]
   return settlements.flatMap((one) => (one.kind === 'level' ? [{ ...one, replaces: null }] : []));
 }
 
-/** What goes into the same window goes as one sum, and of a level only the newest. */
+/** Corrections of the same window are added up, and only the newest version of each level is sent. */
 function addSettlement(settlements: Settlement[], settlement: Settlement): void {
   if (settlement.kind === 'level') {
     const at = settlements.findIndex(({ kind, name }) => kind === 'level' && name === settlement.name);

@@ -2,18 +2,18 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Claim, Reservation, Settlement, SharedState } from '../../ports/shared-state.ts';
 
-/** The limits of one key, as its record says. */
+/** The limits of a key, from its record. */
 export interface KeyLimits {
   readonly id: string;
   readonly companyId: string;
   readonly requestsPerMinute: number;
   readonly tokensPerMinute: number;
   readonly maxCallsInFlight: number | null;
-  /** What the company's keys may use together; nothing or null where that has no ceiling. */
+  /** The ceilings of all keys of the company together; undefined or null if there are none. */
   readonly ceilings?: CallCeilings | null;
 }
 
-/** What operators allow the keys of a company together; null is no ceiling. */
+/** The ceilings that operators set for all keys of a company together; null for none. */
 export interface CallCeilings {
   readonly requestsPerMinute: number | null;
   readonly tokensPerMinute: number | null;
@@ -22,51 +22,51 @@ export interface CallCeilings {
 }
 
 /**
- * An amount that a call holds against a level for as long as it runs. It is admitted while the level is above what
- * the others hold: so a lone call passes wherever the level is above zero, and parallel ones take it below zero by
- * less than one amount.
+ * An amount that a call holds against a level while it runs. It is admitted if the level is above the sum of the other
+ * holds. So a single call passes if the level is above zero, and parallel calls can take it below zero by less than one
+ * amount.
  */
 export interface CreditHold {
-  /** Of what is held, among that of the company. */
+  /** The kind of the hold, within the company. */
   readonly name: string;
-  /** The name of the level that it is held against. */
+  /** The name of the level it is held against. */
   readonly level: string;
   readonly amount: number;
-  /** `fits` admits only what the level covers whole; `room` where left out. */
+  /** `fits` admits only what the level covers completely. Default: `room`. */
   readonly rule?: 'fits' | 'room';
   /** An older level is read again before it is used. */
   readonly maxAgeMs: number;
-  /** How old it may be where it cannot be read. */
+  /** How old it may be if it cannot be read. */
   readonly graceMs: number;
-  /** Null where it cannot be read now. */
+  /** Null if it cannot be read now. */
   read(): Promise<HeldLevel | null>;
 }
 
 export interface HeldLevel {
   readonly name: string;
   readonly value: number;
-  /** Of two levels the one with the higher version is newer. */
+  /** A higher version is newer. */
   readonly version: number;
-  /** How long it is stored; each reader says how old it may be. */
+  /** How long it is stored. Each reader specifies how old it may be. */
   readonly ttlMs: number;
 }
 
 export interface StatePlaceParts {
   readonly sharedState: SharedState;
-  /** This process's own counters, for while shared state is unavailable. */
+  /** This process's own counters, used while shared state is unavailable. */
   readonly ownState: SharedState;
   readonly clock: Clock;
   readonly log: Log;
-  /** The part of each limit that this process grants while it limits by itself, above 0 and at most 1. */
+  /** The share of each limit that this process grants while it limits alone, above 0 and at most 1. */
   readonly ownShare?: number;
-  /** Shared state answers again after this process has limited by itself. */
+  /** Shared state is available again after this process has limited alone. */
   readonly onTogether?: () => void;
 }
 
 export interface StatePlace {
-  /** With the state it was reserved in: there it is settled. */
+  /** With the state it was reserved in, where it must be settled. */
   reserve(tag: string, claims: readonly Claim[]): Promise<Reserved>;
-  /** Shared state is unavailable, and this process limits by itself. */
+  /** Shared state is unavailable, and this process limits alone. */
   isAlone(): boolean;
 }
 
@@ -83,7 +83,7 @@ interface KeyNames {
   readonly inFlight: string;
 }
 
-/** A key's record lives as long as it is cached: its names are put together once, and not for each call. */
+/** Cached by the key's record, so that names are built once and not for each call. */
 const namesOfKeys = new WeakMap<KeyLimits, KeyNames>();
 
 function namesOf(key: KeyLimits): KeyNames {
@@ -98,7 +98,7 @@ function namesOf(key: KeyLimits): KeyNames {
 export const requestsName = (key: KeyLimits) => namesOf(key).requests;
 export const tokensName = (key: KeyLimits) => namesOf(key).tokens;
 export const inFlightName = (key: KeyLimits) => namesOf(key).inFlight;
-/** Of a company that has one stream at a time. */
+/** For a company that is limited to one stream. */
 export const ONE_STREAM_NAME = 'one-stream';
 
 /** Requests, tokens, calls in flight, the one stream: the order in which they refuse. */
@@ -111,7 +111,7 @@ export function keyClaims(
 ): Claim[] {
   const claims = [
     windowClaim(requestsName(key), key.requestsPerMinute, requests),
-    // What takes no tokens is never refused for them, even where calls used more than their estimates.
+    // A call without tokens is never refused for tokens, even if other calls exceeded their estimates.
     windowClaim(tokensName(key), tokens === 0 ? NO_LIMIT : key.tokensPerMinute, tokens),
   ];
   const limit = key.maxCallsInFlight;
@@ -127,17 +127,17 @@ export function windowClaim(name: string, limit: number, amount: number): Claim 
   return { kind: 'window', name, amount, limit, windowMs: MINUTE_MS };
 }
 
-/** A held entry ends by itself if its process dies; that of a running call is renewed three times as often. */
+/** Held entries expire if their process dies. Those of running calls are renewed three times per lifetime. */
 export const HELD_MS = 90_000;
 
-/** Each attempt may find that shared state has come or gone, and that its levels are others. */
+/** At each attempt the availability of shared state and its levels may have changed. */
 const MOST_ATTEMPTS = 3;
 
 interface HoldsToReserve {
   readonly tag: string;
   readonly callId: string;
   readonly holds: readonly CreditHold[];
-  /** What is claimed in the same step, after the holds. */
+  /** Claims in the same step, after the holds. */
   readonly others: readonly Claim[];
 }
 
@@ -156,7 +156,7 @@ export function claimsWithHolds(
   return claims.concat(others);
 }
 
-/** A level of the database is older than one that it had committed before: it was restored, or lost commits. */
+/** The database returned an older version than it had committed: it was restored, or lost commits. */
 export interface LevelSteppedBack {
   readonly tag: string;
   readonly level: string;
@@ -165,13 +165,12 @@ export interface LevelSteppedBack {
 }
 
 /**
- * Sets the levels that the state did not know and reserves again. Where they cannot be read, the last ones known
- * serve for the time of grace; without any, null: then it is unknown whether the call can be paid for, and it is
- * not admitted.
+ * Sets the levels that the state did not know and reserves again. If they cannot be read, the last known ones are used
+ * during a grace period. Without any, returns null: it is unknown whether the call can be paid for, so it is not admitted.
  *
- * A level that was found too old was set after its commit and before this read, so the database must answer with that
- * version or a higher one. Where it does not it has lost commits, and what it says now is the truth: it replaces the
- * version that was found. Each refusal names one such level, hence an attempt more for each further hold.
+ * A level that is too old was set after its commit and before this read, so the database must return that version or a
+ * higher one. If it does not, it has lost commits, and its current version replaces the one in shared state. Each refusal
+ * names one such level, so there is one more attempt for each further hold.
  */
 export async function reserveAfterReading(
   place: StatePlace,
@@ -192,10 +191,10 @@ export async function reserveAfterReading(
       ...settlementOf(level),
       replaces: found.get(level.name) ?? null,
     }));
-    // A state that fails here fails below too, and the other one takes its place.
+    // If this fails, the reservation below also fails, and the other state is used.
     if (levels.length > 0) await state.settle(tag, settlements).catch(() => {});
     if (settlements.some(({ replaces }) => replaces === null)) {
-      // Commits change only levels that are stored: what was committed between the read and the setting is read now.
+      // Commits change only stored levels, so a commit between the read and the write is read now.
       const again = (await Promise.all(holds.map((hold) => hold.read()))).filter((level) => level !== null);
       await state.settle(tag, again.map(settlementOf)).catch(() => {});
     }
@@ -222,12 +221,12 @@ interface Reserved {
   readonly state: SharedState;
 }
 
-/** How long after a failure shared state is left alone: a paused server would hold up every call by its time-out. */
+/** How long shared state is not used after a failure: a paused server would delay every call by its time-out. */
 const LEFT_ALONE_MS = 1_000;
 
 /**
- * Shared state, or while it is unavailable this process's own, at its share of the limits. Fails to the process: serving goes
- * on; where the shares of all processes are more than one in sum, limits loosen by that much.
+ * Shared state or, while it is unavailable, this process's own state with its share of the limits. So calls are still
+ * served; if the shares of all processes add up to more than one, limits are looser by that much.
  */
 export function createStatePlace(parts: StatePlaceParts): StatePlace {
   const { sharedState, ownState, clock, log, ownShare = 1, onTogether = () => {} } = parts;
@@ -256,15 +255,15 @@ export function createStatePlace(parts: StatePlaceParts): StatePlace {
   };
 }
 
-/** What a call without a maximum of its own is expected to answer, for tokens a minute. Its hold counts more. */
+/** The expected output of a call without a maximum, for the tokens per minute. Its hold is larger. */
 const DEFAULT_ANSWER_TOKENS = 1_000;
 const BYTES_PER_TOKEN = 4;
-/** Both factors come from the client: what they make must stay a whole number that the database can hold. */
+/** Both factors come from the client. Their product must be an integer that the database can store. */
 export const MOST_TOKENS = 2 ** 40;
 
 /**
- * A cheap guess before the call: its bytes by four, and the most it may answer, for each choice. It changes
- * nothing in the body, and real usage takes its place afterwards.
+ * A cheap estimate before the call: its bytes divided by four, and its maximum output for each choice. The actual usage
+ * replaces it afterwards.
  */
 export function estimateUsage(
   bodyBytes: number,
@@ -286,7 +285,7 @@ export function estimateTokens(bodyBytes: number, maxAnswerTokens: number | null
 const freshAge = ({ maxAgeMs }: CreditHold): number => maxAgeMs;
 const ageWithGrace = ({ graceMs }: CreditHold): number => graceMs;
 
-/** What is held against a level is the company's own money, of which every process knows all. */
+/** Holds against a level are not scaled by the share: they are the company's money, and every process knows the level. */
 function shareOf(claim: Claim, share: number): Claim {
   if (claim.kind === 'window') return { ...claim, limit: partOf(claim.limit, share) };
   return typeof claim.limit === 'number' ? { ...claim, limit: partOf(claim.limit, share) } : claim;

@@ -14,7 +14,7 @@ export type CompanyLimitName =
   | 'company calls in flight'
   | 'company documents';
 
-/** Counters of the company, beside those of its keys, which carry the key's id. */
+/** Counters of the company. Those of its keys contain the key's id. */
 export const COMPANY_REQUESTS = 'rpm';
 export const COMPANY_TOKENS = 'tpm';
 export const COMPANY_CALLS = 'calls';
@@ -25,11 +25,11 @@ interface CountedCall {
   readonly callId: string;
   readonly tokens: number;
   readonly isDocument: boolean;
-  /** 0 where it has been counted before. */
+  /** 0 if it has already been counted. */
   readonly requests: 0 | 1;
 }
 
-/** After those of the key, in the order of `companyLimits`. */
+/** The claims after those of the key, in the order of `companyLimits`. */
 export function addCompanyClaims(
   claims: Claim[],
   { requestsPerMinute, tokensPerMinute, callsInFlight, documentsPerDay }: CallCeilings,
@@ -37,7 +37,7 @@ export function addCompanyClaims(
 ): void {
   if (requestsPerMinute !== null) claims.push(windowClaim(COMPANY_REQUESTS, requestsPerMinute, requests));
   if (tokensPerMinute !== null) {
-    // What takes no tokens is never refused for them.
+    // A call without tokens is never refused for tokens.
     claims.push(windowClaim(COMPANY_TOKENS, tokens === 0 ? NO_LIMIT : tokensPerMinute, tokens));
   }
   if (callsInFlight !== null) {
@@ -47,7 +47,7 @@ export function addCompanyClaims(
   if (documentsPerDay !== null && isDocument) claims.push(documentClaim(documentsPerDay, requests));
 }
 
-/** Which of them a call is held to, in the order of its claims. */
+/** The ceilings that apply to a call, in the order of its claims. */
 export function companyLimits(ceilings: CallCeilings, isDocument: boolean): readonly CompanyLimitName[] {
   const { requestsPerMinute, tokensPerMinute, callsInFlight, documentsPerDay } = ceilings;
   return [
@@ -66,7 +66,7 @@ type CountedDocument =
   | { readonly outcome: 'counted' }
   | { readonly outcome: 'refused'; readonly retryAfterMs: number };
 
-/** What a company uses of its ceilings on calls at this moment. */
+/** A company's current use of its ceilings on calls. */
 export interface CallUse {
   readonly requestsPerMinute: number;
   readonly tokensPerMinute: number;
@@ -75,9 +75,9 @@ export interface CallUse {
 }
 
 export interface CompanyCounters {
-  /** A document that comes by another way than a call: by the same counter. It counts whatever becomes of it. */
+  /** Counts a document that does not come by a call, with the same counter. It counts even if reading it fails. */
   countDocument(companyId: string, documentsPerDay: number): Promise<CountedDocument>;
-  /** Only what has a ceiling is counted. */
+  /** Only limits with a ceiling are counted. */
   look(companyId: string): Promise<CallUse>;
 }
 

@@ -19,14 +19,14 @@ import {
 } from './lease.ts';
 
 interface KeyLeases {
-  /** At once. Null where none is in hand, or the call does not fit into it: then it is counted singly. */
+  /** Synchronous. Null if there is no lease, or the call does not fit into it: then it is counted singly. */
   take(key: KeyLimits, callId: string, tokens: number, holds: readonly CreditHold[]): Slot | null;
   /**
-   * A call was counted singly: where calls come fast, some are counted ahead for those that follow. Gives what is
-   * counted ahead and not handed out, which to the outside is not used.
+   * A call was counted singly. If calls are frequent, some are counted ahead for the following ones. Returns what is counted
+   * ahead but not used yet: clients do not see it as used.
    */
   admitted(call: SinglyCounted): InHand;
-  /** A call of the key has ended and its tokens were corrected by this amount: for the reported remaining limit. */
+  /** A call of the key has ended and its tokens were corrected by this amount. Used for the remaining limit in headers. */
   corrected(keyId: string, windowStart: number, delta: number): void;
 }
 
@@ -39,32 +39,32 @@ interface KeyLeasesParts {
 
 interface KeyState {
   readonly counted: LatelyCounted;
-  /** What is handed out now; then `next`, which was taken before this was used up. */
+  /** The lease in use. `next` follows; it was taken before this one was used up. */
   lease: Lease | null;
   next: Lease | null;
   isTaking: boolean;
-  /** Corrections that were sent after the lease was asked for: its figures are without them. */
+  /** Corrections sent after the lease was requested: its figures do not include them. */
   missed: number;
   notBeforeMs: number;
 }
 
-/** What is not handed out by then goes back; so long may a call pass on a balance that has ended meanwhile. */
+/** Unused places are returned after this time. For as long a call may pass although the balance has run out meanwhile. */
 const KEPT_MS = 200;
-/** The same of a lease of a few calls, for keys whose calls come slowly. */
+/** The same for a small lease, for keys with infrequent calls. */
 const FEW_KEPT_MS = 1_000;
-/** After a lease that was not granted. */
+/** The pause after a lease was not granted. */
 const PAUSE_MS = 1_000;
 const MOST_KEYS = 10_000;
-/** The next one is taken when so much of a lease is left: it is there before this one is used up. */
+/** The next lease is taken when this share is left, so that it arrives before this one is used up. */
 const REFILL_AT = 1 / 2;
 
 /**
- * One step of shared state for every call would be a fifth of what a call costs, and one server has only so many steps.
- * So from a key's second call within a second on, while it is far from every limit, a process counts some of its calls
- * ahead, in one step: their requests, tokens, places in flight and credits. The next lease is taken while the one before
- * is handed out, so that no call waits for shared state. What was counted ahead is counted for all processes, so never more
- * than a limit passes; near a limit, or with a level of its own for the key's month, every call is counted singly and
- * all is exact. What an idle lease keeps from others is bounded by its size and 200 ms, or 4 calls and a second.
+ * One step of shared state per call would be a fifth of the cost of a call, and a server has a limited number of steps. So
+ * from a key's second call within a second on, while it is far from every limit, a process counts some of its calls ahead in
+ * one step: their requests, tokens, calls in flight and credits. The next lease is taken while the current one is in use, so
+ * no call waits for shared state. Calls counted ahead are counted for all processes, so a limit is never exceeded. Near a
+ * limit, or if the key has a monthly limit, every call is counted singly. An idle lease withholds at most its size for
+ * 200 ms, or 4 calls for a second, from other processes.
  */
 export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts): KeyLeases {
   const states = new Map<string, KeyState>();
@@ -118,7 +118,7 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
       else state.next = lease;
       clock.after(size.count <= FEW_CALLS ? FEW_KEPT_MS : KEPT_MS, () => drop(state, lease));
     } catch {
-      // The call itself finds out that shared state is unavailable, and says so.
+      // The call itself detects and reports that shared state is unavailable.
       state.notBeforeMs = clock.uptimeMs() + PAUSE_MS;
     } finally {
       state.isTaking = false;
@@ -133,7 +133,7 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
     }
     const settlements = leftOf(lease);
     lease.next = lease.size.count;
-    // Where it fails the windows have that much less until they end, and the entries end by themselves.
+    // If it fails, the windows have that much less until they end, and the entries expire.
     if (settlements.length > 0) sharedState.settle(lease.limits.companyId, settlements).catch(() => {});
   }
 
@@ -174,7 +174,7 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
   };
 }
 
-/** How many calls there were lately: a guess at how many there will be. */
+/** The recent number of calls, as an estimate of the next ones. */
 interface LatelyCounted {
   add(): void;
   /** How many to count ahead. */
@@ -183,9 +183,9 @@ interface LatelyCounted {
 
 const TENTH_MS = 100;
 const SECOND_MS = 1_000;
-/** Of what a tenth of a second brings, so that a lease is used up before it goes back. */
+/** The share of the calls of a tenth of a second, so that a lease is used up before it is returned. */
 const PART_OF_A_TENTH = 4;
-/** Of what a second brings, where calls come slowly. */
+/** The share of the calls of a second, for infrequent calls. */
 const PART_OF_A_SECOND = 2;
 
 function createLatelyCounted(clock: Clock): LatelyCounted {
@@ -204,7 +204,7 @@ function createLatelyCounted(clock: Clock): LatelyCounted {
   };
 }
 
-/** In this span of time and the one before, whichever had more. */
+/** The larger count of this time span and the previous one. */
 function countIn(clock: Clock, spanMs: number): { add(): void; most(): number } {
   let begunAtMs = 0;
   let now = 0;

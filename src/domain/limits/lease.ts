@@ -9,10 +9,10 @@ import {
   windowClaim,
 } from './claims.ts';
 
-/** The place of one call in a lease: counted and held already, under an entry of its own. */
+/** One call of a lease: already counted and held, with its own entry. */
 export interface Slot {
   readonly entry: string;
-  /** Counted for it; what it needs is no more. */
+  /** The tokens counted for it; a call that uses it needs no more. */
   readonly tokens: number;
   readonly windowStart: number;
   readonly requestsUsed: number;
@@ -25,7 +25,7 @@ export interface InHand {
   readonly tokens: number;
 }
 
-/** Places counted ahead. Each is handed out once; what is left goes back soon, for the other processes. */
+/** Calls counted ahead. Each is used once; the rest is returned soon, for other processes. */
 export interface Lease {
   readonly limits: KeyLimits;
   readonly hold: CreditHold;
@@ -37,7 +37,7 @@ export interface Lease {
   tokensUsed: number;
   /** By this process's clock, a little early. */
   readonly endsAtMs: number;
-  /** What shared state said of it: what the size of the one after it is measured by. */
+  /** The allowances that shared state returned. They determine the size of the next lease. */
   readonly reservation: Reservation;
   next: number;
 }
@@ -52,26 +52,26 @@ export interface SinglyCounted {
 
 export interface LeaseSize {
   readonly count: number;
-  /** Of each place: more than the call it is measured by needs, as the next one may be longer. */
+  /** Per call: more than the measured call needs, because the next one may be longer. */
   readonly tokensEach: number;
   readonly creditsEach: number;
 }
 
 export const NOTHING_IN_HAND: InHand = { requests: 0, tokens: 0 };
 
-/** A lease of so few may be kept for longer. */
+/** A lease of this size may be kept for longer. */
 export const FEW_CALLS = 4;
 const MOST_CALLS = 64;
-/** Where fewer fit, a limit is near: places are larger than their calls, which would be felt. */
+/** If fewer fit, a limit is near, and leases reserve more than their calls need. */
 const LEAST_FITTING = 16;
-/** Of what is left until half of a limit one process takes at once. */
+/** The share that one process takes of what is left until half of a limit. */
 const PART_OF_WINDOW = 8;
-/** Of the credits that are not held: a company near the end of its credits is counted call by call. */
+/** The share of the credits that are not held: the calls of a company near the end of its credits are counted singly. */
 const PART_OF_CREDITS = 32;
 const PART_OF_PLACES = 4;
 const ALLOWANCE = 1.25;
 
-/** Null where calls come slowly, or a limit is near. `wanted`: for how many there is a use. */
+/** Null if calls are infrequent or a limit is near. `wanted` is the number of calls expected. */
 export function sizeOfLease(
   { key, tokens, holds, reservation }: SinglyCounted,
   wanted: number,
@@ -95,7 +95,7 @@ export function sizeOfLease(
   return fitting >= LEAST_FITTING && count >= 1 ? { count, tokensEach, creditsEach } : null;
 }
 
-/** In the order of the holds and the key's own claims, as for a single call. */
+/** In the order of the holds and the key's claims, as for a single call. */
 export function leaseClaims(key: KeyLimits, hold: CreditHold, entry: string, size: LeaseSize): Claim[] {
   const { count, tokensEach, creditsEach } = size;
   const many = { kind: 'held-many', entry, count, ttlMs: HELD_MS } as const;
@@ -134,7 +134,7 @@ export function leaseOf(
   };
 }
 
-/** A key whose limits were changed, or a call that needs more than a place has, is counted singly. */
+/** Calls of a key whose limits have changed, and calls that need more than was counted ahead, are counted singly. */
 export function fitsInto(
   lease: Lease,
   key: KeyLimits,
@@ -154,12 +154,12 @@ export function fitsInto(
   );
 }
 
-/** A call that did not fit was counted beside them. */
+/** A call that did not fit was counted besides. */
 export function passedBy(leases: readonly Lease[], { tokens, holds, reservation }: SinglyCounted): InHand {
   if (reservation.outcome !== 'reserved') return NOTHING_IN_HAND;
   const inHand = { requests: 0, tokens: 0 };
   for (const lease of leases) {
-    // Of a minute that is over nothing is in hand.
+    // Nothing is left of a window that has ended.
     if (reservation.standings[holds.length]?.windowStart !== lease.requestsWindow) continue;
     lease.requestsUsed += 1;
     lease.tokensUsed += tokens;

@@ -35,7 +35,7 @@ import { createRunningHolds } from './running-holds.ts';
 
 export type { KeyLimits } from './claims.ts';
 
-/** How a counter stands after the call was counted, for the headers of the answer. */
+/** The state of a counter after the call was counted, for the response headers. */
 export interface Allowance {
   readonly limit: number;
   readonly remaining: number;
@@ -49,20 +49,20 @@ export interface KeyAllowances {
 
 export type KeyLimitName = 'requests' | 'tokens' | 'calls in flight' | 'streams' | CompanyLimitName;
 
-/** What a call counts as besides a request. */
+/** What a call counts as, in addition to a request. */
 export interface CallMarks {
-  /** A stream of a company that has one at a time (abandoned-streams.ts). */
+  /** A stream of a company that is limited to one (abandoned-streams.ts). */
   readonly isOnlyStream?: boolean;
-  /** A CV or a posting, which the company's documents of the day count. */
+  /** A CV or a job posting, which counts towards the company's documents per day. */
   readonly isDocument?: boolean;
-  /** It has been counted as a request, and as a document: a call whose body was replaced is admitted again. */
+  /** Already counted as a request and as a document: a call whose body was replaced is admitted a second time. */
   readonly isCounted?: boolean;
 }
 
 type KeyOutcome =
   | { outcome: 'admitted'; allowances: KeyAllowances; reservation: CallReservation }
   | { outcome: 'refused'; by: KeyLimitName; retryAfterMs: number; allowances: KeyAllowances }
-  /** The level is at or below zero, or the calls that are running hold all of it. */
+  /** The level is at or below zero, or running calls hold all of it. */
   | { outcome: 'not-payable'; hold: CreditHold; level: number; allowances: KeyAllowances }
   /** A level is unknown and cannot be read. */
   | { outcome: 'unknown-level' };
@@ -70,7 +70,7 @@ type KeyOutcome =
 export interface Limits {
   /** G-39, by network for IPv6. */
   countAddress: CountRequest;
-  /** All of it or nothing, in one step; what the call holds goes first. */
+  /** All claims or none, in one step; holds come first. */
   reserve(
     key: KeyLimits,
     callId: string,
@@ -78,27 +78,27 @@ export interface Limits {
     holds: readonly CreditHold[],
     marks?: CallMarks,
   ): Promise<KeyOutcome>;
-  /** How a key stands, without counting anything. */
+  /** The state of a key, without counting anything. */
   look(key: KeyLimits): Promise<KeyAllowances>;
-  /** Shared state is unavailable, and this process limits by itself. */
+  /** Shared state is unavailable, and this process limits alone. */
   isAlone(): boolean;
-  /** From now on what running calls hold is stored again as soon as shared state has lost it. */
+  /** Starts to restore the holds of running calls when shared state has lost them. */
   listen(newId: string): Promise<StateSubscription>;
-  /** How many holds were stored again because shared state may have lost them. */
+  /** The number of holds restored because shared state may have lost them. */
   restoredHolds(): number;
 }
 
 interface LimitsParts extends StatePlaceParts {
-  /** 0 is off. */
+  /** 0 disables it. */
   readonly addressRequestsPerMinute: number;
-  /** Where shared state is on another machine or serves many: calls that come fast are counted ahead. */
+  /** For shared state on another machine or with many clients: frequent calls are counted ahead. */
   readonly countsAhead?: boolean;
   readonly onSteppedBack?: (back: LevelSteppedBack) => void;
-  /** Charges what has ended and still holds its credits, before a call is refused for them; false where there is nothing. */
+  /** Charges ended calls that still hold credits, before a call is refused for lack of credits; false if there are none. */
   readonly chargeDeferred?: (() => Promise<boolean>) | undefined;
 }
 
-/** Where a retry may help, but the time is unknown. */
+/** If a retry may help, but the time is unknown. */
 const SOON_MS = 1_000;
 const NO_MARKS: CallMarks = {};
 
@@ -114,7 +114,7 @@ export function createLimits(parts: LimitsParts): Limits {
   });
   const leases = countsAhead ? createKeyLeases({ sharedState, clock, isAlone: place.isAlone }) : null;
 
-  /** `counted`: the tokens that the window has for it; `own`: those that the call was estimated at. */
+  /** `counted`: the tokens counted in the window; `own`: the estimate of the call. */
   function reservationOf(
     key: KeyLimits,
     holds: readonly CreditHold[],
@@ -143,16 +143,16 @@ export function createLimits(parts: LimitsParts): Limits {
     });
   }
 
-  /** Null where a level is unknown and cannot be read. */
+  /** Null if a level is unknown and cannot be read. */
   async function reserveOnce(wanted: WantedClaims): Promise<Reserved | null> {
     const { tag, callId } = wanted;
     const reserved = await place.reserve(tag, claimsWithHolds(wanted));
     if (reserved.reservation.outcome !== 'level-unknown') return reserved;
     const isMissing = reserved.reservation.version === null && reserved.state === sharedState;
-    // Before a level is set: with one, calls are admitted as if holds that are missing were free.
+    // Before a level is set: with a level, calls are admitted as if missing holds did not exist.
     if (isMissing) await running.restoreIfLost(callId);
     const again = await reserveAfterReading(place, wanted, reserved, onSteppedBack);
-    // It may have been lost between the two.
+    // Shared state may have lost it between the two steps.
     if (isMissing) void running.restoreIfLost(callId);
     return again;
   }
@@ -163,7 +163,7 @@ export function createLimits(parts: LimitsParts): Limits {
       const { isOnlyStream = false, isDocument = false, isCounted = false } = marks;
       const ceilings = key.ceilings ?? null;
       const tokens = Math.min(Math.max(0, Math.ceil(estimatedTokens)), mostTokens(key));
-      // A lease counts for its key alone: where the company has a ceiling every call is counted singly.
+      // A lease counts for its key only. If the company has a ceiling, every call is counted singly.
       const isSingle = isOnlyStream || ceilings !== null || isCounted;
       const slot = isSingle ? null : (leases?.take(key, callId, tokens, holds) ?? null);
       if (slot !== null) {
@@ -237,7 +237,7 @@ export function createLimits(parts: LimitsParts): Limits {
 type WantedClaims = Parameters<typeof reserveAfterReading>[1];
 type Reserved = Parameters<typeof reserveAfterReading>[2];
 
-/** Refused for what others hold, of which some may have ended. Where nothing is held the level itself refuses. */
+/** Refused because of other holds, some of which may have ended. If nothing is held, the level itself is too low. */
 function isHeldByOthers(reserved: Reserved | null, holds: readonly CreditHold[]): boolean {
   const reservation = reserved?.reservation;
   if (reservation?.outcome !== 'refused' || reservation.refusedBy >= holds.length) return false;
@@ -251,9 +251,9 @@ interface Counted {
   readonly counted: number;
   readonly own: number;
   readonly isOnlyStream: boolean;
-  /** The start of the company's window of tokens; null where they have no ceiling. */
+  /** The start of the company's token window; null without a ceiling. */
   readonly companyWindow: number | null;
-  /** By a lease. */
+  /** Counted by a lease. */
   readonly isCountedAhead: boolean;
 }
 
@@ -269,12 +269,12 @@ function placesOf(key: KeyLimits, entry: string, isOnlyStream: boolean) {
   return places;
 }
 
-/** A call alone in its window always passes: it counts for no more than the lowest limit. */
+/** The only call in its window always passes: its tokens count up to the lowest limit. */
 function mostTokens({ tokensPerMinute, ceilings }: KeyLimits): number {
   return Math.min(tokensPerMinute, ceilings?.tokensPerMinute ?? tokensPerMinute);
 }
 
-/** The place of the company's tokens among the claims, of which `first` is the first of the company's. */
+/** The index of the company's tokens among the claims; `first` is the index of the company's first claim. */
 function companyTokensAt({ ceilings }: KeyLimits, first: number): number {
   return first + (ceilings?.requestsPerMinute == null ? 0 : 1);
 }
@@ -312,13 +312,13 @@ function refusedBy(
   return { outcome: 'refused', by, retryAfterMs: reservation.retryAfterMs ?? SOON_MS, allowances };
 }
 
-/** When the company's window of tokens began; null where they have no ceiling. */
+/** The start of the company's token window; null without a ceiling. */
 function companyWindowOf(key: KeyLimits, standings: readonly Standing[], first: number): number | null {
   if (key.ceilings?.tokensPerMinute == null) return null;
   return standings[companyTokensAt(key, first)]?.windowStart ?? 0;
 }
 
-/** Of the key's allowance and the company's the one with less left. `first`: the place of the company's first claim. */
+/** The smaller of the key's and the company's remaining allowance. `first`: the index of the company's first claim. */
 function withinCeilings(
   key: KeyLimits,
   own: KeyAllowances,
@@ -338,7 +338,7 @@ function withinCeilings(
   };
 }
 
-/** `before`: how many claims stood before the key's own. */
+/** `before`: the number of claims before the key's. */
 function allowancesOf(
   key: KeyLimits,
   reservation: Reservation,

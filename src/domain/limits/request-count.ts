@@ -4,26 +4,26 @@ import { MINUTE_MS, type StatePlace, windowClaim } from './claims.ts';
 
 export type CountedRequest = { outcome: 'admitted' } | { outcome: 'refused'; retryAfterMs: number };
 
-/** At once where this process has some of its requests in hand. */
+/** Synchronous if this process has counted requests ahead. */
 export type CountRequest = (whose: string) => CountedRequest | Promise<CountedRequest>;
 
 interface RequestCountParts {
   readonly place: StatePlace;
   readonly clock: Clock;
-  /** What is counted, `address`: counts of different kinds do not mix. */
+  /** The kind of count, such as `address`. Kinds are counted separately. */
   readonly of: string;
-  /** 0 is off. */
+  /** 0 disables it. */
   readonly requestsPerMinute: number;
 }
 
-/** Requests of one address or user that were counted ahead, for this process to hand out. */
+/** Requests of an address or user that this process has counted ahead. */
 interface RequestsInHand {
   left: number;
-  /** How many are counted at once the next time: the fewer, the more are used. */
+  /** How many are counted at once the next time; fewer as the limit comes nearer. */
   nextAmount: number;
-  /** Where so few are left the next ones are counted, before anybody waits for them. */
+  /** When this few are left, the next ones are counted, before a request has to wait. */
   refillAt: number;
-  /** The most that are counted at once: more for one whose requests come fast. */
+  /** The largest number counted at once; more for frequent requests. */
   most: number;
   countedAtMs: number;
   /** By this process's clock, a little early. */
@@ -35,11 +35,11 @@ interface RequestsInHand {
 
 const FIRST_IN_HAND = 16;
 const MOST_IN_HAND = 128;
-/** Requests that use up in less than this what was counted ahead come fast: twice as many are counted the next time. */
+/** If the requests counted ahead are used up in less than this, twice as many are counted the next time. */
 const FAST_MS = 100;
-/** How much of what is left until half the limit one process takes at once. */
+/** The share that one process takes of what is left until half of the limit. */
 const SHARE = 8;
-/** What is not handed out by then goes back, for the other processes. */
+/** Unused requests are returned after this time, for other processes. */
 const KEPT_MS = 1_000;
 const MOST_COUNTED = 10_000;
 const WINDOW = 'requests';
@@ -48,15 +48,15 @@ const ADMITTED: CountedRequest = { outcome: 'admitted' };
 type RequestWindow = Standing & { readonly state: SharedState };
 
 /**
- * Requests of an address (G-39) or a user. A step of shared state for every request would be most of what admission costs, so
- * while less than half of the limit is used a process counts some requests ahead and hands them out by itself. Beyond
- * half each is counted singly, and what was not handed out is given back after a second: never more than the limit
- * passes, and of several processes none sits on what another one needs. A single process is exact. The next ones are counted
- * when half of the last ones are left, so that in steady use no request waits.
+ * Counts requests of an address (G-39) or a user. A step of shared state per request would be most of the cost of admission,
+ * so while less than half of the limit is used, a process counts some requests ahead. Beyond half each is counted singly,
+ * and unused ones are returned after a second: the limit is never exceeded, and no process withholds what another needs. A
+ * single process is exact. The next requests are counted when half of the last ones are left, so that in steady use no
+ * request waits.
  */
 export function createRequestCount({ place, clock, of, requestsPerMinute }: RequestCountParts): CountRequest {
   const inHand = new Map<string, RequestsInHand>();
-  /** Where some are counted ahead, requests that come meanwhile wait for what it brings. */
+  /** Requests that arrive while others are being counted ahead wait for the result. */
   const takingAhead = new Map<string, Promise<CountedRequest>>();
 
   function count(whose: string): CountedRequest | Promise<CountedRequest> {
@@ -82,12 +82,12 @@ export function createRequestCount({ place, clock, of, requestsPerMinute }: Requ
   }
 
   async function countAfter(whose: string, ahead: Promise<CountedRequest>): Promise<CountedRequest> {
-    // What was counted ahead for others may fail; this request then counts for itself.
+    // If counting ahead fails, this request is counted singly.
     await ahead.catch(() => {});
     return await count(whose);
   }
 
-  /** `own`: how many of them are the request's that waits for it, 1 or none. */
+  /** `own`: 1 if a request waits for it and is one of them, otherwise 0. */
   async function take(whose: string, amount: number, own: number): Promise<CountedRequest> {
     const tag = `${of} ${whose}`;
     const askedAtMs = clock.now();
@@ -126,7 +126,7 @@ export function createRequestCount({ place, clock, of, requestsPerMinute }: Requ
     if (isSame) return;
     inHand.delete(whose);
     inHand.set(whose, hand);
-    // The one that came first goes; what it still has goes back by its own timer.
+    // The oldest is removed; its timer returns its unused requests.
     if (inHand.size > MOST_COUNTED) inHand.delete(inHand.keys().next().value ?? '');
   }
 
@@ -135,7 +135,7 @@ export function createRequestCount({ place, clock, of, requestsPerMinute }: Requ
     const { left, windowStart, state } = hand;
     if (left === 0) return;
     hand.left = 0;
-    // Where it fails they have that much less until its minute is over.
+    // If it fails, the limit is lower by that much until the minute ends.
     state.settle(tag, [{ kind: 'window', name: WINDOW, windowStart, delta: -left }]).catch(() => {});
   }
 

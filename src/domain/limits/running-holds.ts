@@ -2,7 +2,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Settlement, SharedState, StateSubscription } from '../../ports/shared-state.ts';
 
-/** A call that runs, with the settlements that renew what it holds. */
+/** A running call, with the settlements that renew its holds. */
 export interface HoldingCall {
   renewals(): readonly Settlement[];
 }
@@ -11,22 +11,22 @@ export interface RunningHolds {
   add(tag: string, call: HoldingCall): void;
   remove(tag: string, call: HoldingCall): void;
   /**
-   * For when a level is missing in shared state: it was never set or has expired, or shared state has lost everything.
-   * In the second case resolves when holds are stored again. `newId` is used by no other call.
+   * Called if a level is missing in shared state: it was never set or has expired, or shared state has lost everything. In
+   * the latter case it resolves when the holds are restored. `newId` must be unique.
    */
   restoreIfLost(newId: string): Promise<void>;
-  /** Shared state answers again: what calls hold in this process's own state is stored in it too. */
+  /** Shared state is available again: holds in this process's own state are also stored there. */
   restoreNow(): void;
-  /** Stores holds again when another process has found them missing, and after a lost connection. `newId` as above. */
+  /** Restores holds when another process has found them missing, and after a lost connection. `newId` must be unique. */
   listen(newId: string): Promise<StateSubscription>;
-  /** How many holds were stored again because shared state may have lost them. */
+  /** The number of holds restored because shared state may have lost them. */
   restoredCount(): number;
 }
 
-/** Present as long as shared state has lost nothing. Its value changes with each loss. */
+/** The mark: present while shared state has lost nothing. Its value changes with each loss. */
 const MARK = 'holds are complete';
 const MARK_TTL_MS = 315_360_000_000;
-/** With the new mark: shared state has lost everything. */
+/** Published with the new mark: shared state has lost everything. */
 const LOST_HOLDS_TOPIC = 'lost-holds';
 /**
  * `restore <round> <mark>`: each process answers with `restored <round>` once its holds are stored again under this mark.
@@ -34,23 +34,22 @@ const LOST_HOLDS_TOPIC = 'lost-holds';
  */
 const ROUNDS_TOPIC = 'restored-holds';
 const ROUND = /^(restore|restored) (\S+)(?: (\S+))?$/;
-/** For processes that a cluster of Redis does not count, and those of a version that does not answer. */
+/** For processes that a Redis Cluster does not count, and for versions that do not answer. */
 const OTHERS_RESTORE_MS = 100;
-/** For one that is paused or cut off. Calls that find a level missing wait for it, so it is short. */
+/** The time for a paused or disconnected process. It is short, because calls that find a level missing wait for it. */
 const MOST_RESTORE_MS = 2_000;
 const MOST_ATTEMPTS = 3;
-/** Below what one step of shared state takes, by more than one call holds. */
+/** Below the limit of one step of shared state, by more than the holds of one call. */
 const MOST_RENEWED_AT_ONCE = 200;
 
 /**
- * The calls of this process that hold something, by company. Redis may lose holds: by FLUSHALL, by a restart without its
- * data, by a fail-over to a replica that lacks the last writes.
+ * The calls of this process that have holds, by company. Redis may lose holds: by FLUSHALL, by a restart without its data, by
+ * a failover to a replica that lacks the last writes.
  *
- * Losing everything is noticed by the next call: levels are missing, and so is the mark. Commits change only levels that
- * are stored, so no call is admitted before a level was read, and none is read before the holds were stored again: those
- * of this process here, those of the others when all of them have answered, for which two seconds are allowed. A replica that
- * lacks the last writes is noticed by the lost connection, after which each process stores all of its holds again. Whatever
- * goes unnoticed is stored by the renewal of each call, within 30 seconds.
+ * The next call detects a total loss: levels are missing, and so is the mark. Commits change only stored levels, so no call
+ * is admitted before a level was read, and no level is read before the holds are restored: those of this process, and those
+ * of the others, which have two seconds to answer. A replica that lacks the last writes is detected by the lost connection,
+ * after which each process restores all its holds. The renewal of each call restores what was not detected, within 30 seconds.
  */
 export function createRunningHolds(parts: {
   readonly sharedState: SharedState;
@@ -61,7 +60,7 @@ export function createRunningHolds(parts: {
   const calling = new Map<string, Set<HoldingCall>>();
   const rounds = createRounds(parts);
   let knownMark: string | null = null;
-  /** What was stored again last, and under which mark. */
+  /** What was restored last, and with which mark. */
   let renewal: { readonly mark: string | null; readonly done: Promise<void> } | null = null;
   let running: Promise<void> | null = null;
   let restored = 0;
@@ -71,10 +70,10 @@ export function createRunningHolds(parts: {
     return renewal.done;
   }
 
-  /** The renewal of each call tries again what fails here. */
+  /** If this fails, the renewal of each call tries it again. */
   async function renewAll(): Promise<void> {
     try {
-      // Answers come in the order of the steps: after this one each call that had its place before the loss is known here.
+      // Replies arrive in the order of the steps: after this one, each call admitted before the loss is known here.
       await sharedState.check();
       for (const tag of [...calling.keys()]) await renewTag(tag);
     } catch (error) {
@@ -86,7 +85,7 @@ export function createRunningHolds(parts: {
     const calls = calling.get(tag) ?? new Set();
     let renewals: Settlement[] = [];
     for (const call of [...calls]) {
-      // One that has ended during the steps before is released already.
+      // A call that ended during the previous steps is already released.
       if (!calls.has(call)) continue;
       renewals.push(...call.renewals());
       if (renewals.length >= MOST_RENEWED_AT_ONCE) {
@@ -109,7 +108,7 @@ export function createRunningHolds(parts: {
     }
   }
 
-  /** Sets the mark where there is none. At the first look of a process nothing tells a loss from a new installation. */
+  /** Sets the mark if there is none. At a process's first check, a loss cannot be distinguished from a new installation. */
   async function isLost(newId: string): Promise<boolean> {
     const before = knownMark;
     knownMark = await sharedState.get(MARK);
@@ -126,7 +125,7 @@ export function createRunningHolds(parts: {
     await rounds.othersRestored(lostMark);
   }
 
-  /** Another process has found the loss: calls of this one wait as well until all holds are stored again. */
+  /** Another process has detected the loss: calls of this one also wait until all holds are restored. */
   function noteLoss(mark: string): void {
     if (mark === knownMark) return;
     knownMark = mark;
@@ -134,7 +133,7 @@ export function createRunningHolds(parts: {
     void restoring(() => restore(renewed, mark));
   }
 
-  /** Of processes that were cut off each finds out by itself. */
+  /** Processes that were disconnected detect it by themselves. */
   function restoreNow(): void {
     const renewed = renewUnder(knownMark);
     void restoring(() => restore(renewed, null));
@@ -146,10 +145,10 @@ export function createRunningHolds(parts: {
     await rounds.answer(round);
   }
 
-  /** One at a time; calls that find a level missing meanwhile wait for it. It never rejects. */
+  /** One at a time: calls that find a level missing meanwhile wait for it. Never rejects. */
   function restoring(work: () => Promise<void>): Promise<void> {
     running ??= work()
-      // The call finds out itself that shared state is unavailable.
+      // The call itself detects that shared state is unavailable.
       .catch(() => {})
       .finally(() => {
         running = null;
@@ -186,7 +185,7 @@ export function createRunningHolds(parts: {
 }
 
 interface Rounds {
-  /** Resolves once every process that could be asked has stored its holds again, or the time for it is over. With null no process is asked. */
+  /** Resolves when every process that was asked has restored its holds, or the time is over. With null no process is asked. */
   othersRestored(lostMark: string | null): Promise<void>;
   answer(round: string): Promise<void>;
   listen(processId: string, onRound: (round: string, mark: string) => void): Promise<StateSubscription>;
