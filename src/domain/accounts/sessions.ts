@@ -1,9 +1,10 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Database, Statements, Transaction } from '../../ports/database.ts';
-import type { JobHandler, QueueDefinition } from '../../ports/job-queue.ts';
+import type { JobHandler } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
+import { retentionQueue } from '../retention/retention-queue.ts';
 import {
   type AccessTokens,
   drawRefreshToken,
@@ -236,14 +237,7 @@ export async function resetSessions(statements: Statements, userId: string, now:
 }
 
 /** Removes sessions, resets and invitations that are long over. */
-export const ACCOUNTS_RETENTION_QUEUE: QueueDefinition = {
-  name: 'accounts-retention',
-  retries: 3,
-  retryDelaySeconds: 60,
-  retryDelayMaxSeconds: 600,
-  runSeconds: 600,
-  heartbeatSeconds: 60,
-};
+export const ACCOUNTS_RETENTION_QUEUE = retentionQueue('accounts-retention');
 export const ACCOUNTS_RETENTION_CRON = '52 3 * * *';
 
 interface AccountsRetentionParts {

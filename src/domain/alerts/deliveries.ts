@@ -5,6 +5,7 @@ import type { Log } from '../../ports/log.ts';
 import type { Webhook, WebhookAnswer, WebhookSender } from '../../ports/webhooks/webhook-sender.ts';
 import { findCompany } from '../accounts/company.ts';
 import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
+import { retentionQueue } from '../retention/retention-queue.ts';
 import { type AlertPayload, slackBody, TEST_EVENT, testPayload } from './alert-events.ts';
 import { type AlertChannel, type AlertChannelKind, type ChannelCipher, openChannel } from './channels.ts';
 import { ALERT_DELIVERY_QUEUE, addDelivery, type DispatchParts, mailTo } from './dispatch.ts';
@@ -47,14 +48,7 @@ const COLUMNS = `id, channel_id as "channelId", event_id as "eventId", event_kin
   attempts, http_status as "httpStatus", error, duration_ms as "durationMs", attempted_at as "attemptedAt",
   created_at as "createdAt"`;
 
-const RETENTION_QUEUE: QueueDefinition = {
-  name: 'alert-delivery-retention',
-  retries: 3,
-  retryDelaySeconds: 60,
-  retryDelayMaxSeconds: 600,
-  runSeconds: 120,
-  heartbeatSeconds: 30,
-};
+const RETENTION_QUEUE = retentionQueue('alert-delivery-retention', { runSeconds: 120, heartbeatSeconds: 30 });
 
 export const ALERT_QUEUES: readonly QueueDefinition[] = [ALERT_DELIVERY_QUEUE, RETENTION_QUEUE];
 

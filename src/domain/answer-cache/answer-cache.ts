@@ -6,6 +6,7 @@ import type { AnswerCipher } from '../calls/idempotency/answer-cipher.ts';
 import type { CallTokens } from '../calls/settlement/finished-call.ts';
 import { isDatabaseFault } from '../calls/settlement/refused-rows.ts';
 import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
+import { retentionQueue } from '../retention/retention-queue.ts';
 
 /** What must be equal for an answer to be given again, besides the company. */
 export interface CacheableRequest {
@@ -266,14 +267,7 @@ export async function purgeCachedAnswers({
   return (await changeInChunks(database, { sql: PURGE, values, maxChunks: MOST_CHUNKS })).rows;
 }
 
-const CACHED_ANSWERS_QUEUE: QueueDefinition = {
-  name: 'cached-answers-retention',
-  retries: 3,
-  retryDelaySeconds: 60,
-  retryDelayMaxSeconds: 600,
-  runSeconds: 600,
-  heartbeatSeconds: 60,
-};
+const CACHED_ANSWERS_QUEUE = retentionQueue('cached-answers-retention');
 
 export const ANSWER_CACHE_QUEUES: readonly QueueDefinition[] = [CACHED_ANSWERS_QUEUE];
 

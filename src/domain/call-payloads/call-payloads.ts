@@ -9,6 +9,7 @@ import {
   type SealedRow,
 } from '../calls/idempotency/reseal-rows.ts';
 import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
+import { retentionQueue } from '../retention/retention-queue.ts';
 import { MOST_PATTERNS, patternComplaint } from './redaction.ts';
 
 /** What is stored of a call: texts after redaction, cut to their bound. */
@@ -234,14 +235,7 @@ export async function purgePayloads({ database, clock }: PurgeParts): Promise<nu
   return (await changeInChunks(database, { sql: PURGE, values, maxChunks: MOST_CHUNKS })).rows;
 }
 
-const PAYLOADS_QUEUE: QueueDefinition = {
-  name: 'payloads-retention',
-  retries: 3,
-  retryDelaySeconds: 60,
-  retryDelayMaxSeconds: 600,
-  runSeconds: 600,
-  heartbeatSeconds: 60,
-};
+const PAYLOADS_QUEUE = retentionQueue('payloads-retention');
 
 export const PAYLOAD_QUEUES: readonly QueueDefinition[] = [PAYLOADS_QUEUE];
 

@@ -3,6 +3,7 @@ import type { Database } from '../../ports/database.ts';
 import type { Job, JobHandler, JobQueue, QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Mail, MailOutcome, MailSender } from '../../ports/mail.ts';
+import { retentionQueue } from '../retention/retention-queue.ts';
 import { createConsoleLinks, renderMail } from './content.ts';
 import { purgeMail } from './mail-retention.ts';
 import {
@@ -29,14 +30,7 @@ export interface MailWorkerParts {
   readonly concurrency?: number;
 }
 
-const MAIL_RETENTION_QUEUE: QueueDefinition = {
-  name: 'mail-retention',
-  retries: 3,
-  retryDelaySeconds: 60,
-  retryDelayMaxSeconds: 600,
-  runSeconds: 120,
-  heartbeatSeconds: 30,
-};
+const MAIL_RETENTION_QUEUE = retentionQueue('mail-retention', { runSeconds: 120, heartbeatSeconds: 30 });
 
 export const MAIL_QUEUES: readonly QueueDefinition[] = [MAIL_QUEUE, MAIL_RETENTION_QUEUE];
 

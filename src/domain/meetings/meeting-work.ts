@@ -1,16 +1,13 @@
 import type { QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
+import { retentionQueue } from '../retention/retention-queue.ts';
 import { MEETING_QUEUE } from './meeting.ts';
 import { createMeetingHandler, type MeetingHandlerParts } from './process-meeting.ts';
 import { createMeetingRetentionHandler, type MeetingRetentionParts } from './rooms.ts';
 
-const MEETING_RETENTION_QUEUE: QueueDefinition = {
-  name: 'meeting-retention',
-  retries: 3,
-  retryDelaySeconds: 60,
-  retryDelayMaxSeconds: 600,
+const MEETING_RETENTION_QUEUE = retentionQueue('meeting-retention', {
   runSeconds: 120,
   heartbeatSeconds: 30,
-};
+});
 
 export const MEETING_QUEUES: readonly QueueDefinition[] = [MEETING_QUEUE, MEETING_RETENTION_QUEUE];
 

@@ -12,6 +12,7 @@ import {
 import type { ResponseRecord } from '../calls/settlement/finished-call.ts';
 import { isDatabaseFault } from '../calls/settlement/refused-rows.ts';
 import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
+import { retentionQueue } from '../retention/retention-queue.ts';
 import { parseContent, type ResponseContent, writeContent } from './response-content.ts';
 
 /** A response that has just been made. */
@@ -245,14 +246,7 @@ export async function purgeStoredResponses({
   return (await changeInChunks(database, { sql: PURGE, values, maxChunks: MOST_CHUNKS })).rows;
 }
 
-const STORED_RESPONSES_QUEUE: QueueDefinition = {
-  name: 'stored-responses-retention',
-  retries: 3,
-  retryDelaySeconds: 60,
-  retryDelayMaxSeconds: 600,
-  runSeconds: 600,
-  heartbeatSeconds: 60,
-};
+const STORED_RESPONSES_QUEUE = retentionQueue('stored-responses-retention');
 
 export const STORED_RESPONSE_QUEUES: readonly QueueDefinition[] = [STORED_RESPONSES_QUEUE];
 

@@ -1,8 +1,9 @@
 import type { Clock, Timer } from '../../../ports/clock.ts';
 import type { Database, Statements } from '../../../ports/database.ts';
-import type { JobHandler, QueueDefinition } from '../../../ports/job-queue.ts';
+import type { JobHandler } from '../../../ports/job-queue.ts';
 import type { Log } from '../../../ports/log.ts';
 import { changeInChunks } from '../../retention/change-in-chunks.ts';
+import { retentionQueue } from '../../retention/retention-queue.ts';
 
 /** A call that its client may send again without a second effect, for one API key. */
 export interface AskedOnce {
@@ -173,14 +174,7 @@ export function createIdempotentLeases({ database, clock, log }: IdempotentLease
 }
 
 /** Removes idempotency keys and their answers past their age. */
-export const IDEMPOTENCY_RETENTION_QUEUE: QueueDefinition = {
-  name: 'idempotency-retention',
-  retries: 3,
-  retryDelaySeconds: 60,
-  retryDelayMaxSeconds: 600,
-  runSeconds: 600,
-  heartbeatSeconds: 60,
-};
+export const IDEMPOTENCY_RETENTION_QUEUE = retentionQueue('idempotency-retention');
 export const IDEMPOTENCY_RETENTION_CRON = '*/10 * * * *';
 
 interface IdempotencyRetentionParts {

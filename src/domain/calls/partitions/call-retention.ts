@@ -1,7 +1,8 @@
 import type { Clock } from '../../../ports/clock.ts';
 import type { Database, DatabaseFailure, Transaction } from '../../../ports/database.ts';
-import type { JobHandler, QueueDefinition } from '../../../ports/job-queue.ts';
+import type { JobHandler } from '../../../ports/job-queue.ts';
 import type { Log } from '../../../ports/log.ts';
+import { retentionQueue } from '../../retention/retention-queue.ts';
 import { addUpAddressRefusals, purgeAddressRefusals } from '../log/address-refusals.ts';
 import { purgeResolvedUsage } from '../settlement/withheld-usage.ts';
 import { COST_ALIAS, COST_SUMS, COSTED_CALLS, COSTS_OF_CALLS } from '../usage/margins.ts';
@@ -160,14 +161,7 @@ const LACKING_COSTS = `select 1 from retired_costs as retired
   where kept.calls is null or ${COST_SUMS.map((column) => `kept.${column} < retired.${column}`).join(' or ')} limit 1`;
 
 /** Makes the partitions of the time ahead, and deletes calls past their retention. */
-export const CALLS_RETENTION_QUEUE: QueueDefinition = {
-  name: 'calls-retention',
-  retries: 3,
-  retryDelaySeconds: 60,
-  retryDelayMaxSeconds: 600,
-  runSeconds: 4 * 3_600,
-  heartbeatSeconds: 60,
-};
+export const CALLS_RETENTION_QUEUE = retentionQueue('calls-retention', { runSeconds: 4 * 3_600 });
 /** Every hour, because it mostly finds nothing to do, and an installation may run for some hours of the day only. */
 export const CALLS_RETENTION_CRON = '17 * * * *';
 
