@@ -12,12 +12,14 @@ export interface BrowserSessionParts {
 }
 
 const PATH = '/session';
-/** The longest life of a session: the server ends it earlier where it must. */
+/** The longest that the cookie lives. The server may end the session earlier. */
 const MAX_AGE_SECONDS = 90 * 24 * 60 * 60;
 const JSON_BODY = /^application\/json(?:\s*;.*)?$/i;
 const BODY_BOUNDS = { maxBytes: 20_000, timeoutMs: 15_000 };
 
-/** Each way to a session, by the name of its mutation; the variables are the body. */
+/**
+ * The mutations that start, refresh or end a session, by the path that runs them. The request body holds the variables.
+ */
 const WAYS = new Map([
   [
     'login',
@@ -55,9 +57,9 @@ interface SessionAnswer {
 }
 
 /**
- * The console's sessions. The same mutations as of any other client, except that the refresh token never reaches a
- * script: it goes into a cookie that only these addresses get, from pages of this very origin. What is answered is
- * GraphQL's answer without it. Who has no session gets null, which is no error.
+ * Sessions of the console. They run the same mutations as any other client's, except that no script ever sees the
+ * refresh token: it is in a cookie that is sent only to these paths, from pages of the same origin, and is removed from
+ * the answer. Without a session the answer is null, not an error.
  */
 export function addBrowserSession(app: ServiceApp, { consoleUrl, clock }: BrowserSessionParts): void {
   const { cookieName, cookie } = sessionCookie(consoleUrl);
@@ -112,8 +114,8 @@ export function addBrowserSession(app: ServiceApp, { consoleUrl, clock }: Browse
 }
 
 /**
- * Over https browsers hold the prefix to its word: the cookie comes from this very host, over TLS, and no neighbour
- * under the same domain can plant one. Over plain http, which is loopback's, the prefix would make them drop it.
+ * Over https, browsers accept a cookie with this prefix only from this exact host over TLS, so no other host of the
+ * domain can set one. Over plain http (loopback only) they would reject the prefix.
  */
 export function sessionCookie(consoleUrl: string) {
   const secure = consoleUrl.startsWith('https:');
@@ -122,7 +124,7 @@ export function sessionCookie(consoleUrl: string) {
   return { cookieName: '__Host-turnpike_refresh', cookie: { ...options, path: '/', secure } };
 }
 
-/** A form or a page of another origin sends neither this kind of body nor this origin. */
+/** Rejects forms and pages of other origins: they send neither this content type nor this origin. */
 function isFromOwnPage(request: Request, consoleUrl: string): boolean {
   const { headers } = request;
   if (!JSON_BODY.test(headers.get('content-type') ?? '')) return false;

@@ -6,19 +6,19 @@ import { companyOfCalls, isOperator } from './graphql/billing/calls.ts';
 import { contextOf, type EndpointParts, refusedByLimit } from './graphql/endpoint.ts';
 
 export const CALL_EXPORT_PATH = '/calls/export';
-/** Each reads a thousand rows at a time; more at once would have pages wait for them. */
+/** Each export reads a thousand rows at a time. More exports at once would slow down the console. */
 const MOST_EXPORTS = 4;
-/** Of those, of one company: who reads slowly keeps a place for as long. */
+/** Per company: a client that reads slowly occupies its place for as long. */
 const MOST_OF_COMPANY = 2;
 
 /**
- * Calls as a file that streams, of the company of the signed-in admin or, for super admins, of any: the same filters as
- * GraphQL's `calls`, in the address. A file of a year is read in statements of a thousand rows, as fast as it is taken.
+ * Streams calls as a file: those of the signed-in admin's company or, for super admins, of any. The query string takes
+ * the filters of GraphQL's `calls`. Rows are read a thousand at a time, as fast as the client takes them.
  */
 export function addCallExport(app: ServiceApp, parts: EndpointParts): void {
-  /** The company of each export that runs; null for an operator without one. */
+  /** The company of each running export; null for an operator without a company. */
   const running: (string | null)[] = [];
-  /** From the first read until it is read to its end, given up by the client, or has failed. */
+  /** Counts an export as running until it is complete, cancelled by the client, or failed. */
   async function* counted(company: string | null, lines: AsyncGenerator<string, void, undefined>) {
     running.push(company);
     try {

@@ -5,7 +5,7 @@ import type { ServiceApp, ServiceVariables } from '../http/service-app.ts';
 import type { Log } from '../ports/log.ts';
 
 export interface ConsoleFile {
-  /** As in its address, with the hash of its content in it. */
+  /** As in its URL: contains the hash of its content. */
   readonly name: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
@@ -14,7 +14,7 @@ export type ConsoleBuild =
   | {
       readonly outcome: 'built';
       readonly files: readonly ConsoleFile[];
-      /** Names of the files that the shell begins with. */
+      /** The entry files that the HTML shell loads. */
       readonly script: string;
       readonly style: string;
       readonly icon: string;
@@ -22,24 +22,24 @@ export type ConsoleBuild =
   | { readonly outcome: 'failed'; readonly reason: string };
 
 export interface ConsoleParts {
-  /** Bundled while the backend starts; earlier requests wait for it. */
+  /** Built while the backend starts. Requests wait until it is done. */
   readonly build: Promise<ConsoleBuild>;
-  /** What a browser reaches: the playground calls it, and the lines to copy name it. */
+  /** The gateway's address as browsers reach it. The playground calls it, and code samples show it. */
   readonly gatewayUrl: string;
-  /** The files of other builds: of the one before a deploy, and of backends that have another one during it. */
+  /** Assets of other builds: of the one before a deployment, and of backends that run another one during it. */
   readonly assets: ConsoleAssets;
   readonly log: Log;
   readonly consoleUrl: string;
-  /** The page for signing up is shown where it is `open`. */
+  /** The sign-up page is shown if it is `open`. */
   readonly signUpMode: 'open' | 'invited' | 'closed';
-  /** What a new company gets once its first admin has verified the address; 0 is nothing. */
+  /** Granted to a new company once its first admin has verified the address; 0 grants nothing. */
   readonly trialCredits: number;
-  /** What the button for signing in by OIDC says; null where there is none. */
+  /** The label of the OIDC sign-in button; null if OIDC is not configured. */
   readonly oidcName: string | null;
 }
 
 const ASSETS = '/assets/';
-/** What machines call: a wrong address below them stays a 404 in the envelope. */
+/** Paths of APIs: an unknown one answers 404 in the error envelope, not the shell. */
 const NOT_PAGES =
   /^\/(?:graphql|health|healthz|payments|session|assets|docs|openapi\.json|operations|metrics)(?:\/|$)/;
 const KINDS = new Map([
@@ -47,14 +47,15 @@ const KINDS = new Map([
   ['css', 'text/css; charset=utf-8'],
   ['svg', 'image/svg+xml'],
 ]);
-/** Files of other builds in memory: some three builds. */
+/** Files of other builds in memory: about three builds. */
 const MOST_OTHERS = 300;
-/** Quality 9 takes a tenth of 11's time here, for 3 % more bytes. */
+/** Quality 9 takes a tenth of the time of 11 here, for 3 % more bytes. */
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 
 /**
- * The console at `/`. Its assets are named by their content and kept for ever; the shell, which names them, is
- * never kept. Any other address that a browser opens as a page gets the shell too, so that deep links work.
+ * Serves the console at `/`. Assets have the hash of their content in their names and are cached forever; the shell,
+ * which names them, is never cached. Any other path that a browser opens as a page also gets the shell, so that deep
+ * links work.
  */
 export function addConsoleFiles(app: ServiceApp, parts: ConsoleParts): void {
   const headers = pageHeaders(parts);
@@ -133,7 +134,7 @@ function kindOf(name: string): string {
   return KINDS.get(name.slice(name.lastIndexOf('.') + 1)) ?? 'application/octet-stream';
 }
 
-/** Once, for all answers. */
+/** Compresses everything once. */
 function pack(build: ConsoleBuild, parts: ConsoleParts): PackedConsole | null {
   if (build.outcome === 'failed') return null;
   const assets = build.files.map(({ name, bytes }): [string, Packed] => {

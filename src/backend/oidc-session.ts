@@ -33,14 +33,14 @@ export interface OidcSessionParts {
 const SIGN_IN_SECONDS = 600;
 
 /**
- * Sign-in of the console by an OpenID provider. Both addresses are opened by the browser itself and lead to the
- * provider's own authorization endpoint or to the console, never to an address of the request.
+ * Signs users of the console in by an OpenID provider. The browser opens both routes itself. They redirect to the
+ * provider's authorization endpoint or to the console, never to an address taken from the request.
  */
 export function addOidcSession(app: ServiceApp, parts: OidcSessionParts): void {
   const { oidc, log, attempts, clientAddress, consoleUrl } = parts;
   const secure = consoleUrl.startsWith('https:');
   const name = secure ? '__Host-turnpike_sign_in' : 'turnpike_sign_in';
-  // Lax: the browser comes back from the provider's site. It is of use for one sign-in, within ten minutes.
+  // Lax: the browser returns from the provider's site. The cookie is valid for one sign-in, within ten minutes.
   const options = { path: '/', httpOnly: true, sameSite: 'Lax', secure, maxAge: SIGN_IN_SECONDS } as const;
   const session = sessionCookie(consoleUrl);
   const home = `${consoleUrl.replace(/\/+$/, '')}/`;
@@ -70,7 +70,7 @@ export function addOidcSession(app: ServiceApp, parts: OidcSessionParts): void {
     const counted = await attempts.count('log-in', addressOf(context));
     if (counted.outcome === 'refused') return back(context, 'busy');
     const cookie = getCookie(context, name) ?? null;
-    // Good once: what comes with it a second time is refused.
+    // Valid once: a second use is refused.
     deleteCookie(context, name, options);
     const finished = await oidc.finish({ query: context.req.query(), cookie });
     if (finished.outcome === 'refused') {
@@ -102,7 +102,7 @@ interface Origin {
   readonly userAgent: string;
 }
 
-/** The account, its changes, the session and their audit entries in one commit. */
+/** Commits the account, its changes, the session and their audit entries together. */
 async function signIn(
   parts: OidcSessionParts,
   identity: OidcIdentity,

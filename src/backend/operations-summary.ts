@@ -13,7 +13,7 @@ export interface OperationsParts {
   readonly clock: Clock;
   readonly dependencies: DependencyChecks;
   readonly queues: { depths(): Promise<readonly QueueDepth[]> };
-  /** Without one the route is not served: the figures are not public. */
+  /** Without tokens the route is not served: the figures are not public. */
   readonly internalTokens?: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export const OPERATIONS_PATH = '/operations';
 
 const count = z.int().nonnegative();
 
-/** What is null needs the database, which does not answer. */
+/** Values are null if they need the database and it does not answer. */
 export const operationsSummary = z.strictObject({
   status: z.enum(['ok', 'degraded']),
   dependencies: z.record(
@@ -57,8 +57,8 @@ export const operationsSummary = z.strictObject({
 type Summary = z.output<typeof operationsSummary>;
 
 /**
- * The state of the whole deployment in one answer, for scripts and status pages that have the internal token and no
- * Prometheus. It changes nothing: what operators do is in GraphQL, by person and with the audit log.
+ * The state of the whole deployment in one response, for scripts and status pages that have the internal token and no
+ * Prometheus. It is read-only: operators make changes in GraphQL, as users and with the audit log.
  */
 export function addOperations(app: ServiceApp, parts: OperationsParts): void {
   const { internalTokens = [] } = parts;

@@ -24,15 +24,15 @@ const BODY_TIMEOUT_MS = 15_000;
 export const SIGNATURE_HEADER = 'stripe-signature';
 
 /**
- * Where the payment provider tells what happened. The bytes are taken as they are, and nothing of them is read before
- * their signature holds: 400 in plain text for what does not, and 429 for what an address sends too often. An event with
- * a good signature is not limited, wherever it comes from. 200 once the event is stored and applied, or stored to be
- * applied later, the second time too; 500 for a fault of our own, so that the provider sends it again.
+ * The payment provider's webhook. Nothing of the body is parsed before its signature is verified: 400 in plain text if
+ * it is invalid, and 429 if an address sends too many such requests. Events with a valid signature are not limited. 200
+ * once the event is applied, or stored to be applied later, also for a repeated one; 500 for a fault of ours, so that
+ * the provider sends it again.
  */
 export function addPaymentWebhook(app: ServiceApp, parts: PaymentWebhookParts): void {
   const { paymentEvents, provider, clock, log } = parts;
 
-  /** Beyond the limit it is not logged either: a flood must not fill the log. */
+  /** Beyond the limit nothing is logged either: a flood must not fill the log. */
   async function refuseSignature(
     context: Context<ServiceVariables>,
     message: string,
@@ -63,7 +63,7 @@ export function addPaymentWebhook(app: ServiceApp, parts: PaymentWebhookParts): 
     }
     const { bytes } = body;
     const signature = request.headers.get(SIGNATURE_HEADER);
-    // Only the nesting: the client's check of the signature parses what it has found to be signed.
+    // Only the nesting is checked: verifying the signature parses the body.
     if (signature !== null && isNestedTooDeep(bytes)) {
       return await refuseSignature(context, TOO_DEEP, bytes.length);
     }
@@ -71,7 +71,7 @@ export function addPaymentWebhook(app: ServiceApp, parts: PaymentWebhookParts): 
     const requestId = context.get('requestId');
     if (verdict.outcome === 'refused') return await refuseSignature(context, verdict.message, bytes.length);
     const { id: eventId, type: eventType } = verdict.event;
-    // What is thrown becomes a 500 in the service's last resort, and is in its log.
+    // What is thrown becomes a 500 and is logged by the service's error handler.
     const { outcome } = await paymentEvents.receive(verdict.event);
     log.info('a payment event was taken', { requestId, eventId, eventType, outcome });
     return Response.json({ received: true });

@@ -11,24 +11,25 @@ import type { SharedState } from '../ports/shared-state.ts';
 
 export interface RequestLimitsParts {
   readonly sharedState: SharedState;
-  /** This process's own counters, for while shared state is unavailable. */
+  /** This process's own counters, used while shared state is unavailable. */
   readonly ownState: SharedState;
   readonly clock: Clock;
   readonly log: Log;
-  /** 0 is off. */
+  /** 0 disables it. */
   readonly requestsPerMinute: number;
 }
 
-/** What the backend counts by the minute. Health, metrics, pages and signed webhooks are counted by nothing. */
+/** The backend's limits per minute. Health, metrics, pages and signed webhooks are not counted. */
 export interface RequestLimits {
-  /** A request of GraphQL: of a user who is signed in, or of an address. */
+  /** A GraphQL request of a signed-in user, or of an address. */
   countRequest(clientAddress: string, userId: string | null): Promise<CountedRequest>;
   /**
-   * A request with a service token: of its creator, or of the address for one that is not valid. A token that was not valid
-   * before is looked up only while the address is within its limit, so that a flood of invented ones costs no statements.
+   * A request with a service token, counted for its creator, or for the address if it is not valid. A token that was
+   * not valid before is looked up only while the address is within its limit, so that a flood of invented tokens causes
+   * no queries.
    */
   countServiceToken(clientAddress: string, token: ServiceTokenLookup): Promise<CountedRequest>;
-  /** A payment event whose signature does not hold. */
+  /** A payment event whose signature is invalid. */
   countBadSignature(clientAddress: string): Promise<CountedRequest>;
 }
 
@@ -40,7 +41,7 @@ export interface ServiceTokenLookup {
 }
 
 const MOST_VALID_TOKENS = 1_000;
-/** A provider that is set up wrongly sends a few a minute, and needs the answer that says so. */
+/** A misconfigured provider sends a few per minute, and needs the response that says so. */
 const BAD_SIGNATURES_PER_MINUTE = 120;
 
 export function createRequestLimits(parts: RequestLimitsParts): RequestLimits {

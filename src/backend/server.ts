@@ -24,24 +24,24 @@ export interface BackendParts
     Pick<OperationsParts, 'internalTokens'>,
     Pick<LiveLogsParts, 'maxSockets' | 'maxSocketsOfAddress'> {
   readonly dependencies: DependencyChecks;
-  /** This process's own counters, for while shared state is unavailable. */
+  /** This process's own counters, used while shared state is unavailable. */
   readonly ownState: AttemptsParts['ownState'];
-  /** Left out where people sign in with a password only. */
+  /** Undefined if users sign in with a password only. */
   readonly oidc?: Pick<OidcSessionParts, 'oidc' | 'rules'> & { readonly name: string };
-  /** Left out where there is no documentation to serve. */
+  /** Undefined if there is no documentation to serve. */
   readonly docsFiles?: DocsFiles;
-  /** Left out where there are no pages to serve. */
+  /** Undefined if there are no pages to serve. */
   readonly console?: Pick<ConsoleParts, 'build' | 'gatewayUrl'>;
 }
 
 export interface Backend {
   readonly fetch: ServiceApp['fetch'];
-  /** All that it serves: the documents are compared with it. */
+  /** All routes, for tests that compare them with the API documents. */
   readonly routes: ServiceApp['routes'];
   readonly sockets: SocketService;
 }
 
-/** Surface 2: what companies and super admins use. */
+/** The service of companies and super admins. */
 export function createBackend(parts: BackendParts): Backend {
   const app = createServiceApp(parts);
   const schema = countAnswers(createSchema());

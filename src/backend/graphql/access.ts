@@ -5,18 +5,18 @@ import type { SignedInUser } from '../../domain/accounts/user.ts';
 import { forbidden, rateLimited, refusal, unauthenticated } from './errors.ts';
 import type { RequestContext } from './request-context.ts';
 
-/** What an operation can demand, declared beside it as `authScopes: { companyAdmin: true }`. */
+/** What an operation can require, declared beside it as `authScopes: { companyAdmin: true }`. */
 export interface Access {
-  /** No token is needed. */
+  /** No token is required. */
   anyone: boolean;
   signedIn: boolean;
-  /** Belongs to a company, in whatever role. */
+  /** Belongs to a company, in any role. */
   member: boolean;
   companyAdmin: boolean;
   superAdmin: boolean;
 }
 
-/** Rights are read from the user's row at each request: who was demoted or removed loses them at once. */
+/** Rights are read from the user's row at each request, so a demotion or removal takes effect at once. */
 export async function accessOf(context: RequestContext): Promise<Access> {
   const viewer = await context.viewer();
   const isMember = viewer !== null && viewer.companyId !== null;
@@ -40,9 +40,8 @@ export function lackingRight(context: RequestContext): GraphQLError {
 }
 
 /**
- * For operations that need a fresh code: STEP_UP_REQUIRED until `stepUp`, for ten minutes in the same session. Users
- * without two-factor authentication have no code to give and pass; REQUIRE_SUPER_ADMIN_TOTP lets no super admin
- * be without.
+ * For operations that require a recent code: STEP_UP_REQUIRED until `stepUp`, which is valid for ten minutes in the
+ * same session. Users without two-factor authentication pass; with REQUIRE_SUPER_ADMIN_TOTP every super admin has it.
  */
 export async function freshCode(context: RequestContext): Promise<void> {
   const viewer = await signedIn(context);
@@ -66,7 +65,7 @@ export async function signedIn(context: RequestContext): Promise<SignedInUser> {
 
 type Member = SignedInUser & { readonly companyId: string };
 
-/** The viewer as one of a company: every operation on a company's things takes the company from here. */
+/** The viewer as a member of a company. Every operation on a company's data takes the company from here. */
 export async function member(context: RequestContext): Promise<Member> {
   const viewer = await signedIn(context);
   if (viewer.companyId === null) throw forbidden('You belong to no company.');
@@ -74,8 +73,8 @@ export async function member(context: RequestContext): Promise<Member> {
 }
 
 /**
- * Default deny: the service does not start with an operation that does not declare who may call it. Objects need no
- * declaration: they are reachable only through operations.
+ * Denied by default: the service does not start with an operation that does not declare who may call it. Objects need
+ * no declaration: they are reachable only through operations.
  */
 export function operationsWithoutAccess(schema: GraphQLSchema): readonly string[] {
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
@@ -86,7 +85,7 @@ export function operationsWithoutAccess(schema: GraphQLSchema): readonly string[
   );
 }
 
-/** The names of the demands that an operation declares; with several, one is enough. */
+/** The names of the rights that an operation declares. Any one of them is enough. */
 export function declaredAccess(extensions: Readonly<Record<string, unknown>>): readonly string[] {
   const options = extensions.pothosOptions as { authScopes?: Record<string, unknown> } | undefined;
   const declared = options?.authScopes;
@@ -94,7 +93,10 @@ export function declaredAccess(extensions: Readonly<Record<string, unknown>>): r
   return Object.entries(declared).flatMap(([name, isDemanded]) => (isDemanded === true ? [name] : []));
 }
 
-/** Counts an attempt from the client's address and on the account, if one is named; RATE_LIMITED beyond. */
+/**
+ * Counts an attempt from the client's address and, if an account is given, on the account. RATE_LIMITED beyond the
+ * limit.
+ */
 export async function countAttempt(
   context: RequestContext,
   kind: AttemptKind,

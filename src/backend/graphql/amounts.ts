@@ -2,7 +2,7 @@ import { fromMinorUnits } from '../../domain/catalog/currency.ts';
 import { creditsAsNumber } from '../../domain/credits/ledger/credit-account.ts';
 import { badInput } from './errors.ts';
 
-/** Beyond it a Float no longer tells one micro-credit from the next. */
+/** Beyond this a Float no longer distinguishes single micro-credits. */
 const MOST_CREDITS = 9_000_000_000;
 
 const DECIMALS = 6;
@@ -12,8 +12,8 @@ export function creditsOrNull(micro: bigint | null): number | null {
 }
 
 /**
- * Whole micro-credits out of what a client sent, by its decimal digits. More than six decimals are refused, not
- * rounded; only the dust of adding floats (0.1 + 0.2) is brushed off.
+ * Converts a client's amount to whole micro-credits, by its decimal digits. More than six decimals are refused, not
+ * rounded; only errors of floating-point addition (0.1 + 0.2) are removed.
  */
 export function microFrom(field: string, credits: number): bigint {
   if (!Number.isFinite(credits) || Math.abs(credits) > MOST_CREDITS) {
@@ -26,7 +26,7 @@ export function microFrom(field: string, credits: number): bigint {
   return BigInt(digits.replace('.', ''));
 }
 
-/** An amount as clients see it, in the currency's major unit. Only for showing: inside, money is whole minor units. */
+/** An amount in the currency's major unit. For display only: internally, money is in whole minor units. */
 export function amountFrom(amountMinor: bigint, currency: string): number {
   return Number(fromMinorUnits(amountMinor, currency));
 }

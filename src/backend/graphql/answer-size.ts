@@ -8,10 +8,10 @@ import {
 } from 'graphql';
 import { refusal } from './errors.ts';
 
-/** How much an answer of GraphQL may have, in bytes of JSON. */
+/** The largest response of GraphQL, in bytes of JSON. */
 export const LARGEST_ANSWER_BYTES = 32 * 1024 * 1024;
 
-/** What an answer has so far. Left out where nothing is counted: a subscription has no end. */
+/** The size of the response so far. Not counted for subscriptions, which have no end. */
 export interface AnswerSize {
   readonly maxBytes: number;
   bytes: number;
@@ -36,8 +36,9 @@ interface Counting {
 }
 
 /**
- * Makes every field of a schema count what it gives, as it gives it: what would be too large stops there, before the rest
- * is read and written. Prices (query-cost.ts) bound what a query may hold; this bounds what it does hold.
+ * Makes every field of a schema add what it returns to the response's size. A response that becomes too large stops
+ * there, before the rest is read and written. The query cost (query-cost.ts) limits what a query may return; this
+ * limits what it does return.
  */
 export function countAnswers(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {
@@ -67,10 +68,10 @@ function counted<Value>(size: AnswerSize, value: Value): Value {
   return value;
 }
 
-/** Of everything but its text: quotes, a comma, a number. */
+/** Everything besides the text: quotes, a comma, a number. */
 const BYTES_A_VALUE = 4;
 
-/** About what a value has in JSON. Not looked into further once it is too large. */
+/** The approximate size of a value in JSON. Stops counting once it exceeds `most`. */
 function sizeOf(value: unknown, most: number): number {
   const left: unknown[] = [value];
   let bytes = 0;

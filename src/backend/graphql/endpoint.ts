@@ -16,15 +16,15 @@ import { createRequestContext, type GraphqlParts, type RequestContext } from './
 export interface EndpointParts extends GraphqlParts {
   readonly clientAddress: ClientAddress;
   readonly maxBodyBytes: number;
-  /** 32 MB unless a test says otherwise. */
+  /** 32 MB by default. */
   readonly maxAnswerBytes?: number;
-  /** The one origin whose pages may call from a browser, where the console is not served by this very server. */
+  /** The one other origin whose pages may call from a browser, if the console is not served by this server. */
   readonly consoleOrigin: string | null;
 }
 
 const PATH = '/graphql';
 const BODY_TIMEOUT_MS = 30_000;
-/** A form or a plain text is sent across origins without asking first; JSON is not. */
+/** Browsers send forms and plain text across origins without a preflight request; they do not send JSON. */
 const JSON_BODY = /^application\/json(?:\s*;.*)?$/i;
 
 /** P-4: GraphQL over HTTP. */
@@ -80,7 +80,7 @@ export function addGraphql(app: ServiceApp, schema: GraphQLSchema, parts: Endpoi
   app.all(PATH, () => refused(405, 'Send GraphQL requests with POST or GET.', { allow: 'GET, POST' }));
 }
 
-/** Who sent a request, and from where. */
+/** The sender of a request and its address. */
 export function contextOf(context: Context<ServiceVariables>, parts: EndpointParts): RequestContext {
   const request = context.req.raw;
   const own = createRequestContext(parts, {
@@ -101,7 +101,7 @@ export async function refusedByLimit(context: RequestContext): Promise<Response 
   return Response.json({ errors: [{ message, extensions }] }, { status: 429, headers });
 }
 
-/** Of an access token its claim, without the database; of a service token its creator. */
+/** For an access token, the user in its claims, without a database query; for a service token, its creator. */
 async function countedRequest(context: RequestContext): Promise<CountedRequest> {
   const { parts, token, clientAddress } = context;
   const { requestLimits } = parts;
@@ -112,7 +112,7 @@ async function countedRequest(context: RequestContext): Promise<CountedRequest> 
   }
   return await requestLimits.countServiceToken(clientAddress, {
     digest: parts.secrets.sha256(token).toHex(),
-    // While the database is unavailable it counts as an address; the operation says what is wrong.
+    // Counted by address while the database is unavailable; the operation reports the failure.
     creatorId: async () => (await context.viewer().catch(() => null))?.id ?? null,
   });
 }
@@ -122,11 +122,11 @@ function refused(status: number, message: string, headers: Record<string, string
   return Response.json({ errors }, { status, headers });
 }
 
-/** Parsed queries are stored by their texts, which are bounded: 500 of 20,000 characters are 20 MB at most. */
+/** Parsed queries are cached by their text, which is bounded: 500 of 20,000 characters are at most 20 MB. */
 const CACHED_QUERIES = 500;
 
 interface GraphqlServer {
-  /** A GET, or a POST with its body. */
+  /** A GET request, or a POST request with its body. */
   answer(request: Request, body: ReadJson | null, context: RequestContext): Promise<Response>;
 }
 
@@ -135,10 +135,10 @@ function createGraphqlServer(schema: GraphQLSchema): GraphqlServer {
   const yoga = createYoga<RequestContext>({
     schema,
     graphqlEndpoint: '/graphql',
-    // Its page is fetched from the internet, and a page of ours shows nothing of others.
+    // GraphiQL is fetched from the internet; our pages load nothing from other hosts.
     graphiql: false,
     landingPage: false,
-    // The endpoint answers for these itself.
+    // Handled by the endpoint itself.
     cors: false,
     multipart: false,
     batching: false,
@@ -147,7 +147,7 @@ function createGraphqlServer(schema: GraphQLSchema): GraphqlServer {
       documentCache: createLRUCache({ max: CACHED_QUERIES }),
       errorCache: createLRUCache({ max: CACHED_QUERIES }),
     },
-    // What an error becomes is decided below, where the request is known.
+    // Errors are masked below, where the request is known.
     maskedErrors: { maskError: asGraphqlError },
     plugins: [readBodies(bodies), standardIntrospection(schema), boundedQueries, shownResults],
   });
@@ -164,7 +164,7 @@ function createGraphqlServer(schema: GraphQLSchema): GraphqlServer {
   };
 }
 
-/** Subscriptions need the WebSocket, which checks again and again whether the subscriber still has access. */
+/** Subscriptions require the WebSocket, which keeps checking whether the subscriber still has access. */
 const noSubscriptions: ValidationRule = (context) => ({
   OperationDefinition(operation) {
     if (operation.operation !== 'subscription') return;
@@ -173,7 +173,7 @@ const noSubscriptions: ValidationRule = (context) => ({
   },
 });
 
-/** The body has been read, within its bounds, before the server gets the request. */
+/** The body was read, within its bounds, before Yoga gets the request. */
 function readBodies(bodies: WeakMap<Request, ReadJson>): Plugin {
   return {
     onRequestParse({ request, setRequestParser }) {
@@ -221,7 +221,7 @@ const shownResults: Plugin<object, RequestContext> = {
   },
 };
 
-/** What has become too large while it was executed or written is one error, whatever else there was. */
+/** A response that became too large is a single error, whatever else it contained. */
 function boundedResult(context: RequestContext, result: ExecutionResult): ExecutionResult {
   if ('stringify' in result) return result;
   const { answerSize: size } = context;
@@ -242,7 +242,7 @@ async function* eachShown(
   for await (const result of results) yield showableResult(context, result);
 }
 
-/** Keeps what was behind it, which never leaves the process: only `message`, `path` and `extensions` are written. */
+/** Keeps the original error, which never leaves the process: only `message`, `path` and `extensions` are sent. */
 function asGraphqlError(error: unknown): GraphQLError {
   if (error instanceof GraphQLError) return error;
   const originalError = error instanceof Error ? error : new Error(String(error));
@@ -283,7 +283,7 @@ export function showableResult(context: RequestContext, result: ExecutionResult)
   return { ...result, errors: result.errors.map((error) => showableError(context, error)) };
 }
 
-/** Whether something else than a GraphQLError stands behind it. */
+/** Whether its cause is anything other than a GraphQLError. */
 function isFault(error: GraphQLError): boolean {
   return !(rootOf(error) instanceof GraphQLError);
 }

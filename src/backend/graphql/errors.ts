@@ -16,17 +16,20 @@ export type RefusalCode =
 
 export type RefusalDetails = Readonly<Record<string, string | number>>;
 
-/** An answer to the client: its message is shown as it is, so it says what to do and holds no secret. */
+/** A refusal for the client. Its message is shown as it is, so it says what to do and contains no secret. */
 export function refusal(code: RefusalCode, message: string, details: RefusalDetails = {}): GraphQLError {
   return new GraphQLError(message, { extensions: { code, ...details } });
 }
 
-/** `what` is a kind of thing, "API key". The same for what never existed and for what belongs to others. */
+/**
+ * `what` is a kind of object, as "API key". The message is the same for what never existed and for what belongs to
+ * others.
+ */
 export function notFound(what: string): GraphQLError {
   return refusal('NOT_FOUND', `There is no such ${what}.`);
 }
 
-/** `field` is the argument's path, as `input.name`. */
+/** `field` is the path of the argument, as `input.name`. */
 export function badInput(field: string, message: string): GraphQLError {
   return refusal('BAD_USER_INPUT', `${field}: ${message}`, { field });
 }
@@ -35,12 +38,12 @@ export function conflict(message: string): GraphQLError {
   return refusal('CONFLICT', message);
 }
 
-/** For an edit that is based on an older version. */
+/** For a change based on an older version of the object. */
 export function changedSince(what: string): GraphQLError {
   return conflict(`The ${what} was changed since you opened it. Load it again and repeat your change.`);
 }
 
-/** P-26: in the provider's own words, which are fit to be shown. */
+/** P-26: the payment provider's own message, which may be shown. */
 export function providerFailed(message: string): GraphQLError {
   return refusal('PAYMENT_PROVIDER_FAILED', message);
 }

@@ -10,37 +10,34 @@ import { isId, isPrintable } from '../../domain/keys/api-key.ts';
 import { badInput, notFound } from './errors.ts';
 import { isGivenAsDay } from './schema-builder.ts';
 
-/**
- * Every bound on what people type, in one place. A resolver reads each text that came from outside through one of
- * these before anything else happens; SQL and script in a text are then no more than letters.
- */
+/** Every bound on what users enter. A resolver reads each text from outside through one of these first. */
 const LONGEST_LINE = 200;
 const LONGEST_SECRET = 512;
 const LONGEST_EMAIL = 254;
 const MOST_WORDS = 50;
-/** PostgreSQL keeps no NUL, a lone surrogate is no character, and in tables a control character misleads. */
+/** PostgreSQL does not store NUL, a lone surrogate is not a character, and control characters garble tables. */
 const PRINTABLE = /^[^\p{C}\u2028\u2029]*$/u;
 const STORABLE = /^[^\0\p{Cs}]*$/u;
 
 const CONTROL = 'no control characters are allowed';
 
 const bounds = {
-  /** A name or a title: one line that people read. */
+  /** A name or title: one line of text. */
   line: z.string().trim().min(1, 'it must not be empty').max(LONGEST_LINE).refine(isPrintable, CONTROL),
   email: z.string().trim().min(3).max(LONGEST_EMAIL).regex(PRINTABLE, CONTROL),
-  /** Passwords and one-time tokens: any characters, as they were typed. */
+  /** Passwords and one-time tokens: any characters, unchanged. */
   secret: z.string().max(LONGEST_SECRET).regex(STORABLE, CONTROL),
   /** A sentence with line breaks, such as a reason. */
   paragraph: z.string().trim().min(1, 'it must not be empty').max(2_000).regex(STORABLE, CONTROL),
   /** A list of short words: scopes, aliases. */
   words: z.array(z.string().max(LONGEST_LINE).regex(PRINTABLE, CONTROL)).max(MOST_WORDS),
-  /** Ids of the payment provider, as many as are worked off at once. */
+  /** Ids of the payment provider, as many as one request may process. */
   providerIds: z.array(z.string().min(1).max(255).regex(PRINTABLE, CONTROL)).max(1_000),
-  /** An address or a key of a provider; the domain says what is a good one. */
+  /** An address or key of a provider; the domain validates it. */
   technical: z.string().max(4_096).regex(PRINTABLE, CONTROL),
 } as const;
 
-/** The value in its bounds, or BAD_USER_INPUT that names the field. What was sent is never thrown back. */
+/** The value within its bounds, or BAD_USER_INPUT that names the field. The message never repeats the value. */
 export function bounded<Kind extends keyof typeof bounds>(
   kind: Kind,
   field: string,
@@ -65,7 +62,7 @@ export function boundedOrNull<Kind extends keyof typeof bounds>(
   return value === null || value === undefined ? null : bounded(kind, field, value);
 }
 
-/** An id that cannot be one names nothing; the database would call it an error. */
+/** A malformed id is NOT_FOUND; the database would report an error. */
 export function idOf(what: string, value: string | number): string {
   const id = String(value);
   if (!isId(id)) throw notFound(what);
@@ -77,7 +74,7 @@ const USUAL_HOURS = 24;
 const MOST_HOURS = 168;
 const HOUR_MS = 3_600_000;
 
-/** The moment so many hours ago. */
+/** The time so many hours ago. */
 export function hoursAgo(hours: number | null | undefined, nowMs: number): Date {
   const wanted = hours ?? USUAL_HOURS;
   if (wanted < 1 || wanted > MOST_HOURS) {
@@ -95,7 +92,7 @@ export function timeSpan(
   },
   nowMs: number,
 ): { readonly from: Date; readonly to: Date } {
-  // A call may have begun by a clock that is ahead of this one.
+  // A call may have been recorded by a clock that is ahead of this one.
   const latestMs = nowMs + HOUR_MS;
   const to = new Date(Math.min(args.to?.getTime() ?? latestMs, latestMs));
   const from = args.from ?? hoursAgo(args.hours, nowMs);
@@ -114,7 +111,7 @@ interface Period {
   readonly to?: Date | null | undefined;
 }
 
-/** Days are included whole, moments are exact; the last 30 days by default, and never more than 400. */
+/** A date includes its whole day, a time is exact. The last 30 days by default, at most 400 days. */
 export function usagePeriod({ from, to }: Period, nowMs: number): UsageRange {
   for (const [field, day] of Object.entries({ from, to })) {
     if (day == null || (day.getTime() >= FIRST_DAY_MS && day.getTime() < LAST_DAY_MS)) continue;

@@ -11,19 +11,19 @@ import {
 } from 'graphql';
 import { QUERY_LIMITS } from './query-limits.ts';
 
-/** Answers to introspection as tools send it, without executing anything. */
+/** Answers the introspection queries of tools without executing them. */
 export interface StandardIntrospection {
-  /** The answer in JSON; null for any other query, which is priced like all queries. */
+  /** The response in JSON; null for any other query, which is executed like all queries. */
   answerTo(query: string, operationName: string | null): string | null;
 }
 
-/** A few tools, each with a text of its own, of 150 KB an answer. */
+/** Few tools are in use, each with its own query text. A response has 150 KB. */
 const ANSWERS_STORED = 16;
 
 /**
- * GraphiQL, code generators and the documents' own checks send the query of graphql-js, in one of its variants or with
- * parts left out. All of them select a part of its largest variant, which is executed once: an answer is what a query
- * selects of that. The executor takes 35 ms for the same, the selection 1 ms, and the text of an answer is stored.
+ * GraphiQL, code generators and our own checks send the introspection query of graphql-js, in one of its variants or
+ * with parts left out. Each selects a part of the largest variant, which is executed once; a response is the selected
+ * part of that result. This takes 1 ms, execution 35 ms, and the text of each response is cached.
  */
 export function createStandardIntrospection(schema: GraphQLSchema): StandardIntrospection {
   const document = parse(getIntrospectionQuery(EVERYTHING));
@@ -70,17 +70,18 @@ const EVERYTHING = {
 
 type Json = { readonly [name: string]: unknown } | null;
 
-/** What is selected, fragments resolved: names in their order, each with what is selected inside. */
+/** A selection with its fragments resolved: field names in order, each with its own selection. */
 interface Selection {
   readonly includesDeprecated: boolean;
   readonly inside: Map<string, Selection>;
-  /** The fragments that are in it. */
+  /** The fragments that it contains. */
   readonly spread: Set<string>;
 }
 
 /**
- * Null where the query has what no standard one has: other operations, variables, aliases, directives, arguments, or a
- * field that is not in `largest` at that place. So it never grows beyond that, however fragments spread each other.
+ * Null if the query contains anything that no standard introspection query has: other operations, variables, aliases,
+ * directives, arguments, or a field that `largest` does not have there. So the result is never larger than `largest`,
+ * however fragments spread each other.
  */
 function selectionOf(
   document: DocumentNode | null,

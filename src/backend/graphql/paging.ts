@@ -32,25 +32,25 @@ export function pageArgs(args: PageArgs): { readonly limit: number; readonly aft
   return { limit, after };
 }
 
-/** The cursor of a list that is numbered; null begins at its beginning. */
+/** The cursor of a numbered list; null starts at the beginning. */
 export function numberCursor(after: string | null): bigint | null {
   if (after === null) return null;
   if (!/^\d{1,18}$/.test(after)) throw wrongCursor();
   return BigInt(after);
 }
 
-/** The cursor of a list that is ordered by ids that grow with time. */
+/** The cursor of a list ordered by time-ordered ids. */
 export function idCursor(after: string | null): string | null {
   if (after !== null && !isId(after)) throw wrongCursor();
   return after;
 }
 
-/** For lists whose cursors have a form of their own. */
+/** For lists whose cursors have another format. */
 export function wrongCursor(): GraphQLError {
   return badInput('after', 'this is no cursor: give the endCursor of a page');
 }
 
-/** Makes a page of rows that were read with `limit + 1`: the one too many shows that there is a next page. */
+/** Makes a page of rows read with `limit + 1`: the extra row shows that there is a next page. */
 export function pageOf<Node>(
   rows: readonly Node[],
   limit: number,

@@ -20,28 +20,28 @@ import {
 } from 'graphql';
 import { LONGEST_PAGE, USUAL_PAGE } from './paging.ts';
 
-/** What a field says of itself, as `extensions` of its declaration. */
+/** The size of a field's value, declared as its `extensions`. */
 export interface FieldSize {
-  /** The longest that a list without pages becomes. */
+  /** The most rows of a list without pages. */
   readonly maxRows?: number;
-  /** The most that a text or a JSON value has, in characters. */
+  /** The most characters of a text or JSON value. */
   readonly maxCharacters?: number;
 }
 
-/** Of lists that say nothing themselves: what operators configure, as plans and queues. */
+/** For lists without `maxRows`: what operators configure, as plans and queues. */
 const USUAL_ROWS = 25;
-/** Of JSON that says nothing itself. */
+/** For JSON without `maxCharacters`. */
 const USUAL_JSON_CHARACTERS = 16_000;
-/** Each is one step of cost: 10,000 of them are more than an answer may have. */
+/** Each of these adds one to the cost: 10,000 of them exceed the largest response. */
 const CHARACTERS_A_STEP = 4_000;
 /** An operation is at least one statement of SQL. */
 const OPERATION_COST = 20;
 
 /**
- * What an operation costs before anything runs: one for each field, more where it may hold a long text, and what is
- * inside a list as often as the list has rows at most. `first` by a variable counts as the longest page, because a query
- * is judged before its variables are known. Introspection costs the same way, by the size of this schema. Each fragment
- * is worked out once however often it is spread: otherwise fragments that spread each other twice would take 2^n steps.
+ * The cost of an operation, known before it runs: one per field, more for long texts, and the content of a list
+ * multiplied by the most rows that it may have. A variable `first` counts as the longest page, because the cost is
+ * computed before variables are known. Introspection is priced the same way, by the size of this schema. Each fragment
+ * is computed once however often it is spread: otherwise fragments that spread each other twice would take 2^n steps.
  */
 export function createQueryCost(
   schema: GraphQLSchema,
@@ -65,14 +65,14 @@ export function createQueryCost(
   function costOfField(field: FieldNode, parent: GraphQLNamedType | undefined): number {
     const own = roots.includes(parent as never) ? OPERATION_COST : 1;
     const definition = fieldOf(schema, parent, field.name.value);
-    // Validation refuses what does not exist, and takes its time to say so.
+    // Validation refuses unknown fields, but takes longer.
     if (definition === null || parent === undefined) return own + costOf(field.selectionSet, undefined);
     const rows = rowsOf(field, parent, definition, rowsOfSchema);
     const inside = costOf(field.selectionSet, getNamedType(definition.type));
     return own + stepsOf(definition) + rows * inside;
   }
 
-  /** A cycle counts as nothing: it is refused by validation. */
+  /** A cycle costs nothing here: validation refuses it. */
   function costOfFragment(fragment: FragmentDefinitionNode | null | undefined): number {
     if (fragment === null || fragment === undefined) return 0;
     const before = known.get(fragment);
@@ -131,7 +131,7 @@ function stepsOf({ type, extensions }: Field): number {
 
 const rowsBySchema = new WeakMap<GraphQLSchema, ReadonlyMap<string, number>>();
 
-/** How long the lists of introspection are: of this schema as a whole, or of its longest type. */
+/** The lengths of introspection's lists: of this schema as a whole, or of its longest type. */
 function introspectionRows(schema: GraphQLSchema): ReadonlyMap<string, number> {
   const known = rowsBySchema.get(schema);
   if (known !== undefined) return known;

@@ -15,7 +15,7 @@ import {
 } from 'graphql';
 import { createQueryCost } from './query-cost.ts';
 
-/** The console's largest query is 6 levels deep and costs some 5,000. */
+/** The console's largest query is 6 levels deep and costs about 5,000. */
 export const QUERY_LIMITS = {
   characters: 20_000,
   tokens: 2_000,
@@ -28,17 +28,17 @@ export const QUERY_LIMITS = {
   mutations: 5,
 } as const;
 
-/** Beyond so many errors nothing is checked: each of them may cost a search for similar names. */
+/** Validation stops after this many errors: each may cost a search for similar names. */
 const MOST_ERRORS = 10;
 
-/** Throws GraphQLError for what is no query, and for one with more tokens than the limit. */
+/** Throws GraphQLError for a syntax error, and for a query with more tokens than the limit. */
 export function parseQuery(query: string): DocumentNode {
   return parse(query, { maxTokens: QUERY_LIMITS.tokens });
 }
 
 /**
- * Everything that is checked before a query runs. The limits first, in one pass each: the language's own rules compare
- * fields pair by pair, and on what is beyond the limits they would take seconds.
+ * Everything that is checked before a query runs. The limits come first, in one pass each: the language's own rules
+ * compare fields pair by pair and would take seconds on queries beyond the limits.
  */
 export function checkQuery(
   schema: GraphQLSchema,
@@ -46,7 +46,7 @@ export function checkQuery(
   more: readonly ValidationRule[] = [],
 ): readonly GraphQLError[] {
   const beyond = validate(schema, document, limitRules, { maxErrors: 1 });
-  // With its last error comes one that says that there may be more.
+  // The last error is followed by one that says that there may be more.
   if (beyond.length > 0) return beyond.slice(0, 1);
   return validate(schema, document, [...specifiedRules, ...more], { maxErrors: MOST_ERRORS });
 }
@@ -90,12 +90,14 @@ function depthOf(context: ValidationContext): (selected: SelectionSetNode) => nu
   return foldSelections(context, Math.max, (inside) => 1 + inside);
 }
 
-/** With aliases one request would try a thousand passwords, and a spread multiplies those of its fragment. */
+/** With aliases one request could try a thousand passwords, and a spread multiplies those of its fragment. */
 function aliasesOf(context: ValidationContext): (selected: SelectionSetNode) => number {
   return foldSelections(context, sum, (inside, isAlias) => inside + (isAlias ? 1 : 0));
 }
 
-/** A request makes few changes: a list of log-ins, or half a list of purchases done, would serve no one. */
+/**
+ * A request has few mutations: a list of logins, or a list of purchases of which half succeed, serves no valid purpose.
+ */
 function mutationLimit(most: number): ValidationRule {
   return (context) => {
     const countOf = foldSelections(context, sum, () => 1);
@@ -145,7 +147,7 @@ function directiveLimit(most: number): ValidationRule {
   };
 }
 
-/** Lists and objects inside each other. What is larger comes in variables. */
+/** The nesting of literal lists and objects. Larger values are sent as variables. */
 function literalLimit(most: number): ValidationRule {
   return (context) => {
     let depth = 0;
@@ -165,8 +167,8 @@ function literalLimit(most: number): ValidationRule {
 }
 
 /**
- * How often a field is selected again where it is selected already, fragments included. The language allows it, and
- * checks that each pair of them can be merged: 300 times the same field take 90 ms.
+ * How often a field is selected again in the same place, fragments included. The language allows it and checks that
+ * each pair can be merged: 300 times the same field take 90 ms.
  */
 function repeatLimit(most: number): ValidationRule {
   return (context) => {
@@ -190,7 +192,7 @@ function repeatLimit(most: number): ValidationRule {
   };
 }
 
-/** The names under which a selection answers, each as often as it is selected; each fragment is looked into once. */
+/** The response names of a selection, each as often as it is selected. Each fragment is visited once. */
 function* fieldsOf(
   context: ValidationContext,
   selected: SelectionSetNode,
@@ -213,8 +215,8 @@ function sum(...values: readonly number[]): number {
 }
 
 /**
- * Joins the values of a selection's fields, each fragment worked out once however often it is spread: otherwise a few
- * fragments that spread each other twice would cost 2^n steps. A cycle counts as nothing, being refused elsewhere.
+ * Combines the values of a selection's fields. Each fragment is computed once however often it is spread: otherwise
+ * fragments that spread each other twice would take 2^n steps. A cycle counts as nothing; it is refused elsewhere.
  */
 function foldSelections(
   context: ValidationContext,

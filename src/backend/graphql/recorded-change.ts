@@ -14,30 +14,29 @@ export interface ChangeRecord {
   readonly companyId?: string | null;
   /** Default: the viewer. A sign-up or login has no token yet. */
   readonly actor?: { readonly id: string; readonly email: string };
-  /** Named one by one; never a whole input, and no secret. */
+  /** Named field by field; never a whole input, and no secret. */
   readonly details?: AuditDetails;
 }
 
-/** In the place of an address; no address has a space. */
+/** Stands in for an email address; an address has no space. */
 function actorOf({ name }: TokenInUse): string {
   return `service token ${name}`.slice(0, 254);
 }
 
 export interface Change {
   readonly transaction: Transaction;
-  /** The same transaction, for rules that would open one of their own. */
+  /** The same transaction, for functions that would open their own. */
   readonly database: Database;
   /** Publishes only after the commit, so a subscriber that reads the database finds the change. */
   readonly sharedState: SharedState;
   record(record: ChangeRecord): Promise<void>;
-  /** Call it when the stored state already is the requested one: there is nothing to record. */
+  /** Call it if the stored state already equals the requested one: nothing is recorded. */
   nothingChanged(): void;
 }
 
 /**
- * One change by a person: the change and its entry in the audit log are committed together. `work` throws to refuse,
- * and then neither is there. A change that was neither recorded nor said to be none is a fault in
- * our code and is taken back, too.
+ * A change by a user: the change and its audit log entry are committed together. `work` throws to refuse, which rolls
+ * both back. A change that neither records an entry nor calls `nothingChanged` is a bug and is rolled back, too.
  */
 export async function recordedChange<T>(
   context: RequestContext,

@@ -43,71 +43,71 @@ export interface GraphqlParts {
   readonly attempts: Attempts;
   readonly requestLimits: RequestLimits;
   readonly mailOutbox: MailOutbox & PlanRequestOutbox & SummaryOutbox & ChannelOutbox;
-  /** Left out where a mail server takes the mails. */
+  /** Undefined if mails are sent to a mail server. */
   readonly capturedMail?: CapturedMail;
-  /** Where documents wait to be read. */
+  /** Queues documents to be read. */
   readonly jobQueue: Pick<JobQueue, 'enqueue'>;
-  /** The background work of all processes, for operators. */
+  /** The background jobs of all processes, for operators. */
   readonly queues: QueueDesk;
-  /** Reads a pasted posting at once, free of charge; the result has only the fields that the posting names. */
+  /** Parses a pasted posting at once, free of charge; returns only the fields that the posting has. */
   readonly draftPosting: (text: string, companyId: string) => Promise<Partial<JobFields>>;
-  /** Null where the addresses of providers may be anywhere. */
+  /** Null if providers may have any address. */
   readonly approveHost: ApproveHost | null;
-  /** Which addresses alert channels may have, and how test alerts leave. */
+  /** Which addresses alert channels may have, and the sender of test alerts. */
   readonly alertRules: { readonly webhooks: WebhookSender; readonly allowsHttp: boolean };
-  /** What companies use of their ceilings on calls and documents. */
+  /** What companies have used of their ceilings on calls and documents. */
   readonly counters: CompanyCounters;
   /** For test calls to targets. */
   readonly providers: ModelUpstream;
-  /** Seals providers' keys. */
+  /** Encrypts providers' keys. */
   readonly cipher: Cipher;
-  /** Opens stored prompts and answers. */
+  /** Decrypts stored prompts and answers. */
   readonly answerCipher: AnswerCipher;
-  /** The operator's bounds on them. */
+  /** The operator's limits for stored prompts and answers. */
   readonly payloads: PayloadBounds & { readonly maxBytes: number; readonly redacts: readonly RedactedKind[] };
   readonly heldCredits: HeldCredits;
   readonly logWatchers: LogWatchers;
   readonly provider: PaymentProvider;
   readonly paymentEvents: PaymentEvents;
   readonly checkoutTaxes: CheckoutTaxes;
-  /** Where the payment provider leads people back to. */
+  /** Where the payment provider redirects users to. */
   readonly consoleUrl: string;
-  /** What stands before the slash of every model alias. */
+  /** The part of every model alias before the slash. */
   readonly aliasPrefix: string;
-  /** Who gets an account. */
+  /** Who may sign up. */
   readonly signUpMode: SignUpMode;
-  /** Whether super admins have their rights only with two-factor authentication. */
+  /** Whether super admins need two-factor authentication to have their rights. */
   readonly requireSuperAdminTotp: boolean;
-  /** What a company is granted, in credits, once its first admin has verified the address. */
+  /** Credits granted to a company once its first admin has verified the address. */
   readonly trialCredits: number;
 }
 
-/** What operators see and do of queues. */
+/** What operators can see and do with queues. */
 export interface QueueDesk extends Pick<JobQueue, 'deadLetters' | 'redrive' | 'discard'> {
   depths(): Promise<readonly QueueDepth[]>;
 }
 
-/** Where a request came from and with what. A WebSocket makes one for each of its subscriptions. */
+/** The address and headers of a request. A WebSocket creates one per subscription. */
 export interface RequestOrigin {
   readonly requestId: string;
   readonly clientAddress: string;
   readonly userAgent: string;
-  /** The access token as it was sent, whatever it is worth. */
+  /** The access token as it was sent, not verified. */
   readonly token: string | null;
 }
 
 export interface RequestContext extends RequestOrigin {
-  /** What the answer has so far; left out where it is not counted. */
+  /** The size of the response so far; undefined if it is not counted. */
   readonly answerSize?: AnswerSize;
   readonly parts: GraphqlParts;
   readonly log: Log;
-  /** Who asks, by a valid token and a row that is still there; null for everybody else. Looked up once. */
+  /** The signed-in user; null without a valid token or if the user no longer exists. Loaded once. */
   viewer(): Promise<SignedInUser | null>;
-  /** What `viewer` has found, where it has been looked up. */
+  /** The result of `viewer`, if it was called before. */
   known(): SignedInUser | null;
-  /** The session of the token; null for a token without one. Known once `viewer` has been looked up. */
+  /** The session of the token; null for a token without one. Available after `viewer`. */
   sessionId(): string | null;
-  /** Of a request that came with a live service token; null for people. `viewer` is then its creator. */
+  /** The live service token of the request; null for users. `viewer` is then its creator. */
   serviceToken(): Promise<TokenInUse | null>;
 }
 

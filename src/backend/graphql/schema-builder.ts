@@ -28,9 +28,9 @@ export function createSchemaBuilder() {
     defaultFieldNullability: false,
     scopeAuth: {
       authScopes: accessOf,
-      // At the subscription itself too, before its first event.
+      // Also checked when the subscription starts, before its first event.
       authorizeOnSubscribe: true,
-      // A database that is unavailable is a fault, not a missing right.
+      // An unavailable database is a fault, not a missing right.
       treatErrorsAsUnauthorized: false,
       unauthorizedError: (_parent, context) => lackingRight(context),
     },
@@ -38,28 +38,28 @@ export function createSchemaBuilder() {
 }
 
 /**
- * What is behind each name of the schema. The file that declares an object or an enumeration adds its row here by
- * `declare module '../schema-builder.ts'`, so that resolvers name types by these names and this file imports none.
+ * The TypeScript type behind each name of the schema. The file that declares an object or an enumeration adds its row
+ * by `declare module '../schema-builder.ts'`, so that resolvers refer to types by name and this file imports none.
  */
 export interface SchemaObjects {
   PageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
 }
 
-/** Scalars and enumerations: the value behind a name, the same on its way in and out. */
+/** Scalars and enumerations: the value behind a name, the same for input and output. */
 export interface SchemaScalars {
   ID: string;
   DateTime: Date;
   JSON: unknown;
 }
 
-/** Inputs that more than one operation takes; an input of a single operation is declared beside it and has no row. */
+/** Inputs of more than one operation. An input of a single operation is declared beside it and has no row. */
 // biome-ignore lint/suspicious/noEmptyInterface: other files add the rows
 export interface SchemaInputs {}
 
-/** A day in UTC, or a time with its zone: local times are ambiguous. */
+/** A date in UTC, or a time with its offset: local times are ambiguous. */
 const ISO_DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
 
-/** Arguments that were given as a day, without a time. Their moment is the day's beginning. */
+/** Arguments given as a date without a time. Their value is the beginning of the day. */
 const givenAsDay = new WeakSet<Date>();
 
 export function isGivenAsDay(moment: Date): boolean {

@@ -55,7 +55,7 @@ import { withheldUsageDeclarations } from './operations/withheld-usage.ts';
 import { createSchemaBuilder, type Declaration, scalars } from './schema-builder.ts';
 import { guardOperations } from './service-scopes.ts';
 
-/** Joins the lists that the concept files export at their end. A new operation needs no line here, a new file one. */
+/** The lists that the files of each capability export. A new operation needs no line here, a new file needs one. */
 const declarations: readonly Declaration[] = [
   scalars,
   ...auditLogDeclarations,
@@ -112,7 +112,7 @@ const declarations: readonly Declaration[] = [
   ...auditReportDeclarations,
 ];
 
-/** The whole schema; it fails where an operation does not say who may call it. */
+/** The whole schema. Throws if an operation does not declare who may call it. */
 export function createSchema(declared: readonly Declaration[] = declarations): GraphQLSchema {
   const builder = createSchemaBuilder();
   builder.queryType();

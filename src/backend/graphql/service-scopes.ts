@@ -4,9 +4,9 @@ import { forbidden, refusal } from './errors.ts';
 import type { RequestContext } from './request-context.ts';
 
 /**
- * Which scope of a service token opens which operation. Denied by default: an operation that has no row here is not
- * callable with a token, and neither is one that needs a fresh code. What changes who gets in (sessions, passwords,
- * two-factor authentication, service tokens, roles) or spends money has none on purpose.
+ * The scope of a service token that each operation requires. Denied by default: a token cannot call an operation that
+ * has no row here, or one that needs a recent code. Operations that change who has access (sessions, passwords,
+ * two-factor authentication, service tokens, roles) or spend money have no row on purpose.
  */
 export const SCOPE_OF_OPERATION: Readonly<Record<string, ServiceScope>> = {
   company: 'company:read',
@@ -67,8 +67,8 @@ export const SCOPE_OF_OPERATION: Readonly<Record<string, ServiceScope>> = {
 };
 
 /**
- * Puts the check in front of every operation's own resolver, so that neither aliases nor fragments lead around it. A
- * request without a service token passes.
+ * Adds the check to every operation's resolver, so that aliases and fragments cannot bypass it. Requests without a
+ * service token pass.
  */
 export function guardOperations(schema: GraphQLSchema): void {
   for (const root of [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]) {
@@ -98,7 +98,7 @@ async function requireScope(context: RequestContext, operation: string): Promise
   refuseWithout(token, scope);
 }
 
-/** For a field of an object that has another scope than the operation. */
+/** For a field that needs another scope than its operation. */
 export async function requireTokenScope(context: RequestContext, scope: ServiceScope): Promise<void> {
   const token = await context.serviceToken();
   if (token !== null) refuseWithout(token, scope);
@@ -110,7 +110,7 @@ function refuseWithout({ scopes }: Pick<TokenInUse, 'scopes'>, scope: ServiceSco
   throw refusal('FORBIDDEN', message, { reason: 'SCOPE_REQUIRED', scope });
 }
 
-/** For rules finer than a scope, as which role may be given. */
+/** For rules finer than a scope, such as which role may be granted. */
 export async function refuseServiceToken(context: RequestContext, message: string): Promise<void> {
   if ((await context.serviceToken()) !== null) throw forbidden(message);
 }

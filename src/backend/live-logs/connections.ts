@@ -9,26 +9,26 @@ import type { RequestOrigin } from '../graphql/request-context.ts';
 
 export type GuestOrigin = Omit<RequestOrigin, 'requestId'>;
 
-/** All who have a socket open. */
+/** All open sockets. */
 export interface GuestRoom {
   readonly clock: Clock;
   readonly rights: Rights;
   readonly guests: Set<Guest>;
-  /** Those of them who have not shown a token that is worth something. */
+  /** Those without a valid token yet. */
   readonly unknown: Set<Guest>;
 }
 
 /**
- * Who is behind a socket. A guest comes unknown and has ten seconds to say `connection_init`, and to be known by a token
- * in it or in the handshake's header; then the socket is closed (4408, or 4401). A known one stays until their token
- * expires, or is worth nothing any more, or they watch what they may not any more: then it is closed with 4403, and
- * the client may come again with a new token.
+ * The client behind a socket. A new client is unknown and has ten seconds to send `connection_init` with a valid token,
+ * in its parameters or in the handshake's header; otherwise the socket is closed (4408, or 4401). A known one stays
+ * until its token expires or is revoked, or until it watches something that it may no longer see: then it is closed
+ * with 4403, and the client may reconnect with a new token.
  */
 export interface Guest {
   readonly socket: OpenSocket;
-  /** With the token as it is known by then. */
+  /** With the token known so far. */
   readonly origin: GuestOrigin;
-  /** `connection_init` has come, with these parameters. */
+  /** `connection_init` was received, with these parameters. */
   introduce(connectionParams: Readonly<Record<string, unknown>>): Promise<void>;
   joined(subscriptionId: string): void;
   left(subscriptionId: string): void;
@@ -75,7 +75,7 @@ export function createGuest(room: GuestRoom, socket: OpenSocket, handshake: Gues
     joined: (subscriptionId) => void joined.add(subscriptionId),
     left: (subscriptionId) => void joined.delete(subscriptionId),
     refused() {
-      // The refusal of an unauthenticated client is sent before this.
+      // The error message for an unauthenticated client is sent first.
       if (room.unknown.has(guest)) clock.after(0, () => socket.close(CloseCode.Unauthorized, 'Unauthorized'));
     },
     gone() {
@@ -107,18 +107,18 @@ interface RightsParts {
 interface Rights {
   /** The verified token and its current user; null where there is none. */
   find(token: string): Promise<VerifiedToken | null>;
-  /** Calls `look` with the token's user again and again; with null once the token is no longer valid. */
+  /** Calls `look` with the token's user periodically, and with null once the token is no longer valid. */
   watch(token: VerifiedToken, look: (viewer: User | null) => void): { stop(): void };
 }
 
-/** Half of the second within which an ended session, an expired token or a withdrawn right ends its sockets. */
+/** An ended session, an expired token or a withdrawn right closes its sockets within a second; this is half of it. */
 const LOOK_EVERY_MS = 500;
 
 /**
- * Looks again at those who have a socket open, for a socket outlives the request that opened it: one statement for all
- * of them. It reads the database instead of waiting for a message, so it works the same across processes, with Redis
- * and without. While the database is unavailable access stays as it was, until the token expires: fails open, because the
- * log is needed most then, and no session can be ended without the database.
+ * Periodically checks the users with an open socket again, because a socket outlives the request that opened it: one
+ * statement for all of them. It reads the database instead of waiting for a message, so it works across processes, with
+ * Redis and without. While the database is unavailable access stays as it was until the token expires: fails open,
+ * because the log is needed most then, and no session can be ended without the database.
  */
 export function createRights(parts: RightsParts): Rights {
   const { accessTokens, database, clock, log } = parts;
@@ -138,7 +138,7 @@ export function createRights(parts: RightsParts): Rights {
     lookSoon();
   }
 
-  /** Null where it cannot be known. */
+  /** Null if the database does not answer. */
   async function findAll(tokens: readonly VerifiedToken[]): Promise<readonly (User | null)[] | null> {
     try {
       return await findSignedInUsers(database, tokens, parts);

@@ -24,9 +24,9 @@ export interface LiveLogsParts extends GraphqlParts {
 
 const PATH = '/graphql';
 const MOST_SOCKETS = 2_000;
-/** Of those, from one address: the others are left for everybody else. */
+/** Of those, per address: the rest is left for others. */
 const MOST_OF_ADDRESS = 1_000;
-/** Of those, who has not shown a token that is worth something; in all, and from one address. */
+/** Of those, without a valid token yet; in total, and per address. */
 const MOST_UNKNOWN = 400;
 const MOST_UNKNOWN_OF_ADDRESS = 100;
 const MOST_SUBSCRIPTIONS = 10;
@@ -42,7 +42,7 @@ export function createLiveLogs(schema: GraphQLSchema, parts: LiveLogsParts): Soc
   const deliveries = new WeakMap<ExecutionArgs, AsyncIterable<never>>();
 
   const server = makeServer<Record<string, unknown>, { readonly guest: Guest }>({
-    // A guest has a time-out of its own, by our clock.
+    // Clients have a timeout of their own, by our clock.
     connectionInitWaitTimeout: 0,
     async onConnect({ connectionParams, extra: { guest } }) {
       await guest.introduce(connectionParams ?? {});
@@ -77,7 +77,7 @@ export function createLiveLogs(schema: GraphQLSchema, parts: LiveLogsParts): Soc
     return begun.args;
   }
 
-  /** Gives nothing itself: the lines go straight to the socket. It ends when the watcher does. */
+  /** Yields nothing itself: the lines go straight to the socket. Ends with the watcher. */
   function deliver(
     socket: OpenSocket,
     id: string,
@@ -169,9 +169,9 @@ export function createLiveLogs(schema: GraphQLSchema, parts: LiveLogsParts): Soc
         return { outcome: 'refused', response };
       }
       const wanted = request.headers.get('sec-websocket-protocol') ?? '';
-      // Without it the socket is opened and closed with 4406, which a browser can see.
+      // Without a common protocol the socket is opened and closed with 4406, which a browser can see.
       const protocol = handleProtocols(wanted) === false ? null : GRAPHQL_TRANSPORT_WS_PROTOCOL;
-      // Read now: once it has become a socket, the request is gone.
+      // Read now: after the upgrade the request is no longer available.
       const origin = {
         clientAddress,
         userAgent: (request.headers.get('user-agent') ?? '').replaceAll(/\p{C}/gu, ''),
@@ -182,7 +182,9 @@ export function createLiveLogs(schema: GraphQLSchema, parts: LiveLogsParts): Soc
   };
 }
 
-/** Browsers say from which page a socket is opened: only pages of ours may. Other clients say nothing. */
+/**
+ * Browsers send the origin of the page that opens a socket: only our own pages are allowed. Other clients send none.
+ */
 function isOwnOrigin(request: Request, consoleOrigin: string | null): boolean {
   const origin = request.headers.get('origin');
   if (origin === null || origin === consoleOrigin) return true;

@@ -21,8 +21,8 @@ type BegunOperation =
   | { readonly outcome: 'refused'; readonly errors: readonly GraphQLError[] };
 
 /**
- * Reads what a client subscribes to, under the same limits as a query over HTTP, and begins it: access is checked here,
- * by who stands behind the context at this moment.
+ * Parses a subscription under the limits of a query over HTTP and starts it. Access is checked here, for the context's
+ * user at this time.
  */
 export async function beginOperation(
   schema: GraphQLSchema,
@@ -78,11 +78,11 @@ function refused(...errors: GraphQLError[]): ReadOperation {
   return { outcome: 'refused', errors };
 }
 
-/** What a subscription asks for of each line. All subscriptions that ask for the same share one. */
+/** The fields that a subscription selects of each line. Subscriptions with the same selection share one. */
 interface Selection {
-  /** The line as the answer's `payload`, in JSON. */
+  /** The line in JSON, as the `payload` of a message. */
   textOf(entry: LogEntry): Promise<string> | string;
-  /** Once for each subscription that took it. */
+  /** Called once by each subscription that acquired it. */
   release(): void;
 }
 
@@ -136,7 +136,7 @@ async function textOf(args: ExecutionArgs, entry: LogEntry): Promise<string> {
   return JSON.stringify(showableResult(args.contextValue as RequestContext, result));
 }
 
-/** The messages that carry these lines to one subscription. */
+/** The messages that carry these lines for one subscription. */
 export async function messagesOf(
   id: string,
   selection: Selection,

@@ -27,7 +27,7 @@ declare module '../schema-builder.ts' {
   }
 }
 
-/** Null where nothing is counted, because there is no ceiling. */
+/** Null if there is no ceiling: nothing is counted then. */
 type CeilingUse = Readonly<Record<CeilingName, number | null>>;
 
 const MEANINGS: Readonly<Record<CeilingName, string>> = {
@@ -88,7 +88,7 @@ const ceilingObjects: Declaration = (builder) => {
   );
 };
 
-/** One statement for all companies of an answer. */
+/** One statement for all companies of a response. */
 async function loadCeilings(ids: string[], { parts: { database } }: RequestContext) {
   const found = await readCeilings(database, ids);
   return ids.map((companyId) => ({ companyId, ...(found.get(companyId) ?? NO_CEILINGS) }));
@@ -113,7 +113,7 @@ async function useOf(
   };
 }
 
-/** To a thousandth. */
+/** Rounded to a thousandth. */
 async function storedMegabytes(statements: Statements, companyId: string): Promise<number> {
   const bytes =
     (await storedCvBytes(statements, companyId)) + (await storedPostingBytes(statements, companyId));
@@ -177,7 +177,7 @@ const setCompanyCeilings: Declaration = (builder) => {
   );
 };
 
-/** What a company would have past a ceiling, in the words of its admins. */
+/** The end of each message: what is limited, and what to do. */
 const REACHED: Readonly<Record<'storageMegabytes' | 'apiKeys' | 'members', string>> = {
   storageMegabytes: 'megabytes of CVs and postings. Erase some',
   apiKeys: 'live API keys. Revoke one',
@@ -194,8 +194,8 @@ function ceilingReached(
 }
 
 /**
- * In the transaction that has added a key, a member or a document, after it: where the company then has more than its
- * ceiling, all of it is refused. Of two at once the second counts the first.
+ * Runs after a key, member or document was added, in the same transaction. Refuses, and so rolls back, what exceeds the
+ * company's ceiling. Of two concurrent additions the second counts the first.
  */
 async function heldToCeiling(
   transaction: Transaction,
@@ -213,7 +213,7 @@ async function heldToCeiling(
   );
 }
 
-/** After a key was added. A rotation leaves the old key live, so it may pass the ceiling by one. */
+/** After a key was added. A rotation leaves the old key active, so it may exceed the ceiling by one. */
 export async function holdKeysToCeiling(
   { parts: { clock } }: RequestContext,
   transaction: Transaction,
@@ -224,7 +224,7 @@ export async function holdKeysToCeiling(
   await heldToCeiling(transaction, companyId, 'apiKeys', count, isRotation ? 1 : 0);
 }
 
-/** After a person was invited or has joined. */
+/** After a user was invited or has joined. */
 export async function holdMembersToCeiling(
   { parts: { clock } }: RequestContext,
   transaction: Transaction,
@@ -240,7 +240,9 @@ export async function holdStorageToCeiling(transaction: Transaction, companyId: 
   await heldToCeiling(transaction, companyId, 'storageMegabytes', count);
 }
 
-/** Before a document is stored and read: it counts whatever becomes of it, and together with those of parse calls. */
+/**
+ * Before a document is stored and read. It counts even if reading fails, together with the documents of parse calls.
+ */
 export async function countDocument({ parts }: RequestContext, companyId: string): Promise<void> {
   const { documentsPerDay: limit } = await findCeilings(parts.database, companyId);
   if (limit === null) return;

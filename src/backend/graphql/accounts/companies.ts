@@ -100,7 +100,7 @@ const companyObject: Declaration = (builder) => {
   defineConnection(builder, 'Company');
 };
 
-/** One statement for all companies of an answer. */
+/** One statement for all companies of a response. */
 async function loadBalances(ids: string[], context: RequestContext): Promise<(CompanyBalance | Error)[]> {
   return (await standingsOf(ids, context)).map((found) => (found instanceof Error ? found : found.balance));
 }

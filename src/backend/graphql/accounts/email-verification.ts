@@ -56,13 +56,13 @@ const resendVerification: Declaration = (builder) =>
   );
 
 interface Verified {
-  /** Of the company's account after the grant; null where nothing was granted. */
+  /** The level of the company's account after the grant; null if nothing was granted. */
   readonly level: AccountLevel | null;
 }
 
 /**
- * Marks an address as verified, within the change of whatever proved it. The first admin of a company brings it its trial
- * credits, once: the ledger posts a source once.
+ * Marks an address as verified, in the transaction that proved it. The first admin of a company also brings the trial
+ * credits; they are granted once, because the ledger posts each source once.
  */
 export async function recordVerified(
   context: RequestContext,
@@ -95,7 +95,7 @@ export async function recordVerified(
   return { level: posted.level };
 }
 
-/** After the commit: gateways may spend it from now on. */
+/** After the commit, so that gateways may spend it. */
 export async function publishGrant(context: RequestContext, level: AccountLevel | null): Promise<void> {
   if (level !== null) await publishLevel(context.parts.sharedState, level, context.log);
 }

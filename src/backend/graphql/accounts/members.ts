@@ -35,8 +35,9 @@ declare module '../schema-builder.ts' {
 }
 
 /**
- * An admin could do everything else, so that a token which makes or removes one would have every right. For the same
- * reason a person who has two-factor authentication makes an admin with a fresh code only: the new admin may have none.
+ * An admin can do everything else, so a token that could add or remove admins would have every right. For the same
+ * reason a user with two-factor authentication needs a recent code to add an admin: the new admin may not have
+ * two-factor authentication.
  */
 const ONLY_MEMBERS = 'A service token invites and removes members only: an admin has to do this.';
 
@@ -280,7 +281,7 @@ const acceptInvitation: Declaration = (builder) =>
 
 type Changed = Extract<ChangedMember, { outcome: 'changed' }>;
 
-/** The member who was changed, or the refusal that says why not. */
+/** The changed member, or throws the refusal. */
 function memberChanged(changed: ChangedMember): Changed {
   switch (changed.outcome) {
     case 'changed':
@@ -292,7 +293,7 @@ function memberChanged(changed: ChangedMember): Changed {
   }
 }
 
-/** For the audit log: invitations that ended with their inviter, where there were any. */
+/** For the audit log: invitations withdrawn together with their inviter, if any. */
 function withdrawnWith({ withdrawnInvitations }: Changed) {
   return withdrawnInvitations === 0 ? {} : { withdrawnInvitations };
 }

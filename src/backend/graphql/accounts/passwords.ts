@@ -56,12 +56,13 @@ const requestPasswordReset: Declaration = (builder) =>
         const email = bounded('email', 'email', args.email);
         const counted = await context.parts.attempts.count('reset', context.clientAddress, email);
         if (counted.outcome === 'refused') {
-          // A full mailbox is spared in silence: another answer would tell who has an account.
+          // Says nothing when the mailbox has had enough mails: another answer would reveal who has an account.
           if (counted.by === 'account') return true;
           throw rateLimited(counted.retryAfterMs);
         }
         const user = await findUserByEmail(context.parts.database, email);
-        // After the answer: how long it takes must not tell who has an account. If the process ends before, the person asks again.
+        // Not awaited: the response time must not reveal who has an account. If the process stops first, the user
+        // requests another mail.
         if (user !== null) void mailReset(context, user);
         return true;
       },
@@ -92,14 +93,15 @@ const resetPassword: Declaration = (builder) =>
             throw refusal('NOT_FOUND', 'This link is used or too old: ask for a new one.');
           }
           newPassword('password', args.password, user.email);
-          // Set up by a person who only typed the address: its owner, who has the mail, could never give the code.
+          // Two-factor authentication was set up by a person who only typed this address. Its owner could never enter a
+          // code.
           const isRemoved = !user.emailVerified && (await removeTotp(change.transaction, user.id));
           const factor = await secondFactor(context, change.transaction, user.id, totp);
           await factor.spend(change.transaction);
           const object = { objectKind: 'user', objectId: user.id, companyId: user.companyId };
           const details = isRemoved ? { totp: 'removed' } : {};
           await change.record({ action: 'password.reset', ...object, actor: user, details });
-          // The link came by mail, so the address is theirs.
+          // The link was sent by mail, so the address is verified.
           const verified = await recordVerified(context, change, user);
           return { ...verified, session: await startRecordedSession(context, change, user) };
         });
@@ -121,7 +123,7 @@ async function mailReset(context: RequestContext, user: User): Promise<void> {
   }
 }
 
-/** A password that a person chose; BAD_USER_INPUT where it is easy to guess. The address is null while it is not known. */
+/** Reads a new password; BAD_USER_INPUT if it is easy to guess. The address is null while it is not known. */
 export function newPassword(field: string, value: unknown, email: string | null): string {
   const password = bounded('secret', field, value);
   const complaint = passwordComplaint(password, email);
@@ -129,7 +131,7 @@ export function newPassword(field: string, value: unknown, email: string | null)
   return password;
 }
 
-/** Its hash, made before any transaction: it takes tens of milliseconds. */
+/** Hashes before any transaction begins: it takes tens of milliseconds. */
 export async function hashNewPassword(
   context: RequestContext,
   field: string,

@@ -115,7 +115,7 @@ const sessions: Declaration = (builder) =>
     }),
   );
 
-/** P-8. An unknown address and a wrong password get the same answer, after the same time. */
+/** P-8. An unknown address and a wrong password get the same response, after the same time. */
 const login: Declaration = (builder) =>
   builder.mutationField('login', (t) =>
     t.field({
@@ -132,7 +132,7 @@ const login: Declaration = (builder) =>
         const email = bounded('email', 'email', args.email);
         const password = bounded('secret', 'password', args.password);
         const totp = readCode(args.totp);
-        // By the person, not by what was typed: no spelling of an address is a way around the limit.
+        // Counted by account, so that other spellings of the address do not bypass the limit.
         const account = (await findUserByEmail(database, email))?.id ?? email;
         await countAttempt(context, 'log-in', account);
         const user = await authenticate(database, secrets, email, password);
@@ -243,7 +243,7 @@ interface SessionOwner {
   readonly companyId: string | null;
 }
 
-/** Starts a session within a change and records it. */
+/** Starts a session within a change and records it in the audit log. */
 export async function startRecordedSession(
   context: RequestContext,
   { transaction, record }: Change,

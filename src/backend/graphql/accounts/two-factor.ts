@@ -198,7 +198,7 @@ async function namedUser(
 
 type Change = Parameters<Parameters<typeof recordedChange>[1]>[0];
 
-/** Does `work` in the transaction that spends the caller's code, or refuses. Tries are counted for the person. */
+/** Runs `work` in the transaction that uses up the caller's code, or refuses. Attempts are counted per user. */
 async function withCode<T>(
   context: RequestContext,
   { id, code }: { readonly id: string; readonly code: string },
@@ -215,14 +215,14 @@ async function withCode<T>(
   return result;
 }
 
-/** The optional code of a sign-in; an empty field of a form is none. */
+/** The optional code of a sign-in. An empty form field counts as none. */
 export function readCode(value: string | null | undefined): string | null {
   return value === '' ? null : boundedOrNull('line', 'totp', value);
 }
 
 /**
- * The second factor of a sign-in, in two steps: before the transaction whether one is needed and given (tries are
- * counted for the person), and within it that the code is spent. TOTP_REQUIRED where none was given.
+ * The second factor of a sign-in, in two steps. Before the transaction: whether a code is required and given
+ * (TOTP_REQUIRED otherwise); attempts are counted per user. Within the transaction: the code is used up.
  */
 export async function secondFactor(
   context: RequestContext,

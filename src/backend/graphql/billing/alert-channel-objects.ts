@@ -16,7 +16,7 @@ export interface SecretOnce {
   readonly secret: string | null;
 }
 
-/** With whom a mail goes to, and the newest delivery. */
+/** With the recipients of its mails and its newest delivery. */
 export interface ShownChannel extends AlertChannel {
   readonly email: string | null;
   readonly last: AlertDelivery | null;

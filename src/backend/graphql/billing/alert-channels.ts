@@ -194,7 +194,7 @@ const changeAlertChannel: Declaration = (builder) => {
   );
 };
 
-/** Whose channels: a company admin's own company's, or those of the operators. */
+/** The owner of the channels: a company admin's company, or the operators. */
 async function ownerOf(
   context: RequestContext,
   operators: boolean | null | undefined,
@@ -236,7 +236,7 @@ function readWanted({ name, address, events }: GivenChannel) {
   };
 }
 
-/** Before the transaction, for it resolves a name. */
+/** Before the transaction, because it resolves a host name. */
 async function refuseAddress(
   { parts }: RequestContext,
   kind: AlertChannelKind,

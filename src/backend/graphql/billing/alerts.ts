@@ -182,7 +182,7 @@ const setAlertSettings: Declaration = (builder) => {
 const OUTDATED =
   'The alert settings were changed after you loaded them. Load them again and repeat your change.';
 
-/** More than can be set, so that the domain says how many can; it bounds what is read one by one. */
+/** More than can be set, so that the domain's message states the real limit. It bounds the work before that. */
 const MOST_READ = 50;
 
 function boundedList<Item>(field: string, list: readonly Item[] | null | undefined): readonly Item[] | null {

@@ -105,7 +105,7 @@ const callObjects: Declaration = (builder) => {
       }),
     }),
   });
-  // What an operator sees besides.
+  // Fields for operators only.
   builder.objectFields('Call', (t) => ({
     target: t.string({
       nullable: true,
@@ -160,14 +160,14 @@ function numberOf(tokens: bigint | null): number | null {
   return tokens === null ? null : Number(tokens);
 }
 
-/** A service token has the rights of its creator in the company, and none of an operator. */
+/** A service token has its creator's rights in the company, but no operator rights. */
 export async function isOperator(context: RequestContext): Promise<boolean> {
   return (await accessOf(context)).superAdmin && (await context.serviceToken()) === null;
 }
 
 /**
- * Whose calls a viewer may see: a company admin those of the company, an operator those of any, or of all (null). Another
- * company's id is not found.
+ * Whose calls a viewer may see: company admins those of their company, operators those of any company, or of all
+ * (null). Another company's id is NOT_FOUND.
  */
 export async function companyOfCalls(context: RequestContext, wanted: string | null): Promise<string | null> {
   if (await isOperator(context)) return wanted;

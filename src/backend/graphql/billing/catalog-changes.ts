@@ -93,7 +93,7 @@ function changeParts({ parts }: RequestContext) {
   return { ...parts, onPriced: (priceId: string) => parts.paymentEvents.wake([`price:${priceId}`]) };
 }
 
-/** The provider is asked in between, which no transaction waits for: what is recorded is what came of it. */
+/** The payment provider is called outside any transaction, so the entry records the result. */
 async function planAnswer(
   context: RequestContext,
   action: string,

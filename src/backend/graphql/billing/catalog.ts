@@ -109,7 +109,7 @@ const catalogObjects: Declaration = (builder) => {
       updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
     }),
   });
-  // P-11: these six and nothing else.
+  // P-11: exactly these six fields.
   builder.objectType('CreditPackOutput', {
     description: 'Credits that are bought once.',
     fields: (t) => ({
@@ -204,7 +204,7 @@ const catalogInputs: Declaration = (builder) => {
   });
 };
 
-/** As the catalog wants it; the texts and credits in their bounds. */
+/** An input as the catalog takes it, with texts and credits within their bounds. */
 export function planFrom(input: PlanInput): WantedPlan {
   const { trialCredits, sortOrder } = input;
   return {
@@ -267,7 +267,7 @@ const createCreditPack: Declaration = (builder) =>
       authScopes: { superAdmin: true },
       args: { input: t.arg({ type: 'CreateCreditPackInput', required: true }) },
       async resolve(_root, { input: wanted }, context) {
-        // The provider is asked in between, which no transaction waits for: what is recorded is what came of it.
+        // The payment provider is called outside any transaction, so the entry records the result.
         const created = await storeCreditPack(context.parts, packFrom(wanted));
         if (created.outcome === 'invalid') throw badInput(`input.${created.field}`, created.message);
         if (created.outcome === 'provider-failed') throw providerFailed(created.message);

@@ -75,7 +75,7 @@ const purchaseObjects: Declaration = (builder) => {
   });
 };
 
-/** One statement for all purchases of an answer. */
+/** One statement for all purchases of a response. */
 async function loadCreditPacks(ids: string[], { parts }: RequestContext): Promise<(CreditPack | Error)[]> {
   const found = await findCreditPacks(parts.database, ids);
   const byId = new Map(found.map((pack) => [pack.id, pack]));
@@ -141,7 +141,7 @@ const createSubscriptionCheckout: Declaration = (builder) =>
         const viewer = await member(context);
         const { companyId } = viewer;
         const planId = idOf('plan', args.planId);
-        // What a free plan or a trial grants costs nothing, so it is for people whose address is known.
+        // Free plans and trials grant credits without payment, so they require a verified address.
         const plan = await findPlan(context.parts.database, planId);
         if (plan !== null && (plan.priceMinor === 0n || plan.trialDays !== null)) refuseUnverified(viewer);
         const opened = await openSubscriptionCheckout(context.parts, { companyId, planId });

@@ -38,7 +38,7 @@ declare module '../schema-builder.ts' {
   }
 }
 
-/** Some two million characters: what a browser saves as a file without ado. */
+/** About two million characters: a size that browsers save as a file without trouble. */
 const MOST_LINES = 20_000;
 
 const SOURCE_KIND = 'adjustment';
@@ -205,7 +205,7 @@ const creditStatement: Declaration = (builder) =>
     }),
   );
 
-/** Of a former member too: the account stays that of the company. */
+/** Also for former members: the account stays with the company. */
 async function userAccountOf(
   context: RequestContext,
   companyId: string,
@@ -217,7 +217,7 @@ async function userAccountOf(
   return id;
 }
 
-/** Who does not know whether it worked sends it again with the same key: it is done once. */
+/** If the client does not know whether it succeeded, it repeats the request with the same key. It is done once. */
 const adjustCredits: Declaration = (builder) =>
   builder.mutationField('adjustCredits', (t) =>
     t.field({

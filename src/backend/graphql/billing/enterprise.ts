@@ -44,13 +44,13 @@ const termsObject: Declaration = (builder) => {
   );
 };
 
-/** One statement for all companies of an answer. */
+/** One statement for all companies of a response. */
 async function loadTerms(ids: string[], { parts }: RequestContext): Promise<(AgreedTerms | null)[]> {
   const found = await findAgreedTerms(parts.database, ids);
   return ids.map((id) => found.get(id) ?? null);
 }
 
-/** One statement for all terms of an answer. */
+/** One statement for all terms of a response. */
 async function loadPlans(ids: string[], { parts }: RequestContext): Promise<(Plan | Error)[]> {
   const found = new Map((await findPlans(parts.database, ids)).map((plan) => [plan.id, plan]));
   return ids.map((id) => found.get(id) ?? new Error(`plan ${id} has disappeared`));

@@ -79,7 +79,7 @@ const replayPaymentEvent: Declaration = (builder) =>
       args: { id: t.arg.id({ required: true }) },
       async resolve(_root, args, context) {
         const id = idOf('payment event', args.id);
-        // In transactions of its own: the provider may have to be asked in between.
+        // Uses transactions of its own, because it may call the payment provider in between.
         const replayed = await context.parts.paymentEvents.replay(id);
         switch (replayed.outcome) {
           case 'no-such-event':

@@ -90,7 +90,7 @@ const changePreviewObject: Declaration = (builder) =>
     }),
   });
 
-/** One statement for all subscriptions of an answer. */
+/** One statement for all subscriptions of a response. */
 async function loadPlans(ids: string[], { parts }: RequestContext): Promise<(Plan | Error)[]> {
   const found = await findPlans(parts.database, ids);
   const byId = new Map(found.map((plan) => [plan.id, plan]));
@@ -141,7 +141,7 @@ const changeSubscriptionPlan: Declaration = (builder) =>
         const viewer = await member(context);
         const { companyId } = viewer;
         const planId = idOf('plan', args.planId);
-        // As in a checkout: what a free plan grants is for people whose address is known.
+        // As in a checkout: a free plan grants credits without payment, so it requires a verified address.
         if ((await findPlan(context.parts.database, planId))?.priceMinor === 0n) refuseUnverified(viewer);
         const changed = await changePlan(context.parts, { companyId, planId });
         if (changed.outcome !== 'changed') return refuseChange(changed);

@@ -212,7 +212,7 @@ const usage: Declaration = (builder) =>
           const [totals = [], rows = []] = groups;
           return { range, totals: totals[0] ?? NO_USAGE, rows };
         }
-        // Keys have rows of their own beside the company's, so theirs is a report of its own.
+        // Keys have rows of their own beside the company's, so they need a second report.
         const [whole, keys] = await Promise.all([
           usageReport(database, { ...question, by: [[]] }),
           usageReport(database, { ...question, by: [dimensions] }),
@@ -222,7 +222,7 @@ const usage: Declaration = (builder) =>
     }),
   );
 
-/** What the report is not by is undefined. */
+/** Dimensions that the report is not grouped by are undefined. */
 type ShownRow = UsageGroup & {
   readonly project?: string;
   readonly endUser?: string;

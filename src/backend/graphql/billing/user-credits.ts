@@ -83,7 +83,7 @@ const myCredits: Declaration = (builder) =>
         const userId = args.userId == null ? viewer.id : idOf('member', args.userId);
         const { database } = context.parts;
         if (userId !== viewer.id) {
-          // Of a former member too: the account stays that of the company.
+          // Also for former members: the account stays with the company.
           const [found] = await findMembers(database, viewer.companyId, [userId]);
           if (found === undefined || viewer.role !== 'COMPANY_ADMIN') throw notFound('member');
         }
@@ -97,7 +97,7 @@ const myCredits: Declaration = (builder) =>
     }),
   }));
 
-/** Who does not know whether it worked sends it again with the same key: it is done once. */
+/** If the client does not know whether it succeeded, it repeats the request with the same key. It is done once. */
 const grantUserCredits: Declaration = (builder) =>
   builder.mutationField('grantUserCredits', (t) =>
     t.field({
@@ -163,8 +163,9 @@ const grantUserCredits: Declaration = (builder) =>
   );
 
 /**
- * What a member leaves behind: the keys that they pay for are revoked, and their balance returns to the company. Before
- * the member is removed, because accounts are locked before companies. After the commit, `publishMoved`.
+ * Settles the account of a member who leaves: the keys that they pay for are revoked, and their balance returns to the
+ * company. It runs before the member is removed, because accounts are locked before companies. Call `publishMoved`
+ * after the commit.
  */
 export async function settleLeaver(
   { database, sharedState, transaction }: Change,

@@ -59,7 +59,7 @@ function pasted(given: string): GivenDocument {
 function uploaded({ name: givenName, contentBase64 }: FileInput): GivenDocument {
   const name = bounded('line', 'input.file.name', givenName);
   const { maxBytes } = DOCUMENT_LIMITS;
-  // Four characters for three bytes, and some line breaks.
+  // Base64 has four characters for three bytes, plus line breaks.
   if (contentBase64.length > maxBytes * 1.5) throw tooLarge(maxBytes);
   const bytes = fromBase64(contentBase64);
   if (bytes === null) throw badInput('input.file.contentBase64', 'this is not base64');

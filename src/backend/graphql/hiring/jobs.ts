@@ -267,8 +267,8 @@ const closeJob: Declaration = (builder) =>
   );
 
 /**
- * What the domain takes of an input. With a document there is a draft, for the time until the document worker has read
- * it: of a pasted text what the embedded engine finds in a few milliseconds, of a file its name.
+ * The domain's fields of an input. With a document, they are a draft until the document worker has read it: for pasted
+ * text, what the embedded engine finds within milliseconds; for a file, its name.
  */
 async function jobFrom(input: JobInput, companyId: string, context: RequestContext) {
   const { draftPosting } = context.parts;

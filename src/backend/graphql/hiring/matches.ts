@@ -72,7 +72,9 @@ const matchObjects: Declaration = (builder) => {
   });
 };
 
-/** One statement for all of an answer. One that was taken away at this very moment is an error of its own match. */
+/**
+ * One statement for all matches of a response. A job that was deleted in the meantime is an error of its match only.
+ */
 async function loadJobs(ids: string[], context: RequestContext): Promise<(Job | Error)[]> {
   const { companyId } = await member(context);
   const found = await findJobs(context.parts.database, companyId, ids);
@@ -97,7 +99,7 @@ const matches: Declaration = (builder) =>
         const { database } = context.parts;
         const jobId = args.jobId == null ? null : idOf('job', args.jobId);
         const talentId = args.talentId == null ? null : idOf('talent', args.talentId);
-        // What belongs to others is not there, which is something else than having no matches.
+        // A job of another company is NOT_FOUND, not an empty list.
         if (jobId !== null && (await findJobs(database, companyId, [jobId]))[0] == null)
           throw notFound('job');
         if (talentId !== null && (await findTalents(database, companyId, [talentId]))[0] == null) {

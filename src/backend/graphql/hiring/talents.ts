@@ -153,14 +153,14 @@ const talentObjects: Declaration = (builder) => {
   defineConnection(builder, 'Talent');
 };
 
-/** One statement for all talents of an answer. */
+/** One statement for all talents of a response. */
 async function loadProposals(ids: string[], context: RequestContext): Promise<(TalentProposal | null)[]> {
   const { companyId } = await member(context);
   const open = await readOpenProposals(context.parts.database, companyId, ids);
   return ids.map((id) => open.get(id) ?? null);
 }
 
-/** One statement for all talents of an answer. */
+/** One statement for all talents of a response. */
 async function loadTalents(ids: string[], context: RequestContext): Promise<(Talent | null)[]> {
   const { companyId } = await member(context);
   return [...(await findTalents(context.parts.database, companyId, ids))];
@@ -237,7 +237,7 @@ const createTalent: Declaration = (builder) => {
           const created = await storeTalent(transaction, context.parts, { companyId, createdBy, from });
           if (created.outcome === 'invalid') throw badInput('input.profile', created.message);
           if (file !== null && created.isNew) await holdStorageToCeiling(transaction, companyId);
-          // Nothing of the person: the audit log outlives an erasure.
+          // No personal data: the audit log is kept when the talent is erased.
           const { talent, isNew } = created;
           const details = { isNew, status: talent.status };
           await record({ action: 'talent.created', objectKind: 'talent', objectId: talent.id, details });

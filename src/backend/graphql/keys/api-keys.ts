@@ -132,7 +132,7 @@ const apiKeyObjects: Declaration = (builder) => {
   });
 };
 
-/** One statement for all keys of an answer. */
+/** One statement for all keys of a response. */
 async function loadMembers(ids: string[], context: RequestContext): Promise<(User | null)[]> {
   const { companyId } = await member(context);
   const found = await findMembers(context.parts.database, companyId, ids);
@@ -154,7 +154,7 @@ const apiKeys: Declaration = (builder) =>
     }),
   );
 
-/** G-19: the raw key stands in this answer and nowhere else. */
+/** G-19: the raw key is returned only here. */
 const createApiKey: Declaration = (builder) => {
   const input = builder.inputType('CreateApiKeyInput', {
     fields: (t) => ({
@@ -229,7 +229,7 @@ const createApiKey: Declaration = (builder) => {
   );
 };
 
-/** Null where the company pays. */
+/** Null if the company pays. */
 async function payerOf(
   context: RequestContext,
   {
@@ -246,7 +246,7 @@ async function payerOf(
   throw badInput('input.payerUserId', 'it needs the payer USER');
 }
 
-/** G-22; G-19: the raw key stands in this answer and nowhere else. */
+/** G-22; G-19: the raw key is returned only here. */
 const rotateApiKey: Declaration = (builder) =>
   builder.mutationField('rotateApiKey', (t) =>
     t.field({
@@ -311,7 +311,7 @@ export function isoOrNull(moment: Date | null): string | null {
   return moment?.toISOString() ?? null;
 }
 
-/** A key's setting as the field that a client filled in. */
+/** The input field of a key setting, for error messages. */
 export function keyInputField(setting: string): string {
   return `input.${setting === 'monthlySpendingLimitMicro' ? 'monthlySpendingLimit' : setting}`;
 }

@@ -103,7 +103,7 @@ const erase: Declaration = (builder) =>
         return await recordedChange(context, async ({ transaction, record }) => {
           const erased = await erasePayloads(transaction, companyId, which);
           const cached = await dropAnswersOf(transaction, companyId, which);
-          // Who was erased is not written down again.
+          // The audit log must not name an end user whose data was erased.
           const objectId = which.requestId ?? 'end user';
           const details = { byEndUser: which.endUser !== null, erased, cached };
           await record({ action: 'payloads.erased', objectKind: 'call', objectId, details });
@@ -152,7 +152,7 @@ const payloadSettings: Declaration = (builder) => {
             const field = changed.field === 'retentionDays' ? 'payloadRetentionDays' : changed.field;
             throw badInput(field, changed.message);
           }
-          // The patterns may be names of people: the log has their number.
+          // Patterns may contain names of people, so the audit log has only their number.
           const { retentionDays, redactionPatterns: all } = changed.settings;
           const details = { payloadRetentionDays: retentionDays, redactionPatterns: all.length };
           await record({

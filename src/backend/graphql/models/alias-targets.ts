@@ -157,7 +157,7 @@ const input: Declaration = (builder) => {
         description: 'Whether it speaks the Responses API; as the preset says where left out.',
       }),
       apiVersion: t.string({ description: 'Azure’s, such as 2024-10-21.' }),
-      // Any JSON, which has no place among Pothos's types of a named input; `headersIn` reads it.
+      // Any JSON, which Pothos's types of named inputs cannot express; `headersIn` reads it.
       headers: t.field({
         type: 'JSON',
         description: 'An object of names and values, at most 16, sent with every call. Stored encrypted.',
@@ -235,7 +235,7 @@ const changes: Declaration = (builder) => {
   );
 };
 
-/** Within their bounds, and at addresses that may be called. */
+/** The targets of an input, within their bounds and at addresses that may be called. */
 export async function wantedTargets(
   { approveHost }: Pick<GraphqlParts, 'approveHost'>,
   given: readonly AliasTargetInput[],
@@ -255,7 +255,7 @@ function refuseFault(target: WantedTarget, path: string): void {
   if (fault !== null) throw badInput(`${path}.${fault.field}`, fault.problem);
 }
 
-/** For the audit log: which provider and which model. */
+/** For the audit log: the provider and model of each target. */
 export function targetsInWords(targets: readonly WantedTarget[]): string[] {
   return targets.map(({ baseUrl, model }) => `${new URL(baseUrl).host} ${model}`.slice(0, 200));
 }
@@ -293,7 +293,7 @@ function headersIn(given: unknown, path: string): Readonly<Record<string, string
   return { ...(given as Readonly<Record<string, string>>) };
 }
 
-/** At once, so that the person who mistyped a name learns of it; every call checks again. */
+/** Checked here as well, so that a mistyped host is reported at once; every call checks again. */
 async function refuseInside(
   approveHost: ApproveHost | null,
   { baseUrl }: Pick<WantedTarget, 'baseUrl'>,
@@ -301,13 +301,13 @@ async function refuseInside(
 ): Promise<void> {
   if (approveHost === null) return;
   const hostname = URL.parse(baseUrl)?.hostname ?? '';
-  // What is no address is refused with the other rules of targets.
+  // An invalid URL is refused with the other rules of targets.
   if (hostname === '') return;
   const approval = await approveHost(hostname);
   if (approval.outcome !== 'approved') throw badInput(path, approval.problem);
 }
 
-/** The target as a call would meet it, with the stored key of the one that it names. */
+/** The target as a call would use it, with the stored key of the target that it names. */
 async function openWanted(
   { database, cipher, secrets, aliasPrefix }: GraphqlParts,
   wanted: WantedTarget,

@@ -171,7 +171,7 @@ async function change(context: RequestContext, { how, alias: name, given, ifVers
   });
 }
 
-/** Where the problem is, as a path of the input; several limits share one, and the sentence names the field. */
+/** The input path of each problem. Several limits share one; the message names the field. */
 const FIELDS = {
   alias: 'input.alias',
   kind: 'input.kind',

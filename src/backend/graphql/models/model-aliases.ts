@@ -25,7 +25,7 @@ declare module '../schema-builder.ts' {
   }
 }
 
-/** With the name that clients write. */
+/** With the name that clients use. */
 interface ShownAlias extends StoredAlias, AliasBounds {
   readonly alias: string;
 }
@@ -51,14 +51,14 @@ async function shownAliases({ database, aliasPrefix }: AliasPlace): Promise<read
   });
 }
 
-/** NOT_FOUND where there is none of this name, retired or not. */
+/** NOT_FOUND if there is no alias of this name, active or retired. */
 export async function findModelAlias(place: AliasPlace, alias: string): Promise<ShownAlias> {
   const found = (await shownAliases(place)).find((one) => one.alias === alias);
   if (found === undefined) throw notFound('model alias');
   return found;
 }
 
-/** The names that a key without a list may call, and a key with one may have. Read once for a request. */
+/** The aliases that a key without an allowlist may call, and that an allowlist may contain. Read once per request. */
 export async function aliasNames(context: RequestContext): Promise<readonly string[]> {
   const names =
     namesOfRequests.get(context) ?? callableAliases(context.parts.database, context.parts.aliasPrefix);
@@ -184,7 +184,7 @@ async function loadPrices(names: AliasName[], { parts }: RequestContext): Promis
   return names.map((name) => prices.filter(({ alias }) => alias === name));
 }
 
-/** One statement for all aliases of an answer. */
+/** One statement for all aliases of a response. */
 async function loadTargets(names: AliasName[], { parts }: RequestContext): Promise<StoredTarget[][]> {
   const { targets } = await readCatalogue(parts.database);
   return names.map((name) => targets.filter(({ alias }) => alias === name));

@@ -193,7 +193,7 @@ function placeIn(
   return { name, host: boundedOrNull('line', 'input.host', given.host) };
 }
 
-/** The same for a model that does not exist. */
+/** The same message for a model that does not exist. */
 function notAllowed() {
   return badInput('input.alias', 'the operator allows no own provider keys for this model');
 }
@@ -210,7 +210,7 @@ async function storedKey(
   return stored;
 }
 
-/** The first of the alias's targets at the host, as a call of the company would meet it. */
+/** The alias's first target at the host, as a call of the company would use it. */
 function testedTarget({ targets, kind }: OwnKeyPlace, apiKey: string): UpstreamTarget {
   const [stored] = targets;
   if (stored === undefined) throw notAllowed();
@@ -219,7 +219,7 @@ function testedTarget({ targets, kind }: OwnKeyPlace, apiKey: string): UpstreamT
   return { id, baseUrl, model, apiKey, ...(wire === null ? {} : { wire }) };
 }
 
-/** Models are known by their alias alone: the provider's name of it is the operator's affair. */
+/** Companies see models by alias only; the provider's model name is visible to operators. */
 function shownTest(tested: TargetTest, { model, baseUrl }: UpstreamTarget, alias: string): TargetTest {
   if (tested.ok) return { ...tested, message: 'The provider accepted the key, and the model answered.' };
   const message = tested.message.replaceAll(model, alias);

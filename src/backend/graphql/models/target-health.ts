@@ -13,7 +13,7 @@ declare module '../schema-builder.ts' {
   }
 }
 
-/** What is known of a target: of its provider's breaker, of its own cooling, and of its recent failures. */
+/** The state of a target: its provider's breaker, its cooldown, and its recent failures. */
 interface TargetHealth {
   readonly state: BreakerState;
   readonly coolingStatus: number | null;

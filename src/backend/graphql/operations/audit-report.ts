@@ -96,7 +96,7 @@ function major({ currency }: CashTotals, minor: bigint): number {
   return Number(fromMinorUnits(minor, currency));
 }
 
-/** Long enough for a new system; a large one has its first report from the workers. */
+/** Long enough for a new system. On a large one the workers produce the first report. */
 const FIRST_AUDIT_MS = 15_000;
 
 const auditReport: Declaration = (builder) =>
@@ -113,7 +113,7 @@ const auditReport: Declaration = (builder) =>
     }),
   );
 
-/** Before the workers have run the first one. */
+/** Runs an audit if the workers have not run one yet. */
 async function firstReport(parts: RequestContext['parts']): Promise<AuditReport> {
   const signal = AbortSignal.timeout(FIRST_AUDIT_MS);
   const run = await auditDaily(parts, signal).catch((error: unknown) => {

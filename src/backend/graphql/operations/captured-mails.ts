@@ -43,7 +43,7 @@ const capturedMails: Declaration = (builder) =>
       async resolve(_root, args, { parts }) {
         const { limit, after } = pageArgs(args);
         if (parts.capturedMail === undefined) return null;
-        // The folder lists at most 100 at a time, so that the last page of 100 cannot know of another one.
+        // The folder lists at most 100 at a time, so a page of 100 cannot tell whether another one follows.
         const heads = await parts.capturedMail.list(limit + 1, after ?? undefined);
         return pageOf(heads, limit, ({ id }) => id);
       },

@@ -123,9 +123,9 @@ export const FAILURES_OF_MS = 24 * 3_600_000;
 const WORST_FIRST: readonly BreakerState[] = ['open', 'half-open', 'closed'];
 
 /**
- * Every service that a target names, and the match score generator where a process reports its breaker. Whether it is
- * called is in shared state, where all agree; while that is unavailable the reports of the processes count, which are
- * seconds old.
+ * Every service that a target uses, and the match score generator if a process reports its breaker. The breaker's state
+ * is in shared state, which all processes agree on; while that is unavailable, the reports of the processes are used,
+ * which are seconds old.
  */
 export async function readAiServices(parts: Parts): Promise<readonly AiService[]> {
   const { database, clock, log, aliasPrefix } = parts;
@@ -171,7 +171,7 @@ function isOf(service: string, target: StoredTarget): boolean {
 
 const GENERATOR_ALIASES: readonly string[] = ['embed-default', 'extract-default'];
 
-/** Each target once, by the process that has it cool longest. */
+/** Each target once, from the process in which it cools down longest. */
 function longestOf(reports: readonly BreakerReport[], nowMs: number): readonly CoolingReport[] {
   const longest = new Map<string, CoolingReport>();
   for (const cooling of reports.flatMap((report) => report.cooling ?? [])) {
@@ -198,7 +198,7 @@ function loggedFailures(own: readonly StoredTarget[], failures: readonly TargetF
     .map(({ reason, failedAt }) => ({ reason, atMs: failedAt.getTime() }));
 }
 
-/** A service is not opened by a few failures: those are known to the process that saw them, or in the log. */
+/** Failures that did not open the breaker are known only to the process that saw them, and to the log. */
 function lastOf(
   shared: PublishedService | null,
   reports: readonly BreakerReport[],

@@ -68,7 +68,7 @@ const errorGroupObject: Declaration = (builder) => {
 const SERVICE_FILTER = 'gateway, backend, ai-service, or shared for lines of none of them.';
 type TextFilter = 'contains' | 'requestId' | 'service' | 'companyId';
 
-/** Null for one that is left out or empty. */
+/** Null if the filter is left out or empty. */
 function textFilter(
   args: Readonly<Partial<Record<TextFilter, string | number | null | undefined>>>,
   field: TextFilter,
@@ -139,7 +139,7 @@ const errorGroups: Declaration = (builder) =>
     }),
   );
 
-/** P-13. It is served over WebSocket alone, see live-logs/live-logs.ts. */
+/** P-13. Served over WebSocket only, see live-logs/live-logs.ts. */
 const logStream: Declaration = (builder) => {
   builder.subscriptionType({});
   builder.subscriptionField('logStream', (t) =>
@@ -181,7 +181,7 @@ const logStream: Declaration = (builder) => {
   );
 };
 
-/** GraphQL over WebSocket has no word for a subscription that has begun, and a quiet log would not tell. */
+/** GraphQL over WebSocket has no message for a started subscription, and a quiet log would send nothing. */
 function announced(watcher: LogWatcher, clock: Clock): LogWatcher {
   const timestamp = new Date(clock.now()).toISOString();
   let first: LogEntry | null = {

@@ -95,11 +95,11 @@ async function setGenerator(context: RequestContext, desired: DesiredState) {
   return await readGenerator(context);
 }
 
-/** As the processes last reported it, a few seconds ago at most. */
+/** As the processes last reported it, at most a few seconds ago. */
 async function readGenerator({ parts: { database, clock } }: RequestContext) {
   const nowMs = clock.now();
   const status = await readStatus(database, nowMs, null);
-  // Only the metrics' own readers show a breaker: it is that of the process that answers them.
+  // The breaker belongs to the process that answers, so only the metrics endpoint shows it.
   const metrics = await readMetrics(database, { nowMs, own: null, breakerState: 'closed' });
   return {
     ...status,

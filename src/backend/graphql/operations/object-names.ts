@@ -69,7 +69,7 @@ async function namesOfCatalog(statements: Statements, ids: readonly string[]): P
   return [...plans.map(as('plan')), ...packs.map(as('credit-pack'))];
 }
 
-/** Of operators: who and which key, but neither jobs nor people who apply. */
+/** For operators: names of users and keys, but not of jobs or talents. */
 async function namesOfAll(statements: Statements, ids: readonly string[]): Promise<ObjectName[]> {
   const companies = await findCompanyNames(statements, ids);
   const people = await findPeople(statements, ids);

@@ -146,7 +146,7 @@ function paceOf(processes: readonly ServiceProcess[], queue: string) {
   };
 }
 
-/** By what there is: the job queue itself takes any name of the right form. */
+/** Checked against the existing queues: the job queue itself accepts any well-formed name. */
 async function knownQueue({ parts }: RequestContext, name: string): Promise<string> {
   const queue = bounded('line', 'queue', name);
   if (!(await parts.queues.depths()).some((depth) => depth.name === queue)) throw notFound('queue');
@@ -164,7 +164,7 @@ function deadLetterPlace(cursor: string): DeadLetterPlace {
   return { id, failedAt: new Date(Number(ms)) };
 }
 
-/** Each letter was moved in a transaction of its own; where nothing was moved there is nothing to record. */
+/** Each dead letter was moved in its own transaction. If none was moved, nothing is recorded. */
 async function recordQueueChange(
   context: RequestContext,
   queue: string,
