@@ -38,7 +38,7 @@ interface CreditWorkParts extends MonthlyInvoiceParts {
   readonly expiryNoticeDays: number;
 }
 
-/** Returns credits of former members to their companies; mostly there are none. */
+/** Returns credits of former members to their companies. Usually there are none. */
 const RETURNED_CREDITS_QUEUE: QueueDefinition = {
   name: 'returned-credits',
   retries: 3,
@@ -48,10 +48,10 @@ const RETURNED_CREDITS_QUEUE: QueueDefinition = {
   heartbeatSeconds: 60,
 };
 
-/** Clocks that are kept by NTP differ by milliseconds. */
+/** Clocks synchronized by NTP differ by milliseconds. */
 const MOST_AHEAD_MS = 5 * 60_000;
 
-/** Seals transactions from before there were seals; later there are none. */
+/** Seals transactions that are older than the seals. On a new system there are none. */
 const OLD_SEALS_QUEUE: QueueDefinition = {
   name: 'old-ledger-seals',
   retries: 3,
@@ -123,13 +123,13 @@ export function creditWork(parts: CreditWorkParts): readonly QueueWork[] {
   ];
 }
 
-/** As the catalog converts a price; what it cannot convert has another outcome. */
+/** Converts a price as the catalog does; has another outcome for a price that cannot be converted. */
 type ToMinorUnits = (
   price: string,
   currency: string,
 ) => { readonly outcome: 'converted'; readonly amountMinor: bigint } | { readonly outcome: string };
 
-/** The terms that the settings give. Throws for a currency that is not known, which the settings refuse. */
+/** The terms from the settings. Throws for an unknown currency, which the settings refuse. */
 export function postpaidTerms(
   { currency, ...rest }: Pick<PostpaidTerms, 'currency' | 'pricePerCredit' | 'dueDays'>,
   toMinorUnits: ToMinorUnits,

@@ -2,7 +2,7 @@ import type { AlertData, AlertEvent } from '../../alerts/alert-events.ts';
 import { creditsAsNumber, creditsOfMicro } from '../ledger/credit-account.ts';
 import type { AlertKind } from './alert-settings.ts';
 
-/** What a mail of an alert says. */
+/** The content of an alert's mail. */
 export type AlertContent =
   | {
       readonly kind: 'low-balance';
@@ -50,7 +50,7 @@ interface NoticedAlert {
   readonly budget: { readonly id: string } | null;
 }
 
-/** An alert as the channels of its company get it. `fact` is the same whenever it is raised again. */
+/** An alert as the company's channels get it. `fact` is the same each time it is raised. */
 export function eventOf(notice: NoticedAlert, content: AlertContent, fact: string): AlertEvent {
   const { kind, companyId, companyName, raisedAt, thresholdPercent } = notice;
   const known = { kind, companyId, companyName, raisedAt, fact };

@@ -4,36 +4,36 @@ import { findUserByEmail, type User } from '../../accounts/user.ts';
 import { findKeys } from '../../keys/key-lifecycle.ts';
 import { nameBudgets } from '../budgets/budgets.ts';
 
-/** What a company is alerted of, as it holds now. */
+/** A company's current alert settings. */
 export interface AlertSettings {
-  /** Grows with every save; 0 where nothing was ever set. */
+  /** Incremented by every save; 0 if nothing was ever set. */
   readonly version: number;
   readonly isOn: boolean;
   /** Highest first. Null: 20, 5 and 0 percent of the balance after the last top-up. */
   readonly balanceThresholdsMicro: readonly bigint[] | null;
-  /** Shares of the credit limit, and of the monthly limits of keys; lowest first. */
+  /** Percentages of the credit limit and of keys' monthly limits; lowest first. */
   readonly limitPercents: readonly number[];
-  /** Whether alerts are mailed to the receivers; channels are not affected. */
+  /** Whether alerts are mailed to the receivers. Channels are not affected. */
   readonly isMailed: boolean;
-  /** Null: all admins, also where none of the chosen ones is left. */
+  /** Null: all admins, also if none of the chosen users is left. */
   readonly receivers: readonly User[] | null;
 }
 
-/** Null is the default of each. */
+/** Null selects the default of each. */
 export interface WantedAlerts {
-  /** That of the settings which the change was made from. Null saves over whatever is there. */
+  /** The version of the settings that were edited. Null overwrites any version. */
   readonly version: number | null;
   readonly isOn: boolean;
   readonly isMailed: boolean;
   readonly balanceThresholdsMicro: readonly bigint[] | null;
   readonly limitPercents: readonly number[] | null;
-  /** Addresses of the company's people. */
+  /** Email addresses of users of the company. */
   readonly receivers: readonly string[] | null;
 }
 
 type SetAlerts =
   | { readonly outcome: 'set'; readonly settings: AlertSettings }
-  /** They were saved by another person since. */
+  /** Another user has saved them since. */
   | { readonly outcome: 'outdated' }
   | {
       readonly outcome: 'refused';
@@ -64,9 +64,9 @@ export async function readAlertSettings(statements: Statements, companyId: strin
 }
 
 /**
- * All of them at once: what is null goes back to its default. They hold for what is charged from the commit on. A
- * threshold alerts when it is passed, so one above today's balance waits for the next top-up; one that has alerted in its
- * episode does not alert again in it, however often it is removed and set again.
+ * Sets all of them at once; null restores a default. They apply to what is charged after the commit. A threshold raises
+ * an alert when it is crossed, so one above the current balance waits for the next top-up. A threshold that has raised
+ * an alert in its episode raises no other in it, even if it is removed and set again.
  */
 export async function setAlertSettings(
   transaction: Transaction,
@@ -109,7 +109,7 @@ export async function setAlertSettings(
   return { outcome: 'set', settings: await readAlertSettings(transaction, companyId) };
 }
 
-/** Whom alerts are mailed to now. */
+/** The users that alerts are mailed to. */
 export async function mailReceivers(
   statements: Statements,
   companyId: string,
@@ -157,21 +157,21 @@ export type AlertKind = 'LOW_BALANCE' | 'KEY_SPENDING' | 'CREDIT_LINE' | 'BUDGET
 export interface RaisedAlert {
   readonly kind: AlertKind;
   readonly thresholdPercent: number;
-  /** The balance that the company had set itself; null for a share. */
+  /** The balance threshold that the company set; null for a percentage. */
   readonly thresholdMicro: bigint | null;
-  /** The key whose spending it is about; null where the company itself is meant. */
+  /** The key whose spending it is about; null for the company as a whole. */
   readonly keyId: string | null;
   readonly keyName: string | null;
-  /** The budget that it is about, as people name it; null for other alerts, and where it is deleted. */
+  /** The name of the budget that it is about; null for other alerts, and if the budget was deleted. */
   readonly budgetOf: string | null;
   readonly raisedAt: Date;
-  /** When it was handed on to be mailed; null while it waits. */
+  /** When it was queued to be mailed; null until then. */
   readonly mailedAt: Date | null;
 }
 
 const MOST_ALERTS = 100;
 
-/** A company's newest alerts, the newest first. There are a few a month: they need no pages. */
+/** A company's newest alerts, newest first. There are few per month, so they have no pages. */
 export async function listAlerts(statements: Statements, companyId: string): Promise<readonly RaisedAlert[]> {
   const alerts = await statements.query<StoredAlert>(
     `select kind, subject, threshold_percent as "thresholdPercent", created_at as "raisedAt",
@@ -193,11 +193,11 @@ export async function listAlerts(statements: Statements, companyId: string): Pro
 }
 
 interface StoredAlert extends Pick<RaisedAlert, 'kind' | 'thresholdPercent' | 'raisedAt' | 'mailedAt'> {
-  /** The key's id or the budget's; of a balance that the company set itself its micro-credits; else empty. */
+  /** The id of the key or budget; for a balance threshold that the company set, its micro-credits; otherwise empty. */
   readonly subject: string;
 }
 
-/** Of a LOW_BALANCE alert: the balance that the company set itself; null for a share of the last top-up. */
+/** For a LOW_BALANCE alert: the balance threshold that the company set; null for a percentage of the last top-up. */
 export function ownBalanceMicro({ kind, subject }: Pick<StoredAlert, 'kind' | 'subject'>): bigint | null {
   return kind === 'LOW_BALANCE' && subject !== '' ? BigInt(subject) : null;
 }

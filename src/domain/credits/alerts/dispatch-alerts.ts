@@ -11,19 +11,19 @@ import { readKeyMonth } from '../holds/holds.ts';
 import { type AlertContent, eventOf } from './alert-content.ts';
 import { type AlertKind, mailReceivers, ownBalanceMicro, readAlertSettings } from './alert-settings.ts';
 
-/** What identifies a threshold that was passed. */
+/** Identifies a crossed threshold. */
 interface AlertName {
   /** The account: a company's id, or a user's. */
   readonly companyId: string;
   readonly kind: AlertKind;
-  /** The key's id or the budget's; of a balance that the company set itself its micro-credits; else empty. */
+  /** The id of the key or budget; for a balance threshold that the company set, its micro-credits; otherwise empty. */
   readonly subject: string;
   readonly thresholdPercent: number;
-  /** What it can be passed once in: a top-up, a month. */
+  /** The period in which it can be crossed once: a top-up, a month. */
   readonly episode: string;
 }
 
-/** Looks for alerts that wait. */
+/** Queues alerts that have not been queued. */
 export const DISPATCH_ALERTS_QUEUE: QueueDefinition = {
   name: 'hand-on-alerts',
   retries: 3,
@@ -34,7 +34,7 @@ export const DISPATCH_ALERTS_QUEUE: QueueDefinition = {
 };
 export const DISPATCH_ALERTS_CRON = '* * * * *';
 
-/** One job an alert, with its AlertName as data. */
+/** One job per alert, with its AlertName as data. */
 export const ALERTS_QUEUE: QueueDefinition = {
   name: 'alerts',
   retries: 10,
@@ -48,9 +48,9 @@ const PAGE = 200;
 const MOST_PAGES = 50;
 
 /**
- * Makes a job of every alert that waits: once each, for the job and the mark are of one transaction, and rows that
- * another process is handing on are left to it. Alerts are written by the statement that charges calls; to enqueue
- * there would hold up every call for the few that pass a threshold. Returns how many.
+ * Enqueues a job for every new alert, once each: the job and the mark are in one transaction, and rows that another
+ * process has locked are skipped. Alerts are written by the statement that charges calls; enqueueing there would delay
+ * every call for the few that cross a threshold. Returns the number of alerts.
  */
 export async function dispatchAlerts(parts: {
   readonly database: Database;
@@ -73,7 +73,7 @@ export async function dispatchAlerts(parts: {
   return handedOn;
 }
 
-/** `array(…)` runs the search once; behind a join PostgreSQL may run it again, and find others. */
+/** `array(…)` runs the search once; in a join PostgreSQL may run it again and find other rows. */
 async function takeWaiting(transaction: Transaction, now: Date): Promise<readonly AlertName[]> {
   return await transaction.query<AlertName>(
     `update credit_alerts set handed_on_at = $1
@@ -85,14 +85,14 @@ async function takeWaiting(transaction: Transaction, now: Date): Promise<readonl
   );
 }
 
-/** An alert with what its mail says, as of the commit that raised it. */
+/** An alert with the content of its mail, as of the commit that raised it. */
 export interface AlertNotice extends AlertName, AccountInNotice {
   readonly companyName: string;
-  /** The company of the account, or of the user whose account it is. */
+  /** The id of the account's company, or of the company of the account's user. */
   readonly mailedAs: string;
   readonly isOfUser: boolean;
   readonly raisedAt: Date;
-  /** The recipients' addresses: the members that the company chose and still has, else its admins. */
+  /** The recipients' addresses: the members that the company chose and still has, otherwise its admins. */
   readonly receivers: readonly string[];
   /** The key that KEY_SPENDING is about. */
   readonly key: KeyInNotice | null;
@@ -102,15 +102,15 @@ export interface AlertNotice extends AlertName, AccountInNotice {
 
 interface AccountInNotice {
   readonly balanceMicro: bigint;
-  /** 0 where prepaid, null for no end. */
+  /** 0 if prepaid, null if unlimited. */
   readonly lineMicro: bigint | null;
-  /** What low balances are shares of. */
+  /** The balance that percentages of low balance refer to. */
   readonly toppedUpMicro: bigint;
 }
 
 interface BudgetInNotice {
   readonly id: string;
-  /** Whose it is, as people read it. */
+  /** The owner of the budget, for display. */
   readonly of: string;
   readonly isHard: boolean;
   readonly limitMicro: bigint;
@@ -120,14 +120,14 @@ interface BudgetInNotice {
 interface KeyInNotice {
   readonly id: string;
   readonly name: string;
-  /** Null where the limit has been taken away since. */
+  /** Null if the limit has been removed since. */
   readonly limitMicro: bigint | null;
   readonly spentMicro: bigint;
 }
 
 /**
- * Notifies people. It runs within the transaction and may run again for the same alert, if a process dies: what
- * it does must be of that transaction, or be harmless twice.
+ * Notifies the recipients. It runs within the transaction and may run again for the same alert after a crash, so its
+ * effects must be part of the transaction or idempotent.
  */
 type AlertReceiver = (notice: AlertNotice, within: Transaction) => Promise<void>;
 
@@ -154,8 +154,8 @@ export function createAlertHandler(parts: {
 }
 
 /**
- * Null where no mail is sent: a company may have switched alerts off, a user may have left it, and where one commit has
- * crossed several thresholds only the last of them is mailed. An alert of a user's balance goes to that user.
+ * Null if no mail is sent: the company may have switched alerts off, the user may have left, or the same commit has
+ * crossed a further threshold, which is mailed instead. An alert about a user's balance goes to that user.
  */
 async function readNotice(transaction: Transaction, alert: AlertName): Promise<AlertNotice | null> {
   const owner = await findUser(transaction, alert.companyId);
@@ -181,14 +181,14 @@ async function readNotice(transaction: Transaction, alert: AlertName): Promise<A
 
 interface RaisedAlert extends AccountInNotice {
   readonly raisedAt: Date;
-  /** Null in alerts that were raised before these were stored. */
+  /** Null in alerts raised before these were stored. */
   readonly spentMicro: bigint | null;
   readonly limitMicro: bigint | null;
-  /** The same commit has crossed a threshold further on. */
+  /** The same commit has crossed a further threshold. */
   readonly isOvertaken: boolean;
 }
 
-/** As stored with the alert; the account as it is now where that was not stored yet. Null where there is no account. */
+/** As stored with the alert, or the current account if it was not stored. Null if there is no account. */
 async function readRaised(transaction: Transaction, alert: AlertName): Promise<RaisedAlert | null> {
   const { companyId, kind, subject, thresholdPercent, episode } = alert;
   const [raised] = await transaction.query<RaisedAlert>(
@@ -221,14 +221,14 @@ async function readKey(
   const key = await findKey(transaction, alert.companyId, alert.subject);
   if (key === null) return null;
   const { id, name, monthlySpendingLimitMicro } = key;
-  // A limit that was taken away since needs no mail.
+  // No mail about a limit that has been removed since.
   const limitMicro =
     monthlySpendingLimitMicro === null ? null : (raised.limitMicro ?? monthlySpendingLimitMicro);
   const spentMicro = raised.spentMicro ?? (await readKeyMonth(transaction, id, `${alert.episode}-01`));
   return { id, name, limitMicro, spentMicro };
 }
 
-/** Null where it was deleted since. */
+/** Null if it has been deleted since. */
 async function readBudget(
   transaction: Transaction,
   { companyId, subject }: AlertName,
@@ -244,11 +244,11 @@ async function readBudget(
 export type AlertMail = AlertContent & {
   readonly to: string;
   readonly companyId: string;
-  /** The same alert to the same person is one mail, however often it is dispatched. */
+  /** The same alert to the same user is one mail, however often it is dispatched. */
   readonly dedupeKey: string;
 };
 
-/** Takes mails within a transaction: they go out if and only if it commits. */
+/** Takes mails within a transaction: they are sent if and only if it commits. */
 export interface AlertOutbox {
   send(mail: AlertMail, within: Transaction): Promise<unknown>;
 }
@@ -264,12 +264,12 @@ export function createAlertMails(outbox: AlertOutbox, alerts: AlertDispatch | nu
       const dedupeKey = ['alert', companyId, kind, fact, to].join(':');
       await outbox.send({ to, companyId: notice.mailedAs, dedupeKey, ...content }, within);
     }
-    // What a user has of their own is no matter of the company's channels.
+    // A user's own balance is not reported to the company's channels.
     if (alerts !== null && !notice.isOfUser) await alerts.dispatch(eventOf(notice, content, fact), within);
   };
 }
 
-/** Null where it has become pointless: the key, its limit or the budget is gone. */
+/** Null if the key, its limit or the budget no longer exists. */
 function contentOf(notice: AlertNotice): AlertContent | null {
   const { companyName, kind, key, balanceMicro, toppedUpMicro, lineMicro, raisedAt: at } = notice;
   const percent = BigInt(notice.thresholdPercent);
@@ -281,7 +281,7 @@ function contentOf(notice: AlertNotice): AlertContent | null {
     }
     case 'CREDIT_LINE': {
       if (lineMicro === null) return null;
-      // Of a line people want to know what is left of it.
+      // For a credit line, show what is left of it.
       const thresholdMicro = (lineMicro * (100n - percent)) / 100n;
       return {
         kind: 'low-balance',

@@ -10,14 +10,17 @@ export interface BudgetMonth {
   readonly month: string;
 }
 
-/** What calls hold for a scope and subject also counts against a budget that was changed meanwhile. */
+/**
+ * Named without the amount: what calls hold for a scope and subject also counts against a budget that was changed in
+ * the meantime.
+ */
 export function budgetHoldName({ budget: { scope, subject }, month }: BudgetMonth): string {
   return `${BUDGET_HOLD}${scope} ${month} ${subject}`;
 }
 
 const BUDGET_HOLD = 'budget ';
 
-/** The scope and subject of what a hold's name is about; null for a hold that is not of a budget. */
+/** The budget that a hold is for, by its name; null for a hold of something else. */
 export function heldBudget<Budget extends Pick<CallBudget, 'scope' | 'subject'>>(
   holdName: string,
   budgets: readonly Budget[],
@@ -27,14 +30,14 @@ export function heldBudget<Budget extends Pick<CallBudget, 'scope' | 'subject'>>
   return budgets.find((budget) => budget.scope === scope) ?? null;
 }
 
-/** The amount is in it: a budget that was changed has another level. */
+/** Contains the amount: a changed budget has another level. */
 export function budgetLevelName({ budget: { scope, subject, mostMicro }, month }: BudgetMonth): string {
   return `budget-left ${scope} ${month} ${mostMicro} ${subject}`;
 }
 
 /**
- * What is left. Spending only grows, so it is its own version: of two the higher is newer, whichever account has paid.
- * Subjects are spent by several accounts, whose versions say nothing of each other.
+ * The remaining amount. Spending only grows, so it serves as the version: the higher one is newer, whichever account
+ * paid. A subject is charged by several accounts, whose versions cannot be compared.
  */
 export function budgetLevel(of: BudgetMonth, spentMicro: bigint): SharedLevel {
   const spent = Number(spentMicro < MOST_SPENT_MICRO ? spentMicro : MOST_SPENT_MICRO);
@@ -48,7 +51,7 @@ export function budgetLevel(of: BudgetMonth, spentMicro: bigint): SharedLevel {
 
 const MOST_SPENT_MICRO = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** The levels of a call's hard budgets, as far as its commit says what was spent. */
+/** The levels of a call's hard budgets, as far as its commit reports their spending. */
 export function budgetLevelsAfter(
   companyId: string,
   budgets: readonly CallBudget[],
@@ -62,7 +65,7 @@ export function budgetLevelsAfter(
   return levels;
 }
 
-/** What was spent in a month by those of a scope and subject. */
+/** Spending of a scope and subject in a month. */
 export async function readBudgetSpending(
   statements: Statements,
   companyId: string,
@@ -92,7 +95,7 @@ const SPENT: Readonly<Record<BudgetScope, string>> = {
   END_USER: OF_SUBJECT,
 };
 
-/** What is charged to a project or an end user besides their calls; `month` is its first day. */
+/** Adds charges to a project or end user that are not calls; `month` is its first day. */
 export async function addSubjectSpending(
   transaction: Transaction,
   spending: {
@@ -115,7 +118,7 @@ export async function addSubjectSpending(
 
 const PURGED_AT_ONCE = 1_000;
 
-/** Removes what was spent in months before this day. Returns how many rows. */
+/** Removes the spending of months before this day. Returns the number of rows. */
 export async function purgeSubjectMonths(
   database: Database,
   before: string,

@@ -13,20 +13,20 @@ export interface Budget {
   readonly subject: string;
   readonly monthlyMicro: bigint;
   readonly isHard: boolean;
-  /** Grows with each change. */
+  /** Incremented by each change. */
   readonly version: number;
   readonly changedAt: Date;
 }
 
-/** A budget with what its month has brought so far. */
+/** A budget with its spending in the current month. */
 export interface BudgetStanding extends Budget {
-  /** Of `*`, what the end user has spent who has spent most of those without a budget of their own. */
+  /** For `*`: the spending of the end user who has spent most, among those without a budget of their own. */
   readonly spentMicro: bigint;
-  /** That end user; null for other budgets, and where none has spent anything. */
+  /** That end user; null for other budgets, and if no end user has spent anything. */
   readonly topEndUser: string | null;
-  /** How many of these end users have used it up; null for other budgets. */
+  /** How many of these end users have used up the budget; null for other budgets. */
   readonly usedUpBy: number | null;
-  /** Of KEY. */
+  /** For KEY. */
   readonly keyName: string | null;
 }
 
@@ -36,7 +36,7 @@ export interface WantedBudget {
   readonly subject: string | null;
   readonly monthlyMicro: bigint;
   readonly isHard: boolean;
-  /** That of the budget which is changed, where the caller has seen it; null replaces whatever there is. */
+  /** The version that the caller has seen; null replaces any version. */
   readonly version: number | null;
 }
 
@@ -47,21 +47,21 @@ type SetBudget =
       readonly field: 'subject' | 'monthlyCredits' | 'scope';
       readonly problem: string;
     }
-  /** Another person has changed or deleted it since the caller read it. */
+  /** Another user has changed or deleted it since the caller read it. */
   | { readonly outcome: 'outdated' };
 
-/** Every gateway reads all budgets of a company whose calls it answers, once a second. */
+/** Every gateway reads all budgets of a company that it serves, once a second. */
 const MOST_BUDGETS = 500;
 const LONGEST_END_USER = 128;
-/** It is counted in shared state, whose amounts end at 2^53. */
+/** Counted in shared state, whose amounts end at 2^53. */
 const HIGHEST_BUDGET_MICRO = 9_000_000_000_000_000n;
 
 const COLUMNS = `id, scope, subject, monthly_micro as "monthlyMicro", is_hard as "isHard", version,
   changed_at as "changedAt"`;
 
 /**
- * Creates a budget or changes the one of the same scope and subject. What was spent in this month before counts. The caller
- * announces it after the commit.
+ * Creates a budget, or changes the one of the same scope and subject. What was spent earlier in the month counts. The
+ * caller announces it after the commit.
  */
 export async function setBudget(
   transaction: Transaction,
@@ -76,7 +76,7 @@ export async function setBudget(
     const most = HIGHEST_BUDGET_MICRO / 1_000_000n;
     return { outcome: 'invalid', field: 'monthlyCredits', problem: `0 to ${most} credits are possible` };
   }
-  // Of the companies row, so that two that are created at once are both counted.
+  // Locks the account's row, so that concurrent creations are counted one after the other.
   await transaction.query('select 1 from credit_accounts where id = $1 for update', [companyId]);
   const all = await listBudgets(transaction, companyId);
   const old = all.find((one) => one.scope === scope && one.subject === subject);
@@ -101,7 +101,7 @@ type FoundSubject =
   | { readonly problem: null; readonly subject: string }
   | { readonly problem: string; readonly subject?: undefined };
 
-/** As it is stored. A key that was rotated has the budget of the first of its rotations, which is for all of them. */
+/** The subject as it is stored. All rotations of a key share the budget of the first. */
 async function subjectOf(
   statements: Statements,
   { companyId, scope, subject: given }: WantedBudget,
@@ -130,7 +130,7 @@ function endUserProblem(endUser: string): string | null {
   return /\p{Cc}/u.test(endUser) ? 'an end user has no control characters' : null;
 }
 
-/** By scope and subject. */
+/** Ordered by scope and subject. */
 export async function listBudgets(statements: Statements, companyId: string): Promise<readonly Budget[]> {
   return await statements.query<Budget>(
     `select ${COLUMNS} from budgets where company_id = $1
@@ -139,7 +139,7 @@ export async function listBudgets(statements: Statements, companyId: string): Pr
   );
 }
 
-/** With what was spent in the month that `now` is in. */
+/** With the spending of the month that contains `now`. */
 export async function listBudgetStandings(
   statements: Statements,
   companyId: string,
@@ -183,7 +183,7 @@ async function keyNames(
   return new Map((await findKeys(statements, companyId, ids)).map(({ id, name }) => [id, name]));
 }
 
-/** Whose each budget is, as people read it, by the id of the budget. */
+/** The owner of each budget for display, by the id of the budget. */
 export async function nameBudgets(
   statements: Statements,
   companyId: string,
@@ -209,7 +209,7 @@ export function budgetOwner(scope: BudgetScope, subject: string, keyName: string
   }
 }
 
-/** Null where the company has no such budget. */
+/** Null if the company has no such budget. */
 export async function findBudget(
   statements: Statements,
   companyId: string,
@@ -223,7 +223,7 @@ export async function findBudget(
   return budget ?? null;
 }
 
-/** Null where the company has no such budget. The caller announces it after the commit. */
+/** Null if the company has no such budget. The caller announces it after the commit. */
 export async function deleteBudget(
   statements: Statements,
   companyId: string,
@@ -237,7 +237,7 @@ export async function deleteBudget(
   return budget ?? null;
 }
 
-/** In force at once where the message arrives, and within a second without it. */
+/** Takes effect at once if the message arrives, otherwise within a second. */
 export async function announceBudgets(
   sharedState: Pick<SharedState, 'publish'>,
   companyId: string,

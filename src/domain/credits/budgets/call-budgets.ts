@@ -2,22 +2,22 @@ export const BUDGET_SCOPES = ['COMPANY', 'PROJECT', 'KEY', 'END_USER'] as const;
 
 export type BudgetScope = (typeof BUDGET_SCOPES)[number];
 
-/** The subject of a budget for every end user who has none of their own. */
+/** The subject of the budget for every end user without a budget of their own. */
 export const EVERY_END_USER = '*';
 
-/** A budget that a call counts for. */
+/** A budget that a call is counted against. */
 export interface CallBudget {
   readonly id: string;
   readonly scope: BudgetScope;
   /** The project, the id of the key (of its first rotation) or the end user of the call; empty for COMPANY. */
   readonly subject: string;
-  /** Below 2^53, as everything that is held. */
+  /** Below 2^53, like every held amount. */
   readonly mostMicro: number;
   /** False: it only raises alerts. */
   readonly isHard: boolean;
 }
 
-/** The budgets of a company, as its calls look for them. */
+/** A company's budgets, indexed for calls. */
 export interface CompanyBudgets {
   readonly company: CallBudget | null;
   readonly projects: ReadonlyMap<string, CallBudget>;
@@ -26,7 +26,7 @@ export interface CompanyBudgets {
   readonly everyEndUser: CallBudget | null;
 }
 
-/** Of a list without two of one scope and subject. */
+/** The list must not have two budgets of the same scope and subject. */
 export function companyBudgets(list: readonly CallBudget[]): CompanyBudgets {
   const bySubject = (scope: BudgetScope) =>
     new Map(list.filter((one) => one.scope === scope).map((one) => [one.subject, one]));
@@ -37,18 +37,20 @@ export function companyBudgets(list: readonly CallBudget[]): CompanyBudgets {
   return { company, projects: bySubject('PROJECT'), keys: bySubject('KEY'), endUsers, everyEndUser };
 }
 
-/** What decides which budgets a call counts for. */
+/** What determines the budgets of a call. */
 export interface BudgetedCall {
-  /** The first of the key's rotations, which has the budget of all. Null where the platform calls for the company. */
+  /**
+   * The first rotation of the key, which has the budget of all. Null for calls that the platform makes for the company.
+   */
   readonly keyId: string | null;
   readonly project: string | null;
-  /** Undefined where the client names none: then no budget of an end user applies. */
+  /** Undefined if the client names none: then no end user budget applies. */
   readonly endUser: string | undefined;
 }
 
 /**
- * Those that a call counts for, at most one of each scope: a budget of an end user's own replaces the one for every end
- * user. Undefined without any.
+ * The budgets of a call, at most one per scope: an end user's own budget replaces the one for every end user. Undefined
+ * if there are none.
  */
 export function budgetsOfCall(
   { company, projects, keys, endUsers, everyEndUser }: CompanyBudgets,
@@ -61,14 +63,14 @@ export function budgetsOfCall(
   const ofKey = keyId === null ? undefined : keys.get(keyId);
   if (ofKey !== undefined) found.push(ofKey);
   if (endUser !== undefined) {
-    // A client that names itself `*` is an end user like any other.
+    // An end user that is really named `*` is an end user like any other.
     const ofUser = endUsers.get(endUser) ?? (everyEndUser && { ...everyEndUser, subject: endUser });
     if (ofUser !== null) found.push(ofUser);
   }
   return found.length === 0 ? undefined : found;
 }
 
-/** What a budget's subject has spent in a month, as the charge of a call left it. */
+/** The spending of a budget's subject in a month, after the charge of a call. */
 export interface BudgetSpending {
   readonly scope: BudgetScope;
   readonly subject: string;

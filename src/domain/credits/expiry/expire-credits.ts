@@ -10,17 +10,20 @@ import { lockAccount, postTransaction } from '../ledger/ledger.ts';
 import { type ExpiringLot, type ExpiryOutbox, mailExpiry } from './expiry-mails.ts';
 
 /**
- * When a lot's moment has come, what is left of it is taken by one EXPIRY transaction whose source is the lot: once,
- * however often the job runs, and never below zero. Calls that are running then are charged to what the account has
- * afterwards, so they may leave a debt of at most what they hold.
+ * When a lot expires, one EXPIRY transaction takes what is left of it. Its source is the lot, so it is posted once
+ * however often the job runs, and it never takes the balance below zero. Calls that are running then are charged to the
+ * remaining balance, so they may leave a debt of at most what they hold.
  */
 
-/** Of the posting that an expired lot makes; its id is the account and the version of the grant. */
+/** The source kind of an expired lot's posting; the source id is the account and the version of the grant. */
 const EXPIRY_SOURCE = 'credit-lot';
 const ACCOUNTS_AT_ONCE = 100;
-/** Ten million charges are added up in some seconds. */
+/** Adding up ten million charges takes seconds. */
 const TRANSACTION_MS = 5 * 60_000;
-/** From so many versions on the lots of an account are counted ahead: less is added up in milliseconds by who needs it. */
+/**
+ * Lots of accounts with this many new versions are counted in advance. Fewer versions are added up within milliseconds
+ * when needed.
+ */
 const COUNTED_FROM = 10_000;
 
 interface ExpiryParts {
@@ -29,18 +32,18 @@ interface ExpiryParts {
   readonly clock: Clock;
   readonly log: Log;
   /**
-   * How far the clock of this process may be ahead of that of the database: an expiry by a clock that is wrong takes
-   * credits that people still have. Left out, it is not compared.
+   * How far the clock of this process may be ahead of the database's. With a wrong clock, credits would expire too
+   * early. Undefined: not compared.
    */
   readonly mostAheadMs?: number;
-  /** Companies are mailed what has expired; left out, they are not. */
+  /** Mails companies about expired credits; undefined sends nothing. */
   readonly mail?: ExpiryOutbox;
   readonly alerts?: AlertDispatch;
 }
 
 /**
- * Takes what is left of every lot whose moment has come. Returns how many lots have expired. An account that fails does
- * not keep the others from expiring; the job then fails at its end and is retried.
+ * Takes what is left of every lot that has expired. Returns the number of lots. An account that fails does not prevent
+ * the others from expiring; the job then fails at its end and is retried.
  */
 export async function expireCredits(parts: ExpiryParts, signal?: AbortSignal): Promise<number> {
   const { database, sharedState, clock, log, mail, alerts } = parts;
@@ -108,7 +111,7 @@ async function expireAccount(
   readonly taken: readonly ExpiringLot[];
   readonly level: AccountLevel | null;
 }> {
-  // Charges wait for the account's lock: what was spent before it is added up first, and only the rest under it.
+  // Charges wait for the account's lock, so earlier spending is added up before it, and only the rest under it.
   const spentSoFar = await addUpSpent(transaction, accountId);
   let level = await lockAccount(transaction, accountId);
   if (level === null) throw new Error(`account ${accountId} of a credit lot is missing`);
@@ -140,7 +143,7 @@ async function expireAccount(
 }
 
 /**
- * Updates the lots of accounts with many charges since the last update, so that reading what is left sums only some
+ * Updates the lots of accounts with many charges since the last update, so that reading what is left adds up only some
  * minutes of charges. Blocks no charge: only the lots are locked. Returns the number of accounts.
  */
 export async function countBusyLots(

@@ -9,9 +9,9 @@ import { creditsAsNumber, creditsOfMicro } from '../ledger/credit-account.ts';
 import { listLots } from '../ledger/credit-lots.ts';
 
 /**
- * Mails about credits that expire: once some days before, and once when they have. They go to whom the company chose for
- * its alerts, else to its admins, and not at all where it has switched alerts off. Of trial credits only the second is
- * sent: the mail that announces the end of the trial says what expires with it.
+ * Mails about expiring credits: once some days before, and once after they have expired. They go to the users that the
+ * company chose for its alerts, otherwise to its admins, and are not sent if it has switched alerts off. For trial
+ * credits only the second is sent: the mail that announces the end of the trial says what expires with it.
  */
 export type ExpiryMail = {
   readonly kind: 'credits-expiring' | 'credits-expired';
@@ -21,7 +21,7 @@ export type ExpiryMail = {
   readonly data: {
     readonly companyName: string;
     readonly totalMicro: bigint;
-    /** Those that expire first, at most ten. */
+    /** The first to expire, at most ten. */
     readonly lots: LotInMail[];
   };
 };
@@ -32,7 +32,7 @@ interface LotInMail {
   readonly expiresAt: Date;
 }
 
-/** Takes mails within a transaction: they go out if and only if it commits. */
+/** Takes mails within a transaction: they are sent if and only if it commits. */
 export interface ExpiryOutbox {
   send(mail: ExpiryMail, within: Transaction): Promise<unknown>;
 }
@@ -46,7 +46,7 @@ export interface ExpiringLot {
 
 const MOST_LOTS = 10;
 
-/** Of a company's lots, one of which has the fact once: nothing is sent where none has credits. */
+/** Mails a company about its lots and alerts its channels. Nothing is sent if none of the lots has credits. */
 export async function mailExpiry(
   transaction: Transaction,
   { mail, alerts }: { readonly mail: ExpiryOutbox; readonly alerts?: AlertDispatch | undefined },
@@ -102,7 +102,7 @@ interface NoticeParts {
   readonly clock: Clock;
   readonly mail: ExpiryOutbox;
   readonly alerts?: AlertDispatch;
-  /** 0 is no notice. */
+  /** 0 sends no notice. */
   readonly expiryNoticeDays: number;
 }
 
@@ -110,14 +110,14 @@ const ACCOUNTS_AT_ONCE = 100;
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * Lots that expire within the days of the notice, each once. Of one that lasts for less than twice as long it is half of
- * its time: otherwise the notice would come with the credits.
+ * Lots that expire within the notice period, each once. For a lot that lasts less than twice that period, the notice is
+ * sent after half of its time: otherwise it would be sent together with the credits.
  */
 const TO_NOTICE = `expired_at is null and noticed_at is null and expires_at > $1 and expires_at <= $2
   and (subject is null or not starts_with(subject, 'trial:'))
   and (granted_at is null or granted_at + (expires_at - granted_at) / 2 <= $1)`;
 
-/** Notifies companies of lots that will expire. Returns how many accounts had some. */
+/** Notifies companies of lots that will expire. Returns the number of accounts. */
 export async function noticeExpiry(parts: NoticeParts, signal?: AbortSignal): Promise<number> {
   const { database, clock, expiryNoticeDays } = parts;
   if (expiryNoticeDays === 0) return 0;
@@ -135,7 +135,7 @@ export async function noticeExpiry(parts: NoticeParts, signal?: AbortSignal): Pr
       signal?.throwIfAborted();
       after = accountId;
       await database.transaction(async (transaction) => {
-        // Two runs at once: the second waits here and finds none.
+        // Of two concurrent runs, the second waits here and finds none.
         const marked = await transaction.query<{ version: bigint }>(
           `update credit_lots set noticed_at = $1 where ${TO_NOTICE} and account_id = $3 returning version`,
           [now, until, accountId],

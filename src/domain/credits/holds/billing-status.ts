@@ -18,27 +18,29 @@ interface BillingStatusesParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly maxEntries?: number;
-  /** How old an answer of the database may be: the longest that a payment whose message was lost takes to count. */
+  /** The maximum age of a status that was read: the longest delay of a payment whose message was lost. */
   readonly freshMs?: number;
-  /** How long the last known standing serves while the database is unavailable. */
+  /** How long the last known status is used while the database is unavailable. */
   readonly graceMs?: number;
 }
 
 export interface BillingStatuses {
-  /** At once where the answer is fresh, which for a company in steady use it always is. Null: it cannot be known. */
+  /**
+   * Synchronous if the status is fresh, which it always is for a company in steady use. Null: it cannot be determined.
+   */
   find(companyId: string): BillingStatus | null | Promise<BillingStatus | null>;
   close(): Promise<void>;
 }
 
 interface Known {
   readonly standing: BillingStatus;
-  /** When the database was asked, not when it answered. */
+  /** When the query was sent, not when it was answered. */
   readonly askedAtMs: number;
-  /** A message said that it has changed: it serves only while the database is unavailable. */
+  /** A message reported a change: it is used only while the database is unavailable. */
   isOutdated: boolean;
 }
 
-/** A company that is being asked for. One that a message has overtaken is asked for again. */
+/** A running query for a company. If a message arrives in the meantime, the company is read again. */
 interface Question {
   readonly answer: Promise<BillingStatus | null>;
   readonly resolve: (standing: BillingStatus | null | Promise<BillingStatus | null>) => void;
@@ -48,17 +50,17 @@ interface Question {
 const MAX_ENTRIES = 100_000;
 const FRESH_MS = 1_000;
 const GRACE_MS = 10 * 60_000;
-/** Nothing waits for those that are asked ahead of time, so they gather. */
+/** Nothing waits for companies that are read in advance, so they are collected into one statement. */
 const GATHER_MS = 25;
 const MOST_AT_ONCE = 500;
-/** After so long without an answer the database counts as away, and for so long it is then left alone. */
+/** After this long without an answer the database counts as unavailable, and is not queried for the same time. */
 const PATIENCE_MS = 1_000;
 
 /**
- * The gateway's look at what companies owe. A message drops a company at once; without it no answer is used for
- * longer than `freshMs`, and one in use is asked for again in the background before anybody has to wait. Many
- * companies go in one statement, each at most once at a time. While the database is unavailable the last known standing
- * serves for `graceMs`: fails open for companies that fall due in that time and were not yet known to owe.
+ * The gateway's view of what companies owe. A message invalidates a company at once; without it no status is used for
+ * longer than `freshMs`, and one in use is refreshed in the background before a call has to wait. Many companies are
+ * read in one statement, each at most once at a time. While the database is unavailable the last known status is used
+ * for `graceMs`: fails open for companies whose invoices fall due in that time.
  */
 export async function createBillingStatuses(parts: BillingStatusesParts): Promise<BillingStatuses> {
   const { database, sharedState, clock, log, freshMs = FRESH_MS, graceMs = GRACE_MS } = parts;
@@ -74,10 +76,10 @@ export async function createBillingStatuses(parts: BillingStatusesParts): Promis
   function find(companyId: string): BillingStatus | null | Promise<BillingStatus | null> {
     const entry = known.get(companyId);
     if (entry === undefined) return ask(companyId, false);
-    // A clock that was set back makes no entry younger than it is.
+    // Absolute, so that a clock that was set back does not make an entry younger.
     const ageMs = Math.abs(clock.now() - entry.askedAtMs);
     if (ageMs < freshMs / 2 && !entry.isOutdated) return entry.standing;
-    // While the database is unavailable, a look in the background finds out for all when it is back.
+    // While the database is unavailable, one query in the background finds out when it is back.
     if ((ageMs < freshMs && !entry.isOutdated) || (isAway && ageMs < graceMs)) {
       void ask(companyId, true);
       return entry.standing;
@@ -99,7 +101,7 @@ export async function createBillingStatuses(parts: BillingStatusesParts): Promis
     return answer;
   }
 
-  /** Behind everything that asks in the same turn. */
+  /** After all calls of this turn have asked. */
   function sendSoon(): void {
     if (isSendDue) return;
     isSendDue = true;
@@ -135,7 +137,7 @@ export async function createBillingStatuses(parts: BillingStatusesParts): Promis
         else question.resolve(keep(companyId, { standing, askedAtMs, isOutdated: false }));
       }
     } catch (error) {
-      // A refused statement is a fault of ours and passes with no time. Fails closed.
+      // A rejected statement is a bug of ours and does not pass by waiting. Fails closed.
       const isRefused = (error as Partial<DatabaseFailure>).reason === 'refused';
       if (isRefused) log.error('the look at what companies owe is refused', { error });
       else fallSilent(error);
@@ -152,7 +154,7 @@ export async function createBillingStatuses(parts: BillingStatusesParts): Promis
     known.delete(companyId);
     known.set(companyId, entry);
     if (known.size > maxEntries) {
-      // A company in use is asked for every second, so the first is the one that was not used for longest.
+      // Companies in use are read every second, so the first entry is the least recently used.
       const oldest = known.keys().next();
       if (!oldest.done) known.delete(oldest.value);
     }
@@ -204,16 +206,18 @@ export async function createBillingStatuses(parts: BillingStatusesParts): Promis
   };
 }
 
-/** Whether a company's calls are held back for what it owes. */
+/** Whether a company's calls are refused for what it owes. */
 interface BillingStatus {
-  /** The earliest due date of its open invoices: from then on its keys open no model. Null where nothing is open. */
+  /**
+   * The earliest due date of its open invoices: from then on its keys cannot call models. Null if no invoice is open.
+   */
   readonly blockedFromMs: number | null;
   /**
-   * Its account is below zero and its credit line. Balances of its users pay for nothing until that is settled: otherwise
-   * credits could be moved to a user, refunded, and spent.
+   * Its account is below zero and its credit line. Balances of its users pay for nothing until that is settled:
+   * otherwise credits could be moved to a user, refunded, and spent.
    */
   readonly isInDebt: boolean;
-  /** Null without any, which costs its calls nothing. */
+  /** Null if there are none, which costs its calls nothing. */
   readonly budgets: CompanyBudgets | null;
 }
 
@@ -225,8 +229,9 @@ export function isBlocked({ blockedFromMs }: Pick<BillingStatus, 'blockedFromMs'
 }
 
 /**
- * Companies with an unpaid invoice, a debt or budgets and how they stand; who is not among them stands well and has no budget. Only POSTPAID companies are
- * blocked by invoices (G-32): one that has been made PREPAID since pays before it calls.
+ * The status of companies with an unpaid invoice, a debt or budgets; all others are in good standing and have no
+ * budget. Only POSTPAID companies are blocked by invoices (G-32): one that has become PREPAID since pays before it
+ * calls.
  */
 async function readBillingStatuses(
   statements: Statements,
@@ -270,8 +275,8 @@ interface StatusRow {
 }
 
 /**
- * From when on the company's invoices block it: the earliest due date of those that are unpaid, which may lie ahead.
- * Null where nothing blocks it, and for a PREPAID company, whose calls depend on its balance alone.
+ * When the company's invoices begin to block it: the earliest due date of the unpaid ones, which may be in the future.
+ * Null if nothing blocks it, and for a PREPAID company, whose calls depend on its balance alone.
  */
 export async function overdueSince(statements: Statements, companyId: string): Promise<Date | null> {
   const dueMs = (await readBillingStatuses(statements, [companyId])).get(companyId)?.blockedFromMs ?? null;
@@ -298,7 +303,7 @@ export async function takeOverdueInvoices(
   );
 }
 
-/** Whether a company's calls are answered, in a word: refused with 403 where OVERDUE, with 402 where OUT_OF_CREDITS. */
+/** Whether a company's calls are answered: refused with 403 if OVERDUE, with 402 if OUT_OF_CREDITS. */
 export type BillingStatusWord = 'GOOD' | 'OUT_OF_CREDITS' | 'OVERDUE';
 
 interface CompanyBillingStatus {
@@ -306,7 +311,7 @@ interface CompanyBillingStatus {
   readonly word: BillingStatusWord;
 }
 
-/** Of many companies at once. A company without an account is not among them. */
+/** For many companies at once. Companies without an account are left out. */
 export async function readCompanyBillingStatuses(
   statements: Statements,
   companyIds: readonly string[],

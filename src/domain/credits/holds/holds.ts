@@ -25,19 +25,19 @@ import {
 /** Whose credits a call spends, and by when. */
 export interface Payer {
   readonly companyId: string;
-  /** Null where the platform calls for the company. */
+  /** Null for calls that the platform makes for the company. */
   readonly keyId: string | null;
-  /** The key under whose id its spending is held: the first of its rotations; left out where it is the key itself. */
+  /** The key whose id its spending is held under: the first of its rotations. Undefined if that is the key itself. */
   readonly spendingKeyId?: string;
   readonly monthlyLimitMicro: bigint | null;
   readonly startedAtMs: number;
-  /** The user whose balance pays; null where the company's does. */
+  /** The user whose balance pays; null if the company's does. */
   readonly userId: string | null;
-  /** The company's budgets that the call counts for; undefined without any. */
+  /** The company's budgets that the call is counted against; undefined if there are none. */
   readonly budgets?: readonly CallBudget[] | undefined;
 }
 
-/** What a call holds while it runs; `limits` takes it in one step with the key's own. */
+/** What a call holds while it runs. `limits` reserves it in one step with the key's own limits. */
 interface Hold {
   readonly of: 'balance' | 'key-spending' | 'budget';
   readonly name: string;
@@ -49,7 +49,7 @@ interface Hold {
   read(): Promise<SharedLevel | null>;
 }
 
-/** What a commit says of the levels that it changed. */
+/** The levels that a commit changed. */
 interface ChangedLevels {
   readonly level: AccountLevel | null;
   readonly spending: {
@@ -63,8 +63,8 @@ interface ChangedLevels {
 
 export interface CreditHolds {
   /**
-   * The balance of the company, or of the user who pays; what is left of the key's monthly limit, where it has one, and of
-   * each hard budget.
+   * Holds against the balance of the company, or of the user who pays; against the rest of the key's monthly limit, if
+   * it has one, and of each hard budget.
    */
   of(payer: Payer, amountMicro: number): readonly Hold[];
   levelsAfter(payer: Payer, changed: ChangedLevels): readonly SharedLevel[];
@@ -74,9 +74,9 @@ interface CreditHoldParts {
   readonly database: Statements;
   readonly clock: Clock;
   readonly log: Log;
-  /** How old a level may be: the longest that a posting whose message was lost takes to count. */
+  /** The maximum age of a level: the longest delay of a posting whose message was lost. */
   readonly maxAgeMs?: number;
-  /** How long a level that was known stays usable while the database is unavailable. */
+  /** How long a known level stays usable while the database is unavailable. */
   readonly graceMs?: number;
 }
 
@@ -119,13 +119,13 @@ export function createCreditHolds(parts: CreditHoldParts): CreditHolds {
     of(payer, amount) {
       const accountId = payer.userId ?? payer.companyId;
       const name = balanceLevelOf(payer);
-      // Not tried for nothing by every call of an outage.
+      // During an outage, calls do not each try the database.
       const ages = { maxAgeMs: reads.isAnswering() ? maxAgeMs : graceMs, graceMs };
       const readOwn = () => reads.read(accountId, () => readBalance(accountId, name));
       const balance: Hold = { of: 'balance', name, level: name, amount, ...ages, read: readOwn };
       const keyMonth = keyMonthOf(payer);
       if (keyMonth === null && payer.budgets === undefined) return [balance];
-      // Of a store that was unavailable, the first read finds out whether it answers: the others wait for that.
+      // After an outage, the first read finds out whether the database answers; the others wait for it.
       const readBehind = (level: string, ask: () => Promise<SharedLevel>) => async () =>
         reads.isAway() && (await readOwn()) === null ? null : await reads.read(`${accountId} ${level}`, ask);
       const all = [balance];
@@ -146,7 +146,7 @@ export function createCreditHolds(parts: CreditHoldParts): CreditHolds {
     levelsAfter(payer, { level, spending, budgets }) {
       const levels = level === null ? [] : [sharedLevelOf(level, balanceLevelOf(payer))];
       const keyMonth = spending === null ? null : keyMonthOf(payer);
-      // A call is counted in the month it began in, by the commit as by its hold.
+      // A call is counted in the month in which it began, by both its hold and its commit.
       if (spending !== null && keyMonth?.month === spending.month) {
         levels.push(spendingLevel(keyMonth, spending.spentMicro, spending.version));
       }
@@ -161,8 +161,8 @@ function balanceLevelOf({ userId }: Payer): string {
 }
 
 /**
- * What a key has spent in a month with those that it was rotated from and to, as its limit counts it; `month` is its first
- * day.
+ * A key's spending in a month, together with the keys that it was rotated from and to, as its limit counts it; `month`
+ * is its first day.
  */
 export async function readKeyMonth(statements: Statements, keyId: string, month: string): Promise<bigint> {
   const [row] = await statements.query<{ spentMicro: bigint }>(
@@ -172,7 +172,7 @@ export async function readKeyMonth(statements: Statements, keyId: string, month:
   return row?.spentMicro ?? 0n;
 }
 
-/** What is charged to a key besides its calls; `day` says of which month. */
+/** Adds charges to a key that are not calls; `day` is any day of the month. */
 export async function addKeySpending(
   transaction: Transaction,
   { keyId, day, chargeMicro }: { readonly keyId: string; readonly day: string; readonly chargeMicro: bigint },
@@ -202,12 +202,12 @@ function monthOf(atMs: number): string {
   return `${new Date(atMs).toISOString().slice(0, 7)}-01`;
 }
 
-/** Without the limit: what running calls hold also counts against a limit that was changed meanwhile. */
+/** Without the limit: what running calls hold also counts against a limit that was changed in the meantime. */
 function spendingName({ keyId, month }: KeyMonth): string {
   return `spending ${keyId} ${month}`;
 }
 
-/** The limit is in it: one that was changed is another level. */
+/** Contains the limit: a changed limit is another level. */
 function spendingLevelName({ keyId, month, limitMicro }: KeyMonth): string {
   return `spend-left ${keyId} ${month} ${limitMicro}`;
 }
@@ -218,28 +218,28 @@ function spendingLevel(keyMonth: KeyMonth, spentMicro: bigint, version: bigint):
   return { name: spendingLevelName(keyMonth), value, version: Number(version), ttlMs: LEVEL_KEPT_MS };
 }
 
-/** In one statement, so that both are of one moment. */
+/** In one statement, so that both are consistent. */
 const SPENT = `select account.version, key_spending($2, $3::date) as "spentMicro"
   from credit_accounts as account where account.id = $1`;
 
-/** After so long without an answer the store counts as away: the call that asked goes by what is known. */
+/** After this long without an answer the database counts as unavailable: the call uses what is known. */
 const PATIENCE_MS = 1_000;
-/** How long a store that gave no answer is left alone. Then one call tries it again. */
+/** How long an unavailable database is not queried. Then one call tries it again. */
 const AWAY_MS = 1_000;
 
 interface LevelReads<Level> {
-  /** False right after the store gave no answer. */
+  /** False right after the database did not answer. */
   isAnswering(): boolean;
-  /** It gave no answer when it was last asked. */
+  /** The database did not answer the last query. */
   isAway(): boolean;
-  /** Null where the store is unavailable. Callers that ask under the same name meanwhile get the same answer. */
+  /** Null if the database is unavailable. Concurrent callers with the same name share one query. */
   read(name: string, ask: () => Promise<Level>): Promise<Level | null>;
 }
 
 /**
- * Reads levels, each by one at a time, and remembers for a moment that the store is unavailable, so that a paused one does
- * not hold up every call. A statement that the store refuses is a fault of ours and passes with no time: that one
- * rejects, and the call with it. Fails closed.
+ * Reads levels, each by one query at a time, and remembers for a moment that the database is unavailable, so that an
+ * unresponsive one does not delay every call. A statement that the database rejects is a bug of ours and does not pass
+ * by waiting: the call rejects. Fails closed.
  */
 function createLevelReads<Level>({ clock, log }: { clock: Clock; log: Log }): LevelReads<Level> {
   const running = new Map<string, Promise<Level | null>>();
@@ -286,7 +286,7 @@ function createLevelReads<Level>({ clock, log }: { clock: Clock; log: Log }): Le
       if (known !== undefined) return await known;
       const nowMs = clock.uptimeMs();
       if (nowMs < leftAloneUntil) return null;
-      // Of a store that was unavailable, one call finds out for all.
+      // After an outage, one call tries for all.
       if (isAway) leftAloneUntil = nowMs + PATIENCE_MS;
       const reading = askOnce(ask).finally(() => running.delete(name));
       running.set(name, reading);
@@ -295,7 +295,7 @@ function createLevelReads<Level>({ clock, log }: { clock: Clock; log: Log }): Le
   };
 }
 
-/** Micro-credits for a million tokens. */
+/** Micro-credits per million tokens. */
 interface EstimatePrices {
   readonly promptMicro: bigint;
   readonly completionMicro: bigint;
@@ -304,21 +304,21 @@ interface EstimatePrices {
 
 const TOKENS_PER_PRICE = 1_000_000;
 /**
- * Both factors of an estimate come from the client. Held amounts are summed within 2^53, so a single one stays so far
- * below it that 500 of these fit; it is 17 million credits.
+ * Both factors of an estimate come from the client. Held amounts are summed within 2^53, so a single one is limited
+ * such that 500 of them fit: 17 million credits.
  */
 const MOST_HELD_MICRO = 2 ** 44;
 
 /**
- * What a call is expected to cost, in micro-credits, rounded up. Cached prompt tokens are cheaper and not known
- * beforehand, so all of the prompt counts whole.
+ * The estimated cost of a call in micro-credits, rounded up. Cached prompt tokens are cheaper, but not known in
+ * advance, so the whole prompt counts in full.
  */
 export function estimateCost(
   price: EstimatePrices | null,
   { promptTokens, completionTokens }: { readonly promptTokens: number; readonly completionTokens: number },
 ): number {
   if (price === null) return 0;
-  // All of a prompt may be written to the provider's cache.
+  // The whole prompt may be written to the provider's cache.
   const dearest = Math.max(Number(price.promptMicro), Number(price.cacheWriteMicro ?? 0n));
   const prompt = promptTokens * dearest;
   const cost = (prompt + completionTokens * Number(price.completionMicro)) / TOKENS_PER_PRICE;
@@ -331,13 +331,13 @@ export type HeldCredits = (companyId: string, userId?: string | null) => Promise
 const LOOK = { entry: 'look', amount: 0, ttlMs: 1, rule: 'room', limit: Number.MAX_SAFE_INTEGER } as const;
 
 /**
- * What the calls in flight of a company hold against its balance, or against that of one of its users, in micro-credits: for people to see, not to decide
- * by. Null while shared state is unavailable: each process then only knows of its own calls.
+ * What a company's running calls hold against its balance, or against that of one of its users, in micro-credits. For
+ * display only. Null while shared state is unavailable: each process then knows only its own calls.
  */
 export function createHeldCredits(parts: {
   readonly sharedState: SharedState;
   readonly log: Log;
-  /** Of calls that have ended the credits are held until they are charged. */
+  /** Credits of ended calls are held until they are charged. */
   readonly chargeDeferred?: (() => Promise<unknown>) | undefined;
 }): HeldCredits {
   const { sharedState, log, chargeDeferred } = parts;

@@ -3,11 +3,11 @@ import { type AccountLevel, readLevel } from '../ledger/credit-account.ts';
 import { type Posting, postTransaction } from '../ledger/ledger.ts';
 
 /**
- * The life of an invoice: DRAFT → OPEN → PAID or VOID, which are ends; OPEN may also become UNCOLLECTIBLE, and that
- * PAID or VOID. Steps may be skipped, and none is ever reverted, in whatever order the events arrive.
+ * The states of an invoice: DRAFT → OPEN → PAID or VOID, which are final; OPEN may also become UNCOLLECTIBLE, and that
+ * PAID or VOID. States may be skipped and are never reverted, whatever order the events arrive in.
  *
  * An OPEN invoice past its due date blocks the calls of a POSTPAID company until it is paid (P-29, G-32). So does an
- * UNCOLLECTIBLE one: that it was given up does not pay it.
+ * UNCOLLECTIBLE one: giving it up does not pay it.
  */
 export type InvoiceStatus = 'DRAFT' | 'OPEN' | 'UNCOLLECTIBLE' | 'PAID' | 'VOID';
 export type InvoiceKind = 'POSTPAID' | 'SUBSCRIPTION' | 'PACK' | 'MANUAL';
@@ -20,9 +20,9 @@ export interface Invoice {
   readonly amountMinor: bigint;
   /** Three letters, lower case. */
   readonly currency: string;
-  /** What its payment gives back to the account; null where it pays for no usage. */
+  /** What its payment returns to the account; null if it is not for usage. */
   readonly usageMicro: bigint | null;
-  /** The versions of the account in which that usage lies. */
+  /** The range of account versions that contains that usage. */
   readonly firstVersion: bigint | null;
   readonly lastVersion: bigint | null;
   readonly periodStart: Date | null;
@@ -33,7 +33,7 @@ export interface Invoice {
   readonly dueAt: Date | null;
   readonly finalizedAt: Date | null;
   readonly paidAt: Date | null;
-  /** When an operator recorded a payment that did not come through the provider. */
+  /** When an operator recorded a payment made outside the provider. */
   readonly settledByHandAt: Date | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
@@ -49,12 +49,12 @@ export const INVOICE_COLUMNS = `id, company_id as "companyId", kind, status, amo
 export const MOST_INVOICES = 500;
 
 interface InvoicePage {
-  /** At most MOST_INVOICES, which is also meant where none is given. */
+  /** MOST_INVOICES by default and at most. */
   readonly limit?: number;
   /** The id of the last invoice of the page before. */
   readonly after?: string;
   readonly status?: InvoiceStatus | undefined;
-  /** Words, in lower case, that must all be in the number. */
+  /** Lower-case words that the number must all contain. */
   readonly words?: readonly string[];
 }
 
@@ -104,7 +104,7 @@ interface PaidPackInvoice {
   readonly now: Date;
 }
 
-/** The invoice of a credit pack that was paid without an invoice of the provider's. It has no usage to give back. */
+/** The invoice of a credit pack that was paid without a provider invoice. It has no usage to return. */
 export async function insertPaidPackInvoice(
   transaction: Transaction,
   { id, companyId, amountMinor, currency, number, paidAt, now }: PaidPackInvoice,
@@ -119,7 +119,7 @@ export async function insertPaidPackInvoice(
   return invoice;
 }
 
-/** After its commit the caller publishes the level: gateways then ask again whether the company is blocked. */
+/** The caller publishes the level after its commit: gateways then check again whether the company is blocked. */
 export type SettledInvoice =
   | {
       readonly outcome: 'settled' | 'already-settled';
@@ -148,8 +148,8 @@ export async function markInvoicePaid(
 }
 
 /**
- * The invoice was paid outside of the provider, by bank transfer for example. As markInvoicePaid; that it was settled
- * by hand is recorded unless it was PAID before, so that a later payment at the provider is recognised as a second one.
+ * The invoice was paid outside the provider, for example by bank transfer. As markInvoicePaid, and records that it was
+ * settled by hand unless it was PAID before, so that a later payment at the provider is recognized as a second one.
  */
 export async function settleInvoiceByHand(
   transaction: Transaction,
@@ -163,8 +163,8 @@ export async function settleInvoiceByHand(
 }
 
 /**
- * Nothing is asked for any more. The usage is written off with the invoice: without that the company would carry a
- * debt that no invoice will ever ask for, and its credit line would stay used up.
+ * Cancels the invoice. Its usage is written off: otherwise the company would carry a debt that no invoice asks for, and
+ * its credit line would stay used up.
  */
 export async function voidInvoice(
   transaction: Transaction,

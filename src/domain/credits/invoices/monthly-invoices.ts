@@ -21,21 +21,21 @@ export interface MonthlyInvoiceParts {
 
 interface InvoicingRun {
   readonly invoiced: number;
-  /** Companies whose invoice could not be made; the log says why. The others have theirs. */
+  /** Companies whose invoice failed; the log says why. The others have theirs. */
   readonly failed: readonly string[];
 }
 
 const PAGE = 100;
-/** A company with more months to invoice is continued by the next run. */
+/** The next run continues a company that has more months to invoice. */
 const MOST_MONTHS_AT_ONCE = 120;
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Ten million charges are added up in some seconds. */
+/** Adding up ten million charges takes seconds. */
 const TRANSACTION_MS = 5 * 60_000;
 
 /**
- * Makes the invoices of every month that is over and not invoiced, of all companies that were POSTPAID in it. It may
- * run as often as one likes, twice at once, and be killed anywhere: a month's usage is taken, its invoice made and
- * handed on in one transaction for each company and month. `until` leaves later months for another time.
+ * Creates the invoices of every month that has ended and is not invoiced, for all companies that were POSTPAID in it.
+ * It may run any number of times, concurrently, and be killed at any point: for each company and month, one transaction
+ * takes the usage, creates the invoice and enqueues it. `until` leaves out later months.
  */
 export async function invoiceFinishedMonths(
   parts: MonthlyInvoiceParts,
@@ -44,7 +44,7 @@ export async function invoiceFinishedMonths(
   const { database, clock, log } = parts;
   const thisMonth = monthOf(new Date(clock.now())).start;
   const before = until === undefined || until > thisMonth ? thisMonth : until;
-  // Who names a month has it invoiced now, whatever day was agreed.
+  // With an explicit month it is invoiced now, whatever invoice day was agreed.
   const isAsAgreed = until === undefined;
   const failed: string[] = [];
   let invoiced = 0;
@@ -69,7 +69,7 @@ export async function invoiceFinishedMonths(
   return { invoiced, failed };
 }
 
-/** The handler of MONTHLY_INVOICES_QUEUE. It fails where a company's invoice does, so that the run is repeated. */
+/** The handler of MONTHLY_INVOICES_QUEUE. It fails if a company's invoice does, so that the run is retried. */
 export function createMonthlyInvoiceHandler(parts: MonthlyInvoiceParts): JobHandler {
   return async ({ data, signal }) => {
     const month = typeof data.until === 'string' ? monthNamed(data.until) : null;
@@ -81,7 +81,7 @@ export function createMonthlyInvoiceHandler(parts: MonthlyInvoiceParts): JobHand
   };
 }
 
-/** A company of day 5 has a month invoiced four days after it is over. */
+/** With invoice day 5, a month is invoiced four days after it has ended. */
 function daysToWait(agreed: AgreedTerms | null): number {
   return (agreed?.invoiceDay ?? 1) - 1;
 }
@@ -147,28 +147,28 @@ async function makeInvoice(
   await jobQueue.enqueue(INVOICE_ISSUED_QUEUE.name, { invoiceId: id }, { within: transaction });
 }
 
-/** Readable by people: the month, and the random end of the id. */
+/** For people to read: the month, and the random end of the id. */
 function numberOf(monthStart: Date, id: string): string {
   return `${monthStart.toISOString().slice(0, 7)}-${id.slice(-8).toUpperCase()}`;
 }
 
-/** What a credit costs a POSTPAID company. All of it exact: no amount of money passes through a float. */
+/** The price of a credit for POSTPAID companies. All exact: no amount of money passes through a float. */
 export interface PostpaidTerms {
   /** Three letters, lower case. */
   readonly currency: string;
   /** Minor units in one unit of the currency: 100 for usd, 1 for jpy. */
   readonly minorPerMajor: bigint;
-  /** The least that can be paid, and what every amount is a multiple of: 1 for usd, 10 for kwd, 100 for isk. */
+  /** The smallest payable amount, which every amount is a multiple of: 1 for usd, 10 for kwd, 100 for isk. */
   readonly leastMinor: bigint;
   /** In units of the currency, as a decimal: `0.01`. */
   readonly pricePerCredit: string;
-  /** An invoice is overdue so many days after it was made. */
+  /** Days from creation until an invoice is overdue. */
   readonly dueDays: number;
 }
 
 const DECIMAL = /^(\d{1,9})(?:\.(\d{1,12}))?$/;
 
-/** Null for what is no price above zero. */
+/** Null unless it is a price above zero. */
 export function readPrice(text: string): { readonly units: bigint; readonly scale: bigint } | null {
   const match = DECIMAL.exec(text);
   if (match === null) return null;
@@ -177,7 +177,7 @@ export function readPrice(text: string): { readonly units: bigint; readonly scal
   return units === 0n ? null : { units, scale: 10n ** BigInt(fraction.length) };
 }
 
-/** What usage costs, rounded up once, to the least amount that the currency can pay. */
+/** The price of usage, rounded up once to the smallest amount payable in the currency. */
 export function invoiceAmountMinor(usageMicro: bigint, terms: PostpaidTerms): bigint {
   const price = readPrice(terms.pricePerCredit);
   if (price === null) throw new Error(`"${terms.pricePerCredit}" is no price of a credit`);
@@ -186,13 +186,13 @@ export function invoiceAmountMinor(usageMicro: bigint, terms: PostpaidTerms): bi
   return ((asked + step - 1n) / step) * terms.leastMinor;
 }
 
-/** The same at a rate that was agreed. */
+/** The same at an agreed rate. */
 export function agreedAmountMinor(usageMicro: bigint, rate: AgreedRate): bigint {
   const step = rate.creditsMicro * rate.leastMinor;
   return ((usageMicro * rate.priceMinor + step - 1n) / step) * rate.leastMinor;
 }
 
-/** Makes the invoices of finished months; `{ until: 'YYYY-MM' }` leaves the months after that one out. */
+/** Creates the invoices of finished months; `{ until: 'YYYY-MM' }` leaves out later months. */
 export const MONTHLY_INVOICES_QUEUE: QueueDefinition = {
   name: 'monthly-invoices',
   retries: 5,
@@ -202,7 +202,7 @@ export const MONTHLY_INVOICES_QUEUE: QueueDefinition = {
   heartbeatSeconds: 60,
 };
 
-/** Every day, so that a month whose run failed is made up for on the next. Past midnight for clocks that differ. */
+/** Daily, so that the next run makes up for a failed one. Some time after midnight, because clocks differ. */
 export const MONTHLY_INVOICES_CRON = '20 0 * * *';
 
 /** `{ invoiceId }`, enqueued with the invoice, for the worker that sends it to the payment provider or by mail. */

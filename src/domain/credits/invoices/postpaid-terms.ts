@@ -1,19 +1,19 @@
 import type { Statements, Transaction } from '../../../ports/database.ts';
 
-/** What was agreed with a POSTPAID company beside its credit limit. It stays until something else is agreed. */
+/** Terms agreed with a POSTPAID company besides its credit limit. They apply until others are agreed. */
 export interface AgreedTerms {
   readonly companyId: string;
   readonly planId: string;
-  /** Days until an invoice is due; null is the operator's setting. */
+  /** Days until an invoice is due; null uses the operator's setting. */
   readonly dueDays: number | null;
   /** The day of the month, UTC, on which the month before is invoiced. */
   readonly invoiceDay: number;
-  /** Null is the operator's price of a credit. */
+  /** Null uses the operator's price of a credit. */
   readonly rate: AgreedRate | null;
   readonly agreedAt: Date;
 }
 
-/** So much money for so many credits; amounts are multiples of the least that the currency can pay. */
+/** A price for an amount of credits; amounts are multiples of the smallest amount payable in the currency. */
 export interface AgreedRate {
   readonly priceMinor: bigint;
   readonly creditsMicro: bigint;
@@ -22,7 +22,7 @@ export interface AgreedRate {
 }
 
 export const MOST_DUE_DAYS = 365;
-/** Every month has it. */
+/** Every month has this day. */
 export const LAST_INVOICE_DAY = 28;
 
 interface TermsRow extends Omit<AgreedTerms, 'rate'> {
@@ -32,7 +32,7 @@ interface TermsRow extends Omit<AgreedTerms, 'rate'> {
   readonly leastMinor: bigint | null;
 }
 
-/** By company; those without any are left out. */
+/** By company; companies without agreed terms are left out. */
 export async function findAgreedTerms(
   statements: Statements,
   companyIds: readonly string[],
@@ -52,7 +52,7 @@ function termsOf({ priceMinor, creditsMicro, currency, leastMinor, ...terms }: T
   return { ...terms, rate: isAgreed ? { priceMinor, creditsMicro, currency, leastMinor } : null };
 }
 
-/** In the place of what was agreed before. */
+/** Replaces the terms agreed before. */
 export async function writeAgreedTerms(transaction: Transaction, terms: AgreedTerms): Promise<void> {
   const { companyId, planId, dueDays, invoiceDay, rate, agreedAt } = terms;
   await transaction.query(

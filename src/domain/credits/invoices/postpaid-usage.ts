@@ -8,7 +8,7 @@ export interface Month {
   readonly end: Date;
 }
 
-/** Usage that no invoice asks for yet, in the first month that it can be asked for. */
+/** Usage that is not invoiced, in the first month that it can be invoiced for. */
 export interface DueUsage {
   readonly month: Month;
   readonly usageMicro: bigint;
@@ -21,15 +21,17 @@ export function monthOf(at: Date): Month {
   return { start: new Date(Date.UTC(year, month)), end: new Date(Date.UTC(year, month + 1)) };
 }
 
-/** `YYYY-MM`; null for what is none. */
+/** `YYYY-MM`; null for anything else. */
 export function monthNamed(text: string): Month | null {
   return /^20\d\d-(0[1-9]|1[0-2])$/.test(text) ? monthOf(new Date(`${text}-01T00:00:00Z`)) : null;
 }
 
-/** Of a span that is not wholly invoiced. */
+/** A span that is not completely invoiced. */
 const OPEN = '(until_version is null or invoiced_version < until_version)';
 
-/** Companies with POSTPAID times that are not wholly invoiced, by id. `after` is the last id of the page before. */
+/**
+ * Companies with POSTPAID spans that are not completely invoiced, by id. `after` is the last id of the previous page.
+ */
 export async function companiesToInvoice(
   statements: Statements,
   { limit, after }: { readonly limit: number; readonly after: string | null },
@@ -44,11 +46,11 @@ export async function companiesToInvoice(
 }
 
 /**
- * Takes the usage of the first month that has some and is over by `before`: once, for it counts as invoiced when the
- * transaction commits. Null where there is none. What was committed after its month had been invoiced goes into the
- * next month.
+ * Takes the usage of the first month that has any and has ended by `before`. It is taken once: it counts as invoiced
+ * when the transaction commits. Null if there is none. Usage committed after its month was invoiced goes into the next
+ * month.
  *
- * The lock is on the company, not on its account: adding up a month may take seconds, in which calls go on being
+ * The lock is on the company, not on its account: adding up a month may take seconds, in which calls continue to be
  * charged. They only add versions above those that are added up here.
  */
 export async function takeDueUsage(
@@ -79,7 +81,7 @@ export async function takeDueUsage(
   return { month, ...taken };
 }
 
-/** A span that has ended, with nothing in it that is not invoiced, need not be looked at again. */
+/** An ended span that is completely invoiced need not be read again. */
 async function closeUsedUpSpans(transaction: Transaction, companyId: string): Promise<void> {
   await transaction.query(
     `update postpaid_spans as span set invoiced_version = until_version
@@ -90,7 +92,7 @@ async function closeUsedUpSpans(transaction: Transaction, companyId: string): Pr
   );
 }
 
-/** That of the first usage which is not invoiced, or a later one where that month has its invoice already. */
+/** The month of the first usage that is not invoiced, or a later one if that month already has its invoice. */
 async function nextMonth(transaction: Transaction, companyId: string): Promise<Month | null> {
   const [row] = await transaction.query<{ firstAt: Date | null; invoicedUntil: Date | null }>(
     `select min(created_at) as "firstAt",

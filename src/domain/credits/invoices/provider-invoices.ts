@@ -1,13 +1,13 @@
 import type { Transaction } from '../../../ports/database.ts';
 import { INVOICE_COLUMNS, type Invoice, type InvoiceKind, type InvoiceStatus } from './invoice.ts';
 
-/** An invoice as the payment provider tells of it. What is null it did not tell. */
+/** An invoice as the payment provider reports it. Null fields were not reported. */
 export interface IncomingInvoice {
-  /** Used where the provider's invoice is new to us. */
+  /** Used if the provider's invoice is new to us. */
   readonly newId: string;
   readonly providerInvoiceId: string;
   readonly companyId: string;
-  /** POSTPAID ones are made by us, and found by the provider's id that was attached to them. */
+  /** POSTPAID invoices are created by us, and found by the provider's id that was attached to them. */
   readonly kind: Exclude<InvoiceKind, 'POSTPAID'>;
   readonly status: InvoiceStatus;
   readonly amountMinor: bigint;
@@ -23,15 +23,15 @@ export interface IncomingInvoice {
 
 export type UpsertedInvoice =
   | { readonly outcome: 'added' | 'changed' | 'stale'; readonly invoice: Invoice }
-  /** The provider's invoice is known as another company's; nothing was changed. */
+  /** The provider's invoice belongs to another company; nothing was changed. */
   | { readonly outcome: 'of-another-company' };
 
 /**
- * Keeps what the provider tells, in whatever order and however often. News of a lower rank than what is known fills
- * in what was missing and changes nothing else. An invoice of our own keeps its kind, its amount and its period: it
- * is our books that say what was used.
+ * Stores what the provider reports, in any order and any number of times. A report of a lower rank than the known
+ * status only fills in missing fields. An invoice of our own keeps its kind, amount and period: our books determine the
+ * usage.
  *
- * PAID and VOID are only written here; what follows from them in the ledger is done by markInvoicePaid and voidInvoice.
+ * Only the statuses PAID and VOID are written here; markInvoicePaid and voidInvoice post their effects to the ledger.
  */
 export async function upsertInvoice(
   transaction: Transaction,
@@ -56,7 +56,7 @@ export async function upsertInvoice(
     incoming.finalizedAt,
     incoming.paidAt,
   ]);
-  // Another one inserted it at this very moment, for another company.
+  // A concurrent transaction inserted it for another company.
   if (invoice === undefined) return { outcome: 'of-another-company' };
   if (before !== null) return { outcome: isStale ? 'stale' : 'changed', invoice };
   return { outcome: invoice.id === incoming.newId ? 'added' : 'changed', invoice };
@@ -70,12 +70,12 @@ const RANK: Readonly<Record<InvoiceStatus, number>> = {
   VOID: 3,
 };
 
-/** The same again may follow itself: it carries newer details. */
+/** A status may follow itself: the repeated report has newer details. */
 export function mayFollow(next: InvoiceStatus, present: InvoiceStatus): boolean {
   return next === present || RANK[next] > RANK[present];
 }
 
-/** In SQL, by the row that is there when the statement takes its lock, not by the one that was read before. */
+/** In SQL, so that it applies to the row when the statement takes its lock, not to the one read before. */
 const FOLLOWS =
   '(excluded.status = present.status or invoice_rank(excluded.status) > invoice_rank(present.status))';
 const newer = (column: string) =>
@@ -109,12 +109,12 @@ async function lockByProviderId(
   return rows[0] ?? null;
 }
 
-/** What the provider calls an invoice of ours. */
+/** The provider's identifiers of one of our invoices. */
 export interface AttachedNames {
   readonly providerInvoiceId: string;
   readonly number: string | null;
   readonly hostedUrl: string | null;
-  /** The provider's due date, from when on it blocks. */
+  /** The provider's due date, from which on it blocks calls. */
   readonly dueAt: Date | null;
 }
 
@@ -123,7 +123,7 @@ export type AttachedInvoice =
   | { readonly outcome: 'no-such-invoice' }
   | { readonly outcome: 'has-another'; readonly providerInvoiceId: string };
 
-/** Gives an invoice of ours its name at the provider, once; the same name again is no change. */
+/** Attaches the provider's id to one of our invoices, once; the same id again changes nothing. */
 export async function attachProviderInvoice(
   transaction: Transaction,
   invoiceId: string,

@@ -3,21 +3,21 @@ import type { Log } from '../../../ports/log.ts';
 import type { SharedState } from '../../../ports/shared-state.ts';
 import { type BillingMode, changeBilling } from '../../accounts/company.ts';
 
-/** What an account holds, at one of its versions: of two levels the one with the higher version is newer. */
+/** The state of an account at one of its versions: of two levels the one with the higher version is newer. */
 export interface AccountLevel {
   readonly accountId: string;
   /** May be below zero. */
   readonly balanceMicro: bigint;
-  /** How far below zero calls are still admitted: 0 where prepaid, null for no end. */
+  /** How far below zero calls are still admitted: 0 if prepaid, null if unlimited. */
   readonly lineMicro: bigint | null;
   readonly version: bigint;
 }
 
-/** The most that a column of an account holds: 64 bits. */
+/** The maximum of an account's columns: 64 bits. */
 export const MOST_MICRO = 2n ** 63n - 1n;
 const MOST_SHARED_MICRO = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** Balance and line together, for shared state, whose amounts end at ±(2^53 - 1): nine billion credits. */
+/** Balance plus credit line, for shared state, whose amounts end at ±(2^53 - 1): nine billion credits. */
 export function spendable({ balanceMicro, lineMicro }: AccountLevel): number {
   if (lineMicro === null) return Number(MOST_SHARED_MICRO);
   const whole = balanceMicro + lineMicro;
@@ -25,7 +25,7 @@ export function spendable({ balanceMicro, lineMicro }: AccountLevel): number {
   return Number(whole < -MOST_SHARED_MICRO ? -MOST_SHARED_MICRO : whole);
 }
 
-/** Null where there is no such account. */
+/** Null if there is no such account. */
 export async function readLevel(statements: Statements, accountId: string): Promise<AccountLevel | null> {
   const rows = await statements.query<AccountLevel>(
     `select ${LEVEL_COLUMNS} from credit_accounts where id = $1`,
@@ -36,7 +36,7 @@ export async function readLevel(statements: Statements, accountId: string): Prom
 
 export const LEVEL_COLUMNS = `id as "accountId", balance_micro as "balanceMicro", line_micro as "lineMicro", version`;
 
-/** A level as shared state keeps it. */
+/** A level as shared state stores it. */
 export interface SharedLevel {
   readonly name: string;
   readonly value: number;
@@ -44,18 +44,18 @@ export interface SharedLevel {
   readonly ttlMs: number;
 }
 
-/** Of a company's level, under the company's id. */
+/** The name of a company's level, stored under the company's id. */
 export const BALANCE_LEVEL = 'balance';
 
-/** Of a user's level, under the id of the company: one step of shared state is about one company. */
+/** The name of a user's level, stored under the company's id: one step of shared state is about one company. */
 export function userBalanceLevel(userId: string): string {
   return `${BALANCE_LEVEL} ${userId}`;
 }
 
-/** With a company's id: its balance, its billing or its invoices have changed. */
+/** Messages with a company's id: its balance, billing mode or invoices have changed. */
 export const COMPANIES_TOPIC = 'companies';
 
-/** How long a level is kept, and so the longest that it can serve while the database is unavailable. */
+/** How long a level is stored, and so the longest that it can be used while the database is unavailable. */
 export const LEVEL_KEPT_MS = 10 * 60_000;
 
 export function sharedLevelOf(level: AccountLevel, name: string = BALANCE_LEVEL): SharedLevel {
@@ -68,9 +68,9 @@ export function sharedLevelOf(level: AccountLevel, name: string = BALANCE_LEVEL)
 }
 
 /**
- * Tells every process what a committed posting has made of an account: the first call after it goes by the new
- * balance. Only for after the commit, and it never rejects: where shared state is unavailable the posting stands all the
- * same, and counts as soon as the level is read again, which takes seconds.
+ * Publishes an account's level after a committed posting, so that the next call uses the new balance. Call it only
+ * after the commit. It never rejects: if shared state is unavailable the posting is still valid, and counts within
+ * seconds, when the level is read again.
  */
 export async function publishLevel(sharedState: SharedState, level: AccountLevel, log?: Log): Promise<void> {
   const { accountId } = level;
@@ -85,16 +85,16 @@ export async function publishLevel(sharedState: SharedState, level: AccountLevel
   }
 }
 
-/** What an account holds, for people to see: holds of calls in flight are not taken off. */
+/** An account's balance for display: holds of running calls are not subtracted. */
 export interface CompanyBalance {
   readonly companyId: string;
-  /** Of a user's account; absent for the company's own. */
+  /** For a user's account; absent for the company's own. */
   readonly userId?: string;
   readonly balanceMicro: bigint;
   readonly updatedAt: Date;
 }
 
-/** Null where there is no such account. */
+/** Null if there is no such account. */
 export async function readBalance(statements: Statements, companyId: string): Promise<CompanyBalance | null> {
   const rows = await statements.query<CompanyBalance>(
     `select id as "companyId", balance_micro as "balanceMicro", updated_at as "updatedAt"
@@ -111,11 +111,11 @@ type ChangedBilling =
   | { readonly outcome: 'wrong-limit'; readonly problem: string };
 
 /**
- * Changes how a company pays. A PREPAID one has no credit line, whatever limit is given; the limit of a POSTPAID one
- * is its line, null for no end. From the change on its usage is invoiced, or no longer; what it used before is
- * treated as before, so usage of POSTPAID times is still invoiced at the end of the month.
+ * Changes how a company pays. A PREPAID company has no credit line, whatever limit is given; the limit of a POSTPAID
+ * one is its line, null for unlimited. From the change on its usage is invoiced, or no longer; earlier usage is treated
+ * as before, so usage of POSTPAID times is still invoiced at the end of the month.
  *
- * The account is locked before the company, as by everyone who locks both.
+ * The account is locked before the company, as everywhere.
  */
 export async function setCompanyBilling(
   transaction: Transaction,
@@ -140,7 +140,7 @@ export async function setCompanyBilling(
   };
 }
 
-/** A smaller line may be used up by more than a threshold already: that is said as if calls had done it. */
+/** A smaller line may already be used beyond a threshold: that raises alerts as if calls had done it. */
 async function writeCreditLine(
   transaction: Transaction,
   companyId: string,
@@ -164,9 +164,9 @@ async function writeCreditLine(
 
 /**
  * The alerts that a change of balances raises, as the select behind an insert into credit_alerts. `changes` names a
- * relation with id, before, after, line, topped_up, topped_up_version and month ('YYYY-MM'), one row an account. The
- * thresholds stand in the database's function account_alerts, with the company's alert_settings: the charging of calls
- * passes them too.
+ * relation with id, before, after, line, topped_up, topped_up_version and month ('YYYY-MM'), one row per account. The
+ * thresholds are in the stored function account_alerts and the company's alert_settings, which the charging of calls
+ * uses too.
  */
 export function accountAlerts(changes: string): string {
   return `select id, alert.kind, alert.subject, alert.threshold_percent, alert.episode from ${changes},
@@ -175,7 +175,7 @@ export function accountAlerts(changes: string): string {
 
 export const MICRO_PER_CREDIT = 1_000_000n;
 
-/** Credits as a person writes them, `-12.5`, in micro-credits. Null for what is none, or has more than 6 decimals. */
+/** Credits as people write them, `-12.5`, in micro-credits. Null for anything else, or with more than 6 decimals. */
 export function microOfCredits(text: string): bigint | null {
   const match = /^([+-]?)(\d{1,13})(?:\.(\d{1,6}))?$/.exec(text);
   if (match === null) return null;
@@ -183,7 +183,7 @@ export function microOfCredits(text: string): bigint | null {
   return match[1] === '-' ? -micro : micro;
 }
 
-/** The exact amount without trailing zeros, `-12.5`: what every text of the product shows. */
+/** The exact amount without trailing zeros, `-12.5`, as all texts of the product show it. */
 export function creditsOfMicro(micro: bigint): string {
   const size = micro < 0n ? -micro : micro;
   const decimals = (size % MICRO_PER_CREDIT).toString().padStart(6, '0').replace(/0+$/, '');
@@ -191,8 +191,8 @@ export function creditsOfMicro(micro: bigint): string {
 }
 
 /**
- * Credits as a JSON number. One division of two whole numbers gives the double nearest to the exact amount, which prints
- * as its decimals; a sum of whole credits and the rest would print 4.963714 as 4.9637139999999995.
+ * Credits as a JSON number. A single division of two whole numbers gives the double nearest to the exact amount, which
+ * prints as its decimals; a sum of whole credits and the rest would print 4.963714 as 4.9637139999999995.
  */
 export function creditsAsNumber(micro: bigint): number {
   return Number(micro) / Number(MICRO_PER_CREDIT);

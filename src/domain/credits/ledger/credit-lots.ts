@@ -23,34 +23,34 @@ interface CountedLot {
 
 /** The company's side of a transfer to one of its users; `turnpike audit` compares it with the other side. */
 export const COMPANY_SIDE = 'credits-to-user';
-/** Of a transfer by which all that a user's account holds returns, a debt too. */
+/** Of a transfer that returns all that a user's account holds, including a debt. */
 export const RETURN_PREFIX = 'return:';
 
-/** What a posting grants until a moment. */
+/** Makes the credits of a posting expire. */
 export interface Expiry {
   readonly at: Date;
-  /** Of the clock that decides when it expires. */
+  /** By the clock that decides when it expires. */
   readonly grantedAt: Date;
-  /** What the credits belong to, where that may end earlier or later: `trial:sub_1`. */
+  /** What the credits belong to, if its end may move: `trial:sub_1`. */
   readonly subject: string | null;
-  /** What they came with, as people know it; up to 300 characters. */
+  /** What they were granted for, for display; up to 300 characters. */
   readonly label: string;
 }
 
-/** The posting that brought credits. */
+/** The posting that granted credits. */
 export interface GrantSource {
   readonly sourceKind: string;
   readonly sourceId: string;
 }
 
-/** With the posting that grants it, which left the account at `level`. */
+/** Runs with the posting that grants it, which left the account at `level`. */
 export async function insertLot(
   transaction: Transaction,
   level: AccountLevel,
   { amountMicro, expires }: { readonly amountMicro: bigint; readonly expires: Expiry },
 ): Promise<void> {
   const { accountId, version, balanceMicro } = level;
-  // What paid a debt is spent.
+  // The part that paid a debt is already spent.
   const leftMicro = least(amountMicro, aboveZero(balanceMicro));
   await transaction.query(
     `insert into credit_lots (account_id, version, amount_micro, expires_at, subject, left_micro, counted_version,
@@ -65,15 +65,15 @@ export async function insertLot(
 
 const LONGEST_LABEL = 300;
 
-/** Sums that cannot change any more, by the versions that they lie between. */
+/** Sums that can no longer change, with the range of versions that they cover. */
 export interface SpentSoFar {
   readonly version: bigint;
   readonly sums: ReadonlyMap<string, bigint>;
 }
 
 /**
- * What an account with lots has spent since they were counted. Versions are given out under the account's lock, so this is
- * right without it: call it before the lock is taken, and only the rest is added up while charges wait.
+ * What an account with lots has spent since they were counted. Versions are assigned under the account's lock, so this
+ * is correct without it: call it before locking, and only the rest is added up while charges wait.
  */
 export async function addUpSpent(statements: Statements, accountId: string): Promise<SpentSoFar> {
   const [account] = await statements.query<{ version: bigint }>(
@@ -88,7 +88,10 @@ export async function addUpSpent(statements: Statements, accountId: string): Pro
   return { version, sums };
 }
 
-/** Brings the open lots of an account to what is left of them at a version, under the account's lock or theirs. */
+/**
+ * Updates the open lots of an account to what is left of them at a version. Requires the lock of the account or of the
+ * lots.
+ */
 export async function countLots(
   transaction: Transaction,
   accountId: string,
@@ -104,8 +107,8 @@ export async function countLots(
 }
 
 /**
- * The same without writing it. Each stretch between two lots is taken from the lots that there were, those that expire
- * first before the others.
+ * The same without writing it. The spending between two grants is taken from the lots that existed then, in the order
+ * of their expiry.
  */
 async function settle(
   statements: Statements,
@@ -136,8 +139,8 @@ async function settle(
 }
 
 /**
- * A posting takes back what a payment brought, under the account's lock. `before` is the level without it; `grant` is the
- * posting of that payment, null where it brought nothing that is known by its source.
+ * Takes back what a payment granted, under the account's lock. `before` is the level without it; `grant` is the posting
+ * of that payment, null if it granted nothing that is known by its source.
  */
 export async function takeBack(
   transaction: Transaction,
@@ -177,8 +180,8 @@ async function writeCounted(
 }
 
 /**
- * What of an account's balance will expire, at the level that it has under its lock. Call it before the lock is taken: what
- * was spent until then is added up first, and the function that it returns adds only the rest.
+ * How much of an account's balance will expire, at its level under the lock. Call it before locking: it adds up earlier
+ * spending first, and the returned function adds only the rest.
  */
 export async function countExpiring(
   transaction: Transaction,
@@ -191,7 +194,7 @@ export async function countExpiring(
   };
 }
 
-/** What the credits belong to ends at another moment than was known: a trial is cut short or extended. */
+/** The credits expire at another time than was known: a trial was shortened or extended. */
 export async function moveExpiry(
   transaction: Transaction,
   {
@@ -207,10 +210,10 @@ export async function moveExpiry(
   );
 }
 
-/** A lot as people see it. */
+/** A lot for display. */
 export interface CreditLot {
   readonly accountId: string;
-  /** Of the transaction that granted it. */
+  /** The version of the transaction that granted it. */
   readonly version: bigint;
   readonly amountMicro: bigint;
   readonly leftMicro: bigint;
@@ -219,7 +222,7 @@ export interface CreditLot {
   readonly label: string | null;
 }
 
-/** The lots of an account that have something left, those that expire first before the others. */
+/** The lots of an account that have something left, in the order of their expiry. */
 export async function listLots(
   statements: Statements,
   accountId: string,
@@ -253,11 +256,11 @@ interface LotOfSource {
   readonly grantedAt: Date;
   readonly subject: string | null;
   readonly label: string | null;
-  /** What its expiry took; 0 until then. */
+  /** What its expiry took; 0 before that. */
   readonly expiredMicro: bigint;
 }
 
-/** The lot that a posting brought; null where its credits never expire, or there is no such posting. */
+/** The lot of a posting; null if its credits never expire, or if there is no such posting. */
 export async function findLotOf(
   statements: Statements,
   { sourceKind, sourceId }: GrantSource,
@@ -272,7 +275,7 @@ export async function findLotOf(
   return row ?? null;
 }
 
-/** From each lot's counted version to the next, and at last to the end; none before the first lot. */
+/** From each lot's counted version to the next, and finally to the end; none before the first lot. */
 function stretches(lots: readonly CountedLot[], ends: readonly bigint[]): [bigint, bigint][] {
   const starts = lots.map(({ countedVersion }) => countedVersion);
   const first = starts.reduce((soFar, start) => least(soFar, start), starts[0] ?? 0n);
@@ -282,7 +285,7 @@ function stretches(lots: readonly CountedLot[], ends: readonly bigint[]): [bigin
   return marks.slice(1).map((until, at) => [marks[at] ?? 0n, until]);
 }
 
-/** Those that expire first come first. */
+/** In the order of their expiry. */
 async function openLots(
   statements: Statements,
   accountId: string,
@@ -297,8 +300,8 @@ async function openLots(
 }
 
 /**
- * Transfers to users are none of it: only credits that do not expire are moved. A debt that a user leaves behind is spent
- * like any other.
+ * Transfers to users are excluded: only credits that do not expire are moved. A debt that a user leaves behind counts
+ * as spent.
  */
 async function spentBetween(
   statements: Statements,

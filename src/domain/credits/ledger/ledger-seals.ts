@@ -1,6 +1,9 @@
 import type { Database, Statements } from '../../../ports/database.ts';
 
-/** What an operator can store elsewhere of one account: nothing up to this transaction can be changed without a trace. */
+/**
+ * The newest seal of an account, for an operator to store elsewhere: no transaction up to it can then be changed
+ * unnoticed.
+ */
 export interface LedgerHead {
   readonly accountId: string;
   readonly version: bigint;
@@ -10,7 +13,7 @@ export interface LedgerHead {
 
 const HEADS_AT_ONCE = 1_000;
 
-/** Of every account that has a sealed transaction, in the order of their ids: the newest seal. */
+/** The newest seal of every account that has a sealed transaction, by account id. */
 export async function* ledgerHeads(database: Database): AsyncGenerator<LedgerHead> {
   let after: string | null = null;
   for (;;) {
@@ -33,7 +36,7 @@ export async function* ledgerHeads(database: Database): AsyncGenerator<LedgerHea
   }
 }
 
-/** Those of the heads that the ledger does not have any more, with the seal that it has in their place; null for none. */
+/** Those of the heads that the ledger no longer has, with the seal in their place; null for none. */
 export async function lostHeads(
   statements: Statements,
   heads: readonly LedgerHead[],
@@ -56,8 +59,8 @@ export async function lostHeads(
 const OLD_AT_ONCE = 1_000;
 
 /**
- * Seals transactions from before there were seals, an account and a thousand at a time, each in a transaction of its own. It may run at any
- * time, twice at once, and be killed anywhere. Returns how many seals it made.
+ * Seals transactions that are older than the seals, a thousand of one account at a time, each batch in its own
+ * transaction. It may run at any time, concurrently, and be killed at any point. Returns the number of seals.
  */
 export async function sealOldTransactions(
   { database }: { readonly database: Database },
@@ -69,7 +72,7 @@ export async function sealOldTransactions(
   }
 }
 
-/** False where none is left. The lock first, in a statement of its own: the next one then sees the seal before. */
+/** False if none is left. Locks in a statement of its own first, so that the next one sees the previous seal. */
 async function sealNext(database: Database): Promise<boolean> {
   return await database.transaction(async (transaction) => {
     const [account] = await transaction.query<{ id: string }>(

@@ -11,34 +11,34 @@ export type TransactionType =
   | 'ADJUSTMENT'
   | 'EXPIRY';
 
-/** The other side of a transfer. These have no balance of their own: theirs is the sum of what was posted. */
+/** The other side of a transfer. These have no stored balance: it is the sum of their postings. */
 type ContraAccount = 'sales' | 'usage' | 'grants' | 'receivables' | 'adjustments' | 'expired';
 
 export interface Posting {
   readonly accountId: string;
-  /** USAGE only for what was withheld of a call and is posted later: calls are charged in groups, by chargeCalls. */
+  /** USAGE only for what was withheld of a call and is posted later. Calls are charged in groups, by chargeCalls. */
   readonly type: TransactionType;
-  /** To the account; below zero it is taken. */
+  /** Added to the account; subtracted if negative. */
   readonly amountMicro: bigint;
   readonly contra: ContraAccount;
   /** Up to 40 characters. */
   readonly sourceKind: string;
-  /** Up to 200 characters. The same kind and id again is no second posting, on whichever account. */
+  /** Up to 200 characters. The same kind and id are posted only once, on any account. */
   readonly sourceId: string;
   /** Up to 500 characters. */
   readonly reason?: string | null;
   /** Credits that expire (`credit-lots.ts`). */
   readonly expires?: Expiry | null;
-  /** The payment for these credits was returned: they are those of this posting, where it is known, before all others. */
+  /** The payment for these credits was returned: they are taken from those of this posting first, if it is known. */
   readonly takesBack?: { readonly grant: GrantSource | null };
 }
 
 type Posted =
   | { readonly outcome: 'posted'; readonly level: AccountLevel; readonly transactionVersion: bigint }
-  /** Nothing was changed; `posted` is what stands in the books for this source. */
+  /** Nothing was changed; `posted` is the existing posting of this source. */
   | { readonly outcome: 'already-posted'; readonly level: AccountLevel; readonly posted: PostedBefore }
   | { readonly outcome: 'no-account' }
-  /** Zero, or a balance that 64 bits do not hold. Nothing was changed. */
+  /** Zero, or a balance that exceeds 64 bits. Nothing was changed. */
   | { readonly outcome: 'wrong-amount'; readonly problem: string };
 
 interface PostedBefore {
@@ -47,10 +47,10 @@ interface PostedBefore {
 }
 
 /**
- * One transfer between the account and a contra account, once a source. The account's row stays locked until the
+ * A transfer between the account and a contra account, once per source. The account's row stays locked until the
  * caller's transaction ends, so postings on it are serialized; a transaction that posts to several accounts locks them
- * in the order of their ids. Balances below zero are real: nothing is cut off at zero.
- * After its commit the caller publishes the level.
+ * in the order of their ids. Balances may go below zero: nothing is cut off at zero. The caller publishes the level
+ * after its commit.
  */
 export async function postTransaction(transaction: Transaction, posting: Posting): Promise<Posted> {
   const { accountId, amountMicro } = posting;
@@ -66,7 +66,7 @@ export async function postTransaction(transaction: Transaction, posting: Posting
   }
   const after = { ...level, balanceMicro, version: level.version + 1n };
   if (!(await insertTransaction(transaction, posting, after))) {
-    // Another account got the same source at this very moment.
+    // A concurrent transaction posted the same source to another account.
     const posted = await findPosted(transaction, posting);
     if (posted === null) throw new Error('a source is neither free nor posted');
     await restoreSeal(transaction, accountId);
@@ -81,7 +81,7 @@ export async function postTransaction(transaction: Transaction, posting: Posting
   return { outcome: 'posted', level: after, transactionVersion: after.version };
 }
 
-/** The database has sealed a row that then was not inserted. */
+/** The database has already sealed a row that was then not inserted. */
 async function restoreSeal(transaction: Transaction, accountId: string): Promise<void> {
   await transaction.query(
     `update credit_accounts set last_seal = (
@@ -92,7 +92,7 @@ async function restoreSeal(transaction: Transaction, accountId: string): Promise
   );
 }
 
-/** Until the transaction ends; null where there is no such account. Several are locked in the order of their ids. */
+/** Locks until the transaction ends; null if there is no such account. Lock several in the order of their ids. */
 export async function lockAccount(transaction: Transaction, accountId: string): Promise<AccountLevel | null> {
   const rows = await transaction.query<AccountLevel>(
     `select ${LEVEL_COLUMNS} from credit_accounts where id = $1 for update`,
@@ -101,7 +101,7 @@ export async function lockAccount(transaction: Transaction, accountId: string): 
   return rows[0] ?? null;
 }
 
-/** After the lock, in a statement of its own: it sees what was committed while this one waited. */
+/** After the lock, in a statement of its own, so that it sees what was committed while this one waited. */
 async function findPosted(
   transaction: Transaction,
   { sourceKind, sourceId }: Posting,
@@ -139,7 +139,7 @@ async function insertTransaction(
   return rows.length === 1;
 }
 
-/** Alerts are for companies: the account of a user shows none of them a line, and so raises none. */
+/** Postings raise alerts for companies only: the line of a user's account is passed as null, which raises none. */
 async function writeLevel(
   transaction: Transaction,
   before: AccountLevel,
@@ -164,7 +164,7 @@ async function writeLevel(
 
 export interface CreditTransaction {
   readonly accountId: string;
-  /** Its place among the account's transactions and changes of the line. */
+  /** Its position among the account's transactions and changes of the credit line. */
   readonly version: bigint;
   readonly type: TransactionType;
   readonly amountMicro: bigint;
@@ -174,33 +174,35 @@ export interface CreditTransaction {
   readonly sourceId: string;
   readonly reason: string | null;
   readonly createdAt: Date;
-  /** When the credits that it brought expire; null is never. */
+  /** When the credits that it granted expire; null for never. */
   readonly expiresAt: Date | null;
 }
 
 interface TransactionPage {
   /** From 1 to 1,000. */
   readonly first: number;
-  /** The version of the last one of the page before. */
+  /** The version of the last transaction of the previous page. */
   readonly after?: bigint | null;
-  /** Those of these types alone. */
+  /** Only these types. */
   readonly types?: readonly TransactionType[] | null;
-  /** Words, in lower case, that must all be in the reason, which usage does not have. */
+  /** Lower-case words that the reason must all contain. Usage has no reason. */
   readonly words?: readonly string[];
-  /** Behind this version, up to that one: what `lastVersionBefore` says of the two ends of a period. */
+  /**
+   * Greater than `afterVersion`, up to `upToVersion`: what `lastVersionBefore` returns for the two ends of a period.
+   */
   readonly afterVersion?: bigint | null;
   readonly upToVersion?: bigint | null;
 }
 
 const MOST_TRANSACTIONS_LISTED = 1_000;
 
-/** The newest first. An account that does not exist has none. */
+/** Newest first. Empty for an account that does not exist. */
 export async function listTransactions(
   statements: Statements,
   accountId: string,
   { first, after, types = null, words = [], afterVersion = null, upToVersion = null }: TransactionPage,
 ): Promise<readonly CreditTransaction[]> {
-  // Written out, so that the index without usage is used.
+  // Written as a literal, so that the index without usage is used.
   const isWithoutUsage = words.length > 0 || (types !== null && !types.includes('USAGE'));
   return await statements.query<CreditTransaction>(
     `select account_id as "accountId", version, type, amount_micro as "amountMicro",
@@ -220,7 +222,7 @@ export async function listTransactions(
   );
 }
 
-/** What was posted for a source; null where nothing was. */
+/** The posting of a source; null if there is none. */
 export async function findTransactionOf(
   statements: Statements,
   { sourceKind, sourceId }: { readonly sourceKind: string; readonly sourceId: string },

@@ -18,7 +18,7 @@ interface StatementRow {
   readonly sourceId: string;
   readonly reason: string | null;
   readonly createdAt: Date;
-  /** Of the lot that it brought. */
+  /** Of the lot that it granted. */
   readonly expiresAt: Date | null;
 }
 
@@ -26,11 +26,11 @@ const PAGE = 1_000;
 const HEADER = 'date,type,credits,balance_after,source,reason,expires_at';
 
 /**
- * An account's transactions as lines of CSV, without line ends: the names of the columns, the opening balance, every
- * transaction in the order of the books, the closing balance. What brought credits that expire says when they do; their
- * EXPIRY names that transaction's lot as its source. Amounts are credits as exact decimals. One page is in
- * memory at a time; transactions that are posted meanwhile are of a later version and change nothing. Statements of
- * neighbouring periods fit: the closing balance of one is the opening balance of the next.
+ * An account's transactions as CSV lines, without line ends: column names, opening balance, every transaction in order
+ * of version, closing balance. A transaction that granted expiring credits has their expiry time; their EXPIRY has that
+ * transaction's lot as its source. Amounts are credits as exact decimals. One page is in memory at a time; transactions
+ * posted in the meantime have a later version and change nothing. The closing balance of one period is the opening
+ * balance of the next.
  */
 export async function* statementLines(
   statements: Statements,
@@ -95,8 +95,8 @@ function balanceLine(type: 'OPENING_BALANCE' | 'CLOSING_BALANCE', at: Date, bala
 }
 
 /**
- * Text of others in a table that may be opened by a spreadsheet: what would be a formula there gets an
- * apostrophe before it, which makes it text. Line breaks become spaces, so that a line stays one transaction.
+ * Text from outside in a table that may be opened in a spreadsheet: a formula gets an apostrophe in front, which makes
+ * it text. Line breaks become spaces, so that each transaction is one line.
  */
 export function textField(text: string): string {
   const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
@@ -105,17 +105,17 @@ export function textField(text: string): string {
 }
 
 /**
- * Versions are given out under the account's lock, so a version that is there has all lower ones before it, for good:
- * a range of versions is a part of the books that never changes again. Times are those at which a transaction began;
- * it may have waited for the lock, so they are in order only up to that wait. So periods are cut by version: up to
- * the last one that began before the period's end. Neighbouring periods then share no transaction and miss none.
+ * Versions are assigned under the account's lock, so if a version exists all lower ones do: a range of versions never
+ * changes again. Times are those at which a transaction began; it may have waited for the lock, so they are ordered
+ * only up to that wait. So periods are cut by version: up to the last one that began before the period's end. Adjacent
+ * periods then share no transaction and miss none.
  *
- * There is no index by time, which every charge would pay for: the end is looked for by halving the versions, and then
- * backwards through at most this much time, which is longer than any statement may wait.
+ * There is no index by time, because every charge would pay for it. The end is found by bisecting the versions, and
+ * then searching backwards through at most this much time, which is longer than any statement may wait.
  */
 const LONGEST_WAIT = "interval '1 hour'";
 
-/** The highest version of a transaction of the account that began before `at`; 0 where there is none. */
+/** The highest version of a transaction of the account that began before `at`; 0 if there is none. */
 export async function lastVersionBefore(
   statements: Statements,
   accountId: string,

@@ -15,12 +15,12 @@ interface UserAccount {
   readonly companyId: string;
 }
 
-/** The user's side of a transfer, which has one source id with the company's. */
+/** The user's side of a transfer. Both sides have the same source id. */
 export const USER_SIDE = 'credits-of-user';
 
 /**
- * For a user of the company, once; companies have theirs from the database itself. False where there is no such user, or
- * where the account holds credits of another company: it never changes its company.
+ * Opens the account of a user of the company, once; the database opens those of companies. False if there is no such
+ * user, or if the account holds credits of another company: an account never changes its company.
  */
 export async function openUserAccount(
   transaction: Transaction,
@@ -40,12 +40,12 @@ export async function openUserAccount(
 }
 
 export interface UserTransfer extends UserAccount {
-  /** To the user; below zero it returns to the company. */
+  /** To the user; negative amounts return to the company. */
   readonly amountMicro: bigint;
-  /** Up to 100 characters. The same key of the same company again is no second transfer. */
+  /** Up to 100 characters. The same key of the same company makes no second transfer. */
   readonly idempotencyKey: string;
   readonly reason: string;
-  /** What running calls hold of the account that is to give: it is not moved. */
+  /** What running calls hold of the giving account. It is not moved. */
   readonly heldMicro: bigint;
 }
 
@@ -59,15 +59,15 @@ type Transferred =
   | ({ readonly outcome: 'moved' | 'already-moved' } & MovedCredits)
   /** The key was used for another transfer. */
   | { readonly outcome: 'other-transfer' }
-  /** `availableMicro`: what the giving account has, without what calls hold and what expires. */
+  /** `availableMicro`: the giving account's balance, without what calls hold and what expires. */
   | { readonly outcome: 'not-enough'; readonly availableMicro: bigint }
   | { readonly outcome: 'other-company' }
   | { readonly outcome: 'wrong-amount'; readonly problem: string };
 
 /**
- * Moves credits between a company and one of its people, once for an idempotency key. Only credits that the giving
- * account has: a credit line is not moved, because invoices ask for the usage of the company's own account, and neither are
- * credits that expire, which would outlive their expiry.
+ * Moves credits between a company and one of its users, once per idempotency key. It moves only credits that the giving
+ * account has: not a credit line, because invoices are for the usage of the company's own account, and not credits that
+ * expire, which would outlive their expiry.
  */
 export async function transferToUser(transaction: Transaction, wanted: UserTransfer): Promise<Transferred> {
   const { userId, companyId, amountMicro, heldMicro } = wanted;
@@ -91,8 +91,8 @@ export async function transferToUser(transaction: Transaction, wanted: UserTrans
 }
 
 /**
- * Returns everything that a user's account holds to its company, a debt too; null where it holds nothing. For who leaves
- * the company: in the transaction of that, and before it, because accounts are locked before companies.
+ * Returns everything that a user's account holds to its company, including a debt; null if it holds nothing. Call it in
+ * the transaction that removes the user, before the removal, because accounts are locked before companies.
  */
 export async function returnUserCredits(
   transaction: Transaction,
@@ -119,7 +119,7 @@ const MOST_RETURNED = 1_000;
 
 /**
  * Returns what the accounts of former members hold: calls that were running when they left are charged afterwards.
- * Returns how many accounts.
+ * Returns the number of accounts.
  */
 export async function returnCreditsOfFormerUsers({
   database,
@@ -172,7 +172,7 @@ export async function publishUserLevel(
   }
 }
 
-/** What a user's account holds; not among them are users without one. */
+/** The balance of a user's account. Users without an account are left out. */
 export interface UserBalance {
   readonly userId: string;
   readonly companyId: string;
@@ -180,7 +180,7 @@ export interface UserBalance {
   readonly updatedAt: Date;
 }
 
-/** Only of accounts that hold credits of this company. */
+/** Only accounts that hold credits of this company. */
 export async function readUserBalances(
   statements: Statements,
   companyId: string,
@@ -193,7 +193,7 @@ export async function readUserBalances(
   );
 }
 
-/** In the order of their ids, as everyone who locks several. */
+/** In the order of their ids, as everywhere. */
 async function lockBoth(transaction: Transaction, { userId, companyId }: UserAccount): Promise<MovedCredits> {
   const levels = new Map<string, AccountLevel>();
   for (const id of [userId, companyId].sort()) {
