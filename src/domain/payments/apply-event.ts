@@ -28,7 +28,7 @@ import { invoicePaid } from './effects/invoice-paid.ts';
 import { SUBSCRIPTION_EFFECTS, subscriptionTrialWillEnd } from './effects/subscription-changed.ts';
 import { type LockedEvent, lockEvent, markEvent, type PaymentEventStatus } from './event-inbox.ts';
 
-/** Every kind of event that is registered at the provider: exactly these fourteen (P-23). */
+/** Every event type registered at the provider: exactly these fourteen (P-23). */
 export const EFFECTS: ReadonlyMap<string, Effect> = new Map([
   ['checkout.session.completed', checkoutSessionCompleted],
   ['invoice.paid', invoicePaid],
@@ -43,8 +43,8 @@ export const EFFECTS: ReadonlyMap<string, Effect> = new Map([
 ]);
 
 /**
- * Facts that reconciliation reads from the provider. Their events are not registered, and have the same effect when
- * they arrive all the same.
+ * Facts that reconciliation reads from the provider. Their events are not registered; if one arrives, it has the same
+ * effect.
  */
 const FOUND_EFFECTS: ReadonlyMap<string, Effect> = new Map([
   ['charge.dispute.created', disputeChanged],
@@ -70,20 +70,20 @@ export interface ProcessParts {
   readonly secrets: Pick<Secrets, 'newId'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** How long a subscription whose payment is past due stays active. */
+  /** How long a subscription with a past due payment stays active. */
   readonly pastDueGraceMs: number;
 }
 
 type ProcessedEvent =
   | { readonly outcome: 'processed'; readonly arrived: readonly WaitKey[] }
   | { readonly outcome: 'deferred' | 'failed' }
-  /** It was done with before; nothing was changed. */
+  /** It was processed before; nothing was changed. */
   | { readonly outcome: 'done-before'; readonly status: PaymentEventStatus }
   | { readonly outcome: 'no-such-event' };
 
 interface Round {
   readonly processed: ProcessedEvent | null;
-  /** What has to be asked of the provider before the next round. */
+  /** What must be requested from the provider before the next round. */
   readonly ask: Question | null;
   readonly level: AccountLevel | null;
 }
@@ -96,14 +96,14 @@ interface Answers {
   readonly invoiceLines: Map<string, readonly WireObject[] | null>;
 }
 
-/** Each round asks about one subscription more; an event is about one. */
+/** Each round requests one more object from the provider. An event is about one subscription. */
 const MOST_ROUNDS = 3;
 const AGAIN: readonly PaymentEventStatus[] = ['RECEIVED', 'DEFERRED'];
 
 /**
- * Applies one kept event: its effect, the ledger and the mark are of one transaction, under the lock of the event's
- * row. The provider is asked between transactions, never within one. What is thrown here is a fault of our own: the
- * transaction is undone, the fault noted, and the event stays to be tried again.
+ * Applies a stored event: its effect, the ledger and the status are one transaction, under the lock of the event's row.
+ * The provider is called between transactions, never within one. An exception is a fault of ours: the transaction is
+ * rolled back, the fault recorded, and the event retried.
  */
 export async function processEvent(
   parts: ProcessParts,
@@ -185,7 +185,7 @@ async function mark(
       const { reason, waitsFor } = outcome;
       if (nextAttemptAt === null) {
         const error = `given up after waiting for ${waitsFor.join(', ')}: ${reason}`;
-        // What it waited for may still come: then it is applied all the same.
+        // If what it waited for arrives later, it is still applied.
         await markEvent(transaction, event.id, { ...none, status: 'FAILED', error, waitsFor });
         log.error('a payment event has waited in vain: look at it and replay it', { ...names, reason });
         return ended({ outcome: 'failed' });
@@ -209,7 +209,7 @@ async function mark(
   }
 }
 
-/** Null where the provider does not know it, or does not answer: then the event's own payload serves. */
+/** Null if the provider does not have it or does not answer: then the event's own payload is used. */
 async function askProvider(
   { provider, log }: ProcessParts,
   subscriptionId: string,
@@ -230,10 +230,10 @@ async function askProvider(
 }
 
 const LINES_PAGE = 100;
-/** Far more than the provider takes on one invoice. */
+/** Far more than the provider allows on one invoice. */
 const MOST_LINE_PAGES = 50;
 
-/** All pages; null where one of them is missing: a part of an invoice is never counted. */
+/** All pages; null if one of them is missing: an incomplete invoice is never counted. */
 async function listAllLines(
   { provider, log }: ProcessParts,
   invoiceId: string,
@@ -257,7 +257,10 @@ async function listAllLines(
   return null;
 }
 
-/** In a statement of its own, after the undone transaction. Where the database is unavailable the timer finds it all the same. */
+/**
+ * In a statement of its own, after the rollback. If the database is unavailable the scheduled retry finds the event
+ * anyway.
+ */
 async function noteFault({ database, clock, log }: ProcessParts, id: string, error: unknown): Promise<void> {
   const now = new Date(clock.now());
   log.error('a payment event could not be applied, by a fault of our own', { paymentEventId: id, error });
@@ -284,15 +287,15 @@ function ended(processed: ProcessedEvent): Round {
   return { processed, ask: null, level: null };
 }
 
-/** When events that are not done with are checked again by the timer. */
+/** When unfinished events are checked again. */
 const FIRST_MS = 60_000;
 const LONGEST_MS = 6 * 60 * 60_000;
-/** The provider itself keeps its events for so long; what has not arrived by then will not arrive. */
+/** The provider keeps its events for this long; what has not arrived by then will not arrive. */
 const GIVE_UP_MS = 30 * 24 * 60 * 60_000;
-/** Of our own faults; spread over some two days. */
+/** Retries after faults of ours, spread over about two days. */
 const MOST_FAULTS = 16;
 
-/** Null when it has waited long enough: it is not dropped, but a person has to look. */
+/** Null when it has waited long enough: it is kept, and an operator has to look at it. */
 export function deferredUntil(
   { receivedAt, attempts }: { readonly receivedAt: Date; readonly attempts: number },
   now: Date,
@@ -301,7 +304,7 @@ export function deferredUntil(
   return new Date(now.getTime() + backoffMs(attempts));
 }
 
-/** `attempts` counts the one that has just failed. Null after too many. */
+/** `attempts` includes the one that has just failed. Null after too many. */
 export function triedAgainAt(attempts: number, now: Date): Date | null {
   return attempts >= MOST_FAULTS ? null : new Date(now.getTime() + backoffMs(attempts - 1));
 }

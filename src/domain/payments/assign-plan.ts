@@ -12,11 +12,13 @@ import {
 import { type AccountLevel, setCompanyBilling } from '../credits/ledger/credit-account.ts';
 import { liveSubscriptions } from '../subscriptions/subscription.ts';
 
-/** POSTPAID plans are not bought by checkout: a company asks for one, and the operator assigns it with what was agreed. */
+/**
+ * POSTPAID plans are not bought by checkout: a company requests one, and an operator assigns it with the agreed terms.
+ */
 interface WantedAssignment {
   readonly companyId: string;
   readonly planId: string;
-  /** Null is no limit. */
+  /** Null is unlimited. */
   readonly creditLimitMicro: bigint | null;
   readonly dueDays: number | null;
   readonly invoiceDay: number;
@@ -71,7 +73,10 @@ function problemOf({ dueDays, invoiceDay }: WantedAssignment, plan: Plan) {
   return null;
 }
 
-/** What the plan's credits cost at its price; a plan without either has the operator's price of a credit. */
+/**
+ * The plan's price for its credits. Null, which selects the operator's price of a credit, if the plan has no price or
+ * no credits.
+ */
 function rateOf({ priceMinor, creditsMicro, currency }: Plan): AgreedRate | null {
   if (priceMinor === 0n || creditsMicro === 0n) return null;
   const [cent, unit] = ['0.01', '1'].map((price) => toMinorUnits(price, currency));
@@ -102,7 +107,7 @@ type RequestedPlan =
   | { readonly outcome: 'no-such-plan' | 'no-such-company' }
   | { readonly outcome: 'by-checkout'; readonly message: string };
 
-/** A company asks for a POSTPAID plan: the super admins are mailed, once per plan and day. */
+/** A company requests a POSTPAID plan: the super admins are mailed, once per plan and day. */
 export async function requestPlan(
   outbox: PlanRequestOutbox,
   transaction: Transaction,

@@ -32,7 +32,7 @@ import {
 import { notForSale } from './subscription-checkout.ts';
 
 /**
- * A company moves its subscription to another plan. The rest of the period is settled at once: unused time is credited,
+ * Moves a company's subscription to another plan. The rest of the period is settled at once: unused time is credited,
  * the rest of the period at the new price is charged, and the credits follow the paid invoice like any other (P-22). A
  * payment that fails changes nothing.
  */
@@ -53,17 +53,17 @@ interface WantedPlanChange {
 
 type RefusedChange =
   | { readonly outcome: 'no-such-plan' }
-  /** Not possible as things are; the message says what to do. */
+  /** Not possible in the current state; the message says what to do. */
   | { readonly outcome: 'not-possible'; readonly message: string }
   | { readonly outcome: 'provider-failed'; readonly message: string };
 
 type PreviewedChange =
   | {
       readonly outcome: 'previewed';
-      /** Asked for at once, after what the customer has as a credit. */
+      /** Charged at once, after the customer's credit is applied. */
       readonly amountDueMinor: bigint;
       readonly currency: string;
-      /** What its payment brings. */
+      /** The credits that its payment grants. */
       readonly creditsMicro: bigint;
     }
   | RefusedChange;
@@ -108,8 +108,8 @@ export async function changeSubscriptionPlan(
   const { database, provider, secrets, clock } = parts;
   const found = await findChange(parts, wanted);
   if (found.outcome !== 'found') return found;
-  // A key of its own for each try: the provider would answer a repeat of one that was declined with the same decline.
-  // The same price twice is no second change.
+  // A new key for each attempt: the provider would repeat the decline of an attempt with the same key. Changing to the
+  // same price twice is no second change.
   const key = `subscription:${found.change.subscriptionId}:change:${secrets.newId()}`;
   const answer = await provider.changeSubscriptionPrice(found.change, key);
   if (answer.outcome === 'failed') return { outcome: 'provider-failed', message: answer.failure.message };
@@ -125,7 +125,7 @@ export async function changeSubscriptionPlan(
       providerSubscriptionId: found.change.subscriptionId,
       companyId: wanted.companyId,
       state,
-      // An answer has no time of the provider's: events that come later still count.
+      // The response has no provider time, so any later event takes precedence.
       by: { eventAt: new Date(0), rank: NEWS_RANK.changed, eventId: null },
       isCurrent: true,
       now,
@@ -196,7 +196,7 @@ async function findChange(
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Without the next period, which a preview may show beside what is asked for at once. */
+/** Without the next period, which a preview may list beside what is charged at once. */
 export function chargedNow(lines: readonly Fields[], periodEnd: Date | null): Fields[] {
   return lines.filter((line) => {
     const start = momentIn(fieldsIn(line.period).start);
@@ -204,7 +204,7 @@ export function chargedNow(lines: readonly Fields[], periodEnd: Date | null): Fi
   });
 }
 
-/** What lines ask for: after their discounts, with the taxes that are not in them. */
+/** The sum of lines: net of discounts, plus exclusive taxes. */
 function sumOf(lines: readonly Fields[]): bigint {
   const amounts = (list: readonly Fields[]) =>
     list.reduce((sum, { amount }) => sum + (minorIn(amount) ?? 0n), 0n);
@@ -215,7 +215,7 @@ function sumOf(lines: readonly Fields[]): bigint {
   }, 0n);
 }
 
-/** As `grantLines` will count them: over all invoices of the company, with this one as the last. */
+/** As `grantLines` will count them: over all invoices of the company, with this one last. */
 async function creditsOf(
   { database }: ChangePlanParts,
   companyId: string,

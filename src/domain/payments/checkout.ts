@@ -16,7 +16,7 @@ import { updateStaleCustomers } from './customer-profile.ts';
 import type { PaymentEvents } from './payment-events.ts';
 import { cancelPurchase } from './purchase.ts';
 
-/** What selling needs. */
+/** What a checkout requires. */
 export interface CheckoutParts {
   readonly database: Database;
   readonly provider: Pick<
@@ -32,12 +32,12 @@ export interface CheckoutParts {
   readonly secrets: Pick<Secrets, 'newId' | 'sha256'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Where the console is reached from outside, without a slash at its end. */
+  /** The console's address from outside, without a trailing slash. */
   readonly consoleUrl: string;
   readonly checkoutTaxes: CheckoutTaxes;
 }
 
-/** A page of the provider's on which a buyer pays. */
+/** The provider's payment page. */
 export interface OpenedPage {
   readonly url: string;
   readonly providerSessionId: string;
@@ -46,13 +46,13 @@ export interface OpenedPage {
 type PackCheckout =
   | { readonly outcome: 'opened'; readonly purchaseId: string; readonly page: OpenedPage }
   | { readonly outcome: 'no-such-pack' | 'no-such-company' }
-  /** In the provider's own words, as `No such price: 'price_1'` (P-26). Nothing is sold. */
+  /** The provider's own message, as `No such price: 'price_1'` (P-26). Nothing is sold. */
   | { readonly outcome: 'provider-failed'; readonly message: string };
 
 /**
- * Opens the provider's page for a pack. The purchase is written before the provider is asked, with what it costs and
- * brings: whatever the provider tells later is compared with it, and an event finds it by the id on the session even
- * if this process dies before the session's own id is noted.
+ * Opens the provider's page for a pack. The purchase is stored before the provider is called, with its price and
+ * credits: later events are compared with it, and find it by the id on the session even if this process crashes before
+ * the session's own id is stored.
  */
 export async function createCreditPackCheckout(
   parts: CheckoutParts,
@@ -99,7 +99,7 @@ type BillingPortal =
   | { readonly outcome: 'no-such-company' }
   | { readonly outcome: 'provider-failed'; readonly message: string };
 
-/** The provider's page on which a company changes its card, its plan, or ends it. A new one each time. */
+/** The provider's page on which a company changes its card or plan, or cancels. A new page each time. */
 export async function createBillingPortal(parts: CheckoutParts, companyId: string): Promise<BillingPortal> {
   const { provider, secrets, consoleUrl } = parts;
   const customer = await ensureCustomer(parts, companyId);
@@ -127,9 +127,10 @@ type EnsuredCustomer =
   | { readonly outcome: 'provider-failed'; readonly message: string };
 
 /**
- * The company's customer at the provider, made before anything is bought: so every event about it finds its company.
- * One a company, also when asked for twice at once: the provider gives the same one for the same key, and the first
- * that is noted counts. The key holds what the customer is made of, for the provider refuses a key with other words.
+ * The company's customer at the provider, created before anything is bought, so that every event about it finds its
+ * company. There is one per company, also for concurrent requests: the provider returns the same customer for the same
+ * idempotency key, and the first one stored counts. The key contains the customer's parameters, because the provider
+ * refuses a key with other parameters.
  */
 export async function ensureCustomer(parts: CustomerParts, companyId: string): Promise<EnsuredCustomer> {
   const { database, paymentEvents } = parts;
@@ -141,7 +142,7 @@ export async function ensureCustomer(parts: CustomerParts, companyId: string): P
   if (made.outcome === 'failed') return { outcome: 'provider-failed', message: made.failure.message };
   await linkProviderCustomer(database, { companyId, customerId: made.value.id });
   const customerId = (await findCompany(database, companyId))?.providerCustomerId ?? null;
-  // Nothing may be bought in the name of a customer that belongs to another company.
+  // Nothing may be bought for a customer that belongs to another company.
   if (customerId === null) throw new Error(`customer ${made.value.id} cannot be linked to ${companyId}`);
   await updateStaleCustomers(parts, { companyId });
   await paymentEvents.wake([`customer:${customerId}`]);
@@ -165,9 +166,9 @@ async function makeCustomer(
 }
 
 /**
- * Runs a request for the company's customer. Where the provider says that there is no such customer, because its key
- * is now of another mode or account, the company gets a new customer and the request is repeated, once, under another
- * key: `keySuffix` is part of the idempotency key.
+ * Runs a request for the company's customer. If the provider has no such customer, because its key now belongs to
+ * another mode or account, the company gets a new customer and the request is repeated, once, under another key:
+ * `keySuffix` is part of the idempotency key.
  */
 export async function forCustomer<T>(
   parts: CustomerParts,
@@ -192,7 +193,7 @@ export async function forCustomer<T>(
   return await request(present, `:${present}`);
 }
 
-/** As the provider says it: "No such customer: 'cus_1'", also with what it is instead. */
+/** The provider's message: "No such customer: 'cus_1'", possibly with more text. */
 function isNoSuchCustomer({ reason, message }: ProviderFailure, customerId: string): boolean {
   return reason === 'not-found' && message.startsWith('No such customer') && message.includes(customerId);
 }

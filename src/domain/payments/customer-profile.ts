@@ -13,8 +13,8 @@ interface CustomerProfileParts {
 const COMPANIES_AT_ONCE = 100;
 
 /**
- * Brings the profiles of companies to their customers at the provider, whose invoices show them: of one company at once,
- * of all whose turn failed by the job. Returns how many were brought.
+ * Updates the customers at the provider, whose invoices show the companies' profiles: one company at once, or by the
+ * job all whose update failed. Returns how many were updated.
  */
 export async function updateStaleCustomers(
   { database, provider, log }: CustomerProfileParts,
@@ -27,7 +27,7 @@ export async function updateStaleCustomers(
     if (providerCustomerId === null) continue;
     const profile = profileOf(company, (await listAdmins(database, id, { limit: 1 }))[0]?.email ?? null);
     const answer = await provider.updateCustomer(providerCustomerId, profile);
-    // A customer that the provider does not know is replaced at the next checkout, with the profile of then.
+    // A customer that the provider does not have is replaced at the next checkout, with the profile of that time.
     if (answer.outcome === 'failed' && answer.failure.reason !== 'not-found') {
       const { reason, message } = answer.failure;
       log.warn('the payment provider did not take the profile of a company', {
@@ -43,7 +43,7 @@ export async function updateStaleCustomers(
   return brought;
 }
 
-/** What a customer is made of, and changed to. */
+/** The parameters of a customer. */
 export function profileOf(
   { name, address, taxId, billingEmail }: Company,
   adminEmail: string | null,

@@ -23,18 +23,18 @@ export interface DisputeParts {
 }
 
 const DAY_MS = 24 * 60 * 60_000;
-/** A dispute is decided within some three months of being opened. */
+/** A dispute is decided within about three months of being opened. */
 const DISPUTES_FOR_MS = 180 * DAY_MS;
 /** A bank returns a refund within 30 days. */
 const REFUNDS_FOR_MS = 60 * DAY_MS;
-/** A credit note does not change once it is issued for a paid invoice: this is how long nothing may have run. */
+/** A credit note for a paid invoice does not change once issued: this is how long the job may not have run. */
 const CREDIT_NOTES_FOR_MS = 60 * DAY_MS;
 const PAGE = 100;
 
 /**
- * Reads disputes, refunds that failed and credit notes of paid invoices from the provider, whose events of them are not
- * among the fourteen that are registered. Each state becomes an event of the inbox, once, and is applied like one that was sent. Returns how many
- * were new.
+ * Reads disputes, failed refunds and credit notes of paid invoices from the provider; their events are not among the
+ * fourteen that are registered. Each state becomes an event of the inbox, once, and is applied like one that was sent.
+ * Returns how many were new.
  */
 export async function readDisputes(parts: DisputeParts, signal?: AbortSignal): Promise<number> {
   const { provider, clock } = parts;
@@ -85,7 +85,7 @@ async function receive(
   }
 }
 
-/** With what of the charge is refunded without those that failed, counted now. Null where that cannot be read. */
+/** With the refunded amount of the charge without the failed refunds, as of now. Null if it cannot be read. */
 async function countRefunds(
   parts: DisputeParts,
   event: ProviderEvent,
@@ -113,7 +113,7 @@ function isAfterPayment({ type }: WireObject): boolean {
   return type === 'post_payment';
 }
 
-/** To the end; after a failure of the provider it is what was read before. */
+/** All of them; after a failure of the provider, what was read before. */
 async function listAll(
   { log }: DisputeParts,
   signal: AbortSignal | undefined,
@@ -139,7 +139,7 @@ async function listAll(
   }
 }
 
-/** Under a name made of the object and its state: each state is applied once. */
+/** Its id consists of the object and its state, so that each state is applied once. */
 function eventOf(type: string, object: WireObject, nowMs: number): ProviderEvent | null {
   const [objectId, status] = [idIn(object.id), textIn(object.status, 60)];
   if (objectId === null || status === null) return null;

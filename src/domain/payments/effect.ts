@@ -7,12 +7,12 @@ import { fromMinorUnits } from '../catalog/currency.ts';
 import { type Posting, postTransaction } from '../credits/ledger/ledger.ts';
 import type { MailOutbox, MailToSend } from '../mail/outbox.ts';
 
-/** What one kind of event does: everything within the transaction that also marks the event. */
+/** What an event type does, all within the transaction that also marks the event. */
 export type Effect = (event: KeptEvent, context: EffectContext) => Promise<EffectOutcome>;
 
-/** An event as the inbox keeps it. */
+/** An event as the inbox stores it. */
 export interface KeptEvent {
-  /** Ours. */
+  /** Our own id. */
   readonly id: string;
   readonly providerEventId: string;
   readonly type: string;
@@ -24,9 +24,9 @@ export interface KeptEvent {
 
 export interface EffectContext {
   readonly transaction: Transaction;
-  /** How subscriptions stand at the provider, by their ids: null where it does not know, or does not answer. */
+  /** Subscriptions as the provider has them, by id: null if it does not have one, or does not answer. */
   readonly asked: ReadonlyMap<string, WireObject | null>;
-  /** All lines of invoices that were asked for, by their ids: null where the provider did not list them. */
+  /** All lines of requested invoices, by invoice id: null if the provider did not list them. */
   readonly invoiceLines: ReadonlyMap<string, readonly WireObject[] | null>;
   readonly tellAdmins: TellAdmins;
   readonly tellOperators: TellOperators;
@@ -36,22 +36,20 @@ export interface EffectContext {
   readonly pastDueGraceMs: number;
 }
 
-/**
- * What becomes of an event. An effect decides before it writes: only `applied` may have changed anything.
- */
+/** The outcome of an event. An effect decides before it writes: only `applied` may have changed anything. */
 export type EffectOutcome =
   | {
       readonly outcome: 'applied';
       /** A short description for the list of events. */
       readonly did: string;
-      /** Whose balance, invoices or subscription may have changed. */
+      /** The company whose balance, invoices or subscription may have changed. */
       readonly companyId: string | null;
-      /** What others may have waited for. */
+      /** What other events may have waited for. */
       readonly arrived?: readonly WaitKey[];
     }
   /** Not yet: applied once one of these has arrived. */
   | { readonly outcome: 'deferred'; readonly reason: string; readonly waitsFor: readonly WaitKey[] }
-  /** Never, as it is: a person has to look. */
+  /** Cannot be applied: an operator has to look at it. */
   | { readonly outcome: 'failed'; readonly reason: string; readonly companyId?: string }
   /** The current state of this subscription must be requested from the provider first. Nothing was changed. */
   | { readonly outcome: 'ask'; readonly subscriptionId: string }
@@ -62,12 +60,14 @@ type WaitKind = 'customer' | 'session' | 'purchase' | 'payment' | 'invoice' | 's
 /** As `customer:cus_1`. */
 export type WaitKey = `${WaitKind}:${string}`;
 
-/** Leaves out what is not known. */
+/** Leaves out unknown ids. */
 export function waitKeys(known: Partial<Record<WaitKind, string | null>>): WaitKey[] {
   return Object.entries(known).flatMap(([kind, id]) => (id ? [`${kind}:${id}` as WaitKey] : []));
 }
 
-/** Posts credits of an effect. The same source with another amount or account would be a fault of our books: it throws. */
+/**
+ * Posts credits of an effect. The same source with another amount or account would be an error in our books: it throws.
+ */
 export async function post({ transaction }: EffectContext, posting: Posting): Promise<void> {
   const posted = await postTransaction(transaction, posting);
   if (posted.outcome === 'posted') return;
@@ -75,7 +75,7 @@ export async function post({ transaction }: EffectContext, posting: Posting): Pr
   throw new Error(`${posting.sourceKind} ${posting.sourceId} cannot be posted: ${why}`);
 }
 
-/** Mails a fact to all who look after a company's money, once each, if the transaction commits. */
+/** Mails a fact to all billing contacts of a company, once each, if the transaction commits. */
 type TellAdmins = (wanted: Announcement) => Promise<void>;
 
 type Kinds =
@@ -94,7 +94,7 @@ type Announcement = {
   [Kind in Kinds]: {
     readonly kind: Kind;
     readonly companyId: string;
-    /** Without the company's name, which is added. */
+    /** The company's name is added. */
     readonly data: Omit<DataOf<Kind>, 'companyName'>;
     /** Identifies the event; it is mailed once. */
     readonly fact: string;
@@ -105,14 +105,14 @@ export function createTellAdmins(transaction: Transaction, outbox: Pick<MailOutb
   return async ({ kind, companyId, data, fact }) => {
     for (const { companyName, email } of await billingRecipients(transaction, companyId)) {
       const dedupeKey = `${fact}:${email}`;
-      // The kind and its data belong together by the type of the fact; joined with the name the compiler loses it.
+      // `kind` and `data` match by their type; combined with the name, the compiler can no longer tell.
       const mail = { kind, to: email, companyId, dedupeKey, data: { ...data, companyName } } as MailToSend;
       await outbox.send(mail, transaction);
     }
   };
 }
 
-/** The admins, and the billing address of the company where it is another one. */
+/** The admins, and the company's billing address if it is another one. */
 async function billingRecipients(
   transaction: Transaction,
   companyId: string,
@@ -125,7 +125,7 @@ async function billingRecipients(
   return isAdmins ? admins : [...admins, { email, companyName: company.name }];
 }
 
-/** Mails the super admins about money that they have to look after, once each, if the transaction commits. */
+/** Mails the super admins about money that needs their attention, once each, if the transaction commits. */
 type TellOperators = (wanted: {
   readonly companyId: string;
   readonly fact: string;
@@ -148,7 +148,7 @@ export function createTellOperators(
   };
 }
 
-/** As mails write money. */
+/** As mails show money. */
 export function amountOf(minor: bigint, currency: string): { value: string; currency: string } {
   return { value: fromMinorUnits(minor, currency), currency };
 }

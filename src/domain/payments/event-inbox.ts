@@ -4,14 +4,14 @@ import type { KeptEvent, WaitKey } from './effect.ts';
 import { fieldsIn, idIn } from './provider-objects.ts';
 
 /**
- * The life of an event: RECEIVED when its signature held and it was kept; then PROCESSED with its effect, in one
- * transaction; or IGNORED, for kinds that do nothing here; or DEFERRED until what it waits for has arrived, and
- * looked at again from time to time; or FAILED, where a person has to look, and may replay it. A fault of our own
- * leaves it RECEIVED, to be tried again, until there have been too many. PROCESSED and IGNORED are ends.
+ * The states of an event. RECEIVED: its signature is valid and it is stored. PROCESSED: applied, in one transaction
+ * with its effect. IGNORED: its type has no effect here. DEFERRED: waits for something that has not arrived, and is
+ * checked again from time to time. FAILED: an operator has to look at it and may replay it. A fault of ours leaves it
+ * RECEIVED, to be retried, until there were too many. PROCESSED and IGNORED are final.
  */
 export type PaymentEventStatus = 'RECEIVED' | 'PROCESSED' | 'DEFERRED' | 'FAILED' | 'IGNORED';
 
-/** For people: without the payload. */
+/** For display, without the payload. */
 export interface PaymentEvent {
   readonly id: string;
   readonly providerEventId: string;
@@ -41,7 +41,7 @@ interface AskedPaymentEvents {
   readonly after?: string | undefined;
 }
 
-/** The newest first. */
+/** Newest first. */
 export async function listPaymentEvents(
   statements: Statements,
   { status, limit = MOST_EVENTS, after }: AskedPaymentEvents = {},
@@ -55,7 +55,7 @@ export async function listPaymentEvents(
   );
 }
 
-/** Events that are not at an end, by status; failed ones need an operator. */
+/** Events that are not final, by status; failed ones need an operator. */
 export interface UnfinishedEvents {
   readonly received: number;
   readonly deferred: number;
@@ -81,7 +81,7 @@ export async function findPaymentEvent(statements: Statements, id: string): Prom
   return rows[0] ?? null;
 }
 
-/** Which of these of the provider's ids are stored, whatever became of them. */
+/** Which of the provider's ids are stored, in any status. */
 export async function knownEvents(
   statements: Statements,
   providerEventIds: readonly string[],
@@ -93,7 +93,7 @@ export async function knownEvents(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** What an event is when it comes, before anything is made of it. */
+/** An event on arrival, before it is processed. */
 interface Arrival {
   readonly id: string;
   readonly event: ProviderEvent;
@@ -104,7 +104,7 @@ interface Arrival {
   readonly nextAttemptAt: Date | null;
 }
 
-/** The id under which it is kept: the one given, or that of an earlier delivery. */
+/** The id under which it is stored: the given one, or that of an earlier delivery. */
 export async function keepEvent(
   statements: Statements,
   { id, event, status, error, now, nextAttemptAt }: Arrival,
@@ -140,8 +140,8 @@ export async function keepEvent(
 }
 
 /**
- * A database holds no zero character and no half of a pair. Both may stand in what a buyer has called himself, and an
- * event is not to be lost for it.
+ * PostgreSQL stores neither NUL characters nor lone surrogates. Both may be in a buyer's name, and the event must not
+ * be lost because of that.
  */
 function storable(payload: ProviderEvent['payload']): Readonly<Record<string, unknown>> {
   const text = JSON.stringify(payload);
@@ -157,7 +157,7 @@ export interface LockedEvent extends KeptEvent {
   readonly receivedAt: Date;
 }
 
-/** Deliveries of the same event wait for each other here: the second finds what the first has made of it. */
+/** Concurrent deliveries of the same event wait here: the second sees the result of the first. */
 export async function lockEvent(transaction: Transaction, id: string): Promise<LockedEvent | null> {
   const [row] = await transaction.query<
     Omit<LockedEvent, 'object' | 'previousAttributes'> & { payload: Readonly<Record<string, unknown>> }
@@ -188,7 +188,7 @@ interface Mark {
   readonly now: Date;
 }
 
-/** The last statement of the transaction that has applied the event, or found that it cannot be. */
+/** The last statement of the transaction that has applied the event, or found that it cannot be applied. */
 export async function markEvent(statements: Statements, id: string, mark: Mark): Promise<void> {
   await statements.query(
     `update provider_events set status = $2, effect = $3, error = $4, company_id = coalesce($5, company_id),
@@ -208,7 +208,7 @@ export async function markEvent(statements: Statements, id: string, mark: Mark):
   );
 }
 
-/** Those that wait for one of these, or waited until they were given up, the oldest first. */
+/** Events that wait for one of these, or waited until they were given up, oldest first. */
 export async function waitingEvents(
   statements: Statements,
   keys: readonly WaitKey[],
@@ -223,7 +223,7 @@ export async function waitingEvents(
   return rows.map(({ id }) => id);
 }
 
-/** Those that the timer is to look at, the longest overdue first. */
+/** Events whose retry is due, the longest overdue first. */
 export async function dueEvents(
   statements: Statements,
   now: Date,

@@ -16,19 +16,19 @@ export interface MissedEventsParts {
 }
 
 const PAGE = 100;
-/** So many pages are held at a time; a range with more events is read in halves. */
+/** Pages in memory at a time; a range with more events is split in halves. */
 const MOST_PAGES_HELD = 20;
 const SECOND_MS = 1000;
 const OVERLAP_MS = 60 * 60_000;
-/** The provider stores its events for so long. */
+/** The provider keeps its events for this long. */
 export const PROVIDER_KEEPS_EVENTS_MS = 30 * 24 * 60 * 60_000;
 
 /**
- * Reads every event of the handled kinds since the last run, whether it was delivered or not: after a restore the
- * database has lost events that the provider counts as delivered. It reads from the oldest to the newest, in ranges
- * of time that are each read to the end, and remembers after each range the newest event of it. So a run that fails or is
- * stopped goes on where it was, and no number of events makes it leave any out. That moment is the provider's: with one of
- * our own clock, a clock set ahead would leave out what happens until that time. Returns how many were new.
+ * Reads every event of the handled types since the last run, whether it was delivered or not: after a restore the
+ * database has lost events that the provider counts as delivered. It reads from the oldest to the newest, in time
+ * ranges that are each read completely, and stores the time of the newest event after each range. So a run that fails
+ * or is stopped continues from there, and no number of events makes it skip any. The stored time is the provider's:
+ * with our own clock set ahead, events until that time would be skipped. Returns how many were new.
  */
 export async function receiveMissedEvents(parts: MissedEventsParts, signal?: AbortSignal): Promise<number> {
   const { database, clock, log } = parts;
@@ -46,7 +46,7 @@ export async function receiveMissedEvents(parts: MissedEventsParts, signal?: Abo
     const missed = range.events.filter(({ id }) => !known.has(id));
     const failures = await receiveAll(parts, missed, signal);
     received += missed.length - failures;
-    // What could not be stored is read again by the next run.
+    // The next run reads again what could not be stored.
     if (failures > 0) return 'stop';
     const newest = range.events.at(-1);
     if (newest === undefined) return 'go-on';
@@ -70,16 +70,16 @@ export type ReplayedPayments =
       readonly outcome: 'replayed';
       /** Events of the range that the provider has. */
       readonly events: number;
-      /** Of those, and of disputes and failed refunds: how many were applied now. */
+      /** How many of those, and of disputes and failed refunds, were applied now. */
       readonly applied: number;
     }
   | { readonly outcome: 'invalid'; readonly message: string }
-  /** What was read before that is applied; running it again goes on. */
+  /** What was read before that is applied; running it again continues. */
   | { readonly outcome: 'provider-failed'; readonly message: string };
 
 /**
- * Reads all events of a time range from the provider again, both ends included, and applies those that are not
- * applied yet: new ones, and those that wait or have failed here. Each fact counts once, however often it is replayed.
+ * Reads all events of a time range, both ends included, from the provider again and applies those that are not applied
+ * yet: new ones, and those that wait or have failed here. Each fact counts once, however often it is replayed.
  */
 export async function replayPayments(
   parts: MissedEventsParts,
@@ -114,14 +114,14 @@ export async function replayPayments(
 
 interface AskedRange {
   readonly from: number;
-  /** Where the range is divided from: no event is expected after it. */
+  /** No event is expected after this time; the range is split relative to it. */
   readonly newest: number;
-  /** Undefined reads up to the newest event, also one of a provider whose clock is ahead of ours. */
+  /** Undefined reads up to the newest event, even if the provider's clock is ahead of ours. */
   readonly until: number | undefined;
 }
 
 interface ReadRange {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly events: readonly ProviderEvent[];
 }
 
@@ -129,7 +129,7 @@ type ReadOutcome =
   | { readonly outcome: 'read' | 'stopped' }
   | { readonly outcome: 'provider-failed'; readonly message: string };
 
-/** Walks from the oldest to the newest event. The provider lists the newest first, so a range is read whole. */
+/** Proceeds from the oldest to the newest event. The provider lists the newest first, so a range is read completely. */
 async function readRanges(
   parts: MissedEventsParts,
   { from, newest, until }: AskedRange,
@@ -149,7 +149,7 @@ async function readRanges(
     }
     if ((await take({ events: read.events })) === 'stop') return { outcome: 'stopped' };
     if (isLast) return { outcome: 'read' };
-    // The provider counts in whole seconds, and the one of `end` was read.
+    // The provider's times are whole seconds, and the second of `end` was read.
     start = (Math.floor(end / SECOND_MS) + 1) * SECOND_MS;
     end = newest;
   }
@@ -188,7 +188,7 @@ async function readRange(
   return { outcome: 'too-many' };
 }
 
-/** How many failed, by a fault of our own. */
+/** Returns how many failed because of a fault of ours. */
 async function receiveAll(
   { paymentEvents, log }: MissedEventsParts,
   events: readonly ProviderEvent[],

@@ -14,27 +14,27 @@ import { uuidIn } from './provider-objects.ts';
 /** Events of the payment provider, from their arrival on. */
 export interface PaymentEvents {
   /**
-   * Stores an event with a valid signature and applies it, if possible. Rejects only for internal errors, after storing
-   * the event where that was possible: the sender should send it again.
+   * Stores an event with a valid signature and applies it if possible. Rejects only for faults of ours, after storing
+   * the event if possible: the provider should send it again.
    */
   receive(event: ProviderEvent): Promise<ReceivedEvent>;
-  /** Something has come to be that events may wait for. Never rejects. */
+  /** Something exists now that events may wait for. Never rejects. */
   wake(keys: readonly WaitKey[]): Promise<void>;
-  /** What the timer runs: events that wait, and those that a dead process left. Returns how many it looked at. */
+  /** Processes events whose retry is due, and those left by a crashed process. Returns how many. */
   retryDue(signal?: AbortSignal): Promise<number>;
-  /** Tries one again that is not done with; by a super admin. */
+  /** Retries an event that is not final; called by a super admin. */
   replay(id: string): Promise<ReplayedEvent>;
 }
 
 export type ReceivedEvent =
   | { readonly outcome: 'processed' | 'deferred' | 'failed' | 'ignored'; readonly id: string }
-  /** It is kept, and was not looked at: it is of another version. */
+  /** It is stored but not processed: its API version is another one. */
   | { readonly outcome: 'other-version'; readonly id: string }
   | { readonly outcome: 'duplicate'; readonly id: string };
 
 type ReplayedEvent =
   | { readonly outcome: 'replayed'; readonly event: PaymentEvent }
-  /** Its effect stands; a second one must not be. */
+  /** It was applied and must not be applied twice. */
   | { readonly outcome: 'done-before'; readonly event: PaymentEvent }
   | { readonly outcome: 'other-version'; readonly event: PaymentEvent }
   | { readonly outcome: 'no-such-event' };
@@ -50,8 +50,8 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
   const { database, secrets, clock, log } = parts;
 
   /**
-   * What an event waits for may have been committed after the look-up and before the event was marked as waiting: then
-   * nothing wakes it. So an event that has to wait is processed once more.
+   * What an event waits for may be committed after the look-up and before the event is marked as waiting: then nothing
+   * wakes it. So an event that has to wait is processed once more.
    */
   async function processTwice(id: string, from?: Parameters<typeof processEvent>[2]) {
     const processed = await processEvent(parts, id, from);
@@ -74,7 +74,7 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
     }
   }
 
-  /** Applies it and whatever waited for it. */
+  /** Applies it and the events that waited for it. */
   async function apply(id: string, from?: Parameters<typeof processEvent>[2]) {
     const processed = await processTwice(id, from);
     if (processed.outcome === 'processed') await wake(processed.arrived);
@@ -118,7 +118,7 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
       const ids = await dueEvents(database, new Date(clock.now()), DUE_AT_ONCE);
       for (const id of ids) {
         signal?.throwIfAborted();
-        // Its fault is noted with it, and the others are not to wait for it.
+        // The fault is recorded with the event, and must not stop the others.
         await apply(id).catch(() => undefined);
       }
       return ids.length;
@@ -140,7 +140,7 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
   };
 }
 
-/** One that tells no version contradicts nothing: it is read as ours. */
+/** An event without a version is read as ours. */
 function isOtherVersion(apiVersion: string | null): boolean {
   return apiVersion !== null && apiVersion !== PROVIDER_API_VERSION;
 }

@@ -26,15 +26,15 @@ interface PaymentWorkParts extends ReconcileParts, PostpaidInvoiceParts {
 
 const bounds = { retries: 3, retryDelaySeconds: 30, retryDelayMaxSeconds: 300, heartbeatSeconds: 60 };
 
-/** Events that wait, and those that a dead process left. */
+/** Events whose retry is due, and those left by a crashed process. */
 const PAYMENT_EVENTS_QUEUE: QueueDefinition = { name: 'payment-events', runSeconds: 300, ...bounds };
-/** What the provider knows and we do not. */
+/** What the provider has and we do not. */
 const PAYMENT_RECONCILE_QUEUE: QueueDefinition = {
   name: 'payment-reconcile',
   runSeconds: 900,
   ...bounds,
 };
-/** Disputes, and refunds that failed. */
+/** Disputes and failed refunds. */
 const PAYMENT_DISPUTES_QUEUE: QueueDefinition = { name: 'payment-disputes', runSeconds: 600, ...bounds };
 /** Subscriptions whose grace period has ended. */
 export const SUBSCRIPTION_GRACE_QUEUE: QueueDefinition = {
@@ -45,7 +45,7 @@ export const SUBSCRIPTION_GRACE_QUEUE: QueueDefinition = {
 
 /** Invoices that have become overdue and block their company. */
 const OVERDUE_INVOICES_QUEUE: QueueDefinition = { name: 'overdue-invoices', runSeconds: 300, ...bounds };
-/** Events past their age. */
+/** Old events. */
 const PAYMENT_RETENTION_QUEUE: QueueDefinition = { name: 'payment-retention', runSeconds: 600, ...bounds };
 
 export const PAYMENT_QUEUES: readonly QueueDefinition[] = [
@@ -57,7 +57,7 @@ export const PAYMENT_QUEUES: readonly QueueDefinition[] = [
   PAYMENT_RETENTION_QUEUE,
 ];
 
-/** INVOICE_ISSUED_QUEUE is defined by `credits`, which fills it, and worked off here. */
+/** INVOICE_ISSUED_QUEUE is defined and filled by `credits`, and processed here. */
 export function paymentWork(parts: PaymentWorkParts): readonly QueueWork[] {
   const { paymentEvents, database, clock, log, pastDueGraceMs } = parts;
   return [
@@ -110,11 +110,11 @@ export function paymentWork(parts: PaymentWorkParts): readonly QueueWork[] {
 
 type RequeuedEvent =
   | { readonly outcome: 'requeued'; readonly event: PaymentEvent }
-  /** Its effect stands, or there is none for its kind or version. */
+  /** It was applied, or its type or version has no effect. */
   | { readonly outcome: 'nothing-to-do'; readonly event: PaymentEvent }
   | { readonly outcome: 'no-such-event' };
 
-/** Has the workers try an event again that is not done with: by its id here, or by the provider's. */
+/** Enqueues the retry of an event that is not final, by its id here or by the provider's. */
 export async function requeueEvent(
   {
     database,
@@ -145,16 +145,15 @@ interface PurgePaymentEventsParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
-  /** More than the thirty days for which the provider sends an event again. */
+  /** More than the thirty days for which the provider repeats an event. */
   readonly eventsKeepDays: number;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Removes events past their age that are done with. Whatever still waits or has failed stays, for a person to look at.
- * An event that came again after this would change nothing: every effect knows its own fact. Returns how many were
- * removed.
+ * Removes old events that are final. Waiting and failed events stay, for an operator to look at. If a removed event
+ * arrived again it would change nothing, because every effect recognizes its own fact. Returns how many were removed.
  */
 export async function purgePaymentEvents(
   { database, clock, log, eventsKeepDays }: PurgePaymentEventsParts,

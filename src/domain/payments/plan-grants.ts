@@ -14,16 +14,16 @@ import {
 import { currencyIn, idIn, textIn } from './provider-objects.ts';
 
 /**
- * What lines move becomes credits. A company's invoices, in the order in which they were paid, make a running sum; the
- * company has been granted the highest point of that sum (`grantedMicro` of `plan-lines.ts`). So an invoice that comes to less than
- * nothing takes no credits: it is carried, through a cancellation and a new subscription, until later invoices have
- * made up for it. What a refund gives back lowers its own invoice. As the sum is taken over all invoices every time,
- * the order in which events arrive does not matter, and a late one corrects what was granted without it.
+ * How lines become credits. A company's invoices, in the order of payment, make a running sum; the company has been
+ * granted the maximum of that sum (`grantedMicro` of `plan-lines.ts`). So an invoice with a negative sum takes no
+ * credits: it is carried over, through a cancellation and a new subscription, until later invoices have made up for it.
+ * A refund lowers its own invoice. Because the sum is taken over all invoices every time, the order in which events
+ * arrive does not matter, and a late one corrects what was granted without it.
  */
 
-/** Of the posting that a paid invoice makes; its id is the provider's invoice. */
+/** The source kind of a paid invoice's posting; its id is the provider's invoice. */
 const PLAN_GRANT_SOURCE = 'plan-invoice';
-/** Of the postings for trials and plans that cost nothing; its id is the invoice and the line. */
+/** The source kind of postings for trials and free plans; the id is the invoice and the line. */
 const PLAN_LINE_SOURCE = 'plan-line';
 
 export interface PaidLines {
@@ -33,16 +33,16 @@ export interface PaidLines {
   readonly currency: string;
   readonly money: InvoiceMoney;
   readonly movements: readonly LineMovement[];
-  /** What the lines come to. */
+  /** The sum of the lines. */
   readonly movedMicro: bigint;
 }
 
-/** What was granted so far by the invoices of a company, after refunds. */
+/** What the company's invoices have granted so far, after refunds. */
 export async function grantedByInvoices(transaction: Transaction, companyId: string): Promise<bigint> {
   return grantedMicro(await countedInvoices(transaction, companyId));
 }
 
-/** In the order in which they were paid. A company has some a month: all are read. */
+/** In the order of payment. A company has few per month: all are read. */
 export async function countedInvoices(
   statements: Statements,
   companyId: string,
@@ -92,7 +92,7 @@ export function afterRefunds(invoice: KeptInvoice): CountedInvoice {
   };
 }
 
-/** True where the lines of this invoice were counted before, by an event with another id or by an earlier version. */
+/** True if the lines of this invoice were counted before, by an event with another id or by an earlier version. */
 export async function isCounted(transaction: Transaction, providerInvoiceId: string): Promise<boolean> {
   const rows = await transaction.query(
     `select 1 from plan_grants where provider_invoice_id = $1
@@ -102,7 +102,7 @@ export async function isCounted(transaction: Transaction, providerInvoiceId: str
   return rows.length > 0;
 }
 
-/** Writes the lines and posts what they bring, under the company's lock. Answers what was posted in all. */
+/** Writes the lines and posts their credits, under the company's lock. Returns what was posted in total. */
 export async function grantLines(event: KeptEvent, context: EffectContext, paid: PaidLines): Promise<bigint> {
   const { transaction } = context;
   if (await isCounted(transaction, paid.providerInvoiceId)) return 0n;
@@ -156,7 +156,7 @@ export async function grantLines(event: KeptEvent, context: EffectContext, paid:
   return postedMicro + deltaMicro;
 }
 
-/** Answers what the line brought by itself: a trial's credits once per company, a free plan's once per period. */
+/** Returns what the line itself granted: a trial's credits once per company, a free plan's once per period. */
 async function keepLine(
   event: KeptEvent,
   context: EffectContext,
@@ -201,8 +201,8 @@ export function planGrantOf(providerInvoiceId: string): GrantSource {
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * Credits last from when they were paid for, or from now where that is later: a payment whose event arrives late brings
- * credits for as many days as any other. Null is for good.
+ * Credits last from their payment, or from now if that is later: a payment whose event arrives late grants credits for
+ * as many days as any other. Null is for good.
  */
 export function expiryAfter(
   days: number | null,
@@ -215,7 +215,7 @@ export function expiryAfter(
   return { at: new Date(grantedAt.getTime() + days * DAY_MS), grantedAt, subject: null, label };
 }
 
-/** By the plan as it is when the credits are granted. */
+/** By the plan at the time of the grant. */
 async function expiryOf(
   event: KeptEvent,
   context: EffectContext,
@@ -225,12 +225,12 @@ async function expiryOf(
   return plan === null ? null : expiryAfter(plan.creditsExpireAfterDays, event, context, `Plan ${plan.name}`);
 }
 
-/** What trial credits belong to: they expire with the trial, whenever that ends (decisions/0045). */
+/** The subject of trial credits: they expire with the trial, whenever it ends (decisions/0045). */
 export function trialSubject(providerSubscriptionId: string): string {
   return `trial:${providerSubscriptionId}`;
 }
 
-/** The end of the trial as it is known: a subscription may have ended before its first invoice is heard of. */
+/** The known end of the trial: a subscription may have ended before its first invoice arrives. */
 async function trialExpiry(
   event: KeptEvent,
   { transaction, now }: EffectContext,
@@ -253,7 +253,7 @@ async function trialExpiry(
 
 const SHORTEST_TRIAL_DAYS = 1;
 
-/** When a trial ends or has ended: with the subscription, where that has ended before. */
+/** When a trial ends or has ended: with the subscription, if that ended before. */
 export function trialEndOf(
   { status, trialEnd, endDate }: Pick<Subscription, 'status' | 'trialEnd' | 'endDate'>,
   planned: Date,
@@ -276,7 +276,7 @@ async function givenByLine(
     return before.length > 0 ? 0n : ((await findPlan(transaction, rate.planId))?.trialCreditsMicro ?? 0n);
   }
   if (kind !== 'FREE' || line.periodStart === null || line.periodEnd === null) return 0n;
-  // By overlap: subscribing again within a period that has its credits begins no second one.
+  // By overlap: subscribing again within a period that has its credits starts no second one.
   const before = await transaction.query(
     `select 1 from plan_grant_lines
      where company_id = $1 and kind = 'FREE' and moved_micro > 0 and period_start < $3 and period_end > $2 limit 1`,
@@ -296,7 +296,7 @@ interface OtherLine {
   readonly description: string | null;
 }
 
-/** For the operator: fees, metered prices and lines added by hand, the newest first. */
+/** For the operator: fees, metered prices and lines added by hand, newest first. */
 export async function listOtherLines(statements: Statements, limit: number): Promise<readonly OtherLine[]> {
   const rows = await statements.query<Omit<OtherLine, 'amount'> & { readonly amountMinor: bigint }>(
     `select created_at as "createdAt", company_id as "companyId", provider_invoice_id as "providerInvoiceId",
@@ -313,15 +313,15 @@ export async function listOtherLines(statements: Statements, limit: number): Pro
 }
 
 /**
- * Numbers are given when invoices are finalized, which is also when the customer's balance is applied. Within one second
- * their order decides: an invoice that was paid from the balance comes after the one that the balance is from.
+ * Invoices are numbered when they are finalized, which is also when the customer's balance is applied. Within one
+ * second the numbers decide: an invoice paid from the balance comes after the one that the balance is from.
  */
 function numberIn(event: KeptEvent): bigint | null {
   const digits = /(\d{1,15})$/.exec(textIn(event.object.number, 100) ?? '')?.[1];
   return digits === undefined ? null : BigInt(digits);
 }
 
-/** Whatever an invoice says; `usd` only where it says nothing. */
+/** The invoice's currency; `usd` only if it has none. */
 export function currencyOf(event: KeptEvent): string {
   return currencyIn(event.object.currency) ?? 'usd';
 }

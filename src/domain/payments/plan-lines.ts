@@ -27,13 +27,13 @@ type Fields = Readonly<Record<string, unknown>>;
 export interface InvoiceLine {
   readonly id: string;
   readonly priceId: string | null;
-  /** As we wrote it on the price. */
+  /** From the price's metadata. */
   readonly planId: string | null;
   readonly amountMinor: bigint;
   /** Net of discounts. */
   readonly netMinor: bigint;
   readonly isProration: boolean;
-  /** Added by hand, or a proration: no part of the subscription itself. */
+  /** Added by hand, or a proration: not a line of the subscription itself. */
   readonly isItem: boolean;
   /** Of a recurring price that is not metered: only such a price can be a plan's. */
   readonly isLicensed: boolean;
@@ -49,11 +49,11 @@ export interface LineMovement {
   readonly line: InvoiceLine;
   readonly kind: LineKind;
   readonly rate: PlanRate | null;
-  /** Zero of all kinds but PERIOD and PRORATION. */
+  /** Zero for all kinds except PERIOD and PRORATION. */
   readonly movedMicro: bigint;
 }
 
-/** What a line moves at its rate; null is a line of no plan. */
+/** The credits that a line moves at its rate; a null rate is a line of no plan. */
 export function moveLine(line: InvoiceLine, rate: PlanRate | null): LineMovement {
   if (rate === null) return { line, kind: 'OTHER', rate, movedMicro: 0n };
   if (rate.priceMinor === 0n) {
@@ -69,16 +69,16 @@ export function moveLine(line: InvoiceLine, rate: PlanRate | null): LineMovement
 /** The money of an invoice, in minor units. */
 export interface InvoiceMoney {
   readonly totalMinor: bigint;
-  /** The total without exclusive taxes and shipping: what the lines should come to. */
+  /** The total without exclusive taxes and shipping: the expected sum of the lines. */
   readonly linesMinor: bigint;
-  /** How much of the total was paid: by card, outside of the provider, or from the customer's balance. */
+  /** How much of the total was paid: by card, outside the provider, or from the customer's balance. */
   readonly paidMinor: bigint;
 }
 
 /**
- * What an invoice moves: the sum of its lines. Above zero that counts as far as the invoice's lines are in its total
- * (a discount that no line shows) and as far as its total was paid (a credit note before payment, which lowers what is
- * due and not the total).
+ * The credits that an invoice moves: the sum of its lines. A positive sum is reduced to the part of the lines that is
+ * in the total (a discount that no line shows) and to the part of the total that was paid (a credit note before
+ * payment, which lowers the amount due but not the total).
  */
 export function moveInvoice(movements: readonly LineMovement[], money: InvoiceMoney): bigint {
   const movedMicro = movements.reduce((sum, movement) => sum + movement.movedMicro, 0n);
@@ -88,7 +88,7 @@ export function moveInvoice(movements: readonly LineMovement[], money: InvoiceMo
   return share(asked, money.paidMinor, money.totalMinor);
 }
 
-/** The lines of plans in money, as far as `moveInvoice` counts them, and the best rate that money was paid at. */
+/** The money of the plan lines, as far as `moveInvoice` counts them, and the best rate that was paid. */
 export function countedMoney(
   movements: readonly LineMovement[],
   money: InvoiceMoney,
@@ -115,7 +115,7 @@ function better(one: Rate, other: Rate): Rate {
   return other.creditsMicro * one.priceMinor > one.creditsMicro * other.priceMinor ? other : one;
 }
 
-/** A paid invoice as it is counted: after what was refunded of it. */
+/** A paid invoice as it is counted: after refunds. */
 export interface CountedInvoice {
   readonly currency: string;
   readonly movedMicro: bigint;
@@ -126,11 +126,11 @@ export interface CountedInvoice {
 }
 
 /**
- * What the invoices of a company have granted in all, in the order in which they were paid: the highest point of the
- * running sum of what they moved, and never more than the money of all of them at the best rate that was paid so far.
- * The second bound matters where a plan was changed without a proration and then back with one: the provider credits
- * unused time of a plan that was never paid for, and at a worse rate than that of the plan it replaces. What the first
- * invoice credits was paid before these books begin, and counts as money here.
+ * What the invoices of a company have granted in total, in the order of payment: the maximum of the running sum of what
+ * they moved, and never more than the money of all of them at the best rate paid so far. The second bound matters if a
+ * plan was changed without a proration and then back with one: the provider credits unused time of a plan that was
+ * never paid for, and at a worse rate than that of the plan it replaces. What the first invoice credits was paid before
+ * these books begin, and counts as money here.
  */
 export function grantedMicro(invoices: readonly CountedInvoice[]): bigint {
   const sums = new Map<string, { minor: bigint; best: Rate }>();
@@ -150,7 +150,7 @@ export function grantedMicro(invoices: readonly CountedInvoice[]): bigint {
   return granted;
 }
 
-/** All of it where the whole is not above zero: then there is nothing that a part could be missing of. */
+/** All of it if the whole is not positive: then no part can be missing. */
 function share(micro: bigint, part: bigint, whole: bigint): bigint {
   if (whole <= 0n || part >= whole) return micro;
   return part <= 0n ? 0n : (micro * part) / whole;
@@ -162,8 +162,8 @@ function dividedDown(dividend: bigint, divisor: bigint): bigint {
 }
 
 /**
- * The customer's balance is a way of paying: what an invoice takes from it, or adds to it, counts like money. So does
- * what was paid outside of the provider; a credit note does not.
+ * The customer's balance is a payment method: what an invoice takes from it, or adds to it, counts like money. So does
+ * what was paid outside the provider; a credit note does not.
  */
 export function readInvoiceMoney(invoice: Fields): InvoiceMoney {
   const totalMinor =

@@ -37,9 +37,10 @@ const DAY_MS = 24 * 60 * 60_000;
 const OVERDUE_AT_ONCE = 100;
 
 /**
- * The handler of INVOICE_ISSUED_QUEUE: an invoice for usage is made at the provider, so that it can be paid there,
- * and mailed; one that was settled by hand is closed there. The days until it is due are counted from when it was made here, so that a repeat asks for the same. A
- * failed run is repeated, also days later: an invoice that an earlier run has made at the provider is looked for first.
+ * The handler of INVOICE_ISSUED_QUEUE: a usage invoice is created at the provider, so that it can be paid there, and
+ * mailed; one that was settled by hand is closed there. The days until it is due count from its creation here, so that
+ * a retry requests the same. A failed run is retried, also days later: it first looks for an invoice that an earlier
+ * run created at the provider.
  */
 export function createInvoiceIssuer(parts: PostpaidInvoiceParts): JobHandler {
   return async ({ data }) => {
@@ -51,10 +52,10 @@ export function createInvoiceIssuer(parts: PostpaidInvoiceParts): JobHandler {
       return;
     if (invoice.providerInvoiceId !== null) return await mailInvoice(parts, invoice);
     const issued = await issue(parts, invoice);
-    // It may have been settled by hand while the provider was asked.
+    // It may have been settled by hand while the provider was called.
     const isSettled = issued.outcome === 'issued' && issued.invoice.status !== 'OPEN';
     if (isSettled) return await closeAtProvider(parts, issued.invoice);
-    // The company is notified, even if the invoice cannot be paid online for now.
+    // The company is notified even if the invoice cannot be paid online for now.
     if (issued.outcome === 'issued' || issued.reason === 'refused') {
       await mailInvoice(parts, issued.outcome === 'issued' ? issued.invoice : invoice);
     }
@@ -65,8 +66,8 @@ export function createInvoiceIssuer(parts: PostpaidInvoiceParts): JobHandler {
 }
 
 /**
- * Mails the admins of a POSTPAID company that an invoice is past its due date and blocks their calls: once per invoice,
- * for the mails and the mark on the invoice are of one transaction. Returns how many invoices were mailed.
+ * Mails the admins of a POSTPAID company that an invoice is overdue and blocks their calls: once per invoice, because
+ * the mails and the mark on the invoice are in one transaction. Returns the number of invoices.
  */
 export async function mailOverdueInvoices(
   { database, mail, clock, log }: Pick<PostpaidInvoiceParts, 'database' | 'mail' | 'clock' | 'log'>,
@@ -99,8 +100,8 @@ interface InvoiceByHandParts {
 }
 
 /**
- * Settles an invoice by an operator's word, PAID outside of the provider or VOID, and has the workers report it to the
- * provider: the job is of the same transaction, so the provider's invoice does not stay open to be paid a second time.
+ * An operator settles an invoice, PAID outside the provider or VOID, and a job reports it to the provider. The job is
+ * in the same transaction, so that the provider's invoice does not stay open to be paid a second time.
  */
 export async function settleByHand(
   { database, jobQueue }: InvoiceByHandParts,
@@ -118,7 +119,9 @@ export async function settleByHand(
   });
 }
 
-/** Money that came by bank transfer, for example. One that the provider had reported as paid has its cash. */
+/**
+ * Money that arrived by bank transfer, for example. An invoice that the provider reported as paid already has its cash.
+ */
 async function postSettledCash(transaction: Transaction, invoice: Invoice): Promise<void> {
   const { id, companyId, currency, amountMinor, settledByHandAt, status } = invoice;
   if (status !== 'PAID' || settledByHandAt === null) return;
@@ -129,8 +132,8 @@ async function postSettledCash(transaction: Transaction, invoice: Invoice): Prom
 }
 
 /**
- * The provider's invoice follows ours: paid out of band, or void. One that is closed there stays as it is; where a
- * customer paid it, its own event says that the payment has to be refunded.
+ * The provider's invoice follows ours: paid out of band, or void. One that is closed there stays as it is; if a
+ * customer paid it, its own event says that the payment must be refunded.
  */
 async function closeAtProvider(
   { provider, log }: PostpaidInvoiceParts,
@@ -183,7 +186,7 @@ async function issue(parts: PostpaidInvoiceParts, invoice: Invoice): Promise<Iss
     description: `Usage ${month}`,
     lines: [{ description: `Usage ${month}`, amountMinor, ...period }],
     metadata: { invoiceId: id, companyId },
-    // A day earlier, for clocks that differ.
+    // A day earlier, because clocks differ.
     madeSinceMs: invoice.createdAt.getTime() - DAY_MS,
   };
   const made = await forCustomer(parts, companyId, customer.customerId, (customerId, key) =>

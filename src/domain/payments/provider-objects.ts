@@ -7,8 +7,8 @@ import { lockAccount } from '../credits/ledger/ledger.ts';
 import { findByProviderId } from '../subscriptions/subscription.ts';
 
 /**
- * Reads single fields of the provider's objects. What is missing, of another type or longer than anything of the
- * provider's is null: an event stands on what it tells.
+ * Reads single fields of the provider's objects. A field that is missing, of another type, or longer than any of the
+ * provider's is null.
  */
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -25,7 +25,7 @@ export function textIn(value: unknown, longest = LONGEST_TEXT): string | null {
   return value.includes('\u0000') ? null : value.toWellFormed();
 }
 
-/** A reference: the id, or the object itself where it was expanded. */
+/** A reference: the id, or the expanded object. */
 export function idIn(value: unknown): string | null {
   const id = textIn(value, LONGEST_ID);
   return id ?? textIn(fieldsIn(value).id, LONGEST_ID);
@@ -35,7 +35,7 @@ export function wholeIn(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : null;
 }
 
-/** Minor units; the provider never tells fractions of them in the fields that are read here. */
+/** Minor units; the fields read here never contain fractions of them. */
 export function minorIn(value: unknown): bigint | null {
   const whole = wholeIn(value);
   return whole === null ? null : BigInt(whole);
@@ -49,7 +49,7 @@ export function currencyIn(value: unknown): string | null {
 /** Seconds since the epoch. */
 export function momentIn(value: unknown): Date | null {
   const seconds = wholeIn(value);
-  // Past the year 9999 no date can be written down.
+  // Dates past the year 9999 cannot be stored.
   return seconds === null || seconds < 0 || seconds > 253_402_300_799 ? null : new Date(seconds * 1000);
 }
 
@@ -57,12 +57,12 @@ export function listIn(value: unknown): readonly Fields[] {
   return listedIn(fieldsIn(value).data);
 }
 
-/** A plain array, as discounts and taxes are. */
+/** A plain array, as for discounts and taxes. */
 export function listedIn(value: unknown): readonly Fields[] {
   return Array.isArray(value) ? value.slice(0, 250).map(fieldsIn) : [];
 }
 
-/** A hint that we wrote on the object ourselves, an id of ours. It is believed only as far as our own rows agree. */
+/** An id of ours that we wrote into the metadata. It is trusted only as far as our own rows agree. */
 export function ourIdIn(object: WireObject | Fields, name: OurIdName): string | null {
   const places = [object.metadata, fieldsIn(object.subscription_details).metadata];
   for (const place of places) {
@@ -82,12 +82,12 @@ export function uuidIn(value: unknown): string | null {
 interface CompanyHints {
   readonly customerId: string | null;
   readonly subscriptionId?: string | null;
-  /** Out of the object's metadata. */
+  /** From the object's metadata. */
   readonly companyId: string | null;
 }
 
 /**
- * Whose an object of the provider's is: the company of its customer; else that of its subscription; else the one
+ * The owner of a provider object: the company of its customer; otherwise that of its subscription; otherwise the one
  * named in the metadata, unless that one has another customer.
  */
 export async function companyOf(transaction: Transaction, hints: CompanyHints): Promise<string | null> {
@@ -101,8 +101,9 @@ export async function companyOf(transaction: Transaction, hints: CompanyHints): 
 }
 
 /**
- * All changes of an event to a company are made under this lock, taken first. So events of one company are serialized,
- * and because all code locks the company before the account, there is no deadlock.
+ * All changes of an event to a company are made under this lock, which is taken first. So events of one company are
+ * serialized. It is the row of the company's account, which all code locks before the company's own row, so there is no
+ * deadlock.
  */
 export async function lockCompany(transaction: Transaction, companyId: string): Promise<void> {
   await lockAccount(transaction, companyId);
@@ -118,7 +119,7 @@ export async function linkCustomer(
   return await linkProviderCustomer(transaction, { companyId, customerId });
 }
 
-/** A checkout session whose money has arrived, or that asked for none. */
+/** A checkout session that is paid, or required no payment. */
 export function isPaidSession(session: WireObject): boolean {
   return session.payment_status === 'paid' || session.payment_status === 'no_payment_required';
 }
@@ -146,7 +147,7 @@ export async function planWithPrice(
   return planId === null ? null : ((await findPlan(transaction, planId))?.id ?? null);
 }
 
-/** What a line of an invoice is for. */
+/** The price of an invoice line. */
 export function priceOfLine(line: Readonly<Record<string, unknown>>): string | null {
   return idIn(line.price) ?? idIn(fieldsIn(line.plan).id);
 }

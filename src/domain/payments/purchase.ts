@@ -2,9 +2,8 @@ import type { Statements, Transaction } from '../../ports/database.ts';
 import type { GrantSource } from '../credits/ledger/credit-lots.ts';
 
 /**
- * The life of a purchase: PENDING, then COMPLETED by a paid checkout, or CANCELED where the checkout could not be
- * opened or has expired. Money that arrives all the same completes a CANCELED one too; COMPLETED is the end, also of
- * one that is refunded.
+ * The states of a purchase: PENDING, then COMPLETED by a paid checkout, or CANCELED if the checkout could not be opened
+ * or has expired. A later payment completes a CANCELED one too; COMPLETED is final, even after a refund.
  */
 export type PurchaseStatus = 'PENDING' | 'COMPLETED' | 'CANCELED';
 
@@ -14,7 +13,7 @@ export interface CreditPackPurchase {
   readonly creditPackId: string;
   readonly status: PurchaseStatus;
   readonly creditsMicro: bigint;
-  /** How many days after they are credited; null is never. */
+  /** Days from the grant until they expire; null is never. */
   readonly creditsExpireAfterDays: number | null;
   readonly amountMinor: bigint;
   /** Paid on top of the amount. */
@@ -41,7 +40,7 @@ export function purchaseGrantOf(purchaseId: string): GrantSource {
   return { sourceKind: 'credit-pack-purchase', sourceId: purchaseId };
 }
 
-/** A company's, the newest first. `after` is the id of the last one of the page before. */
+/** A company's purchases, newest first. `after` is the last id of the previous page. */
 export async function listPurchases(
   statements: Statements,
   companyId: string,
@@ -54,7 +53,7 @@ export async function listPurchases(
   );
 }
 
-/** By the session, else by the payment, else by the id that we wrote on it. */
+/** By the session, otherwise by the payment, otherwise by the id in the metadata. */
 export async function purchaseOf(
   transaction: Transaction,
   hints: {
@@ -74,7 +73,7 @@ export async function purchaseOf(
   return row ?? null;
 }
 
-/** After the company's lock: what it was before the lock may be old. */
+/** After the company's lock: its state before the lock may be outdated. */
 export async function lockPurchase(transaction: Transaction, id: string): Promise<CreditPackPurchase> {
   const [row] = await transaction.query<CreditPackPurchase>(
     `select ${PURCHASE_COLUMNS} from credit_pack_purchases where id = $1 for update`,

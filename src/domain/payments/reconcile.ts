@@ -17,17 +17,17 @@ interface Reconciled {
   readonly events: number;
 }
 
-/** By then the event of a paid checkout has come, or something has gone wrong. */
+/** By then the event of a paid checkout has arrived, or something has gone wrong. */
 const PENDING_FOR_MS = 10 * 60_000;
-/** One that is not paid yet is asked for again after this. */
+/** An unpaid one is checked again after this. */
 const ASKED_EVERY_MS = 60 * 60_000;
 const PURCHASES_AT_ONCE = 100;
-/** After its page has expired, for as long as an event may still be on its way. */
+/** How long after its page has expired an event may still arrive. */
 const LONG_EXPIRED_MS = 3 * 24 * 60 * 60_000;
 
 /**
- * Compares what we know with what the provider knows: purchases that wait too long, and events that are not here.
- * Both go through the same inbox as if they had been sent, so nothing is applied twice.
+ * Compares our state with the provider's: purchases that wait too long, and events that did not arrive. Both go through
+ * the same inbox as if they had been sent, so nothing is applied twice.
  */
 export async function reconcile(parts: ReconcileParts, signal?: AbortSignal): Promise<Reconciled> {
   const events = await receiveMissedEvents(parts, signal);
@@ -76,14 +76,14 @@ async function pendingPurchases(parts: ReconcileParts, signal?: AbortSignal): Pr
       log.warn('the payment provider did not say what became of a checkout', { purchaseId: purchase.id });
       continue;
     }
-    // A page that was never made, or that the provider no longer has, cannot have been paid.
+    // A page that was never created, or that the provider no longer has, cannot have been paid.
     const last = purchase.expiresAt ?? purchase.createdAt;
     if (now - last.getTime() > LONG_EXPIRED_MS) await cancelPurchase(database, purchase.id, new Date(now));
   }
   return completed;
 }
 
-/** What the provider would have sent, under a name that says where it is from; one a session. */
+/** The event that the provider would have sent, with an id that says where it is from; one per session. */
 function eventOf(session: WireObject, sessionId: string, nowMs: number): ProviderEvent {
   const id = `reconciled_${sessionId}`;
   const type = 'checkout.session.completed';

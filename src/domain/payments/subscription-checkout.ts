@@ -6,11 +6,11 @@ import { textIn } from './provider-objects.ts';
 type SubscriptionCheckout =
   | { readonly outcome: 'opened'; readonly page: OpenedPage }
   | { readonly outcome: 'no-such-plan' | 'no-such-company' }
-  /** POSTPAID plans are not sold (P-29), inactive ones no more, and one without a price not yet. */
+  /** POSTPAID plans are not sold (P-29), inactive ones no longer, and those without a price not yet. */
   | { readonly outcome: 'not-for-sale'; readonly message: string }
   | { readonly outcome: 'by-agreement'; readonly message: string }
   | { readonly outcome: 'subscribed-already'; readonly message: string }
-  /** Another member of the company opened a checkout of another plan at the same moment. */
+  /** Another member of the company opened a checkout of another plan at the same time. */
   | { readonly outcome: 'replaced'; readonly message: string }
   | { readonly outcome: 'provider-failed'; readonly message: string };
 
@@ -19,9 +19,9 @@ const LEAST_LEFT_MS = 5 * 60_000;
 const MOST_TRIES = 3;
 
 /**
- * Opens the provider's page for a plan. A company has at most one live subscription and at most one open page, for
- * two could both be paid: the page for another plan is closed at the provider before this one is opened, and asking
- * twice for the same plan, at once too, gives the same page.
+ * Opens the provider's page for a plan. A company has at most one live subscription and at most one open page, because
+ * two could both be paid: the page for another plan is closed at the provider before this one is opened, and repeated
+ * or concurrent requests for the same plan get the same page.
  */
 export async function createSubscriptionCheckout(
   parts: CheckoutParts,
@@ -63,7 +63,7 @@ async function openPage(
     return { outcome: 'opened', page: { url, providerSessionId } };
   }
   const metadata = { checkoutId: checkout.id, companyId: checkout.companyId, planId: plan.id };
-  // A trial is for companies that never subscribed: else canceling and subscribing again would be free for ever.
+  // A trial is for companies that never subscribed: otherwise canceling and subscribing again would be free forever.
   const isNew = plan.trialDays !== null && (await currentSubscription(database, checkout.companyId)) === null;
   const wanted = {
     mode: 'subscription' as const,
@@ -97,7 +97,7 @@ async function openPage(
     [checkout.id, providerSessionId, url, new Date(expiresAtMs), now],
   );
   if (noted.length === 0) {
-    // Another member of the company chose another plan meanwhile: of two pages that could be paid, this one is closed.
+    // Another member chose another plan in the meantime: of two pages that could be paid, this one is closed.
     await provider.expireCheckoutSession(providerSessionId, `subscription-checkout:${checkout.id}:expire`);
     return replaced();
   }
@@ -105,13 +105,13 @@ async function openPage(
   return { outcome: 'opened', page: { url, providerSessionId } };
 }
 
-/** A page that was opened before the plan changed sells it at the old price. */
+/** A page opened before the plan changed sells it at the old price. */
 function isUsable({ clock }: CheckoutParts, { expiresAt, createdAt }: OpenCheckout, plan: Plan): boolean {
   if (createdAt < plan.updatedAt) return false;
   return expiresAt === null || expiresAt.getTime() - clock.now() > LEAST_LEFT_MS;
 }
 
-/** Why a company cannot subscribe to it by itself; null where it can. */
+/** Why a company cannot subscribe to it by itself; null if it can. */
 export function notForSale(plan: Plan): string | null {
   if (!plan.active) return `Plan "${plan.name}" is not sold any more.`;
   if (plan.billingMode === 'POSTPAID') {
@@ -132,7 +132,7 @@ function replaced(): SubscriptionCheckout {
   return { outcome: 'replaced', message: 'Another checkout of your company was opened just now. Try again.' };
 }
 
-/** The one page of a company on which it may subscribe. */
+/** The one page on which a company may subscribe. */
 interface OpenCheckout {
   readonly id: string;
   readonly companyId: string;
@@ -146,7 +146,7 @@ interface OpenCheckout {
 const COLUMNS = `id, company_id as "companyId", plan_id as "planId", provider_session_id as "providerSessionId", url,
   expires_at as "expiresAt", created_at as "createdAt"`;
 
-/** The open one, of whichever plan; else a new one of this plan. An index sees to it that there is one alone. */
+/** The open page, of any plan; otherwise a new one of this plan. An index ensures that there is only one. */
 async function openCheckoutOf(
   parts: CheckoutParts,
   companyId: string,
@@ -165,14 +165,14 @@ async function openCheckoutOf(
     `select ${COLUMNS} from subscription_checkouts where company_id = $1 and status = 'OPEN'`,
     [companyId],
   );
-  // It was closed in between.
+  // It was closed in the meantime.
   return present ?? (await openCheckoutOf(parts, companyId, planId));
 }
 
 type ClosedCheckout =
-  /** It is another one by now: look again. */
+  /** It has been replaced: read it again. */
   | { readonly outcome: 'closed' | 'changed' }
-  /** It cannot be taken back: its events say the rest. */
+  /** It cannot be closed: its events do the rest. */
   | { readonly outcome: 'paid' }
   | { readonly outcome: 'provider-failed'; readonly message: string };
 
@@ -199,7 +199,7 @@ async function closeOpenCheckout(parts: CheckoutParts, checkout: OpenCheckout): 
       }
     }
   }
-  // Only as it was when it was looked at: a page that was opened meanwhile has to be closed at the provider, too.
+  // Only if unchanged: a page that was opened in the meantime must be closed at the provider, too.
   const closed = await parts.database.query(
     `update subscription_checkouts set status = 'EXPIRED', updated_at = $2
      where id = $1 and status = 'OPEN' and provider_session_id is not distinct from $3 returning id`,

@@ -5,8 +5,8 @@ import { minorIn } from '../provider-objects.ts';
 
 /**
  * The money behind credits: `received` is money in, `refunded` and `disputed` (lost disputes) money out, and `balance`
- * what was paid from the customer's balance at the provider, below zero what was added to it. The provider knows all of
- * it except what is `outside`.
+ * what was paid from the customer's balance at the provider, negative for what was added to it. The provider knows all
+ * of it except what is `outside`.
  */
 export type CashAccount = 'received' | 'refunded' | 'disputed' | 'balance';
 export type CashSource = 'credit-pack-purchase' | 'invoice' | 'charge-refund' | 'credit-note' | 'dispute';
@@ -15,18 +15,18 @@ export interface CashEntry {
   readonly companyId: string;
   readonly account: CashAccount;
   readonly currency: string;
-  /** Zero is no entry. */
+  /** Zero makes no entry. */
   readonly amountMinor: bigint;
   readonly outside?: boolean;
   readonly sourceKind: CashSource;
   readonly sourceId: string;
-  /** Where a source has more than one entry of an account. */
+  /** Distinguishes several entries of one source and account. */
   readonly step?: string;
   readonly reason?: string | null;
   readonly happenedAt: Date;
 }
 
-/** Once per source, account and step, in the transaction that posts its credits. False where it was posted before. */
+/** Once per source, account and step, in the transaction that posts its credits. False if it was posted before. */
 export async function postCash(transaction: Transaction, entry: CashEntry): Promise<boolean> {
   if (entry.amountMinor === 0n) return false;
   const rows = await transaction.query(
@@ -41,7 +41,7 @@ export async function postCash(transaction: Transaction, entry: CashEntry): Prom
   return rows.length > 0;
 }
 
-/** Of an invoice that the provider reports as paid. The money of a pack is that of its purchase. */
+/** For an invoice that the provider reports as paid. The money of a pack belongs to its purchase. */
 export async function postInvoiceCash(
   transaction: Transaction,
   { id, companyId, currency, kind }: Invoice,
@@ -60,7 +60,7 @@ export async function postInvoiceCash(
   await postCash(transaction, { ...source, account: 'balance', amountMinor: balanceMinor });
 }
 
-/** Of a purchase: its provider's invoice may have been reported before anybody knew that it is a pack's. */
+/** For a purchase: its provider invoice may have been reported before it was known to be a pack's. */
 export async function postPurchaseCash(
   transaction: Transaction,
   purchase: Pick<CashEntry, 'companyId' | 'currency' | 'amountMinor' | 'happenedAt'> & {
@@ -85,7 +85,10 @@ export async function postPurchaseCash(
   });
 }
 
-/** History from before the cash accounts, and what processes of the version before wrote. Returns how many were added. */
+/**
+ * Adds entries for payments from before the cash accounts, and for those that processes of the previous version wrote.
+ * Returns how many.
+ */
 export async function postMissingCash(statements: Statements): Promise<number> {
   const [row] = await statements.query<{ posted: bigint }>('select post_missing_cash() as posted');
   return Number(row?.posted ?? 0n);

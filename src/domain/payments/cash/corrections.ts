@@ -4,9 +4,9 @@ import { postTransaction } from '../../credits/ledger/ledger.ts';
 import { type CashAccount, type CashSource, postCash } from './cash.ts';
 
 /**
- * Corrections of what was posted for a source, by an operator: the remedy for books that say something else than the
- * money. Nothing is edited: a correction is one more posting under the name of what it corrects, and the audit adds the
- * two. A source whose credits and cash are corrected to zero counts as reversed.
+ * Corrections by an operator, for books that differ from the money. Nothing is edited: a correction is a further
+ * posting that names the source it corrects, and the audit adds the two. A source whose credits and cash are corrected
+ * to zero counts as reversed.
  */
 export const CORRECTED_SOURCES = [
   'credit-pack-purchase',
@@ -19,7 +19,7 @@ export const CORRECTED_SOURCES = [
 ] as const;
 export type CorrectedSource = (typeof CORRECTED_SOURCES)[number];
 
-/** Of the posting; its id is `KIND/ID/KEY`. */
+/** The source kind of the posting; its id is `KIND/ID/KEY`. */
 export const CORRECTION_SOURCE = 'correction';
 
 export interface WantedCorrection {
@@ -27,7 +27,7 @@ export interface WantedCorrection {
   readonly id: string;
   readonly creditsMicro: bigint;
   readonly cashMinor: bigint;
-  /** The same again is no second correction. */
+  /** The same key makes no second correction. */
   readonly key: string;
   readonly reason: string;
   readonly now: Date;
@@ -79,7 +79,7 @@ export async function correctSource(transaction: Transaction, wanted: WantedCorr
 
 interface FoundSource {
   readonly companyId: string;
-  /** Which entry of the cash accounts is its money; null where it has none. */
+  /** The cash entry with its money; null if it has none. */
   readonly cash: {
     readonly account: CashAccount;
     readonly currency: string;
@@ -106,7 +106,7 @@ const FIND: Readonly<Record<CorrectedSource, string>> = {
   dispute: `select company_id, currency, 'dispute', dispute_id, 'disputed' from payment_disputes where dispute_id = $1`,
 };
 
-/** If no row explains it, the owner of the posting or the cash entry. */
+/** Without a row of the source, the owner of the posting or of the cash entry. */
 async function findSource(
   transaction: Transaction,
   kind: CorrectedSource,

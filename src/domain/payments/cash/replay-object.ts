@@ -25,8 +25,8 @@ import { currencyIn, fieldsIn, idIn, listIn, lockCompany, minorIn, textIn } from
 import { CORRECTION_SOURCE } from './corrections.ts';
 
 /**
- * Applies one object as the provider has it now, however old it is: its events may be gone after thirty days. The effects
- * are those of the events, and each fact counts once.
+ * Applies an object as the provider has it now, at any age: its events may be gone after thirty days. The effects are
+ * those of the events, and each fact counts once.
  */
 export interface ReplayObjectParts {
   readonly database: Database;
@@ -48,10 +48,10 @@ export type ReplayedObject =
   | {
       readonly outcome: 'applied';
       readonly did: string;
-      /** Whose credits were corrected after the event: its level is to be published. */
+      /** The company whose credits were corrected after the event: its level must be published. */
       readonly companyId: string | null;
     }
-  /** The event is stored and says why. */
+  /** The event is stored with the reason. */
   | { readonly outcome: 'not-applied'; readonly message: string }
   | { readonly outcome: 'invalid'; readonly message: string }
   | { readonly outcome: 'provider-failed'; readonly message: string };
@@ -97,7 +97,7 @@ async function replay(
   return { outcome: 'not-applied', message };
 }
 
-/** Under a name of its own each time: its effect knows what is done. */
+/** With a new id each time; its effect recognizes what was already applied. */
 function eventOf(type: string, objectId: string, object: WireObject, nowMs: number): ProviderEvent {
   const created = Math.floor(nowMs / 1000);
   const id = `replayed_${objectId}_${nowMs}`;
@@ -113,7 +113,7 @@ function eventOf(type: string, objectId: string, object: WireObject, nowMs: numb
 const PAGE = 100;
 const MOST_PAGES = 50;
 
-/** What of the charge is refunded, and what of that has failed: both are counted at the provider. */
+/** What of the charge is refunded, and which refunds have failed: both are counted at the provider. */
 async function replayCharge(parts: ReplayObjectParts, id: string): Promise<ReplayedObject> {
   const { provider, clock } = parts;
   const charge = await provider.retrieveCharge(id);
@@ -157,7 +157,7 @@ async function listEvery(
   return null;
 }
 
-/** A paid invoice whose lines were counted otherwise than they are is counted again. */
+/** A paid invoice whose lines were counted differently is counted again. */
 async function replayInvoice(parts: ReplayObjectParts, id: string): Promise<ReplayedObject> {
   const invoice = await parts.provider.retrieveInvoice(id);
   if (invoice.outcome === 'failed') return { outcome: 'provider-failed', message: invoice.failure.message };
@@ -181,7 +181,7 @@ async function replayInvoice(parts: ReplayObjectParts, id: string): Promise<Repl
   };
 }
 
-/** All of them; null where the provider does not list them. */
+/** All lines; null if the provider does not list them. */
 export async function linesOf(
   { provider }: { readonly provider: Pick<PaymentProvider, 'listInvoiceLines'> },
   invoice: WireObject,
@@ -197,7 +197,7 @@ export interface CountedLines {
   readonly movedMicro: bigint;
 }
 
-/** What the lines of an invoice move at our rates; null where a line of a plan shows no price that we know. */
+/** The credits that the lines of an invoice are worth at our rates; null if a plan's line has no price that we know. */
 export async function countLines(
   statements: Statements,
   invoice: WireObject,
@@ -218,8 +218,9 @@ export async function countLines(
 }
 
 /**
- * Brings the grant of an invoice to what its lines move at their frozen rates. A line that was counted otherwise gets a new
- * reading beside the old one; what the invoices of the company grant in all then is posted as a correction. Null where nothing is.
+ * Corrects the grant of an invoice to what its lines are worth at their frozen rates. A line that was counted
+ * differently gets a new reading beside the old one; the resulting difference in what the company's invoices grant in
+ * total is posted as a correction. Null if there is no difference.
  */
 async function recountInvoice(
   transaction: Transaction,
@@ -268,7 +269,7 @@ async function recountInvoice(
   return { deltaMicro, companyId };
 }
 
-/** Lines are append-only: of several readings the last one counts. */
+/** Lines are append-only: the last of several readings counts. */
 async function keepReading(
   transaction: Transaction,
   invoiceId: string,

@@ -9,9 +9,9 @@ type FoundCharge =
   | { readonly outcome: 'not-yet'; readonly because: EffectOutcome };
 
 /**
- * `charge.refunded`: the credits that the charge had brought are taken back in proportion, below zero too (P-21). A
- * charge that brought none, as that of an invoice for usage, is noted without credits: the money is a gift, the
- * usage stays paid.
+ * `charge.refunded`: the credits that the charge granted are taken back in proportion, also below zero (P-21). A charge
+ * that granted none, as for a usage invoice, is recorded without credits: the refund is a gift, and the usage stays
+ * paid.
  */
 export const chargeRefunded: Effect = async (event, context) => {
   const chargeId = idIn(event.object.id);
@@ -26,7 +26,7 @@ export const chargeRefunded: Effect = async (event, context) => {
     return { outcome: 'failed', reason, companyId };
   }
   const amountMinor = minorIn(event.object.amount) ?? refunded.amountMinor;
-  // An invoice may be paid by card and from the customer's balance: its charge is then a part of what it was paid with.
+  // An invoice may be paid by card and from the customer's balance: then its charge is only a part of the payment.
   const paidMinor =
     refunded.kind === 'PLAN_GRANT' && refunded.amountMinor > amountMinor ? refunded.amountMinor : amountMinor;
   const toldMinor =
@@ -51,7 +51,7 @@ export async function findCharge(event: KeptEvent, context: EffectContext): Prom
   const invoiceId = idIn(object.invoice);
   const purchaseId = ourIdIn(object, 'purchaseId');
   const purchase = await purchaseOf(transaction, { paymentId, purchaseId });
-  // A charge that names no payment is the purchase's whose id we wrote on it.
+  // A charge that names no payment belongs to the purchase whose id we wrote on it.
   const isItsPayment =
     paymentId === null ||
     purchase?.providerPaymentIntentId === null ||
@@ -88,7 +88,7 @@ export async function findCharge(event: KeptEvent, context: EffectContext): Prom
   return { outcome: 'not-yet', because: { outcome: 'deferred', reason, waitsFor } };
 }
 
-/** The invoice for usage whose charge was refunded before; null where there is none. */
+/** The usage invoice whose charge was refunded before; null if there is none. */
 async function invoiceOfRefunds(
   { transaction }: EffectContext,
   chargeId: string | null,
@@ -100,7 +100,7 @@ async function invoiceOfRefunds(
   return known === undefined ? null : await findInvoice(transaction, known.id);
 }
 
-/** A refund that failed has lowered the sum since: what was reported before that is counted in. */
+/** A failed refund has lowered the sum since: what was reported before that is already counted. */
 async function isCountedIn(
   { transaction }: EffectContext,
   chargeId: string,

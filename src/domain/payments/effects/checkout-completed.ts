@@ -31,7 +31,7 @@ import {
 import { type CreditPackPurchase, lockPurchase, purchaseGrantOf, purchaseOf } from '../purchase.ts';
 import { readSubscription } from './subscription-changed.ts';
 
-/** `checkout.session.completed`: a page of the provider's was gone through, for a pack or for a subscription. */
+/** `checkout.session.completed`: a checkout was completed, for a pack or for a subscription. */
 export const checkoutSessionCompleted: Effect = async (event, context) => {
   const mode =
     textIn(event.object.mode) ?? (idIn(event.object.subscription) === null ? 'payment' : 'subscription');
@@ -46,9 +46,9 @@ export const checkoutSessionCompleted: Effect = async (event, context) => {
 };
 
 /**
- * A checkout of a credit pack has ended. Only a paid one completes the purchase: a payment that settles later leaves
- * it PENDING, and the reconciliation asks for it. What was paid must be what our own row asks for, and the credits
- * are our row's, whatever stands in the metadata.
+ * A checkout of a credit pack was completed. Only a paid one completes the purchase: a delayed payment leaves it
+ * PENDING, and reconciliation checks it. The amount paid must match our own row, and the credits are those of our row,
+ * whatever the metadata says.
  */
 const completePurchase: Effect = async (event, context) => {
   const { transaction } = context;
@@ -137,7 +137,7 @@ async function complete(
   };
 }
 
-/** What the provider tells must be what we asked for; what it does not tell cannot contradict. */
+/** What the provider reports must match what we requested. Missing fields match anything. */
 async function mismatch(
   event: KeptEvent,
   { transaction }: EffectContext,
@@ -167,7 +167,7 @@ async function mismatch(
     : `payment ${paymentId} has paid for purchase ${others[0].id} already`;
 }
 
-/** Tax that came on top of the price. Where the price includes it, what was paid is the price, and this is zero. */
+/** Tax added to the price. If the price includes tax, the amount paid is the price, and this is zero. */
 function taxOnTop({ object }: KeptEvent, { amountMinor }: CreditPackPurchase): bigint {
   const taxMinor = minorIn(fieldsIn(object.total_details).amount_tax) ?? 0n;
   return taxMinor > 0n && minorIn(object.amount_total) === amountMinor + taxMinor ? taxMinor : 0n;
@@ -197,8 +197,8 @@ function nothing(companyId: string, did: string): EffectOutcome {
 }
 
 /**
- * The paid invoice of a purchase (P-20). Where the provider made one it is that one, whichever of the two events
- * came first; else it is ours alone.
+ * The paid invoice of a purchase (P-20). If the provider created one it is that one, whichever of the two events
+ * arrives first; otherwise we create it.
  */
 async function writePackInvoice(
   event: KeptEvent,
@@ -234,9 +234,9 @@ async function writePackInvoice(
 }
 
 /**
- * A checkout of a plan has ended: the company has its customer and its subscription. The credits of the first period
- * come with the paid invoice, not with this. Where the subscription's own events have not come yet its state is asked
- * from the provider; where that does not know, the paid session itself says that it is active.
+ * A checkout of a plan was completed: the company has its customer and its subscription. The credits of the first
+ * period are granted by the paid invoice, not by this. If the subscription's own events have not arrived yet, its state
+ * is requested from the provider; if that fails, the paid session shows that it is active.
  */
 const completeSubscriptionCheckout: Effect = async (event, context) => {
   const { transaction } = context;

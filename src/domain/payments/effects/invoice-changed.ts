@@ -34,8 +34,8 @@ import {
 } from '../provider-objects.ts';
 
 /**
- * `invoice.finalized`: it is asked for, with its number, page and due date. From that date on an open one blocks a
- * POSTPAID company (P-29). An event that arrives late takes nothing back from one that is paid.
+ * `invoice.finalized`: the invoice is open, with its number, page and due date. From that date on it blocks a POSTPAID
+ * company (P-29). A late event does not reopen a paid invoice.
  */
 export const invoiceFinalized: Effect = async (event, context) => {
   const mirrored = await mirrorEventInvoice(event, context, 'OPEN');
@@ -62,8 +62,8 @@ export const invoiceFinalizationFailed: Effect = async (event, context) => {
 };
 
 /**
- * `invoice.payment_failed`: recorded and mailed, once per attempt. No credits change, and whether the subscription goes on
- * is for its own status to say.
+ * `invoice.payment_failed`: recorded and mailed, once per attempt. No credits change, and the subscription's own status
+ * decides whether it continues.
  */
 export const invoicePaymentFailed: Effect = async (event, context) => {
   const mirrored = await mirrorEventInvoice(event, context, 'OPEN');
@@ -82,7 +82,7 @@ export const invoicePaymentFailed: Effect = async (event, context) => {
     await context.tellAdmins({
       kind: 'payment-failed',
       companyId,
-      // The same key as of a payment that wants confirming: one of the two is enough.
+      // The same key as for a payment that requires confirmation: one mail is enough.
       fact: `dunning:${providerInvoiceId}:${attempt}`,
       data: {
         amount: amountOf(minorIn(event.object.amount_due) ?? invoice.amountMinor, invoice.currency),
@@ -96,7 +96,10 @@ export const invoicePaymentFailed: Effect = async (event, context) => {
   return { outcome: 'applied', did, companyId, arrived: waitKeys({ invoice: providerInvoiceId }) };
 };
 
-/** `invoice.payment_action_required`: the bank wants its customer to confirm. One notice an attempt; nothing is granted. */
+/**
+ * `invoice.payment_action_required`: the bank requires the customer's confirmation. One mail per attempt; nothing is
+ * granted.
+ */
 export const invoicePaymentActionRequired: Effect = async (event, context) => {
   const mirrored = await mirrorEventInvoice(event, context, 'OPEN');
   if (mirrored.outcome === 'refused') return mirrored.because;
@@ -118,7 +121,7 @@ export const invoicePaymentActionRequired: Effect = async (event, context) => {
   return { outcome: 'applied', did, companyId, arrived: waitKeys({ invoice: providerInvoiceId }) };
 };
 
-/** `invoice.upcoming`: an invoice that does not exist yet, and has no id. It is announced once and not stored. */
+/** `invoice.upcoming`: an invoice that does not exist yet and has no id. It is announced once and not stored. */
 export const invoiceUpcoming: Effect = async (event, context) => {
   const { transaction } = context;
   const { object } = event;
@@ -156,7 +159,7 @@ export const invoiceUpcoming: Effect = async (event, context) => {
   };
 };
 
-/** What its lines for plans will bring; nothing where that cannot be said. */
+/** The credits that its plan lines will grant; zero if they cannot be determined. */
 async function upcomingCredits(
   { object }: KeptEvent,
   { transaction }: EffectContext,
@@ -170,7 +173,7 @@ async function upcomingCredits(
   return creditsMicro > 0n ? { creditsMicro } : {};
 }
 
-/** Of the invoice that an event is about; where the event does not say its status, it is `otherwise`. */
+/** Mirrors the invoice of an event; `otherwise` is its status if the event has none. */
 async function mirrorEventInvoice(
   event: KeptEvent,
   context: EffectContext,
@@ -181,16 +184,16 @@ async function mirrorEventInvoice(
   return await mirrorInvoice(event, context, found, { otherwise });
 }
 
-/** Whose invoice an event is about, before anything is written. */
+/** The company and invoice of an event, before anything is written. */
 type FoundInvoice =
   | {
       readonly outcome: 'found';
       readonly companyId: string;
       readonly providerInvoiceId: string;
       readonly subscriptionId: string | null;
-      /** As it is known, if it is. */
+      /** Our row of it, if there is one. */
       readonly known: Invoice | null;
-      /** One that we made ourselves, and that may not know its name at the provider yet. */
+      /** One that we created, which may not have its provider id yet. */
       readonly own: Invoice | null;
     }
   | { readonly outcome: 'not-yet'; readonly because: EffectOutcome };
@@ -223,7 +226,7 @@ export async function findEventInvoice(event: KeptEvent, context: EffectContext)
   return { outcome: 'found', companyId, providerInvoiceId, subscriptionId, known, own };
 }
 
-/** Why what was paid has to be refunded; null where it has not. */
+/** Why the payment must be refunded; null if it need not. */
 export function refundReason(
   event: KeptEvent,
   { known, own, providerInvoiceId }: Extract<FoundInvoice, { outcome: 'found' }>,
@@ -233,7 +236,7 @@ export function refundReason(
     return `invoice ${providerInvoiceId} was paid, but is void here: what was paid has to be refunded`;
   }
   const settledAt = invoice?.settledByHandAt ?? null;
-  // Our own message that it was settled elsewhere comes back as this; no second payment.
+  // The event may result from our own report that the invoice was settled elsewhere: that is no second payment.
   if (settledAt === null || event.object.paid_out_of_band === true) return null;
   if ((minorIn(event.object.amount_paid) ?? 0n) <= 0n) return null;
   const payment = idIn(event.object.payment_intent) ?? idIn(event.object.charge);
@@ -251,8 +254,8 @@ type MirroredInvoice =
   | { readonly outcome: 'refused'; readonly because: EffectOutcome };
 
 /**
- * Keeps an invoice as the provider tells of it, under the company's lock. What follows in the ledger from its being
- * paid or void follows here. `status` is what the kind of event says; without it the invoice's own counts.
+ * Stores an invoice as the provider reports it, under the company's lock, and posts to the ledger what its payment or
+ * cancellation changes. `status` is the one that the event type implies; without it the invoice's own counts.
  */
 export async function mirrorInvoice(
   event: KeptEvent,
@@ -280,7 +283,7 @@ export async function mirrorInvoice(
     companyId,
     kind: await kindOf(context, providerInvoiceId, subscriptionId),
     status: incoming,
-    // A credit note in the shape of an invoice asks for nothing.
+    // A negative invoice, which is a credit note, has nothing to pay.
     amountMinor: amountMinor < 0n ? 0n : amountMinor,
     currency: currencyIn(wire.currency) ?? 'usd',
     ...periodOf(event),
@@ -310,7 +313,7 @@ const STATUSES: ReadonlyMap<string, InvoiceStatus> = new Map([
   ['uncollectible', 'UNCOLLECTIBLE'],
 ]);
 
-/** A pack's invoice stays one, whichever of its events comes first. */
+/** A pack's invoice keeps its kind, whichever of its events arrives first. */
 async function kindOf(
   { transaction }: EffectContext,
   providerInvoiceId: string,
@@ -321,7 +324,7 @@ async function kindOf(
   return known?.kind === 'PACK' || known?.kind === 'SUBSCRIPTION' ? known.kind : 'MANUAL';
 }
 
-/** Of the lines that are no proration; the invoice's own period is the one that usage was counted in. */
+/** The period of the lines that are not prorations; the invoice's own period is the one in which usage was counted. */
 function periodOf(event: KeptEvent): {
   readonly periodStart: Date | null;
   readonly periodEnd: Date | null;

@@ -26,9 +26,9 @@ import { fieldsIn, idIn, minorIn, ourIdIn, wholeIn } from '../provider-objects.t
 import { findEventInvoice, mirrorInvoice, refundReason } from './invoice-changed.ts';
 
 /**
- * `invoice.paid`, also outside of the provider: our own invoice for usage is settled and its company freed; every line
- * of a plan's price moves the plan's credits in proportion to its amount (P-22, `plan-lines.ts`). Lines of anything
- * else move nothing and are listed for the operator; a pack's credits come with its checkout.
+ * `invoice.paid`, also for payments outside the provider: our own usage invoice is settled and its company unblocked;
+ * every line of a plan's price grants the plan's credits in proportion to its amount (P-22, `plan-lines.ts`). Other
+ * lines grant nothing and are listed for the operator; a pack's credits are granted by its checkout.
  */
 export const invoicePaid: Effect = async (event, context) => {
   const found = await findEventInvoice(event, context);
@@ -53,7 +53,7 @@ export const invoicePaid: Effect = async (event, context) => {
   };
 };
 
-/** For the operator: what was posted, what is carried, and the lines that belong to no plan. */
+/** For the operator: what was posted, what is carried over, and the lines that belong to no plan. */
 function effectOf(paid: PaidLines | null, postedMicro: bigint): string {
   if (paid === null) return 'it has no line of a plan';
   const carried = paid.movedMicro === postedMicro ? '' : `, its lines come to ${paid.movedMicro}`;
@@ -118,7 +118,7 @@ async function decideMovements(event: KeptEvent, context: EffectContext, names: 
   return { outcome: 'lines', paid: { ...names, currency: currencyOf(event), money, movements, movedMicro } };
 }
 
-/** An event shows the first ten lines. Where there are more the provider is asked for all of them. */
+/** An event contains the first ten lines. If there are more, all lines are requested from the provider. */
 function shownLines(
   event: KeptEvent,
   context: EffectContext,
@@ -137,7 +137,7 @@ function shownLines(
   return notYet({ outcome: 'deferred', reason, waitsFor: waitKeys({ invoice: invoiceId }) });
 }
 
-/** For an invoice of a subscription that shows no lines at all: one line of all its money. */
+/** For a subscription's invoice without any lines: one line with the whole amount. */
 function wholeInvoice({ linesMinor }: InvoiceMoney): InvoiceLine {
   return {
     ...{ id: 'invoice', priceId: null, planId: null, description: null, periodStart: null, periodEnd: null },
@@ -172,7 +172,10 @@ async function rateLines(
   return { outcome: 'rated', movements };
 }
 
-/** By the line's price. A line of the subscription that shows no price is of the plan that we wrote on it or know here. */
+/**
+ * By the line's price. A subscription line without a price belongs to the plan in its metadata, or to the
+ * subscription's plan.
+ */
 async function ratesFor(
   event: KeptEvent,
   { transaction }: EffectContext,
@@ -187,7 +190,7 @@ async function ratesFor(
   return plan?.providerPriceId == null ? [] : await listPlanRates(transaction, plan.providerPriceId);
 }
 
-/** A price that carries the id of a plan of ours is ours, also before it is written down here. */
+/** A price with the id of one of our plans is ours, even before it is stored here. */
 async function isPlanToCome({ transaction }: EffectContext, line: InvoiceLine): Promise<boolean> {
   return line.planId !== null && (await findPlan(transaction, line.planId)) !== null;
 }

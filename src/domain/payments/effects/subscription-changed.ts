@@ -41,17 +41,17 @@ import {
   textIn,
 } from '../provider-objects.ts';
 
-/** The kinds of events that only bring our subscription to what they tell of it. */
+/** The event types that only update our subscription. */
 export const SUBSCRIPTION_EFFECTS: readonly (readonly [type: string, effect: Effect])[] = [
-  // It has begun, often INCOMPLETE until its first invoice is paid.
+  // It was created, often INCOMPLETE until its first invoice is paid.
   ['customer.subscription.created', following({ rank: NEWS_RANK.created })],
-  // Whatever has changed: the plan, the period, the status, that it will end with its period.
+  // Any change: the plan, the period, the status, or that it will be canceled at the end of the period.
   ['customer.subscription.updated', following({ rank: NEWS_RANK.changed })],
-  // It has ended for good. What was bought stays.
+  // It has ended. What was bought stays.
   ['customer.subscription.deleted', following({ rank: NEWS_RANK.ended, status: 'CANCELED' })],
-  // A trial has ended without a way to pay: not active, and not ended either.
+  // A trial has ended without a payment method: not active, but not ended either.
   ['customer.subscription.paused', following({ rank: NEWS_RANK.changed, statusIfUntold: 'PAUSED' })],
-  // A paused one goes on; the credits come with the next paid invoice.
+  // A paused one was resumed; the next paid invoice grants the credits.
   ['customer.subscription.resumed', following({ rank: NEWS_RANK.changed, statusIfUntold: 'ACTIVE' })],
 ];
 
@@ -59,7 +59,9 @@ function following(rule: Following): Effect {
   return async (event, context) => followedOutcome(event, await followSubscription(event, context, rule));
 }
 
-/** `customer.subscription.trial_will_end`: three days before, or at once where a trial is cut short. One notice is sent. */
+/**
+ * `customer.subscription.trial_will_end`: three days before, or at once if a trial is shortened. One notice is sent.
+ */
 export const subscriptionTrialWillEnd: Effect = async (event, context) => {
   const followed = await followSubscription(event, context, { rank: NEWS_RANK.changed });
   if (followed.outcome === 'not-yet') return followed.because;
@@ -77,7 +79,7 @@ export const subscriptionTrialWillEnd: Effect = async (event, context) => {
   return followedOutcome(event, followed);
 };
 
-/** By the price that the subscription has, which may be an older one of the plan. */
+/** By the subscription's price, which may be an older one of the plan. */
 async function trialMail(
   { object }: KeptEvent,
   { transaction }: EffectContext,
@@ -97,9 +99,9 @@ async function trialMail(
 
 interface Following {
   readonly rank: NewsRank;
-  /** What the kind of event says, whatever stands in the object. */
+  /** The status that the event type implies, whatever the object says. */
   readonly status?: SubscriptionStatus;
-  /** Where the object tells none. */
+  /** If the object has none. */
   readonly statusIfUntold?: SubscriptionStatus;
 }
 
@@ -110,9 +112,9 @@ type Followed =
 type Settled = Extract<KeptSubscription, { readonly subscription: Subscription }>;
 
 /**
- * Brings our subscription to what an event tells of it. Later news count over earlier ones by the provider's own
- * time; of two in one second the provider is asked how it stands now. Where it does not know, the payloads decide:
- * each says what it changed from.
+ * Updates our subscription to what an event reports. Later events take precedence by the provider's own time; for two
+ * in the same second the current state is requested from the provider. If that fails, the payloads decide: each
+ * contains the previous values of what it changed.
  */
 async function followSubscription(
   event: KeptEvent,
@@ -164,7 +166,7 @@ async function followSubscription(
   return { outcome: 'followed', companyId, kept };
 }
 
-/** Trial credits last as long as the trial: it may be extended, cut short, or end with the subscription. */
+/** Trial credits last as long as the trial, which may be extended, shortened, or end with the subscription. */
 async function moveTrialEnd(
   { transaction }: EffectContext,
   subscription: Subscription,
@@ -178,7 +180,7 @@ async function moveTrialEnd(
   });
 }
 
-/** `unclear` only as long as the provider was not asked. */
+/** `unclear` only until the provider was asked. */
 async function keep(
   event: KeptEvent,
   context: EffectContext,
@@ -193,7 +195,7 @@ async function keep(
   return await keepSubscription(transaction, incoming, 'apply');
 }
 
-/** A new subscription waits for its plan; one that we have keeps the plan that it had. */
+/** A new subscription waits for its plan; a known one keeps its plan. */
 async function judgeUnknownPrice(
   event: KeptEvent,
   { transaction, log }: EffectContext,
@@ -212,7 +214,7 @@ async function judgeUnknownPrice(
   return null;
 }
 
-/** What most effects of subscriptions answer. */
+/** The outcome of most subscription events. */
 function followedOutcome(event: KeptEvent, followed: Followed): EffectOutcome {
   if (followed.outcome === 'not-yet') return followed.because;
   const { kept, companyId } = followed;
@@ -242,7 +244,9 @@ async function stateIn(
   return isEnd ? { ...state, endDate: event.happenedAt } : state;
 }
 
-/** Of two changes in one second: the kept one was made from what this one tells, and not the other way round. */
+/**
+ * Of two changes in the same second: the stored one was made from what this one reports, and not the other way round.
+ */
 async function isEarlier(
   event: KeptEvent,
   { transaction }: EffectContext,
@@ -295,7 +299,7 @@ function statusIn(value: unknown): SubscriptionStatus | null {
   return STATUSES.get(textIn(value) ?? '') ?? null;
 }
 
-/** Null where its status is none that we know. */
+/** Null if its status is unknown to us. */
 export function readSubscription(subscription: WireObject, planId: string | null): SubscriptionState | null {
   const status = statusIn(subscription.status);
   if (status === null) return null;
