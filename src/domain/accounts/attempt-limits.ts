@@ -4,7 +4,7 @@ import type { Claim, SharedState } from '../../ports/shared-state.ts';
 import { addressBlock } from '../limits/address-block.ts';
 import { emailKey } from './email.ts';
 
-/** What is counted, because guessing it or flooding with it would pay. */
+/** What is counted, because guessing or flooding would otherwise be worthwhile. */
 export type AttemptKind =
   | 'log-in'
   | 'sign-up'
@@ -21,9 +21,12 @@ export type CountedAttempt =
   | { readonly outcome: 'refused'; readonly by: 'address' | 'account'; readonly retryAfterMs: number };
 
 export interface Attempts {
-  /** Counts one attempt from this address and, where one is named, on this account: a user's id, or what was typed as their e-mail. */
+  /**
+   * Counts an attempt from this address and, if given, on this account: a user's id, or the email address that was
+   * entered.
+   */
   count(kind: AttemptKind, address: string, account?: string): Promise<CountedAttempt>;
-  /** After a success: the account's own count starts over, so that no person locks themselves out by working. */
+  /** Resets the account's own count after a success, so that regular use locks no user out. */
   forgive(kind: AttemptKind, account: string): Promise<void>;
 }
 
@@ -35,19 +38,20 @@ interface Bounds {
 
 const MINUTE_MS = 60_000;
 
-/** An office behind one address logs in all day; one account is tried ten times in a quarter of an hour. */
+/** An office behind one address may log in all day; one account may be tried ten times in a quarter of an hour. */
 export const ATTEMPT_BOUNDS: Readonly<Record<AttemptKind, Bounds>> = {
   'log-in': { windowMs: 15 * MINUTE_MS, perAddress: 100, perAccount: 10 },
   'sign-up': { windowMs: 60 * MINUTE_MS, perAddress: 30, perAccount: 10 },
   reset: { windowMs: 60 * MINUTE_MS, perAddress: 30, perAccount: 5 },
   verification: { windowMs: 60 * MINUTE_MS, perAddress: 30, perAccount: 5 },
   token: { windowMs: 15 * MINUTE_MS, perAddress: 100, perAccount: 100 },
-  // One code in 333,000 fits at a moment: ten tries a quarter of an hour are some 1,000 days for an even chance.
+  // One code in 333,000 is valid at any time: with ten attempts per quarter of an hour, an even chance takes about
+  // 1,000 days.
   totp: { windowMs: 15 * MINUTE_MS, perAddress: 100, perAccount: 10 },
   invitation: { windowMs: 60 * MINUTE_MS, perAddress: 300, perAccount: 100 },
   // Each is a request to an address that the company chose.
   'alert-test': { windowMs: 10 * MINUTE_MS, perAddress: 60, perAccount: 20 },
-  // Each of them is a call to a provider from our address, with a key that need not be theirs.
+  // Each calls a provider from our address, with a key that may not be the company's.
   'own-key-test': { windowMs: 15 * MINUTE_MS, perAddress: 100, perAccount: 30 },
 };
 
@@ -76,7 +80,10 @@ export function createAttempts({ sharedState, ownState, secrets, log }: Attempts
     return { outcome: 'refused', by, retryAfterMs: taken.retryAfterMs ?? windowMs };
   }
 
-  /** By the key that accounts are found by, so another spelling is no separate count. Hashed: shared state holds no address. */
+  /**
+   * By the key that accounts are found by, so that another spelling is not counted separately. Hashed: shared state
+   * stores no address.
+   */
   function tagOf(kind: AttemptKind, by: string, whose: string): string {
     return `${kind} by ${by} ${secrets.sha256(emailKey(whose)).toHex()}`;
   }
@@ -89,7 +96,7 @@ export function createAttempts({ sharedState, ownState, secrets, log }: Attempts
     },
     async forgive(kind, account) {
       const tag = tagOf(kind, 'account', account);
-      // Nothing is taken: an amount of 0 only tells how the window stands.
+      // Reserves nothing: an amount of 0 only reads the window.
       const looked = await reserve(tag, windowOf(kind, 'account', 0));
       const standing = looked.outcome === 'level-unknown' ? undefined : looked.standings[0];
       if (standing === undefined || standing.used === 0) return;

@@ -1,18 +1,18 @@
 import type { Statements, Transaction } from '../../ports/database.ts';
 
-/** What operators allow a company at most, whatever its admins set; null is no ceiling. */
+/** Upper limits that operators set for a company, whatever its admins set; null is no ceiling. */
 export interface Ceilings {
-  /** Over all keys of the company, as are tokens and calls in flight. */
+  /** Over all keys of the company, like tokens and calls in flight. */
   readonly requestsPerMinute: number | null;
   readonly tokensPerMinute: number | null;
   readonly callsInFlight: number | null;
   /** Of CVs and postings, in millions of bytes. */
   readonly storageMegabytes: number | null;
-  /** CVs and postings in 24 hours, uploaded or parsed, read or not. */
+  /** CVs and postings in 24 hours, uploaded or parsed, even if reading them failed. */
   readonly documentsPerDay: number | null;
-  /** Live ones. */
+  /** Active keys. */
   readonly apiKeys: number | null;
-  /** With open invitations. */
+  /** Including open invitations. */
   readonly members: number | null;
 }
 
@@ -24,10 +24,10 @@ interface CeilingBounds {
   readonly most: number;
 }
 
-/** Rates and the columns end a little above two thousand millions. */
+/** The columns and counters end slightly above two billion. */
 const HIGHEST = 2_000_000_000;
 
-/** In the order in which they are shown. A rate of 0 would be a suspension under another name. */
+/** In display order. A rate of 0 is not allowed: that would be a suspension. */
 export const CEILINGS: Readonly<Record<CeilingName, CeilingBounds>> = {
   requestsPerMinute: { column: 'requests_per_minute', least: 1, most: HIGHEST },
   tokensPerMinute: { column: 'tokens_per_minute', least: 1, most: HIGHEST },
@@ -53,14 +53,14 @@ export const NO_CEILINGS: Ceilings = {
 const COLUMN_NAMES = CEILING_NAMES.map((name) => CEILINGS[name].column).join(', ');
 const CEILING_COLUMNS = CEILING_NAMES.map((name) => `${CEILINGS[name].column} as "${name}"`).join(', ');
 
-/** What is wrong with a value; null where nothing is. */
+/** What is wrong with a value; null if it is valid. */
 export function ceilingComplaint(name: CeilingName, value: number): string | null {
   const { least, most } = CEILINGS[name];
   const isRight = Number.isInteger(value) && value >= least && value <= most;
   return isRight ? null : `a whole number from ${least} to ${most} is needed`;
 }
 
-/** Of many companies at once; a company without a row has none. */
+/** For many companies at once; a company without a row has none. */
 export async function readCeilings(
   statements: Statements,
   companyIds: readonly string[],
@@ -77,8 +77,8 @@ export async function findCeilings(statements: Statements, companyId: string): P
 }
 
 /**
- * One ceiling, for who is about to add to what it counts. Where there is one the company's row is locked until the
- * transaction ends, so that of two who add at once the second counts the first.
+ * Reads one ceiling before something is added that it counts. If there is one, the company's row is locked until the
+ * transaction ends, so that concurrent additions are counted one after the other.
  */
 export async function lockCeiling(
   transaction: Transaction,
@@ -95,7 +95,7 @@ type SetCeilings =
   | { readonly outcome: 'no-such-company' }
   | { readonly outcome: 'invalid'; readonly name: CeilingName; readonly message: string };
 
-/** What is left out stays; null removes a ceiling. What a company has already stays, also above a new ceiling. */
+/** Undefined keeps a ceiling, null removes it. What a company already has stays, even above a new ceiling. */
 export async function setCeilings(
   transaction: Transaction,
   companyId: string,
@@ -121,7 +121,7 @@ export async function setCeilings(
   return { outcome: 'set', before, ceilings: rows[0] ?? before };
 }
 
-/** What companies begin with that are added from now on, by whichever process. Those that there are keep theirs. */
+/** The ceilings of companies added from now on, by any process. Existing companies keep theirs. */
 export async function storeDefaultCeilings(statements: Statements, ceilings: Ceilings): Promise<void> {
   const values = CEILING_NAMES.map((name) => ceilings[name]);
   const places = CEILING_NAMES.map((_, at) => `$${at + 1}`).join(', ');
@@ -135,7 +135,7 @@ export async function storeDefaultCeilings(statements: Statements, ceilings: Cei
   );
 }
 
-/** For the statement that adds a company, behind the name of what it added: a company begins with the defaults. */
+/** For the statement that adds a company, after the name of its insert: a company starts with the defaults. */
 export const BEGIN_WITH_DEFAULTS = `insert into company_ceilings (company_id, ${COLUMN_NAMES})
   select added.id, ${COLUMN_NAMES} from added, company_ceiling_defaults`;
 

@@ -9,13 +9,13 @@ export interface Company {
   readonly id: string;
   readonly name: string;
   readonly billingMode: BillingMode;
-  /** How far a POSTPAID company may go below zero; null is no limit. */
+  /** How far below zero a POSTPAID company may go; null is unlimited. */
   readonly creditLimitMicro: bigint | null;
   readonly providerCustomerId: string | null;
   readonly address: CompanyAddress | null;
   /** As the company writes it: `DE123456789`. */
   readonly taxId: string | null;
-  /** Gets the mails about money beside the admins. */
+  /** Receives billing mails in addition to the admins. */
   readonly billingEmail: string | null;
   readonly createdAt: Date;
 }
@@ -40,7 +40,7 @@ const COMPANY_COLUMNS = `id, name, billing_mode as "billingMode", credit_limit_m
   provider_customer_id as "providerCustomerId", address, tax_id as "taxId", billing_email as "billingEmail",
   created_at as "createdAt"`;
 
-/** With the ceilings that new companies have. Does nothing where a company of that id exists already. */
+/** With the ceilings for new companies. Does nothing if a company with that id exists. */
 export async function addCompany(statements: Statements, company: NewCompany): Promise<void> {
   await statements.query(
     `with added as (insert into companies (id, name, billing_mode) values ($1, $2, $3)
@@ -57,7 +57,7 @@ export async function findCompany(statements: Statements, id: string): Promise<C
   return rows[0] ?? null;
 }
 
-/** In no order; those that are there. */
+/** In no order; unknown ids are left out. */
 export async function findCompanyNames(
   statements: Statements,
   ids: readonly string[],
@@ -76,12 +76,12 @@ export async function findCompanyByCustomer(
   return rows[0] ?? null;
 }
 
-/** In the order of their ids. `after` is the last id of the page before. */
+/** Ordered by id. */
 interface CompanyPage {
   readonly limit: number;
-  /** The id of the last company of the page before. */
+  /** The last id of the previous page. */
   readonly after?: string | undefined;
-  /** Words, in lower case, that must all be in its name, id, billing address or the address of one of its people. */
+  /** Lower-case words that its name, id, billing address or a member's address must all contain. */
   readonly words?: readonly string[];
 }
 
@@ -106,7 +106,7 @@ export async function hasCompanies(statements: Statements): Promise<boolean> {
 
 interface WantedProfile {
   readonly id: string;
-  /** What is left out stays; null removes it. */
+  /** Undefined keeps a field, null removes it. */
   readonly name?: string | undefined;
   readonly address?: CompanyAddress | null | undefined;
   readonly taxId?: string | null | undefined;
@@ -115,8 +115,8 @@ interface WantedProfile {
 }
 
 /**
- * The company as it is then, or null where there is none. What its customer at the payment provider shows is stale from
- * then on, until `markCustomerFresh`.
+ * The changed company, or null if there is none. Its customer at the payment provider is stale until
+ * `markCustomerFresh`.
  */
 export async function updateCompanyProfile(
   statements: Statements,
@@ -135,7 +135,7 @@ export async function updateCompanyProfile(
   return rows[0] ?? null;
 }
 
-/** Companies whose customer at the provider does not show their profile yet; of one company, or of any. */
+/** Companies whose customer at the provider does not show their profile yet; of one company, or of all. */
 export async function companiesWithStaleCustomer(
   statements: Statements,
   { companyId = null, limit }: { readonly companyId?: string | null; readonly limit: number },
@@ -159,7 +159,7 @@ export async function markCustomerFresh(
   );
 }
 
-/** True where it changed. `credits`, which decides on billing, locks the account before it calls this. */
+/** True if it changed. `credits`, which decides on billing, locks the account before it calls this. */
 export async function changeBilling(
   transaction: Transaction,
   {
@@ -176,10 +176,12 @@ export async function changeBilling(
   return changed.length > 0;
 }
 
-/** A new customer is made with the name alone. */
+/** A new customer is created with the name only. */
 const HAS_PROFILE = 'num_nonnulls(address, tax_id, billing_email) > 0';
 
-/** Stores a company's customer at the payment provider. False where it has one already, or another company has this one. */
+/**
+ * Stores a company's customer at the payment provider. False if it has one already, or if another company has this one.
+ */
 export async function linkProviderCustomer(
   statements: Statements,
   { companyId, customerId }: { readonly companyId: string; readonly customerId: string },
@@ -194,7 +196,7 @@ export async function linkProviderCustomer(
   return linked.length > 0;
 }
 
-/** The provider does not know the company's customer any more: another one takes its place. */
+/** The provider no longer has the company's customer: another one replaces it. */
 export async function replaceProviderCustomer(
   statements: Statements,
   wanted: { readonly companyId: string; readonly staleId: string; readonly customerId: string },
@@ -207,7 +209,7 @@ export async function replaceProviderCustomer(
   );
 }
 
-/** Until the transaction ends. Rows that refer to the company can still be inserted. */
+/** Locks until the transaction ends. Rows that refer to the company can still be inserted. */
 export async function lockCompanyRow(transaction: Transaction, companyId: string): Promise<void> {
   await transaction.query('select 1 from companies where id = $1 for no key update', [companyId]);
 }
@@ -223,7 +225,7 @@ type PreparedAccount =
   | { readonly outcome: 'bad-email' }
   | { readonly outcome: 'bad-password'; readonly message: string };
 
-/** Outside of the transaction: the hash takes tens of milliseconds, in which a transaction would hold up others. */
+/** Outside the transaction: hashing takes tens of milliseconds, in which a transaction would block others. */
 export async function prepareSignUp(secrets: Secrets, wanted: WantedAccount): Promise<PreparedAccount> {
   const complaint = accountComplaint(wanted);
   if (complaint !== null) return complaint;
@@ -238,10 +240,10 @@ type SignedUp =
       readonly userId: string;
       readonly email: string;
     }
-  /** Nothing may stay of what was written before: the caller rolls back. */
+  /** The caller must roll back what was written before. */
   | { readonly outcome: 'email-taken' };
 
-/** A new company, whose first person is its admin. */
+/** Adds a company and its first user, who is an admin. */
 export async function signUp(
   statements: Statements,
   secrets: Secrets,

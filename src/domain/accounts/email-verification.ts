@@ -6,9 +6,9 @@ import { drawOneTimeToken } from './tokens.ts';
 import { USER_COLUMNS, type User } from './user.ts';
 
 /**
- * The address of a sign-up may belong to another person. Until the token that was mailed to it comes back, the user gets
+ * The address of a sign-up may belong to another person. Until the token that was mailed to it is used, the user gets
  * no granted credits and cannot invite; everything else works, and purchased credits can be spent at once. An accepted
- * invitation and a password reset come by mail too, so they also verify the address.
+ * invitation and a password reset also prove that mail arrives, so they verify the address too.
  */
 interface VerificationParts {
   readonly clock: Clock;
@@ -19,7 +19,7 @@ interface VerificationParts {
 const VERIFICATION_MS = 3 * 24 * 60 * 60 * 1000;
 const LONGEST_TOKEN = 100;
 
-/** The mail goes out with the commit. Earlier tokens end. */
+/** The mail is sent if the transaction commits. Earlier tokens become invalid. */
 export async function mailVerification(
   { clock, secrets, mailOutbox }: VerificationParts,
   transaction: Transaction,
@@ -37,7 +37,7 @@ export async function mailVerification(
   await mailOutbox.send({ kind: 'verify-email', to: user.email, data: { token, expiresAt } }, transaction);
 }
 
-/** Once; null for a token that is unknown, used or expired. */
+/** Works once; null for a token that is unknown, used or expired. */
 export async function takeVerification(
   { clock, secrets }: Pick<VerificationParts, 'clock' | 'secrets'>,
   transaction: Transaction,
@@ -52,7 +52,7 @@ export async function takeVerification(
   return rows[0] ?? null;
 }
 
-/** False where it was verified before. */
+/** False if it was verified before. */
 export async function markVerified(statements: Statements, userId: string, now: Date): Promise<boolean> {
   const rows = await statements.query(
     `update users set email_verified_at = $2, updated_at = $2
@@ -62,7 +62,7 @@ export async function markVerified(statements: Statements, userId: string, now: 
   return rows.length > 0;
 }
 
-/** Whether this person is the one whom the company began with, and still its admin. */
+/** Whether this is the user that the company started with, and still an admin of it. */
 export async function isFirstAdmin(statements: Statements, user: User): Promise<boolean> {
   if (user.companyId === null || user.role !== 'COMPANY_ADMIN') return false;
   const rows = await statements.query<{ id: string }>(

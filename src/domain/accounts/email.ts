@@ -7,20 +7,20 @@
  * `xn--bcher-kva.example` are one.
  */
 
-/** Without what could be a second recipient or a header where it is mailed to, and without what cannot be seen. */
+/** Excludes characters that could add a recipient or a header to a mail, and invisible characters. */
 const EMAIL =
   /^[^\s\p{C}\p{DI}<>()[\]\\,;:"@]{1,64}@[^\s\p{C}\p{DI}<>()[\]\\,;:"@]{1,185}\.[^\s\p{C}\p{DI}<>()[\]\\,;:"@.]{2,63}$/u;
 const LONGEST_EMAIL = 254;
-/** Nothing that a URL would decode or read as something else. */
+/** Nothing that a URL would decode or interpret. */
 const DOMAIN = /^[\p{L}\p{M}\p{N}_.-]+$/u;
-/** Labels with something in them; the last one is no number, so that no IP address is read out of it. */
+/** Non-empty labels; the last one is not a number, so that it is never read as an IP address. */
 const ASCII_DOMAIN = /^(?:[a-z0-9_-]{1,63}\.)+(?!\d+$)[a-z0-9-]{2,63}$/;
 
 export function isEmail(text: string): boolean {
   return normalise(text) !== null;
 }
 
-/** The same for all ways of writing an address. Of what is no address, the folded text, so that it finds nothing else. */
+/** The same for all spellings of an address. For invalid input, the folded text, which matches no address. */
 export function emailKey(text: string): string {
   return normalise(text) ?? fold(text.trim());
 }
@@ -41,8 +41,8 @@ function asciiDomain(domain: string): string | null {
 }
 
 /**
- * Unicode's full case folding, letter by letter: `toLowerCase` alone leaves ß and ẞ apart, and its final sigma depends on
- * the place in the word. The dotless ı is a letter of its own there, although its capital is I.
+ * Unicode's full case folding, character by character: `toLowerCase` alone leaves ß and ẞ apart, and its final sigma
+ * depends on the position in the word. The dotless ı is a letter of its own, although its capital is I.
  */
 function fold(text: string): string {
   const composed = text.normalize('NFKC');

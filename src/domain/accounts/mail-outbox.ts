@@ -20,8 +20,8 @@ export type AccountMail =
     };
 
 /**
- * Takes a mail within the transaction that makes its token: it goes out if and only if that is committed.
- * `invalid` is the outcome for an address to which nothing can be sent.
+ * Takes a mail within the transaction that creates its token: it is sent if and only if that commits. The outcome is
+ * `invalid` for an address that cannot receive mail.
  */
 export interface MailOutbox {
   send(mail: AccountMail, within: Transaction): Promise<{ readonly outcome: string }>;

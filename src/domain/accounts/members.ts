@@ -11,11 +11,11 @@ import { findUserByEmail, insertUser, type Role, USER_COLUMNS, type User } from 
 interface MemberPage {
   readonly limit: number;
   readonly after: string | null;
-  /** Words, in lower case, that must all be in the address. */
+  /** Lower-case words that the address must all contain. */
   readonly words?: readonly string[];
 }
 
-/** A company's people in the order in which they came. `after` is the last id of the page before. */
+/** A company's members in the order in which they joined. `after` is the last id of the previous page. */
 export async function listMembers(
   statements: Statements,
   companyId: string,
@@ -30,7 +30,7 @@ export async function listMembers(
   );
 }
 
-/** People of the company, and those whose invitation can still be accepted. */
+/** Members of the company, and open invitations. */
 export async function countMembers(statements: Statements, companyId: string, now: Date): Promise<number> {
   const [row] = await statements.query<{ count: number }>(
     `select ((select count(*) from users where company_id = $1 and removed_at is null)
@@ -41,7 +41,7 @@ export async function countMembers(statements: Statements, companyId: string, no
   return row?.count ?? 0;
 }
 
-/** Those of these people who belong, or belonged, to the company: a key's maker may have left. */
+/** Those of these users who belong, or belonged, to the company: the creator of a key may have left. */
 export async function findMembers(
   statements: Statements,
   companyId: string,
@@ -53,7 +53,7 @@ export async function findMembers(
   );
 }
 
-/** Of whichever company, or of none, for lists that operators read. */
+/** Of any company, or of none, for lists that operators read. */
 export async function findPeople(
   statements: Statements,
   ids: readonly string[],
@@ -61,7 +61,7 @@ export async function findPeople(
   return await statements.query('select id, email from users where id = any($1::uuid[])', [ids]);
 }
 
-/** Those of these people who are in the company now, by id or by address, in the order in which they came. */
+/** Those of these users who are members now, by id or address, in the order in which they joined. */
 export async function findCurrentMembers(
   statements: Statements,
   companyId: string,
@@ -83,7 +83,7 @@ interface CompanyAdmin {
 
 const MOST_ADMINS = 100;
 
-/** Who receives the mail of a company, the first admin first. */
+/** The recipients of a company's mail, the first admin first. */
 export async function listAdmins(
   statements: Statements,
   companyId: string,
@@ -98,7 +98,7 @@ export async function listAdmins(
   );
 }
 
-/** The addresses of those who run the system. */
+/** The addresses of the super admins. */
 export async function listSuperAdmins(statements: Statements): Promise<readonly string[]> {
   const rows = await statements.query<{ email: string }>(
     `select email from users where is_super_admin and removed_at is null order by created_at, id limit $1`,
@@ -117,14 +117,16 @@ export type ChangedMember =
   | {
       readonly outcome: 'changed';
       readonly member: User;
-      /** Open invitations that ended with the member's rights as an admin. */
+      /** Open invitations that were withdrawn because the member lost the admin role. */
       readonly withdrawnInvitations: number;
     }
   | { readonly outcome: 'no-such-member' }
   /** A company without an admin could never get one again. */
   | { readonly outcome: 'last-admin' };
 
-/** The open invitations of an admin end with the role: otherwise who is demoted could bring in another admin. */
+/**
+ * The open invitations of an admin are withdrawn with the role: otherwise a demoted admin could bring in another admin.
+ */
 export async function changeRole(
   transaction: Transaction,
   { companyId, userId, now, role }: MemberChange & { readonly role: Role },
@@ -141,8 +143,8 @@ export async function changeRole(
 }
 
 /**
- * The person is no longer of the company, their open invitations end, and none of their sessions can be refreshed. A
- * super admin stays one, without a company; everybody else's account is closed and its address free for another one.
+ * Removes the user from the company, withdraws their open invitations and ends their sessions. A super admin remains
+ * one, without a company; any other account is closed, and its address can be used for a new one.
  */
 export async function removeMember(
   transaction: Transaction,
@@ -162,7 +164,7 @@ export async function removeMember(
   return { outcome: 'changed', member: found.member, withdrawnInvitations };
 }
 
-/** How many there were. */
+/** Returns how many there were. */
 async function withdrawOpen(
   transaction: Transaction,
   { companyId, userId, now }: MemberChange,
@@ -180,8 +182,8 @@ type FoundMember =
   | Exclude<ChangedMember, { outcome: 'changed' }>;
 
 /**
- * Who changes a company's people does it one after the other: two admins who remove each other at the same moment
- * would each still see the other one. The company's row is the lock; rows that refer to it are not held up.
+ * Changes of a company's members are serialized: otherwise two admins who remove each other at the same time would each
+ * still see the other. The company's row is the lock; inserts of rows that refer to it are not blocked.
  */
 async function lockMember(
   transaction: Transaction,
@@ -228,15 +230,15 @@ interface InvitationParts {
 type Invited =
   | { readonly outcome: 'invited'; readonly invitation: Invitation }
   | { readonly outcome: 'bad-email' }
-  /** Of the same company, whose admins see that anyway. */
+  /** Of the same company, whose admins can see that anyway. */
   | { readonly outcome: 'already-member' }
   /** The inviter was demoted or removed since the request began. */
   | { readonly outcome: 'not-admin' };
 
 /**
- * The mail with the token goes out with the commit. An open invitation of the same address ends. An address that has an
- * account elsewhere is invited like any other, so that inviting does not tell whether it has one: who accepts it learns
- * that an address has one account.
+ * The mail with the token is sent if the transaction commits. An open invitation of the same address ends. An address
+ * that has an account elsewhere is invited like any other, so that inviting does not reveal that: the invited user
+ * learns it when accepting.
  */
 export async function inviteMember(
   { clock, secrets, mailOutbox }: InvitationParts,
@@ -256,7 +258,7 @@ export async function inviteMember(
   const token = drawOneTimeToken(secrets);
   const now = new Date(clock.now());
   const expiresAt = new Date(now.getTime() + INVITATION_MS);
-  // Two invitations of one address at the same moment would meet in the unique index: one waits for the other.
+  // Concurrent invitations of the same address would violate the unique index: one waits for the other.
   await lockCompanyRow(transaction, inviter.companyId);
   await transaction.query(
     `update invitations set withdrawn_at = $3 where company_id = $1
@@ -283,7 +285,7 @@ export async function inviteMember(
   return { outcome: 'invited', invitation };
 }
 
-/** Those that can still be accepted, the newest first. */
+/** Those that can still be accepted, newest first. */
 export async function listInvitations(
   statements: Statements,
   companyId: string,
@@ -298,7 +300,7 @@ export async function listInvitations(
   );
 }
 
-/** Null where the company has no such open invitation. */
+/** Null if the company has no such open invitation. */
 export async function withdrawInvitation(
   statements: Statements,
   { companyId, invitationId, now }: { companyId: string; invitationId: string; now: Date },
@@ -337,8 +339,9 @@ export async function acceptInvitation(
 }
 
 /**
- * Once: the update claims the invitation, and a concurrent attempt finds it claimed. Null where it cannot be accepted any
- * more. The company's row is locked first, as by every change of its people: no acceptance passes the removal of its inviter.
+ * Works once: the update claims the invitation, and a concurrent attempt finds it claimed. Null if it can no longer be
+ * accepted. The company's row is locked first, as for every change of its members, so that no acceptance overtakes the
+ * removal of its inviter.
  */
 export async function claimInvitation(
   transaction: Transaction,

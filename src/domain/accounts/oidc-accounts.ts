@@ -8,9 +8,9 @@ import { changeRole, claimInvitation, countMembers } from './members.ts';
 import type { OidcIdentity } from './oidc.ts';
 import { findUser, findUserByEmail, insertUser, type Role, type User } from './user.ts';
 
-/** What the operator has mapped. */
+/** The operator's mapping. */
 export interface OidcRules {
-  /** By the domain of the address: the company of new people, or null where only existing accounts sign in. */
+  /** By the domain of the address: the company of new users, or null if only existing accounts may sign in. */
   readonly domains: Readonly<Record<string, string | null>>;
   /** By the value of the role claim. */
   readonly roles: Readonly<Record<string, OidcRole>>;
@@ -30,9 +30,9 @@ type SignedIn =
   | { readonly outcome: 'refused'; readonly code: OidcRefusal };
 
 /**
- * `domain`: not mapped. `unknown`: no account, and none is made for it. `closed`: SIGN_UP. `linked`: the account belongs
- * to another identity of the provider, as when an address was reassigned. `unproven`: the account's own
- * address was never verified, so that a stranger may have made it.
+ * `domain`: not mapped. `unknown`: no account, and none is created. `closed`: SIGN_UP. `linked`: the account belongs to
+ * another identity of the provider, as when an address was reassigned. `unproven`: the account's own address was never
+ * verified, so another person may have created it.
  */
 export type OidcRefusal = 'domain' | 'unknown' | 'closed' | 'full' | 'linked' | 'unproven';
 
@@ -42,8 +42,8 @@ interface Parts {
 }
 
 /**
- * The account of an identity: the one it is linked to, else the one with its verified address, which is linked with it,
- * else a new one. `passwordHash` is the hash of a random password, made before the transaction.
+ * The account of an identity: the one it is linked to; otherwise the one with its verified address, which is then
+ * linked; otherwise a new one. `passwordHash` is the hash of a random password, computed before the transaction.
  */
 export async function signInIdentity(
   parts: Parts,
@@ -85,7 +85,7 @@ function refused(code: OidcRefusal): SignedIn {
 }
 
 interface WantedRoles {
-  /** Null where the claim says nothing about it. */
+  /** Null if the claim has no mapped role. */
   readonly role: Role | null;
   readonly isSuperAdmin: boolean;
 }
@@ -107,7 +107,7 @@ async function findLinked(
   return row === undefined ? null : await findUser(transaction, row.userId);
 }
 
-/** False where the account belongs to another identity. A link to an account that was closed moves to the new one. */
+/** False if the account belongs to another identity. A link to a closed account moves to the new one. */
 async function link(
   { clock, secrets }: Parts,
   transaction: Transaction,
@@ -135,7 +135,7 @@ interface NewPerson {
   readonly role: Role | null;
 }
 
-/** By an invitation to the address, or, where SIGN_UP is open, into the company of its domain. */
+/** By an invitation to the address or, if SIGN_UP is open, into the company of its domain. */
 async function addPerson(
   { clock, secrets }: Parts,
   transaction: Transaction,
@@ -150,7 +150,7 @@ async function addPerson(
   const companyId = invitation?.companyId ?? mappedCompany;
   if (companyId === null || (await findCompany(transaction, companyId)) === null) return 'unknown';
   if (invitation === null && (await wasRemoved(transaction, companyId, identity))) return 'closed';
-  // An open invitation counts as a member already.
+  // An open invitation already counts as a member.
   if (invitation === null && (await isFull(transaction, companyId, now))) return 'full';
   const person = { id: secrets.newId(), companyId, email, isSuperAdmin: false };
   const added = await insertUser(transaction, {
@@ -160,8 +160,8 @@ async function addPerson(
 }
 
 /**
- * Of the domain's company where it has one: any company can invite any address, and the person has not seen the
- * invitation yet. For a domain without one, null where several companies invite: the person chooses by the mail.
+ * From the domain's company if it has one: any company can invite any address, and the user has not seen the invitation
+ * yet. For a domain without one, null if several companies invite: the user chooses by the mail.
  */
 async function findOpenInvitation(
   transaction: Transaction,
@@ -177,8 +177,8 @@ async function findOpenInvitation(
 }
 
 /**
- * Whether the person has been removed from the company, or has left it: they come back by an invitation alone. An account
- * of the same address that belonged to another identity was another person's.
+ * Whether the user was removed from the company, or has left it: they can only return by an invitation. An account of
+ * the same address that belonged to another identity was another person's.
  */
 async function wasRemoved(
   transaction: Transaction,
@@ -207,7 +207,7 @@ interface RoleChange {
   readonly mappedCompany: string | null;
 }
 
-/** The claim decides in the domain's own company only, and on super admins only where the operator has mapped it. */
+/** The claim applies in the domain's own company only, and to super admins only if the operator has mapped it. */
 async function applyRoles(
   { clock }: Parts,
   transaction: Transaction,
@@ -222,7 +222,7 @@ async function applyRoles(
     companyId !== null &&
     companyId === mappedCompany
   ) {
-    // The last admin of a company stays one, whatever the claim says.
+    // The last admin of a company keeps the role, whatever the claim says.
     const changed = await changeRole(transaction, { companyId, userId, now, role: wanted.role });
     if (changed.outcome === 'changed') {
       events.push({ action: 'member.role-changed', details: { by: 'oidc', role: wanted.role } });
@@ -239,7 +239,8 @@ async function applyRoles(
     [identity.issuer, identity.subject, isGranted, now],
   );
   const isSuperAdmin = isGranted || (user.isSuperAdmin && before?.isGranted !== true);
-  // A user without a company can only be a super admin: without that right the account is refused, not changed.
+  // A user without a company can only be a super admin: without that right the sign-in is refused and nothing is
+  // changed.
   if (isSuperAdmin === user.isSuperAdmin || companyId === null) return events;
   await transaction.query('update users set is_super_admin = $2, updated_at = $3 where id = $1', [
     userId,

@@ -7,9 +7,9 @@ import { isEmail } from './email.ts';
 import { drawOneTimeToken } from './tokens.ts';
 
 /**
- * Sign-in by an OpenID provider: the authorization code flow with PKCE, state and nonce. The browser holds what was
- * drawn for its sign-in in a cookie; an answer that does not belong to that very browser and sign-in is refused. Which
- * account an identity belongs to is decided in oidc-accounts.ts.
+ * Sign-in by an OpenID provider: the authorization code flow with PKCE, state and nonce. Their values are in a cookie
+ * of the browser; a response that does not belong to this browser and sign-in is refused. oidc-accounts.ts decides
+ * which account an identity belongs to.
  */
 export interface OidcSettings {
   readonly issuer: string;
@@ -17,7 +17,7 @@ export interface OidcSettings {
   /** Null for a public client, which PKCE protects. */
   readonly clientSecret: string | null;
   readonly redirectUri: string;
-  /** The claim with a person's roles or groups. */
+  /** The claim with a user's roles or groups. */
   readonly roleClaim: string | null;
 }
 
@@ -28,7 +28,7 @@ interface OidcParts {
   readonly secrets: Secrets;
 }
 
-/** What a browser brings back: the query of the redirect, and the cookie of its own sign-in. */
+/** The query of the redirect, and the cookie of the sign-in. */
 export interface OidcAnswer {
   readonly query: Readonly<Record<string, string>>;
   readonly cookie: string | null;
@@ -48,18 +48,18 @@ type FinishedSignIn =
   | { readonly outcome: 'refused'; readonly code: 'failed' | 'unverified'; readonly reason: string };
 
 export interface Oidc {
-  /** Where the browser goes, and the cookie that it takes along. */
+  /** The redirect of the browser, and the cookie to set. */
   begin(): Promise<{ readonly location: string; readonly cookie: string }>;
   finish(answer: OidcAnswer): Promise<FinishedSignIn>;
 }
 
-/** Signatures with a key of the provider's alone: neither `none` nor anything that our own secret could make. */
+/** Only signatures with the provider's own key: neither `none` nor anything that our client secret could sign. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 const SIGN_IN_MS = 10 * 60_000;
 const CLOCK_SKEW_SECONDS = 60;
 const METADATA_MS = 60 * 60_000;
 const KEYS_MS = 10 * 60_000;
-/** A token with a key that we do not know has the keys read again, at most this often. */
+/** A token with an unknown key makes us fetch the keys again, at most this often. */
 const KEYS_AGAIN_MS = 60_000;
 const LONGEST_ID_TOKEN = 32_768;
 const LONGEST_CODE = 4_096;
@@ -79,7 +79,7 @@ type Metadata = z.output<typeof metadataShape>;
 const keysShape = z.object({ keys: z.array(z.looseObject({ kty: z.string() })).max(100) });
 const tokensShape = z.object({ id_token: z.string().max(LONGEST_ID_TOKEN) });
 
-/** A refusal on the way, with what the log is to say. */
+/** A refusal, with its reason for the log. */
 class Refused extends Error {
   readonly code: 'failed' | 'unverified';
   constructor(reason: string, code: 'failed' | 'unverified' = 'failed') {
@@ -122,7 +122,7 @@ export function createOidc({ settings, transport, clock, secrets }: OidcParts): 
       return payload;
     };
     const payload = await check().catch(async (error: unknown) => {
-      // The provider may have changed its keys since we read them.
+      // The provider may have rotated its keys since we fetched them.
       if (!(error instanceof errors.JWKSNoMatchingKey) || !keys.forget(KEYS_AGAIN_MS)) throw error;
       return await check();
     });
@@ -153,7 +153,7 @@ export function createOidc({ settings, transport, clock, secrets }: OidcParts): 
     if (ageMs < 0 || ageMs > SIGN_IN_MS) throw new Refused('the sign-in took too long');
     if (query.state !== state) throw new Refused('the answer belongs to another sign-in');
     const provider = await metadata.get();
-    // RFC 9207: an answer of another provider that was mixed in says so, or says nothing where ours always does.
+    // RFC 9207: a response of another provider has another `iss`, or none if ours always sends one.
     const isIssRequired = provider.authorization_response_iss_parameter_supported === true;
     if ((query.iss !== undefined || isIssRequired) && query.iss !== provider.issuer) {
       throw new Refused('the answer comes from another provider');
@@ -199,7 +199,7 @@ export function createOidc({ settings, transport, clock, secrets }: OidcParts): 
 async function readMetadata(issuer: string, transport: OidcTransport): Promise<Metadata> {
   const base = issuer.replace(/\/$/, '');
   const read = metadataShape.parse(await transport.getJson(`${base}/.well-known/openid-configuration`));
-  // Some issuers end with a slash, which settings drop; everything else is compared exactly.
+  // Some issuers end with a slash, which the settings remove; everything else is compared exactly.
   if (read.issuer.replace(/\/$/, '') !== base) throw new Error('the discovery document is of another issuer');
   const isPlain = base.startsWith('http:');
   for (const url of [read.authorization_endpoint, read.token_endpoint, read.jwks_uri]) {
@@ -211,7 +211,7 @@ async function readMetadata(issuer: string, transport: OidcTransport): Promise<M
   return read;
 }
 
-/** Texts only: a claim of another form gives no role. */
+/** Strings only: a claim of another type gives no role. */
 function rolesIn(payload: JWTPayload, claim: string | null): readonly string[] {
   const value = claim !== null && Object.hasOwn(payload, claim) ? payload[claim] : [];
   const values = Array.isArray(value) ? value : [value];
@@ -220,11 +220,11 @@ function rolesIn(payload: JWTPayload, claim: string | null): readonly string[] {
 
 interface Cached<Value> {
   get(): Promise<Value>;
-  /** False where it was read so recently that reading it again would be of no use. */
+  /** False if it was fetched so recently that fetching it again would be pointless. */
   forget(leastAgeMs: number): boolean;
 }
 
-/** Read once for all who wait. A failure is not stored. */
+/** Fetched once for concurrent callers. A failure is not cached. */
 function cachedFor<Value>(clock: Clock, freshMs: number, read: () => Promise<Value>): Cached<Value> {
   let stored: { readonly value: Promise<Value>; readonly atMs: number } | null = null;
   return {

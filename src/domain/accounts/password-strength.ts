@@ -1,23 +1,23 @@
 import { emailKey } from './email.ts';
 
 /**
- * Which passwords are refused. A password is covered with what guessing programs try first: the person's own address,
- * common words, runs of the alphabet and the keyboard, repetitions, short numbers. Whatever is left over has to be
- * something. The words are our own choice of what leads every published list of leaked passwords, so that no list of
- * others has to be shipped; spellings (`P@ssw0rd2026!`) come from rules, not from more words.
+ * Which passwords are refused. Everything that guessing programs try first is removed from a password: the user's own
+ * address, common words, runs of the alphabet and the keyboard, repetitions, short numbers. Enough characters must
+ * remain. The words are our own selection of what leads every published list of leaked passwords, so that no
+ * third-party list is shipped; spellings (`P@ssw0rd2026!`) are covered by rules, not by more words.
  */
 export const PASSWORD_MIN_LENGTH = 10;
-/** argon2id takes any length; a bound keeps one log-in from costing what a thousand do. */
+/** argon2id takes any length; the bound prevents a login from costing as much as a thousand. */
 export const PASSWORD_MAX_LENGTH = 512;
 const LEAST_DIFFERENT = 5;
 const LEAST_LEFT_OVER = 4;
 const SHORTEST_PART = 3;
-/** Three letters in a row are in many words: first, hijack. */
+/** Runs of three letters are in many words: first, hijack. */
 const SHORTEST_RUN = 4;
-/** Past this a password is long enough, and covering it would only cost time. */
+/** A longer password is long enough; checking all of it would only cost time. */
 const LONGEST_COVERED = 64;
 
-/** What is wrong with a password that a person chose, in words for them; null where nothing is. */
+/** What is wrong with a password, as a message for the user; null if it is accepted. */
 export function passwordComplaint(password: string, email: string | null): string | null {
   if (password.length < PASSWORD_MIN_LENGTH) {
     return `a password has at least ${PASSWORD_MIN_LENGTH} characters`;
@@ -36,7 +36,7 @@ export function passwordComplaint(password: string, email: string | null): strin
   return 'this password is easy to guess: it is little more than common words, sequences or your e-mail address. Use several unrelated words';
 }
 
-/** The local part whole and in its words, and the names of the domain without the last. */
+/** The local part, as a whole and in its words, and the labels of the domain without the last. */
 function ownParts(email: string | null): string[] {
   if (email === null) return [];
   const [local = '', domain = ''] = emailKey(email).split('@');
@@ -44,7 +44,7 @@ function ownParts(email: string | null): string[] {
   return words.filter((word) => word.length >= SHORTEST_PART);
 }
 
-/** Digits and signs that are read as letters, as the letters. */
+/** Replaces digits and signs that stand for letters. */
 function readable(text: string): string {
   return text.replaceAll(/[@4310$57!|8]/g, (sign) => LETTERS[sign] ?? sign);
 }
@@ -54,19 +54,19 @@ const LETTERS: Readonly<Record<string, string>> = {
   ...{ $: 's', '5': 's', '7': 't', '!': 'i', '|': 'l', '8': 'b' },
 };
 
-/** How many letters and digits no known part covers. Longer parts first; what is covered is not used again. */
+/** How many letters and digits no known part covers. Longer parts first; covered characters are not used again. */
 function leftOver(text: string, parts: readonly string[]): number {
   let rest = text;
   for (const part of [...parts].sort((one, other) => other.length - one.length)) {
     rest = rest.replaceAll(part, ' ');
   }
   rest = withoutRuns(rest);
-  // The same few letters again and again, then numbers as short as a year.
+  // Repeated groups of letters, then numbers as short as a year.
   rest = rest.replaceAll(/(.{1,5}?)\1{2,}/gu, ' ').replaceAll(/(?<!\d)\d{1,4}(?!\d)/g, ' ');
   return [...rest].filter((letter) => /[\p{L}\p{N}]/u.test(letter)).length;
 }
 
-/** Takes out runs of the alphabet, the digits and the keyboard, forwards and backwards. */
+/** Removes runs of the alphabet, the digits and the keyboard, forwards and backwards. */
 function withoutRuns(text: string): string {
   let rest = '';
   for (let at = 0; at < text.length; ) {

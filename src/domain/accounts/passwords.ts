@@ -15,7 +15,7 @@ export interface ResetParts {
   readonly mailOutbox: MailOutbox;
 }
 
-/** Earlier tokens end. */
+/** Earlier tokens become invalid. */
 export async function requestPasswordReset(
   { clock, secrets, mailOutbox }: ResetParts,
   transaction: Transaction,
@@ -33,7 +33,7 @@ export async function requestPasswordReset(
   await mailOutbox.send({ kind: 'password-reset', to: user.email, data: { token, expiresAt } }, transaction);
 }
 
-/** Once; null for a token that is unknown, used or expired. All sessions of the person end. */
+/** Works once; null for a token that is unknown, used or expired. All sessions of the user end. */
 export async function resetPassword(
   { clock, secrets }: Pick<ResetParts, 'clock' | 'secrets'>,
   transaction: Transaction,
@@ -55,8 +55,8 @@ export async function resetPassword(
 }
 
 /**
- * Ends every session and every open reset, and refuses every access token issued before: a password may be changed because
- * another person knew the old one, or could read the mail of a reset.
+ * Ends every session and every open reset, and invalidates all access tokens issued before: the password may be changed
+ * because another person knew the old one, or could read the mail of a reset.
  */
 export async function setPassword(
   statements: Statements,

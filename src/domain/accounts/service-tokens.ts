@@ -5,9 +5,9 @@ import { drawOneTimeToken } from './tokens.ts';
 import type { SignedInUser } from './user.ts';
 
 /**
- * A service token lets a program call GraphQL for a company: only operations whose scope it has, and none that names no
- * scope. It is looked up with every request, so a revocation counts at once on every process. It acts within the rights
- * of the admin who created it: once that person is removed, demoted or in another company, it is refused.
+ * A service token lets a program call GraphQL for a company: only operations whose scope it has, and none without a
+ * scope. It is looked up with every request, so a revocation takes effect at once on every process. It acts within the
+ * rights of the admin who created it: once that user is removed, demoted or in another company, it is refused.
  */
 export const SERVICE_SCOPES = [
   'company:read',
@@ -44,7 +44,7 @@ interface ServiceTokenParts {
 const COLUMNS = `id, company_id as "companyId", name, scopes, created_by as "createdBy", created_at as "createdAt",
   expires_at as "expiresAt", revoked_at as "revokedAt", last_used_at as "lastUsedAt"`;
 
-/** What is sent as a bearer token: no access token begins like this. */
+/** The format of the bearer token; no access token begins like this. */
 const FORM = /^tps_[\w-]{43}$/;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const USUAL_LIFE_MS = 365 * DAY_MS;
@@ -76,7 +76,7 @@ export async function createServiceToken(
   const expiresAt = wanted.expiresAt ?? new Date(now + USUAL_LIFE_MS);
   const complaint = complaintAbout({ ...wanted, expiresAt }, now);
   if (complaint !== null) return { outcome: 'invalid', ...complaint };
-  // One after the other for a company, so that two at once do not pass the bound together.
+  // Serialized per company, so that concurrent creations cannot exceed the limit together.
   await transaction.query('select id from companies where id = $1 for update', [wanted.companyId]);
   const [counted] = await transaction.query<{ live: number }>(
     `select count(*)::int as live from service_tokens
@@ -123,7 +123,7 @@ function complaintAbout(
   return null;
 }
 
-/** The company's, of every status, the newest first. */
+/** All of the company's tokens, in any status, newest first. */
 export async function listServiceTokens(
   statements: Statements,
   companyId: string,
@@ -134,7 +134,7 @@ export async function listServiceTokens(
   );
 }
 
-/** Again is no error. Null where the company has no such token. */
+/** Revoking it again is not an error. Null if the company has no such token. */
 export async function revokeServiceToken(
   statements: Statements,
   { companyId, id, now }: { readonly companyId: string; readonly id: string; readonly now: Date },
@@ -168,7 +168,7 @@ export interface TokenInUse {
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly string[];
-  /** Whose rights it acts within: an admin of the company, never a super admin. */
+  /** The user whose rights it has: an admin of the company, never as a super admin. */
   readonly user: SignedInUser;
 }
 
@@ -177,7 +177,7 @@ type TokenRow = Omit<TokenInUse, 'user'> & { readonly isNoted: boolean } & Omit<
     'id' | 'hasTotp' | 'mustSetUpTotp' | 'isSuperAdmin'
   > & { readonly userId: string };
 
-/** Null for everything but a live token of an admin who is still one. */
+/** Null unless it is a live token of a user who is still an admin. */
 export async function findServiceToken(
   { clock, secrets }: ServiceTokenParts,
   statements: Statements,

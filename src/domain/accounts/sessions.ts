@@ -15,13 +15,13 @@ import {
 import type { User } from './user.ts';
 
 /**
- * The life of a session: started by a log-in, it is refreshed (each time with a new key, the old one being spent)
- * until it expires or is ended: by its owner, by their removal, by a new password, or because a spent key came back.
- * Its access tokens carry its id and end with it: every request looks it up with its user (`findSignedInUser`), so no
- * message between processes has to arrive.
+ * The life of a session: a login starts it, and it is refreshed, each time with a new key, until it expires or is
+ * ended: by its owner, by their removal, by a new password, or because a used key was sent again. Its access tokens
+ * contain its id and end with it: every request looks it up with its user (`findSignedInUser`), so no message between
+ * processes is needed.
  *
- * A reused refresh token ends the session: one of its two holders is not the owner. Except for the token used last,
- * within REPEAT_MS: that is a client that lost the response, or two tabs, and it gets the same response.
+ * A reused refresh token ends the session: one of its two holders is not the owner. The exception is the token used
+ * last, within REPEAT_MS: a client that lost the response, or a second tab, gets the same response again.
  */
 interface SessionParts {
   readonly clock: Clock;
@@ -29,7 +29,7 @@ interface SessionParts {
   readonly accessTokens: AccessTokens;
 }
 
-/** What a client holds. `expiresAt` is the access token's. */
+/** The tokens that a client gets. `expiresAt` is the access token's. */
 export interface SessionTokens {
   readonly accessToken: string;
   readonly refreshToken: string;
@@ -44,7 +44,7 @@ interface SessionOrigin {
 const DAY_MS = 24 * 60 * 60 * 1000;
 const IDLE_MS = 30 * DAY_MS;
 const LONGEST_SESSION_MS = 90 * DAY_MS;
-/** Long enough for a retry after a lost answer, too short for a copied token to be of use. */
+/** Long enough for a retry after a lost response, too short for a copied token to be useful. */
 const REPEAT_MS = 10_000;
 
 export async function startSession(
@@ -56,7 +56,7 @@ export async function startSession(
   const token = drawRefreshToken(secrets);
   const sessionId = secrets.newId();
   const now = clock.now();
-  // What is long over goes when its owner logs in again, so that nothing has to sweep.
+  // Old sessions of the user are removed at the next login.
   await statements.query('delete from sessions where user_id = $1 and expires_at < $2', [
     user.id,
     new Date(now - DAY_MS),
@@ -85,7 +85,7 @@ export async function startSession(
 type RefreshedSession =
   | { readonly outcome: 'refreshed'; readonly tokens: SessionTokens }
   | { readonly outcome: 'over' }
-  /** A spent key came back: the session is over from now on. */
+  /** A used key was sent again: the session has ended. */
   | { readonly outcome: 'reused'; readonly userId: string };
 
 interface SessionRow {
@@ -99,7 +99,7 @@ interface SessionRow {
   readonly lastMoment: Date;
 }
 
-/** In a transaction that is committed whatever comes out: a reused key ends the session. */
+/** The caller must commit whatever the outcome: a reused key ends the session. */
 export async function refreshSession(
   { clock, secrets, accessTokens }: SessionParts,
   transaction: Transaction,
@@ -138,7 +138,7 @@ export async function refreshSession(
   return { outcome: 'refreshed', tokens };
 }
 
-/** Null for a session that has ended or expired, and for one whose owner was removed. */
+/** Null for a session that has ended or expired, or whose owner was removed. */
 async function lockSession(
   transaction: Transaction,
   family: Uint8Array,
@@ -155,7 +155,7 @@ async function lockSession(
   return rows[0] ?? null;
 }
 
-/** A session as its owner sees it among their others: no token, no hash. */
+/** A session as its owner sees it in the list: no token, no hash. */
 export interface LiveSession {
   readonly id: string;
   readonly clientAddress: string;
@@ -167,7 +167,7 @@ export interface LiveSession {
 
 const MOST_SESSIONS_LISTED = 100;
 
-/** The newest first. */
+/** Newest first. */
 export async function listSessions(
   statements: Statements,
   userId: string,
@@ -188,7 +188,7 @@ interface EndedSession {
   readonly companyId: string | null;
 }
 
-/** By its refresh token, current or spent. Null where there is none that lives. */
+/** By its refresh token, current or used. Null if there is no live session. */
 export async function endSessionByToken(
   statements: Statements,
   secrets: Secrets,
@@ -206,7 +206,7 @@ export async function endSessionByToken(
   return rows[0] ?? null;
 }
 
-/** False where the user has no such session: another person's is not theirs to end. */
+/** False if the user has no such session. */
 export async function endSession(
   statements: Statements,
   { userId, sessionId, now }: { readonly userId: string; readonly sessionId: string; readonly now: Date },
@@ -218,7 +218,7 @@ export async function endSession(
   return rows.length > 0;
 }
 
-/** All sessions of a user end; how many there were. */
+/** Ends all sessions of a user. Returns how many there were. */
 export async function endAllSessions(statements: Statements, userId: string, now: Date): Promise<number> {
   const rows = await statements.query(
     'update sessions set ended_at = $2 where user_id = $1 and ended_at is null returning id',
@@ -227,7 +227,10 @@ export async function endAllSessions(statements: Statements, userId: string, now
   return rows.length;
 }
 
-/** Ends every session, and every token without a session that was issued before; how many sessions there were. */
+/**
+ * Ends every session, and invalidates all tokens without a session that were issued before. Returns how many sessions
+ * there were.
+ */
 export async function resetSessions(statements: Statements, userId: string, now: Date): Promise<number> {
   await statements.query('update users set tokens_valid_from = $2, updated_at = $2 where id = $1', [
     userId,
@@ -236,7 +239,7 @@ export async function resetSessions(statements: Statements, userId: string, now:
   return await endAllSessions(statements, userId, now);
 }
 
-/** Removes sessions, resets and invitations that are long over. */
+/** Removes old sessions, password resets and invitations. */
 export const ACCOUNTS_RETENTION_QUEUE = retentionQueue('accounts-retention');
 export const ACCOUNTS_RETENTION_CRON = '52 3 * * *';
 
@@ -247,8 +250,8 @@ interface AccountsRetentionParts {
 }
 
 /**
- * By their expiry. An invitation that was accepted long ago says who came by it; the audit log says so for good. Sessions
- * also go when their owner logs in again, so these are of people who never did.
+ * By their expiry. An accepted invitation is not needed later: the audit log says who was invited. Sessions are also
+ * removed when their owner logs in again, so these belong to users who did not.
  */
 const EXPIRED = [
   { days: 1, sql: `delete from sessions where ${isExpired('sessions')}` },

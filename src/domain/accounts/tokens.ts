@@ -5,12 +5,12 @@ import type { Secrets } from '../../ports/secrets.ts';
 interface TokenSubject {
   readonly userId: string;
   readonly email: string;
-  /** Null for a token that belongs to no session: `turnpike token`, or one that the operator signs. */
+  /** Null for a token without a session: of `turnpike token`, or signed by the operator. */
   readonly sessionId?: string | null;
 }
 
 export interface VerifiedToken extends Required<TokenSubject> {
-  /** To the second. */
+  /** In whole seconds. */
   readonly issuedAt: Date;
   readonly expiresAt: Date;
 }
@@ -22,13 +22,13 @@ interface IssuedToken {
 
 export interface AccessTokens {
   issue(subject: TokenSubject): Promise<IssuedToken>;
-  /** Null for everything but a whole, unexpired token of ours. */
+  /** Null unless it is a complete, unexpired token of ours. */
   verify(token: string): Promise<VerifiedToken | null>;
 }
 
 const ACCESS_TOKEN_SECONDS = 15 * 60;
 const ALGORITHM = 'HS256';
-/** Ours have some 300 characters; no signature is computed over what cannot be one. */
+/** Ours have about 300 characters; no signature is computed for longer input. */
 const LONGEST_ACCESS_TOKEN = 4_096;
 
 /**
@@ -94,10 +94,10 @@ async function verifyWith(key: CryptoKey, token: string, clock: Clock): Promise<
 }
 
 /**
- * A refresh token is `tpr_`, the family, a dot, the key. The family stays the same for a session's life and is as
- * secret as the key: who shows the family with a key of before has had a token of ours, which was copied, or is a
- * client that lost an answer. The next key is the hash of the session's seed and the key shown: a client that asks
- * again with the same token gets the same answer, although nothing but hashes is kept.
+ * A refresh token is `tpr_`, the family, a dot, the key. The family stays the same for the life of the session and is
+ * as secret as the key: a client that sends the family with an earlier key has an earlier token of ours, either a
+ * copied one or because it lost a response. The next key is the hash of the session's seed and the key sent: a client
+ * that repeats a token gets the same response, although only hashes are stored.
  */
 interface RefreshToken {
   readonly family: string;
@@ -128,7 +128,7 @@ export function nextKey(secrets: Secrets, seed: Uint8Array, key: string): string
   return base64url(secrets.sha256(`${seed.toHex()}.${key}`));
 }
 
-/** For links in mails: 256 random bits, kept as their SHA-256 only. */
+/** For links in mails: 256 random bits, of which only the SHA-256 is stored. */
 export function drawOneTimeToken(secrets: Secrets): string {
   return base64url(secrets.randomBytes(KEY_BYTES));
 }

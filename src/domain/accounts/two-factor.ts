@@ -3,12 +3,12 @@ import type { Statements, Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 
 /**
- * Two-factor authentication by TOTP (RFC 6238: SHA-1, 30 seconds, six digits, which is what every authenticator app
- * takes). A secret is unconfirmed until a first code has come; only a confirmed one is asked for.
+ * Two-factor authentication by TOTP (RFC 6238: SHA-1, 30 seconds, six digits, which all authenticator apps support). A
+ * secret is unconfirmed until its first code was entered; only a confirmed one is required.
  *
- * A code counts in its own step and one step before and after, for clocks that differ. It is spent by its use, and all
- * earlier ones with it: the step of the last code taken only grows, in one statement. The code that confirms a secret
- * is not spent by it: it opens nothing, and its owner can sign in with it at once.
+ * A code is valid in its own step and one step before and after, because clocks differ. Using it invalidates it and all
+ * earlier ones: the step of the last used code only grows, in one statement. The code that confirms a secret stays
+ * valid: confirming grants no access, and the user can sign in with it at once.
  */
 export interface TwoFactorParts {
   readonly clock: Clock;
@@ -16,7 +16,7 @@ export interface TwoFactorParts {
   readonly cipher: SecretCipher;
 }
 
-/** Seals under MASTER_KEY; what was sealed for one person opens for no other. */
+/** Encrypts with MASTER_KEY; what was encrypted for one user cannot be decrypted for another. */
 export interface SecretCipher {
   encrypt(text: string, boundTo: string): Promise<Uint8Array>;
   decrypt(bytes: Uint8Array, boundTo: string): Promise<string>;
@@ -28,18 +28,18 @@ const DIGITS = 6;
 const STEPS_AROUND = 1;
 const ISSUER = 'Turnpike';
 const RECOVERY_CODES = 10;
-/** 80 bits: too many to try, so a fast hash keeps them. */
+/** 80 bits: too many to guess, so a fast hash is enough. */
 const RECOVERY_BYTES = 10;
-/** How long a fresh code serves for operations that need one. */
+/** How long a recent code is accepted for operations that require one. */
 export const STEP_UP_MS = 10 * 60 * 1000;
 
 interface BegunTotp {
-  /** In base32, to be typed where no camera is. */
+  /** In base32, to be typed without a camera. */
   readonly secret: string;
   readonly otpauthUrl: string;
 }
 
-/** Null where a confirmed secret exists: it has to be disabled first. An unconfirmed one is replaced. */
+/** Null if a confirmed secret exists: it must be disabled first. An unconfirmed one is replaced. */
 export async function beginTotp(
   { clock, secrets, cipher }: TwoFactorParts,
   statements: Statements,
@@ -62,7 +62,7 @@ export async function beginTotp(
 type ConfirmedTotp =
   | { readonly outcome: 'confirmed'; readonly recoveryCodes: readonly string[] }
   | { readonly outcome: 'wrong-code' }
-  /** Nothing was begun, or it is confirmed already. */
+  /** Nothing was started, or it is already confirmed. */
   | { readonly outcome: 'nothing-to-confirm' };
 
 export async function confirmTotp(
@@ -89,7 +89,7 @@ export async function hasTotp(statements: Statements, userId: string): Promise<b
   return rows.length > 0;
 }
 
-/** A code of the person's device, or one of their recovery codes; either is spent by this. */
+/** A code of the user's device, or one of their recovery codes; either can be used once. */
 export async function spendCode(
   parts: TwoFactorParts,
   statements: Statements,
@@ -114,7 +114,7 @@ export async function spendCode(
   return used.length > 0 ? 'recovery' : null;
 }
 
-/** A new set; those before, used or not, are worth nothing any more. */
+/** Creates a new set; all earlier codes become invalid, used or not. */
 export async function drawRecoveryCodes(
   { secrets }: Pick<TwoFactorParts, 'secrets'>,
   transaction: Transaction,
@@ -140,7 +140,7 @@ export async function countRecoveryCodes(statements: Statements, userId: string)
   return Number(rows[0]?.left ?? 0n);
 }
 
-/** The secret, the recovery codes and every fresh code go. False where there was no secret. */
+/** Removes the secret, the recovery codes and every step-up. False if there was no secret. */
 export async function removeTotp(transaction: Transaction, userId: string): Promise<boolean> {
   await transaction.query('delete from totp_recovery_codes where user_id = $1', [userId]);
   await transaction.query('delete from step_ups where user_id = $1', [userId]);
@@ -151,7 +151,7 @@ export async function removeTotp(transaction: Transaction, userId: string): Prom
   return rows[0]?.was === true;
 }
 
-/** What a fresh code is remembered by: the session, or the token itself where it belongs to none. */
+/** What a recent code is stored for: the session, or the token itself if it has none. */
 export interface StepUpGrant {
   readonly userId: string;
   readonly sessionId: string | null;
@@ -182,7 +182,7 @@ export async function isSteppedUp(
   return rows.length > 0;
 }
 
-/** Seals every secret again under the first of the master keys. Those that open under none are returned. */
+/** Encrypts every secret again with the first of the master keys. Returns those that none of them decrypts. */
 export async function resealTotp(
   statements: Statements,
   cipher: SecretCipher,
@@ -194,7 +194,7 @@ export async function resealTotp(
   for (const { userId, sealed } of rows) {
     try {
       const again = await cipher.encrypt(await cipher.decrypt(sealed, boundTo(userId)), boundTo(userId));
-      // Only what was read: the person may have begun again meanwhile.
+      // Only if unchanged: the user may have started again in the meantime.
       await statements.query('update totp_secrets set sealed = $3 where user_id = $1 and sealed = $2', [
         userId,
         sealed,
@@ -222,7 +222,7 @@ async function findSecret(
   return row === undefined ? null : { secret: await cipher.decrypt(row.sealed, boundTo(userId)) };
 }
 
-/** The step whose code this is, among those that count now. Every one is computed, whichever fits. */
+/** The step of this code, among those valid now. All are computed, whichever matches. */
 async function stepOf({ clock }: TwoFactorParts, secret: string, code: string): Promise<number | null> {
   const shown = code.replaceAll(/[\s-]/g, '');
   if (!/^\d{6}$/.test(shown)) return null;
@@ -248,7 +248,7 @@ export async function totpCode(secret: string, step: number): Promise<string> {
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** Without padding; whole groups of five bytes, as all of ours are. */
+/** Without padding; the length is always a multiple of five bytes. */
 function toBase32(bytes: Uint8Array): string {
   const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('');
   return (bits.match(/.{5}/g) ?? []).map((five) => BASE32[Number.parseInt(five, 2)]).join('');

@@ -31,10 +31,10 @@ export type AddedUser =
   | { outcome: 'bad-email' }
   | { outcome: 'bad-password'; message: string };
 
-/** Who a token belongs to, with what decides on their rights at this moment. */
+/** The user of a token, with what currently determines their rights. */
 export interface SignedInUser extends User {
   readonly hasTotp: boolean;
-  /** A super admin whose rights wait for two-factor authentication: `isSuperAdmin` is false until it is set up. */
+  /** A super admin who must set up two-factor authentication first: `isSuperAdmin` is false until then. */
   readonly mustSetUpTotp: boolean;
 }
 
@@ -65,10 +65,10 @@ export function accountComplaint({
   return message === null ? null : { outcome: 'bad-password', message };
 }
 
-/** A hash takes tens of milliseconds, so it is computed before the transaction. */
+/** Hashing takes tens of milliseconds, so it is done before the transaction. */
 export type HashedUser = Omit<NewUser, 'password'> & {
   readonly passwordHash: string;
-  /** False for an address that was only typed; true unless said. */
+  /** False for an address that was only entered; true by default. */
   readonly emailVerified?: boolean;
 };
 
@@ -92,8 +92,8 @@ export async function findUserByEmail(statements: Statements, email: string): Pr
 }
 
 /**
- * One statement: by the key, with the few rows that have none yet. An address that was in use twice when keys were
- * introduced belongs, in that very spelling, to the later account.
+ * One statement: by the key, plus the few rows that have none yet. An address that was in use twice when keys were
+ * introduced belongs, in that exact spelling, to the later account.
  */
 async function findByKey(
   statements: Statements,
@@ -114,18 +114,19 @@ async function findByKey(
   return { user, hash };
 }
 
-/** No key of an address has a space in it. */
+/** The key of an address never contains a space. */
 function ownKey(email: string): string {
   return `duplicate ${email.trim()}`;
 }
 
 const KEYS_AT_ONCE = 1_000;
-/** Names the lock under which one of several starting processes fills in keys. */
+/** The lock under which one of several starting processes fills in keys. */
 const KEYS_LOCK = 7_261_906;
 
 /**
- * Fills in the keys of rows from before there were keys. Of two accounts whose addresses turn out to be one, the older
- * gets the key and the later one is found by its exact spelling only; their ids are returned, and the log names them.
+ * Fills in the keys of rows from before keys were introduced. Of two accounts whose addresses turn out to be the same,
+ * the older gets the key and the later one is found by its exact spelling only; their ids are returned, and the log
+ * names them.
  */
 export async function fillEmailKeys(database: Database): Promise<readonly string[]> {
   const duplicates: string[] = [];
@@ -163,7 +164,7 @@ async function fillSome(transaction: Transaction, duplicates: string[]): Promise
   return rows.length;
 }
 
-/** The user of that address and password, or null. An unknown address takes as long as a wrong password. */
+/** The user with that address and password, or null. An unknown address takes as long as a wrong password. */
 export async function authenticate(
   statements: Statements,
   secrets: Secrets,
@@ -179,9 +180,9 @@ export async function authenticate(
 const ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
 /**
- * Who a token belongs to: null for a person who was removed. The token of a session is good while its session is. One
- * without a session is good until it expires, unless it was issued before the person's last session reset: `iat` has
- * whole seconds, so one of the very second of the reset is refused.
+ * The user of a token; null if they were removed. The token of a session is valid while the session is. One without a
+ * session is valid until it expires, unless it was issued before the user's last session reset: `iat` has whole
+ * seconds, so a token issued in the second of the reset is refused.
  */
 export async function findSignedInUser(
   statements: Statements,
@@ -228,7 +229,7 @@ function isWellFormed({ userId, sessionId }: VerifiedToken): boolean {
   return ID.test(userId) && (sessionId === null || ID.test(sessionId));
 }
 
-/** The addresses of these people, by id. Of those who have left too: who changed something stays named. */
+/** The addresses of these users, by id. Includes users who have left, so that the author of a change stays named. */
 export async function findEmails(
   statements: Statements,
   ids: readonly string[],
