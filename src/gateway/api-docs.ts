@@ -26,7 +26,7 @@ const parsed = z.looseObject({
   document: z.looseObject({ kind: z.string() }),
 });
 
-/** The members that the gateway reads; whatever else a provider knows goes on to it as it is. */
+/** The members that the gateway reads; all others are passed on to the provider. */
 const chatBody = z.looseObject({
   model: z.string(),
   messages: z.array(z.looseObject({ role: z.string() })).min(1),
@@ -76,7 +76,7 @@ const callQuery = z.object({
   ...{ after: z.string().optional(), format: z.enum(['json', 'csv', 'jsonl']).optional() },
 });
 
-/** One message of JSON-RPC 2.0; what stands in it is the protocol's. */
+/** A JSON-RPC 2.0 message; the protocol defines its content. */
 const rpcBody = z.looseObject({
   jsonrpc: z.literal('2.0'),
   id: z.union([z.string(), z.int()]).optional(),
@@ -102,7 +102,7 @@ const CALLS: readonly RefusalName[] = [
 ];
 const MODEL_CALLS = ['idempotencyConflict', 'providerRateLimited'] as const;
 
-/** One entry for each status; where several refusals share it, each is named by the envelope's `code`. */
+/** One entry per status. Refusals that share a status are distinguished by the envelope's `code`. */
 function refused(names: readonly RefusalName[], schema: z.ZodType = errorAnswer): readonly DescribedAnswer[] {
   const statuses = [...new Set(names.map((name) => REFUSALS[name].status))];
   return statuses.map((status) => {

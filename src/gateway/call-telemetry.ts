@@ -3,17 +3,17 @@ import type { CallBook } from '../domain/calls/settlement/settle-call.ts';
 import type { Counter as CounterMetric, MetricSample } from '../http/metrics.ts';
 
 /**
- * Counts of the calls of this process for Prometheus. Labels are bounded by what there is: endpoints, aliases, outcomes
- * and the reasons of our own table; never a key, a company or a target.
+ * Counts of this process's calls for Prometheus. Labels are bounded: endpoints, aliases, outcomes and the codes of our
+ * own table; never a key, a company or a target.
  */
 export interface CallMeters {
   count(call: FinishedCall): void;
-  /** A request that no key is known of. */
+  /** A request without a known key. */
   countUnknown(refusal: string): void;
   metrics(): readonly CounterMetric[];
 }
 
-/** In seconds. Answers of models take from a tenth of a second to minutes. */
+/** In seconds. Models answer within a tenth of a second to minutes. */
 const DURATION_BOUNDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
 interface Histogram {
@@ -30,7 +30,7 @@ interface Counter {
 
 type Counters = Map<string, Counter>;
 
-/** What a call of one place and one ending counts in. Each is listed from the first call on that counts in it. */
+/** The counters of one endpoint, alias and outcome. Each is listed once its first call is counted. */
 interface MetersOfCalls {
   readonly calls: Counter;
   readonly durations: () => Histogram;
@@ -50,7 +50,7 @@ export function createCallMeters(): CallMeters {
   const ofTokens = (alias: string, kind: string) => counterIn(tokens, `${alias} ${kind}`, { alias, kind });
   const places = new Map<string, MetersOfCalls>();
 
-  /** Found by one name for each call, and not each of them by its own. */
+  /** One look-up per call instead of one per counter. */
   function metersOf(endpoint: string, alias: string, outcome: string, reason: string): MetersOfCalls {
     const name = `${endpoint} ${alias} ${outcome} ${reason}`;
     const known = places.get(name);

@@ -7,8 +7,8 @@ import { type CallTrace, refusalReason } from './forwarding/end-call.ts';
 import { contentAttributes } from './traced-content.ts';
 
 /**
- * The spans of a call, by OpenTelemetry's conventions for generative AI, with what Langfuse and Phoenix read besides. They
- * have models, tokens, cost, tries and whom the call was for; never a key, and what was said only with `said`.
+ * The spans of a call, by OpenTelemetry's conventions for generative AI, plus what Langfuse and Phoenix read. They
+ * contain models, tokens, cost, attempts and attribution; never a key, and prompts and answers only with `said`.
  */
 const OPERATIONS: Readonly<Record<string, string>> = {
   'chat/completions': 'chat',
@@ -35,7 +35,7 @@ export function beginTrace(
 ): CallTrace | null {
   const { method } = request;
   const template = routeTemplate(method, path);
-  // A path that is none of ours would be a name of its own for each, and may hold a key.
+  // An unknown path would be a separate span name each time, and may contain a key.
   const name = template === null ? method : `${method} ${template}`;
   const root = tracer.begin(name, 'server', request.headers.get('traceparent'), {
     'http.request.method': method,
@@ -48,7 +48,7 @@ export function beginTrace(
 
 function traceOf(root: Span): CallTrace {
   const admitting = root.begin('admit', 'internal');
-  /** By target: of a hedged call two are tried at a time. */
+  /** By target: a hedged call tries two at a time. */
   const trying = new Map<string, Span>();
   let settling: Span | null = null;
   let failure: string | null = null;
@@ -112,10 +112,10 @@ function traceOf(root: Span): CallTrace {
       settling?.end(isWritten ? null : outcome);
       if (!isWritten) failure = outcome;
       root.event('settled');
-      // An answer from the cache, and a call that no provider answered, have no span of their own.
+      // A cached answer, and a call that no provider answered, have no span of their own.
       if (waits) send ??= root.endPending(failure);
     },
-    /** Of a request whose span has ended with its settlement nothing is sent again. */
+    /** The span of a request that ended with its settlement is not sent again. */
     released: () => root.end(failure),
     said: (content) => send?.(content === null ? {} : contentAttributes(content)),
     answered(status) {
@@ -179,7 +179,7 @@ function usageOf(record: FinishedCall, priced: Alias): SpanAttributes {
 
 const WHOLE_SHARE = 1_000_000n;
 
-/** As the statement that charges computes it, by the price that was in force when the call began. */
+/** As the charging statement computes it, by the price in force when the call began. */
 function chargeMicro(record: FinishedCall, priced: Alias): number {
   const tokens = chargedTokens(record);
   const price = priceAt(priced, record.startedAtMs);
@@ -189,7 +189,7 @@ function chargeMicro(record: FinishedCall, priced: Alias): number {
   return Number((sum * share + WHOLE_SHARE - 1n) / WHOLE_SHARE);
 }
 
-/** The key of a body's `metadata` by which clients name a session, as it is among the tags. */
+/** The name of a session in `metadata`, as it appears among the tags. */
 const SESSION_TAG = /^(?:session_id|session):(.+)$/;
 
 /** On the trace and on its generation: backends filter by either. */
@@ -212,9 +212,9 @@ function triesOf({ tries = 1, servedBy }: FinishedCall): SpanAttributes {
   };
 }
 
-/** The reasons are behind the content, at the end of an answer. */
+/** The reasons follow the content, at the end of an answer. */
 const MOST_SEARCHED_BYTES = 16 * 1024;
-/** Quotes within a text of the answer are escaped, so that no content can be one. */
+/** Quotes within a text of the answer are escaped, so content cannot match. */
 const FINISH_REASON = /"(?:finish_reason|stop_reason)"\s*:\s*"([a-z_]{1,40})"/g;
 const MOST_REASONS = 128;
 

@@ -52,13 +52,13 @@ export interface AdmitParts extends CompanyAliasParts {
   readonly idempotency: IdempotentCalls;
   readonly responses: StoredResponses;
   readonly cache?: AnswerCache;
-  /** Whether streams show their usage chunk unasked, where the key has no choice of its own. */
+  /** Whether streams include a usage chunk that the client did not request, unless the key has its own setting. */
   readonly streamUsageChunk?: 'always' | 'asked';
   readonly secrets: Secrets;
   readonly bodyBounds: BodyBounds;
-  /** What becomes of optional hosted tools that the model does not have; refused where left out. */
+  /** What happens to optional hosted tools that the model does not have; refused by default. */
   readonly unavailableTools?: UnavailableTools;
-  /** Left out, or null, where no hook runs before calls. */
+  /** Undefined or null if no hook runs before calls. */
   readonly callHook?: CallHook | null;
 }
 
@@ -68,11 +68,14 @@ interface Arrival {
   readonly address: string;
   readonly startedAtMs: number;
   readonly requestId: string;
-  /** Called after each step that may wait; left out where nothing is traced. */
+  /** Called after each step that may wait; undefined if the call is not traced. */
   readonly onStep?: ((step: AdmissionStep) => void) | undefined;
 }
 
-/** What has been done: the address is counted, the key found, the body read, the company's standing known, the limits reserved. */
+/**
+ * The completed step: the address is counted, the key found, the body read, the company's billing status known, the
+ * limits reserved.
+ */
 export type AdmissionStep = 'address' | 'key' | 'body' | 'standing' | 'limits';
 
 type ModelRoute = Extract<Route, { kind: 'model-call' }>;
@@ -84,18 +87,18 @@ interface AdmittedPaid<OwnRoute, Fields> extends PaidCall {
   readonly key: KeyInUse;
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly fields: Fields;
-  /** The aliases that answer where its own cannot, in their order; left out for nearly every call. */
+  /** The fallback aliases, in order; undefined for nearly every call. */
   readonly fallbacks?: readonly Alias[] | undefined;
   readonly allowances: KeyAllowances;
   /** Null without an idempotency key. Ended with the call. */
   readonly claim: IdempotentClaim | null;
-  /** What it may spend on tools at its provider; null for nearly every call. */
+  /** What it may spend on hosted tools; null for nearly every call. */
   readonly hosted?: HostedPlan | null;
-  /** Of a call that uses the exact cache: its answer, where that is known. */
+  /** For a call that uses the exact cache: the cached answer, if there is one. */
   readonly cache?: CacheUse | null;
   /** Types of tools that were taken out of the body. */
   readonly droppedTools?: readonly string[];
-  /** Null where neither the client nor the key says anything of it. */
+  /** Null if neither the client nor the key sets any. */
   readonly attribution: CallAttribution | null;
 }
 
@@ -103,7 +106,7 @@ export type AdmittedModelCall = AdmittedPaid<ModelRoute, ModelBodyFields>;
 export type AdmittedParse = AdmittedPaid<ParseRoute, ParseFields>;
 export type AdmittedPaidCall = AdmittedModelCall | AdmittedParse;
 
-/** A repeat of a call whose answer is kept. */
+/** A repeat of a call whose answer is stored. */
 export interface AdmittedReplay {
   readonly id: string;
   readonly route: ModelRoute | ParseRoute;
@@ -121,7 +124,7 @@ export interface AdmittedRead {
   readonly reservation: CallReservation;
 }
 
-/** A refusal knows as much as had been found out by then. */
+/** A refusal contains what was known by then. */
 export interface Refused {
   readonly outcome: 'refused';
   readonly refusal: Refusal;
@@ -234,13 +237,13 @@ interface WantedCall
     AdmittedPaidCall,
     'id' | 'route' | 'key' | 'alias' | 'fallbacks' | 'bytes' | 'fields' | 'attribution'
   > {
-  /** Null where it does not use the cache. */
+  /** Null if it does not use the cache. */
   readonly caching: WantedCaching | null;
-  /** The hook before calls has decided on it. */
+  /** The hook before calls has already decided. */
   readonly isHooked?: true;
 }
 
-/** Null where nothing but limits and credits is left to ask. */
+/** Null if only limits and credits remain to be checked. */
 function blockedBy(
   { calls }: AdmitParts,
   standing: NonNullable<Awaited<ReturnType<AdmitParts['standings']['find']>>>,
@@ -317,7 +320,7 @@ async function admitPaidCall(
     droppedTools: planned?.dropped,
     attribution: wanted.attribution,
   };
-  // The route says of which of the two kinds the fields are.
+  // The route determines which of the two kinds the fields are.
   const admitted = { outcome: route.kind, call } as Extract<Admission, { outcome: 'model-call' | 'parse' }>;
   return claim === null ? admitted : await claimed(parts, admitted, claim, known);
 }
@@ -352,7 +355,7 @@ async function admitRead(parts: AdmitParts, id: string, route: ReadRoute, key: K
   return { outcome: 'read', call: { id, route, key, allowances, reservation } };
 }
 
-/** It counts as a request and is held back by no invoice and no balance: it was paid for. */
+/** It counts as a request, but invoices and balances do not block it: it was paid for. */
 async function admitReplay(parts: AdmitParts, wanted: WantedCall, asked: AskedOnce): Promise<Admission> {
   const { id, route, key, alias } = wanted;
   const limited = await parts.limits.reserve(key, id, 0, []);

@@ -15,8 +15,9 @@ type Attributed =
 const NOTHING: Attributed = { outcome: 'attributed', attribution: null };
 
 /**
- * Whom a call is for, by its header, its body and its key, whose project it is of. Tags of the header count before those of `metadata`, which clients send
- * for other purposes too: of that what is too much or too long is cut, while a header that is out of bounds is refused.
+ * Attributes a call to an end user, tags and a project, by its header, its body and its key. Tags of the header take
+ * precedence over those of `metadata`, which clients also use for other purposes: excess metadata is cut off, while a
+ * header beyond its bounds is refused.
  */
 export function attributionOf(
   request: Pick<Request, 'headers'>,

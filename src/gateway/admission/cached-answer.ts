@@ -10,12 +10,12 @@ import type { ParseFields } from './read-parse-body.ts';
 import type { Refusal } from './refusals.ts';
 import type { Route } from './routes.ts';
 
-/** On a request how the cache is to be used, on its answer `hit` or `miss`. */
+/** On a request, how to use the cache; on its response, `hit` or `miss`. */
 export const CACHE_HEADER = 'x-turnpike-cache';
 
 /** How an admitted call uses the cache. */
 export interface CacheUse {
-  /** Null where its answer cannot be cached. */
+  /** Null if its answer cannot be cached. */
   readonly digest: Uint8Array<ArrayBuffer> | null;
   readonly ttlMs: number;
   readonly hit: CachedAnswer | null;
@@ -31,7 +31,7 @@ type CacheAsked = WantedCaching | { readonly outcome: 'refused'; readonly refusa
 
 const TTL = /^ttl=(\d{1,9})$/i;
 
-/** What the call says, or else its key. Null where it does not use the cache, as nearly every call. */
+/** The call's own setting, otherwise the key's. Null if it does not use the cache, as nearly every call. */
 export function cacheAsked(
   cache: AnswerCache | undefined,
   request: Request,
@@ -78,7 +78,7 @@ export async function findCached(
   if (route.kind !== 'model-call' || 'input' in fields) return null;
   if (cache === undefined || ttlMs === 0 || !isCacheable(route, fields)) return NOT_CACHED;
   const { endpoint, wire } = route;
-  // The same bytes are shown differently to keys with another choice, and answered differently under another beta.
+  // The same bytes get another response for keys with another setting, and under another beta.
   const isHidden =
     fields.stream && wire === 'completions' && hidesUsageChunk(streamUsageChunk, { key, bytes, fields });
   const variant = JSON.stringify([isHidden, forwardedFrom(request, wire)]);
@@ -90,8 +90,8 @@ export async function findCached(
 const NOT_CACHED: CacheUse = { digest: null, ttlMs: 0, hit: null };
 
 /**
- * Not what counts tokens, which is free; not what is stored for a later call or continues an earlier one, because that
- * must exist; not what a provider's tools look up, because that changes.
+ * Not for token counts, which are free; not for responses that are stored or continue an earlier one, because they must
+ * exist; not for hosted tools, whose results change.
  */
 function isCacheable(
   route: Extract<Route, { kind: 'model-call' }>,
@@ -101,13 +101,15 @@ function isCacheable(
   return route.wire !== 'responses' || store === false;
 }
 
-/** What of the price a hit costs, in millionths: of a company with its own provider key, a share of its share. */
+/**
+ * The share of the price that a hit costs, in millionths. With a company's own provider key, it is a share of the fee.
+ */
 function hitShare(cache: AnswerCache | undefined, { ownKey }: Pick<Alias, 'ownKey'>): number {
   const share = cache?.priceShareMillionths ?? 0;
   return ownKey === undefined ? share : Math.ceil((share * ownKey.chargeShareMillionths) / 1_000_000);
 }
 
-/** What a hit may cost, which is known: nothing is held where it is free. */
+/** The cost of a hit, which is known in advance: nothing is held if it is free. */
 export function holdsForHit(
   { cache, holds }: { readonly cache?: AnswerCache; readonly holds: Pick<CreditHolds, 'of'> },
   payer: Payer,

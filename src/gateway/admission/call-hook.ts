@@ -16,9 +16,9 @@ import type { Refusal } from './refusals.ts';
 import type { Route } from './routes.ts';
 
 /**
- * The operator's webhook before a call. It runs after every other check, when the call has its reservation: calls that are
- * refused anyway, or are beyond their key's limits, do not reach it. It allows the call, blocks it, or replaces its body; a body
- * that it replaced passes the checks again.
+ * The operator's webhook before a call. It runs after every other check, when the call has its reservation: calls that
+ * are refused anyway do not reach it. It allows the call, blocks it, or replaces its body; a replaced body is checked
+ * again.
  */
 export interface CallHook {
   decide(parts: CompanyAliasParts, call: HookedCall, request: HookedRequest): Promise<HookDecision>;
@@ -31,7 +31,7 @@ interface HookedCall {
   readonly route: Extract<Route, { kind: 'model-call' | 'parse' }>;
   readonly key: KeyInUse;
   readonly alias: Alias;
-  /** Those that answer where it cannot. */
+  /** Fallback aliases. */
   readonly fallbacks?: readonly Alias[] | undefined;
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly fields: ModelBodyFields | ParseFields;
@@ -47,7 +47,7 @@ interface HookedRequest {
 type HookDecision =
   | { readonly outcome: 'allowed' }
   | { readonly outcome: 'refused'; readonly refusal: Refusal }
-  /** Admitted again, and no second request. */
+  /** Admitted again; it does not count as a second request. */
   | { readonly outcome: 'replaced'; readonly body: HookedBody };
 
 type HookedBody = Pick<HookedCall, 'alias' | 'fallbacks' | 'bytes' | 'fields'>;
@@ -56,7 +56,7 @@ type Hooked<Call> =
   | Exclude<HookDecision, { outcome: 'replaced' }>
   | { readonly outcome: 'replaced'; readonly call: Call & { readonly isHooked: true } };
 
-/** What the call holds is released unless it goes on as it is. */
+/** Releases what the call holds unless it continues unchanged. */
 export async function throughHook<Call extends HookedCall>(
   parts: CompanyAliasParts,
   hook: CallHook,
@@ -74,7 +74,7 @@ export async function throughHook<Call extends HookedCall>(
   return { outcome: 'replaced', call: { ...call, ...decision.body, isHooked: true } };
 }
 
-/** `failed` without an answer that can be used; `skipped` while the breaker is open or too many wait. */
+/** `failed` without a usable response; `skipped` while the breaker is open or too many calls wait. */
 type HookOutcome = 'allowed' | 'blocked' | 'replaced' | 'failed' | 'skipped';
 
 export interface CallHookParts {
@@ -82,23 +82,23 @@ export interface CallHookParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly url: string;
-  /** All of them sign. */
+  /** Each of them signs. */
   readonly secrets: readonly string[];
   readonly timeoutMs: number;
   /** A larger body is not sent to the hook, which then decides without it. */
   readonly maxBodyBytes: number;
-  /** Whether a call passes where the hook gives no decision. */
+  /** Whether a call is admitted if the hook makes no decision. */
   readonly onFailure: 'open' | 'closed';
 }
 
-/** Of the answer, besides a body that it replaces. */
+/** The response without a replaced body. */
 const ANSWER_BYTES = 64 * 1024;
-/** At once in this process: beyond them a hook that hangs would hold the memory of every body. */
+/** At once in this process: beyond this, a hook that hangs would keep every body in memory. */
 const MOST_WAITING = 1_000;
 const FAILURES_IN_A_ROW = 5;
 const COOLDOWN_MS = 10_000;
 const LONGEST_MESSAGE = 500;
-/** Between two lines of the log about the same trouble. */
+/** Between two log lines about the same problem. */
 const LOG_EVERY_MS = 10_000;
 
 const ALLOWED: HookDecision = { outcome: 'allowed' };
@@ -167,7 +167,7 @@ export function createCallHook(parts: CallHookParts): CallHook {
           if (replaced.outcome === 'replaced') counts.replaced += 1;
           else {
             counts.failed += 1;
-            // Fails closed whatever the setting says: what the hook wanted changed is not sent unchanged.
+            // Fails closed whatever the setting is: a body that the hook wanted to change is not sent unchanged.
             log.error('a body that the hook before calls replaced cannot be used; the call is refused', {
               ...{ callId: call.id, reason: replaced.reason },
             });
@@ -186,7 +186,7 @@ const UNDECIDED: Refusal = {
   message: 'This request could not be checked by a policy of the operator. Retry with backoff.',
 };
 
-/** A hook that is down does not add its time-out to every call. Each process notices by itself. */
+/** Keeps a hook that is down from adding its timeout to every call. Each process has its own breaker. */
 function breakerOf({ clock, log, timeoutMs }: CallHookParts): Breaker {
   return createBreaker({
     clock,
@@ -197,7 +197,7 @@ function breakerOf({ clock, log, timeoutMs }: CallHookParts): Breaker {
   });
 }
 
-/** The body as it came, JSON within JSON: it was read before, so it is valid. */
+/** The body as it was sent, JSON within JSON: it was parsed before, so it is valid. */
 function requestBody(call: HookedCall, { requestId, startedAtMs }: HookedRequest, maxBytes: number): string {
   const { id, route, key, alias, fields, attribution } = call;
   const body = shownBody(call, maxBytes);
@@ -217,7 +217,7 @@ function requestBody(call: HookedCall, { requestId, startedAtMs }: HookedRequest
   return `${JSON.stringify(facts).slice(0, -1)},"body":${body ?? 'null'}}`;
 }
 
-/** Null where it is too large. Of a document only its name is shown: its text is not read out of it yet. */
+/** Null if it is too large. For a document only its name is included: its text has not been extracted yet. */
 function shownBody({ bytes, fields }: HookedCall, maxBytes: number): string | null {
   if ('input' in fields) {
     const { input, model } = fields;
@@ -259,7 +259,7 @@ function none(reason: string): ReadAnswer {
   return { action: 'none', reason };
 }
 
-/** One line of bounded length, without control characters and what reverses the direction of writing. */
+/** One line of bounded length, without control characters and bidirectional overrides. */
 function messageOf(given: unknown): string | null {
   if (typeof given !== 'string') return null;
   const plain = given.toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069\s]+/gu, ' ');
@@ -270,7 +270,7 @@ type Replaced =
   | Extract<HookDecision, { outcome: 'replaced' }>
   | { readonly outcome: 'unusable'; readonly reason: string };
 
-/** As a client's own body is read; written again, so that no member is in it twice. */
+/** Read like a client's own body, and serialized again, so that it has no duplicate members. */
 function replace(
   parts: CompanyAliasParts,
   call: HookedCall,

@@ -29,7 +29,7 @@ const NOTHING_USED: CallSize = {
   ...{ refersOutside: false, isAnswered: false },
 };
 
-/** What it counts against the tokens a minute until its own are known. */
+/** Counted against the tokens per minute until the real usage is known. */
 export function estimateOf({ bytes, isAnswered, maxTokens, choices, prompts }: CallSize): number {
   return totalTokens(estimateUsage(bytes, isAnswered ? maxTokens : 0, choices * prompts));
 }
@@ -42,7 +42,7 @@ interface CallToHold {
   readonly fallbacks: readonly Alias[] | undefined;
 }
 
-/** What costs nothing is held back by no balance. */
+/** A balance does not block calls that cost nothing. */
 export function holdsOf(
   { holds }: { readonly holds: CreditHolds },
   payer: Payer,

@@ -1,7 +1,7 @@
 import { bearerToken } from '../../http/client-identity.ts';
 import type { ClientWire } from '../json/client-wire.ts';
 
-/** The client's headers that a provider may see, by the wire; no other reaches it. */
+/** The client's headers that are forwarded to a provider, by wire; no others are. */
 const FORWARDED = {
   completions: ['openai-beta'],
   responses: ['openai-beta'],
@@ -17,12 +17,14 @@ export function forwardedFrom(request: Request, wire: ClientWire): Record<string
   return forwarded;
 }
 
-/** No control characters. The runtime lets DEL in; a call that it goes on with fails, and that counts against the provider. */
+/**
+ * No control characters. The runtime accepts DEL, but a call with it fails, and that would count against the provider.
+ */
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 const API_KEY_HEADER = 'x-api-key';
 
-/** Anthropic's clients send either header, and some send both: then the bearer token counts. */
+/** Anthropic's clients send either header, and some send both: then the bearer token is used. */
 export function keyIn(request: Request, isMessages: boolean): string {
   const token = bearerToken(request);
   return token ?? (isMessages ? request.headers.get(API_KEY_HEADER) : null) ?? '';

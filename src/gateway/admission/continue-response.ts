@@ -30,9 +30,9 @@ export function isContinuation(call: WantedCall): call is WantedContinuation {
 }
 
 /**
- * A call that refers to earlier responses. Those of the company are found, and no others. What a provider stores is only
- * continued by the target that has it; its body passes as it is. What is stored here is put into the body, and then any
- * target that chat completions are translated for can answer it.
+ * A call that refers to earlier responses. Only those of the company are found. A response stored at a provider can
+ * only be continued by the target that has it; its body is passed on unchanged. A response stored here is inserted into
+ * the body, and then any target that chat completions can be translated for may answer.
  */
 export async function continueResponse(
   responses: StoredResponses,
@@ -42,7 +42,7 @@ export async function continueResponse(
   const found = await responses.find(key.companyId, earlier);
   if (found.outcome === 'away') return refused(UNAVAILABLE);
   const { previous, holders } = found;
-  // Clients send references to reasoning by themselves, and it cannot be sent back in any case.
+  // Clients send references to reasoning on their own, and it can never be sent back.
   const dropped = new Set(found.missing.filter((id) => id !== earlier.responseId && id.startsWith('rs_')));
   const missing = found.missing.find((id) => !dropped.has(id));
   if (missing !== undefined) return refused(notFound(responses, alias, earlier, missing));
@@ -59,13 +59,13 @@ export async function continueResponse(
     holders: holders.flatMap(({ content }) => content ?? []),
     dropped,
   });
-  // A target that speaks Responses does not know an id that was made here.
+  // A target that speaks Responses does not know an id that was created here.
   const isNamed = previous?.content == null || pinned.alias.targets.every((one) => !speaks(one, 'responses'));
   const written = isNamed ? expanded : { ...expanded, previous_response_id: null };
   const rewritten = new TextEncoder().encode(JSON.stringify(written));
   const read = readModelBody(rewritten, 'responses');
   if (read.outcome !== 'read') return refused({ name: 'invalidRequest', message: read.message });
-  // In a member whose name differs in case: what the company does not have goes to no provider.
+  // In a member whose name differs in case: ids that the company does not have are sent to no provider.
   if (read.fields.earlier?.itemIds.some((id) => dropped.has(id)) === true) return refused(AMBIGUOUS);
   return { outcome: 'continued', alias: pinned.alias, bytes: rewritten, fields: read.fields };
 }

@@ -12,7 +12,7 @@ import type { CompanyLimitName } from '../../domain/limits/company-ceilings.ts';
 import type { KeyLimitName } from '../../domain/limits/limits.ts';
 import type { Refusal } from './refusals.ts';
 
-/** Whose credits the calls of a key spend, and which budgets of its company they count for. */
+/** Whose credits the calls of a key spend, and which budgets of its company they are counted against. */
 export function payerOf(
   key: KeyInUse,
   startedAtMs: number,
@@ -28,7 +28,7 @@ export function payerOf(
   return { ...payer, budgets: budgetsOfCall(budgets, call) };
 }
 
-/** Of the hold that was not granted, by the level that it was held against. */
+/** For a hold that was not granted, by the level that it was held against. */
 export function levelRefusal(
   { name }: { readonly name: string },
   payer: Payer,
@@ -42,7 +42,7 @@ export function levelRefusal(
   return isHosted && levelMicro > 0 ? { ...refusal, message: TOOLS_TOO_DEAR } : refusal;
 }
 
-/** A level above zero is held by other calls. */
+/** If the level is above zero, other calls hold the rest. */
 function creditRefusal({ userId }: Payer, levelMicro: number): Refusal {
   const words = userId === null ? OF_COMPANY : OF_USER;
   return { name: 'insufficientCredits', message: levelMicro > 0 ? words.allHeld : words.noneLeft };
@@ -62,18 +62,18 @@ const OF_USER = {
     'The personal credit balance that pays for this key is held by calls that are still running. Wait until some end, lower max_tokens, or ask a company admin to move credits to it.',
 };
 
-/** Of a call with hosted tools, which is held whole. */
+/** For a call with hosted tools, whose whole estimate is held. */
 const TOOLS_TOO_DEAR =
   'The credits that are free do not cover this call with all uses of its hosted tools. Lower max_tool_calls or max_uses, leave tools out, or buy credits.';
 
-/** Credits of users are credits of the company, which owes some. */
+/** Users' credits are credits of the company, which has a debt. */
 export const COMPANY_IN_DEBT: Refusal = {
   name: 'insufficientCredits',
   message:
     'The balance of your company is below zero, so personal credit balances are blocked. Buy credits for the company; calls resume at once.',
 };
 
-/** Buying credits does not help against a key's own limit, so it is not a 402. */
+/** Buying credits does not help with a key's own limit, so it is not a 402. */
 function spendingRefusal(payer: Payer, levelMicro: number): Refusal {
   const limit = `This key's monthly spending limit of ${creditsOfMicro(payer.monthlyLimitMicro ?? 0n)} credits`;
   const free = nextMonth(payer.startedAtMs);
@@ -84,7 +84,7 @@ function spendingRefusal(payer: Payer, levelMicro: number): Refusal {
   return { name: 'keySpendingLimit', message };
 }
 
-/** Only a raised budget or the next month helps. Values that clients chose are cut. */
+/** Only a raised budget or the next month helps. Client-chosen values are cut to a maximum length. */
 function budgetRefusal(budget: CallBudget, { startedAtMs }: Payer, levelMicro: number): Refusal {
   const { scope, subject, mostMicro } = budget;
   const of = BUDGET_OF[scope](JSON.stringify(subject));
@@ -120,7 +120,7 @@ function isCompanyLimit(by: KeyLimitName): by is CompanyLimitName {
   return by in CEILING_MESSAGES;
 }
 
-/** Which limit a call is over. */
+/** Which limit a call exceeds. */
 export function limitMessage(by: KeyLimitName): string {
   if (by === 'streams') return ONE_STREAM;
   if (isCompanyLimit(by)) {

@@ -9,7 +9,7 @@ interface FirstChoice {
   readonly key: { readonly companyId: string };
   readonly alias: Alias;
   readonly fields: ModelBodyFields | ParseFields;
-  /** The aliases that the key may call; null is all of them. */
+  /** The key's allowlist; null allows all aliases. */
   readonly allowed: ReadonlySet<string> | null;
 }
 
@@ -18,8 +18,8 @@ type FallbackAliases = readonly Alias[] | { readonly refusal: Refusal };
 const NONE: readonly Alias[] = [];
 
 /**
- * Which aliases answer where the first cannot: those of the body's own list, each of which the key must be allowed, or else
- * what the operator has set, for which the key needs the first one alone.
+ * The fallback aliases: those of the body's own list, each of which the key must be allowed to call, or otherwise those
+ * that the operator has set, for which the key needs only the first alias.
  */
 export function fallbackAliases(parts: CompanyAliasParts, choice: FirstChoice): FallbackAliases {
   const { key, alias: first, fields, allowed } = choice;

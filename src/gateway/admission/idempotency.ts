@@ -11,11 +11,11 @@ import type { Refusal } from './refusals.ts';
 
 export const IDEMPOTENCY_KEY_HEADER = 'idempotency-key';
 
-/** On every answer that is a kept one. */
+/** On every response that is a stored one. */
 const REPLAYED_HEADER = 'idempotent-replayed';
 const ORIGINAL_REQUEST_HEADER = 'original-request-id';
 
-/** Long enough that a client which keeps asking is no burden, short beside what a model takes. */
+/** Long enough that polling clients are no burden, short compared with a model's answer. */
 const STILL_RUNNING_MS = 2_000;
 
 const PRINTABLE_KEY = /^[\x20-\x7e]{1,255}$/;
@@ -30,7 +30,7 @@ export function isIdempotencyKey(text: string): boolean {
   return PRINTABLE_KEY.test(text);
 }
 
-/** The request, so that the same key with another request is distinguished from a repeat. */
+/** The request, to distinguish a repeat from another request with the same key. */
 interface Asking {
   readonly keyId: string;
   readonly idempotencyKey: string;
@@ -47,7 +47,7 @@ export async function askedOnce(
   return { keyId, idempotencyKey, sha256: sha256(`${method} ${path} ${ofBody.toHex()}`) };
 }
 
-/** The refusal for a key that is neither free nor answered; clients retry by themselves only where that helps. */
+/** The refusal for a key that is in use or cannot be replayed; clients retry automatically only where that helps. */
 export function refusalOfState(state: Exclude<IdempotencyState, 'free' | 'answered'> | 'away'): Refusal {
   const name = 'idempotencyConflict';
   switch (state) {
@@ -66,14 +66,14 @@ type Replay =
   | { readonly outcome: 'replayed'; readonly response: Response }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
-/** The kept answer, byte for byte; a stream comes in one piece. */
+/** The stored answer, byte for byte; a stream is sent in one piece. */
 export async function replay(
   idempotency: Pick<IdempotentCalls, 'read'>,
   asked: AskedOnce,
   headers: Readonly<Record<string, string>>,
 ): Promise<Replay> {
   const kept = await idempotency.read(asked);
-  // Removed by its age since, or encrypted under another master key: in both cases it was charged.
+  // Removed because of its age, or encrypted with another master key: in both cases it was charged.
   if (kept === null) return { outcome: 'refused', refusal: refusalOfState('not-kept') };
   if (kept === 'away') return { outcome: 'refused', refusal: refusalOfState('away') };
   const { bytes, httpStatus: status, contentType, requestId } = kept;
@@ -98,7 +98,7 @@ const NOT_KEPT =
   'The call with this Idempotency-Key was answered and charged, but its answer is too large to be stored and cannot be returned again. Use a new key to make a new call.';
 const AWAY = 'Idempotency keys cannot be checked right now. Retry with backoff.';
 
-/** Last of all, so that a call that is refused anyway writes nothing. An answered one needs the reservation still. */
+/** Last of all, so that a call that is refused anyway writes nothing. A replayed one still needs its reservation. */
 export async function claimOrGiveBack(
   parts: { readonly idempotency: Pick<IdempotentCalls, 'claim'> },
   claim: IdempotentClaim,

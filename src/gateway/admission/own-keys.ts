@@ -6,11 +6,11 @@ import type { Refusal } from './refusals.ts';
 
 export interface CompanyAliasParts {
   readonly models: Pick<ModelDirectory, 'find'>;
-  /** Left out: no company has provider keys of its own. */
+  /** Undefined: no company has provider keys of its own. */
   readonly ownKeys?: Pick<OwnKeyDirectory, 'aliasFor'>;
 }
 
-/** The alias as the company calls it; null where there is none. */
+/** The alias as the company calls it; null if there is none. */
 export function aliasOfCompany(
   { models, ownKeys }: CompanyAliasParts,
   companyId: string,
@@ -21,9 +21,9 @@ export function aliasOfCompany(
 }
 
 /**
- * Of calls with a company's own provider key. They never go on with the operator's: a company may have its own key because
- * of what its contract with the provider says. It is a 403, which clients do not retry: an admin has to act first, and a 401
- * would say that the key of the gateway is wrong.
+ * For calls with a company's own provider key. They never continue with the operator's key: a company may have its own
+ * key because of its contract with the provider. It is a 403, which clients do not retry: an admin has to act first,
+ * and a 401 would mean that the gateway's key is wrong.
  */
 export function ownKeyRefusal({ ownKey }: Pick<Alias, 'ownKey'>): Refusal | null {
   return ownKey === undefined || ownKey.problem === null ? null : REFUSALS[ownKey.problem];
@@ -49,7 +49,7 @@ const REFUSALS: Readonly<Record<NonNullable<OwnKeyUse['problem']>, Refusal>> = {
 
 type Failed = Extract<Tried<unknown>, { outcome: 'failed' }>;
 
-/** Null where the provider, and not the key, is at fault. */
+/** Null if the provider, not the key, is at fault. */
 export function ownKeyFailure({ cause, reason, retryAfterMs }: Failed, usualWaitMs: number): Refusal | null {
   switch (cause) {
     case 'refused':

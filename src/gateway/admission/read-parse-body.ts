@@ -6,18 +6,18 @@ import { isObject } from '../../ports/json-object.ts';
 import type { BodyAttribution } from '../json/body-attribution.ts';
 import type { Refusal } from './refusals.ts';
 
-/** What is to be parsed: a text as it is, or a file whose text has still to be read out of it. */
+/** What to parse: a text as it is, or a file whose text has yet to be extracted. */
 export type ParseInput =
   | { readonly text: string }
   | { readonly file: Uint8Array<ArrayBuffer>; readonly name: string | null };
 
-/** What the gateway needs to know of a parse call's body, in the manner of a model call's. */
+/** The fields of a parse call's body that the gateway needs. */
 export interface ParseFields {
   /** Null is the default alias. */
   readonly model: string | null;
   readonly stream: false;
   readonly input: ParseInput;
-  /** An estimate before a file is read: its bytes do not show how much text is in it. */
+  /** An estimate before a file is read: its size does not show how much text it has. */
   readonly size: CallSize;
   readonly attribution: BodyAttribution | null;
 }
@@ -26,13 +26,13 @@ export type ReadParseBody =
   | { outcome: 'read'; bytes: Uint8Array<ArrayBuffer>; fields: ParseFields }
   | { outcome: 'refused'; refusal: Refusal };
 
-/** Of a file most is layout, fonts and pictures: a CV of ten pages has this much text. */
+/** Most of a file is layout, fonts and images: a CV of ten pages has this much text. */
 const MOST_ESTIMATED_OF_FILE = 40_000;
 const LONGEST_NAME = 1_000;
 const JSON_BODY = /^application\/([\w.-]+\+)?json\b/i;
 const FORM_BODY = /^multipart\/form-data\b/i;
 
-/** G-7: JSON with `text` or `file`, or a form with the same. The file itself is looked into later, by its reader. */
+/** G-7: JSON with `text` or `file`, or a form with the same. The file itself is examined later, by its reader. */
 export async function readParseBody(request: Request, bounds: BodyBounds): Promise<ReadParseBody> {
   const contentType = request.headers.get('content-type') ?? 'application/json';
   const isForm = FORM_BODY.test(contentType);

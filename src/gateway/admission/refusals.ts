@@ -10,7 +10,7 @@ interface RefusalRow {
   readonly message: string;
 }
 
-/** The error table of the interface, as data (G-35, G-36). Clients match on code, people read the message. */
+/** The error table of the API, as data (G-35, G-36). Clients match on the code, people read the message. */
 export const REFUSALS = {
   unauthenticated: {
     status: 401,
@@ -130,15 +130,15 @@ export type RefusalName = keyof typeof REFUSALS;
 
 export interface Refusal {
   readonly name: RefusalName;
-  /** In the place of the table's own words. */
+  /** Replaces the message of the table. */
   readonly message?: string;
   readonly param?: string | null;
-  /** A provider's own code of a request that it refused, in the place of the table's. */
+  /** A provider's own code for a request that it refused. Replaces the table's. */
   readonly code?: string | null;
-  /** An upstream's own refusal keeps its status. */
+  /** A provider's own refusal keeps its status. */
   readonly status?: number;
   readonly retryAfterMs?: number;
-  /** False where the client's library would try again by the status, for nothing. */
+  /** False if the client's library would retry because of the status, without success. */
   readonly shouldRetry?: false;
 }
 
@@ -151,7 +151,7 @@ export function refusalStatus({ name, status }: Refusal): number {
   return status ?? REFUSALS[name].status;
 }
 
-/** Headers of a refusal, whatever the call: the rest of a body that is too large is not waited for. */
+/** Additional headers of a refusal: the rest of a body that is too large is not read. */
 const OWN_HEADERS: Partial<Record<RefusalName, Readonly<Record<string, string>>>> = {
   tooLarge: { connection: 'close' },
   unsupportedEncoding: { ...ACCEPTED_ENCODINGS, connection: 'close' },
@@ -160,7 +160,7 @@ const OWN_HEADERS: Partial<Record<RefusalName, Readonly<Record<string, string>>>
 /** Whom a refusal goes to. */
 export interface RefusedClient {
   readonly wire: ClientWire;
-  /** Anthropic's errors carry it in their body. */
+  /** Included in the body of Anthropic's errors. */
   readonly requestId: string;
 }
 
@@ -187,19 +187,19 @@ export function refusalResponse(
   return Response.json(messagesError(status, envelope, client.requestId), { status, headers: more });
 }
 
-/** Of the refusals with a status of 4xx, those after which the same call may pass. */
+/** The 4xx statuses after which the same call may succeed. */
 const PASSING: readonly number[] = [408, 409, 425, 429];
 
 /**
- * Claude Code repeats every refusal for minutes, one of its key too, unless the answer says that it is final, as Anthropic's
- * do.
+ * Claude Code repeats every refusal for minutes, even for a wrong key, unless the response says that it is final, as
+ * Anthropic's do.
  */
 function isFinal({ shouldRetry }: Refusal, status: number, client: RefusedClient | null): boolean {
   if (shouldRetry === false) return true;
   return client?.wire === 'messages' && status < 500 && !PASSING.includes(status);
 }
 
-/** An error as Anthropic writes it, with our code. */
+/** An error in Anthropic's format, with our code. */
 export function messagesError(status: number, { error }: ErrorEnvelope, requestId: string) {
   const { type, message, code, param } = error;
   const own = { type: MESSAGES_TYPES[status] ?? type, message, code, ...(param === null ? {} : { param }) };
@@ -207,15 +207,15 @@ export function messagesError(status: number, { error }: ErrorEnvelope, requestI
   return { type: 'error', error: { ...own, ...details }, request_id: requestId };
 }
 
-/** The tool runners of Anthropic's SDKs begin with a thread. On this code they send the whole conversation instead. */
+/** The tool runners of Anthropic's SDKs start with a thread. On this code they send the whole conversation instead. */
 const NO_THREADS = { error_code: 'thread_unsupported_request' };
 
-/** Where Anthropic has another word for it. */
+/** Statuses for which Anthropic has another error type. */
 const MESSAGES_TYPES: Readonly<Record<number, string>> = { 402: 'billing_error', 413: 'request_too_large' };
 
 /**
- * What the client of a stream that broke off gets as its last event (G-38): official clients raise an error on it. It has
- * a name on the wires where events have names. `sequence` is the number of a response's next event.
+ * The last event of a stream that broke off (G-38): official clients raise an error on it. It has a name on the wires
+ * whose events have names. `sequence` is the number of a response's next event.
  */
 export function brokenStreamEvent(
   refusal: Refusal,
@@ -228,7 +228,7 @@ export function brokenStreamEvent(
       return { name: null, data: { error } };
     case 'responses': {
       const { code, message, param } = error;
-      // Both forms that clients read: the members themselves, and `error`.
+      // Both formats that clients read: the members themselves, and `error`.
       return {
         name: 'error',
         data: { type: 'error', sequence_number: sequence, code, message, param, error },

@@ -8,7 +8,7 @@ export const BASE_PATH = '/llm/v1';
 /** Not in the table below: its tools call routes that are. */
 export const MCP_PATH = `${BASE_PATH}/mcp`;
 
-/** What may be called, with the scope it needs. */
+/** A route, with the scope that it requires. */
 export type Route =
   | {
       readonly kind: 'model-call';
@@ -70,7 +70,7 @@ function parseRoute(endpoint: 'parse/cv' | 'parse/jd', parses: ParseKind): Route
 
 const MESSAGES = `${BASE_PATH}/messages`;
 
-/** In whose manner a path is answered, whether or not there is a route: on all of `/messages` that is Anthropic's. */
+/** The wire format that a path is answered in, even if it is no route: Anthropic's for everything below `/messages`. */
 export function wireOfPath(path: string): ClientWire {
   return path.startsWith(MESSAGES) ? 'messages' : 'completions';
 }
@@ -86,12 +86,12 @@ export function routeOf(method: string, path: string): Route | null {
   if (route !== undefined) return route;
   if (rest.startsWith(RESPONSES)) return storedResponseRoute(method, rest.slice(RESPONSES.length));
   if (method !== 'GET' || !rest.startsWith(ONE_MODEL) || rest.length > 200) return null;
-  // An alias holds a slash, which a client may or may not encode (G-4).
+  // An alias contains a slash, which a client may or may not encode (G-4).
   const alias = decoded(rest.slice(ONE_MODEL.length));
   return alias === null ? null : { kind: 'one-model', endpoint: 'models', scope: chat, alias };
 }
 
-/** The path of a route with what differs from request to request left open; null for an unknown route. */
+/** The path of a route with placeholders; null for an unknown route. */
 export function routeTemplate(method: string, path: string): string | null {
   const route = routeOf(method, path);
   if (route?.kind === 'one-model') return `${BASE_PATH}${ONE_MODEL}{model}`;
@@ -99,7 +99,7 @@ export function routeTemplate(method: string, path: string): string | null {
   return `${BASE_PATH}${RESPONSES}{id}${route.action === 'input-items' ? '/input_items' : ''}`;
 }
 
-/** Every route, for those who asked for another one. */
+/** Every route, for the message about an unknown one. */
 export function routeNames(): readonly { readonly method: string; readonly path: string }[] {
   return [...ROUTES.keys(), `POST ${MCP_PATH.slice(BASE_PATH.length)}`].map((name) => {
     const [method = '', path = ''] = name.split(' ');

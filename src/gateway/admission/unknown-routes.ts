@@ -1,8 +1,8 @@
 import { BASE_PATH, routeNames } from './routes.ts';
 
 /**
- * What is said about a route that there is not: that the gateway does not offer that interface, which method or which
- * route was probably meant, or where all routes are listed.
+ * The message for an unknown route: that the gateway does not offer that API, which method or route was probably meant,
+ * or where all routes are listed.
  */
 export function unknownRoute(method: string, path: string): string {
   const shown = path.slice(0, LONGEST_SHOWN);
@@ -28,12 +28,12 @@ interface RouteName {
   readonly path: string;
 }
 
-/** Beyond this nothing is compared: the request has no verified key yet. */
+/** Longer paths are not compared: the request has no verified key yet. */
 const LONGEST_SHOWN = 100;
 const LISTED = 'GET /docs lists the routes.';
 const ADDRESS = `set the base address of your client to end with ${BASE_PATH}.`;
 
-/** Interfaces of the wires that clients know, by how their routes begin. The longest that fits is named. */
+/** APIs of the wires that we do not offer, by the beginning of their routes. The longest match is named. */
 const UNSUPPORTED: Readonly<Record<string, string>> = {
   '/api': 'Ollama’s own API (/api)',
   '/assistants': 'the Assistants API (/assistants)',
@@ -75,7 +75,9 @@ function unsupportedAt(tail: string): string | null {
   return longest === undefined ? null : (UNSUPPORTED[longest] ?? null);
 }
 
-/** Base addresses that clients are set to by mistake: with /v1 once more, without /llm, with a slash at the end. */
+/**
+ * Base URLs that clients are often configured with by mistake: with a second /v1, without /llm, with a trailing slash.
+ */
 const PREFIX = /^\/(?:llm\/|openai\/|api\/(?=v1\/))*(?:v1\/)*/;
 
 function tailOf(path: string): string {
@@ -84,7 +86,7 @@ function tailOf(path: string): string {
   return tail.length > 1 && tail.endsWith('/') ? tail.slice(0, -1) : tail;
 }
 
-/** The fewest letters apart, if they are few; of two the one with the method. */
+/** The route with the smallest edit distance, if that is small; with the same method if possible. */
 function nearestOf(method: string, tail: string, names: readonly RouteName[]): RouteName | null {
   let nearest: RouteName | null = null;
   let least = Math.max(2, Math.floor(tail.length / 3)) + 1;

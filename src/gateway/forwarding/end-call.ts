@@ -37,22 +37,22 @@ import type {
 import { REFUSALS, type Refusal, refusalStatus } from '../admission/refusals.ts';
 import type { AnswerCopy, KeptAnswers } from './kept-answers.ts';
 
-/** What ending a call needs. */
+/** Required to end a call. */
 export interface EndParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly calls: CallBook;
   readonly holds: CreditHolds;
   readonly idempotency: IdempotentCalls;
-  /** Left out where nothing is stored of answers besides those of idempotent calls. */
+  /** Undefined if only answers of idempotent calls are stored. */
   readonly kept?: KeptAnswers;
 }
 
-/** What answering a call needs besides. */
+/** Additionally required to answer a call. */
 export interface AnswerParts extends EndParts {
   readonly unpaidEndings: UnpaidEndings;
   readonly abandoned: AbandonedStreams;
-  /** Whether streams show their usage chunk unasked, where the key has no choice of its own. */
+  /** Whether streams include a usage chunk that the client did not request, unless the key has its own setting. */
   readonly streamUsageChunk?: 'always' | 'asked';
   readonly responses: StoredResponses;
   readonly secrets: Pick<Secrets, 'newId'>;
@@ -65,51 +65,51 @@ export interface ModelCallContext {
   readonly startedAtMs: number;
   /** Undefined for REST. */
   readonly overMcp?: true | undefined;
-  /** Aborts when the client leaves. */
+  /** Aborts when the client disconnects. */
   readonly clientSignal: AbortSignal;
-  /** Where an answer goes to; left out where it is read in this process. */
+  /** The client's connection; undefined if the answer is read in this process. */
   readonly connection?: Pick<Connection, 'mayBeSilent' | 'mustBeRead'>;
-  /** Those of the client's headers that go on to the provider. */
+  /** The client's headers that are forwarded to the provider. */
   readonly forwardedHeaders: Readonly<Record<string, string>>;
-  /** What every answer to this call carries. */
+  /** Headers of every response to this call. */
   readonly headers: Record<string, string>;
-  /** Set once the targets were tried, where the first try of the requested alias was not the answer. */
+  /** Set after the targets were tried, if the answer is not from the first attempt at the requested alias. */
   served?: Served | undefined;
-  /** Null where this call is not taken down. */
+  /** Null if this call is not traced. */
   readonly trace?: CallTrace | null;
 }
 
 /**
- * What is taken down of one call, in OpenTelemetry's names: the request, its admission, each try at a provider and the
- * settlement. Tokens, models and ids; never a key, and what was said only where key and operator have opted in. Nothing of
- * it runs while tracing is off.
+ * The trace of one call, in OpenTelemetry's terms: the request, its admission, each attempt at a provider and the
+ * settlement. Tokens, models and ids; never a key, and prompts and answers only if key and operator have opted in.
+ * Nothing of it runs while tracing is off.
  */
 export interface CallTrace {
-  /** Without `this`: it is handed to admission. */
+  /** Without `this`: it is passed to admission as a function. */
   readonly step: (step: AdmissionStep) => void;
   admitted(admission: Admission): void;
-  /** A try begins; returns the trace headers for the provider. */
+  /** An attempt starts; returns the trace headers for the provider. */
   trying(call: AdmittedModelCall, target: UpstreamTarget): Readonly<Record<string, string>>;
-  /** The head of its answer is here. */
+  /** The head of its response has arrived. */
   begun(target: UpstreamTarget): void;
-  /** The try came to nothing. */
+  /** The attempt failed. */
   failed(reason: string, target: UpstreamTarget): void;
-  /** An answer in one piece. */
+  /** An answer that is not streamed. */
   whole(answer: Uint8Array): void;
   /**
-   * The model has answered to its end, or will not; `priced` is the alias whose price is charged. With `waits` its span, or the
-   * request's where no model answered, is sent once `said` is called.
+   * The model has answered completely, or will not; `priced` is the alias whose price is charged. With `waits`, its
+   * span, or the request's if no model answered, is sent once `said` is called.
    */
   ended(record: FinishedCall, priced: Alias, waits: boolean): void;
-  /** What was said, redacted and cut; null where it is lost. */
+  /** The prompt and answer, redacted and cut; null if they are lost. */
   said(content: PayloadContent | null): void;
-  /** The statement with the call is sent: what came before waited for the commit under way. */
+  /** The statement that contains the call was sent; the time before was spent waiting for the running commit. */
   readonly committing: () => void;
   /** The call's row is written, or could not be. */
   settled(outcome: string): void;
-  /** What it held is given back. */
+  /** What it held is released. */
   released(): void;
-  /** Of a request that calls no model. */
+  /** For a request that calls no model. */
   answered(status: number): void;
 }
 
@@ -119,30 +119,30 @@ export interface Answering {
   readonly context: ModelCallContext;
   readonly target: UpstreamTarget;
   readonly answer: UpstreamAnswer;
-  /** Only for what no client can cause: a whole answer that breaks off, or a stream before its first event. */
+  /** Only for failures that no client can cause: a whole answer that breaks off, or a stream before its first event. */
   readonly noteBroken: NoteBroken | null;
   readonly end: EndCall;
   readonly firstByteMs: number;
   readonly upstreamAbort: CallAbort;
 }
 
-/** Ends a call: its row is committed and what it reserved is settled. True where the row is written. */
+/** Ends a call: its row is committed and what it reserved is settled. True if the row is written. */
 export type EndCall = (ending: AnsweredEnding) => Promise<boolean>;
 
 export type EndedResponse = ResponseRecord | Promise<ResponseRecord | null> | null;
 
 interface AnsweredEnding extends CallEnding {
-  /** Only of a call with an idempotency key. */
+  /** Only for a call with an idempotency key. */
   readonly answer?: AnswerToKeep;
-  /** Only of a call whose answer is stored for another reason. */
+  /** Only for a call whose answer is stored for another reason. */
   readonly copy?: AnswerCopy | undefined;
-  /** The answer came to its end, and all of it was passed on. */
+  /** The answer is complete, and all of it was passed on. */
   readonly isWhole?: boolean;
-  /** Recorded with the call; null where it made no response that can be continued. */
+  /** Recorded with the call; null if it created no response that can be continued. */
   readonly response?: EndedResponse;
 }
 
-/** However many ways lead to the end of a call, it ends once. */
+/** Several events can end a call; only the first takes effect. */
 export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: ModelCallContext): EndCall {
   let ended: Promise<boolean> | null = null;
   return (ending) => {
@@ -150,9 +150,9 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
     return ended;
   };
   /**
-   * The commit first, then what the call holds is given back together with the levels that the commit left: the hold
-   * is never gone before the charge is there, and a client that calls again finds nothing of its own held.
-   * A call that is journaled or deferred keeps its credits held until it is in the database.
+   * The commit comes first. Then what the call holds is released together with the levels that the commit left: the
+   * hold is never released before the charge exists, and a client that calls again finds nothing of its own held. A
+   * call that is journaled or deferred keeps its credits held until it is in the database.
    */
   async function endOnce(ending: AnsweredEnding): Promise<boolean> {
     const { holds } = parts;
@@ -208,7 +208,7 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
   }
 }
 
-/** What the call was charged, or will be; null where it is written nowhere. */
+/** What the call was charged, or will be; null if it is not recorded anywhere. */
 function chargeOf(settled: Settled): Parameters<typeof releaseCall>[3] {
   if (settled.outcome === 'settled') return settled;
   return settled.outcome === 'not-written' ? null : settled.committed;
@@ -218,7 +218,7 @@ function notWritten(error: unknown): Settled {
   return { outcome: 'not-written', error };
 }
 
-/** Of a call that used nothing. */
+/** For a call that used nothing. */
 export function failure(
   reason: string,
   httpStatus: number,
@@ -235,7 +235,7 @@ interface CallClock {
   readonly nowMs: number;
 }
 
-/** Null where no key was known: such refusals are counted, not stored. */
+/** Null if no key was known: such refusals are counted, not stored. */
 export function recordOfRefusal(
   id: string,
   { key, route, alias, refusal, attribution }: Pick<Refused, RecordedOfRefusal>,
@@ -271,7 +271,7 @@ export function recordOfRead(
   return { ...base, ...untouched(clock), ...ending, httpStatus };
 }
 
-/** Of a read that was refused: which refusal its status is. */
+/** The refusal of a read, by its status. */
 function reasonOf(httpStatus: number): string {
   return refusalReason({ name: READ_REFUSALS[httpStatus] ?? 'unavailable' });
 }
@@ -282,7 +282,7 @@ const READ_REFUSALS: Readonly<Record<number, Refusal['name']>> = {
   404: 'notFound',
 };
 
-/** As a read: of no model, and in no total. */
+/** Recorded like a read: without a model, and in no total. */
 export function recordOfReplay(
   { id, key, route }: AdmittedReplay,
   httpStatus: number,
@@ -296,7 +296,7 @@ export function refusalReason({ name }: Refusal): string {
   return REFUSALS[name].code ?? name;
 }
 
-/** Of a call that reached no upstream. */
+/** For a call that reached no provider. */
 function untouched({ requestId, overMcp, startedAtMs, nowMs }: CallClock) {
   return {
     requestId,
@@ -312,7 +312,9 @@ function untouched({ requestId, overMcp, startedAtMs, nowMs }: CallClock) {
   };
 }
 
-/** Streams that ended without usage cost the operator and are not charged: a key with many of them is reported (G-31). */
+/**
+ * Streams that ended without usage cost the operator and are not charged: a key with many of them is reported (G-31).
+ */
 export interface UnpaidEndings {
   note(keyId: string): void;
 }

@@ -8,42 +8,42 @@ import type { ClientWire } from '../json/client-wire.ts';
 import { foldedAnswer } from '../streaming/folded-answer.ts';
 import { EVENT_STREAM_TYPE } from '../streaming/server-sent-events.ts';
 
-/** The answer of a call as it left, for what is stored of it after its end. */
+/** A copy of the answer as it was sent, for what is stored of it after the call. */
 export interface AnswerCopy {
   readonly contentType: string;
   push(piece: Uint8Array): void;
-  /** All of it; null where it is too large to be cached, or is not to be. */
+  /** All of it; null if it is too large for the cache, or not to be cached. */
   cached(): Uint8Array<ArrayBuffer> | null;
-  /** As much of it as is stored; null where it is not to be. */
+  /** As much of it as is stored; null if it is not to be stored. */
   logged(): LoggedAnswer | null;
 }
 
 interface LoggedAnswer {
   readonly bytes: Uint8Array;
-  /** More came than these bytes. */
+  /** The answer is longer than these bytes. */
   readonly isCut: boolean;
 }
 
 /** What of an ending matters here. */
 interface KeptEnding {
   readonly copy?: AnswerCopy | undefined;
-  /** The answer came to its end, and all of it was passed on. */
+  /** The answer is complete, and all of it was passed on. */
   readonly isWhole?: boolean | undefined;
   readonly tokens: CallTokens | null;
 }
 
 /**
- * What is stored of answers besides those of idempotent calls: in the cache, and with their prompts where the key has opted
- * in. A call that opted in to nothing meets one look at its own fields, and nothing is made for it.
+ * What is stored of answers besides those of idempotent calls: in the cache, and with their prompts if the key has
+ * opted in. For a call that opted in to nothing only its own fields are checked.
  */
 export interface KeptAnswers {
-  /** For an answer that leaves piece by piece; null for nearly every call. */
+  /** For a streamed answer; null for nearly every call. */
   gather(call: AdmittedModelCall, contentType: string): AnswerCopy | null;
-  /** For an answer in one piece. */
+  /** For an answer that is not streamed. */
   whole(call: AdmittedModelCall, contentType: string, bytes: Uint8Array<ArrayBuffer>): AnswerCopy | null;
-  /** Whether the trace of the call waits for what was said in it. */
+  /** Whether the trace of the call waits for its prompt and answer. */
   isTraced(call: AdmittedPaidCall): boolean;
-  /** After the commit of the call. Null where nothing is to be waited for. */
+  /** After the commit of the call. Null if there is nothing to wait for. */
   ended(
     call: AdmittedPaidCall,
     record: FinishedCall,
@@ -52,7 +52,7 @@ export interface KeptAnswers {
   ): Promise<void> | null;
 }
 
-/** A trace that waits for what was said, redacted and cut; null where it is lost. */
+/** A trace that waits for the prompt and answer, redacted and cut; null if they are lost. */
 interface ContentTrace {
   said(content: PayloadContent | null): void;
 }
@@ -60,7 +60,7 @@ interface ContentTrace {
 export interface KeptAnswerParts {
   readonly cache: AnswerCache;
   readonly payloads: PayloadLog;
-  /** TRACE_PAYLOADS: traces get what is stored of keys that opted in. */
+  /** TRACE_PAYLOADS: traces contain what is stored for keys that opted in. */
   readonly tracesPayloads: boolean;
 }
 
@@ -71,7 +71,7 @@ export function createKeptAnswers({ cache, payloads, tracesPayloads }: KeptAnswe
   const isLoggedModelCall = (call: AdmittedPaidCall): call is AdmittedModelCall =>
     isLogged(call) && !('input' in call.fields);
 
-  /** The call waits for it, so that the same request finds the answer as soon as this one has its last byte. */
+  /** The call waits for it, so that the same request finds the answer as soon as this one has ended. */
   function toCache(
     { cache: use = null, key }: AdmittedPaidCall,
     { requestId, endUser, outcome, httpStatus, servedBy, startedAtMs }: FinishedCall,
@@ -100,7 +100,7 @@ export function createKeptAnswers({ cache, payloads, tracesPayloads }: KeptAnswe
     payloads.note({
       ...{ callId, companyId: key.companyId, keyId: key.id, requestId, endUser: endUser ?? null },
       endpoint: route.endpoint,
-      // A large body is not held in memory for the sake of its start.
+      // A large body is not kept in memory for its beginning.
       request: bytes.length > most ? bytes.slice(0, most) : bytes,
       response: answer && { ...answer, textOf: (taken) => answerText(taken, copy?.contentType, route.wire) },
       ...(trace === null || !tracesPayloads ? {} : { traced: trace.said }),

@@ -36,7 +36,7 @@ export interface ModelCallParts extends TryTargetsParts, AnswerParts {
   readonly cache?: AnswerCache;
 }
 
-/** One admitted call, from its first target to the last byte, which waits for the call's commit. */
+/** Runs an admitted call, from its first target to the last byte, which waits for the call's commit. */
 export async function answerModelCall(
   parts: ModelCallParts,
   call: AdmittedModelCall,
@@ -49,7 +49,7 @@ export async function answerModelCall(
   try {
     return await answerForwarded(parts, call, context, end, { upstreamAbort, onClientLeft });
   } catch (error) {
-    // An unexpected failure: what the call holds is given back all the same.
+    // An unexpected failure: what the call holds is still released.
     upstreamAbort.abort();
     await end(failure('internal', 503, null));
     throw error;
@@ -96,7 +96,7 @@ async function answerForwarded(
       const answering = { parts, call, context, target, answer, noteBroken, end, firstByteMs, upstreamAbort };
       const isStream = call.fields.stream && answer.contentType === 'text/event-stream';
       if (!isStream) return await answerWhole(answering);
-      // From here on the stream decides whether the upstream is read on.
+      // From here on the stream decides whether to keep reading from the provider.
       context.clientSignal.removeEventListener('abort', onClientLeft);
       return answerStream(answering);
     }
@@ -106,7 +106,7 @@ async function answerForwarded(
 export const TRIES_HEADER = 'x-turnpike-tries';
 export const SERVED_BY_HEADER = 'x-turnpike-served-by';
 
-/** For the client, and for the record where it was not the first try of the requested alias that answered. */
+/** For the client, and for the record if the answer is not from the first attempt at the requested alias. */
 function noteTries(
   { alias }: AdmittedModelCall,
   context: ModelCallContext,
@@ -122,9 +122,9 @@ function noteTries(
 }
 
 /**
- * Tries the alias's targets before the first byte and never after: the answer is taken unread, at its status. A target
- * receives what the client sent, but for the model's name and, on streams, include_usage. No step is added here: the
- * loop's own promise is returned.
+ * Tries the alias's targets before the first byte and never after: the answer is taken at its status, before its body
+ * is read. A target receives what the client sent, except for the model's name and, on streams, include_usage. No step
+ * is added here: the loop's own promise is returned.
  */
 function forward(
   parts: ModelCallParts,
@@ -148,7 +148,7 @@ const FORWARDED_CALL: CallKind<ForwardedCall, UpstreamAnswer> = {
   bodyFor: ({ alias, call }, target) =>
     rewriteModelBody(call.bytes, call.fields, changesFor(alias, call, target)),
   headersFor({ call, endpoint, context: { forwardedHeaders, trace = null } }, target) {
-    // Of a call that is translated they say nothing to its provider.
+    // For a translated call they mean nothing to its provider.
     const forwarded = speaks(target, endpoint) ? forwardedHeaders : NO_HEADERS;
     return trace === null ? forwarded : { ...forwarded, ...trace.trying(call, target) };
   },
@@ -173,10 +173,10 @@ function changesFor(
   };
 }
 
-/** These have no answer to bound. */
+/** These have no output tokens to limit. */
 const UNANSWERED: readonly ModelEndpoint[] = ['embeddings', 'messages/count_tokens'];
 
-/** Completions know max_tokens alone. */
+/** Completions support max_tokens only. */
 const MAXIMUMS = {
   completions: 'max_tokens',
   responses: 'max_output_tokens',
@@ -198,10 +198,10 @@ function refuse({ route }: AdmittedModelCall, context: ModelCallContext, refusal
   return refusalResponse(refusal, context.headers, { wire: route.wire, requestId: context.requestId });
 }
 
-/** The largest answer that is not a stream: 2,048 embeddings of 3,072 numbers are about 130 MB of text. */
+/** The largest answer that is not streamed: 2,048 embeddings of 3,072 numbers are about 130 MB of text. */
 const MOST_ANSWER_BYTES = 256 * 1024 * 1024;
 
-/** An answer in one piece: read whole, its model restamped, the call committed, then sent. */
+/** An answer that is not streamed: read completely, its model replaced, the call committed, then sent. */
 async function answerWhole(answering: Answering): Promise<Response> {
   const { parts, call, context, target, answer, end, firstByteMs, upstreamAbort } = answering;
   const bounds = { maxBytes: MOST_ANSWER_BYTES, idleMs: parts.idleTimeoutMs };
@@ -248,7 +248,7 @@ async function answerWhole(answering: Answering): Promise<Response> {
 
 const JSON_TYPE = 'application/json';
 
-/** The stored answer, byte for byte. It is recorded and charged as a call, at the share of the price that hits have. */
+/** The cached answer, byte for byte. It is recorded and charged as a call, at the share of the price that hits cost. */
 async function answerCached(
   parts: ModelCallParts,
   call: AdmittedModelCall,

@@ -20,8 +20,8 @@ const ENGINE_BUSY: Refusal = {
 };
 
 /**
- * G-7, G-8: one admitted parse call, from its document to its record. The answer waits for the call's commit as any
- * model call's does, and the call is charged once however often a model was asked for it.
+ * G-7, G-8: runs an admitted parse call, from its document to its record. The response waits for the call's commit like
+ * any model call's, and the call is charged once however often a model was called for it.
  */
 export async function answerParse(
   parts: ParseParts,
@@ -85,7 +85,7 @@ type DocumentText =
   | { readonly outcome: 'read'; readonly text: string; readonly warnings: readonly string[] }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
-/** A text is taken as it is, so that the evidence points into what the client has. */
+/** A text is used unchanged, so that the evidence refers to positions in the client's text. */
 async function textOf(
   reader: ParseParts['reader'],
   companyId: string,
@@ -113,7 +113,7 @@ function refused(refusal: Refusal): DocumentText {
 const OBJECTS = { cv: 'parsed_cv', jd: 'parsed_jd' } as const satisfies Record<ParseKind, string>;
 const VALUES = { cv: 'profile', jd: 'posting' } as const satisfies Record<ParseKind, string>;
 
-/** The frame that both answers share; usage is what was charged. */
+/** The common part of both responses; usage is what was charged. */
 function shown(call: AdmittedParse, document: ParsedDocument, warnings: readonly string[]) {
   const { parses: kind } = call.route;
   const { engine, parsed, tokens } = document;

@@ -11,7 +11,7 @@ import { REFUSALS, type Refusal } from '../admission/refusals.ts';
 const MOST_ERROR_BYTES = 64 * 1024;
 const ERROR_BODY_MS = 5_000;
 
-/** The upstream's own judgement of the request (G-36): its message and code in our envelope, provider names replaced. */
+/** A provider's refusal of the request (G-36): its message and code in our envelope, provider names replaced. */
 export async function passedOn(
   alias: string,
   target: UpstreamTarget,
@@ -22,7 +22,7 @@ export async function passedOn(
   return ofRequest(alias, target, answer.status, readProviderError(text));
 }
 
-/** What no target answered. */
+/** No target answered. */
 export function unavailable(
   tried: Extract<Tried<unknown>, { outcome: 'failed' | 'not-tried' }>,
   { ownKey }: Pick<Alias, 'ownKey'>,
@@ -46,10 +46,10 @@ export function unavailable(
 const REFUSED_BY_PROVIDER =
   'The provider of this model refuses the gateway’s calls. The operator of the gateway has to correct its key, account or model name; retrying does not help until then.';
 
-/** What an error is for the provider's breaker and for its target; null where the request is at fault. */
+/** How an error counts for the provider's breaker and its target; null if the request is at fault. */
 type ErrorResult = Exclude<Parameters<NoteBroken>[0], 'late'>;
 
-/** An error that came with a good status: in the place of a whole answer, or as an event of a stream. */
+/** An error with a success status: instead of an answer, or as an event of a stream. */
 export function refusalInAnswer(
   alias: string,
   target: UpstreamTarget,
@@ -87,7 +87,7 @@ function ofRequest(
   };
 }
 
-/** Clients match on these: no provider can say them in our place. */
+/** Clients match on these, so a provider must not be able to send them. */
 const OUR_CODES: ReadonlySet<string> = new Set(Object.values(REFUSALS).flatMap(({ code }) => code ?? []));
 
 /** Models are addressed by alias only (G-16): the provider's model name and address do not reach a client. */

@@ -5,16 +5,17 @@ import { isObject, type JsonObject } from '../../ports/json-object.ts';
 import type { Answering, EndedResponse } from './end-call.ts';
 
 interface MadeResponse {
-  /** Of a stream that did not come to its end; null where none was seen. */
+  /** For an incomplete stream; null if it had none. */
   readonly id: string | null;
-  /** The response itself, or the last event of its stream; null where it did not come. */
+  /** The response itself, or the last event of its stream; null if it did not arrive. */
   readonly last: Uint8Array | null;
   readonly isCharged: boolean;
 }
 
 /**
- * What is recorded of a response that can be read or continued later, with the commit of its call; null where nothing is.
- * One that its provider stores and that was not charged, because its client left, is charged when it is read.
+ * The record of a response that can be read or continued later, written with the commit of its call; null if there is
+ * none. A response that its provider stores and that was not charged, because its client disconnected, is charged when
+ * it is read.
  */
 export function responseRecord(
   answering: Pick<Answering, 'parts' | 'call' | 'target'>,
@@ -51,5 +52,5 @@ function responseIn(last: Uint8Array): JsonObject | null {
 }
 
 const DECODER = new TextDecoder();
-/** A whole answer has none: JSON has no line that begins so. */
+/** Not in an answer that is not streamed: no line of JSON begins like this. */
 const DATA_LINE = /^data:([^\r\n]*)/m;
