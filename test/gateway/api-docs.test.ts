@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { z } from 'zod';
-import { MCP_PATH, routeOf } from '../../src/gateway/admission/routes.ts';
+import { BASE_PATH, MCP_PATH, routeNames, routeOf } from '../../src/gateway/admission/routes.ts';
 import { GATEWAY_ROUTES, gatewayDocument } from '../../src/gateway/api-docs.ts';
 import { docsFiles } from '../../src/start/wiring/open-server.ts';
 import { useResource } from '../setup/use-resource.ts';
@@ -34,6 +34,12 @@ describe('A-5 the documents of the gateway', () => {
     expect(routes).not.toContain(null);
     expect(new Set(routes.map((route) => `${route?.kind} ${route?.endpoint}`)).size).toBe(14);
     expect(gatewayDocument()).toMatchObject({ openapi: '3.1.0' });
+  });
+
+  test('A-5 every route of the table is described', () => {
+    const described = GATEWAY_ROUTES.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+    const routes = routeNames().map(({ method, path }) => `${method} ${BASE_PATH}${path}`);
+    expect(routes.filter((route) => !described.includes(route))).toEqual([]);
   });
 
   for (const { method, path, body, answers } of GATEWAY_ROUTES) {

@@ -18,25 +18,30 @@ export interface ReadParts extends UsageParts, StoredResponseParts {
 /** Of the documented aliases, which are older than any key; clients only want a number here. */
 const MODEL_CREATED = Date.UTC(2026, 0, 1) / 1000;
 
-/** Whatever costs nothing. `url` is the whole address, for what stands behind the question mark. */
+/** Answers a route that costs nothing. `url` is the whole address, for its query. */
 export async function answerRead(
   parts: ReadParts,
   call: AdmittedRead,
   { url, headers }: { readonly url: string; readonly headers: Record<string, string> },
 ): Promise<Response> {
-  const { route } = call;
-  if (route.kind === 'stored-response')
-    return await answerStoredResponse(parts, call, route, { url, headers });
-  const { kind } = route;
-  if (kind === 'calls') return await answerCalls(parts.database, call.key, searchOf(url), headers);
-  if (kind !== 'usage' && kind !== 'jobs') return answerListing(parts, call, headers);
-  const search = searchOf(url);
-  const answered =
-    kind === 'jobs'
-      ? await answerJobs(parts.database, call.key.companyId, search)
-      : await answerUsage(parts, call, search);
+  const { route, key } = call;
+  switch (route.kind) {
+    case 'list-models':
+    case 'one-model':
+      return answerListing(parts, call, headers);
+    case 'stored-response':
+      return await answerStoredResponse(parts, call, route, { url, headers });
+    case 'usage':
+      return shownRead(await answerUsage(parts, call, searchOf(url)), headers);
+    case 'calls':
+      return await answerCalls(parts.database, key, searchOf(url), headers);
+    case 'jobs':
+      return shownRead(await answerJobs(parts.database, key.companyId, searchOf(url)), headers);
+  }
+}
+
+function shownRead(answered: AnsweredRead, headers: Record<string, string>): Response {
   if (answered.outcome === 'refused') return refusalResponse(answered.refusal, headers);
-  // It is about this moment.
   return Response.json(answered.body, { headers: { ...headers, 'cache-control': 'no-store' } });
 }
 
