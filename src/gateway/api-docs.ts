@@ -222,7 +222,7 @@ export const GATEWAY_ROUTES: readonly DescribedRoute[] = [
   call('/parse/jd', 'Reads a job posting.', parseBody, { text: 'We look for an engineer' }, ok(parsed)),
   read(
     '/models',
-    'The models that the key may call.',
+    'The models that the key may call; in the shape of Anthropic’s API with the header anthropic-version.',
     ok(z.looseObject({ object: z.literal('list'), data: z.array(model) })),
   ),
   read('/models/{model}', 'One of them.', ok(model)),

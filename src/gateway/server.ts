@@ -88,10 +88,11 @@ export function createGateway(parts: GatewayParts): Gateway {
       } catch (error) {
         log.error('a call failed', { requestId, path, error });
         arrived.hasRequestId = false;
-        response = refusalResponse({ name: 'unavailable' }, {}, { wire: wireOfPath(path), requestId });
+        const wire = wireOfPath(path, request.headers);
+        response = refusalResponse({ name: 'unavailable' }, {}, { wire, requestId });
       }
       if (!arrived.hasRequestId) {
-        for (const name of requestIdHeaders(path)) response.headers.set(name, requestId);
+        for (const name of requestIdHeaders(arrived)) response.headers.set(name, requestId);
       }
       return consoleOrigin.admit(request, response);
     },
@@ -101,8 +102,8 @@ export function createGateway(parts: GatewayParts): Gateway {
 const ID_HEADERS = [REQUEST_ID_HEADER] as const;
 const MESSAGES_ID_HEADERS = [REQUEST_ID_HEADER, MESSAGES_REQUEST_ID_HEADER] as const;
 
-function requestIdHeaders(path: string): readonly string[] {
-  return wireOfPath(path) === 'messages' ? MESSAGES_ID_HEADERS : ID_HEADERS;
+function requestIdHeaders({ path, request }: Pick<Arrived, 'path' | 'request'>): readonly string[] {
+  return wireOfPath(path, request.headers) === 'messages' ? MESSAGES_ID_HEADERS : ID_HEADERS;
 }
 
 /** G-9: the tools walk the same functions as the routes do; only the address has been counted before. */
@@ -122,6 +123,7 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts, overMcp?: tru
   const { clock, calls, tracer = null } = parts;
   return async (arrived: Arrived): Promise<Response> => {
     const { request, path, requestId, connection } = arrived;
+    const client = { wire: wireOfPath(path, request.headers), requestId };
     const startedAtMs = clock.now();
     const address = parts.clientAddress(request, connection.peerAddress);
     const trace = tracer === null ? null : beginTrace(tracer, request, path, requestId);
@@ -136,7 +138,7 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts, overMcp?: tru
       const allowances = admission.allowances ?? (admission.key && (await parts.limits.look(admission.key)));
       trace?.answered(refusalStatus(admission.refusal));
       const shown = allowances === null ? {} : rateLimitHeaders(allowances);
-      return refusalResponse(admission.refusal, shown, { wire: wireOfPath(path), requestId });
+      return refusalResponse(admission.refusal, shown, client);
     }
     const { call } = admission;
     parts.keys.noteUse(call.key.id);
@@ -146,7 +148,7 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts, overMcp?: tru
       nameCacheUse(headers, admission.call.cache);
     }
     if (admission.outcome === 'read') {
-      const answering = answerRead(parts, admission.call, { url: request.url, headers });
+      const answering = answerRead(parts, admission.call, { url: request.url, headers, client });
       const response = await answering.finally(() => call.reservation.end(0, []));
       calls.note(recordOfRead(admission.call, response.status, callClock()));
       trace?.answered(response.status);
@@ -163,14 +165,14 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts, overMcp?: tru
         const { id, key, route } = admission.call;
         const record = recordOfRefusal(id, { key, route, alias: null, refusal }, callClock());
         if (record !== null) calls.note(record);
-        return refusalResponse(refusal, headers, { wire: wireOfPath(path), requestId });
+        return refusalResponse(refusal, headers, client);
       }
       calls.note(recordOfReplay(admission.call, replayed.response.status, callClock()));
       return replayed.response;
     }
     connection.mayBeSilent();
     // Here and not on the finished answer, whose headers would have to be opened once more.
-    for (const name of requestIdHeaders(path)) headers[name] = requestId;
+    for (const name of requestIdHeaders(arrived)) headers[name] = requestId;
     arrived.hasRequestId = true;
     const context = {
       requestId,

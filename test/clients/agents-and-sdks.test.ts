@@ -107,6 +107,14 @@ describe.each(ALIASES)('to a provider that speaks $wire', ({ model, provider }) 
       expect(called()).toEqual([endpoint, endpoint]);
     });
 
+    test('lists the models in pages, and shows one', async () => {
+      const ids = [];
+      for await (const { id, type } of client().models.list({ limit: 4 })) ids.push([type, id]);
+      expect(ids).toHaveLength(6);
+      expect(ids).toContainEqual(['model', model]);
+      expect(await client().models.retrieve(model)).toMatchObject({ id: model, lifecycle: 'active' });
+    });
+
     test('its errors have its own classes, with our code', async () => {
       const failing = (work: Promise<unknown>) => work.then(() => null).catch((error: unknown) => error);
       const stranger = new Anthropic({ baseURL: gateway.url.replace('/v1', ''), apiKey: 'nonsense' });

@@ -238,6 +238,59 @@ describe('G-4 the list of models', () => {
     const refused = await fetch(`${gateway.url}/models/svc/chat-default`, { headers });
     expect([refused.status, (await refused.json()).error.code]).toEqual([403, 'LLM_MODEL_NOT_ALLOWED']);
   });
+
+  describe('for clients of Anthropic’s wire', () => {
+    const ask = async (path: string, key = rawKey) => {
+      const headers = { 'x-api-key': key, 'anthropic-version': '2023-06-01' };
+      const response = await fetch(`${gateway.url}/models${path}`, { headers });
+      return { response, body: await response.json() };
+    };
+    const idsOf = ({ body }: Awaited<ReturnType<typeof ask>>) =>
+      body.data.map(({ id }: { id: string }) => id);
+
+    test('G-4 has their shape, the key is in x-api-key, and errors are theirs', async () => {
+      const { body, response } = await ask('');
+      expect(idsOf({ body, response })).toEqual((await list(rawKey)).data.map(({ id }) => id));
+      expect(body).toMatchObject({ has_more: false, first_id: body.data[0].id, last_id: body.data[5].id });
+      const one = (await ask('/svc%2Fchat-default')).body;
+      expect(one).toEqual({
+        ...{ type: 'model', id: 'svc/chat-default', display_name: 'svc/chat-default' },
+        ...{ created_at: '2026-01-01T00:00:00.000Z', max_input_tokens: 200_000, max_tokens: 16_384 },
+        ...{ capabilities: null, lifecycle: 'active', line: null, deprecated_at: null, retires_at: null },
+      });
+      expect(response.headers.get('request-id')).toStartWith('req_');
+      const unknown = await ask('/svc/none');
+      expect([unknown.response.status, unknown.body]).toMatchObject([
+        403,
+        { type: 'error', error: { type: 'permission_error', code: 'LLM_MODEL_NOT_ALLOWED' } },
+      ]);
+      const keyless = await ask('', 'tpk_wrong');
+      expect([keyless.response.status, keyless.body]).toMatchObject([
+        401,
+        { type: 'error', error: { type: 'authentication_error' } },
+      ]);
+      const plain = await fetch(`${gateway.url}/models`, { headers: { 'x-api-key': rawKey } });
+      expect(plain.status).toBe(401);
+    });
+
+    test('has pages in both directions', async () => {
+      const all = idsOf(await ask(''));
+      const first = await ask('?limit=4');
+      expect(first.body).toMatchObject({ has_more: true, first_id: all[0], last_id: all[3] });
+      const second = await ask(`?limit=4&after_id=${encodeURIComponent(all[3])}`);
+      expect([idsOf(second), second.body.has_more]).toEqual([all.slice(4), false]);
+      const back = await ask(`?limit=2&before_id=${all[3]}`);
+      expect([idsOf(back), back.body.has_more]).toEqual([all.slice(1, 3), true]);
+      expect(idsOf(await ask(`?before_id=${all[1]}`))).toEqual([all[0]]);
+      const none = { data: [], has_more: false, first_id: null, last_id: null };
+      expect((await ask(`?after_id=${all[5]}`)).body).toEqual(none);
+      expect((await ask('?lifecycle[]=retired')).body).toEqual(none);
+      for (const wrong of ['limit=0', 'limit=1001', 'after_id=svc/none', `after_id=${all[0]}&before_id=b`]) {
+        const { response, body } = await ask(`?${wrong}`);
+        expect([wrong, response.status, body.error.type]).toEqual([wrong, 400, 'invalid_request_error']);
+      }
+    });
+  });
 });
 
 describe('an alias of an operator’s own', () => {

@@ -38,7 +38,7 @@ import { aliasOfCompany, type CompanyAliasParts } from './own-keys.ts';
 import { readCallBody } from './read-call-body.ts';
 import { type ParseFields, readParseBody } from './read-parse-body.ts';
 import type { Refusal } from './refusals.ts';
-import { type Route, routeOf } from './routes.ts';
+import { type Route, routeOf, wireOfPath } from './routes.ts';
 import { unknownRoute } from './unknown-routes.ts';
 
 export interface AdmitParts extends CompanyAliasParts {
@@ -210,8 +210,8 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   return refuse(refusalOfState(state), known);
 }
 
-async function findKey(parts: AdmitParts, { request, onStep }: Arrival, route: Route) {
-  const isMessages = route.kind === 'model-call' && route.wire === 'messages';
+async function findKey(parts: AdmitParts, { request, path, onStep }: Arrival, route: Route) {
+  const isMessages = wireOfPath(path, request.headers) === 'messages';
   const found = await parts.keys.find(keyIn(request, isMessages));
   onStep?.('key');
   if (found.outcome === 'unavailable') {

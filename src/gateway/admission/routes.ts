@@ -69,10 +69,15 @@ function parseRoute(endpoint: 'parse/cv' | 'parse/jd', parses: ParseKind): Route
 }
 
 const MESSAGES = `${BASE_PATH}/messages`;
+const MODELS = `${BASE_PATH}/models`;
 
-/** The wire format that a path is answered in, even if it is no route: Anthropic's for everything below `/messages`. */
-export function wireOfPath(path: string): ClientWire {
-  return path.startsWith(MESSAGES) ? 'messages' : 'completions';
+/**
+ * The wire format that a path is answered in, even if it is no route: Anthropic's for everything below `/messages`, and for
+ * `/models`, which both wire formats have, if the client sends `anthropic-version`.
+ */
+export function wireOfPath(path: string, headers?: Headers): ClientWire {
+  if (path.startsWith(MESSAGES)) return 'messages';
+  return path.startsWith(MODELS) && headers?.has('anthropic-version') === true ? 'messages' : 'completions';
 }
 
 const ONE_MODEL = '/models/';

@@ -1,34 +1,33 @@
 import { momentIn } from '../../domain/calls/usage/usage-range.ts';
-import { creditsAsNumber } from '../../domain/credits/ledger/credit-account.ts';
 import { type Job, LONGEST_SEARCH, listJobs, searchWords } from '../../domain/jobs/job.ts';
-import { type ApiKey, isId } from '../../domain/keys/api-key.ts';
-import { type Alias, priceAt, type TokenPrice } from '../../domain/models/aliases.ts';
-import type { ModelDirectory } from '../../domain/models/model-directory.ts';
+import { isId } from '../../domain/keys/api-key.ts';
 import type { Statements } from '../../ports/database.ts';
 import type { AdmittedRead } from '../admission/admit.ts';
-import { refusalResponse } from '../admission/refusals.ts';
+import { type RefusedClient, refusalResponse } from '../admission/refusals.ts';
 import { answerCalls } from './calls.ts';
+import { answerModels, type ModelListParts } from './models.ts';
 import { answerStoredResponse, type StoredResponseParts } from './stored-response.ts';
 import { type AnsweredRead, answerUsage, refusedRead, type UsageParts } from './usage.ts';
 
-export interface ReadParts extends UsageParts, StoredResponseParts {
-  readonly models: ModelDirectory;
-}
+export interface ReadParts extends UsageParts, StoredResponseParts, ModelListParts {}
 
-/** Of the documented aliases, which are older than any key; clients only want a number here. */
-const MODEL_CREATED = Date.UTC(2026, 0, 1) / 1000;
+interface Reading {
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly client: RefusedClient;
+}
 
 /** Answers a route that costs nothing. `url` is the whole address, for its query. */
 export async function answerRead(
   parts: ReadParts,
   call: AdmittedRead,
-  { url, headers }: { readonly url: string; readonly headers: Record<string, string> },
+  { url, headers, client }: Reading,
 ): Promise<Response> {
   const { route, key } = call;
   switch (route.kind) {
     case 'list-models':
     case 'one-model':
-      return answerListing(parts, call, headers);
+      return answerModels(parts, key, route, { search: searchOf(url), headers, client });
     case 'stored-response':
       return await answerStoredResponse(parts, call, route, { url, headers });
     case 'usage':
@@ -43,52 +42,6 @@ export async function answerRead(
 function shownRead(answered: AnsweredRead, headers: Record<string, string>): Response {
   if (answered.outcome === 'refused') return refusalResponse(answered.refusal, headers);
   return Response.json(answered.body, { headers: { ...headers, 'cache-control': 'no-store' } });
-}
-
-/** G-4: exactly the aliases that this key may call. */
-function answerListing(
-  { models, clock }: Pick<ReadParts, 'models' | 'clock'>,
-  { route, key }: AdmittedRead,
-  headers: Readonly<Record<string, string>>,
-): Response {
-  const allowed = models.all().filter((alias) => mayCall(key, alias));
-  const shownModel = (alias: Alias) => modelOf(alias, clock.now());
-  if (route.kind === 'list-models') {
-    return Response.json({ object: 'list', data: allowed.map(shownModel) }, { headers });
-  }
-  const one = route.kind === 'one-model' ? allowed.find(({ alias }) => alias === route.alias) : undefined;
-  if (one !== undefined) return Response.json(shownModel(one), { headers });
-  return refusalResponse({ name: 'modelNotAllowed', param: 'model' }, headers);
-}
-
-function mayCall(key: ApiKey, { alias }: Alias): boolean {
-  return key.models === null || key.models.includes(alias);
-}
-
-function modelOf(alias: Alias, nowMs: number) {
-  const { createdAtMs = null, contextLength, maxOutputTokens, kind } = alias;
-  const slash = alias.alias.indexOf('/');
-  const price = priceAt(alias, nowMs);
-  return {
-    id: alias.alias,
-    object: 'model',
-    created: createdAtMs === null ? MODEL_CREATED : Math.floor(createdAtMs / 1_000),
-    owned_by: slash === -1 ? 'system' : alias.alias.slice(0, slash),
-    kind,
-    context_length: contextLength,
-    max_output_tokens: kind === 'embed' ? null : maxOutputTokens,
-    pricing: price === null ? null : pricingOf(price),
-  };
-}
-
-function pricingOf({ promptMicro, cachedMicro, completionMicro, cacheWriteMicro }: TokenPrice) {
-  return {
-    unit: 'credits per million tokens',
-    prompt: creditsAsNumber(promptMicro),
-    cached: creditsAsNumber(cachedMicro),
-    completion: creditsAsNumber(completionMicro),
-    cache_write: creditsAsNumber(cacheWriteMicro ?? promptMicro),
-  };
 }
 
 function searchOf(url: string): URLSearchParams {
