@@ -196,6 +196,23 @@ export const GATEWAY_ROUTES: readonly DescribedRoute[] = [
     { model: ALIAS, input: 'Hello' },
     ok(response),
   ),
+  call(
+    '/responses/input_tokens',
+    'Counts the tokens of a response’s input; free of charge.',
+    responsesBody,
+    { model: ALIAS, input: 'Hello' },
+    ok(z.looseObject({ object: z.literal('response.input_tokens'), input_tokens: z.int() }), {
+      object: 'response.input_tokens',
+      input_tokens: 9,
+    }),
+  ),
+  call(
+    '/responses/compact',
+    'Compacts a conversation into items for the next input. Only of models whose provider has the Responses API of OpenAI.',
+    responsesBody,
+    { model: ALIAS, input: 'Hello' },
+    ok(z.looseObject({ id: z.string(), object: z.literal('response.compaction') })),
+  ),
   stored('get', '/responses/{response}', 'A stored response of the company.', response),
   stored('get', '/responses/{response}/input_items', 'The input of a stored response, in pages.', list),
   stored(

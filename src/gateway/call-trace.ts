@@ -15,6 +15,8 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   completions: 'text_completion',
   embeddings: 'embeddings',
   responses: 'chat',
+  'responses/input_tokens': 'count_tokens',
+  'responses/compact': 'chat',
   messages: 'chat',
   'messages/count_tokens': 'count_tokens',
 };

@@ -25,6 +25,8 @@ export type ModelEndpoint =
   | 'completions'
   | 'embeddings'
   | 'responses'
+  | 'responses/input_tokens'
+  | 'responses/compact'
   | 'messages'
   | 'messages/count_tokens';
 

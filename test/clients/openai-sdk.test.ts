@@ -23,6 +23,24 @@ describe('G-18 the official openai client, with only its address and key changed
     expect(answer._request_id).toStartWith('req_');
   });
 
+  test('G-18 counts the input of a response, and compacts a conversation', async () => {
+    gateway.upstream.answer(({ path }) =>
+      Response.json(
+        path.endsWith('/compact')
+          ? {
+              id: 'r',
+              object: 'response.compaction',
+              output: [],
+              usage: { input_tokens: 1, output_tokens: 2 },
+            }
+          : { object: 'response.input_tokens', input_tokens: 4 },
+      ),
+    );
+    const asked = { model: 'svc/chat-default', input: 'Hi' };
+    expect((await client.responses.inputTokens.count(asked)).input_tokens).toBe(4);
+    expect((await client.responses.compact(asked)).object).toBe('response.compaction');
+  });
+
   test('G-18 streams, with usage at the end', async () => {
     gateway.upstream.answer(() => streamOf(chunk('Hel'), chunk('lo'), usageChunk, done));
     const stream = await client.chat.completions.create({ ...question, stream: true });

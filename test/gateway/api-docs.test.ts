@@ -13,7 +13,11 @@ beforeAll(async () => {
   const data = [{ object: 'embedding', index: 0, embedding: [1] }];
   const vectors = { object: 'list', model: 'x', data, usage: { prompt_tokens: 3, total_tokens: 3 } };
   const response = { id: 'resp_1', object: 'response', model: 'x', output: [], usage: null };
-  const answers: Record<string, object> = { '/v1/embeddings': vectors, '/v1/responses': response };
+  const answers: Record<string, object> = {
+    ...{ '/v1/embeddings': vectors, '/v1/responses': response },
+    '/v1/responses/input_tokens': { object: 'response.input_tokens', input_tokens: 3 },
+    '/v1/responses/compact': { ...response, object: 'response.compaction' },
+  };
   gateway.upstream.answer(({ path }) => {
     if (path.endsWith('/input_items')) return Response.json({ object: 'list', data: [], has_more: false });
     return Response.json(answers[path.replace('/resp_1', '')] ?? chatAnswer());
@@ -32,7 +36,7 @@ describe('A-5 the documents of the gateway', () => {
       ),
     );
     expect(routes).not.toContain(null);
-    expect(new Set(routes.map((route) => `${route?.kind} ${route?.endpoint}`)).size).toBe(14);
+    expect(new Set(routes.map((route) => `${route?.kind} ${route?.endpoint}`)).size).toBe(16);
     expect(gatewayDocument()).toMatchObject({ openapi: '3.1.0' });
   });
 

@@ -116,6 +116,8 @@ describe('the hook before calls', () => {
       ['completions', { model: 'svc/chat-default', prompt: 'x' }],
       ['embeddings', { model: 'svc/embed-default', input: 'x' }],
       ['responses', { model: 'svc/chat-default', input: 'x' }],
+      ['responses/input_tokens', { model: 'svc/chat-default', input: 'x' }],
+      ['responses/compact', { model: 'svc/chat-default', input: 'x' }],
       ['messages', { model: 'svc/chat-default', max_tokens: 5, messages: [] }],
       ['messages/count_tokens', { model: 'svc/chat-default', messages: [] }],
       ['parse/cv', { text: 'Ada Byron' }],

@@ -225,7 +225,7 @@ describe('routes of the other wires', () => {
     return `${answered.status} ${type} ${code}`;
   }
 
-  describe.each(['/responses', '/messages', '/messages/count_tokens'])('%s', (path) => {
+  describe.each(['/responses', '/responses/compact', '/messages', '/messages/count_tokens'])('%s', (path) => {
     const ask = (key: string, body: unknown = asked, init: RequestInit = {}) =>
       refused(path, post(`${gateway.url}${path}`, key, body, init));
 

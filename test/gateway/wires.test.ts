@@ -316,6 +316,67 @@ describe('responses and messages', () => {
     });
   });
 
+  describe('/responses/input_tokens', () => {
+    test('passes, is charged nothing, and is not stored as a response', async () => {
+      const counted = '{"object":"response.input_tokens","input_tokens":14,"id":"resp_counted"}';
+      gateway.upstream.answer(() => new Response(counted));
+      const { max_output_tokens: _, ...body } = asked;
+      const { answer, row } = await call('/responses/input_tokens', body);
+      expect(answer).toBe(counted);
+      expect(gateway.upstream.received[0]?.path).toBe('/v1/responses/input_tokens');
+      expect(JSON.parse(text(gateway.upstream.received[0]?.body ?? new Uint8Array()))).toEqual({
+        ...body,
+        model: PROVIDER_MODEL,
+      });
+      expect(row).toMatchObject({
+        ...{ endpoint: 'responses/input_tokens', outcome: 'SUCCEEDED', reason: null },
+        ...{ prompt_tokens: null, charge_micro: 0n },
+      });
+    });
+  });
+
+  describe('/responses/compact', () => {
+    const compacted = {
+      ...{ id: 'resp_compacted', object: 'response.compaction', created_at: 1 },
+      output: [{ id: 'cmp_1', type: 'compaction', encrypted_content: 'secret' }],
+      usage: {
+        input_tokens: 100,
+        input_tokens_details: { cached_tokens: 40 },
+        output_tokens: 10,
+        total_tokens: 110,
+      },
+    };
+
+    test('is charged as a response by its usage, and cannot be read or continued by its id', async () => {
+      gateway.upstream.answer(() => Response.json(compacted));
+      const { max_output_tokens: _, ...body } = asked;
+      const { answer, row } = await call('/responses/compact', body);
+      expect(JSON.parse(answer)).toEqual(compacted);
+      expect(JSON.parse(text(gateway.upstream.received[0]?.body ?? new Uint8Array()))).toEqual({
+        ...body,
+        model: PROVIDER_MODEL,
+      });
+      expect(row).toMatchObject({
+        ...{ endpoint: 'responses/compact', outcome: 'SUCCEEDED' },
+        ...{ prompt_tokens: 100n, cached_tokens: 40n, completion_tokens: 10n },
+      });
+      expect(row?.charge_micro).toBeGreaterThan(0n);
+      const continued = { ...body, previous_response_id: compacted.id };
+      expect((await refusalOf(post(`${gateway.url}${RESPONSES}`, rawKey, continued))).status).toBe(404);
+    });
+
+    test('needs a target that serves it', async () => {
+      const refused = await refusalOf(
+        post(`${gateway.url}/responses/compact`, rawKey, { model: messaged.model, input: 'Hello' }),
+      );
+      expect([refused.status, refused.message]).toEqual([
+        400,
+        expect.stringContaining('does not serve /responses/compact'),
+      ]);
+      expect(anthropic.received).toEqual([]);
+    });
+  });
+
   // Last: admission waits for the database after it.
   test('G-33 the last event waits for the commit, and is not sent where nothing is recorded', async () => {
     const running = [];

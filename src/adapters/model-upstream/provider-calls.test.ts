@@ -43,6 +43,11 @@ describe('how a provider is addressed', () => {
       'https://me.openai.azure.com/openai/responses?api-version=2024-10-21',
     ],
     [
+      target('https://me.openai.azure.com', azure),
+      'responses/compact',
+      'https://me.openai.azure.com/openai/responses/compact?api-version=2024-10-21',
+    ],
+    [
       target('https://me.openai.azure.com/openai/v1', { provider: 'azure' }),
       'chat/completions',
       'https://me.openai.azure.com/openai/v1/chat/completions',

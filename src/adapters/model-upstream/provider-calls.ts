@@ -50,7 +50,8 @@ export function addressOf(
 ): string {
   if (wire?.apiVersion != null) {
     const resource = baseUrl?.replace(/\/openai$/, '');
-    const path = endpoint === 'responses' ? endpoint : `deployments/${encodeURIComponent(model)}/${endpoint}`;
+    const isNamed = !endpoint.startsWith('responses');
+    const path = isNamed ? `deployments/${encodeURIComponent(model)}/${endpoint}` : endpoint;
     const version = `api-version=${encodeURIComponent(wire.apiVersion)}`;
     return `${resource}/openai/${path}${below}?${version}${query === '' ? '' : `&${query}`}`;
   }

@@ -33,6 +33,14 @@ describe('presets of providers', () => {
     expect(wireOf(openai, 1)?.maxTokensName).toBe('max_completion_tokens');
   });
 
+  test('without Responses a target has nothing beside it, and a server with it is not expected to count', () => {
+    const named = (provider: string, responses: boolean) =>
+      wireOf({ ...BASE, provider, responses }, 1)?.endpoints.filter((one) => one.startsWith('responses'));
+    expect(named('openai', false)).toEqual([]);
+    expect(named('openai', true)).toEqual(['responses', 'responses/input_tokens', 'responses/compact']);
+    expect(named('vllm', true)).toEqual(['responses']);
+  });
+
   test('only Anthropic has the Messages API, and no other', () => {
     const speaking = PROVIDER_PRESETS.filter(({ endpoints }) => endpoints.includes('messages'));
     expect(speaking.map(({ name }) => name)).toEqual(['anthropic']);

@@ -21,7 +21,8 @@ export interface ProviderPreset {
 const CHAT: readonly ModelEndpoint[] = ['chat/completions'];
 const CHAT_AND_EMBEDDINGS: readonly ModelEndpoint[] = ['chat/completions', 'embeddings'];
 const COMPATIBLE: readonly ModelEndpoint[] = ['chat/completions', 'completions', 'embeddings'];
-const OPENAI: readonly ModelEndpoint[] = [...COMPATIBLE, 'responses'];
+const BESIDE_RESPONSES: readonly ModelEndpoint[] = ['responses/input_tokens', 'responses/compact'];
+const OPENAI: readonly ModelEndpoint[] = [...COMPATIBLE, 'responses', ...BESIDE_RESPONSES];
 
 export const DEFAULT_PROVIDER = 'openai';
 
@@ -175,9 +176,11 @@ export function wireOf(
   };
 }
 
+/** A server that only has Responses beside its preset's wire is not expected to count tokens or to compact. */
 function withResponses(endpoints: readonly ModelEndpoint[], responses: boolean | null) {
   if (responses === null || responses === endpoints.includes('responses')) return endpoints;
-  return responses ? [...endpoints, 'responses' as const] : endpoints.filter((one) => one !== 'responses');
+  if (responses) return [...endpoints, 'responses' as const];
+  return endpoints.filter((one) => one !== 'responses' && !BESIDE_RESPONSES.includes(one));
 }
 
 const MOST_HEADERS = 16;

@@ -8,7 +8,7 @@ import type { Route } from './routes.ts';
 
 /** Counting tokens uses none, and providers do not charge for it. */
 export function isFree({ endpoint }: Pick<Route, 'endpoint'>): boolean {
-  return endpoint === 'messages/count_tokens';
+  return endpoint === 'messages/count_tokens' || endpoint === 'responses/input_tokens';
 }
 
 export function sizeOf(

@@ -9,6 +9,7 @@ import { type HostedBody, type HostedToolUse, type Span, toolMessage } from '../
 import { jsonText } from '../json/json-text.ts';
 import { type ModelBodyFields, readModelBody } from '../json/request-body.ts';
 import { readElements, valueEnd } from '../json/scan-json.ts';
+import { isFree } from './call-size.ts';
 import type { ParseFields } from './read-parse-body.ts';
 import type { Refusal } from './refusals.ts';
 
@@ -81,7 +82,7 @@ export function planHosted(call: WantedCall, unavailable: UnavailableTools = 're
   if (targets.length === 0 && alias.targets.length > 0) return refused(...translatedMessage(call));
   const planned = tools === null || !needsProvider ? NOTHING : boundsOf(call, tools, used);
   if (planned.outcome === 'refused') return planned;
-  const bytes = rewritten(call, dropped, endpoint === 'messages/count_tokens' ? [] : planned.splices);
+  const bytes = rewritten(call, dropped, isFree(route) ? [] : planned.splices);
   const read = bytes === call.bytes ? null : readModelBody(bytes, wire);
   if (read?.outcome === 'invalid') return refused(read.message, read.param);
   return {

@@ -50,6 +50,8 @@ const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['POST /completions', modelRoute('completions', 'completions', TEXT_KINDS)],
   ['POST /embeddings', modelRoute('embeddings', 'completions', ['embed'])],
   ['POST /responses', modelRoute('responses', 'responses', TEXT_KINDS)],
+  ['POST /responses/input_tokens', modelRoute('responses/input_tokens', 'responses', TEXT_KINDS)],
+  ['POST /responses/compact', modelRoute('responses/compact', 'responses', TEXT_KINDS)],
   ['POST /messages', modelRoute('messages', 'messages', TEXT_KINDS)],
   ['POST /messages/count_tokens', modelRoute('messages/count_tokens', 'messages', TEXT_KINDS)],
   ['POST /parse/cv', parseRoute('parse/cv', 'cv')],
@@ -114,7 +116,9 @@ export function routeNames(): readonly { readonly method: string; readonly path:
 
 function storedResponseRoute(method: string, rest: string): Route | null {
   const [, id, below] = /^([\w-]{1,200})(\/input_items)?$/.exec(rest) ?? [];
-  if (id === undefined || (method !== 'GET' && (method !== 'DELETE' || below !== undefined))) return null;
+  // No id of a response: the route of another method is named to the client.
+  if (id === undefined || ROUTES.has(`POST ${RESPONSES}${id}`)) return null;
+  if (method !== 'GET' && (method !== 'DELETE' || below !== undefined)) return null;
   const action = method === 'DELETE' ? 'delete' : below === undefined ? 'read' : 'input-items';
   return { kind: 'stored-response', endpoint: 'responses', scope: chat, id, action };
 }

@@ -11,6 +11,7 @@ import { gatherBody } from '../../http/read-body.ts';
 import type { EndSignal, ModelEndpoint, UpstreamAnswer, UpstreamTarget } from '../../ports/model-upstream.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { AdmittedModelCall } from '../admission/admit.ts';
+import { isFree } from '../admission/call-size.ts';
 import { type Refusal, refusalResponse, refusalStatus } from '../admission/refusals.ts';
 import { readWholeAnswer } from '../json/answer-body.ts';
 import type { ClientWire } from '../json/client-wire.ts';
@@ -164,7 +165,7 @@ function changesFor(
   { route: { endpoint, wire: clientWire } }: AdmittedModelCall,
   { model, wire }: Pick<UpstreamTarget, 'model' | 'wire'>,
 ): BodyChanges {
-  const isBounded = alias.enforceMaxOutput && !UNANSWERED.includes(endpoint);
+  const isBounded = alias.enforceMaxOutput && !UNBOUNDED.includes(endpoint);
   return {
     model,
     maxTokens: isBounded ? alias.maxOutputTokens : null,
@@ -173,8 +174,10 @@ function changesFor(
   };
 }
 
-/** These have no output tokens to limit. */
-const UNANSWERED: readonly ModelEndpoint[] = ['embeddings', 'messages/count_tokens'];
+/** These have no member that bounds their answer. */
+const UNBOUNDED: readonly ModelEndpoint[] = [
+  ...(['embeddings', 'messages/count_tokens', 'responses/input_tokens', 'responses/compact'] as const),
+];
 
 /** Completions support max_tokens only. */
 const MAXIMUMS = {
@@ -227,7 +230,7 @@ async function answerWhole(answering: Answering): Promise<Response> {
   }
   context.trace?.whole(read.bytes);
   const usage = answer.body.lacksUsage?.() === true ? null : read.usage;
-  const isFine = usage !== null || call.route.endpoint === 'messages/count_tokens';
+  const isFine = usage !== null || isFree(call.route);
   const isWritten = await end({
     outcome: isFine ? 'SUCCEEDED' : 'FAILED',
     reason: isFine ? null : 'no-usage',

@@ -22,7 +22,7 @@ export function responseRecord(
   made: MadeResponse,
 ): EndedResponse {
   const { call, target, parts } = answering;
-  if (call.route.wire !== 'responses' || call.fields.store === false) return null;
+  if (call.route.endpoint !== 'responses' || call.fields.store === false) return null;
   const isOurs = !speaks(target, 'responses');
   if (isOurs && (!parts.responses.isOn || made.last === null)) return null;
   const response = made.last === null ? null : responseIn(made.last);

@@ -169,6 +169,46 @@ describe('calls of one wire to targets of another', () => {
     expect(sent).toHaveLength(1);
   });
 
+  test('the tokens of a response are counted by OpenAI, and estimated for every other target that gets Responses', async () => {
+    const pairs = translationPairs({ storesResponses: false });
+    const asked = JSON.stringify({ model: 'one', input: 'Hi', personality: 'friendly' });
+    const { sent, upstream } = translating({ reads: ['{"input_tokens":7}', null] }, pairs);
+    const counted = await upstream.send(targetOf('openai'), callOf(asked, 'responses/input_tokens'));
+    expect(await readAll(counted.body)).toBe('{"input_tokens":7}');
+    expect(sent).toEqual([{ endpoint: 'responses/input_tokens', body: asked }]);
+    const vllm = wireOf({ ...TARGET, provider: 'vllm', responses: true, apiVersion: null, headers: {} }, 1);
+    const others = [targetOf('vllm'), targetOf('anthropic'), { ...TARGET, ...(vllm && { wire: vllm }) }];
+    for (const target of others) {
+      const { status, body } = await upstream.send(target, callOf(asked, 'responses/input_tokens'));
+      expect([status, await readAll(body)]).toEqual([
+        200,
+        expect.stringMatching(/^\{"object":"response.input_tokens","input_tokens":\d+\}$/),
+      ]);
+    }
+    expect(sent).toHaveLength(1);
+  });
+
+  test('what counts or compacts and is not there is no failure of the target: estimated, or a 400', async () => {
+    const pairs = translationPairs({ storesResponses: false });
+    const asked = { model: 'one', input: 'Hi', messages: [{ role: 'user', content: 'Hi' }] };
+    const send = async (provider: string, endpoint: UpstreamCall['endpoint'], left: 'input' | 'messages') => {
+      const { upstream } = translating({ status: 404, reads: ['no such route', null] }, pairs);
+      const body = JSON.stringify({ ...asked, [left]: undefined });
+      const answer = await upstream.send(targetOf(provider), callOf(body, endpoint));
+      return [answer.status, await readAll(answer.body)];
+    };
+    const estimated = [200, expect.stringContaining('"input_tokens":')];
+    expect(await send('openai', 'responses/input_tokens', 'messages')).toEqual(estimated);
+    expect(await send('anthropic', 'messages/count_tokens', 'input')).toEqual(estimated);
+    for (const provider of ['openai', 'compatible', 'anthropic']) {
+      expect(await send(provider, 'responses/compact', 'messages')).toEqual([
+        400,
+        expect.stringContaining('does not serve /responses/compact'),
+      ]);
+    }
+    expect(await send('openai', 'responses', 'messages')).toEqual([404, 'no such route']);
+  });
+
   test('errors of the provider are returned unchanged; an invalid answer is broken', async () => {
     const failing = translating({ status: 429, reads: ['{"error":1}', null] });
     const { status, body } = await failing.upstream.send(targetOf('vllm'), callOf('body'));

@@ -12,7 +12,7 @@ import {
 import type { Secrets } from '../../../ports/secrets.ts';
 import { speaks } from '../../models/providers.ts';
 import { createEventReader } from './event-reader.ts';
-import { estimateInputTokens } from './messages/count-tokens.ts';
+import { estimateInputTokens, estimateResponseTokens } from './messages/count-tokens.ts';
 import type { AnswerTranslation, StreamTranslation, Translator } from './translator.ts';
 
 /** From the endpoint of a call to one that the target speaks. */
@@ -46,14 +46,37 @@ export function createTranslatingUpstream({
 
   return {
     send(target, call) {
-      if (speaks(target, call.endpoint)) return upstream.send(target, call);
-      if (call.endpoint === 'messages/count_tokens' && pairFor(target, 'messages') !== null) {
-        return Promise.resolve(countedHere(target, call));
+      if (speaks(target, call.endpoint)) {
+        const answering = upstream.send(target, call);
+        return NOT_EVERYWHERE.has(call.endpoint)
+          ? answering.then((answer) => unlessUnserved(target, call, answer))
+          : answering;
       }
+      const counted = countedHere(target, call);
+      if (counted !== null) return Promise.resolve(counted);
       const pair = pairFor(target, call.endpoint);
       return pair === null ? Promise.resolve(unspoken(call)) : sendTranslated(target, call, pair);
     },
   };
+
+  /** Free and at once, where the target has nothing that counts tokens. Null for every other call. */
+  function countedHere(target: UpstreamTarget, { endpoint, body }: UpstreamCall): UpstreamAnswer | null {
+    const counts = COUNTS[endpoint];
+    if (counts === undefined || !(speaks(target, counts) || pairFor(target, counts) !== null)) return null;
+    const toChat = pairs.find(({ from, to }) => from === 'responses' && to === 'chat/completions');
+    const counted =
+      counts === 'messages' || toChat === undefined
+        ? estimateInputTokens(body, bodyTarget(target))
+        : estimateResponseTokens(toChat.translator, body, bodyTarget(target));
+    return counted.outcome === 'refused' ? refused(counted.message, counted.param) : ours(200, counted.body);
+  }
+
+  /** Servers that are compatible with a provider often lack these: that says nothing about the target. */
+  function unlessUnserved(target: UpstreamTarget, call: UpstreamCall, answer: UpstreamAnswer) {
+    if (!UNSERVED.includes(answer.status)) return answer;
+    answer.body.cancel();
+    return countedHere(target, call) ?? unspoken(call);
+  }
 
   async function sendTranslated(
     target: UpstreamTarget,
@@ -70,6 +93,16 @@ export function createTranslatingUpstream({
   }
 }
 
+/** Endpoints that count tokens, with that of the calls that they count. */
+const COUNTS: Partial<Record<ModelEndpoint, 'messages' | 'responses'>> = {
+  'messages/count_tokens': 'messages',
+  'responses/input_tokens': 'responses',
+};
+const NOT_EVERYWHERE: ReadonlySet<ModelEndpoint> = new Set([
+  ...(['messages/count_tokens', 'responses/input_tokens', 'responses/compact'] as const),
+]);
+const UNSERVED: readonly number[] = [404, 405, 501];
+
 /** For targets of which nothing is configured. */
 const DEFAULT_MAX_TOKENS = 16_384;
 
@@ -82,14 +115,12 @@ function bodyTarget({ model, wire }: UpstreamTarget) {
   };
 }
 
-/** Free and at once: the target has nothing that counts tokens. */
-function countedHere(target: UpstreamTarget, { body }: UpstreamCall): UpstreamAnswer {
-  const counted = estimateInputTokens(body, bodyTarget(target));
-  return counted.outcome === 'refused' ? refused(counted.message, counted.param) : ours(200, counted.body);
-}
-
 function unspoken({ endpoint }: UpstreamCall): UpstreamAnswer {
-  return refused(`The provider of this model does not serve /${endpoint}. Use another model.`, 'model');
+  const instead =
+    endpoint === 'responses/compact'
+      ? 'Use another model, or have the model summarize the conversation by /responses.'
+      : 'Use another model.';
+  return refused(`The provider of this model does not serve /${endpoint}. ${instead}`, 'model');
 }
 
 function refused(message: string, param: string | null): UpstreamAnswer {

@@ -1,6 +1,6 @@
 import { isObject } from '../../../../ports/json-object.ts';
 import { estimateUsage } from '../../../limits/claims.ts';
-import type { TranslationStamps, TranslationTarget } from '../translator.ts';
+import type { TranslationStamps, TranslationTarget, Translator } from '../translator.ts';
 import { encodeJson, type JsonObject, parseObject } from './members.ts';
 import { messagesToChat } from './messages-to-chat.ts';
 
@@ -22,7 +22,27 @@ const PAGE_CHARACTERS = 50_000;
 export function estimateInputTokens(bytes: Uint8Array, to: TranslationTarget): CountedTokens {
   const request = parseObject(bytes);
   const body = request === null ? bytes : encodeJson({ ...request, max_tokens: 1 });
-  const translated = messagesToChat.translateRequest(body, to, NO_STAMPS);
+  return counted(messagesToChat, body, to, {});
+}
+
+/** The same for `responses/input_tokens`. Only a count has a personality, which its target does not get. */
+export function estimateResponseTokens(
+  toChat: Translator,
+  bytes: Uint8Array,
+  to: TranslationTarget,
+): CountedTokens {
+  const request = parseObject(bytes);
+  const body = request === null ? bytes : encodeJson({ ...request, personality: null });
+  return counted(toChat, body, to, { object: 'response.input_tokens' });
+}
+
+function counted(
+  toChat: Translator,
+  body: Uint8Array,
+  to: TranslationTarget,
+  answer: { readonly object?: string },
+): CountedTokens {
+  const translated = toChat.translateRequest(body, to, NO_STAMPS);
   if (translated.outcome === 'refused') return translated;
   const { messages, tools, response_format } = parseObject(translated.body) as JsonObject;
   let tokensOfPieces = 0;
@@ -32,7 +52,7 @@ export function estimateInputTokens(bytes: Uint8Array, to: TranslationTarget): C
     return tokens === null ? value : undefined;
   });
   const { promptTokens } = estimateUsage(new TextEncoder().encode(text).length, 0, 1);
-  return { outcome: 'counted', body: encodeJson({ input_tokens: promptTokens + tokensOfPieces }) };
+  return { outcome: 'counted', body: encodeJson({ ...answer, input_tokens: promptTokens + tokensOfPieces }) };
 }
 
 /** Nothing is answered. */
