@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { SignJWT } from 'jose';
-import { JWT_SECRET, PASSWORD } from '../backend/backend-under-test.ts';
+import { JWT_SECRET, openBackend, PASSWORD } from '../backend/backend-under-test.ts';
 import { graphqlClient } from '../backend/graphql-client.ts';
 import { type LiveLogsUnderTest, openLiveLogs } from '../backend/live-logs-under-test.ts';
 import { useResource } from '../setup/use-resource.ts';
@@ -148,5 +148,34 @@ describe('a signed token without a session', () => {
       const client = graphqlClient(live.fetch, await signed(mine.person, { sid }));
       expect((await client.refusal(WHO)).extensions.code).toBe('UNAUTHENTICATED');
     }
+  });
+});
+
+describe('a password that is changed while it is verified', () => {
+  let duringVerification: () => Promise<unknown> = async () => null;
+  const hashed = (password: string) => `cheap ${live.parts.secrets.sha256(password).toHex()}`;
+  const slow = useResource(() =>
+    openBackend({
+      secrets: {
+        ...live.parts.secrets,
+        async verifyPassword(password, hash) {
+          const matches = hash === hashed(password);
+          await duringVerification();
+          return matches;
+        },
+      },
+    }),
+  );
+
+  test('P-8 a log-in with the earlier one starts no session', async () => {
+    const { ask, email, userId } = await slow.person(slow.companies.acme);
+    duringVerification = async () => {
+      duringVerification = async () => null;
+      await ask(CHANGE);
+    };
+    const login = slow.people.anonymous.refusal(LOGIN, { email, password: PASSWORD });
+    expect((await login).message).toBe('The e-mail address or the password is wrong.');
+    const sessions = 'select 1 from sessions where user_id = $1 and ended_at is null';
+    expect(await slow.database.query(sessions, [userId])).toHaveLength(1);
   });
 });

@@ -164,17 +164,36 @@ async function fillSome(transaction: Transaction, duplicates: string[]): Promise
   return rows.length;
 }
 
-/** The user with that address and password, or null. An unknown address takes as long as a wrong password. */
+interface AuthenticatedUser extends User {
+  /**
+   * Whether the password is still the one that was verified; it then stays so until the transaction ends. A verification
+   * takes tens of milliseconds, in which the owner may set another one because this one is known to others.
+   */
+  lockPassword(transaction: Transaction): Promise<boolean>;
+}
+
+/** The user of that address and password, or null. An unknown address takes as long as a wrong password. */
 export async function authenticate(
   statements: Statements,
   secrets: Secrets,
   email: string,
   password: string,
-): Promise<User | null> {
+): Promise<AuthenticatedUser | null> {
   if (password.length > PASSWORD_MAX_LENGTH) return null;
   const found = await findByKey(statements, email);
   const matches = await secrets.verifyPassword(password, found?.hash ?? null);
-  return found !== null && matches ? found.user : null;
+  if (found === null || !matches) return null;
+  const { user, hash } = found;
+  return {
+    ...user,
+    async lockPassword(transaction) {
+      const rows = await transaction.query(
+        'select 1 from users where id = $1 and password_hash = $2 and removed_at is null for no key update',
+        [user.id, hash],
+      );
+      return rows.length > 0;
+    },
+  };
 }
 
 const ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;

@@ -16,6 +16,8 @@ import { publishGrant, recordVerified } from './email-verification.ts';
 import { startRecordedSession } from './sessions.ts';
 import { readCode, secondFactor } from './two-factor.ts';
 
+const WRONG_PASSWORD = 'this is not the password';
+
 const changePassword: Declaration = (builder) =>
   builder.mutationField('changePassword', (t) =>
     t.field({
@@ -33,11 +35,12 @@ const changePassword: Declaration = (builder) =>
         const wanted = newPassword('newPassword', args.newPassword, viewer.email);
         // Counted as a log-in: a stolen access token must not be a way to guess the password.
         await countAttempt(context, 'log-in', viewer.id);
-        if ((await authenticate(database, secrets, viewer.email, current)) === null) {
-          throw badInput('currentPassword', 'this is not the password');
-        }
+        const user = await authenticate(database, secrets, viewer.email, current);
+        if (user === null) throw badInput('currentPassword', WRONG_PASSWORD);
         const hash = await secrets.hashPassword(wanted);
         return await recordedChange(context, async (change) => {
+          const isCurrent = await user.lockPassword(change.transaction);
+          if (!isCurrent) throw badInput('currentPassword', WRONG_PASSWORD);
           await setPassword(change.transaction, viewer.id, hash, new Date(clock.now()));
           await change.record({ action: 'password.changed', objectKind: 'user', objectId: viewer.id });
           return await startRecordedSession(context, change, viewer);

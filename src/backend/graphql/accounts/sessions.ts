@@ -1,3 +1,4 @@
+import type { GraphQLError } from 'graphql';
 import {
   endSession as endOwnSession,
   endSessionByToken,
@@ -136,12 +137,10 @@ const login: Declaration = (builder) =>
         const account = (await findUserByEmail(database, email))?.id ?? email;
         await countAttempt(context, 'log-in', account);
         const user = await authenticate(database, secrets, email, password);
-        if (user === null) {
-          context.log.info('a log-in was refused', { clientAddress: context.clientAddress });
-          throw refusal('UNAUTHENTICATED', 'The e-mail address or the password is wrong.');
-        }
+        if (user === null) throw wrongPassword(context);
         const factor = await secondFactor(context, database, user.id, totp);
         const session = await recordedChange(context, async (change) => {
+          if (!(await user.lockPassword(change.transaction))) throw wrongPassword(context);
           await factor.spend(change.transaction);
           return await startRecordedSession(context, change, user);
         });
@@ -150,6 +149,11 @@ const login: Declaration = (builder) =>
       },
     }),
   );
+
+function wrongPassword({ log, clientAddress }: RequestContext): GraphQLError {
+  log.info('a log-in was refused', { clientAddress });
+  return refusal('UNAUTHENTICATED', 'The e-mail address or the password is wrong.');
+}
 
 const refreshSession: Declaration = (builder) =>
   builder.mutationField('refreshSession', (t) =>

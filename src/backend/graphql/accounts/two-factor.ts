@@ -173,10 +173,11 @@ const resetTotp: Declaration = (builder) =>
           const user = await namedUser(transaction, args);
           if (user === null) throw notFound('user');
           const userId = user.id;
+          // First the user's row, as a log-in does.
+          await resetSessions(transaction, userId, now);
           if (!(await removeTotp(transaction, userId))) {
             throw conflict('This person has not set up two-factor authentication.');
           }
-          await resetSessions(transaction, userId, now);
           const object = { objectKind: 'user', objectId: userId, companyId: user.companyId };
           await record({ action: 'totp.reset', ...object, details: { email: user.email } });
         });
