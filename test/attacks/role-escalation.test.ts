@@ -1,5 +1,5 @@
-import { expect, test } from 'bun:test';
-import { openBackend, PASSWORD } from '../backend/backend-under-test.ts';
+import { describe, expect, test } from 'bun:test';
+import { type BackendUnderTest, openBackend, PASSWORD, type Person } from '../backend/backend-under-test.ts';
 import { graphqlClient } from '../backend/graphql-client.ts';
 import { useResource } from '../setup/use-resource.ts';
 
@@ -60,4 +60,62 @@ test('P-14 an admin who was made a member has a member’s rights at once, with 
   );
   const renewed = graphqlClient(backend.fetch, again.login.accessToken);
   expect((await renewed.refusal(create)).extensions.code).toBe('FORBIDDEN');
+});
+
+describe('a request that lasts', () => {
+  let duringTest: () => Promise<unknown> = async () => null;
+  const slow = useResource(() =>
+    openBackend({
+      alertRules: {
+        allowsHttp: false,
+        webhooks: {
+          addressProblem: async () => null,
+          async send() {
+            await duringTest();
+            return { outcome: 'answered', status: 204, body: new Uint8Array(), isWhole: true, durationMs: 3 };
+          },
+        },
+      },
+    }),
+  );
+  const REMOVE = 'mutation($id: ID!) { removeMember(userId: $id) }';
+  const DEMOTE = 'mutation($id: ID!) { changeRole(userId: $id, role: MEMBER) { id } }';
+
+  /** `later` is called after an operation in whose course `loss` happens to the caller. */
+  async function losing(
+    backend: BackendUnderTest,
+    { loss, later }: { loss: (caller: Person, boss: Person) => Promise<unknown>; later: string },
+  ) {
+    const companyId = await backend.company('Lasting');
+    const admin = () => backend.person(companyId, { role: 'COMPANY_ADMIN' });
+    const [boss, caller] = [await admin(), await admin()];
+    const { createAlertChannel } = await caller.ask<{ createAlertChannel: { alertChannel: { id: string } } }>(
+      'mutation { createAlertChannel(input: { kind: WEBHOOK, name: "w", address: "https://w.example" }) { alertChannel { id } } }',
+    );
+    duringTest = () => loss(caller, boss);
+    const { id } = createAlertChannel.alertChannel;
+    const query = `mutation($id: ID!) { testAlertChannel(id: $id) { __typename } ${later} }`;
+    return await caller.answer(query, { id });
+  }
+
+  const laters = [
+    'createApiKey(input: { name: "late" }) { rawKey }',
+    'createServiceToken(name: "late", scopes: ["keys:read"]) { rawToken }',
+    'inviteMember(email: "late@people.example") { id }',
+    'createJob(input: { title: "late" }) { id }',
+  ];
+  for (const later of laters) {
+    const name = later.split('(')[0] as string;
+    test(`P-14 ${name} is refused where its caller was removed since the request began`, async () => {
+      const loss = (caller: Person, boss: Person) => boss.ask(REMOVE, { id: caller.userId });
+      const { data, errors } = await losing(slow, { loss, later });
+      expect([data?.[name] ?? null, errors?.at(-1)?.extensions.code]).toEqual([null, 'UNAUTHENTICATED']);
+    });
+  }
+
+  test('P-14 createApiKey is refused where its caller was demoted since the request began', async () => {
+    const loss = (caller: Person, boss: Person) => boss.ask(DEMOTE, { id: caller.userId });
+    const { errors } = await losing(slow, { loss, later: laters[0] as string });
+    expect(errors?.at(-1)?.extensions.code).toBe('FORBIDDEN');
+  });
 });

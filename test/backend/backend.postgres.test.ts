@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { tellProcess } from '../../src/domain/processes/service-processes.ts';
+import { until } from '../doubles/until.ts';
 import { describePostgres, usePostgres } from '../setup/use-postgres.ts';
 import { type BackendUnderTest, openBackend, PASSWORD, type Person } from './backend-under-test.ts';
 import type { GraphqlAnswer } from './graphql-client.ts';
@@ -47,6 +48,43 @@ describePostgres('the backend on PostgreSQL', () => {
         expect(['CONFLICT', 'NOT_FOUND', 'FORBIDDEN', 'UNAUTHENTICATED']).toContain(code);
       }
     }
+  });
+
+  test('P-14 an admin who is removed while their own change waits for its turn changes nothing', async () => {
+    const moves = [
+      'mutation($id: ID!) { removeMember(userId: $id) }',
+      'mutation($id: ID!) { changeRole(userId: $id, role: MEMBER) { id } }',
+    ];
+    for (const move of moves) {
+      const [first, second] = await twoAdmins();
+      await backend.person(first.companyId, { role: 'COMPANY_ADMIN' });
+      const answered = await database.transaction(async (transaction) => {
+        await transaction.query('select 1 from companies where id = $1 for no key update', [first.companyId]);
+        const answer = first.answer(move, { id: second.userId });
+        await until(async () => {
+          const waiting = `select 1 from pg_stat_activity where datname = current_database()
+            and wait_event_type = 'Lock' and query like 'select 1 from companies%'`;
+          return (await database.query(waiting)).length > 0;
+        });
+        await transaction.query('update users set removed_at = now() where id = $1', [first.userId]);
+        return { answer };
+      });
+      expect(codes([await answered.answer])).toEqual(['FORBIDDEN']);
+      const [row] = await database.query('select role, removed_at from users where id = $1', [second.userId]);
+      expect(row).toEqual({ role: 'COMPANY_ADMIN', removed_at: null });
+    }
+  });
+
+  test('P-8 of two concurrent changes of one password, the second is refused', async () => {
+    const person = await backend.person(backend.companies.acme);
+    const change = (to: string) =>
+      person.answer(
+        'mutation($from: String!, $to: String!) { changePassword(currentPassword: $from, newPassword: $to) { expiresAt } }',
+        { from: PASSWORD, to },
+      );
+    const answers = await Promise.all([change('tall ladders at noon'), change('short ladders at dusk')]);
+    expect(succeeded(answers)).toBe(1);
+    expect(['BAD_USER_INPUT', 'UNAUTHENTICATED']).toContain(codes(answers)[0] as string);
   });
 
   test('P-8 a refresh token used ten times at once has one successor', async () => {

@@ -1,7 +1,9 @@
 import type { TokenInUse } from '../../domain/accounts/service-tokens.ts';
+import type { SignedInUser } from '../../domain/accounts/user.ts';
 import { type AuditDetails, appendAuditEntry } from '../../domain/audit/audit-log.ts';
 import type { Database, Transaction } from '../../ports/database.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
+import { forbidden, unauthenticated } from './errors.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** The audit log entry of a change; actor, time and address come from the request. */
@@ -35,8 +37,10 @@ export interface Change {
 }
 
 /**
- * A change by a user: the change and its audit log entry are committed together. `work` throws to refuse, which rolls
- * both back. A change that neither records an entry nor calls `nothingChanged` is a bug and is rolled back, too.
+ * One change by a person: the change and its entry in the audit log are committed together. `work` throws to refuse,
+ * and then neither is there. A change that was neither recorded nor said to be none is a fault in
+ * our code and is taken back, too. The viewer is looked up again first: a request can last for many seconds, with a slow
+ * operation before this one or within it.
  */
 export async function recordedChange<T>(
   context: RequestContext,
@@ -48,6 +52,7 @@ export async function recordedChange<T>(
   const service = await context.serviceToken();
   const messages: { readonly topic: string; readonly message: string }[] = [];
   const result = await database.transaction(async (transaction) => {
+    if (viewer !== null) refuseLostRights(viewer, await context.viewerNow(transaction));
     let isRecorded = false;
     const outcome = await work({
       transaction,
@@ -86,4 +91,13 @@ export async function recordedChange<T>(
     });
   }
   return result;
+}
+
+function refuseLostRights(before: SignedInUser, now: SignedInUser | null): void {
+  if (now === null) throw unauthenticated();
+  const isLess =
+    now.companyId !== before.companyId ||
+    (before.role === 'COMPANY_ADMIN' && now.role !== 'COMPANY_ADMIN') ||
+    (before.isSuperAdmin && !now.isSuperAdmin);
+  if (isLess) throw forbidden();
 }

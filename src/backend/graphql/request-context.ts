@@ -1,7 +1,7 @@
 import type { Attempts } from '../../domain/accounts/attempt-limits.ts';
 import type { MailOutbox } from '../../domain/accounts/mail-outbox.ts';
 import { findServiceToken, isServiceToken, type TokenInUse } from '../../domain/accounts/service-tokens.ts';
-import type { AccessTokens } from '../../domain/accounts/tokens.ts';
+import type { AccessTokens, VerifiedToken } from '../../domain/accounts/tokens.ts';
 import { findSignedInUser, type SignedInUser } from '../../domain/accounts/user.ts';
 import type { ChannelOutbox } from '../../domain/alerts/dispatch.ts';
 import type { PayloadBounds } from '../../domain/call-payloads/call-payloads.ts';
@@ -16,7 +16,7 @@ import type { Cipher } from '../../domain/models/cipher.ts';
 import type { PlanRequestOutbox } from '../../domain/payments/assign-plan.ts';
 import type { PaymentEvents } from '../../domain/payments/payment-events.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Database } from '../../ports/database.ts';
+import type { Database, Statements } from '../../ports/database.ts';
 import type { JobQueue, QueueDepth } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { CapturedMail } from '../../ports/mail.ts';
@@ -105,7 +105,9 @@ export interface RequestContext extends RequestOrigin {
   viewer(): Promise<SignedInUser | null>;
   /** The result of `viewer`, if it was called before. */
   known(): SignedInUser | null;
-  /** The session of the token; null for a token without one. Available after `viewer`. */
+  /** The same look-up once more, for a change: the viewer may have been demoted or removed since the request began. */
+  viewerNow(statements: Statements): Promise<SignedInUser | null>;
+  /** The session of the token; null for a token without one. Known once `viewer` has been looked up. */
   sessionId(): string | null;
   /** The live service token of the request; null for users. `viewer` is then its creator. */
   serviceToken(): Promise<TokenInUse | null>;
@@ -116,6 +118,7 @@ export function createRequestContext(parts: GraphqlParts, origin: RequestOrigin)
   let found: SignedInUser | null = null;
   let sessionId: string | null = null;
   let service: TokenInUse | null = null;
+  let subject: VerifiedToken | null = null;
   async function look(): Promise<SignedInUser | null> {
     if (origin.token === null) return null;
     if (isServiceToken(origin.token)) {
@@ -123,11 +126,16 @@ export function createRequestContext(parts: GraphqlParts, origin: RequestOrigin)
       found = service?.user ?? null;
       return found;
     }
-    const subject = await parts.accessTokens.verify(origin.token);
+    subject = await parts.accessTokens.verify(origin.token);
     if (subject === null) return null;
     found = await findSignedInUser(parts.database, subject, parts);
     if (found !== null) sessionId = subject.sessionId;
     return found;
+  }
+  async function viewerNow(statements: Statements): Promise<SignedInUser | null> {
+    if (subject !== null) return await findSignedInUser(statements, subject, parts);
+    if (service === null) return null;
+    return (await findServiceToken(parts, statements, origin.token ?? ''))?.user ?? null;
   }
   function viewer(): Promise<SignedInUser | null> {
     looked ??= look();
@@ -138,6 +146,7 @@ export function createRequestContext(parts: GraphqlParts, origin: RequestOrigin)
     parts,
     log: parts.log.with({ requestId: origin.requestId }),
     viewer,
+    viewerNow,
     async serviceToken() {
       if (origin.token === null || !isServiceToken(origin.token)) return null;
       await viewer();

@@ -111,6 +111,8 @@ interface MemberChange {
   readonly companyId: string;
   readonly userId: string;
   readonly now: Date;
+  /** The admin who makes the change. Left out where the person leaves, or an identity provider decides. */
+  readonly by?: string;
 }
 
 export type ChangedMember =
@@ -122,16 +124,19 @@ export type ChangedMember =
     }
   | { readonly outcome: 'no-such-member' }
   /** A company without an admin could never get one again. */
-  | { readonly outcome: 'last-admin' };
+  | { readonly outcome: 'last-admin' }
+  /** The caller was demoted or removed since the request began. */
+  | { readonly outcome: 'not-admin' };
 
 /**
  * The open invitations of an admin are withdrawn with the role: otherwise a demoted admin could bring in another admin.
  */
 export async function changeRole(
   transaction: Transaction,
-  { companyId, userId, now, role }: MemberChange & { readonly role: Role },
+  { role, ...change }: MemberChange & { readonly role: Role },
 ): Promise<ChangedMember> {
-  const found = await lockMember(transaction, companyId, userId, { staysAdmin: role === 'COMPANY_ADMIN' });
+  const { companyId, userId, now } = change;
+  const found = await lockMember(transaction, change, { staysAdmin: role === 'COMPANY_ADMIN' });
   if (found.outcome !== 'found') return found;
   const rows = await transaction.query<User>(
     `update users set role = $2, updated_at = $3 where id = $1 returning ${USER_COLUMNS}`,
@@ -146,11 +151,9 @@ export async function changeRole(
  * Removes the user from the company, withdraws their open invitations and ends their sessions. A super admin remains
  * one, without a company; any other account is closed, and its address can be used for a new one.
  */
-export async function removeMember(
-  transaction: Transaction,
-  { companyId, userId, now }: MemberChange,
-): Promise<ChangedMember> {
-  const found = await lockMember(transaction, companyId, userId, { staysAdmin: false });
+export async function removeMember(transaction: Transaction, change: MemberChange): Promise<ChangedMember> {
+  const { companyId, userId, now } = change;
+  const found = await lockMember(transaction, change, { staysAdmin: false });
   if (found.outcome !== 'found') return found;
   await transaction.query(
     `update users set updated_at = $2, role = 'MEMBER',
@@ -182,16 +185,17 @@ type FoundMember =
   | Exclude<ChangedMember, { outcome: 'changed' }>;
 
 /**
- * Changes of a company's members are serialized: otherwise two admins who remove each other at the same time would each
- * still see the other. The company's row is the lock; inserts of rows that refer to it are not blocked.
+ * Who changes a company's people does it one after the other: two admins who remove each other at the same moment
+ * would each still see the other one. The company's row is the lock; rows that refer to it are not held up. The caller's
+ * role is read under the lock, so that the first of the two removals refuses the second.
  */
 async function lockMember(
   transaction: Transaction,
-  companyId: string,
-  userId: string,
+  { companyId, userId, by }: MemberChange,
   { staysAdmin }: { readonly staysAdmin: boolean },
 ): Promise<FoundMember> {
   await lockCompanyRow(transaction, companyId);
+  if (by !== undefined && !(await isAdminOf(transaction, companyId, by))) return { outcome: 'not-admin' };
   const rows = await transaction.query<User & { otherAdmins: bigint }>(
     `select ${USER_COLUMNS}, (select count(*) from users other where other.company_id = $1
        and other.role = 'COMPANY_ADMIN' and other.removed_at is null and other.id <> $2) as "otherAdmins"
@@ -203,6 +207,14 @@ async function lockMember(
   const { otherAdmins, ...member } = row;
   const isLast = member.role === 'COMPANY_ADMIN' && !staysAdmin && otherAdmins === 0n;
   return isLast ? { outcome: 'last-admin' } : { outcome: 'found', member };
+}
+
+async function isAdminOf(statements: Statements, companyId: string, userId: string): Promise<boolean> {
+  const rows = await statements.query(
+    `select 1 from users where id = $2 and company_id = $1 and role = 'COMPANY_ADMIN' and removed_at is null`,
+    [companyId, userId],
+  );
+  return rows.length > 0;
 }
 
 export interface Invitation {

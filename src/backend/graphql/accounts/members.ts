@@ -120,12 +120,13 @@ const changeRole: Declaration = (builder) =>
       authScopes: { companyAdmin: true },
       args: { userId: t.arg.id({ required: true }), role: t.arg({ type: 'Role', required: true }) },
       async resolve(_root, { userId: wantedId, role }, context) {
-        const { companyId } = await member(context);
+        const { companyId, id: by } = await member(context);
         const userId = idOf('member', wantedId);
         if (role === 'COMPANY_ADMIN') await freshCode(context);
         const now = new Date(context.parts.clock.now());
         return await recordedChange(context, async ({ transaction, record }) => {
-          const changed = memberChanged(await setMemberRole(transaction, { companyId, userId, now, role }));
+          const wanted = { companyId, userId, now, role, by };
+          const changed = memberChanged(await setMemberRole(transaction, wanted));
           const details = { email: changed.member.email, role, ...withdrawnWith(changed) };
           await record({ action: 'member.role-changed', objectKind: 'user', objectId: userId, details });
           return changed.member;
@@ -142,13 +143,13 @@ const removeMember: Declaration = (builder) =>
       authScopes: { companyAdmin: true },
       args: { userId: t.arg.id({ required: true }) },
       async resolve(_root, args, context) {
-        const { companyId } = await member(context);
+        const { companyId, id: by } = await member(context);
         const userId = idOf('member', args.userId);
         const now = new Date(context.parts.clock.now());
         const moved = await recordedChange(context, async (change) => {
           const { transaction, record } = change;
           const moved = await settleLeaver(change, context.parts, { companyId, userId });
-          const removed = memberChanged(await removeFromCompany(transaction, { companyId, userId, now }));
+          const removed = memberChanged(await removeFromCompany(transaction, { companyId, userId, now, by }));
           const { email, role } = removed.member;
           if (role !== 'MEMBER') await refuseServiceToken(context, ONLY_MEMBERS);
           const details = { email, ...withdrawnWith(removed) };
@@ -290,6 +291,8 @@ function memberChanged(changed: ChangedMember): Changed {
       throw notFound('member');
     case 'last-admin':
       throw conflict('This is the company’s last admin. Make another member an admin first.');
+    case 'not-admin':
+      throw forbidden();
   }
 }
 
