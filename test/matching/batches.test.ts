@@ -3,6 +3,8 @@ import { meanVector, vectorFrom } from '../../src/domain/matching/facts/facts.ts
 import { sweep } from '../../src/domain/matching/generator/generator.ts';
 import { NO_MODEL_CALLS, type PlatformModelCalls } from '../../src/domain/matching/generator/model-calls.ts';
 import { workOffChanges } from '../../src/domain/matching/generator/process-changes.ts';
+import { workOffPairs } from '../../src/domain/matching/generator/process-pairs.ts';
+import { claimChanges, lastServed } from '../../src/domain/matching/generator/work-queue.ts';
 import { scorePair } from '../../src/domain/matching/scoring/score-pair.ts';
 import { DEFAULT_WEIGHTS, setWeights } from '../../src/domain/matching/weights.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
@@ -88,6 +90,52 @@ describe('A-12 matches', () => {
     await database.query(`update talents set updated_at = now() where id = $1`, [talents[0] ?? '']);
     await world.workOff();
     expect(asked).toHaveLength(9);
+  });
+
+  test('A-12 companies take turns: one with many talents delays the others by a batch', async () => {
+    const large = await openMatchingWorld(database);
+    await large.addJob();
+    for (let count = 0; count < 30; count += 1) await large.addTalent();
+    const small = [await openMatchingWorld(database), await openMatchingWorld(database)];
+    for (const one of small) {
+      await one.addJob();
+      await one.addTalent();
+    }
+    const signal = new AbortController().signal;
+    let after: string | undefined;
+    const changes: number[] = [];
+    while (changes.at(-1) !== 0) {
+      const worked = await workOffChanges(large.parts, { ...large.claim(6), after }, signal);
+      after = worked.lastServed;
+      changes.push(await rowsOf('match_changes', small[0]?.companyId ?? ''));
+    }
+    // Of a batch of six each has two.
+    expect(changes).toEqual([0]);
+    await workOffChanges(large.parts, large.claim(), signal);
+    after = undefined;
+    for (let batch = 0; batch < 3; batch += 1) {
+      const worked = await workOffPairs(large.parts, { ...large.claim(5), after });
+      expect(worked.claimed).toBe(5);
+      after = worked.lastServed;
+    }
+    for (const { companyId } of small) expect(await scoresOf(database, companyId)).toHaveLength(1);
+    expect((await scoresOf(database, large.companyId)).length).toBe(13);
+    await large.workOff();
+  });
+
+  test('A-12 every waiting company has its turn, in whatever order their ids are', async () => {
+    const worlds = await Promise.all(Array.from({ length: 20 }, () => openMatchingWorld(database)));
+    for (const world of worlds) for (let count = 0; count < 3; count += 1) await world.addTalent();
+    const served: string[] = [];
+    let after: string | undefined;
+    for (let batch = 0; batch < 10; batch += 1) {
+      const claim = { ...(worlds[0] as (typeof worlds)[number]).claim(2), after };
+      const claimed = await claimChanges(database, claim);
+      served.push(...claimed.map(({ companyId }) => companyId));
+      after = lastServed(claimed, after);
+    }
+    expect(new Set(served)).toEqual(new Set(worlds.map(({ companyId }) => companyId)));
+    await database.query('delete from match_changes');
   });
 
   test('A-12 a failing pair does not block its batch, is retried, and finally given up', async () => {

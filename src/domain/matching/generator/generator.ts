@@ -86,13 +86,15 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
   let sweptAtMs = 0;
   let reportedAtMs = 0;
   let hasFailed = false;
+  const served: { changes?: string | undefined; pairs?: string | undefined } = {};
 
   const own = (): GeneratorProcess => ({ id, state, counts: counts.read(), runningSinceMs });
-  const claim = (limit: number) => ({
+  const claim = (limit: number, after: string | undefined) => ({
     id: secrets.newId(),
     nowMs: clock.now(),
     leaseMs: pace.leaseMs,
     limit,
+    after,
   });
 
   function wake(): void {
@@ -115,9 +117,11 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
   /** Changes by users come first, then their pairs, so they do not wait for a full sweep. */
   async function batch(): Promise<boolean> {
     const working = { ...parts, onClaimed: begin };
-    const changes = await workOffChanges(working, claim(pace.changesAtOnce), ending.signal);
+    const changes = await workOffChanges(working, claim(pace.changesAtOnce, served.changes), ending.signal);
+    served.changes = changes.lastServed;
     const beganAtMs = clock.now();
-    const pairs = await workOffPairs(working, claim(pace.pairsAtOnce));
+    const pairs = await workOffPairs(working, claim(pace.pairsAtOnce, served.pairs));
+    served.pairs = pairs.lastServed;
     if (pairs.claimed > 0) {
       counts.note({ ...pairs, tookMs: clock.now() - beganAtMs });
       await rerankBest(

@@ -21,6 +21,7 @@ import {
   claimChanges,
   enqueuePairs,
   finishChanges,
+  lastServed,
   putBackChange,
 } from './work-queue.ts';
 
@@ -38,6 +39,7 @@ export interface WorkParts {
 export interface ChangesWorked {
   readonly claimed: number;
   readonly failed: number;
+  readonly lastServed: string | undefined;
 }
 
 type ReadSubject = Omit<PreparedSubject, 'vector'> & {
@@ -59,7 +61,7 @@ export async function workOffChanges(
 ): Promise<ChangesWorked> {
   const { database, clock } = parts;
   const changes = await claimChanges(database, claim);
-  if (changes.length === 0) return { claimed: 0, failed: 0 };
+  if (changes.length === 0) return { claimed: 0, failed: 0, lastServed: claim.after };
   parts.onClaimed?.();
   const found = await findSubjects(parts, changes);
   const isGone = ({ subjectId }: ClaimedChange) => found.get(subjectId)?.isLive !== true;
@@ -91,7 +93,11 @@ export async function workOffChanges(
   for (const { change, reason } of failures) {
     await putBackChange(database, claim.id, change, { nowMs: clock.now(), reason });
   }
-  return { claimed: changes.length, failed: failures.length };
+  return {
+    claimed: changes.length,
+    failed: failures.length,
+    lastServed: lastServed(changes, claim.after),
+  };
 }
 
 interface Failure {

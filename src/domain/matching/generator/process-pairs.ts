@@ -7,7 +7,14 @@ import { type PairScore, type ScoreNumbers, scorePair } from '../scoring/score-p
 import { type CompanyWeights, findWeights, type Weights } from '../weights.ts';
 import type { CompanyIndex } from './company-index.ts';
 import type { WorkParts } from './process-changes.ts';
-import { type Claim, type ClaimedPair, claimPairs, MOST_ATTEMPTS, retryDelayMs } from './work-queue.ts';
+import {
+  type Claim,
+  type ClaimedPair,
+  claimPairs,
+  lastServed,
+  MOST_ATTEMPTS,
+  retryDelayMs,
+} from './work-queue.ts';
 
 interface PairsWorked {
   readonly claimed: number;
@@ -15,6 +22,7 @@ interface PairsWorked {
   readonly processed: number;
   readonly failed: number;
   readonly scored: readonly ScoredPair[];
+  readonly lastServed: string | undefined;
 }
 
 type PairScorer = (talent: TalentFeatures, job: JobFeatures, weights: Weights) => PairScore;
@@ -35,7 +43,7 @@ const PAIRS_A_TURN = 50;
 export async function workOffPairs(parts: PairWorkParts, claim: Claim): Promise<PairsWorked> {
   const { database, clock, indexes, log, secrets, score = scorePair } = parts;
   const pairs = await claimPairs(database, claim);
-  if (pairs.length === 0) return { claimed: 0, processed: 0, failed: 0, scored: [] };
+  if (pairs.length === 0) return { claimed: 0, processed: 0, failed: 0, scored: [], lastServed: claim.after };
   parts.onClaimed?.();
   const scored: ScoredPair[] = [];
   const failed: FailedPair[] = [];
@@ -79,7 +87,10 @@ export async function workOffPairs(parts: PairWorkParts, claim: Claim): Promise<
     }
   }
   const processed = await storeResults(database, claim.id, { scored, already, failed, gone }, clock.now());
-  return { claimed: pairs.length, processed, failed: failed.length, scored };
+  return {
+    ...{ claimed: pairs.length, processed, failed: failed.length, scored },
+    lastServed: lastServed(pairs, claim.after),
+  };
 }
 
 function isSame(

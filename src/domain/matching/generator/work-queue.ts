@@ -1,4 +1,4 @@
-import type { Statements } from '../../../ports/database.ts';
+import type { SqlValue, Statements } from '../../../ports/database.ts';
 import { SCORER_VERSION } from '../facts/facts.ts';
 
 /**
@@ -11,6 +11,8 @@ export interface Claim {
   readonly nowMs: number;
   readonly leaseMs: number;
   readonly limit: number;
+  /** The company that was served last. */
+  readonly after?: string | undefined;
 }
 
 export type SubjectKind = 'talent' | 'job';
@@ -34,39 +36,85 @@ export interface ClaimedPair {
   readonly attempts: number;
 }
 
-/** What people changed first, then what sweeps ask for; each in the order in which it came. */
-export async function claimChanges(
-  statements: Statements,
-  { id, nowMs, leaseMs, limit }: Claim,
-): Promise<readonly ClaimedChange[]> {
-  return await statements.query<ClaimedChange>(
-    `update match_changes as own set claim_id = $1, claimed_until = $2, attempts = own.attempts + 1
-     from (select subject_id from match_changes
-           where due_at <= $3 and (claimed_until is null or claimed_until < $3)
-           order by priority, change_no limit $4 for update skip locked) as free
-     where own.subject_id = free.subject_id
-     returning own.subject_id as "subjectId", own.kind, own.company_id as "companyId", own.change_no as "changeNo",
-       own.attempts`,
-    [id, new Date(nowMs + leaseMs), new Date(nowMs), limit],
+/**
+ * Companies take turns: a claim begins with the companies behind the last one that was served, by id and around, so that
+ * one with a hundred thousand waiting delays the others by a batch and not by all of them. The turns are those of one process.
+ *
+ *   changes   the batch is shared out evenly; what people changed first, then what sweeps ask for
+ *   pairs     as many of a company as the batch holds, then the next company: a model words the best of each company and batch
+ */
+const MOST_COMPANIES = 16;
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+const PRIORITIES = [0, 1] as const;
+
+export async function claimChanges(statements: Statements, claim: Claim): Promise<readonly ClaimedChange[]> {
+  for (const priority of PRIORITIES) {
+    const rows = await statements.query<ClaimedChange>(
+      `with recursive ${turnsOf('match_changes', 'own.priority = $6')},
+         free as (
+           select next.subject_id from turns, lateral (
+             select own.subject_id from match_changes as own
+             where own.company_id = turns.company_id and own.priority = $6 and ${IS_FREE}
+             order by own.change_no limit (select ceil($4::bigint / count(*)::float8)::bigint from turns)
+             for update skip locked) as next
+           limit $4)
+       update match_changes as own set claim_id = $1, claimed_until = $2, attempts = own.attempts + 1
+       from free where own.subject_id = free.subject_id
+       returning own.subject_id as "subjectId", own.kind, own.company_id as "companyId", own.change_no as "changeNo",
+         own.attempts`,
+      [...claimValues(claim), priority],
+      { isIndependent: true },
+    );
+    if (rows.length > 0) return rows;
+  }
+  return [];
+}
+
+export async function claimPairs(statements: Statements, claim: Claim): Promise<readonly ClaimedPair[]> {
+  return await statements.query<ClaimedPair>(
+    `with recursive ${turnsOf('match_pairs', 'own.failed_at is null')},
+       free as (
+         select next.job_id, next.talent_id from turns, lateral (
+           select own.job_id, own.talent_id from match_pairs as own
+           where own.company_id = turns.company_id and own.failed_at is null and ${IS_FREE}
+           order by own.pair_no limit $4 for update skip locked) as next
+         limit $4)
+     update match_pairs as own set claim_id = $1, claimed_until = $2, attempts = own.attempts + 1
+     from free where own.job_id = free.job_id and own.talent_id = free.talent_id
+     returning own.job_id as "jobId", own.talent_id as "talentId", own.company_id as "companyId", own.attempts,
+       own.job_version as "jobVersion", own.talent_version as "talentVersion"`,
+    claimValues(claim),
     { isIndependent: true },
   );
 }
 
-export async function claimPairs(
-  statements: Statements,
-  { id, nowMs, leaseMs, limit }: Claim,
-): Promise<readonly ClaimedPair[]> {
-  return await statements.query<ClaimedPair>(
-    `update match_pairs as own set claim_id = $1, claimed_until = $2, attempts = own.attempts + 1
-     from (select job_id, talent_id from match_pairs
-           where failed_at is null and due_at <= $3 and (claimed_until is null or claimed_until < $3)
-           order by pair_no limit $4 for update skip locked) as free
-     where own.job_id = free.job_id and own.talent_id = free.talent_id
-     returning own.job_id as "jobId", own.talent_id as "talentId", own.company_id as "companyId", own.attempts,
-       own.job_version as "jobVersion", own.talent_version as "talentVersion"`,
-    [id, new Date(nowMs + leaseMs), new Date(nowMs), limit],
-    { isIndependent: true },
-  );
+const IS_FREE = 'own.due_at <= $3 and (own.claimed_until is null or own.claimed_until < $3)';
+
+function claimValues({ id, nowMs, leaseMs, limit, after }: Claim): readonly SqlValue[] {
+  return [id, new Date(nowMs + leaseMs), new Date(nowMs), limit, after ?? FIRST_ID];
+}
+
+/** The companies that have something free, those behind $5 first. One look into the index for each, however much it has. */
+function turnsOf(table: 'match_changes' | 'match_pairs', condition: string): string {
+  const next = (bounds: string) =>
+    `select own.company_id from ${table} as own where ${condition} and ${bounds} and ${IS_FREE}
+     order by own.company_id limit 1`;
+  const walk = (name: string, first: string, bounds: string) =>
+    `${name} (company_id) as ((${next(first)}) union all
+       select found.company_id from ${name}, lateral (${next(`own.company_id > ${name}.company_id${bounds}`)}) as found)`;
+  return `${walk('later', 'own.company_id > $5', '')}, ${walk('earlier', `own.company_id >= '${FIRST_ID}' and own.company_id <= $5`, ' and own.company_id <= $5')},
+    turns as materialized (
+      select company_id from (select company_id from later union all select company_id from earlier) as waiting
+      limit ${MOST_COMPANIES})`;
+}
+
+/** Of the companies that were served, the one whose turn was last: the next claim begins behind it. */
+export function lastServed(
+  claimed: readonly { readonly companyId: string }[],
+  after: string | undefined,
+): string | undefined {
+  const ids = [...new Set(claimed.map(({ companyId }) => companyId))].sort();
+  return ids.findLast((id) => id <= (after ?? FIRST_ID)) ?? ids.at(-1) ?? after;
 }
 
 /** Tries before something is left alone until it changes. */
