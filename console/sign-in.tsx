@@ -115,8 +115,8 @@ function LogInForm({ email = '', beside }: { email?: string; beside?: ReactNode 
         <Form
           submit="Log in"
           beside={beside}
-          send={({ text }) =>
-            code.send('login', { email: text('email'), password: text('password') }, text('totp'))
+          send={({ text, password }) =>
+            code.send('login', { email: text('email'), password: password('password') }, text('totp'))
           }
         >
           <Field
@@ -154,9 +154,9 @@ function SignUp() {
       <Card>
         <Form
           submit="Sign up"
-          send={({ text }) => {
-            const input = { companyName: text('company'), email: text('email'), password: text('password') };
-            return signIn('sign-up', { input });
+          send={({ text, password }) => {
+            const names = { companyName: text('company'), email: text('email') };
+            return signIn('sign-up', { input: { ...names, password: password('password') } });
           }}
         >
           <Field label="Company" name="company" autoComplete="organization" maxLength={200} required />
@@ -280,7 +280,9 @@ function WithToken({
       <Card>
         <Form
           submit={submit}
-          send={({ text }) => code.send(route, { token, password: text('password') }, text('totp'))}
+          send={({ text, password }) =>
+            code.send(route, { token, password: password('password') }, text('totp'))
+          }
         >
           <Field label="Password" hint="At least 10 characters." autoComplete="new-password" {...PASSWORD} />
           {code.field}

@@ -1,15 +1,19 @@
 /** The values of a form, by the names of its fields. */
 export interface FormValues {
   text(name: string): string;
+  /** As it was typed, blanks at its ends included. */
+  password(name: string): string;
   /** Null for an empty field. */
   number(name: string): number | null;
   all(name: string): readonly string[];
 }
 
 export function formValues(data: FormData): FormValues {
-  const text = (name: string) => String(data.get(name) ?? '').trim();
+  const password = (name: string) => String(data.get(name) ?? '');
+  const text = (name: string) => password(name).trim();
   return {
     text,
+    password,
     number: (name) => (text(name) === '' ? null : Number(text(name))),
     all: (name) => data.getAll(name).map(String),
   };

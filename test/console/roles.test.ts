@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { givenChromium } from '../services/given.ts';
 import { useResource } from '../setup/use-resource.ts';
-import { logIn, mailedLink, openBrowserSystem, shownLink } from './browser-system.ts';
+import { askAs, logIn, mailedLink, openBrowserSystem, shownLink, typeLogIn } from './browser-system.ts';
 import { moveTo } from './page-checks.ts';
 
 const NOT_FOR_MEMBERS = [
@@ -200,4 +200,37 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     await page.getByText('This link is not whole.').waitFor();
     expect(complaints).toEqual([]);
   });
+
+  test('P-8 blanks at the ends of a password are part of it', async () => {
+    const { page, complaints } = await world.visit();
+    const [email, first, second] = ['blank@newcomers.example', ` ${PASSWORD} `, `  ${PASSWORD}`];
+    await page.goto('/sign-up');
+    await page.getByLabel('Company').fill('Blanks');
+    await page.getByLabel('E-mail').fill(email);
+    await page.getByLabel('Password').fill(first);
+    await page.getByRole('button', { name: 'Sign up' }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await askAs(world.demo, { email, password: first });
+    await moveTo(page, '/profile');
+    await page.getByLabel('Current password').fill(first);
+    await page.getByLabel('New password').fill(second);
+    await page.getByRole('button', { name: 'Change it' }).click();
+    await page.getByText('It is changed').waitFor();
+    await askAs(world.demo, { email, password: second });
+    await page.getByRole('button', { name: 'Log out', exact: true }).click();
+    await page.getByRole('heading', { name: 'Log in' }).waitFor();
+    await typeLogIn(page, { email, password: second });
+    await page.goto(await resetLink(email));
+    await page.getByLabel('Password').fill(first);
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await askAs(world.demo, { email, password: first });
+    expect(complaints).toEqual([]);
+  });
+
+  async function resetLink(email: string): Promise<string> {
+    const ask = await askAs(world.demo, world.demo.super_admin);
+    await ask('mutation($email: String!) { requestPasswordReset(email: $email) }', { email });
+    return await mailedLink(world.demo, email, 'reset-password');
+  }
 });

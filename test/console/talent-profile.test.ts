@@ -61,7 +61,7 @@ test('P-15 an edited profile keeps fields that the form does not show', () => {
     languages: [],
     certificates: [],
   };
-  const edited = editedProfile(whole, sections, { text, number: () => null, all: () => [] });
+  const edited = editedProfile(whole, sections, { text, password: text, number: () => null, all: () => [] });
   expect(edited).toMatchObject({
     basics: {
       name: 'Ada Byron',

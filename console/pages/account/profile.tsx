@@ -41,9 +41,9 @@ function ChangePassword({ changed }: { changed(): Promise<void> }) {
       <Form
         submit="Change it"
         clears
-        send={async ({ text }) => {
+        send={async ({ password }) => {
           setChanged(false);
-          const passwords = { currentPassword: text('current'), newPassword: text('new') };
+          const passwords = { currentPassword: password('current'), newPassword: password('new') };
           await session.signIn('change-password', passwords);
           setChanged(true);
           await changed();

@@ -166,8 +166,8 @@ function TurnedOn({ codesLeft, show }: { codesLeft: number; show(codes: readonly
           <Form
             submit="Turn it off"
             beside={cancel}
-            send={async ({ text }) => {
-              await session.request(DISABLE, { password: text('password'), totp: text('totp') });
+            send={async ({ text, password }) => {
+              await session.request(DISABLE, { password: password('password'), totp: text('totp') });
               await session.open();
             }}
           >
