@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import {
   CEILING_NAMES,
   type CeilingName,
@@ -16,6 +15,7 @@ import {
   EXIT_FAILED,
   EXIT_OK,
   printJson,
+  readOptions,
   type Terminal,
   takeJson,
 } from './command.ts';
@@ -50,7 +50,7 @@ export const setCeilingsCommand: Command = {
   summary: 'Sets or removes (none) what a company may use at most. Without arguments it lists its options.',
   works: 'on-the-database',
   async run({ terminal, database, clock, secrets }, words) {
-    const wanted = readOptions(words);
+    const wanted = readCeilings(words);
     if (wanted === null) return complainOfUsage(terminal, setCeilingsCommand, SET_USAGE);
     const { companyId, changes } = wanted;
     const now = new Date(clock.now());
@@ -80,27 +80,21 @@ export const setCeilingsCommand: Command = {
   },
 };
 
-function readOptions(words: readonly string[]) {
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...words],
-      options: Object.fromEntries([...OPTIONS.keys()].map((option) => [option, { type: 'string' }])),
-      allowPositionals: true,
-    });
-    const [companyId, ...rest] = positionals;
-    const given = Object.entries(values);
-    if (companyId === undefined || rest.length > 0 || !isId(companyId) || given.length === 0) return null;
-    const changes: Partial<Record<CeilingName, number | null>> = {};
-    for (const [option, value] of given) {
-      const name = OPTIONS.get(option);
-      if (name === undefined || typeof value !== 'string' || !/^(none|\d{1,10})$/.test(value)) return null;
-      changes[name] = value === 'none' ? null : Number(value);
-    }
-    return { companyId, changes };
-  } catch {
-    // An option that there is not, or one without its value.
-    return null;
+function readCeilings(words: readonly string[]) {
+  const options = Object.fromEntries([...OPTIONS.keys()].map((name) => [name, { type: 'string' } as const]));
+  const typed = readOptions(words, options, 1);
+  if (typed === null) return null;
+  const { values, positionals } = typed;
+  const [companyId] = positionals;
+  const given = Object.entries(values);
+  if (companyId === undefined || !isId(companyId) || given.length === 0) return null;
+  const changes: Partial<Record<CeilingName, number | null>> = {};
+  for (const [option, value] of given) {
+    const name = OPTIONS.get(option);
+    if (name === undefined || typeof value !== 'string' || !/^(none|\d{1,10})$/.test(value)) return null;
+    changes[name] = value === 'none' ? null : Number(value);
   }
+  return { companyId, changes };
 }
 
 function printCeilings(terminal: Terminal, ceilings: Ceilings): void {

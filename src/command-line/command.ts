@@ -1,3 +1,4 @@
+import { type ParseArgsConfig, parseArgs } from 'node:util';
 import type { AccessTokens } from '../domain/accounts/tokens.ts';
 import type { AnswerCipher } from '../domain/calls/idempotency/answer-cipher.ts';
 import { creditsOfMicro } from '../domain/credits/ledger/credit-account.ts';
@@ -98,6 +99,25 @@ const ISO_DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\
 /** An invalid Date for any other text, which the domain refuses. */
 export function momentIn(text: string): Date {
   return new Date(ISO_DATE.test(text) ? text : Number.NaN);
+}
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+
+/**
+ * The options and the words beside them. Null for an unknown option, one without its value and more words than
+ * `maxWords`: the command then shows its usage.
+ */
+export function readOptions<const Wanted extends Options>(
+  words: readonly string[],
+  options: Wanted,
+  maxWords = 0,
+) {
+  try {
+    const typed = parseArgs({ args: [...words], options, allowPositionals: true });
+    return typed.positionals.length > maxWords ? null : typed;
+  } catch {
+    return null;
+  }
 }
 
 /** `--json` may be anywhere among the words. */

@@ -64,6 +64,30 @@ describe('help', () => {
     }
   });
 
+  test('an unknown option shows the usage, whichever the command, and nothing is changed', async () => {
+    const jobQueue = { names: () => ['cv'] } as unknown as JobQueue;
+    const others: string[] = [];
+    for (const command of COMMANDS) {
+      for (const example of examplesOf(command.name)) {
+        const [, ...words] = wordsOf(example);
+        for (const typed of [
+          [...words, '--no-such-option'],
+          ['--no-such-option', ...words],
+        ]) {
+          const { exitCode, lines } = await typedCommand({ database, jobQueue }, command, ...typed);
+          const isUsage = lines[0]?.startsWith(`! usage: turnpike ${command.name}`) === true;
+          if (exitCode !== EXIT_USAGE || !isUsage)
+            others.push(`${command.name} ${typed.join(' ')}: ${lines[0]}`);
+        }
+      }
+    }
+    expect(others).toEqual([]);
+    const models = commandNamed('models');
+    if (models === null) throw new Error('there is no command models');
+    const typed = await typedCommand({ database }, models, 'openay', '--json');
+    expect([typed.exitCode, typed.lines[0]?.slice(0, 24)]).toEqual([1, '! There is no vendor ope']);
+  });
+
   test('a mistyped name suggests the nearest one', () => {
     expect(nearestCommand('verify-deploment')).toBe('verify-deployment');
     expect(nearestCommand('alias')).toBe('aliases');

@@ -1,6 +1,5 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
-import { parseArgs } from 'node:util';
 import { findUser } from '../domain/accounts/user.ts';
 import {
   creditsOfMicro,
@@ -23,6 +22,7 @@ import {
   EXIT_OK,
   EXIT_USAGE,
   printJson,
+  readOptions,
   type Terminal,
   takeJson,
 } from './command.ts';
@@ -83,19 +83,12 @@ function readAdjustment(words: readonly string[]) {
   const [accountId, credits, ...options] = words;
   const amountMicro = microOfCredits(credits ?? '');
   if (accountId === undefined || !isId(accountId) || amountMicro === null) return null;
-  try {
-    const { values } = parseArgs({
-      args: options,
-      options: { reason: { type: 'string' }, 'idempotency-key': { type: 'string' } },
-    });
-    const { reason, 'idempotency-key': key } = values;
-    if (reason === undefined || reason.trim() === '' || reason.length > LONGEST_REASON) return null;
-    if (key === undefined || key === '' || key.length > LONGEST_KEY) return null;
-    return { accountId, amountMicro, reason, key };
-  } catch {
-    // An option that there is not, or one without its value.
-    return null;
-  }
+  const typed = readOptions(options, { reason: { type: 'string' }, 'idempotency-key': { type: 'string' } });
+  if (typed === null) return null;
+  const { reason, 'idempotency-key': key } = typed.values;
+  if (reason === undefined || reason.trim() === '' || reason.length > LONGEST_REASON) return null;
+  if (key === undefined || key === '' || key.length > LONGEST_KEY) return null;
+  return { accountId, amountMicro, reason, key };
 }
 
 /** What is printed is kept in memory on its way through a running process's socket. */
@@ -157,23 +150,16 @@ interface WantedStatement {
 
 function readStatementOptions(words: readonly string[]): WantedStatement | null {
   const option = { type: 'string' } as const;
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...words],
-      options: { from: option, to: option, out: option },
-      allowPositionals: true,
-    });
-    const [companyId, ...rest] = positionals;
-    const from = dayIn(values.from);
-    const to = dayIn(values.to);
-    if (companyId === undefined || rest.length > 0 || from === null || to === null || to < from) return null;
-    const end = new Date(to);
-    end.setUTCDate(end.getUTCDate() + 1);
-    return { companyId, from, to: end, out: values.out ?? null };
-  } catch {
-    // An option that there is not, or one without its value.
-    return null;
-  }
+  const typed = readOptions(words, { from: option, to: option, out: option }, 1);
+  if (typed === null) return null;
+  const { values, positionals } = typed;
+  const [companyId] = positionals;
+  const from = dayIn(values.from);
+  const to = dayIn(values.to);
+  if (companyId === undefined || from === null || to === null || to < from) return null;
+  const end = new Date(to);
+  end.setUTCDate(end.getUTCDate() + 1);
+  return { companyId, from, to: end, out: values.out ?? null };
 }
 
 function dayIn(text: string | undefined): Date | null {

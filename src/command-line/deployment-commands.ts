@@ -1,6 +1,5 @@
 import { stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
-import { parseArgs } from 'node:util';
 import { exportCalls } from '../domain/calls/export/export-calls.ts';
 import type { JobQueue } from '../ports/job-queue.ts';
 import {
@@ -11,6 +10,7 @@ import {
   EXIT_USAGE,
   momentIn,
   printJson,
+  readOptions,
   type Terminal,
   takeJson,
 } from './command.ts';
@@ -71,10 +71,9 @@ export const redriveCommand: Command = {
   usage: 'NAME [ID …]',
   summary: 'Gives dead letters of a job queue another run: all of them, or those named.',
   works: 'on-the-database',
-  async run({ terminal, jobQueue }, [name, ...ids]) {
-    if (name === undefined) {
-      return complainOfUsage(terminal, redriveCommand);
-    }
+  async run({ terminal, jobQueue }, words) {
+    const [name, ...ids] = readOptions(words, {}, Number.POSITIVE_INFINITY)?.positionals ?? [];
+    if (name === undefined) return complainOfUsage(terminal, redriveCommand);
     if (!jobQueue.names().includes(name)) return complainOfNoQueue(terminal, name, jobQueue);
     const moved = await jobQueue.redrive(name, ids.length > 0 ? ids : undefined);
     terminal.print(`${moved} jobs of ${name} run again`);
@@ -124,14 +123,9 @@ export const exportCallsCommand: Command = {
 function readExportWords(
   words: readonly string[],
 ): { readonly out: string; readonly from: Date | null } | null {
-  try {
-    const options = { out: { type: 'string' }, from: { type: 'string' } } as const;
-    const { out, from } = parseArgs({ args: [...words], options, allowPositionals: false }).values;
-    if (out === undefined) return null;
-    const begin = from === undefined ? null : momentIn(from);
-    return begin !== null && Number.isNaN(begin.getTime()) ? null : { out, from: begin };
-  } catch {
-    // An option that there is not, or one without its value.
-    return null;
-  }
+  const options = { out: { type: 'string' }, from: { type: 'string' } } as const;
+  const { out, from } = readOptions(words, options)?.values ?? {};
+  if (out === undefined) return null;
+  const begin = from === undefined ? null : momentIn(from);
+  return begin !== null && Number.isNaN(begin.getTime()) ? null : { out, from: begin };
 }

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { findCompany } from '../domain/accounts/company.ts';
 import { fromMinorUnits } from '../domain/catalog/currency.ts';
 import { overdueSince } from '../domain/credits/holds/billing-status.ts';
@@ -29,6 +28,7 @@ import {
   EXIT_OK,
   type OpenedSystem,
   printJson,
+  readOptions,
   type Terminal,
   takeJson,
 } from './command.ts';
@@ -206,11 +206,6 @@ function day(date: Date): string {
 
 /** Undefined where it is not given, null where the words cannot be read. */
 function optionIn(words: readonly string[], name: string): string | undefined | null {
-  try {
-    return parseArgs({ args: [...words], options: { [name]: { type: 'string' } } }).values[name] as
-      | string
-      | undefined;
-  } catch {
-    return null;
-  }
+  const typed = readOptions(words, { [name]: { type: 'string' } });
+  return typed === null ? null : typed.values[name];
 }

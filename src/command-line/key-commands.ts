@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { findCompany } from '../domain/accounts/company.ts';
 import { findUserByEmail } from '../domain/accounts/user.ts';
 import { dropAnswersOfKeys } from '../domain/answer-cache/answer-cache.ts';
@@ -17,6 +16,7 @@ import {
   EXIT_OK,
   momentIn,
   printJson,
+  readOptions,
   type Terminal,
   takeJson,
 } from './command.ts';
@@ -198,48 +198,40 @@ function readKeyToMint(words: readonly string[]): (KeyToMint & { readonly payer:
     'cache-ttl': option,
     'log-payloads': { type: 'boolean' } as const,
   };
-  try {
-    const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
-    const [companyId, name, ...rest] = positionals;
-    if (companyId === undefined || name === undefined || rest.length > 0) return null;
-    const limit = values['spending-limit'];
-    const monthlySpendingLimitMicro = limit === undefined ? null : microOfCredits(limit);
-    if (limit !== undefined && monthlySpendingLimitMicro === null) return null;
-    return {
-      companyId,
-      name,
-      createdBy: null,
-      scopes: listIn(values.scopes),
-      models: listIn(values.models),
-      requestsPerMinute: numberIn(values.rpm),
-      tokensPerMinute: numberIn(values.tpm),
-      maxCallsInFlight: numberIn(values['in-flight']),
-      monthlySpendingLimitMicro,
-      payer: values.payer ?? null,
-      expiresAt: values.expires === undefined ? null : momentIn(values.expires),
-      streamUsageChunk: values['stream-usage-chunk']?.toUpperCase() ?? null,
-      project: values.project ?? null,
-      cacheTtlSeconds: numberIn(values['cache-ttl']),
-      logPayloads: values['log-payloads'] ?? false,
-    };
-  } catch {
-    // An option that there is not, or one without its value.
-    return null;
-  }
+  const typed = readOptions(words, options, 2);
+  if (typed === null) return null;
+  const { values, positionals } = typed;
+  const [companyId, name] = positionals;
+  if (companyId === undefined || name === undefined) return null;
+  const limit = values['spending-limit'];
+  const monthlySpendingLimitMicro = limit === undefined ? null : microOfCredits(limit);
+  if (limit !== undefined && monthlySpendingLimitMicro === null) return null;
+  return {
+    companyId,
+    name,
+    createdBy: null,
+    scopes: listIn(values.scopes),
+    models: listIn(values.models),
+    requestsPerMinute: numberIn(values.rpm),
+    tokensPerMinute: numberIn(values.tpm),
+    maxCallsInFlight: numberIn(values['in-flight']),
+    monthlySpendingLimitMicro,
+    payer: values.payer ?? null,
+    expiresAt: values.expires === undefined ? null : momentIn(values.expires),
+    streamUsageChunk: values['stream-usage-chunk']?.toUpperCase() ?? null,
+    project: values.project ?? null,
+    cacheTtlSeconds: numberIn(values['cache-ttl']),
+    logPayloads: values['log-payloads'] ?? false,
+  };
 }
 
 /** Null where it cannot be read; without --expires the expiry is undefined. */
 function readKeyToRotate(words: readonly string[]) {
-  try {
-    const options = { expires: { type: 'string' } } as const;
-    const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
-    const [companyId, keyId, ...rest] = positionals;
-    if (companyId === undefined || keyId === undefined || rest.length > 0) return null;
-    const { expires } = values;
-    return { companyId, keyId, ...(expires === undefined ? {} : { expiresAt: expiryIn(expires) }) };
-  } catch {
-    return null;
-  }
+  const typed = readOptions(words, { expires: { type: 'string' } }, 2);
+  const [companyId, keyId] = typed?.positionals ?? [];
+  if (typed === null || companyId === undefined || keyId === undefined) return null;
+  const { expires } = typed.values;
+  return { companyId, keyId, ...(expires === undefined ? {} : { expiresAt: expiryIn(expires) }) };
 }
 
 function expiryIn(text: string): Date | null {

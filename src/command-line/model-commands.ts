@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import {
   type Margin,
   type MarginGroup,
@@ -25,6 +24,7 @@ import {
   momentIn,
   type OpenedSystem,
   printJson,
+  readOptions,
   takeJson,
 } from './command.ts';
 
@@ -235,19 +235,16 @@ function readPriceChange(words: readonly string[]) {
     ...{ prompt: option, cached: option, completion: option, from: option },
     'cache-write': option,
   };
-  try {
-    const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
-    const [alias, ...rest] = positionals;
-    const { prompt, cached, completion, from } = values;
-    if (alias === undefined || rest.length > 0) return null;
-    if (prompt === undefined || cached === undefined || completion === undefined) return null;
-    const cacheWrite = values['cache-write'];
-    const price = { prompt, cached, completion, cacheWrite };
-    return { alias, price, from: from === undefined ? null : momentIn(from) };
-  } catch {
-    // An option that there is not, or one without its value.
+  const typed = readOptions(words, options, 1);
+  if (typed === null) return null;
+  const { values, positionals } = typed;
+  const [alias] = positionals;
+  const { prompt, cached, completion, from } = values;
+  if (alias === undefined || prompt === undefined || cached === undefined || completion === undefined)
     return null;
-  }
+  const cacheWrite = values['cache-write'];
+  const price = { prompt, cached, completion, cacheWrite };
+  return { alias, price, from: from === undefined ? null : momentIn(from) };
 }
 
 function linePriced(prefix: string, price: AliasPrice): string {
@@ -305,17 +302,15 @@ function describedMargin(margin: Margin): string {
 /** Null where it cannot be read. */
 function readMarginQuestion(words: readonly string[], nowMs: number): MarginQuestion | null {
   const option = { type: 'string' } as const;
-  try {
-    const { values } = parseArgs({ args: [...words], options: { by: option, from: option, to: option } });
-    const today = new Date(nowMs).toISOString().slice(0, 10);
-    const { by = 'model', to = today } = values;
-    const groupBy = BY[by];
-    if (groupBy === undefined || !isDay(to)) return null;
-    const from = values.from ?? new Date(Date.parse(to) - 29 * DAY_MS).toISOString().slice(0, 10);
-    return isDay(from) && from <= to ? { from, to, groupBy } : null;
-  } catch {
-    return null;
-  }
+  const typed = readOptions(words, { by: option, from: option, to: option });
+  if (typed === null) return null;
+  const { values } = typed;
+  const today = new Date(nowMs).toISOString().slice(0, 10);
+  const { by = 'model', to = today } = values;
+  const groupBy = BY[by];
+  if (groupBy === undefined || !isDay(to)) return null;
+  const from = values.from ?? new Date(Date.parse(to) - 29 * DAY_MS).toISOString().slice(0, 10);
+  return isDay(from) && from <= to ? { from, to, groupBy } : null;
 }
 
 function isDay(text: string): boolean {

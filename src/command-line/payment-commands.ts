@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { publishLevel, readLevel } from '../domain/credits/ledger/credit-account.ts';
 import { HANDLED_EVENT_KINDS } from '../domain/payments/apply-event.ts';
 import { replayObject } from '../domain/payments/cash/replay-object.ts';
@@ -19,6 +18,7 @@ import {
   EXIT_USAGE,
   momentIn,
   printJson,
+  readOptions,
   type Terminal,
   takeJson,
 } from './command.ts';
@@ -140,19 +140,12 @@ async function replayOne(
 
 function readRange(words: readonly string[]): { readonly from: Date; readonly to: Date } | null {
   const options = { from: { type: 'string' }, to: { type: 'string' } } as const;
-  try {
-    const { from = '', to = '' } = parseArgs({
-      args: [...words],
-      options,
-      allowPositionals: false,
-    }).values;
-    const [begin, end] = [momentIn(from), momentIn(to)];
-    if (Number.isNaN(begin.getTime()) || Number.isNaN(end.getTime())) return null;
-    return { from: begin, to: to.includes('T') ? end : new Date(end.getTime() + DAY_MS - 1) };
-  } catch {
-    // An option that there is not, or one without its value.
-    return null;
-  }
+  const typed = readOptions(words, options);
+  if (typed === null) return null;
+  const { from = '', to = '' } = typed.values;
+  const [begin, end] = [momentIn(from), momentIn(to)];
+  if (Number.isNaN(begin.getTime()) || Number.isNaN(end.getTime())) return null;
+  return { from: begin, to: to.includes('T') ? end : new Date(end.getTime() + DAY_MS - 1) };
 }
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -213,19 +206,16 @@ function readStaleOptions(
   words: readonly string[],
 ): { readonly ids: readonly string[] | null; readonly apply: boolean } | null {
   const options = { ids: { type: 'string', multiple: true }, apply: { type: 'boolean' } } as const;
-  try {
-    const { values } = parseArgs({ args: [...words], options, allowPositionals: false });
-    const { apply = false } = values;
-    if (values.ids === undefined) return { ids: null, apply };
-    const ids = values.ids
-      .flatMap((text) => text.split(','))
-      .map((id) => id.trim())
-      .filter((id) => id !== '');
-    return ids.length === 0 || ids.length > MOST_STALE ? null : { ids, apply };
-  } catch {
-    // An option that there is not, or one without its value.
-    return null;
-  }
+  const typed = readOptions(words, options);
+  if (typed === null) return null;
+  const { values } = typed;
+  const { apply = false } = values;
+  if (values.ids === undefined) return { ids: null, apply };
+  const ids = values.ids
+    .flatMap((text) => text.split(','))
+    .map((id) => id.trim())
+    .filter((id) => id !== '');
+  return ids.length === 0 || ids.length > MOST_STALE ? null : { ids, apply };
 }
 
 type Answer = { readonly outcome: 'failed'; readonly failure: ProviderFailure };

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { appendAuditEntry } from '../domain/audit/audit-log.ts';
 import { fromMinorUnits } from '../domain/catalog/currency.ts';
 import { listPlans, type Plan } from '../domain/catalog/plan.ts';
@@ -16,6 +15,7 @@ import {
   EXIT_FAILED,
   EXIT_OK,
   printJson,
+  readOptions,
   takeJson,
 } from './command.ts';
 
@@ -125,24 +125,21 @@ class NotAssigned extends Error {
 function readAssignment(words: readonly string[]) {
   const option = { type: 'string' } as const;
   const options = { line: option, 'due-days': option, 'invoice-day': option };
-  try {
-    const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
-    const [companyId, planId, ...rest] = positionals;
-    if (companyId === undefined || planId === undefined || rest.length > 0) return null;
-    if (!isId(companyId) || !isId(planId)) return null;
-    const [dueDays, invoiceDay] = [values['due-days'], values['invoice-day']];
-    if (!WHOLE.test(dueDays ?? '1') || !WHOLE.test(invoiceDay ?? '1')) return null;
-    const creditLimitMicro = values.line === undefined ? null : microOfCredits(values.line);
-    if (values.line !== undefined && creditLimitMicro === null) return null;
-    return {
-      ...{ companyId, planId, creditLimitMicro },
-      dueDays: dueDays === undefined ? null : Number(dueDays),
-      invoiceDay: Number(invoiceDay ?? '1'),
-    };
-  } catch {
-    // An option that there is not, or one without its value.
-    return null;
-  }
+  const typed = readOptions(words, options, 2);
+  if (typed === null) return null;
+  const { values, positionals } = typed;
+  const [companyId, planId] = positionals;
+  if (companyId === undefined || planId === undefined) return null;
+  if (!isId(companyId) || !isId(planId)) return null;
+  const [dueDays, invoiceDay] = [values['due-days'], values['invoice-day']];
+  if (!WHOLE.test(dueDays ?? '1') || !WHOLE.test(invoiceDay ?? '1')) return null;
+  const creditLimitMicro = values.line === undefined ? null : microOfCredits(values.line);
+  if (values.line !== undefined && creditLimitMicro === null) return null;
+  return {
+    ...{ companyId, planId, creditLimitMicro },
+    dueDays: dueDays === undefined ? null : Number(dueDays),
+    invoiceDay: Number(invoiceDay ?? '1'),
+  };
 }
 
 const WHOLE = /^\d{1,4}$/;

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { findCompany } from '../domain/accounts/company.ts';
 import {
   createServiceToken,
@@ -17,6 +16,7 @@ import {
   EXIT_FAILED,
   EXIT_OK,
   printJson,
+  readOptions,
   takeJson,
 } from './command.ts';
 
@@ -96,20 +96,14 @@ export const createServiceTokenCommand: Command = {
 };
 
 function readWords(words: readonly string[]) {
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...words],
-      options: { scopes: { type: 'string' }, days: { type: 'string' } },
-      allowPositionals: true,
-    });
-    const [email, name, ...rest] = positionals;
-    if (email === undefined || name === undefined || rest.length > 0) return null;
-    if (values.scopes === undefined || !/^\d{1,4}$/.test(values.days ?? '1')) return null;
-    const scopes = values.scopes === 'all' ? [...SERVICE_SCOPES] : values.scopes.split(',');
-    return { email, name, scopes, days: values.days === undefined ? null : Number(values.days) };
-  } catch {
-    return null;
-  }
+  const typed = readOptions(words, { scopes: { type: 'string' }, days: { type: 'string' } }, 2);
+  if (typed === null) return null;
+  const { values, positionals } = typed;
+  const [email, name] = positionals;
+  if (email === undefined || name === undefined) return null;
+  if (values.scopes === undefined || !/^\d{1,4}$/.test(values.days ?? '1')) return null;
+  const scopes = values.scopes === 'all' ? [...SERVICE_SCOPES] : values.scopes.split(',');
+  return { email, name, scopes, days: values.days === undefined ? null : Number(values.days) };
 }
 
 export const revokeServiceTokenCommand: Command = {

@@ -24,6 +24,7 @@ import {
   EXIT_USAGE,
   type OpenedSystem,
   printJson,
+  readOptions,
   type Terminal,
   takeJson,
 } from './command.ts';
@@ -53,19 +54,20 @@ export const modelsCommand: Command = {
   works: 'alone',
   async run({ terminal, clock }, given) {
     const { isJson, words } = takeJson(given);
-    const [vendor, ...more] = words;
-    if (more.length > 0) return complainOfUsage(terminal, modelsCommand);
+    const typed = readOptions(words, {}, 1);
+    if (typed === null) return complainOfUsage(terminal, modelsCommand);
+    const [vendor] = typed.positionals;
     const models = knownModels().filter((model) => vendor === undefined || model.vendor === vendor);
+    if (models.length === 0) {
+      const vendors = [...new Set(knownModels().map((model) => model.vendor))].join(', ');
+      terminal.complain(`There is no vendor ${vendor} in the catalogue. Use one of ${vendors}.`);
+      return EXIT_FAILED;
+    }
     if (isJson) {
       return printJson(
         terminal,
         models.map((model) => ({ ...model, isStale: isStale(model, clock.now()) })),
       );
-    }
-    if (models.length === 0) {
-      const vendors = [...new Set(knownModels().map((model) => model.vendor))].join(', ');
-      terminal.complain(`There is no vendor ${vendor} in the catalogue. Use one of ${vendors}.`);
-      return EXIT_FAILED;
     }
     for (const model of models) {
       const { contextLength, maxOutputTokens, kind, note } = model;

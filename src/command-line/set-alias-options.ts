@@ -1,9 +1,9 @@
-import { parseArgs } from 'node:util';
 import type { WantedAlias } from '../domain/models/change-alias.ts';
 import type { WantedTools } from '../domain/models/hosted-tools.ts';
 import { DEFAULT_PROVIDER, PROVIDER_NAMES, providerPreset } from '../domain/models/providers.ts';
 import type { WantedTarget } from '../domain/models/target.ts';
 import type { WantedPrice } from '../domain/models/token-price.ts';
+import { readOptions } from './command.ts';
 
 export const SET_ALIAS_USAGE = `ALIAS --provider NAME --model MODEL [--url BASE_URL] [--key-file /PATH] [--api-version V]
     [--header NAME=VALUE]… [--responses on|off] [--weight N] [--timeout-ms N] [--max-in-flight N]
@@ -38,11 +38,11 @@ export interface AliasChange {
   readonly settings: Omit<WantedAlias, 'alias' | 'targets'>;
 }
 
-type AliasOptions = NonNullable<ReturnType<typeof parseAliasOptions>>['values'];
+type AliasOptions = NonNullable<ReturnType<typeof readOptions<typeof OPTIONS>>>['values'];
 
 /** Null where it cannot be read at all; a sentence where one of the options is wrong. */
 export function readAliasChange(words: readonly string[]): AliasChange | ToolChange | string | null {
-  const typed = parseAliasOptions(words);
+  const typed = readOptions(words, OPTIONS, 3);
   if (typed === null) return null;
   const { values, positionals } = typed;
   const [alias, ...rest] = positionals;
@@ -212,11 +212,3 @@ const TARGET_OPTIONS = [
   ...(['no-test', 'suggested', 'timeout-ms', 'max-in-flight'] as const),
   ...(['cost-prompt', 'cost-cached', 'cost-completion', 'cost-cache-write'] as const),
 ];
-
-function parseAliasOptions(words: readonly string[]) {
-  try {
-    return parseArgs({ args: [...words], options: OPTIONS, allowPositionals: true });
-  } catch {
-    return null;
-  }
-}

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import {
   dropSetAside,
   listSetAside,
@@ -8,7 +7,15 @@ import {
   type SetAsideCall,
 } from '../domain/calls/settlement/set-aside-calls.ts';
 import { creditsOfMicro, publishLevel } from '../domain/credits/ledger/credit-account.ts';
-import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK, printJson, takeJson } from './command.ts';
+import {
+  type Command,
+  complainOfUsage,
+  EXIT_FAILED,
+  EXIT_OK,
+  printJson,
+  readOptions,
+  takeJson,
+} from './command.ts';
 
 const MOST_SHOWN = 1_000;
 const LONGEST_REASON = 500;
@@ -101,23 +108,22 @@ interface Repair {
 }
 
 function readRepair(words: readonly string[]): Repair | null {
+  const options = {
+    all: { type: 'boolean' },
+    set: { type: 'string', multiple: true },
+    drop: { type: 'string' },
+  } as const;
+  const typed = readOptions(words, options, Number.POSITIVE_INFINITY);
+  if (typed === null) return null;
+  const { values, positionals: ids } = typed;
+  const { all = false, set = [], drop = null } = values;
+  if (all === ids.length > 0) return null;
+  if (drop !== null && (all || set.length > 0 || drop.trim() === '' || drop.length > LONGEST_REASON))
+    return null;
   try {
-    const { values, positionals: ids } = parseArgs({
-      args: [...words],
-      allowPositionals: true,
-      options: {
-        all: { type: 'boolean' },
-        set: { type: 'string', multiple: true },
-        drop: { type: 'string' },
-      },
-    });
-    const { all = false, set = [], drop = null } = values;
-    if (all === ids.length > 0) return null;
-    if (drop !== null && (all || set.length > 0 || drop.trim() === '' || drop.length > LONGEST_REASON))
-      return null;
     return { ids, all, drop, changes: Object.fromEntries(set.map(readChange)) };
   } catch {
-    // An option that there is not, one without its value, or a value that is not JSON.
+    // A value that is not JSON.
     return null;
   }
 }

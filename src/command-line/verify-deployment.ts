@@ -1,6 +1,12 @@
-import { parseArgs } from 'node:util';
 import type { Clock } from '../ports/clock.ts';
-import { type Command, type CommandContext, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
+import {
+  type Command,
+  type CommandContext,
+  complainOfUsage,
+  EXIT_FAILED,
+  EXIT_OK,
+  readOptions,
+} from './command.ts';
 import {
   type Ask,
   type Check,
@@ -40,7 +46,7 @@ interface Verification {
 }
 
 export function verifyDeployment(fetchAnswer: Fetch = fetch): Command {
-  return {
+  const command: Command = {
     name: 'verify-deployment',
     usage: 'URL [--gateway URL] [--ai URL] [--backend URL] [--json]',
     summary: `Waits until URL/health answers (${ATTEMPTS} attempts, ${INTERVAL_MS / 1000} s apart), then checks every service.`,
@@ -48,10 +54,7 @@ export function verifyDeployment(fetchAnswer: Fetch = fetch): Command {
     async run(context, words) {
       const wanted = readWords(words);
       const { terminal, clock } = context;
-      if (wanted === null) {
-        terminal.complain('usage: turnpike verify-deployment URL, for example http://127.0.0.1:8081');
-        return EXIT_USAGE;
-      }
+      if (wanted === null) return complainOfUsage(terminal, command);
       const show = wanted.json ? () => {} : terminal.print;
       const ask = createAsk(fetchAnswer, clock);
       const verified = await verify(wanted, { context, fetchAnswer, ask, show });
@@ -68,6 +71,7 @@ export function verifyDeployment(fetchAnswer: Fetch = fetch): Command {
       return verified.ok ? EXIT_OK : EXIT_FAILED;
     },
   };
+  return command;
 }
 
 interface Verifying {
@@ -214,16 +218,13 @@ const OPTIONS = {
 
 /** Null for what is not understood. */
 function readWords(words: readonly string[]): Wanted | null {
-  try {
-    const { values, positionals } = parseArgs({ args: [...words], options: OPTIONS, allowPositionals: true });
-    const { json = false, ...named } = values;
-    const [url, ...rest] = positionals.map(baseOf);
-    const given = Object.entries(named).map(([name, word]) => [name, baseOf(word)] as const);
-    if (url == null || rest.length > 0 || given.some(([, base]) => base === null)) return null;
-    return { url, given: Object.fromEntries(given), json };
-  } catch {
-    return null;
-  }
+  const typed = readOptions(words, OPTIONS, 1);
+  if (typed === null) return null;
+  const { json = false, ...named } = typed.values;
+  const [url] = typed.positionals.map(baseOf);
+  const given = Object.entries(named).map(([name, word]) => [name, baseOf(word)] as const);
+  if (url == null || given.some(([, base]) => base === null)) return null;
+  return { url, given: Object.fromEntries(given), json };
 }
 
 /** The base address of a service, given as that or as one of its routes. */

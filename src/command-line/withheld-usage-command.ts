@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { appendAuditEntry } from '../domain/audit/audit-log.ts';
 import {
   dropWithheldUsage,
@@ -18,6 +17,7 @@ import {
   EXIT_OK,
   type OpenedSystem,
   printJson,
+  readOptions,
   takeJson,
 } from './command.ts';
 
@@ -133,26 +133,15 @@ type Wanted =
     };
 
 function readWords(words: readonly string[]): Wanted | null {
-  try {
-    const { values, positionals: callIds } = parseArgs({
-      args: [...words],
-      allowPositionals: true,
-      options: {
-        all: { type: 'boolean' },
-        model: { type: 'string' },
-        post: { type: 'string' },
-        drop: { type: 'string' },
-      },
-    });
-    const { all = false, model = null, post, drop } = values;
-    const note = (post ?? drop ?? '').trim();
-    if (words.length === 0) return { action: 'list' };
-    if (all === callIds.length > 0 || (model !== null && !all)) return null;
-    if ((post === undefined) === (drop === undefined) || note === '' || note.length > LONGEST_NOTE)
-      return null;
-    return { callIds, all, model, action: post === undefined ? 'drop' : 'post', note };
-  } catch {
-    // An option that there is not, or one without its value.
-    return null;
-  }
+  const option = { type: 'string' } as const;
+  const options = { all: { type: 'boolean' }, model: option, post: option, drop: option } as const;
+  const typed = readOptions(words, options, Number.POSITIVE_INFINITY);
+  if (typed === null) return null;
+  const { values, positionals: callIds } = typed;
+  const { all = false, model = null, post, drop } = values;
+  const note = (post ?? drop ?? '').trim();
+  if (words.length === 0) return { action: 'list' };
+  if (all === callIds.length > 0 || (model !== null && !all)) return null;
+  if ((post === undefined) === (drop === undefined) || note === '' || note.length > LONGEST_NOTE) return null;
+  return { callIds, all, model, action: post === undefined ? 'drop' : 'post', note };
 }

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { fromMinorUnits } from '../../domain/catalog/currency.ts';
 import { creditsOfMicro, microOfCredits, publishLevel } from '../../domain/credits/ledger/credit-account.ts';
 import {
@@ -16,6 +15,7 @@ import {
   EXIT_USAGE,
   momentIn,
   printJson,
+  readOptions,
   type Terminal,
   takeJson,
 } from '../command.ts';
@@ -96,21 +96,14 @@ function jsonOf({ totals, ...report }: AuditReport) {
 function readWanted(words: readonly string[], nowMs: number) {
   const option = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
-  try {
-    const { values } = parseArgs({
-      args: [...words],
-      options: { provider: flag, from: option, to: option },
-      allowPositionals: false,
-    });
-    const to = values.to === undefined ? new Date(nowMs) : momentIn(values.to);
-    const end = values.to === undefined || values.to.includes('T') ? to : new Date(to.getTime() + DAY_MS - 1);
-    const from = values.from === undefined ? new Date(end.getTime() - DAYS * DAY_MS) : momentIn(values.from);
-    if (Number.isNaN(from.getTime()) || Number.isNaN(end.getTime())) return null;
-    return { from, to: end };
-  } catch {
-    // An option that there is not, or one without its value.
-    return null;
-  }
+  const typed = readOptions(words, { provider: flag, from: option, to: option });
+  if (typed === null) return null;
+  const { values } = typed;
+  const to = values.to === undefined ? new Date(nowMs) : momentIn(values.to);
+  const end = values.to === undefined || values.to.includes('T') ? to : new Date(to.getTime() + DAY_MS - 1);
+  const from = values.from === undefined ? new Date(end.getTime() - DAYS * DAY_MS) : momentIn(values.from);
+  if (Number.isNaN(from.getTime()) || Number.isNaN(end.getTime())) return null;
+  return { from, to: end };
 }
 
 const CORRECT_USAGE =
@@ -169,31 +162,24 @@ class Refused extends Error {}
 
 function readCorrection(words: readonly string[]) {
   const option = { type: 'string' } as const;
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...words],
-      options: { credits: option, 'cash-minor': option, reason: option, 'idempotency-key': option },
-      allowPositionals: true,
-    });
-    const [source = '', ...rest] = positionals;
-    const at = source.indexOf('/');
-    const [kind, id] = [source.slice(0, at), source.slice(at + 1)];
-    if (rest.length > 0 || !isSource(kind) || id === '' || id.includes('/') || id.length > LONGEST_ID)
-      return null;
-    const creditsMicro = values.credits === undefined ? 0n : microOfCredits(values.credits);
-    const cash = values['cash-minor'] ?? '0';
-    if (creditsMicro === null || !/^-?\d{1,15}$/.test(cash)) return null;
-    const cashMinor = BigInt(cash);
-    if (creditsMicro === 0n && cashMinor === 0n) return null;
-    const { reason = 'found by the audit' } = values;
-    const key = values['idempotency-key'] ?? `${creditsMicro}:${cashMinor}`;
-    if (reason.trim() === '' || reason.length > LONGEST_REASON || key === '' || key.length > LONGEST_KEY)
-      return null;
-    return { kind, id, creditsMicro, cashMinor, reason, key };
-  } catch {
-    // An option that there is not, or one without its value.
+  const options = { credits: option, 'cash-minor': option, reason: option, 'idempotency-key': option };
+  const typed = readOptions(words, options, 1);
+  if (typed === null) return null;
+  const { values, positionals } = typed;
+  const [source = ''] = positionals;
+  const at = source.indexOf('/');
+  const [kind, id] = [source.slice(0, at), source.slice(at + 1)];
+  if (!isSource(kind) || id === '' || id.includes('/') || id.length > LONGEST_ID) return null;
+  const creditsMicro = values.credits === undefined ? 0n : microOfCredits(values.credits);
+  const cash = values['cash-minor'] ?? '0';
+  if (creditsMicro === null || !/^-?\d{1,15}$/.test(cash)) return null;
+  const cashMinor = BigInt(cash);
+  if (creditsMicro === 0n && cashMinor === 0n) return null;
+  const { reason = 'found by the audit' } = values;
+  const key = values['idempotency-key'] ?? `${creditsMicro}:${cashMinor}`;
+  if (reason.trim() === '' || reason.length > LONGEST_REASON || key === '' || key.length > LONGEST_KEY)
     return null;
-  }
+  return { kind, id, creditsMicro, cashMinor, reason, key };
 }
 
 function isSource(kind: string): kind is CorrectedSource {
