@@ -17,10 +17,13 @@ type DocxText =
  */
 const PART = /^(?:\[Content_Types\]\.xml|_rels\/\.rels|word\/(?:_rels\/)?[\w-]+\.xml(?:\.rels)?)$/;
 const AROUND = /^word\/(header|footer)\d*\.xml$/;
-/** Tables are converted to HTML. Empty image sources prevent images from being decompressed. */
+const PAGE_NUMBER =
+  /^(?:page|seite|p[aá]gina|strana|str[aá]nka|strona|sid[ae]|sayfa|oldal|sivu)?\s*\d*(?:\s*(?:\/|\||of|von|sur|de|di|van|av|af|z|ze|din)\s*\d+)?$/i;
+/** Tables come as HTML and are read as such; empty image sources keep pictures from being unpacked. */
 const OPTIONS = {
   includeEmbeddedStyleMap: false,
   externalFileAccess: false,
+  ignoreEmptyParagraphs: false,
   convertImage: mammoth.images.imgElement(async () => ({ src: '' })),
 };
 
@@ -47,7 +50,7 @@ export async function docxText(bytes: Uint8Array, limits: DocumentLimits): Promi
       why: error instanceof RangeError ? 'it is nested too deep' : 'its XML is broken',
     };
   }
-  const body = htmlText(html, limits.maxCharacters);
+  const body = htmlText(html, limits.maxCharacters, { paragraphsAreLines: true });
   return { outcome: 'text', text: [...headers, body.text, ...footers].join('\n\n'), isCut: body.isCut };
 }
 
@@ -60,7 +63,7 @@ function aroundTexts(
     .filter((name) => AROUND.exec(name)?.[1] === kind)
     .sort()
     .map((name) => wordsOf(new TextDecoder().decode(parts[name])))
-    .filter((text) => text !== '' && !/^(?:page|seite)?\s*\d*(?:\s*(?:\/|of|von)\s*\d+)?$/i.test(text));
+    .filter((text) => text !== '' && !PAGE_NUMBER.test(text));
   return [...new Set(texts)];
 }
 

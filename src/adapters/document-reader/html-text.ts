@@ -40,9 +40,14 @@ const VOID = new Set([
   'track',
 ]);
 
-export function htmlText(html: string, maxCharacters: number): HtmlText {
-  const page = createPage(maxCharacters);
-  /** The number of open tags from the outermost hidden one; 0 if the text is visible. */
+interface HtmlOptions {
+  /** As in word processors: a paragraph is a line, an empty one an empty line, and tabs stay. */
+  readonly paragraphsAreLines?: boolean;
+}
+
+export function htmlText(html: string, maxCharacters: number, options: HtmlOptions = {}): HtmlText {
+  const page = createPage(maxCharacters, options);
+  /** How many open tags, from an unseen one on, hide what is inside; 0 is seen. */
   let hiddenDepth = 0;
   let preDepth = 0;
   const parser = new Parser({
@@ -79,10 +84,11 @@ function isHidden(attributes: Readonly<Record<string, string>>): boolean {
 }
 
 /**
- * Collects the text. Cells are separated by a tab, or by a line feed after a cell of several lines: such a table is used
- * for layout, and its cells are read one after the other.
+ * The text as it grows. A cell is set apart from the one before it by a tab, or by a line feed where that one has
+ * several lines: then the table is there for the layout, and its cells are read one after the other, its rows with an
+ * empty line between them.
  */
-function createPage(maxCharacters: number) {
+function createPage(maxCharacters: number, { paragraphsAreLines = false }: HtmlOptions) {
   const parts: string[] = [];
   let length = 0;
   /** White space before the next word. */
@@ -90,7 +96,9 @@ function createPage(maxCharacters: number) {
   /** At the start of a cell or after a bullet, a paragraph starts on the same line. */
   let isInPlace = false;
   let place: 'table' | 'row' | 'cell' = 'table';
+  let [rowHasText, rowLines] = [false, 0];
   let [cellHasText, cellLines] = [false, 0];
+  let paragraphHasText = true;
   let listDepth = 0;
 
   function breakLine(feeds: string): void {
@@ -99,13 +107,14 @@ function createPage(maxCharacters: number) {
 
   function block(name: string): void {
     const isInnerList = (name === 'ul' || name === 'ol') && listDepth > 0;
-    if (WIDE.has(name) && !isInnerList) breakLine('\n\n');
-    else if (NARROW.has(name) || isInnerList) breakLine('\n');
+    const isLine = name === 'p' && paragraphsAreLines;
+    if (WIDE.has(name) && !isInnerList && !isLine) breakLine('\n\n');
+    else if (isLine || NARROW.has(name) || isInnerList) breakLine('\n');
   }
 
   function add(text: string): void {
-    if (cellHasText && ahead.startsWith('\n')) cellLines += 1;
-    cellHasText = true;
+    if (cellHasText && ahead.startsWith('\n')) [cellLines, rowLines] = [cellLines + 1, rowLines + 1];
+    [cellHasText, rowHasText, paragraphHasText] = [true, true, true];
     parts.push(ahead, text);
     length += ahead.length + text.length;
     ahead = '';
@@ -113,20 +122,23 @@ function createPage(maxCharacters: number) {
   }
 
   function openRow(): void {
-    if (place !== 'table') ahead = '\n';
+    if (place !== 'table') ahead = rowLines > 0 ? '\n\n' : '\n';
     place = 'row';
+    [rowHasText, rowLines] = [false, 0];
+    [cellHasText, cellLines] = [false, 0];
   }
 
   function openCell(): void {
-    if (place === 'cell') ahead = cellLines > 0 ? '\n' : '\t';
+    // Behind empty cells only, the row still begins.
+    if (cellHasText && rowHasText) ahead = cellLines > 0 ? '\n' : '\t';
     place = 'cell';
-    cellHasText = false;
-    cellLines = 0;
+    [cellHasText, cellLines] = [false, 0];
     isInPlace = true;
   }
 
   return {
     open(name: string): void {
+      if (name === 'p') paragraphHasText = false;
       if (name === 'br') breakLine(ahead.startsWith('\n') ? '\n\n' : '\n');
       block(name);
       if (name === 'ul' || name === 'ol') listDepth += 1;
@@ -140,11 +152,13 @@ function createPage(maxCharacters: number) {
     close(name: string): void {
       if (name === 'td' || name === 'th' || name === 'li') isInPlace = false;
       if (name === 'ul' || name === 'ol') listDepth = Math.max(0, listDepth - 1);
+      if (name === 'p' && paragraphsAreLines && !paragraphHasText) breakLine('\n\n');
       if (name !== 'br') block(name);
     },
     write(text: string, isPre: boolean): void {
-      const words = isPre ? text : text.replace(/[ \t\r\n\f\u00a0]+/g, ' ');
-      const trimmed = isPre ? text : words.trim();
+      const blanks = paragraphsAreLines ? /[ \r\n\f\u00a0]+/g : /[ \t\r\n\f\u00a0]+/g;
+      const words = isPre ? text : text.replace(blanks, ' ');
+      const trimmed = isPre ? text : words.replace(/^ +| +$/g, '');
       if (words.startsWith(' ') && ahead === '' && length > 0) ahead = ' ';
       if (trimmed === '') return;
       add(trimmed);

@@ -121,6 +121,32 @@ describe('G-7 DOCX', () => {
     });
   });
 
+  test('G-7 paragraphs are lines, empty ones are empty lines, tabs stay', async () => {
+    const body = ['Analyst\tMay 2021', 'Engine Works', '', 'Author\t1843'].map((text) => paragraph(text));
+    expect(await textOf(makeDocx(body.join('')))).toBe('Analyst\tMay 2021\nEngine Works\n\nAuthor\t1843');
+  });
+
+  test('G-7 a row with an empty first cell begins a line, and rows of several lines are set apart', async () => {
+    const cell = (...lines: readonly string[]) =>
+      `<w:tc>${lines.map((text) => paragraph(text)).join('')}</w:tc>`;
+    const row = (...cells: readonly string[]) => `<w:tr>${cells.join('')}</w:tr>`;
+    const layout = [
+      row(cell('Work'), cell('2019', 'Analyst')),
+      row(cell(''), cell('2015', 'Author')),
+      row(cell('Skills'), cell(''), cell('Go')),
+    ];
+    expect(await textOf(makeDocx(`<w:tbl>${layout.join('')}</w:tbl>`))).toBe(
+      'Work\t2019\nAnalyst\n\n2015\nAuthor\n\nSkills\tGo',
+    );
+  });
+
+  test('G-7 page numbers are no part of the text, in whatever language', async () => {
+    for (const number of ['Page 2', 'Pagina 1', 'Strana 1 z 2', 'Página 1 de 3', '1 / 2', 'Page 1 sur 2']) {
+      const bytes = makeDocx(paragraph('Ada'), { footer: paragraph(number) });
+      expect(await textOf(bytes)).toBe('Ada');
+    }
+  });
+
   test('G-7 the total size in the directory of a zip counts, pictures included', async () => {
     const bytes = makeDocx(paragraph('x'), { files: { 'word/media/a.bin': new Uint8Array(1_000_000) } });
     expect(await read(bytes, { maxInflatedBytes: 900_000 })).toMatchObject({ outcome: 'too-large' });
