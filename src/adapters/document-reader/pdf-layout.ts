@@ -1,21 +1,11 @@
+import { type Fragment, rowsOf } from './pdf-runs.ts';
+
 /**
  * The order in which people read a page. Columns are found by where their lines begin: several lines that begin at
  * one place, with nothing but white to the left of it, beside several lines that end before it. What reaches over both
  * (a heading, a rule of text) cuts the page into bands, and each band is analysed by itself. Inside a column the
  * same starts over, for columns within columns.
  */
-
-/** A run of text from `left` to `right`; `base` counts downwards from the top of the page. */
-export interface Fragment {
-  readonly text: string;
-  readonly left: number;
-  readonly right: number;
-  readonly base: number;
-  readonly size: number;
-  readonly font: string;
-  /** Its place in the file. Most programs write text in the order in which it is to be read. */
-  readonly order: number;
-}
 
 /** Lines that belong under each other, and the width that they may fill. */
 export interface Block {
@@ -121,6 +111,8 @@ const topOf = (runs: readonly Fragment[]) => runs[0]?.base ?? 0;
 const bottomOf = (runs: readonly Fragment[]) => runs.at(-1)?.base ?? 0;
 
 const DATES = /\b(?:19|20)\d\d\b|\b\d{1,2}[/.]\d{2,4}\b|\b(?:present|today|now|heute|current|ongoing)\b/i;
+/** How well a skill is mastered, as dots, stars or a share. */
+const RATING = /^(?:[\u2022\u25a0-\u25ff\u2605\u2606\u2b24\u2b58\s]{3,20}|\d{1,3} ?%|\d{1,2} ?\/ ?(?:5|10))$/;
 const LONGEST_DATE = 40;
 /** More than lines of any usual size lie apart and still are one. */
 const STRIP = 8;
@@ -134,7 +126,8 @@ const PROSE_LENGTH = 28;
  */
 function isTable(left: readonly Fragment[], right: readonly Fragment[]): boolean {
   if (areDates(left, right) || areDates(right, left)) return true;
-  const [fewer, more] = left.length <= right.length ? [left, right] : [right, left];
+  const [ofLeft, ofRight] = [linesOf(left), linesOf(right)];
+  const [fewer, more] = ofLeft.length <= ofRight.length ? [ofLeft, ofRight] : [ofRight, ofLeft];
   const paired = pairedWith(more, fewer).length;
   if (paired < 0.8 * fewer.length) return false;
   if (medianLength(left) >= PROSE_LENGTH && medianLength(right) >= PROSE_LENGTH) return false;
@@ -148,8 +141,18 @@ function isTable(left: readonly Fragment[], right: readonly Fragment[]): boolean
   return switches >= paired;
 }
 
+/** The first run of each line. */
+function linesOf(runs: readonly Fragment[]): readonly Fragment[] {
+  return runs.filter((run, at) => {
+    const before = runs[at - 1];
+    return before === undefined || !isOneLine(before, run);
+  });
+}
+
 function areDates(side: readonly Fragment[], other: readonly Fragment[]): boolean {
-  const dates = side.filter(({ text }) => DATES.test(text) && text.length <= LONGEST_DATE);
+  const dates = side.filter(
+    ({ text }) => (DATES.test(text) && text.length <= LONGEST_DATE) || RATING.test(text.trim()),
+  );
   const paired = pairedWith(other, dates).length;
   return paired >= 2 && paired >= 0.8 * dates.length && paired >= 0.6 * pairedWith(other, side).length;
 }
@@ -164,128 +167,17 @@ function pairedWith(others: readonly Fragment[], runs: readonly Fragment[]): rea
   });
 }
 
-/** Closer than it takes to stand in one row: columns that are set apart from each other meet so closely by chance only. */
+/**
+ * Closer than it takes to stand in one row: columns that are set apart from each other meet so closely by chance only.
+ * Of smaller letters beside larger ones the upper edges may meet instead, as in cells of a table.
+ */
 function isOneLine(one: Fragment, other: Fragment): boolean {
-  return Math.abs(one.base - other.base) <= 0.15 * Math.max(one.size, other.size);
+  const most = 0.15 * Math.max(one.size, other.size);
+  const apart = one.base - other.base;
+  return Math.abs(apart) <= most || Math.abs(apart - (one.size - other.size)) <= most;
 }
 
 function medianLength(runs: readonly Fragment[]): number {
   const lengths = runs.map(({ text }) => text.length).sort((one, other) => one - other);
   return lengths[lengths.length >> 1] ?? 0;
-}
-
-/** As pdf.js gives it: where the text begins and how large it is stands in a matrix of six numbers. */
-export interface PdfItem {
-  readonly str: string;
-  readonly width: number;
-  readonly transform: readonly number[];
-  readonly fontName: string;
-}
-
-interface PageBox {
-  readonly width: number;
-  readonly height: number;
-  /** From the file's coordinates to the page as one looks at it, turned pages included. */
-  readonly transform: readonly number[];
-}
-
-/** Letters of two points are not for people: what is so small is there for programs. */
-const SMALLEST_SIZE = 2.5;
-
-interface PageFragments {
-  readonly fragments: readonly Fragment[];
-  /** Text that no reader of the page would see. */
-  readonly unseen: number;
-}
-
-/**
- * Text that stands upright comes first. Text turned by a quarter, as on the margins of some layouts, is turned back
- * and goes below all else.
- */
-export function fragmentsOf(items: readonly PdfItem[], page: PageBox): PageFragments {
-  const fragments: Fragment[] = [];
-  const seen = new Set<string>();
-  let unseen = 0;
-  items.forEach((item, order) => {
-    if (item.str.trim() === '') return;
-    const [a, b, c, d, x, y] = multiply(page.transform, item.transform);
-    const size = Math.hypot(c, d);
-    const isUpright = Math.abs(b) <= Math.abs(a);
-    if (size < SMALLEST_SIZE || x < -size || y < -size || x > page.width + size || y > page.height + size) {
-      unseen += 1;
-      return;
-    }
-    const [left, base] = isUpright ? [x, y] : turnedBack(x, y, b < 0, page);
-    // Some programs make bold letters by writing them twice, a hair apart.
-    const place = `${Math.round(left)} ${Math.round(base)} ${item.str}`;
-    if (seen.has(place)) return;
-    seen.add(place);
-    fragments.push({
-      text: item.str,
-      left,
-      right: left + item.width,
-      base,
-      size,
-      font: item.fontName,
-      order,
-    });
-  });
-  return { fragments, unseen };
-}
-
-/** Text that runs upwards has its next line to the right of it, text that runs downwards to the left. */
-function turnedBack(x: number, y: number, isUpwards: boolean, page: PageBox): [left: number, base: number] {
-  const below = page.height + 50;
-  return isUpwards ? [page.height - y, below + x] : [y, below + page.width - x];
-}
-
-type Matrix = [number, number, number, number, number, number];
-
-function multiply(outer: readonly number[], inner: readonly number[]): Matrix {
-  const [a = 1, b = 0, c = 0, d = 1, e = 0, f = 0] = outer;
-  const [g = 1, h = 0, i = 0, j = 1, k = 0, l = 0] = inner;
-  return [a * g + c * h, b * g + d * h, a * i + c * j, b * i + d * j, a * k + c * l + e, b * k + d * l + f];
-}
-
-/** A gap of a letter's size and more is no blank between words but the way to the next column or cell. */
-const APART_SIZES = 1;
-const BLANK_SIZES = 0.13;
-
-/** Rows from top to bottom, each of runs from left to right: words that belong together are one run. */
-function rowsOf(fragments: readonly Fragment[]): Fragment[][] {
-  const byBase = [...fragments].sort((one, other) => one.base - other.base || one.left - other.left);
-  const rows: Fragment[][] = [];
-  for (const fragment of byBase) {
-    const row = rows.at(-1);
-    const first = row?.[0];
-    if (row !== undefined && first !== undefined && isSameRow(first, fragment)) row.push(fragment);
-    else rows.push([fragment]);
-  }
-  return rows.map(joinRuns);
-}
-
-function isSameRow(one: Fragment, other: Fragment): boolean {
-  return Math.abs(one.base - other.base) <= 0.4 * Math.max(one.size, other.size);
-}
-
-function joinRuns(row: readonly Fragment[]): Fragment[] {
-  const runs: Fragment[] = [];
-  for (const next of [...row].sort((one, other) => one.left - other.left)) {
-    const last = runs.at(-1);
-    const size = last === undefined ? 0 : Math.max(last.size, next.size);
-    const gap = last === undefined ? 0 : next.left - last.right;
-    if (last === undefined || gap > APART_SIZES * size) {
-      runs.push(next);
-      continue;
-    }
-    const blank =
-      gap > BLANK_SIZES * size && !last.text.endsWith(' ') && !next.text.startsWith(' ') ? ' ' : '';
-    runs[runs.length - 1] = {
-      ...last,
-      text: last.text + blank + next.text,
-      right: Math.max(last.right, next.right),
-      order: Math.min(last.order, next.order),
-    };
-  }
-  return runs;
 }

@@ -1,6 +1,7 @@
 import { definePDFJSModule, getDocumentProxy } from 'unpdf';
 import type { DocumentLimits } from '../../ports/document-reader.ts';
-import { type Block, blocksOf, type Fragment, fragmentsOf, type PdfItem } from './pdf-layout.ts';
+import { type Block, blocksOf } from './pdf-layout.ts';
+import { type Fragment, fragmentsOf, type PdfItem } from './pdf-runs.ts';
 
 type PdfText =
   | { readonly outcome: 'text'; readonly text: string; readonly pages: number; readonly unseen: number }
@@ -96,7 +97,7 @@ export async function warmUpPdf(): Promise<void> {
   await definePDFJSModule(() => import('unpdf/pdfjs'));
 }
 
-type Line = Omit<Fragment, 'order'>;
+type Line = Omit<Fragment, 'order' | 'isSpaced' | 'isCell'>;
 
 const BULLET = /^(?:[\u2022\u25cf\u25aa\u25e6\u2013\u2014*\u00b7\u2023\uf0b7-]|\(?\d{1,2}[.)]|[a-z][.)])\s/;
 const BROKEN_WORD = /(\p{L}{2,})[-\u2010\u00ad]$/u;
@@ -133,24 +134,16 @@ function textOfBlock(block: Block): string {
 
 function lineOf(row: readonly Fragment[]): Line {
   const [first] = row;
-  const texts = row.map(({ text }) => closeLetters(text.trim()));
+  const texts = row.map(({ text }) => text.trim());
   return {
     text: texts.join('\t'),
     left: first?.left ?? 0,
     right: row.at(-1)?.right ?? 0,
-    base: first?.base ?? 0,
+    base: Math.max(...row.map(({ base }) => base)),
     size: Math.max(...row.map(({ size }) => size)),
     font: row.length === 1 ? (first?.font ?? '') : '',
+    endFont: row.length === 1 ? (first?.endFont ?? '') : '',
   };
-}
-
-/** Joins letter-spaced words such as "E X P E R I E N C E". */
-function closeLetters(text: string): string {
-  if (!/^\S(?: {1,3}\S){3,}$/u.test(text.replace(/ {2,}/g, '  '))) return text;
-  return text
-    .split(/ {2,}/)
-    .map((word) => word.replaceAll(' ', ''))
-    .join(' ');
 }
 
 function medianLeading(lines: readonly Line[]): number {
@@ -175,7 +168,7 @@ function mendWord(text: string, next: string): string {
 
 /** A line is wrapped if the first word of the next line would not have fitted. */
 function isWrapped(last: Line, line: Line, block: Block): boolean {
-  const isAlike = last.font !== '' && last.font === line.font && Math.abs(last.size - line.size) <= 0.5;
+  const isAlike = last.endFont !== '' && last.endFont === line.font && Math.abs(last.size - line.size) <= 0.5;
   if (!isAlike || line.left < last.left - 1) return false;
   if (last.text.length < LEAST_WRAPPED_LENGTH || /[:!?]$/.test(last.text) || BULLET.test(line.text))
     return false;

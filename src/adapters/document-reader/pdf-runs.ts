@@ -1,0 +1,270 @@
+/** The pieces of text of a page, and what belongs together on one line of it. */
+
+/** A run of text from `left` to `right`; `base` counts downwards from the top of the page. */
+export interface Fragment {
+  readonly text: string;
+  readonly left: number;
+  readonly right: number;
+  readonly base: number;
+  readonly size: number;
+  readonly font: string;
+  /** Its place in the file. Most programs write text in the order in which it is to be read. */
+  readonly order: number;
+  /** Whether its letters are set apart for looks. */
+  readonly isSpaced: boolean;
+  /** That of its last letters. */
+  readonly endFont: string;
+  /** Whether it begins a cell of a table, however close the one before it is. */
+  readonly isCell?: boolean;
+}
+
+/** As pdf.js gives it: where the text begins and how large it is stands in a matrix of six numbers. */
+export interface PdfItem {
+  readonly str: string;
+  readonly width: number;
+  readonly transform: readonly number[];
+  readonly fontName: string;
+}
+
+interface PageBox {
+  readonly width: number;
+  readonly height: number;
+  /** From the file's coordinates to the page as one looks at it, turned pages included. */
+  readonly transform: readonly number[];
+}
+
+/** Letters of two points are not for people: what is so small is there for programs. */
+const SMALLEST_SIZE = 2.5;
+
+interface PageFragments {
+  readonly fragments: readonly Fragment[];
+  /** Text that no reader of the page would see. */
+  readonly unseen: number;
+}
+
+/**
+ * Text that stands upright comes first. Text turned by a quarter, as on the margins of some layouts, is turned back
+ * and goes below all else.
+ */
+export function fragmentsOf(items: readonly PdfItem[], page: PageBox): PageFragments {
+  const fragments: Fragment[] = [];
+  const seen = new Set<string>();
+  let unseen = 0;
+  items.forEach((item, order) => {
+    if (item.str.trim() === '') return;
+    const [a, b, c, d, x, y] = multiply(page.transform, item.transform);
+    const size = Math.hypot(c, d);
+    const isUpright = Math.abs(b) <= Math.abs(a);
+    if (size < SMALLEST_SIZE || x < -size || y < -size || x > page.width + size || y > page.height + size) {
+      unseen += 1;
+      return;
+    }
+    const [left, base] = isUpright ? [x, y] : turnedBack(x, y, b < 0, page);
+    // Some programs make bold letters by writing them twice, a hair apart.
+    const place = `${Math.round(left)} ${Math.round(base)} ${item.str}`;
+    if (seen.has(place)) return;
+    seen.add(place);
+    const text = closeLetters(item.str);
+    fragments.push({
+      text,
+      left,
+      right: left + item.width,
+      base,
+      size,
+      font: item.fontName,
+      endFont: item.fontName,
+      order,
+      isSpaced: text !== item.str,
+    });
+  });
+  return { fragments: joinName(joinDates(rowsOf(closeShortWords(fragments)))), unseen };
+}
+
+/** Text that runs upwards has its next line to the right of it, text that runs downwards to the left. */
+function turnedBack(x: number, y: number, isUpwards: boolean, page: PageBox): [left: number, base: number] {
+  const below = page.height + 50;
+  return isUpwards ? [page.height - y, below + x] : [y, below + page.width - x];
+}
+
+type Matrix = [number, number, number, number, number, number];
+
+function multiply(outer: readonly number[], inner: readonly number[]): Matrix {
+  const [a = 1, b = 0, c = 0, d = 1, e = 0, f = 0] = outer;
+  const [g = 1, h = 0, i = 0, j = 1, k = 0, l = 0] = inner;
+  return [a * g + c * h, b * g + d * h, a * i + c * j, b * i + d * j, a * k + c * l + e, b * k + d * l + f];
+}
+
+/** A gap of a letter's size and more is no blank between words but the way to the next column or cell. */
+const APART_SIZES = 1;
+/** Between words whose letters are set apart a blank is wider. */
+const SPACED_APART_SIZES = 2.5;
+/** Narrow cells of a table are closer, and begin where those of other rows do. */
+const CELL_APART_SIZES = 0.55;
+const LEAST_CELLS = 2;
+const BLANK_SIZES = 0.13;
+
+/** Rows from top to bottom, each of runs from left to right: words that belong together are one run. */
+export function rowsOf(fragments: readonly Fragment[]): Fragment[][] {
+  const byBase = [...fragments].sort((one, other) => one.base - other.base || one.left - other.left);
+  const rows: Fragment[][] = [];
+  for (const fragment of byBase) {
+    const row = rows.at(-1);
+    const first = row?.[0];
+    if (row !== undefined && first !== undefined && isSameRow(first, fragment)) row.push(fragment);
+    else rows.push([fragment]);
+  }
+  for (const row of rows) row.sort((one, other) => one.left - other.left);
+  const beginsCell = cellBeginsIn(rows);
+  return rows.map((row) => joinRuns(row, beginsCell));
+}
+
+function isSameRow(one: Fragment, other: Fragment): boolean {
+  return Math.abs(one.base - other.base) <= 0.4 * Math.max(one.size, other.size);
+}
+
+function joinRuns(row: readonly Fragment[], beginsCell: (run: Fragment) => boolean): Fragment[] {
+  const runs: Fragment[] = [];
+  for (const next of row) {
+    const last = runs.at(-1);
+    const size = last === undefined ? 0 : Math.max(last.size, next.size);
+    const gap = last === undefined ? 0 : next.left - last.right;
+    if (last === undefined || next.isCell || gap > apartSizes(last, next) * size) {
+      runs.push(next);
+      continue;
+    }
+    if (gap > CELL_APART_SIZES * size && beginsCell(next)) {
+      runs.push({ ...next, isCell: true });
+      continue;
+    }
+    const isParted = gap > BLANK_SIZES * size || (last.isSpaced && next.isSpaced);
+    const blank = isParted && !last.text.endsWith(' ') && !next.text.startsWith(' ') ? ' ' : '';
+    runs[runs.length - 1] = {
+      ...last,
+      text: last.text + blank + next.text,
+      right: Math.max(last.right, next.right),
+      order: Math.min(last.order, next.order),
+      endFont: next.endFont,
+    };
+  }
+  return runs;
+}
+
+function apartSizes(last: Fragment, next: Fragment): number {
+  return last.isSpaced && next.isSpaced && last.font === next.font ? SPACED_APART_SIZES : APART_SIZES;
+}
+
+const PLACE = 3;
+const NEIGHBOURHOOD = 100;
+
+/** Whether cells of rows nearby begin where a run does: behind a gap that is too wide for a blank. */
+function cellBeginsIn(rows: readonly (readonly Fragment[])[]): (run: Fragment) => boolean {
+  const counts = new Map<string, number>();
+  const key = (place: number, strip: number) => `${place} ${strip}`;
+  for (const row of rows) {
+    row.forEach((run, at) => {
+      const last = row[at - 1];
+      if (last === undefined || run.left - last.right <= APART_SIZES * Math.max(last.size, run.size)) return;
+      const own = key(Math.round(run.left / PLACE), Math.floor(run.base / NEIGHBOURHOOD));
+      counts.set(own, (counts.get(own) ?? 0) + 1);
+    });
+  }
+  return ({ left, base }) => {
+    const [place, strip] = [Math.round(left / PLACE), Math.floor(base / NEIGHBOURHOOD)];
+    let count = 0;
+    for (const near of [strip - 1, strip, strip + 1]) count += counts.get(key(place, near)) ?? 0;
+    return count >= LEAST_CELLS;
+  };
+}
+
+const SPACED_WORD = /^(?=.*\p{L})\S(?: {1,3}\S){3,}$/u;
+const SPACED_SHORT_WORD = /^\p{L}(?: \p{L}){1,2}$/u;
+
+/** "E X P E R I E N C E": letters set apart for looks are a word all the same. */
+function closeLetters(text: string): string {
+  if (!SPACED_WORD.test(text.trim().replace(/ {2,}/g, '  '))) return text;
+  return text
+    .trim()
+    .split(/ {2,}/)
+    .map((word) => word.replaceAll(' ', ''))
+    .join(' ');
+}
+
+/** "D E" and "U X" are words where others of the same font and size on their line are set apart as well. */
+function closeShortWords(fragments: readonly Fragment[]): Fragment[] {
+  const style = ({ base, size, font }: Fragment) => `${Math.round(base)} ${size.toFixed(1)} ${font}`;
+  const spaced = new Set(fragments.filter(({ isSpaced }) => isSpaced).map(style));
+  if (spaced.size === 0) return [...fragments];
+  return fragments.map((fragment) => {
+    if (fragment.isSpaced || !spaced.has(style(fragment))) return fragment;
+    const { text } = fragment;
+    const isWord = SPACED_SHORT_WORD.test(text.trim());
+    return { ...fragment, text: isWord ? text.replaceAll(' ', '') : text, isSpaced: true };
+  });
+}
+
+const LONGEST_DATE = 30;
+const LONGEST_DATE_END = 20;
+const OPEN_DATE = /(?:\d{4}|\d[./]\d{2}|\d{1,2}[./]\d{2,4})\s*[\u2013\u2014\u2212-]$/;
+const DATE_END = /^[\p{L}\d][\p{L}\d ./\u2019']*$/u;
+const LONE_DATE = /^(?:\p{L}{3,12}\.? |\d{1,2}[./])?(?:19|20)\d\d$/u;
+const DATE_END_WITH_DASH = /^[\u2013\u2014\u2212-]\s?[\p{L}\d][\p{L}\d ./\u2019']*$/u;
+const MONTHS = /^\p{L}{3,12}\.? ?[\u2013\u2014\u2212-] ?\p{L}{3,12}\.?$/u;
+const YEAR = /^(?:19|20)\d\d$/;
+
+/** A span of time that was broken in a narrow column goes on one line, where it begins: "04/2019 –" above "today". */
+function joinDates(rows: readonly (readonly Fragment[])[]): Fragment[] {
+  const gone = new Set<Fragment>();
+  return rows.flatMap((row, at) =>
+    row.flatMap((run) => {
+      if (gone.has(run)) return [];
+      if (run.text.length > LONGEST_DATE) return [run];
+      const end = rows
+        .slice(at + 1, at + 3)
+        .flat()
+        .find((other) => endsDate(run, other));
+      if (end === undefined) return [run];
+      gone.add(end);
+      return [
+        { ...run, text: `${run.text.trim()} ${end.text.trim()}`, right: Math.max(run.right, end.right) },
+      ];
+    }),
+  );
+}
+
+function endsDate(run: Fragment, other: Fragment): boolean {
+  const gap = other.base - run.base;
+  if (other.font !== run.endFont || Math.abs(other.size - run.size) > 0.2 || gap > 1.8 * run.size)
+    return false;
+  const isBelow = Math.abs(other.left - run.left) <= 2 || Math.abs(other.right - run.right) <= 2;
+  if (!isBelow || other.text.length > LONGEST_DATE_END) return false;
+  const [text, end] = [run.text.trim(), other.text.trim()];
+  return (
+    (OPEN_DATE.test(text) && DATE_END.test(end)) ||
+    (LONE_DATE.test(text) && DATE_END_WITH_DASH.test(end)) ||
+    (MONTHS.test(text) && YEAR.test(end))
+  );
+}
+
+/** Larger than all else on the page, and than the median by this factor. */
+const NAME_SIZES = 1.5;
+const NAME_WORD = /^(?:\p{Ll}{1,3} ){0,2}\p{Lu}[\p{L}\u2019'.-]*$/u;
+
+/** A name in the largest letters of the page, each word below the other, goes on one line. */
+function joinName(runs: readonly Fragment[]): Fragment[] {
+  const sizes = runs.map(({ size }) => size).sort((one, other) => one - other);
+  const largest = sizes.at(-1) ?? 0;
+  const words = runs.filter(({ size }) => size > largest - 0.5);
+  const [first, second] = words;
+  if (first === undefined || second === undefined || words.length !== 2) return [...runs];
+  if (largest < NAME_SIZES * (sizes[sizes.length >> 1] ?? 0)) return [...runs];
+  const middle = ({ left, right }: Fragment) => (left + right) / 2;
+  const isBelow =
+    second.base - first.base < 1.6 * largest &&
+    [first.left - second.left, first.right - second.right, middle(first) - middle(second)].some(
+      (apart) => Math.abs(apart) <= 3,
+    );
+  if (!isBelow || !words.every(({ text }) => NAME_WORD.test(text.trim()))) return [...runs];
+  const right = Math.max(first.right, second.right);
+  const name = { ...first, text: `${first.text.trim()} ${second.text.trim()}`, right };
+  return runs.filter((run) => run !== second).map((run) => (run === first ? name : run));
+}
