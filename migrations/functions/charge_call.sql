@@ -1,4 +1,4 @@
--- revision: 9
+-- revision: 10
 -- Owner: src/domain/calls
 --
 -- Does what charge_calls does, for one call, and records the response that it made; what is counted by name (count_attributed)
@@ -29,6 +29,7 @@ declare
   -- What is due of the surcharge.
   due_surcharge bigint;
   share bigint;
+  factor bigint;
   spent bigint;
   note text;
   new_seal bytea;
@@ -38,8 +39,10 @@ begin
     prompt bigint, cached bigint, completion bigint, estimated bigint, started bigint, first_byte integer,
     duration integer, spending_limit bigint, idempotency text, prompt_bound bigint, completion_bound bigint,
     cache_write bigint, payer uuid, surcharge bigint, tool_uses jsonb, end_user text, tags text[], project text,
-    tries integer, share bigint, cost bigint, own_key boolean, cache_hit boolean, served_by text, mcp boolean, response json);
+    tries integer, share bigint, cost bigint, own_key boolean, cache_hit boolean, served_by text, mcp boolean, factor bigint,
+    tier text, response json);
   share := case when call.share is not null then least(greatest(call.share, 0), 1000000) end;
+  factor := case when call.factor is not null then least(greatest(call.factor, 0), 100000000) end;
   if call.payer is not null then
     perform 1 from credit_accounts where id = any (companies) order by id for update;
   end if;
@@ -61,12 +64,13 @@ begin
     due_written := greatest(0, least(coalesce(call.cache_write, 0), due_prompt - due_cached));
     surcharge := case when call.surcharge > 0 then least(call.surcharge, 1000000000000) end;
     -- Not one expression of three cases: each expression that is reached is prepared in every transaction, with all its cases.
-    if share is not null then
-      charge := div(((due_prompt - due_cached - due_written) * price.prompt_micro::numeric
+    if share is not null or factor is not null then
+      charge := div((((due_prompt - due_cached - due_written) * price.prompt_micro::numeric
         + due_cached * price.cached_micro::numeric
         + due_written * coalesce(price.cache_write_micro, price.prompt_micro)::numeric
-        + due_completion * price.completion_micro::numeric + coalesce(surcharge, 0) * 1000000::numeric) * share
-        + 999999999999, 1000000000000)::bigint;
+        + due_completion * price.completion_micro::numeric) * coalesce(factor, 1000000)
+        + coalesce(surcharge, 0) * 1000000000000::numeric) * coalesce(share, 1000000)
+        + 999999999999999999, 1000000000000000000)::bigint;
     elsif due_prompt < 4000000 and due_completion < 4000000 then
       charge := ((due_prompt - due_cached - due_written) * price.prompt_micro + due_cached * price.cached_micro
         + due_written * coalesce(price.cache_write_micro, price.prompt_micro)
@@ -87,12 +91,13 @@ begin
   insert into calls (id, company_id, key_id, request_id, endpoint, alias, target_id, outcome, reason, http_status,
     streamed, prompt_tokens, cached_tokens, completion_tokens, estimated_tokens, started_at, first_byte_ms, duration_ms,
     charge_micro, price_id, idempotency_sha256, cache_write_tokens, payer_id, surcharge_micro, tool_uses, end_user, tags,
-    project, tries, charge_share_millionths, cost_micro, own_key, cache_hit, served_by, over_mcp)
+    project, tries, charge_share_millionths, cost_micro, own_key, cache_hit, served_by, over_mcp, price_factor_millionths,
+    tier)
   values (call.id, call.company, call.key, call.request, call.endpoint, call.alias, call.target, call.outcome,
     call.reason, call.status, call.streamed, call.prompt, call.cached, call.completion, call.estimated, begun,
     call.first_byte, call.duration, charge, price.id, sha256(convert_to(call.idempotency, 'UTF8')), call.cache_write,
     call.payer, due_surcharge, call.tool_uses, call.end_user, call.tags, call.project, call.tries, share, call.cost,
-    call.own_key, call.cache_hit, call.served_by, call.mcp)
+    call.own_key, call.cache_hit, call.served_by, call.mcp, factor, call.tier)
   -- The primary key is the only unique index. Named, it would be looked up in the catalogue for the partition, each time.
   on conflict do nothing;
   if not found then
@@ -141,11 +146,12 @@ begin
       prompt_bound, completion_bound, charged_micro, excess_micro, payer_id)
     select call.id, call.company, call.key, call.request, call.alias, day, call.prompt, call.completion,
       coalesce(call.prompt_bound, 1000000000), coalesce(call.completion_bound, 1000000000), charge, excess_micro, call.payer
-    from (select div(((call.prompt - cached - written) * price.prompt_micro::numeric
+    from (select div((((call.prompt - cached - written) * price.prompt_micro::numeric
         + cached * price.cached_micro::numeric
         + written * coalesce(price.cache_write_micro, price.prompt_micro)::numeric
-        + call.completion * price.completion_micro::numeric + coalesce(surcharge, 0) * 1000000::numeric)
-        * coalesce(share, 1000000) + 999999999999, 1000000000000) - charge as excess_micro
+        + call.completion * price.completion_micro::numeric) * coalesce(factor, 1000000)
+        + coalesce(surcharge, 0) * 1000000000000::numeric)
+        * coalesce(share, 1000000) + 999999999999999999, 1000000000000000000) - charge as excess_micro
       from (select least(call.cached, call.prompt) as cached,
         greatest(0, least(coalesce(call.cache_write, 0), call.prompt - least(call.cached, call.prompt))) as written) as parts
       ) as excess

@@ -1,4 +1,4 @@
--- revision: 17
+-- revision: 18
 -- Owner: src/domain/calls
 --
 -- Records finished calls and charges those that are billable, all of them or none. A call whose id is already
@@ -13,6 +13,9 @@
 --
 -- A call with a `share`, in millionths, is charged for that part of its price and its surcharge: both are summed exactly,
 -- multiplied and rounded up once. Without one it is charged for all of it; with 0 it is free. What is withheld has the same share.
+--
+-- The tokens of a call with a `factor`, in millionths, cost that many times their price: the tier of the provider that served it costs
+-- more or less than its usual one. A surcharge has no factor. All of it is rounded up once.
 --
 -- A call whose provider's cost is known (`cost`) is added to cost_days.
 --
@@ -86,7 +89,8 @@ begin
         - least(cached, prompt, coalesce(prompt_bound, 1000000000)))) as due_written,
       case when surcharge > 0 and outcome = 'SUCCEEDED' and prompt is not null and alias is not null
         then least(surcharge, 1000000000000) end as due_surcharge,
-      case when share is not null then least(greatest(share, 0), 1000000) end as due_share
+      case when share is not null then least(greatest(share, 0), 1000000) end as due_share,
+      case when factor is not null then least(greatest(factor, 0), 100000000) end as due_factor
     from (
       select own.id, coalesce(own.company, common.company) as company, coalesce(own.key, common.key) as key, request,
         coalesce(own.endpoint, common.endpoint) as endpoint, coalesce(own.alias, common.alias) as alias,
@@ -95,13 +99,14 @@ begin
         coalesce(own.streamed, common.streamed) as streamed, prompt, cached, completion, estimated, started, first_byte,
         duration, idempotency, coalesce(own.prompt_bound, common.prompt_bound) as prompt_bound,
         coalesce(own.completion_bound, common.completion_bound) as completion_bound, cache_write, payer, surcharge,
-        tool_uses, end_user, tags, project, tries, share, cost, own_key, cache_hit, served_by, mcp
+        tool_uses, end_user, tags, project, tries, share, cost, own_key, cache_hit, served_by, mcp, factor, tier
       from json_to_recordset(calls_json) as own (id uuid, company uuid, key uuid, request text, endpoint text,
           alias text, model text, target text, outcome text, reason text, status integer, streamed boolean,
           prompt bigint, cached bigint, completion bigint, estimated bigint, started bigint, first_byte integer,
           duration integer, idempotency text, prompt_bound bigint, completion_bound bigint, cache_write bigint,
           payer uuid, surcharge bigint, tool_uses jsonb, end_user text, tags text[], project text, tries integer,
-          share bigint, cost bigint, own_key boolean, cache_hit boolean, served_by text, mcp boolean),
+          share bigint, cost bigint, own_key boolean, cache_hit boolean, served_by text, mcp boolean, factor bigint,
+          tier text),
         json_to_record(common_values) as common (company uuid, key uuid, endpoint text, alias text, model text,
           target text, outcome text, status integer, streamed boolean, prompt_bound bigint, completion_bound bigint))
       as given),
@@ -118,16 +123,18 @@ begin
     insert into calls (id, company_id, key_id, request_id, endpoint, alias, target_id, outcome, reason, http_status,
       streamed, prompt_tokens, cached_tokens, completion_tokens, estimated_tokens, started_at, first_byte_ms,
       duration_ms, charge_micro, price_id, idempotency_sha256, cache_write_tokens, payer_id, surcharge_micro, tool_uses,
-      end_user, tags, project, tries, charge_share_millionths, cost_micro, own_key, cache_hit, served_by, over_mcp)
+      end_user, tags, project, tries, charge_share_millionths, cost_micro, own_key, cache_hit, served_by, over_mcp,
+      price_factor_millionths, tier)
     select given.id, company, key, request, endpoint, given.alias, target, outcome, reason, status, streamed, prompt,
       cached, completion, estimated, begun, first_byte, duration,
       case when not is_charged then 0
-        when due_share is not null then
-          div(((due_prompt - due_cached - due_written) * prompt_micro::numeric
+        when due_share is not null or due_factor is not null then
+          div((((due_prompt - due_cached - due_written) * prompt_micro::numeric
             + due_cached * cached_micro::numeric
             + due_written * coalesce(cache_write_micro, prompt_micro)::numeric
-            + due_completion * completion_micro::numeric + coalesce(due_surcharge, 0) * 1000000::numeric) * due_share
-            + 999999999999, 1000000000000)::bigint
+            + due_completion * completion_micro::numeric) * coalesce(due_factor, 1000000)
+            + coalesce(due_surcharge, 0) * 1000000000000::numeric) * coalesce(due_share, 1000000)
+            + 999999999999999999, 1000000000000000000)::bigint
         -- As far as 64 bits hold the products, for the highest price is 10^12. Numeric takes twice as long.
         when due_prompt < 4000000 and due_completion < 4000000 then
           ((due_prompt - due_cached - due_written) * prompt_micro + due_cached * cached_micro
@@ -139,7 +146,7 @@ begin
             + due_completion * completion_micro::numeric + 999999, 1000000)::bigint + coalesce(due_surcharge, 0) end,
       price.id, sha256(convert_to(idempotency, 'UTF8')), cache_write, payer,
       case when due_share is null then due_surcharge else nullif((due_surcharge * due_share + 999999) / 1000000, 0) end,
-      tool_uses, end_user, tags, project, tries, due_share, cost, own_key, cache_hit, served_by, mcp
+      tool_uses, end_user, tags, project, tries, due_share, cost, own_key, cache_hit, served_by, mcp, due_factor, tier
     from given left join prices as price on is_charged and price.alias = given.model
       and (in_force_from <= begun or is_first)
       and (until is null or begun < until)
@@ -158,11 +165,11 @@ begin
     select * from (
       select distinct on (over.id) over.id, company_id, key_id, request, recorded.alias, day, prompt, completion,
         coalesce(prompt_bound, 1000000000), coalesce(completion_bound, 1000000000), charge_micro,
-        div(((prompt - least(cached, prompt) - all_written) * prompt_micro::numeric
+        div((((prompt - least(cached, prompt) - all_written) * prompt_micro::numeric
           + least(cached, prompt) * cached_micro::numeric
-          + all_written * coalesce(cache_write_micro, prompt_micro)::numeric + completion * completion_micro::numeric
-          + coalesce(due_surcharge, 0) * 1000000::numeric) * coalesce(due_share, 1000000)
-          + 999999999999, 1000000000000) - charge_micro as excess_micro,
+          + all_written * coalesce(cache_write_micro, prompt_micro)::numeric + completion * completion_micro::numeric)
+          * coalesce(due_factor, 1000000) + coalesce(due_surcharge, 0) * 1000000000000::numeric)
+          * coalesce(due_share, 1000000) + 999999999999999999, 1000000000000000000) - charge_micro as excess_micro,
         payer_id
       from (select *, greatest(0, least(coalesce(cache_write, 0), prompt - least(cached, prompt))) as all_written
         from given) as over join recorded using (id) join prices as price on price.id = price_id

@@ -77,6 +77,20 @@ describe('models and targets', () => {
   };
 
   describe('set-alias', () => {
+    test('price factors are set, shown and removed', async () => {
+      const set = (...factors: string[]) =>
+        typed(setAliasCommand, ALIAS, ...factors.flatMap((one) => ['--price-factor', one]));
+      expect((await set('service_tier=priority:2', 'speed=fast:6')).exitCode).toBe(EXIT_OK);
+      const shown = '  price factors: service_tier=priority 2, speed=fast 6';
+      expect((await typed(aliasesCommand)).lines).toContain(shown);
+      for (const wrong of ['priority:2', 'speed=fast', 'tier=a:1', 'speed=fast:101', 'speed=fast:x']) {
+        expect((await set(wrong)).exitCode).not.toBe(EXIT_OK);
+      }
+      expect((await typed(aliasesCommand)).lines).toContain(shown);
+      expect((await set('none')).exitCode).toBe(EXIT_OK);
+      expect((await typed(aliasesCommand)).lines.join()).not.toContain('price factors');
+    });
+
     test('a fee for own provider keys is set and removed; a price below cost causes a warning; margins are summed', async () => {
       const fee = async () =>
         (

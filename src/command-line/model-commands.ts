@@ -15,6 +15,7 @@ import { type AliasPrice, readPrices, setPrice } from '../domain/models/prices.t
 import { belowCostText, pricesBelowCost } from '../domain/models/prices-below-cost.ts';
 import type { StoredTarget } from '../domain/models/target.ts';
 import { readCatalogue } from '../domain/models/targets.ts';
+import { factorsInWords, shownFactors } from '../domain/models/tiers/price-factors.ts';
 import {
   type Command,
   type CommandContext,
@@ -77,6 +78,8 @@ export const aliasesCommand: Command = {
         terminal.print(`  ${provider}: ${baseUrl} ${model}, weight ${weight}, ${key}`);
       }
       if (alias.routing !== null) terminal.print(`  routing: ${describedRouting(alias.routing)}`);
+      const factors = shownFactors(alias.priceFactors);
+      if (factors.length > 0) terminal.print(`  price factors: ${factorsInWords(factors)}`);
       if (alias.hostedTools !== null) terminal.print(`  hosted tools: ${describedTools(alias.hostedTools)}`);
     }
     return EXIT_OK;
@@ -107,6 +110,7 @@ function aliasAsJson(alias: string, listed: ListedAlias, served: keyof typeof WI
       targets,
     },
     ...(routing === null ? {} : { routing }),
+    ...(listed.priceFactors === null ? {} : { priceFactors: shownFactors(listed.priceFactors) }),
     ...(hostedTools === null ? {} : { hostedTools }),
     ...(retiredAt === null ? {} : { retiredAt: retiredAt.toISOString() }),
   };

@@ -2,6 +2,7 @@ import type { WantedAlias } from '../domain/models/change-alias.ts';
 import type { WantedTools } from '../domain/models/hosted-tools.ts';
 import { DEFAULT_PROVIDER, PROVIDER_NAMES, providerPreset } from '../domain/models/providers.ts';
 import type { WantedTarget } from '../domain/models/target.ts';
+import { factorsByField } from '../domain/models/tiers/price-factors.ts';
 import type { WantedPrice } from '../domain/models/token-price.ts';
 import { readOptions } from './command.ts';
 
@@ -14,6 +15,7 @@ export const SET_ALIAS_USAGE = `ALIAS --provider NAME --model MODEL [--url BASE_
   or: turnpike set-alias ALIAS, with any of the options below alone or beside a provider:
     [--context-length N] [--max-output-tokens N] [--enforce-max-output on|off] [--strategy order|weight|latency] [--retries N]
     [--retry-status N]… [--fallback ALIAS|none] [--hedge-ms N|none] [--byok-fee-percent N|none]
+    [--price-factor service_tier|speed|inference_geo=VALUE:FACTOR]… [--price-factor none]
   A new name needs --kind chat|extract|embed and --prompt C --cached C --completion C [--cache-write C], in credits for a
   million tokens. A name that was retired is in use again with the same kind.
   NAME is one of ${PROVIDER_NAMES}; turnpike providers describes them.
@@ -110,9 +112,11 @@ function readSettings(values: AliasOptions): AliasChange['settings'] | string {
   if (price === 'incomplete') return 'Give --prompt, --cached and --completion together.';
   const enforceMaxOutput = onOrOff(values['enforce-max-output']);
   if (enforceMaxOutput === 'wrong') return '--enforce-max-output is on or off';
+  const priceFactors = factorsIn(values['price-factor']);
+  if (priceFactors === 'wrong') return '--price-factor is written FIELD=VALUE:FACTOR, or none';
   const { kind, strategy, fallback, 'hedge-ms': hedge, 'byok-fee-percent': fee } = values;
   return {
-    ...{ kind, strategy, price, enforceMaxOutput },
+    ...{ kind, strategy, price, priceFactors, enforceMaxOutput },
     fallback: fallback === 'none' ? null : fallback,
     hedgeMs: hedge === 'none' ? null : numberIn(hedge),
     byokFeePercent: fee === 'none' ? null : numberIn(fee),
@@ -155,6 +159,16 @@ function priceIn(
     : 'incomplete';
 }
 
+function factorsIn(given: readonly string[] | undefined): WantedAlias['priceFactors'] | 'wrong' {
+  if (given === undefined) return undefined;
+  if (given.length === 1 && given[0] === 'none') return null;
+  const read = given.map((one) => /^([^=]+)=([^:]+):(.+)$/.exec(one));
+  if (read.some((match) => match === null)) return 'wrong';
+  return factorsByField(
+    read.map((match) => ({ field: match?.[1] ?? '', value: match?.[2] ?? '', factor: Number(match?.[3]) })),
+  );
+}
+
 function numberIn(given: string | undefined): number | undefined {
   return given === undefined ? undefined : Number(given);
 }
@@ -193,7 +207,7 @@ const OPTIONS = {
   ...{ kind: text, prompt: text, cached: text, completion: text, 'cache-write': text },
   ...{ 'context-length': text, 'max-output-tokens': text, 'enforce-max-output': text },
   ...{ strategy: text, retries: text, 'retry-status': several, fallback: text, 'hedge-ms': text },
-  ...{ 'byok-fee-percent': text },
+  ...{ 'byok-fee-percent': text, 'price-factor': several },
 } as const;
 
 /** What only a target has. */

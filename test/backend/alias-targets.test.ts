@@ -158,6 +158,15 @@ describe('targets of an alias, set by super admins', () => {
         { fee: percent },
       );
     expect(fee(101)).rejects.toThrow('from 0 to 100 percent');
+    const factor = (factors: object[] | null) =>
+      superAdmin.ask(
+        'mutation($all: [PriceFactorInput!]) { updateModelAlias(alias: "svc/chat-cheap", input: { priceFactors: $all }) { priceFactors { field value factor } } }',
+        { all: factors },
+      );
+    const priority = { field: 'service_tier', value: 'priority', factor: 2 };
+    expect(factor([{ ...priority, field: 'tier' }])).rejects.toThrow('service_tier, speed, inference_geo');
+    expect(await factor([priority])).toEqual({ updateModelAlias: { priceFactors: [priority] } });
+    expect(await factor(null)).toEqual({ updateModelAlias: { priceFactors: [] } });
     expect(await fee(12.5)).toEqual({ updateModelAlias: { byokFeePercent: 12.5 } });
     expect(await admin.ask('{ ownProviderKeyOptions { alias provider host feePercent } }')).toEqual({
       ownProviderKeyOptions: [{ alias, provider: 'openai', host: 'one.example', feePercent: 12.5 }],

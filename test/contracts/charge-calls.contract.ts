@@ -77,7 +77,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
     calls: await rows(
       `select request_id, key_id is null as keyless, alias, outcome, charge_micro, price_id, surcharge_micro, tool_uses,
          prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, started_at, end_user, tags, project,
-         tries, charge_share_millionths, cost_micro, own_key, cache_hit, served_by, over_mcp, endpoint, target_id,
+         tries, charge_share_millionths, price_factor_millionths, tier, cost_micro, own_key, cache_hit, served_by, over_mcp, endpoint, target_id,
          reason, http_status, streamed, estimated_tokens, first_byte_ms, duration_ms
        from calls where company_id = $1 order by request_id`,
       id,
@@ -192,6 +192,8 @@ export function chargeCallsContract(engine: string, given: () => Database): void
           project: random.pick([undefined, 'search']),
           tries: random.pick([undefined, 3]),
           chargeShareMillionths: random.pick([undefined, undefined, 0, 1_000_000, few(1_000_000)]),
+          priceFactorMillionths: random.pick([undefined, undefined, 0, few(9_000_000)]),
+          tier: random.pick([undefined, 'priority']),
           costMicro: random.pick([undefined, few(5_000)]),
           ownKey: random.pick([undefined, true]),
           cacheHit: random.pick([undefined, true]),
@@ -302,22 +304,25 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       await given().query('update cost_days set cost_micro = cost_micro - 1 where company_id = $1', [id]);
     });
 
-    test('a call is charged its share of price and surcharge, rounded up once; also withheld usage', async () => {
+    test('a call is charged its share of price and surcharge, the factor on its tokens alone, rounded up once; also withheld usage', async () => {
       const random = createSeededRandom(53);
       const id = await company();
       const price = { promptMicro: 1_000_000n, cachedMicro: 500_000n, completionMicro: 4_000_000n };
       const expected = new Map<string, readonly [bigint, bigint]>();
       const calls = Array.from({ length: 60 }, (_, at) => {
         const share = [undefined, 0, 1, 999_999, 1_000_000][at] ?? random.below(1_000_001);
+        const factor = random.pick([undefined, 0, 1, 500_000, 2_000_000, random.below(100_000_001)]);
         const surcharge = random.pick([undefined, 1, random.below(100_000)]);
         const tokens = { promptTokens: random.below(9_000_000), cachedTokens: 3, completionTokens: 7 };
         const call = finishedCall(id, {
           ...{ tokens, surchargeMicro: surcharge, chargeShareMillionths: share },
+          priceFactorMillionths: factor,
           tokenBounds: { promptTokens: random.pick([1_000, 9_000_000]), completionTokens: 100 },
         });
         const due = (charged: typeof tokens) => {
-          const whole = numerator(price, charged) + BigInt(surcharge ?? 0) * 1_000_000n;
-          return (whole * BigInt(share ?? 1_000_000) + 10n ** 12n - 1n) / 10n ** 12n;
+          const ofTokens = numerator(price, charged) * BigInt(factor ?? 1_000_000);
+          const whole = ofTokens + BigInt(surcharge ?? 0) * 10n ** 12n;
+          return (whole * BigInt(share ?? 1_000_000) + 10n ** 18n - 1n) / 10n ** 18n;
         };
         const charge = due(chargedTokens(call) ?? tokens);
         expected.set(call.id, [charge, due(tokens) - charge]);
@@ -336,6 +341,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
         expect(fits).not.toBe(false);
       }
       expect(await balance(id)).toBe(-[...expected.values()].reduce((sum, [one]) => sum + one, 0n));
+      expect((await runCheck(given(), pricesCheck)).faults).toEqual([]);
     });
 
     test('a call served by another alias has that alias’s price and the requested name', async () => {

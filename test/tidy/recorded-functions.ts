@@ -33,16 +33,16 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'charge_call',
-    revision: 9,
-    checksum: '4356b5b7c5d594e6',
+    revision: 10,
+    checksum: 'c6099289de3110a5',
     parameters: ['given_call json', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
   },
   {
     name: 'charge_calls',
-    revision: 17,
-    checksum: '8f35e292e3530741',
+    revision: 18,
+    checksum: 'c363755ab92ca2b0',
     parameters: ['given_calls text', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',

@@ -18,6 +18,7 @@ import { type CreditHolds, estimateCost, type Payer } from '../credits/holds/hol
 import type { CallReservation } from '../limits/call-reservation.ts';
 import { type EstimatedUsage, estimateUsage, MOST_TOKENS } from '../limits/claims.ts';
 import { type Alias, priceAt, priceOf } from '../models/aliases.ts';
+import { mostFactor, type Tiers, tierUse, WHOLE_PRICE } from '../models/tiers/tiers.ts';
 
 /**
  * A model call that costs credits, by a key or by the platform for a company (G-28):
@@ -37,6 +38,8 @@ export interface PaidCall {
   readonly alias: Alias;
   readonly estimatedTokens: number;
   readonly reservation: CallReservation;
+  /** What decides on its price besides the tokens; null, or left out, where nothing does. */
+  readonly tiers?: Tiers | null;
 }
 
 /** How a call came to its answer, where that was not by the first try of its own alias. */
@@ -69,7 +72,9 @@ interface RecordedFacts {
   readonly response?: FinishedCall['response'];
 }
 
-export interface CallEnding extends Omit<ServedCall, 'tries' | 'servedBy' | 'overMcp'> {
+type SetByRecord = 'tries' | 'servedBy' | 'overMcp' | 'priceFactorMillionths' | 'tier';
+
+export interface CallEnding extends Omit<ServedCall, SetByRecord> {
   readonly outcome: FinishedCall['outcome'];
   readonly reason: string | null;
   readonly httpStatus: number;
@@ -85,6 +90,8 @@ export interface CallEnding extends Omit<ServedCall, 'tries' | 'servedBy' | 'ove
   /** How many prompts the tokens are of, where only the end of the call can say so. */
   readonly prompts?: number;
   readonly served?: Served | undefined;
+  /** The tiers that the provider says it has used. */
+  readonly reportedTiers?: Tiers | undefined;
 }
 
 /** The reason of a call whose client left before its end. */
@@ -147,11 +154,11 @@ export function surchargeOf(
 export function holdsFor(
   holds: Pick<CreditHolds, 'of'>,
   payer: Payer,
-  { alias, size, hosted = null, fallbacks = NO_FALLBACKS }: CallToHold,
+  { alias, size, hosted = null, fallbacks = NO_FALLBACKS, tiers }: CallToHold,
 ): ReturnType<CreditHolds['of']> {
-  let due = dueFor({ alias, size, hosted }, payer.startedAtMs);
+  let due = dueFor({ alias, size, hosted, tiers }, payer.startedAtMs);
   for (const other of fallbacks) {
-    due = Math.max(due, dueFor({ alias: other, size }, payer.startedAtMs));
+    due = Math.max(due, dueFor({ alias: other, size, tiers }, payer.startedAtMs));
   }
   // What costs nothing is refused for no balance.
   if (due === 0 && alias.ownKey?.chargeShareMillionths === 0) return [];
@@ -166,15 +173,16 @@ interface CallToHold {
   readonly hosted?: HostedPlan | null;
   /** The aliases that answer where the first cannot. */
   readonly fallbacks?: readonly Alias[] | undefined;
+  readonly tiers?: Tiers | null | undefined;
 }
 
 const NO_FALLBACKS: readonly Alias[] = [];
 /** In millionths. */
 const WHOLE_SHARE = 1_000_000;
 
-function dueFor({ alias, size, hosted = null }: CallToHold, atMs: number): number {
+function dueFor({ alias, size, hosted = null, tiers }: CallToHold, atMs: number): number {
   const { ownKey } = alias;
-  const ofTokens = estimateCost(priceAt(alias, atMs), usageToHold(alias, size));
+  const ofTokens = estimateCost(priceAt(alias, atMs), usageToHold(alias, size), mostFactor(alias, tiers));
   const all = ofTokens + (hosted === null ? 0 : mostSurcharge(hosted));
   return ownKey === undefined ? all : Math.ceil((all * ownKey.chargeShareMillionths) / WHOLE_SHARE);
 }
@@ -243,7 +251,7 @@ export function endingOf(
 }
 
 export function recordOf(
-  { id, payer, alias, estimatedTokens }: Omit<PaidCall, 'reservation'>,
+  { id, payer, alias, estimatedTokens, tiers }: Omit<PaidCall, 'reservation'>,
   {
     requestId,
     endpoint,
@@ -262,6 +270,7 @@ export function recordOf(
   const served = ending.served ?? known;
   const priced = served?.by ?? alias;
   const tokenBounds = ending.tokens === null ? null : mostTokens(priced, ending.prompts ?? prompts, choices);
+  const used = ending.cacheHit === true ? undefined : tierUse(priced, tiers, ending.reportedTiers);
   return {
     id,
     companyId,
@@ -292,7 +301,9 @@ export function recordOf(
     tries: served !== undefined && served.tries > 1 ? served.tries : undefined,
     servedBy: served?.by?.alias,
     chargeShareMillionths: shareOf(priced, ending.chargeShareMillionths),
-    costMicro: ending.costMicro ?? costOf(priced, ending, tokenBounds),
+    priceFactorMillionths: used?.priceFactorMillionths,
+    tier: used?.tier,
+    costMicro: ending.costMicro ?? costOf(priced, ending, tokenBounds, used?.priceFactorMillionths),
     ownKey: priced.ownKey === undefined || ending.cacheHit === true ? undefined : true,
     cacheHit: ending.cacheHit,
     overMcp,
@@ -308,12 +319,13 @@ function shareOf({ ownKey }: Pick<Alias, 'ownKey'>, given: number | undefined): 
 
 /**
  * What the answer costs at its provider, in micro-credits, of as many tokens as it is charged for. Undefined where that is not
- * known: the target that answered has no cost. With a company's own key, or from the cache, it costs the operator nothing.
+ * known: the target that answered has no cost. A tier costs as much more or less as it is charged. With a company's own key, or from the cache, it costs the operator nothing.
  */
 export function costOf(
   { targets, ownKey }: Pick<Alias, 'targets' | 'ownKey'>,
   { targetId, tokens, cacheHit }: Pick<CallEnding, 'targetId' | 'tokens' | 'cacheHit'>,
   tokenBounds: TokenBounds | null,
+  factorMillionths = WHOLE_PRICE,
 ): number | undefined {
   if (tokens === null) return undefined;
   if (ownKey !== undefined) return 0;
@@ -321,7 +333,9 @@ export function costOf(
   for (const { id, cost } of targets) {
     if (id !== targetId || cost == null) continue;
     const micro = priceOf(cost, chargedTokens({ tokens, tokenBounds }) ?? tokens);
-    return Math.min(Number(micro), Number.MAX_SAFE_INTEGER);
+    const whole = BigInt(WHOLE_PRICE);
+    const due = (micro * BigInt(factorMillionths) + whole - 1n) / whole;
+    return Math.min(Number(due), Number.MAX_SAFE_INTEGER);
   }
   return undefined;
 }

@@ -10,6 +10,7 @@ import {
   ROUTING_STRATEGIES,
   unknownAlias,
 } from './aliases.ts';
+import type { PriceFactors } from './tiers/tiers.ts';
 
 export const ALIAS_KINDS: readonly AliasKind[] = ['chat', 'extract', 'embed'];
 
@@ -22,6 +23,7 @@ export interface StoredAlias extends StoredRouting {
   readonly kind: AliasKind;
   /** What calls with a company's own key are charged of the price; null where own keys are not allowed. */
   readonly byokFeeMillionths: number | null;
+  readonly priceFactors: PriceFactors | null;
   /** The documented ones are older than any database. */
   readonly createdAt: Date | null;
   /** From then on it is answered like a model that the key may not call. */
@@ -41,16 +43,23 @@ const NO_ROUTING: StoredRouting = {
   ...{ strategy: null, retries: null, retryStatuses: null, fallback: null, hedgeMs: null },
 };
 
+const NOTHING_STORED = { ...NO_ROUTING, byokFeeMillionths: null, priceFactors: null };
+
 /** The six documented ones in their order, then the others by name, retired ones too. */
 export async function readAliases(statements: Statements): Promise<readonly StoredAlias[]> {
-  const rows = await statements.query<StoredAlias>(
+  const stored = await statements.query<
+    Omit<StoredAlias, 'priceFactors'> & { readonly factors: string | null }
+  >(
     `select alias as name, kind, strategy, retries, retry_statuses as "retryStatuses", fallback, hedge_ms as "hedgeMs",
-       byok_fee_millionths as "byokFeeMillionths", created_at as "createdAt", retired_at as "retiredAt"
+       byok_fee_millionths as "byokFeeMillionths", price_factors::text as factors, created_at as "createdAt", retired_at as "retiredAt"
      from model_aliases order by alias`,
   );
+  const rows = stored.map(({ factors, ...row }): StoredAlias => {
+    return { ...row, priceFactors: factors === null ? null : (JSON.parse(factors) as PriceFactors) };
+  });
   const documented = ALIAS_NAMES.map(({ name, kind }): StoredAlias => {
-    const stored = rows.find((row) => row.name === name) ?? { ...NO_ROUTING, byokFeeMillionths: null };
-    return { ...stored, name, kind, createdAt: null, retiredAt: null };
+    const own = rows.find((row) => row.name === name) ?? NOTHING_STORED;
+    return { ...own, name, kind, createdAt: null, retiredAt: null };
   });
   return [...documented, ...rows.filter(({ name }) => !isDocumented(name))];
 }

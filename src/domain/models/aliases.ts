@@ -1,4 +1,5 @@
 import type { UpstreamTarget } from '../../ports/model-upstream.ts';
+import type { PriceFactors } from './tiers/tiers.ts';
 
 export type AliasKind = 'chat' | 'extract' | 'embed';
 
@@ -108,6 +109,8 @@ export interface Alias extends AliasBounds {
   readonly routing?: AliasRouting | null;
   /** What calls with a company's own key are charged of the price. Null, or left out: own keys are not allowed. */
   readonly byokFeeMillionths?: number | null;
+  /** What tiers of its providers cost. Null, or left out: those that cost more are refused. */
+  readonly priceFactors?: PriceFactors | null;
   /** Its targets have the company's own keys. Left out on every alias of the catalogue itself. */
   readonly ownKey?: OwnKeyUse;
 }

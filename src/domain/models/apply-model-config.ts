@@ -1,5 +1,6 @@
 import { type CheckedAlias, checkAlias, type WantedAlias, writeAliases } from './change-alias.ts';
 import { type CatalogueParts, changeCatalogue } from './targets.ts';
+import type { WantedFactors } from './tiers/price-factors.ts';
 import type { WantedPrice } from './token-price.ts';
 
 type ConfiguredPrice = Omit<WantedPrice, 'cacheWrite'> & { readonly cache_write?: number | undefined };
@@ -43,6 +44,8 @@ export type ConfiguredAliases = {
     readonly provider_ids?: readonly string[] | undefined;
     /** Null: companies may not use provider keys of their own. */
     readonly byok_fee_percent?: number | null | undefined;
+    /** By field and value of the body. Null: tiers that cost more are refused. */
+    readonly price_factors?: WantedFactors | null | undefined;
   };
 };
 
@@ -103,6 +106,7 @@ function wantedAlias(alias: string, given: ConfiguredAliases[string]): WantedAli
     retryStatuses: given.retry_statuses,
     hedgeMs: given.hedge_ms,
     byokFeePercent: given.byok_fee_percent,
+    priceFactors: given.price_factors,
     hostedTools: {
       tools: given.hosted_tools,
       maxUses: given.max_tool_uses,

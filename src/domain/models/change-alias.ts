@@ -33,6 +33,8 @@ import { ensurePrice, readPrices } from './prices.ts';
 import { providerFacts, type StoredTarget, type WantedTarget } from './target.ts';
 import { openTargetSecrets, sealTargets } from './target-secrets.ts';
 import { type CatalogueParts, changeCatalogue, checkTargets, replaceTargets } from './targets.ts';
+import { checkPriceFactors, ensurePriceFactors, type WantedFactors } from './tiers/price-factors.ts';
+import type { PriceFactors } from './tiers/tiers.ts';
 import { checkPrice, isSamePrice, type WantedPrice } from './token-price.ts';
 
 /** A requested alias: by command, by MODEL_CONFIG, by the console. What is left out stays as it is. */
@@ -45,6 +47,8 @@ export interface WantedAlias extends WantedBounds, WantedRouting {
   readonly hostedTools?: WantedTools | undefined;
   /** What calls with a company's own key cost, in percent of the price. Null: own keys are not allowed. */
   readonly byokFeePercent?: number | null | undefined;
+  /** What tiers of the provider cost. Null: those that cost more are refused. */
+  readonly priceFactors?: WantedFactors | null | undefined;
   /** The version that the change was made from (`alias-version.ts`): where another change came between, it is refused. */
   readonly ifVersion?: string | null | undefined;
 }
@@ -60,6 +64,7 @@ type AliasField =
   | 'fallback'
   | 'hostedTools'
   | 'byokFeePercent'
+  | 'priceFactors'
   | 'version';
 
 interface WrongAlias {
@@ -82,6 +87,7 @@ export interface CheckedAlias {
   readonly routing: CheckedRouting;
   readonly tools: Parameters<typeof ensureTools>[2];
   readonly byokFeeMillionths: number | null | undefined;
+  readonly priceFactors: PriceFactors | null | undefined;
 }
 
 /** Whatever can be said without the database. */
@@ -110,9 +116,12 @@ export function checkAlias(
   if (equipped.outcome === 'wrong') return wrong('hostedTools', equipped.problem);
   const charged = checkByokFee(wanted.byokFeePercent);
   if (charged.outcome === 'wrong') return wrong('byokFeePercent', charged.problem);
+  const factored = checkPriceFactors(wanted.priceFactors);
+  if (factored.outcome === 'wrong') return wrong('priceFactors', factored.problem);
   return {
     outcome: 'fine',
     alias: {
+      priceFactors: factored.factors,
       byokFeeMillionths: charged.millionths,
       ...{ alias, kind, name: storedNameOf(alias), bounds: bounded.bounds, routing: routed.routing },
       ...{ tools: equipped.tools, price: priced?.price ?? null },
@@ -189,6 +198,7 @@ export async function retireAlias(
     const none = { strategy: null, retries: null, retryStatuses: null, fallback: null, hedgeMs: null };
     await ensureRouting(transaction, found.alias, none);
     await ensureByokFee(transaction, found.alias, null);
+    await ensurePriceFactors(transaction, found.alias, null);
     await writeRetirement(transaction, name);
     return { outcome: 'changed' };
   });
@@ -303,6 +313,7 @@ function newAlias({ name, kind }: CheckedAlias): StoredAlias {
     name,
     kind: kind ?? 'chat',
     byokFeeMillionths: null,
+    priceFactors: null,
     createdAt: null,
     retiredAt: null,
     ...routing,
@@ -332,7 +343,9 @@ async function writeAlias(
   const isEquipped = await ensureTools(transaction, name, tools);
   const isRouted = await ensureRouting(transaction, alias, routing);
   const isCharged = await ensureByokFee(transaction, alias, wanted.byokFeeMillionths);
-  return isNew || targets !== null || isPriced || isBounded || isEquipped || isRouted || isCharged;
+  const isFactored = await ensurePriceFactors(transaction, alias, wanted.priceFactors);
+  const isChanged = isPriced || isBounded || isEquipped || isRouted || isCharged || isFactored;
+  return isNew || targets !== null || isChanged;
 }
 
 async function isSame(

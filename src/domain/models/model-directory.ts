@@ -161,6 +161,7 @@ async function openCatalogue(
     const tools = aliasToolsOf(stored.tools.find((one) => one.alias === name));
     const routing = routingOf(parts.prefix, routed);
     const fee = routed.byokFeeMillionths === null ? {} : { byokFeeMillionths: routed.byokFeeMillionths };
+    const { priceFactors } = routed;
     const facts = {
       alias,
       kind,
@@ -170,6 +171,7 @@ async function openCatalogue(
       tools,
       routing,
       ...fee,
+      ...(priceFactors === null ? {} : { priceFactors }),
     };
     const targets: AliasTarget[] = [];
     for (const target of own) {

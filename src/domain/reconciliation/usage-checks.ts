@@ -76,12 +76,13 @@ const WRITTEN = `least(coalesce(cache_write_tokens, 0), prompt_tokens - ${CACHED
 /** What a call's tokens cost at its price, without what was withheld of it. */
 const DUE = `(div(((prompt_tokens - ${CACHED} - ${WRITTEN}) * prompt_micro::numeric + ${CACHED} * cached_micro::numeric
         + ${WRITTEN} * coalesce(cache_write_micro, prompt_micro)::numeric + completion_tokens * completion_micro::numeric)
-        * coalesce(charge_share_millionths, 1000000) + 999999999999, 1000000000000)
+        * coalesce(price_factor_millionths, 1000000) * coalesce(charge_share_millionths, 1000000)
+        + 999999999999999999, 1000000000000000000)
       - coalesce(excess_micro, 0) + coalesce(surcharge_micro, 0))`;
 
 /** What nearly every call is, in a few operations on integers: right for certain. */
 const IS_PLAINLY_RIGHT = `is_small and ${IS_CHARGED} and excess_micro is null and charge_share_millionths is null
-      and cache_write_tokens is null and surcharge_micro is null
+      and price_factor_millionths is null and cache_write_tokens is null and surcharge_micro is null
       and (prompt_tokens | completion_tokens) between 0 and ${FEW_TOKENS} and cached_tokens between 0 and prompt_tokens
       and charge_micro = ((prompt_tokens - cached_tokens) * prompt_micro + cached_tokens * cached_micro
         + completion_tokens * completion_micro + 999999) / 1000000

@@ -25,7 +25,7 @@ import { keyIn } from './client-headers.ts';
 import { continueResponse, isContinuation } from './continue-response.ts';
 import { COMPANY_IN_DEBT, levelRefusal, limitMessage, payerOf } from './credit-refusals.ts';
 import { fallbackAliases, usableFallbacks } from './fallback-aliases.ts';
-import { isHosted, planHosted, type UnavailableTools } from './hosted-tools.ts';
+import { planTools, type UnavailableTools } from './hosted-tools.ts';
 import {
   askedOnce,
   claimOrGiveBack,
@@ -39,6 +39,7 @@ import { readCallBody } from './read-call-body.ts';
 import { type ParseFields, readParseBody } from './read-parse-body.ts';
 import type { Refusal } from './refusals.ts';
 import { type Route, routeOf, wireOfPath } from './routes.ts';
+import { planTiers } from './tier-refusal.ts';
 import { unknownRoute } from './unknown-routes.ts';
 
 export interface AdmitParts extends CompanyAliasParts {
@@ -147,7 +148,7 @@ export type Admission =
  * model 403, overdue invoice 403, credits 402, the key's spending limit 403, budgets 403, key limits 429. The address counts every request; nothing else is
  * consumed by a refused one. Reads are held back by no invoice and no balance. An idempotency key is checked with the
  * body (400), and how it stands (409) after the model; a repeat whose answer is kept goes on like a read. Responses that
- * a body refers to are looked up after that (404), and then hosted tools that the model does not have are refused (400).
+ * a body refers to are looked up after that (404), and then hosted tools and tiers that the model does not have are refused (400).
  */
 export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admission> {
   const { request, path, address } = arrival;
@@ -267,14 +268,14 @@ async function admitPaidCall(
   const continued = isContinuation(wanted) ? await continueResponse(parts.responses, wanted) : null;
   if (continued?.outcome === 'refused') return refuse(continued.refusal, known);
   const plain = continued ?? wanted;
-  const planned =
-    route.kind === 'model-call' && isHosted(plain)
-      ? planHosted({ ...plain, route }, parts.unavailableTools)
-      : null;
+  const planned = planTools(route, plain, parts.unavailableTools);
   if (planned?.outcome === 'refused') return refuse(planned.refusal, known);
   const { alias, bytes, fields } = planned ?? plain;
   const hosted = planned?.plan ?? null;
-  const fallbacks = usableFallbacks(wanted.fallbacks, continued !== null, fields);
+  const usable = usableFallbacks(wanted.fallbacks, continued !== null, fields);
+  const priced = planTiers({ route, alias, fields, fallbacks: usable });
+  if (priced.outcome === 'refused') return refuse(priced.refusal, known);
+  const { tiers, fallbacks } = priced;
   const standing = await parts.standings.find(key.companyId);
   onStep?.('standing');
   const blocked = standing === null ? NOT_PAYABLE_NOW : blockedBy(parts, standing, key, startedAtMs);
@@ -285,7 +286,7 @@ async function admitPaidCall(
   const size = sizeOf(route, bytes, fields);
   const estimatedTokens = hit === null ? estimateOf(size) : 0;
   const payer = payerOf(key, startedAtMs, standing.budgets, wanted.attribution?.endUser);
-  const held = { route, alias, size, hosted, fallbacks };
+  const held = { route, alias, size, hosted, fallbacks, tiers };
   const holds = hit === null ? holdsOf(parts, payer, held) : holdsForHit(parts, payer, alias, hit);
   const marks = {
     isOnlyStream: hit === null && fields.stream && parts.abandoned.isLimited(key.companyId),
@@ -316,6 +317,7 @@ async function admitPaidCall(
     reservation,
     claim,
     hosted,
+    tiers,
     cache,
     droppedTools: planned?.dropped,
     attribution: wanted.attribution,

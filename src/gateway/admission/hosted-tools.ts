@@ -12,6 +12,7 @@ import { readElements, valueEnd } from '../json/scan-json.ts';
 import { isFree } from './call-size.ts';
 import type { ParseFields } from './read-parse-body.ts';
 import type { Refusal } from './refusals.ts';
+import type { Route } from './routes.ts';
 
 /** What becomes of optional tools that the alias does not have: see `UNAVAILABLE_TOOLS`. */
 export type UnavailableTools = 'refuse' | 'drop';
@@ -34,6 +35,11 @@ interface AnyCall {
 
 export function isHosted(call: AnyCall): call is HostedCall {
   return 'hosted' in call.fields && call.fields.hosted !== null;
+}
+
+/** Null for a call without them, as nearly every call is. */
+export function planTools(route: Route, call: AnyCall, unavailable?: UnavailableTools): Planned | null {
+  return route.kind === 'model-call' && isHosted(call) ? planHosted({ ...call, route }, unavailable) : null;
 }
 
 type Planned =

@@ -15,6 +15,7 @@ import { isFree } from '../admission/call-size.ts';
 import { type Refusal, refusalResponse, refusalStatus } from '../admission/refusals.ts';
 import { readWholeAnswer } from '../json/answer-body.ts';
 import type { ClientWire } from '../json/client-wire.ts';
+import { reportedTiers } from '../json/reported-tiers.ts';
 import { type BodyChanges, rewriteModelBody } from '../json/rewrite-body.ts';
 import { usedTools } from '../json/tool-uses.ts';
 import { answerStream } from '../streaming/answer-stream.ts';
@@ -239,6 +240,7 @@ async function answerWhole(answering: Answering): Promise<Response> {
     tokens: usage,
     firstByteMs,
     ...(call.hosted == null || usage === null ? {} : usedTools(call.route.wire, call.hosted, gathered.bytes)),
+    ...(call.tiers == null ? {} : { reportedTiers: reportedTiers(call.route.wire, gathered.bytes) }),
     ...(call.claim === null ? {} : { answer: { contentType: JSON_TYPE, bytes: read.bytes } }),
     copy: parts.kept?.whole(call, JSON_TYPE, read.bytes) ?? undefined,
     isWhole: true,

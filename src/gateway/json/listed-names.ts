@@ -1,3 +1,4 @@
+import { TIER_FIELDS } from '../../domain/models/tiers/tiers.ts';
 import { isFoldedName } from './json-text.ts';
 
 /** Each of these decides what a call is or what it costs: twice, or in other letters, they are refused (G-13). */
@@ -11,6 +12,7 @@ export const LISTED_NAMES = [
   'max_completion_tokens',
   'n',
   'best_of',
+  ...TIER_FIELDS,
 ] as const;
 export const LISTED_OF_RESPONSES = [
   ...LISTED_NAMES,

@@ -1,3 +1,4 @@
+import type { Tiers } from '../../domain/models/tiers/tiers.ts';
 import { type Attributed, type BodyAttribution, readAttribution } from './body-attribution.ts';
 import type { ClientWire } from './client-wire.ts';
 import {
@@ -79,6 +80,8 @@ export interface ModelBodyFields {
   readonly store: boolean | null;
   /** What it needs of its provider besides the model; null for nearly every call. */
   readonly hosted: HostedBody | null;
+  /** The tiers of its provider that it names; null where it names none. */
+  readonly tiers: Tiers | null;
   /** Whom it says it is for; null where it says nothing of it. */
   readonly attribution: BodyAttribution | null;
 }
@@ -159,6 +162,7 @@ function fieldsOf(
     earlier: responseId === null && itemIds === null ? null : { responseId, itemIds: itemIds ?? [] },
     store: members.store,
     hosted: members.hosted === null ? null : hostedBody(members, members.hosted),
+    tiers: members.tiers,
     attribution: members.attribution,
   };
 }
@@ -212,6 +216,7 @@ interface BodyMembers extends ProviderReferences, ListedMembers, Attributed {
   prompts: number;
   responseId: string | null;
   store: boolean | null;
+  tiers: Tiers | null;
 }
 
 /** How the bodies of one wire are read. */
@@ -265,6 +270,7 @@ function noMembers(rules: WireRules): BodyMembers {
     prompts: 1,
     responseId: null,
     store: null,
+    tiers: null,
     seen: 0,
     attribution: null,
     ...noReferences(),
@@ -316,6 +322,13 @@ function takeMember(
       break;
     case 'best_of':
       members.bestOf = { start, end };
+      break;
+    case 'service_tier':
+    case 'speed':
+    case 'inference_geo':
+      if (bytes[start] === FIRST_OF_NULL) break;
+      if (bytes[start] === QUOTE) members.tiers = { ...members.tiers, [name]: stringIn(bytes, start, end) };
+      else refuseMember(members, name, 'must be a string or null');
       break;
     case 'max_tool_calls':
       members.maxToolCalls = { start, end };

@@ -14,7 +14,9 @@ import { payerOf } from '../admission/credit-refusals.ts';
 import { planOfAlias } from '../admission/hosted-tools.ts';
 import { type Refusal, refusalResponse } from '../admission/refusals.ts';
 import type { Route } from '../admission/routes.ts';
+import { NO_TIERS } from '../admission/tier-refusal.ts';
 import { readWholeAnswer, type Usage } from '../json/answer-body.ts';
+import { reportedTiers } from '../json/reported-tiers.ts';
 import { usedTools } from '../json/tool-uses.ts';
 
 export interface StoredResponseParts {
@@ -167,10 +169,11 @@ async function charge(
     targetId,
     tokens,
     firstByteMs: 0,
+    ...(alias.priceFactors == null ? {} : { reportedTiers: reportedTiers('responses', bytes) }),
     ...(alias.tools == null ? {} : usedTools('responses', planOfAlias(alias.tools), bytes)),
   } as const;
   const settled = await calls.settle(
-    recordOf({ id: chargeCallId, payer, alias, estimatedTokens: 0 }, facts, ending),
+    recordOf({ id: chargeCallId, payer, alias, estimatedTokens: 0, tiers: NO_TIERS }, facts, ending),
   );
   if (settled.outcome === 'not-written') return false;
   await responses.charged(key.companyId, id);

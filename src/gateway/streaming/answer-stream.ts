@@ -5,6 +5,7 @@ import { brokenStreamEvent, type Refusal } from '../admission/refusals.ts';
 import { type Answering, failure } from '../forwarding/end-call.ts';
 import { refusalInAnswer } from '../forwarding/provider-errors.ts';
 import { responseRecord } from '../forwarding/record-response.ts';
+import { createTierReader } from '../json/reported-tiers.ts';
 import { createToolUseCounter } from '../json/tool-uses.ts';
 import { hidesUsageChunk } from '../json/usage-chunk.ts';
 import { EVENT_STREAM_TYPE, STREAM_HEADERS, writtenEvent } from './server-sent-events.ts';
@@ -40,8 +41,9 @@ export function answerStream(answering: Answering): Response {
   const { wire } = call.route;
   const { hosted = null } = call;
   const toolUses = hosted === null ? null : createToolUseCounter(wire, hosted);
+  const tiers = call.tiers == null ? null : createTierReader(wire);
   const tap = createUsageTap({
-    ...{ wire, alias: call.alias.alias, maxEventBytes: STREAM_LIMITS.maxEventBytes, toolUses },
+    ...{ wire, alias: call.alias.alias, maxEventBytes: STREAM_LIMITS.maxEventBytes, toolUses, tiers },
     hidesUsageChunk: wire === 'completions' && hidesUsageChunk(parts.streamUsageChunk, call),
   });
   const gathering = call.claim === null ? null : parts.idempotency.gather(call.claim);
@@ -72,6 +74,7 @@ export function answerStream(answering: Answering): Response {
       firstByteMs,
       ...(isPaid ? {} : { estimatedTokens: lost() }),
       ...(isPaid && hosted !== null && toolUses !== null ? surchargeOf(hosted, toolUses.uses()) : {}),
+      ...(tiers === null ? {} : { reportedTiers: tiers.tiers() }),
       ...(gathering === null ? {} : { answer: { contentType: EVENT_STREAM_TYPE, bytes: gathering.bytes() } }),
       copy,
     };

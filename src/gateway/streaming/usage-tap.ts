@@ -7,6 +7,7 @@ import {
 } from '../json/answer-body.ts';
 import type { ClientWire } from '../json/client-wire.ts';
 import { isName, stringIn } from '../json/json-text.ts';
+import type { TierReader } from '../json/reported-tiers.ts';
 import { type AnswerFields, createAnswerFields, scanAnswer } from '../json/scan-answer.ts';
 import type { ToolUseCounter } from '../json/tool-uses.ts';
 import {
@@ -81,6 +82,8 @@ export interface UsageTapOptions {
   readonly hidesUsageChunk?: boolean;
   /** Null where the call may use no hosted tool. */
   readonly toolUses?: ToolUseCounter | null;
+  /** Null where the price of the call depends on no tier. */
+  readonly tiers?: TierReader | null;
 }
 
 const COLON = 0x3a;
@@ -97,7 +100,14 @@ const STREAMS = {
 } as const satisfies Record<ClientWire, { inner: AnswerFields['inner']; last: readonly string[] }>;
 
 export function createUsageTap(options: UsageTapOptions): UsageTap {
-  const { wire = 'completions', alias, maxEventBytes, hidesUsageChunk = false, toolUses = null } = options;
+  const {
+    wire = 'completions',
+    alias,
+    maxEventBytes,
+    hidesUsageChunk = false,
+    toolUses = null,
+    tiers = null,
+  } = options;
   const { inner, last } = STREAMS[wire];
   const cutter = createSseEventCutter({ maxEventBytes });
   const output = createRestampedBytes(alias);
@@ -164,6 +174,7 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
     contentBytes += inner === 'response' ? fields.deltaBytes : fields.contentBytes;
     if (fields.isWhole) counted.note(bytes, start, end, fields);
     if (toolUses !== null && fields.isWhole) toolUses.note(bytes, start, end, fields);
+    if (tiers !== null && fields.isWhole) tiers.note(bytes, start, end, fields);
     if (hidesUsageChunk && fields.isWhole && fields.usageEnd > 0 && isUsageChunkAt(bytes, start, end)) {
       wasDropped = true;
       return true;

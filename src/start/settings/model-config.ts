@@ -45,6 +45,10 @@ const alias = z.strictObject({
   hosted_tools: z.record(z.string().min(1).max(40), z.number().nonnegative().max(1_000_000)).optional(),
   max_tool_uses: z.int().positive().max(1_000).optional(),
   byok_fee_percent: z.number().min(0).max(100).nullable().optional(),
+  price_factors: z
+    .record(z.string().min(1).max(40), z.record(z.string().min(1).max(40), z.number().nonnegative().max(100)))
+    .nullable()
+    .optional(),
   provider_ids: z.array(z.string().min(1).max(200)).max(100).optional(),
 });
 

@@ -1,5 +1,6 @@
 import { findCompanyNames } from '../../../domain/accounts/company.ts';
 import { listRefusedAddresses, type RefusedAddress } from '../../../domain/calls/log/address-refusals.ts';
+import { priceFactorOf } from '../../../domain/calls/log/call-lines.ts';
 import {
   type CallLogFilter,
   type CallLogPage,
@@ -105,7 +106,17 @@ const callObjects: Declaration = (builder) => {
       }),
     }),
   });
-  // Fields for operators only.
+  builder.objectFields('Call', (t) => ({
+    tier: t.exposeString('tier', {
+      nullable: true,
+      description: 'The tier of the provider that served it, where it has a price factor, as priority.',
+    }),
+    priceFactor: t.float({
+      description: 'What its tokens cost in multiples of the price; 1 is the price itself.',
+      resolve: priceFactorOf,
+    }),
+  }));
+  // What an operator sees besides.
   builder.objectFields('Call', (t) => ({
     target: t.string({
       nullable: true,

@@ -5,6 +5,11 @@ import {
   updateAlias,
   type WantedAlias,
 } from '../../../domain/models/change-alias.ts';
+import {
+  factorsByField,
+  factorsInWords,
+  type ShownFactor,
+} from '../../../domain/models/tiers/price-factors.ts';
 import { freshCode } from '../access.ts';
 import { badInput, conflict, notFound } from '../errors.ts';
 import { bounded, boundedOrNull } from '../input.ts';
@@ -17,6 +22,7 @@ import { type AliasPriceInput, findModelAlias } from './model-aliases.ts';
 declare module '../schema-builder.ts' {
   interface SchemaInputs {
     ModelAliasInput: ModelAliasInput;
+    PriceFactorInput: ShownFactor;
   }
 }
 
@@ -32,6 +38,7 @@ interface ModelAliasInput {
   fallback?: string | null | undefined;
   hedgeMs?: number | null | undefined;
   byokFeePercent?: number | null | undefined;
+  priceFactors?: ShownFactor[] | null | undefined;
   price?: AliasPriceInput | null | undefined;
   targets?: AliasTargetInput[] | null | undefined;
 }
@@ -65,11 +72,26 @@ const input: Declaration = (builder) => {
         description:
           'What calls with a company’s own provider key cost, in percent of the price, 0 to 100. Null: own keys are not allowed.',
       }),
+      priceFactors: t.field({
+        type: ['PriceFactorInput'],
+        description:
+          'All that it has from now on: what tiers of the provider cost. Those that cost more and have none are refused.',
+      }),
       price: t.field({
         type: 'AliasPriceInput',
         description: 'Needed for a new alias. In force from now on.',
       }),
       targets: t.field({ type: ['AliasTargetInput'], description: 'All that it has from now on.' }),
+    }),
+  });
+};
+
+const factorInput: Declaration = (builder) => {
+  builder.inputType('PriceFactorInput', {
+    fields: (t) => ({
+      field: t.string({ required: true, description: 'service_tier, speed or inference_geo.' }),
+      value: t.string({ required: true, description: 'As the body has it, as priority.' }),
+      factor: t.float({ required: true, description: 'Multiples of the price, 0 to 100.' }),
     }),
   });
 };
@@ -151,6 +173,7 @@ async function change(context: RequestContext, { how, alias: name, given, ifVers
     ...given,
     ...{ alias, ifVersion },
     kind: boundedOrNull('line', 'input.kind', given.kind),
+    priceFactors: given.priceFactors == null ? given.priceFactors : factorsByField(given.priceFactors),
     targets:
       given.targets == null ? null : await wantedTargets(context.parts, given.targets, 'input.targets'),
   };
@@ -181,16 +204,21 @@ const FIELDS = {
   routing: 'input',
   fallback: 'input.fallback',
   byokFeePercent: 'input.byokFeePercent',
+  priceFactors: 'input.priceFactors',
   hostedTools: 'input',
 } as const;
 
-function detailsOf({ price, targets: _, ...given }: ModelAliasInput, { targets }: WantedAlias): AuditDetails {
+function detailsOf(
+  { price, priceFactors, targets: _, ...given }: ModelAliasInput,
+  { targets }: WantedAlias,
+): AuditDetails {
   const said = Object.entries(given).filter(([name, value]) => value !== undefined && name !== 'alias');
   return {
     ...Object.fromEntries(said),
     ...(price == null ? {} : { price: `${price.prompt} ${price.cached} ${price.completion}` }),
+    ...(priceFactors === undefined ? {} : { priceFactors: factorsInWords(priceFactors ?? []) }),
     ...(targets == null ? {} : { targets: targetsInWords(targets) }),
   };
 }
 
-export const changeAliasDeclarations: readonly Declaration[] = [input, changes];
+export const changeAliasDeclarations: readonly Declaration[] = [factorInput, input, changes];

@@ -7,6 +7,7 @@ import { percentOfFee } from '../../../domain/models/byok-fee.ts';
 import { type AliasPrice, readPrices, setPrice } from '../../../domain/models/prices.ts';
 import type { StoredTarget } from '../../../domain/models/target.ts';
 import { readCatalogue } from '../../../domain/models/targets.ts';
+import { type ShownFactor, shownFactors } from '../../../domain/models/tiers/price-factors.ts';
 import type { Statements } from '../../../ports/database.ts';
 import { badInput, notFound } from '../errors.ts';
 import { bounded } from '../input.ts';
@@ -19,6 +20,7 @@ declare module '../schema-builder.ts' {
   interface SchemaObjects {
     ModelAlias: ShownAlias;
     AliasPrice: AliasPrice;
+    PriceFactor: ShownFactor;
   }
   interface SchemaInputs {
     AliasPriceInput: AliasPriceInput;
@@ -69,6 +71,14 @@ export async function aliasNames(context: RequestContext): Promise<readonly stri
 const namesOfRequests = new WeakMap<RequestContext, Promise<readonly string[]>>();
 
 const modelAliasObjects: Declaration = (builder) => {
+  builder.objectType('PriceFactor', {
+    description: 'What the tokens of a call cost with this value of this field of its body.',
+    fields: (t) => ({
+      field: t.exposeString('field'),
+      value: t.exposeString('value'),
+      factor: t.exposeFloat('factor', { description: 'In multiples of the price.' }),
+    }),
+  });
   builder.objectType('ModelAlias', {
     fields: (t) => ({
       alias: t.exposeString('alias'),
@@ -88,6 +98,12 @@ const modelAliasObjects: Declaration = (builder) => {
           'What calls with a company’s own provider key cost, in percent of the price. Null: own keys are not allowed.',
         resolve: ({ byokFeeMillionths }) =>
           byokFeeMillionths === null ? null : percentOfFee(byokFeeMillionths),
+      }),
+      priceFactors: t.field({
+        type: ['PriceFactor'],
+        extensions: { maxRows: 10 } satisfies FieldSize,
+        description: 'What tiers of the provider cost. Those that cost more and have none are refused.',
+        resolve: ({ priceFactors }) => [...shownFactors(priceFactors)],
       }),
       retiredAt: t.expose('retiredAt', {
         type: 'DateTime',

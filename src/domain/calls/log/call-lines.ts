@@ -1,6 +1,7 @@
 import type { Statements } from '../../../ports/database.ts';
 import { creditsAsNumber, creditsOfMicro } from '../../credits/ledger/credit-account.ts';
 import { textField } from '../../credits/ledger/statement.ts';
+import { WHOLE_PRICE } from '../../models/tiers/tiers.ts';
 import { type CallLogFilter, type LoggedCall, listCalls } from './call-log.ts';
 
 export type CallFormat = 'csv' | 'jsonl';
@@ -36,7 +37,14 @@ export function shownCall(call: LoggedCall) {
     project: call.project,
     cache_hit: call.cacheHit,
     count: call.count,
+    tier: call.tier,
+    price_factor: priceFactorOf(call),
   };
+}
+
+/** 1 at the price itself. */
+export function priceFactorOf({ priceFactorMillionths }: Pick<LoggedCall, 'priceFactorMillionths'>): number {
+  return (priceFactorMillionths ?? WHOLE_PRICE) / WHOLE_PRICE;
 }
 
 /** What companies see besides of their keys, and operators of everything. */
@@ -127,6 +135,7 @@ const NO_CALL: LoggedCall = {
   },
   ...{ chargeMicro: 0n, surchargeMicro: 0n, firstByteMs: null, durationMs: 0, endUser: null, tags: [] },
   ...{ project: null, cacheHit: false, ownKey: false, count: 1, targetId: null, tries: 1, costMicro: null },
+  ...{ tier: null, priceFactorMillionths: null },
 };
 
 /**

@@ -39,6 +39,10 @@ export interface LoggedCall {
   readonly targetId: string | null;
   readonly tries: number;
   readonly costMicro: bigint | null;
+  /** The tier of the provider that served it, where its tokens cost another price than usual. */
+  readonly tier: string | null;
+  /** In millionths of the price; null at the price itself. */
+  readonly priceFactorMillionths: number | null;
 }
 
 /** What is null or left out is not looked at. */
@@ -282,7 +286,8 @@ const COLUMNS = `id, request_id as "requestId", company_id as "companyId", key_i
   completion_tokens as "completionTokens", charge_micro as "chargeMicro", coalesce(surcharge_micro, 0) as "surchargeMicro",
   first_byte_ms as "firstByteMs", duration_ms as "durationMs", end_user as "endUser", coalesce(tags, '{}') as tags, project,
   coalesce(cache_hit, false) as "cacheHit", coalesce(own_key, false) as "ownKey", coalesce(count, 1) as count,
-  target_id as "targetId", coalesce(tries, 1) as tries, cost_micro as "costMicro"`;
+  target_id as "targetId", coalesce(tries, 1) as tries, cost_micro as "costMicro",
+  tier, price_factor_millionths as "priceFactorMillionths"`;
 
 type StoredCall = LoggedCall & { readonly startedMicros: bigint };
 type LookedAt = StoredCall & { readonly matches: boolean; readonly isLast: boolean };

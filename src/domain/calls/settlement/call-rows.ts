@@ -36,6 +36,8 @@ export function callRowOf(call: FinishedCall) {
     project: call.project,
     tries: call.tries,
     share: call.chargeShareMillionths,
+    factor: call.priceFactorMillionths,
+    tier: call.tier,
     cost: call.costMicro,
     own_key: call.ownKey,
     cache_hit: call.cacheHit,

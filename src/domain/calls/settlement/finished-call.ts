@@ -43,6 +43,10 @@ export interface ServedCall {
   readonly servedBy?: string | undefined;
   /** What of price and surcharge is charged, from 0 to 1,000,000, rounded up once; all of it where left out. */
   readonly chargeShareMillionths?: number | undefined;
+  /** What its tokens cost at the tier that served it, in millionths of their price; the price itself where left out. */
+  readonly priceFactorMillionths?: number | undefined;
+  /** The tier that this factor is for. */
+  readonly tier?: string | undefined;
   /** What the provider charges for it, in micro-credits. */
   readonly costMicro?: number | undefined;
   /** The company's own key at the provider was used. */

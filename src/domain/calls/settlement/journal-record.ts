@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { JournalEntry } from '../../../ports/call-journal.ts';
 import { BUDGET_SCOPES } from '../../credits/budgets/call-budgets.ts';
+import { MOST_PRICE_FACTOR, WHOLE_PRICE } from '../../models/tiers/tiers.ts';
 import { boundedEndUser, boundedTags, LONGEST_END_USER } from '../call-attribution.ts';
 import { boundedToolUses, MOST_SURCHARGE_MICRO } from './call-surcharge.ts';
 import { elapsedMs, type FinishedCall } from './finished-call.ts';
@@ -90,6 +91,8 @@ const journalRecord = z.object({
   // What decides the charge is never guessed: a record with another value of it is set aside.
   servedBy: z.string().min(1).max(MOST_TEXT).optional(),
   chargeShareMillionths: wholeNumber.max(1_000_000).optional(),
+  priceFactorMillionths: wholeNumber.max(MOST_PRICE_FACTOR * WHOLE_PRICE).optional(),
+  tier: textField.optional(),
   costMicro: wholeNumber.optional(),
   ownKey: z.boolean().optional(),
   cacheHit: z.boolean().optional(),

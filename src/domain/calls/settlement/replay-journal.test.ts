@@ -236,6 +236,7 @@ describe('the record of a call in the journal', () => {
       finishedCall(newId(), { ...failed, alias: null, targetId: null }),
       finishedCall(newId(), {
         ...{ endUser: 'u-1', tags: ['a', 'b'], project: 'search', tries: 2, servedBy: 'svc/chat-premium' },
+        ...{ priceFactorMillionths: 2_000_000, tier: 'priority' },
         ...{ chargeShareMillionths: 0, costMicro: 12, ownKey: true, cacheHit: true, overMcp: true },
       }),
     ];
@@ -255,6 +256,8 @@ describe('the record of a call in the journal', () => {
     // What decides the charge is not guessed.
     const share = entryOf(finishedCall(newId(), { chargeShareMillionths: 1_000_001 }));
     expect(problemOf(share)).toStartWith('chargeShareMillionths: ');
+    const factor = entryOf(finishedCall(newId(), { priceFactorMillionths: 100_000_001 }));
+    expect(problemOf(factor)).toStartWith('priceFactorMillionths: ');
   });
 
   test('G-33 durations that a clock step made negative or huge, and long texts, do not prevent its charge', () => {

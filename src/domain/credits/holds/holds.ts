@@ -310,19 +310,21 @@ const TOKENS_PER_PRICE = 1_000_000;
 const MOST_HELD_MICRO = 2 ** 44;
 
 /**
- * The estimated cost of a call in micro-credits, rounded up. Cached prompt tokens are cheaper, but not known in
- * advance, so the whole prompt counts in full.
+ * What a call is expected to cost, in micro-credits, rounded up. Cached prompt tokens are cheaper and not known
+ * beforehand, so all of the prompt counts whole. The factor is that of the dearest tier that may serve it.
  */
 export function estimateCost(
   price: EstimatePrices | null,
   { promptTokens, completionTokens }: { readonly promptTokens: number; readonly completionTokens: number },
+  factorMillionths = 1_000_000,
 ): number {
   if (price === null) return 0;
   // The whole prompt may be written to the provider's cache.
   const dearest = Math.max(Number(price.promptMicro), Number(price.cacheWriteMicro ?? 0n));
   const prompt = promptTokens * dearest;
   const cost = (prompt + completionTokens * Number(price.completionMicro)) / TOKENS_PER_PRICE;
-  return Math.min(Math.ceil(cost), MOST_HELD_MICRO);
+  const due = factorMillionths === 1_000_000 ? cost : (cost * factorMillionths) / 1_000_000;
+  return Math.min(Math.ceil(due), MOST_HELD_MICRO);
 }
 
 export type HeldCredits = (companyId: string, userId?: string | null) => Promise<bigint | null>;

@@ -274,6 +274,7 @@ describe('a Messages request becomes one of chat completions', () => {
       [{ mcp_servers: [{}] }, 'mcp_servers'],
       [{ inference_geo: 'eu' }, 'inference_geo'],
       [{ speed: 'fast' }, 'speed'],
+      [{ service_tier: 'priority' }, 'service_tier'],
       [{ max_tokens: undefined }, 'max_tokens'],
       [{ max_tokens: 0 }, 'max_tokens'],
       [{ temperature: 'hot' }, 'temperature'],

@@ -42,7 +42,7 @@ export const messagesToChat: Translator = {
 
 /**
  * `cache_control`, `diagnostics` and `service_tier` say how Anthropic serves a call, not what the answer is: they are left
- * out. So are `context_management` and `speed` where they change nothing here.
+ * out. So are `context_management` and `speed` where they change nothing here; a `service_tier` with a price of its own is refused.
  */
 const MEMBERS = new Set([
   ...[
@@ -60,11 +60,17 @@ const MEMBERS = new Set([
   ...['cache_control', 'diagnostics', 'service_tier', 'context_management', 'speed'],
 ]);
 
+const PLAIN_TIERS = ['auto', 'standard_only'];
+
 function chatBody(request: JsonObject, to: TranslationTarget, thinking: Thinking): JsonObject {
   refuseOthers(request, '', MEMBERS);
   refuseContextEdits(request.context_management);
   if (!isMissing(request.speed) && request.speed !== 'standard') {
     refuse('speed', "'speed' must be 'standard' for this model.");
+  }
+  // What another tier costs is charged, so it must not be left out.
+  if (!isMissing(request.service_tier) && !PLAIN_TIERS.includes(String(request.service_tier))) {
+    refuse('service_tier', "'service_tier' must be 'auto' or 'standard_only' for this model.");
   }
   const outputConfig = optional(request.output_config, 'output_config', readObject) ?? {};
   refuseOthers(outputConfig, 'output_config', new Set(['effort', 'format']));

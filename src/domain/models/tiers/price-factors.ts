@@ -1,0 +1,90 @@
+import type { Transaction } from '../../../ports/database.ts';
+import type { StoredAlias } from '../alias-catalogue.ts';
+import { MOST_PRICE_FACTOR, type PriceFactors, TIER_FIELDS, WHOLE_PRICE } from './tiers.ts';
+
+const MOST_VALUES = 20;
+const VALUE = /^[A-Za-z0-9][\w.-]{0,39}$/;
+
+/** As operators write it: by field and value, 2 for twice the price. Null removes all of them. */
+export type WantedFactors = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
+/** All of them from now on; of two for one value the last counts. */
+export function factorsByField(all: readonly ShownFactor[]): WantedFactors {
+  const fields: Record<string, Record<string, number>> = {};
+  for (const { field, value, factor } of all) {
+    const own = Object.hasOwn(fields, field) ? fields[field] : {};
+    fields[field] = { ...own, [value]: factor };
+  }
+  return fields;
+}
+
+type CheckedFactors =
+  | { readonly outcome: 'fine'; readonly factors: PriceFactors | null | undefined }
+  | { readonly outcome: 'wrong'; readonly problem: string };
+
+export function checkPriceFactors(wanted: WantedFactors | null | undefined): CheckedFactors {
+  if (wanted == null) return { outcome: 'fine', factors: wanted };
+  const wrong = (problem: string): CheckedFactors => ({ outcome: 'wrong', problem });
+  const factors: Record<string, Record<string, number>> = {};
+  for (const [field, given] of Object.entries(wanted)) {
+    if (!TIER_FIELDS.some((one) => one === field)) {
+      return wrong(`price factors are given for ${TIER_FIELDS.join(', ')}`);
+    }
+    const entries = Object.entries(given);
+    if (entries.length > MOST_VALUES || entries.some(([value]) => !VALUE.test(value))) {
+      return wrong(
+        `${field} has at most ${MOST_VALUES} values with price factors, each of 1 to 40 letters, digits and . _ -`,
+      );
+    }
+    const own = entries.map(([value, factor]) => [value, millionthsOf(factor)] as const);
+    if (own.some(([, millionths]) => millionths === null)) {
+      return wrong(`a price factor is a number from 0 to ${MOST_PRICE_FACTOR} with at most 6 decimals`);
+    }
+    if (own.length > 0) factors[field] = Object.fromEntries(own) as Record<string, number>;
+  }
+  return { outcome: 'fine', factors: Object.keys(factors).length === 0 ? null : (factors as PriceFactors) };
+}
+
+function millionthsOf(factor: number): number | null {
+  const millionths = Math.round(factor * WHOLE_PRICE);
+  const isExact = Math.abs(factor * WHOLE_PRICE - millionths) < 1e-3;
+  return factor >= 0 && factor <= MOST_PRICE_FACTOR && isExact ? millionths : null;
+}
+
+export interface ShownFactor {
+  readonly field: string;
+  readonly value: string;
+  readonly factor: number;
+}
+
+export function shownFactors(factors: PriceFactors | null): readonly ShownFactor[] {
+  return TIER_FIELDS.flatMap((field) =>
+    Object.entries(factors?.[field] ?? {}).map(([value, millionths]) => {
+      return { field, value, factor: millionths / WHOLE_PRICE };
+    }),
+  );
+}
+
+export function factorsInWords(factors: readonly ShownFactor[]): string {
+  return factors.map(({ field, value, factor }) => `${field}=${value} ${factor}`).join(', ');
+}
+
+/** Writes nothing where nothing differs. Only under the catalogue's lock. */
+export async function ensurePriceFactors(
+  transaction: Transaction,
+  { name, kind, priceFactors }: Pick<StoredAlias, 'name' | 'kind' | 'priceFactors'>,
+  factors: PriceFactors | null | undefined,
+): Promise<boolean> {
+  if (factors === undefined || inOrder(factors) === inOrder(priceFactors)) return false;
+  await transaction.query(
+    `insert into model_aliases (alias, kind, price_factors) values ($1, $2, $3::text::jsonb)
+     on conflict (alias) do update set price_factors = excluded.price_factors`,
+    [name, kind, factors === null ? null : JSON.stringify(factors)],
+  );
+  return true;
+}
+
+function inOrder(factors: PriceFactors | null): string {
+  const all = shownFactors(factors).map(({ field, value, factor }) => `${field}=${value}:${factor}`);
+  return all.sort().join();
+}

@@ -1,0 +1,80 @@
+import { expect, test } from 'bun:test';
+import { checkPriceFactors, factorsByField, shownFactors } from './price-factors.ts';
+import { mostFactor, type PriceFactors, tierUse, unpricedTier } from './tiers.ts';
+
+const priceFactors: PriceFactors = {
+  service_tier: { priority: 2_000_000, flex: 500_000 },
+  speed: { fast: 6_000_000 },
+  inference_geo: { us: 1_100_000 },
+};
+const alias = { priceFactors };
+const ownKeyAlias = { priceFactors, ownKey: {} };
+
+test('tiers that may cost more need a factor; plain ones, and calls with own keys, do not', () => {
+  for (const plain of ['auto', 'default', 'standard', 'standard_only', 'on_demand', 'flex', 'batch']) {
+    expect(unpricedTier({}, { service_tier: plain })).toBeNull();
+  }
+  expect(unpricedTier({}, { speed: 'standard', inference_geo: 'global' })).toBeNull();
+  // What is unknown may cost anything, and names of every object are no factors.
+  for (const dear of ['priority', 'scale', 'performance', 'Priority', 'constructor', '__proto__', '']) {
+    expect(unpricedTier({}, { service_tier: dear })).toBe('service_tier');
+  }
+  expect(unpricedTier({}, { speed: 'fast' })).toBe('speed');
+  expect(unpricedTier({}, { inference_geo: 'us' })).toBe('inference_geo');
+  expect(unpricedTier(alias, { service_tier: 'priority', speed: 'fast', inference_geo: 'us' })).toBeNull();
+  expect(unpricedTier(alias, { inference_geo: 'eu' })).toBe('inference_geo');
+  expect(unpricedTier({ ownKey: {} }, { speed: 'fast' })).toBeNull();
+});
+
+test('the reported tier is charged, and never more than the requested one', () => {
+  const factor = (asked: object, reported?: object) => tierUse(alias, asked, reported)?.priceFactorMillionths;
+  expect(tierUse(alias, { service_tier: 'priority' }, { service_tier: 'priority' })).toEqual({
+    priceFactorMillionths: 2_000_000,
+    tier: 'priority',
+  });
+  // Served at another tier, or nothing said of it.
+  expect(factor({ service_tier: 'priority' }, { service_tier: 'default' })).toBeUndefined();
+  expect(factor({ service_tier: 'priority' })).toBe(2_000_000);
+  expect(factor({ service_tier: 'priority' }, { service_tier: 'a tier of tomorrow' })).toBe(2_000_000);
+  expect(factor({ service_tier: 'default' }, { service_tier: 'priority' })).toBeUndefined();
+  expect(tierUse(alias, { service_tier: 'flex' }, { service_tier: 'default' })?.tier).toBe('flex');
+  // The account's own setting decides.
+  for (const open of [{}, { service_tier: 'auto' }]) {
+    expect(factor(open, { service_tier: 'priority' })).toBe(2_000_000);
+    expect(factor(open, { service_tier: 'default' })).toBeUndefined();
+    expect(factor(open, { service_tier: 'scale' })).toBeUndefined();
+    expect(factor(open, { speed: 'fast' })).toBeUndefined();
+    expect(factor(open)).toBeUndefined();
+    expect(mostFactor(alias, open)).toBe(2_200_000);
+  }
+  expect(tierUse(alias, { speed: 'fast', inference_geo: 'us' }, { speed: 'fast' })).toEqual({
+    priceFactorMillionths: 6_600_000,
+    tier: 'fast us',
+  });
+  expect(mostFactor(alias, { service_tier: 'default', speed: 'fast', inference_geo: 'global' })).toBe(
+    6_000_000,
+  );
+  expect(mostFactor(alias, { service_tier: 'flex', inference_geo: 'global' })).toBe(500_000);
+  expect([mostFactor(alias, null), mostFactor({}, {}), mostFactor(ownKeyAlias, {})]).toEqual([
+    1_000_000, 1_000_000, 1_000_000,
+  ]);
+  expect(tierUse(ownKeyAlias, { speed: 'fast' }, { speed: 'fast' })).toBeUndefined();
+});
+
+test('factors are numbers from 0 to 100 of the three fields', () => {
+  expect(checkPriceFactors({ service_tier: { priority: 1.75 }, speed: {} })).toEqual({
+    outcome: 'fine',
+    factors: { service_tier: { priority: 1_750_000 } },
+  });
+  expect(checkPriceFactors({})).toEqual({ outcome: 'fine', factors: null });
+  expect(checkPriceFactors(undefined)).toEqual({ outcome: 'fine', factors: undefined });
+  const wrong = [{ tier: { a: 1 } }, { speed: { 'a b': 1 } }, { speed: { '': 1 } }];
+  const numbers = [-1, 101, 0.000_000_1, Number.NaN].map((fast) => ({ speed: { fast } }));
+  for (const given of [...wrong, ...numbers]) {
+    expect(checkPriceFactors(given as Parameters<typeof checkPriceFactors>[0])).toMatchObject({
+      outcome: 'wrong',
+    });
+  }
+  const shown = shownFactors(priceFactors);
+  expect(checkPriceFactors(factorsByField(shown))).toEqual({ outcome: 'fine', factors: priceFactors });
+});

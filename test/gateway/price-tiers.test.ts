@@ -1,0 +1,216 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { updateAlias } from '../../src/domain/models/change-alias.ts';
+import type { WantedFactors } from '../../src/domain/models/tiers/price-factors.ts';
+import { until } from '../doubles/until.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway, post, refusalOf } from './gateway-under-test.ts';
+import { storeOwnKey } from './own-key-under-test.ts';
+import { chatAnswer, startScriptedUpstream, streamOf } from './scripted-upstream.ts';
+
+const [OPENAI, ANTHROPIC, PLAIN] = ['svc/chat-default', 'svc/extract-default', 'svc/chat-cheap'];
+const usage = { input_tokens: 10, output_tokens: 5 };
+/** At the first prices of chat-default and extract-default: 1 and 4 credits for a million tokens. */
+const TOKENS_MICRO = 30n;
+
+const messages = [{ role: 'user', content: 'Hello' }];
+const chat = { model: OPENAI, messages, max_tokens: 5 };
+const ask = { model: OPENAI, input: 'Hello', max_output_tokens: 5 };
+const say = { model: ANTHROPIC, messages, max_tokens: 5 };
+const counted = { prompt_tokens: 10, completion_tokens: 5 };
+const event = (type: string, more: object) =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+const chunk = (more: object) => `data: ${JSON.stringify({ id: 'c', model: 'm', choices: [], ...more })}\n\n`;
+const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [] };
+const response = { id: 'resp_1', object: 'response', model: 'm', output: [] };
+
+describe('tiers of providers', () => {
+  const gateway = useResource(() => openGateway());
+  const anthropic = useResource(async () => startScriptedUpstream());
+
+  async function setFactors(alias: string, priceFactors: WantedFactors | null) {
+    const before = gateway.models.find(alias);
+    await updateAlias(gateway.catalogue, { alias, priceFactors });
+    await until(() => gateway.models.find(alias) !== before);
+  }
+
+  beforeAll(async () => {
+    await gateway.aimAtProvider(ANTHROPIC, { provider: 'anthropic' }, anthropic);
+    await setFactors(OPENAI, { service_tier: { priority: 2, flex: 0.5 } });
+    await setFactors(ANTHROPIC, { speed: { fast: 6 }, inference_geo: { us: 1.1 } });
+  });
+  beforeEach(() => {
+    gateway.upstream.received.length = 0;
+    anthropic.received.length = 0;
+  });
+
+  async function call(path: string, body: unknown, key?: Awaited<ReturnType<typeof gateway.mint>>) {
+    const minted = key ?? (await gateway.mint());
+    const sent = await post(`${gateway.url}${path}`, minted.rawKey, body);
+    const text = await sent.text();
+    const [row] = await gateway.calls(minted.id, 1);
+    return { status: sent.status, text, row };
+  }
+
+  test('a tier that costs more and has no factor is refused on every wire, and nothing is sent', async () => {
+    for (const [path, body, param] of [
+      ['/chat/completions', { ...chat, model: PLAIN, service_tier: 'priority' }, 'service_tier'],
+      ['/chat/completions', { ...chat, service_tier: 'scale' }, 'service_tier'],
+      ['/responses', { ...ask, model: PLAIN, service_tier: 'priority' }, 'service_tier'],
+      ['/chat/completions', { ...chat, speed: 'fast' }, 'speed'],
+    ] as const) {
+      const minted = await gateway.mint();
+      const sent = await post(`${gateway.url}${path}`, minted.rawKey, body);
+      const refusal = await refusalOf(sent);
+      expect([sent.status, refusal.param]).toEqual([400, param]);
+      expect(refusal.message).toContain(`'${param}'`);
+      expect((await gateway.calls(minted.id, 1))[0]).toMatchObject({ outcome: 'REFUSED', charge_micro: 0n });
+    }
+    const refused = await call('/messages', { ...say, inference_geo: 'eu' });
+    expect(refused.status).toBe(400);
+    expect(JSON.parse(refused.text)).toMatchObject({
+      type: 'error',
+      error: { type: 'invalid_request_error', message: expect.stringContaining("'inference_geo'") },
+    });
+    for (const body of [
+      { ...chat, service_tier: 2 },
+      { ...chat, Service_Tier: 'priority' },
+    ]) {
+      expect((await call('/chat/completions', body)).status).toBe(400);
+    }
+    const twice = JSON.stringify({ ...chat, service_tier: 'flex' }).replace(
+      '{',
+      '{"service_tier":"priority",',
+    );
+    const { rawKey } = await gateway.mint();
+    const headers = { authorization: `Bearer ${rawKey}`, 'content-type': 'application/json' };
+    const sent = await fetch(`${gateway.url}/chat/completions`, { method: 'POST', headers, body: twice });
+    expect([sent.status, (await refusalOf(sent)).param]).toEqual([400, 'service_tier']);
+    expect([gateway.upstream.received, anthropic.received]).toEqual([[], []]);
+  });
+
+  test('tiers that cost no more pass at the full price, and null is no tier', async () => {
+    gateway.upstream.answer(() => Response.json(chatAnswer({ usage: counted, service_tier: 'flex' })));
+    await gateway.aimAt(PLAIN, gateway.upstream);
+    for (const service_tier of ['auto', 'default', 'flex', null]) {
+      const { row } = await call('/chat/completions', { ...chat, model: PLAIN, service_tier });
+      expect(row).toMatchObject({ outcome: 'SUCCEEDED', price_factor_millionths: null, tier: null });
+    }
+    expect(JSON.parse(new TextDecoder().decode(gateway.upstream.received[0]?.body)).service_tier).toBe(
+      'auto',
+    );
+  });
+
+  test('chat completions are charged by the reported tier', async () => {
+    const priority = {
+      charge_micro: 2n * TOKENS_MICRO,
+      price_factor_millionths: 2_000_000,
+      tier: 'priority',
+    };
+    const plain = { charge_micro: TOKENS_MICRO, price_factor_millionths: null, tier: null };
+    const flex = { charge_micro: TOKENS_MICRO / 2n, price_factor_millionths: 500_000, tier: 'flex' };
+    for (const [asked, reported, charged] of [
+      ['priority', 'priority', priority],
+      ['priority', 'default', plain],
+      ['priority', undefined, priority],
+      ['default', 'priority', plain],
+      ['auto', 'priority', priority],
+      [undefined, 'priority', priority],
+      [undefined, undefined, plain],
+      ['flex', 'flex', flex],
+    ] as const) {
+      gateway.upstream.answer(() => Response.json(chatAnswer({ usage: counted, service_tier: reported })));
+      const whole = await call('/chat/completions', { ...chat, service_tier: asked });
+      expect(whole.row).toMatchObject(charged);
+      gateway.upstream.answer(() =>
+        streamOf(
+          chunk({ service_tier: reported, choices: [{ index: 0, delta: { content: 'Hi' } }] }),
+          chunk({ usage: counted }),
+          'data: [DONE]\n\n',
+        ),
+      );
+      const streamed = await call('/chat/completions', { ...chat, service_tier: asked, stream: true });
+      expect(streamed.row).toMatchObject({ outcome: 'SUCCEEDED', ...charged });
+    }
+    expect(await gateway.credits.held()).toBe(0);
+  });
+
+  test('responses are charged by the tier of their last event', async () => {
+    const charged = { charge_micro: 2n * TOKENS_MICRO, tier: 'priority' };
+    gateway.upstream.answer(() => Response.json({ ...response, usage, service_tier: 'priority' }));
+    expect((await call('/responses', { ...ask, service_tier: 'priority' })).row).toMatchObject(charged);
+    const stream = (last: string) => () =>
+      streamOf(
+        event('response.created', { response: { ...response, usage: null, service_tier: 'auto' } }),
+        event('response.completed', { response: { ...response, usage, service_tier: last } }),
+      );
+    gateway.upstream.answer(stream('priority'));
+    const body = { ...ask, stream: true, service_tier: 'auto' };
+    expect((await call('/responses', body)).row).toMatchObject(charged);
+    gateway.upstream.answer(stream('default'));
+    expect((await call('/responses', body)).row).toMatchObject({ charge_micro: TOKENS_MICRO, tier: null });
+  });
+
+  test('messages are charged by speed and geography of their usage, together', async () => {
+    const fast = { ...say, speed: 'fast', inference_geo: 'us' };
+    const used = { ...usage, service_tier: 'standard', speed: 'fast', inference_geo: 'us' };
+    const both = { charge_micro: 198n, price_factor_millionths: 6_600_000, tier: 'fast us' };
+    anthropic.answer(() => Response.json({ ...message, usage: used }));
+    expect((await call('/messages', fast)).row).toMatchObject(both);
+    const stream = (started: object) => () =>
+      streamOf(
+        event('message_start', { message: { ...message, usage: started } }),
+        event('message_delta', { delta: {}, usage: { output_tokens: 5 } }),
+        event('message_stop', {}),
+      );
+    anthropic.answer(stream(used));
+    expect((await call('/messages', { ...fast, stream: true })).row).toMatchObject(both);
+    anthropic.answer(stream({ ...used, speed: 'standard', inference_geo: 'global' }));
+    const slow = await call('/messages', { ...fast, stream: true });
+    expect(slow.row).toMatchObject({ charge_micro: TOKENS_MICRO, tier: null });
+    // Nothing is charged for counting tokens, whatever the tier.
+    anthropic.answer(() => Response.json({ input_tokens: 3 }));
+    expect((await call('/messages/count_tokens', { ...say, speed: 'turbo' })).status).toBe(200);
+  });
+
+  test('the hold has the factor: what a company cannot pay at the tier is refused', async () => {
+    const held: number[] = [];
+    gateway.upstream.answer(async () => {
+      held.push(await gateway.credits.held());
+      return Response.json(chatAnswer({ usage: counted, service_tier: 'default' }));
+    });
+    for (const service_tier of ['default', 'priority', 'flex'])
+      await call('/chat/completions', { ...chat, service_tier });
+    const [plain = 0, priority, flex] = held;
+    expect(plain).toBeGreaterThan(0);
+    // The body is a byte or two longer or shorter.
+    expect(Math.abs((priority ?? 0) - 2 * plain)).toBeLessThanOrEqual(4);
+    expect(Math.abs((flex ?? 0) - plain / 2)).toBeLessThanOrEqual(4);
+  });
+
+  test('a fallback that has no price for the tier does not serve it, one that has is charged at its own', async () => {
+    const models: unknown[] = [];
+    gateway.upstream.answer(({ body }) => {
+      models.push(JSON.parse(new TextDecoder().decode(body)).service_tier);
+      const isFirst = models.length === 1;
+      return isFirst ? new Response('', { status: 500 }) : Response.json(chatAnswer({ usage: counted }));
+    });
+    await gateway.aimAt(PLAIN, gateway.upstream);
+    const body = { ...chat, models: [PLAIN], service_tier: 'priority' };
+    expect((await call('/chat/completions', body)).status).toBe(503);
+    expect(models).toEqual(['priority']);
+    models.length = 0;
+    await setFactors(PLAIN, { service_tier: { priority: 3 } });
+    const { row } = await call('/chat/completions', body);
+    expect(row).toMatchObject({ served_by: PLAIN, price_factor_millionths: 3_000_000, tier: 'priority' });
+    await setFactors(PLAIN, null);
+  });
+
+  test('a company with its own provider key pays its provider itself: no tier is refused', async () => {
+    const minted = await gateway.mint();
+    const remove = await storeOwnKey(gateway, gateway.companyId, 'sk-own-key-of-the-company');
+    gateway.upstream.answer(() => Response.json(chatAnswer({ usage: counted, service_tier: 'scale' })));
+    const { status, row } = await call('/chat/completions', { ...chat, service_tier: 'scale' }, minted);
+    expect([status, row]).toMatchObject([200, { charge_micro: 3n, own_key: true, tier: null }]);
+    await remove();
+  });
+});
