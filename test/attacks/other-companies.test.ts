@@ -5,7 +5,13 @@ import { createSchema } from '../../src/backend/graphql/schema.ts';
 import { openBackend, type Person } from '../backend/backend-under-test.ts';
 import { graphqlClient } from '../backend/graphql-client.ts';
 import { type MoneyOf, makeMoneyOf } from '../backend/money-of-a-company.ts';
-import { documentOf, operationsOf, variablesOf } from '../backend/sample-operations.ts';
+import {
+  documentOf,
+  idPaths,
+  operationsOf,
+  type SampleOperation,
+  variablesOf,
+} from '../backend/sample-operations.ts';
 import { useResource } from '../setup/use-resource.ts';
 
 type Demand = 'anyone' | 'signedIn' | 'member' | 'companyAdmin' | 'superAdmin';
@@ -449,6 +455,45 @@ describe('objects of another company', () => {
       expect(unknown.errors?.[0]?.message).toBe(answered.errors?.[0]?.message as string);
     });
   }
+
+  /** What a place of an id needs beside it, so that the id is looked at. */
+  const BESIDE: Readonly<Record<string, object>> = {
+    'createApiKey input.payerUserId': { 'input.payer': 'USER' },
+    'setBudget input.subject': { 'input.scope': 'KEY' },
+  };
+  const inTexts = { setBudget: ['input.subject'], callPayload: ['requestId'] };
+
+  /** The answer without the id: what is left says whether there is such a thing. */
+  async function answerTo(operation: SampleOperation, path: string, id: string): Promise<string> {
+    const chosen = { ...BESIDE[`${operation.name} ${path}`], [path]: id };
+    const { data, errors } = await stranger.answer(documentOf(operation), variablesOf(operation, chosen));
+    const shown = errors?.map(({ message, extensions }) => ({ message, extensions }));
+    return JSON.stringify({ data, errors: shown }).replaceAll(id, 'ID');
+  }
+
+  test('P-15 ids in inputs, second arguments, cursors and texts are answered as those that do not exist', async () => {
+    let places = 0;
+    for (const operation of operationsOf(schema)) {
+      const demands = declaredAccess(operation.field.extensions);
+      const isOperators = demands.every((demand) => demand === 'superAdmin');
+      if (isOperators || operation.kind === 'subscription') continue;
+      const tried = Object.keys(ROWS[operation.name]?.(things) ?? {});
+      const texts = Object.entries(inTexts).flatMap(([name, paths]) =>
+        name === operation.name ? paths : [],
+      );
+      for (const path of [...idPaths(operation), ...texts].filter((one) => !tried.includes(one))) {
+        places += 1;
+        const unknown = await answerTo(operation, path, '019a0000-0000-7000-8000-00000000dead');
+        // A cursor is a place in an order: what stands there makes no difference.
+        const kinds = path === 'after' ? { keyId: things.keyId } : things;
+        for (const [kind, id] of Object.entries(kinds)) {
+          const answered = await answerTo(operation, path, id);
+          expect([operation.name, path, kind, answered]).toEqual([operation.name, path, kind, unknown]);
+        }
+      }
+    }
+    expect(places).toBeGreaterThan(20);
+  });
 
   test('P-15 lists show a company only its own objects', async () => {
     const lists = `{ company { id } members { nodes { id } } apiKeys { id } apiKeyPage { nodes { id } } budgets { id } serviceTokens { id } ownProviderKeys { id } invitations { nodes { id } } sessions { id }

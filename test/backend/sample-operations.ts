@@ -51,15 +51,22 @@ export function variablesOf(
 
 /** The paths of all texts and ids that a client can send to the operation. */
 export function textPaths({ field }: SampleOperation): readonly string[] {
-  return field.args.flatMap(({ name, type }) => pathsIn(type, name));
+  return field.args.flatMap(({ name, type }) => pathsIn(type, name, ['String', 'ID']));
 }
 
-function pathsIn(type: GraphQLInputType, path: string): readonly string[] {
+/** The paths of all ids, those of cursors too. */
+export function idPaths({ field }: SampleOperation): readonly string[] {
+  return field.args.flatMap(({ name, type }) => pathsIn(type, name, ['ID']));
+}
+
+function pathsIn(type: GraphQLInputType, path: string, types: readonly string[]): readonly string[] {
   const named = getNamedType(type);
   if (isInputObjectType(named)) {
-    return Object.values(named.getFields()).flatMap((field) => pathsIn(field.type, `${path}.${field.name}`));
+    return Object.values(named.getFields()).flatMap((field) =>
+      pathsIn(field.type, `${path}.${field.name}`, types),
+    );
   }
-  return ['String', 'ID'].includes(named.name) ? [path] : [];
+  return types.includes(named.name) ? [path] : [];
 }
 
 function sampleValue(

@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { COMPANIES_TOPIC } from '../../src/domain/credits/ledger/credit-account.ts';
+import { SCOPES, type Scope } from '../../src/domain/keys/api-key.ts';
 import { revokeKey } from '../../src/domain/keys/key-lifecycle.ts';
 import { REFUSALS, type RefusalName } from '../../src/gateway/admission/refusals.ts';
+import { routeNames } from '../../src/gateway/admission/routes.ts';
 import { until } from '../doubles/until.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openGateway, post, refusalOf } from './gateway-under-test.ts';
@@ -11,6 +13,28 @@ const good = { model: 'svc/chat-default', messages: [] };
 
 const body = { model: 'svc/chat-default', messages: [] };
 const DAY_MS = 86_400_000;
+
+const chat = 'inference:chat';
+/** Which scope opens what, written down a second time; null where any key is let in and its tools are checked. */
+const SCOPE_OF_ROUTE: Readonly<Record<string, Scope | null>> = {
+  'POST /chat/completions': chat,
+  'POST /completions': chat,
+  'POST /embeddings': chat,
+  'POST /responses': chat,
+  'GET /responses/resp_x': chat,
+  'DELETE /responses/resp_x': chat,
+  'GET /responses/resp_x/input_items': chat,
+  'POST /messages': chat,
+  'POST /messages/count_tokens': chat,
+  'POST /parse/cv': 'inference:parse',
+  'POST /parse/jd': 'inference:parse',
+  'GET /models': chat,
+  'GET /models/svc/chat-default': chat,
+  'GET /usage': 'usage:read',
+  'GET /usage/calls': 'usage:read',
+  'GET /jobs': 'jobs:read',
+  'POST /mcp': null,
+};
 
 describe('refusals', () => {
   let rawKey: string;
@@ -98,6 +122,32 @@ describe('refusals', () => {
       expect(refused).toMatchObject({ status: 403, type: 'permission_error', code: 'LLM_SCOPE_DENIED' });
       expect(refused.message).toContain('inference:chat');
       expect(refused.headers.get('x-ratelimit-limit-requests')).toBe('600');
+    });
+
+    test('G-11 G-26 every route needs a live key with its scope; a new route needs a row', async () => {
+      const doomed = await gateway.mint();
+      await revokeKey(gateway.parts, { companyId: gateway.companyId, keyId: doomed.id });
+      const narrow: Record<string, string> = {};
+      for (const scope of SCOPES) narrow[scope] = (await gateway.mint({ scopes: [scope] })).rawKey;
+      const names = routeNames().map(({ method, path }) => `${method} ${path}`);
+      expect(Object.keys(SCOPE_OF_ROUTE)).toEqual(expect.arrayContaining(names));
+      for (const [name, needed] of Object.entries(SCOPE_OF_ROUTE)) {
+        const [method = '', path] = name.split(' ');
+        const call = async (key: string) => {
+          const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+          const init = { method, headers, ...(method === 'POST' ? { body: '{}' } : {}) };
+          const response = await fetch(`${gateway.url}${path}`, init);
+          return { status: response.status, text: await response.text() };
+        };
+        for (const key of ['', 'x', doomed.rawKey])
+          expect([name, (await call(key)).status]).toEqual([name, 401]);
+        for (const scope of SCOPES) {
+          const { status, text } = await call(narrow[scope] ?? '');
+          const isDenied = status === 403 && text.includes(needed ?? 'no scope');
+          expect([name, scope, isDenied]).toEqual([name, scope, needed !== null && needed !== scope]);
+          if (!isDenied) expect([401, 403]).not.toContain(status);
+        }
+      }
     });
 
     test('G-27 a model outside the allowlist, an unknown one and a provider’s own name get the same refusal', async () => {
