@@ -68,4 +68,13 @@ describe('A-12 the words of work in a CV', () => {
   test('A-12 a word of no list never tells as much as a rare word of work', () => {
     expect(countedWords(['îmbunătățirea turbine'], 1).terms).toEqual(['turbin']);
   });
+
+  test('A-12 addresses of mail, pages and files are left out; a run of 40,000 characters is read at once', () => {
+    const text = 'Skills\nforklift jane@example.com photo.jpg, www.jane.example/cv jane-d.io/cv repair';
+    expect(words(text)).toEqual(expect.arrayContaining(['forklift', 'repair']));
+    expect(words(text).join(' ')).not.toMatch(/jane|photo|cv/);
+    const startedMs = performance.now();
+    for (const one of ['–', 'a', 'a-', 'a@', 'Ab3/']) words(one.repeat(40_000 / one.length));
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
+  });
 });

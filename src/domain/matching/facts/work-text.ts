@@ -79,8 +79,9 @@ function hidden(text: string): string {
 
 const LONGEST_TEXT = 40_000;
 const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}+#.'’]*/gu;
+/** What begins with `\S+` is tried where a run of characters begins, not at each of them: a CV may have one of 40,000. */
 const CONTACT =
-  /\S+@\S+|\S+\.(?:jpe?g|png|gif|webp|pdf|docx?)\b|\b(?:https?:\/\/|www\.)\S+|\b[\w-]+\.(?:com|org|net|io|de|fr|in)(?:\/\S*)?/giu;
+  /(?<!\S)(?:\S+@\S+|\S+\.(?:jpe?g|png|gif|webp|pdf|docx?)\b)|\b(?:https?:\/\/|www\.)\S+|\b[\w-]{1,63}\.(?:com|org|net|io|de|fr|in)(?:\/\S*)?/giu;
 /** A first line of so few words is a name, or a title that the CV has again elsewhere. */
 const WORDS_OF_A_NAME = 6;
 
