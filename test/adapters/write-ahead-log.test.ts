@@ -81,18 +81,43 @@ describe('the write-ahead log', () => {
     expect(ids()).toEqual(['call-2']);
   });
 
-  test('a line that is incomplete or was changed is left out and reported; the others count', () => {
+  test('a process that was killed within a line: the line is left out and reported, the others count, and the file goes', () => {
     const folder = newFolder();
-    const { writeAheadLog, logged, ids } = opened(folder);
+    const { writeAheadLog, log, logged } = opened(folder);
+    for (const n of [1, 2]) writeAheadLog.append(entry(n));
+    const [name = ''] = readdirSync(folder);
+    const whole = readFileSync(join(folder, name));
+    // Whichever byte was the last one.
+    for (let end = whole.indexOf('\n') + 2; end < whole.length - 1; end += 1) {
+      writeFileSync(join(folder, name), whole.subarray(0, end));
+      logged.length = 0;
+      expect(readLeftSegment({ folder, log }).entries).toEqual([entry(1)]);
+      expect(logged.map(({ level, message }) => [level, message.slice(0, 41)])).toEqual([
+        ['warn', 'the write-ahead log ends within a line: a'],
+      ]);
+    }
+    readLeftSegment({ folder, log }).clear();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('a line that was changed is left out and reported, the others count, and the file is kept', () => {
+    const folder = newFolder();
+    const { writeAheadLog, log, logged, ids } = opened(folder);
     for (const n of [1, 2, 3]) writeAheadLog.append(entry(n));
     const [name = ''] = readdirSync(folder);
     const path = join(folder, name);
     writeFileSync(path, readFileSync(path, 'utf8').replace('"call-2","text":"ü', '"call-2","text":"u'));
     appendFileSync(path, 'abc {"id":"call-4"');
     expect(ids()).toEqual(['call-1', 'call-3']);
-    expect(logged.map(({ message, context }) => [message, context?.torn])).toEqual([
-      ['the write-ahead log has lines that were not written whole', 2],
+    expect(logged.map(({ level, context }) => [level, context])).toEqual([
+      ['warn', { file: path }],
+      ['error', { file: `${path}.damaged`, damaged: 1 }],
     ]);
+    readLeftSegment({ folder, log }).clear();
+    expect([readdirSync(folder), ids()]).toEqual([[`${name}.damaged`], []]);
+    // The next file has another number, so that a second damaged one does not replace it.
+    opened(folder).writeAheadLog.append(entry(5));
+    expect(readdirSync(folder).sort()).toEqual([`${name}.damaged`, 'deferred-2.log']);
   });
 
   test('G-33 a full disk: an entry is refused completely, and those before and after it are there', async () => {

@@ -6,6 +6,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   unlinkSync,
   writeSync,
 } from 'node:fs';
@@ -20,6 +21,8 @@ interface WriteAheadLogOptions {
 }
 
 const FILE = /^deferred-(\d+)\.log$/;
+/** Of a file with lines that could not be read: it is kept for the operator, and never read again. */
+const DAMAGED = '.damaged';
 
 interface SegmentFile {
   readonly path: string;
@@ -35,8 +38,8 @@ interface SegmentFile {
  */
 export function openWriteAheadLog({ folder, log }: WriteAheadLogOptions): WriteAheadLog {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  let lastNumber = Math.max(0, ...filesIn(folder).map((name) => Number(FILE.exec(name)?.[1])));
-  /** Empty files to be reused. */
+  let lastNumber = Math.max(0, ...readdirSync(folder).map(numberOf));
+  /** Cleared, to be used again. */
   const free: SegmentFile[] = [];
   const used = new Set<SegmentFile>();
   let current: SegmentFile | null = null;
@@ -95,13 +98,20 @@ export function openWriteAheadLog({ folder, log }: WriteAheadLogOptions): WriteA
 
 /** Reads the log of the process that used the folder before. */
 export function readLeftSegment({ folder, log }: WriteAheadLogOptions): LeftSegment {
-  const paths = filesIn(folder).map((name) => join(folder, name));
+  const segments = filesIn(folder).map((name) => readSegment(join(folder, name), log));
   return {
-    entries: paths.flatMap((path) => readSegment(path, log)),
+    entries: segments.flatMap(({ entries }) => entries),
     clear() {
-      for (const path of paths.splice(0)) unlinkSync(path);
+      for (const { path, isDamaged } of segments.splice(0)) {
+        if (isDamaged) renameSync(path, `${path}${DAMAGED}`);
+        else unlinkSync(path);
+      }
     },
   };
+}
+
+function numberOf(name: string): number {
+  return Number(FILE.exec(name.replace(DAMAGED, ''))?.[1] ?? 0);
 }
 
 function filesIn(folder: string): string[] {
@@ -130,20 +140,39 @@ function appendLine(file: SegmentFile, line: string): boolean {
   return false;
 }
 
-/** An incomplete line or a wrong checksum: it was never acknowledged, or the machine has crashed. */
-function readSegment(path: string, log: Log): JournalEntry[] {
-  const entries: JournalEntry[] = [];
-  let torn = 0;
-  for (const line of readFileSync(path, 'utf8').split('\n')) {
-    if (line === '') continue;
-    const at = line.indexOf(' ');
-    const record = line.slice(at + 1);
-    const id = line.slice(0, at) === checksumOf(record) ? idOf(record) : null;
-    if (id === null) torn += 1;
-    else entries.push({ id, record });
-  }
-  if (torn > 0) log.warn('the write-ahead log has lines that were not written whole', { file: path, torn });
-  return entries;
+interface ReadSegment {
+  readonly path: string;
+  readonly entries: readonly JournalEntry[];
+  readonly isDamaged: boolean;
+}
+
+/**
+ * An end without its line break was being written when the process was killed, and was never reported as written. Any other
+ * line that does not fit its checksum was: the machine has crashed since, or the file was changed.
+ */
+function readSegment(path: string, log: Log): ReadSegment {
+  const lines = readFileSync(path, 'utf8').split('\n');
+  const end = lines.pop() ?? '';
+  const written = lines.filter((line) => line !== '').map(readLine);
+  const last = end === '' ? null : readLine(end);
+  if (end !== '' && last === null) log.warn(TORN_END, { file: path });
+  const entries = [...written, last].filter((entry) => entry !== null);
+  const damaged = written.filter((entry) => entry === null).length;
+  if (damaged > 0) log.error(DAMAGED_LINES, { file: `${path}${DAMAGED}`, damaged });
+  return { path, entries, isDamaged: damaged > 0 };
+}
+
+const TORN_END =
+  'the write-ahead log ends within a line: a process was killed while it wrote the end of a call, which is not charged; nothing needs to be done';
+const DAMAGED_LINES =
+  'the write-ahead log has damaged lines: these calls are not charged. The file is kept; look at its lines, charge with turnpike adjust-credits if it is worth it, and delete it';
+
+/** Null where it is not what was written. */
+function readLine(line: string): JournalEntry | null {
+  const at = line.indexOf(' ');
+  const record = line.slice(at + 1);
+  const id = line.slice(0, at) === checksumOf(record) ? idOf(record) : null;
+  return id === null ? null : { id, record };
 }
 
 function checksumOf(record: string): string {
