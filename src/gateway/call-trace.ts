@@ -39,7 +39,9 @@ export function beginTrace(
   const template = routeTemplate(method, path);
   // An unknown path would be a separate span name each time, and may contain a key.
   const name = template === null ? method : `${method} ${template}`;
-  const root = tracer.begin(name, 'server', request.headers.get('traceparent'), {
+  const traceparent = request.headers.get('traceparent');
+  const caller = traceparent === null ? null : { traceparent, tracestate: request.headers.get('tracestate') };
+  const root = tracer.begin(name, 'server', caller, {
     'http.request.method': method,
     ...(template === null ? {} : { 'http.route': template }),
     ...(template === path ? { 'url.path': path } : {}),
@@ -82,7 +84,8 @@ function traceOf(root: Span): CallTrace {
         ...targetAttributes(target),
       });
       trying.set(target.id, span);
-      return { traceparent: span.traceparent };
+      const { traceparent, tracestate } = span;
+      return tracestate === null ? { traceparent } : { traceparent, tracestate };
     },
     begun: ({ id }) => trying.get(id)?.event('answer'),
     failed(reason, { id }) {

@@ -13,6 +13,8 @@ export type SpanAttributes = Readonly<
 export interface Span {
   /** The W3C `traceparent` header, for services that continue the trace. */
   readonly traceparent: string;
+  /** The caller's W3C `tracestate`, which goes on with its trace unchanged; null where there is none. */
+  readonly tracestate: string | null;
   begin(name: string, kind: SpanKind, attributes?: SpanAttributes): Span;
   set(attributes: SpanAttributes): void;
   /** Adds an event. Events beyond a limit are dropped. */
@@ -23,10 +25,16 @@ export interface Span {
   endPending(failure?: string | null): (rest: SpanAttributes) => void;
 }
 
-/** Records traces of requests across processes. Never throws and never blocks. */
+/** As the caller sent them. */
+export interface TraceHeaders {
+  readonly traceparent: string | null;
+  readonly tracestate: string | null;
+}
+
+/** Takes down what happens to a request across processes. Never throws, never holds anybody up. */
 export interface Tracer {
-  /** Continues the caller's trace if the header is valid. Null if this request is not sampled. */
-  begin(name: string, kind: SpanKind, traceparent: string | null, attributes?: SpanAttributes): Span | null;
-  /** Sends the remaining spans, within a few seconds. */
+  /** Goes on with the caller's trace where `traceparent` is sound. Null where this one is not taken down. */
+  begin(name: string, kind: SpanKind, caller: TraceHeaders | null, attributes?: SpanAttributes): Span | null;
+  /** Sends what waits, within a few seconds. */
   close(): Promise<void>;
 }

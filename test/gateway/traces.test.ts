@@ -167,6 +167,24 @@ test('a caller’s trace is continued, and a caller that opts out of sampling is
   }
 });
 
+test('a caller’s tracestate goes on with its trace to the provider and the collector, and never without it', async () => {
+  gateway.upstream.answer(() => Response.json(chatAnswer()));
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  const state = 'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE';
+  for (const [headers, expected] of [
+    [{ traceparent, tracestate: state }, state],
+    [{ traceparent, tracestate: `a=${'x'.repeat(600)}` }, undefined],
+    [{ tracestate: state }, undefined],
+    [{ traceparent: 'nonsense', tracestate: state }, undefined],
+  ] as const) {
+    collector.spans.length = 0;
+    await (await call({}, headers)).text();
+    expect(gateway.upstream.received.at(-1)?.headers.tracestate).toBe(expected);
+    await spansOf(4);
+    expect(collector.requests.at(-1)?.text.includes(`"traceState":"${state}"`)).toBe(expected === state);
+  }
+});
+
 test('refusals, failed tries and broken calls are errors of their span', async () => {
   await (await post(`${gateway.url}/chat/completions`, 'tpk_wrong', {})).text();
   await (await post(`${gateway.url}/nowhere`, rawKey, {})).text();

@@ -31,8 +31,12 @@ const MOST_EVENTS = 32;
 const TRACEPARENT =
   /^(?:00(?=.{53}$)|(?!00|ff)[0-9a-f]{2}(?=.{53}(?:-|$)))-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})/;
 
+/** What every service must pass on; a longer one may be dropped whole. */
+const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
+
 interface Place {
   readonly traceId: string;
+  readonly tracestate: string | null;
   readonly parentSpanId: string | null;
 }
 
@@ -116,8 +120,9 @@ export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
     };
     return {
       traceparent: `00-${place.traceId}-${spanId}-01`,
+      tracestate: place.tracestate,
       begin: (child, childKind, more = {}) =>
-        start({ traceId: place.traceId, parentSpanId: spanId }, nanos, child, childKind, more),
+        start({ ...place, parentSpanId: spanId }, nanos, child, childKind, more),
       set: (more) => void Object.assign(attributes, more),
       event(moment) {
         if (!hasEnded && events.length < MOST_EVENTS) events.push({ name: moment, atNanos: nanos() });
@@ -137,17 +142,17 @@ export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
   }
 
   return {
-    begin(name, kind, traceparent, attributes = {}) {
-      const [, traceId, parentSpanId, flags = ''] = TRACEPARENT.exec(traceparent ?? '') ?? [];
+    begin(name, kind, caller, attributes = {}) {
+      const [, traceId, parentSpanId, flags = ''] = TRACEPARENT.exec(caller?.traceparent ?? '') ?? [];
       if (traceId !== undefined && parentSpanId !== undefined) {
         const isSampled = (Number.parseInt(flags, 16) & 1) === 1;
-        return isSampled
-          ? start({ traceId, parentSpanId }, createNanos(clock), name, kind, attributes)
-          : null;
+        if (!isSampled) return null;
+        const [tracestate = null] = TRACESTATE.exec(caller?.tracestate ?? '') ?? [];
+        return start({ traceId, parentSpanId, tracestate }, createNanos(clock), name, kind, attributes);
       }
       if (!isDrawn(secrets, parts.sampledPart)) return null;
       return start(
-        { traceId: secrets.randomBytes(16).toHex(), parentSpanId: null },
+        { traceId: secrets.randomBytes(16).toHex(), parentSpanId: null, tracestate: null },
         createNanos(clock),
         name,
         kind,
@@ -230,10 +235,8 @@ interface SpanEvent {
 }
 
 /** A span that has ended. */
-interface EndedSpan {
-  readonly traceId: string;
+interface EndedSpan extends Place {
   readonly spanId: string;
-  readonly parentSpanId: string | null;
   readonly name: string;
   readonly kind: SpanKind;
   readonly startNanos: bigint;
@@ -282,11 +285,12 @@ function otlpMessage(serviceName: string, spans: readonly EndedSpan[]): string {
 }
 
 function spanOf(span: EndedSpan) {
-  const { traceId, spanId, parentSpanId, name, failure } = span;
+  const { traceId, spanId, parentSpanId, tracestate, name, failure } = span;
   return {
     traceId,
     spanId,
     ...(parentSpanId === null ? {} : { parentSpanId }),
+    ...(tracestate === null ? {} : { traceState: tracestate }),
     name,
     kind: KINDS[span.kind],
     // 64 bits do not fit into a JSON number.
