@@ -63,6 +63,11 @@ describe('the files for Prometheus and Grafana', () => {
     }
   });
 
+  test('an audit that has never run alerts too: its metric is absent until then', () => {
+    const old = rules.filter(({ alert }) => alert === 'TurnpikeAuditOld').map(({ expr }) => expr);
+    expect(old).toContain('absent(turnpike_audit_checked_timestamp_seconds)');
+  });
+
   test('what clients cause does not page: a provider’s 400, its refusal of a company’s own key, an unreadable document', () => {
     const expr = rules.find(({ alert }) => alert === 'TurnpikeCallsFail')?.expr ?? '';
     const [, pattern = ''] = /outcome="FAILED",reason!~"([^"]+)"/.exec(expr) ?? [];

@@ -99,6 +99,7 @@ export const MAIL_SAMPLES: { readonly [Kind in MailKind]: MailData<Kind> } = {
     companies: [companyName],
     aliases: ['svc/chat-default'],
   },
+  'audit-differences': { differences: 3, newDifferences: 2, kinds: ['CASH', 'TOTALS'], checkedAt: at },
   invitation: { companyName, invitedBy: 'Ada', role: 'member', token, expiresAt: at },
   'verify-email': { token, expiresAt: at },
   'password-reset': { token, expiresAt: at },

@@ -116,8 +116,9 @@ export const domainSiblings: readonly AllowedArrow[] = [
   },
   {
     from: 'reconciliation',
-    to: ['credits', 'payments', 'catalog', 'models'],
-    reason: 'recounts by the rules that money becomes credits by; reads what the provider has as payments do',
+    to: ['credits', 'payments', 'catalog', 'models', 'accounts', 'alerts'],
+    reason:
+      'recounts by the rules that money becomes credits by; reads what the provider has as payments do; mails super admins and alerts operators',
   },
   { from: 'jobs', to: ['accounts'], reason: 'the history of a job names who changed it' },
   {

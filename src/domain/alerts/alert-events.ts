@@ -45,6 +45,12 @@ export const ALERT_EVENTS = {
     name: 'Withheld usage',
     meaning: 'Providers reported more usage than a call can have; the excess is not charged.',
   },
+  AUDIT_DIFFERENCES: {
+    audience: 'operators',
+    type: 'alert.audit_differences',
+    name: 'Differences of the audit',
+    meaning: 'The daily audit found differences in the books that the audit before did not find.',
+  },
 } as const satisfies Record<string, AlertEventRow>;
 
 interface AlertEventRow {

@@ -136,6 +136,7 @@ export interface ConsoleLinks {
   readonly alerts: string;
   readonly companies: string;
   readonly withheldUsage: string;
+  readonly auditReport: string;
   meeting(meetingId: string): string;
   invitation(token: string): string;
   passwordReset(token: string): string;
@@ -156,6 +157,7 @@ export function createConsoleLinks(consoleUrl: string): ConsoleLinks {
     alerts: page('alerts'),
     companies: page('companies'),
     withheldUsage: page('withheld-usage'),
+    auditReport: page('audit-report'),
     meeting: (meetingId) => page(`meetings/${encodeURIComponent(meetingId)}`),
     invitation: (token) => page(`invitation#token=${encodeURIComponent(token)}`),
     passwordReset: (token) => page(`reset-password#token=${encodeURIComponent(token)}`),

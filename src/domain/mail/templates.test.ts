@@ -87,6 +87,15 @@ function shape(html: string) {
 describe('templates', () => {
   const links = createConsoleLinks('https://console.example/app/');
 
+  test('docs/mail.md lists every mail', async () => {
+    const page = await Bun.file(new URL('../../../docs/mail.md', import.meta.url)).text();
+    const rows = page.split('\n').filter((line) => line.startsWith('| `'));
+    const listed = rows.flatMap((row) =>
+      [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, one]) => one),
+    );
+    expect(MAIL_KINDS.filter((kind) => !listed.includes(kind))).toEqual([]);
+  });
+
   function render(kind: string, data: unknown) {
     const read = readMailData(kind, data);
     if (read.outcome === 'invalid') throw new Error(read.reason);

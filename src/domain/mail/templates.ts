@@ -21,6 +21,7 @@ import {
 } from './templates/team.ts';
 import {
   alert,
+  auditDifferences,
   budget,
   creditsExpired,
   creditsExpiring,
@@ -48,6 +49,7 @@ export const TEMPLATES = {
   'credits-expiring': creditsExpiring,
   'credits-expired': creditsExpired,
   'withheld-usage': withheldUsage,
+  'audit-differences': auditDifferences,
   alert,
   'plan-request': planRequest,
   invitation,

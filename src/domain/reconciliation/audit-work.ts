@@ -1,5 +1,6 @@
 import type { JobQueue, QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
 import { auditDaily, auditRange, type ProviderAuditParts } from './provider/provider-audit.ts';
+import { type DifferencesReportParts, reportDifferences } from './report-differences.ts';
 
 /** Audits against the payment provider: scheduled ones, and those of a requested range. */
 const PAYMENT_AUDIT_QUEUE: QueueDefinition = {
@@ -10,8 +11,8 @@ const PAYMENT_AUDIT_QUEUE: QueueDefinition = {
 
 export const AUDIT_QUEUES: readonly QueueDefinition[] = [PAYMENT_AUDIT_QUEUE];
 
-/** Every ten minutes: a paused audit is continued, and a day after the last one the next begins. */
-export function auditWork(parts: ProviderAuditParts): readonly QueueWork[] {
+/** Every ten minutes: a paused audit is continued, and a day after the last one the next begins. New differences are reported. */
+export function auditWork(parts: ProviderAuditParts & DifferencesReportParts): readonly QueueWork[] {
   return [
     {
       queue: PAYMENT_AUDIT_QUEUE,
@@ -19,7 +20,11 @@ export function auditWork(parts: ProviderAuditParts): readonly QueueWork[] {
       cron: '*/10 * * * *',
       handler: async ({ data, signal }) => {
         const range = rangeIn(data);
-        if (range === null) return void (await auditDaily(parts, signal));
+        if (range === null) {
+          await auditDaily(parts, signal);
+          await reportDifferences(parts);
+          return;
+        }
         const run = await auditRange(parts, range, signal);
         // The queue runs it again, which continues it.
         if (run.outcome === 'paused') throw new Error(`the audit is paused: ${run.message}`);

@@ -1,5 +1,6 @@
 import { createStripeProvider } from '../../adapters/payment-provider/stripe.ts';
 import { WEBHOOK_PATH } from '../../backend/payment-webhook.ts';
+import { createAlertDispatch } from '../../domain/alerts/dispatch.ts';
 import { HANDLED_EVENT_KINDS } from '../../domain/payments/apply-event.ts';
 import { createPaymentEvents, type PaymentEvents } from '../../domain/payments/payment-events.ts';
 import { paymentWork } from '../../domain/payments/payment-jobs.ts';
@@ -43,7 +44,7 @@ export function openPayments(opening: Parts, jobQueue: JobQueue, sandboxUrl: str
   const hasProvider = paymentSandbox || payments.secretKey !== null;
   const work = [
     ...paymentWork({ ...parts, paymentEvents, eventsKeepDays }),
-    ...auditWork({ ...parts, hasProvider }),
+    ...auditWork({ ...parts, hasProvider, alerts: createAlertDispatch({ ...parts, jobQueue }) }),
   ];
   return { provider, paymentEvents, work };
 }

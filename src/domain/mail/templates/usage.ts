@@ -215,6 +215,33 @@ export const withheldUsage = template({
   }),
 });
 
+/** To super admins: the daily audit found differences that the one before it did not. */
+export const auditDifferences = template({
+  data: z.strictObject({
+    differences: z.int().min(1),
+    newDifferences: z.int().min(1),
+    kinds: z.array(name).min(1).max(10),
+    checkedAt: moment,
+  }),
+  write: ({ differences, newDifferences, kinds, checkedAt }, links) => ({
+    subject: `The audit found ${differences === 1 ? 'a difference' : `${differences} differences`}`,
+    heading: 'The books do not agree',
+    blocks: [
+      paragraph(
+        'The daily audit compares balances, transactions and payments with each other and with the payment provider. The Audit page names each difference and the command that corrects it.',
+      ),
+      facts(
+        ['Differences', String(differences)],
+        ['New since the audit before', String(newDifferences)],
+        ['Kinds', kinds.join(', ')],
+        ['As of', atTime(checkedAt)],
+      ),
+      button('See the differences', links.auditReport),
+    ],
+    because: 'You get this because you are a super admin.',
+  }),
+});
+
 /** An alert to one of the people whom a channel names. */
 export const alert = template({
   data: z.strictObject({
