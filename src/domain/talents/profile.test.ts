@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { keptEvidence } from './profile.ts';
+import { checkProfile, keptEvidence } from './profile.ts';
 
 const place = (path: string) => ({ path, start: 0, end: 3, confidence: 1 });
 const before = {
@@ -25,5 +25,14 @@ describe('P-15 evidence of a profile that a person has edited', () => {
     expect(keptEvidence(null, before, before)).toBeNull();
     expect(keptEvidence([place('basics.name')], null, before)).toBeNull();
     expect(keptEvidence([null, 3, { path: 4 }, place('constructor')], before, before)).toBeNull();
+  });
+});
+
+test('P-15 a profile is stored without NUL and halves of characters; what only looks like one stays', () => {
+  const typed = 'C:\\u0000 \\ud800 \\u0000';
+  const given = { basics: { name: typed, label: 'a\u0000b\ud800' }, 'x\u0000': [typed, 1, null] };
+  expect(checkProfile(given)).toEqual({
+    outcome: 'checked',
+    profile: { basics: { name: typed, label: 'ab\ufffd' }, x: [typed, 1, null] },
   });
 });

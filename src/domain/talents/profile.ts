@@ -41,7 +41,7 @@ export function checkProfile(value: unknown): CheckedProfile {
     return { outcome: 'invalid', message: `at most ${LONGEST_PROFILE} characters of JSON are taken` };
   }
   // A JSON column keeps no NUL, and no half of a character.
-  return { outcome: 'checked', profile: JSON.parse(storable(json)) as Profile };
+  return { outcome: 'checked', profile: storable(JSON.parse(json)) as Profile };
 }
 
 export function fieldsOfProfile(profile: Profile): ProfileFields {
@@ -98,11 +98,12 @@ function objectOf(value: unknown): Readonly<Record<string, unknown>> {
   return isObject(value) ? value : {};
 }
 
-function storable(json: string): string {
-  return json
-    .replaceAll('\\u0000', '')
-    .toWellFormed()
-    .replaceAll(/\\ud[89a-f][0-9a-f]{2}/gi, '\\ufffd');
+/** Each text by itself: within JSON, what stands for a NUL may be six characters that a person typed. */
+function storable(value: unknown): unknown {
+  if (typeof value === 'string') return value.replaceAll('\0', '').toWellFormed();
+  if (Array.isArray(value)) return value.map(storable);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [storable(name), storable(part)]));
 }
 
 function pathOf(evidence: unknown): string | null {
