@@ -35,6 +35,14 @@ describe("the data folder's lock", () => {
     expect(isDataFolderHeld(join(parent, 'nowhere'))).toBe(false);
     expect(existsSync(join(parent, 'nowhere'))).toBe(false);
   });
+
+  test('a lock that cannot be taken for another reason, such as a full disk, is not another process', () => {
+    const folder = mkdtempSync(join(parent, 'damaged-'));
+    writeFileSync(join(folder, 'lock'), 'x'.repeat(2_000));
+    const problem = /cannot be locked \(.+\): free some disk/;
+    expect(() => isDataFolderHeld(folder)).toThrow(problem);
+    expect(() => lockDataFolder(folder)).toThrow(problem);
+  });
 });
 
 describe('stored secrets', () => {

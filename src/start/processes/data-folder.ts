@@ -1,4 +1,4 @@
-import { Database as Sqlite } from 'bun:sqlite';
+import { SQLiteError, Database as Sqlite } from 'bun:sqlite';
 import { existsSync, mkdirSync, readFileSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, StartProblem } from './lifecycle.ts';
@@ -61,19 +61,20 @@ export function isDataFolderHeld(path: string): boolean {
   return lock === null;
 }
 
+/** Null where another process has it. */
 function tryLock(path: string): Sqlite | null {
-  let lock: Sqlite;
+  let lock: Sqlite | null = null;
   try {
     lock = new Sqlite(join(path, LOCK_FILE), { create: true, readwrite: true });
-  } catch (error) {
-    throw new StartProblem(`DATA_DIR ${path} cannot be locked (${describe(error)}): name another folder`);
-  }
-  try {
     lock.run('begin exclusive');
     return lock;
-  } catch {
-    lock.close();
-    return null;
+  } catch (error) {
+    lock?.close();
+    if (error instanceof SQLiteError && error.code?.startsWith('SQLITE_BUSY') === true) return null;
+    // A full disk, or a folder of another user.
+    throw new StartProblem(
+      `DATA_DIR ${path} cannot be locked (${describe(error)}): free some disk, mend its permissions or name another folder`,
+    );
   }
 }
 
