@@ -117,12 +117,12 @@ function textOfBlocks(blocks: readonly Block[]): string {
 
 function textOfBlock(block: Block): string {
   const lines = block.rows.map(lineOf);
-  const leading = medianLeading(lines);
+  const { usual: leading, median } = leadingOf(lines);
   let text = '';
   let last: Line | null = null;
-  for (const line of lines) {
-    const gap = last === null ? 0 : line.base - last.base;
-    const isApart = gap > 1.45 * Math.max(leading, line.size);
+  for (const [at, line] of lines.entries()) {
+    const isApart =
+      gapBefore(lines, at) > 1.45 * Math.max(leading, line.size) && !(leading < median && isEven(lines, at));
     if (last === null) text = line.text;
     else if (!isApart && continuesBroken(last, line)) text = mendWord(text, line.text);
     else if (!isApart && isWrapped(last, line, block)) text += ` ${line.text}`;
@@ -146,12 +146,31 @@ function lineOf(row: readonly Fragment[]): Line {
   };
 }
 
-function medianLeading(lines: readonly Line[]): number {
+/** Fewer lines at one distance are no habit of the text. */
+const LEAST_ALIKE = 3;
+
+/** From line to line of the running text: the most frequent distance, or the median of distances that are all different. */
+function leadingOf(lines: readonly Line[]): { usual: number; median: number } {
   const gaps = lines
     .slice(1)
     .map((line, at) => line.base - (lines[at]?.base ?? 0))
     .sort((one, other) => one - other);
-  return gaps[gaps.length >> 1] ?? 0;
+  const median = gaps[gaps.length >> 1] ?? 0;
+  const alike = Map.groupBy(gaps, (gap) => Math.round(gap));
+  const [most = []] = [...alike.values()].sort((one, other) => other.length - one.length);
+  const isUsual = most.length >= LEAST_ALIKE && most.length >= gaps.length / 4;
+  return { usual: isUsual ? Math.min(median, most[most.length >> 1] ?? median) : median, median };
+}
+
+function gapBefore(lines: readonly Line[], at: number): number {
+  const [last, line] = [lines[at - 1], lines[at]];
+  return last === undefined || line === undefined ? 0 : line.base - last.base;
+}
+
+/** One of several lines that are as far from each other: items of a list, however wide. */
+function isEven(lines: readonly Line[], at: number): boolean {
+  const gap = gapBefore(lines, at);
+  return [at - 1, at + 1].some((other) => Math.abs(gapBefore(lines, other) - gap) <= 0.05 * gap);
 }
 
 function continuesBroken(last: Line, line: Line): boolean {

@@ -92,6 +92,27 @@ describe('G-7 tables of a PDF', () => {
   });
 });
 
+test('G-7 entries are set apart by empty lines among many headings, items of a wide list are not', async () => {
+  const lines: PlacedText[] = [];
+  let y = 780;
+  const put = (gap: number, ...texts: readonly string[]) => {
+    for (const [at, text] of texts.entries()) {
+      y -= at === 0 ? gap : 13;
+      lines.push({ x: 60, y, text });
+    }
+  };
+  for (const heading of ['Experience', 'Volunteering', 'Education', 'Awards']) {
+    put(30, heading);
+    put(22, 'Analyst', 'Engine Works');
+    put(21, 'Author', 'Card Works');
+  }
+  put(30, 'Skills');
+  for (const skill of ['Go', 'SQL', 'Rust', 'Zig']) put(24, skill);
+  const text = await textOf(lines);
+  expect(text).toContain('Analyst\nEngine Works\n\nAuthor\nCard Works\n\n');
+  expect(text).toEndWith('Go\nSQL\nRust\nZig');
+});
+
 describe('G-7 headings of a PDF', () => {
   test('G-7 words whose letters are set apart keep the blanks between them, short words too', async () => {
     const line = [
