@@ -38,3 +38,19 @@ describe('G-7 skills by their names', () => {
     expect(seen('Plan C was to rest and react swift.')).toEqual([]);
   });
 });
+
+test('G-7 a town behind a hyphen, as job sites print it, is a part of its own; names with a hyphen are whole', () => {
+  const parts = (text: string) => layOut(text).segments.map((segment) => segment.text);
+  expect(parts('Peachtree Senior Living-Atlanta, GA')).toEqual(['Peachtree Senior Living', 'Atlanta, GA']);
+  expect(parts('Publix-Atlanta, GA 30314')).toEqual(['Publix', 'Atlanta, GA 30314']);
+  expect(parts('Caring Hands LLC-Decatur, GA')).toEqual(['Caring Hands LLC', 'Decatur, GA']);
+  expect(parts('Acme Freight-Winston-Salem, NC')).toEqual(['Acme Freight', 'Winston-Salem, NC']);
+  for (const whole of [
+    'Winston-Salem, NC',
+    'Clerk in Winston-Salem, NC',
+    'Coca-Cola Company, GA',
+    'The Coca-Cola Company, GA',
+    'Rolls-Royce, IN',
+  ])
+    expect(parts(whole)).toEqual([whole]);
+});

@@ -1,4 +1,13 @@
-import { type KnownPlace, type KnownSkill, needsCompany, placeBook, skillBook } from '../words/word-lists.ts';
+import {
+  companyHeads,
+  companySuffixes,
+  isSchoolWord,
+  type KnownPlace,
+  type KnownSkill,
+  needsCompany,
+  placeBook,
+  skillBook,
+} from '../words/word-lists.ts';
 import type { SectionKind } from './sections.ts';
 import type { SeenPhrase, Segment, Token } from './tokens.ts';
 
@@ -202,4 +211,46 @@ function townBefore(tokens: readonly Token[], from: number): { from: number; tex
     at--;
   }
   return words.length === 0 ? null : { from: at + 1, text: words.join(' ') };
+}
+
+const TOWN_BEHIND_HYPHEN =
+  /(?<=[\p{L}\d.)])-(?=(\p{Lu}[\p{L}.'’-]+(?: \p{Lu}[\p{L}.'’-]+){0,2}), [A-Z]{2}(?: \d{5})?$)/gu;
+
+/**
+ * "Caring Hands LLC-Decatur, GA", as job sites print it, is two parts of a line. "Winston-Salem, NC" and "Coca-Cola, GA" are one:
+ * what stands behind the hyphen is a known town, or a town of a name in several words.
+ */
+export function cutTowns(segments: readonly Segment[]): Segment[] {
+  return segments.flatMap((segment) => {
+    const { text, start } = segment;
+    if (!text.includes('-') || text.length > LONGEST_WITH_TOWN) return [segment];
+    const cuts = [...text.matchAll(TOWN_BEHIND_HYPHEN)];
+    const cut = cuts.find(([, town = '']) => placeBook.of(town)?.kind === 'city') ?? cuts.at(-1);
+    if (cut === undefined) return [segment];
+    const [before, town = ''] = [text.slice(0, cut.index), cut[1]];
+    const whole = `${/\S*$/.exec(before)?.[0]}-${town}`;
+    const isTown = placeBook.of(town)?.kind === 'city' || / \S+$/.test(before);
+    const isOne =
+      [before, whole].some((phrase) => placeBook.of(phrase) !== undefined) || isOrganisation(town);
+    if (!isTown || isOne) return [segment];
+    const at = start + cut.index;
+    return [
+      { ...segment, end: at, text: before },
+      {
+        ...segment,
+        start: at + 1,
+        text: text.slice(cut.index + 1),
+        isBulleted: false,
+        beginsLine: false,
+        beginsBlock: false,
+      },
+    ];
+  });
+}
+
+const LONGEST_WITH_TOWN = 120;
+
+function isOrganisation(phrase: string): boolean {
+  const words = phrase.toLowerCase().split(' ');
+  return words.some((word) => isSchoolWord(word) || companySuffixes.has(word) || companyHeads.has(word));
 }

@@ -2,7 +2,7 @@ import { findLinks, findPhones, type Link } from './contact-details.ts';
 import { type DateSpan, findDates } from './dates.ts';
 import { findEmails } from './email-addresses.ts';
 import { cutFlat, isFlat } from './flat-text.ts';
-import { knownPlacesIn, knownSkillsIn, type PlaceSeen, type SkillSeen } from './gazetteer.ts';
+import { cutTowns, knownPlacesIn, knownSkillsIn, type PlaceSeen, type SkillSeen } from './gazetteer.ts';
 import { findCodesAndSums, findVersions } from './other-numbers.ts';
 import { type Heading, headingOf, namesSection, type SectionKind, sectionsOf } from './sections.ts';
 import {
@@ -54,7 +54,7 @@ export function layOut(whole: string): LaidOutText {
     (one, other) => one.start - other.start,
   );
   const phones = findPhones(text, taken);
-  const lines = segmentsOf(text);
+  const lines = cutTowns(segmentsOf(text));
   const hasNoLines = isFlat(text, lines);
   const segments = hasNoLines ? cutFlat(lines, dates) : lines;
   const tokens = tokensOf(segments, wholePlaces(emails, links, phones, [...dates, ...findVersions(text)]));
