@@ -5,7 +5,12 @@ const TOP = 'Marlon Okafor\nmarlon.okafor@example.com\nLeeds\n\n';
 
 describe('what belongs together in a CV', () => {
   test('G-7 a career break is no job, and its time is not that of the job below it', async () => {
-    for (const line of ['Career break, full-time parent, 2021 - 2023', 'Career Break\n2021 - 2023']) {
+    for (const line of [
+      'Career break, full-time parent, 2021 - 2023',
+      'Career Break\n2021 - 2023',
+      '2021 - 2023\tCareer break and travel',
+      '2021 - 2023\nCareer break',
+    ]) {
       const profile = await readMarked(
         `${TOP}Work Experience\n\n${line}\n\n[title:Pastry Chef]\n[company:Hotel Larimer]\nFeb 2015 - Nov 2020\n\n` +
           '[title:Baker]\n[company:Blue Spruce Ltd]\nJune 2012 - January 2015\n\nEducation\nLeeds College, 2012',
@@ -125,4 +130,22 @@ test('G-7 an item of a list of skills is not cut to its last word', async () => 
   expect(names).toContain('Rota planning');
   expect(names).not.toContain('planning');
   expect(names).toEqual(expect.arrayContaining(['Python', 'Java', 'SQL']));
+});
+
+test('G-7 the short name of a university before its long one is a part of the school', async () => {
+  const schools = async (line: string) => {
+    const profile = await readMarked(
+      `${TOP}Education\n2009 - 2014\n${line}\n\nWork Experience\n[title:Baker], 2015 - 2020`,
+    );
+    return profile?.education.map(({ institution, studyType }) => [institution, studyType]);
+  };
+  expect(await schools('[degree:VŠB] – [school:Technická univerzita Ostrava]')).toEqual([
+    ['VŠB – Technická univerzita Ostrava', null],
+  ]);
+  expect(await schools('[school:AGH] – [school:Akademia Górniczo-Hutnicza]')).toEqual([
+    ['AGH – Akademia Górniczo-Hutnicza', null],
+  ]);
+  expect(await schools('[degree:MBA] – [school:Harvard University]')).toEqual([
+    ['Harvard University', 'MBA'],
+  ]);
 });

@@ -19,7 +19,7 @@ import {
 } from '../words/word-lists.ts';
 import { isOfForm } from './form-labels.ts';
 import { isBesideDuties, labelledFields, withLabelled } from './labelled-fields.ts';
-import { EDGE, isCapital, joinFaculties, nextOther, widened } from './name-ends.ts';
+import { EDGE, isCapital, joinFaculties, joinShortNames, nextOther, widened } from './name-ends.ts';
 import { inSentences, namesDegree, plainParts } from './plain-mentions.ts';
 
 export interface SeenMentions {
@@ -71,7 +71,10 @@ export function mentionsIn(
   const mentions = withLabelled(
     joinFaculties(
       laidOut,
-      all.sort((one, other) => one.from - other.from),
+      joinShortNames(
+        laidOut,
+        all.sort((one, other) => one.from - other.from),
+      ),
     ),
     isPlain ? [] : labelledFields(laidOut),
   );

@@ -1,7 +1,7 @@
 import type { Mention } from '../tagger/decode.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import { firstOverlap, type Token } from '../text/tokens.ts';
-import { companySuffixes, isSchoolWord } from '../words/word-lists.ts';
+import { companySuffixes, degreesIn, isSchoolWord } from '../words/word-lists.ts';
 
 /** Marks and small words that no name ends with. */
 export const EDGE =
@@ -142,6 +142,33 @@ export function joinFaculties({ text, tokens }: LaidOutText, mentions: readonly 
       text.slice(last.end, mention.start).trim() === ',' &&
       isFaculty(last) !== isFaculty(mention) &&
       (isFaculty(last) ? isSchool(mention) : isOrganisation(last) && isSchool(last));
+    if (isJoined) joined[joined.length - 1] = { ...last, kind: 'school', to: mention.to, end: mention.end };
+    else joined.push(mention);
+  }
+  return joined;
+}
+
+const UNIVERSITY =
+  /^(?:univer[sz]it|uniwersytet|universit|politech|polytech|politec|technolog|institut|akadem|academ|hochschule|fachhochschule|egyetem|üniversite)/iu;
+
+/** "VŠB – Technická univerzita Ostrava" and "AGH – Akademia Górniczo-Hutnicza" are one school: its short name and its long one. */
+export function joinShortNames({ text, tokens }: LaidOutText, mentions: readonly Mention[]): Mention[] {
+  const isShort = ({ kind, from, to }: Mention) =>
+    to - from === 1 &&
+    /^\p{Lu}{2,6}$/u.test(tokens[from]?.text ?? '') &&
+    (kind === 'school' ||
+      kind === 'company' ||
+      (kind === 'degree' && degreesIn(tokens.slice(from, to)).length === 0));
+  const joined: Mention[] = [];
+  for (const mention of mentions) {
+    const last = joined.at(-1);
+    const isJoined =
+      last !== undefined &&
+      mention.kind === 'school' &&
+      last.segment === mention.segment &&
+      isShort(last) &&
+      /^ ?[–—-] ?$/.test(text.slice(last.end, mention.start)) &&
+      tokens.slice(mention.from, mention.to).some(({ lower }) => UNIVERSITY.test(lower));
     if (isJoined) joined[joined.length - 1] = { ...last, kind: 'school', to: mention.to, end: mention.end };
     else joined.push(mention);
   }

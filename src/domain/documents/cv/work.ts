@@ -102,11 +102,29 @@ function isBareSpan(laidOut: LaidOutText, entry: Entry, studied: ReadonlySet<num
   if (head !== null || part !== null || date?.isRange !== true) return false;
   if (laidOut.sections[firstSegment] !== 'work') return false;
   if (!laidOut.isFlat && isLong(laidOut, firstSegment)) return false;
-  const line = laidOut.segments[firstSegment];
-  const above = line?.beginsBlock === false ? laidOut.segments[firstSegment - 1]?.text : undefined;
-  if (BREAK.test(line?.text ?? '') || BREAK.test(above ?? '')) return false;
+  if (namesBreak(laidOut, firstSegment)) return false;
   for (let at = firstSegment - NEAR; at <= lastSegment + NEAR; at++) if (studied.has(at)) return false;
   return true;
+}
+
+/** On the line of a segment or on the one above. */
+function namesBreak({ segments }: LaidOutText, at: number): boolean {
+  const line = segments[at];
+  const above = line?.beginsBlock === false ? segments[at - 1] : undefined;
+  return [line, above].some((segment) => BREAK.test(segment?.text ?? ''));
+}
+
+/** "2021 - 2023" before a break, in the cell behind it or on the line below; a "maternity leave cover" with a position is a job. */
+function isBreakSpan(
+  { segments }: LaidOutText,
+  { isRange }: DateSpan,
+  at: number,
+  named: ReadonlySet<number>,
+): boolean {
+  const next = segments[at + 1];
+  return (
+    isRange && next?.beginsBlock === false && BREAK.test(next.text) && !named.has(at) && !named.has(at + 1)
+  );
 }
 
 const DURATION =
@@ -132,6 +150,9 @@ function durationOf(laidOut: LaidOutText, { firstSegment, lastSegment }: Entry):
 function anchorsOf(laidOut: LaidOutText, mentions: readonly Mention[]): Anchor[] {
   const anchors: Anchor[] = [];
   const dated = new Set(laidOut.dates.map(({ start }) => segmentAt(laidOut, start)));
+  const named = new Set(
+    mentions.filter(({ kind }) => kind === 'title' || kind === 'company').map(({ segment }) => segment),
+  );
   const paired = pairedMentions(mentions);
   for (const mention of mentions) {
     const { kind, start, end, segment } = mention;
@@ -150,7 +171,7 @@ function anchorsOf(laidOut: LaidOutText, mentions: readonly Mention[]): Anchor[]
     const section = laidOut.sections[segment];
     if (section === undefined) continue;
     if (!date.isRange && isLong(laidOut, segment)) continue;
-    if (isBesideWork(laidOut, segment)) continue;
+    if (isBesideWork(laidOut, segment) || isBreakSpan(laidOut, date, segment, named)) continue;
     anchors.push({ kind: 'date', start: date.start, end: date.end, segment, date });
   }
   return anchors.sort((one, other) => one.start - other.start);
