@@ -116,6 +116,30 @@ describe('the payment webhook', () => {
     expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
   });
 
+  test('P-3 zero characters in names of fields, in the version and in times are no internal error; in the id they are a 400', async () => {
+    const { company, event } = await newPurchase();
+    const { payload } = event;
+    const object = {
+      ...event.object,
+      metadata: { ...Object(event.object.metadata), 'a\u0000\ud800': '\u0000' },
+    };
+    const id = String(payload.id);
+    const unusable = [
+      { ...payload, id: `${id}\u0000` },
+      { ...payload, type: 'charge.refunded\u0000' },
+    ];
+    for (const one of unusable) {
+      const body = JSON.stringify(one);
+      expect((await post(body, sign(body))).status).toBe(400);
+    }
+    const other = { ...payload, id: `${id}_version`, api_version: '2024\u0000' };
+    expect(await deliver({ ...event, payload: other })).toMatchObject({ status: 200 });
+    expect(await payments.balance(company.id)).toBe(0n);
+    const odd = { ...payload, created: 1e300, data: { object } };
+    expect(await deliver({ ...event, payload: odd })).toMatchObject({ status: 200 });
+    expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
+  });
+
   test('P-25 an event of another API version is stored and logged, and not interpreted', async () => {
     const { company, event } = await newPurchase();
     const other = { ...event, payload: { ...event.payload, api_version: '2024-06-20' } };

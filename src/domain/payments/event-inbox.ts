@@ -1,4 +1,5 @@
 import type { Statements, Transaction } from '../../ports/database.ts';
+import { isObject } from '../../ports/json-object.ts';
 import type { ProviderEvent, WireObject } from '../../ports/payment-provider.ts';
 import type { KeptEvent, WaitKey } from './effect.ts';
 import { fieldsIn, idIn } from './provider-objects.ts';
@@ -140,15 +141,21 @@ export async function keepEvent(
 }
 
 /**
- * PostgreSQL stores neither NUL characters nor lone surrogates. Both may be in a buyer's name, and the event must not
- * be lost because of that.
+ * A database holds no zero character and no half of a pair. Both may be in what buyers enter, names of fields included, and an
+ * event is not to be lost for it.
  */
 function storable(payload: ProviderEvent['payload']): Readonly<Record<string, unknown>> {
   const text = JSON.stringify(payload);
   if (!/\\u(0000|d[89a-f])/i.test(text)) return payload;
-  return JSON.parse(text, (_, value: unknown) =>
-    typeof value === 'string' ? value.replaceAll('\u0000', '').toWellFormed() : value,
-  );
+  return JSON.parse(text, (_, value: unknown) => {
+    if (typeof value === 'string') return storableText(value);
+    if (!isObject(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [storableText(name), member]));
+  });
+}
+
+function storableText(text: string): string {
+  return text.replaceAll('\u0000', '').toWellFormed();
 }
 
 export interface LockedEvent extends KeptEvent {

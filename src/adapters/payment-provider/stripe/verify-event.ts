@@ -89,15 +89,17 @@ export function readEvent(value: unknown, receivedAtMs: number): ReadEvent {
     );
   }
   const { id, type, created, data } = value;
-  if (!isName(id) || !isName(type)) return noEvent('The payload is not an event: id or type is missing.');
+  if (!isName(id) || !isName(type))
+    return noEvent('The payload is not an event: id or type is missing or no name.');
   if (!isObject(data) || !isObject(data.object)) {
     return noEvent('The payload is not an event: data.object is missing.');
   }
   const event: ProviderEvent = {
     id,
     type,
-    apiVersion: typeof value.api_version === 'string' ? value.api_version : null,
-    createdAtMs: typeof created === 'number' ? created * 1000 : receivedAtMs,
+    // No database holds a zero character.
+    apiVersion: typeof value.api_version === 'string' ? value.api_version.replaceAll('\u0000', '') : null,
+    createdAtMs: isMoment(created) ? created * 1000 : receivedAtMs,
     livemode: value.livemode === true,
     object: data.object satisfies WireObject,
     previousAttributes: isObject(data.previous_attributes) ? data.previous_attributes : null,
@@ -107,7 +109,12 @@ export function readEvent(value: unknown, receivedAtMs: number): ReadEvent {
 }
 
 function isName(value: unknown): value is string {
-  return typeof value === 'string' && value.length > 0 && value.length <= 255;
+  return typeof value === 'string' && value.length > 0 && value.length <= 255 && !value.includes('\u0000');
+}
+
+/** In seconds; past the year 9999 no date can be written down. */
+function isMoment(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= 253_402_300_799;
 }
 
 function noEvent(message: string): ReadEvent {
