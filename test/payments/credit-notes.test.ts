@@ -5,9 +5,11 @@ import { replayPayments } from '../../src/domain/payments/missed-events.ts';
 import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
 import { MONEY_CHECKS } from '../../src/domain/reconciliation/money-checks.ts';
 import { planCreditsCheck } from '../../src/domain/reconciliation/plan-credits-check.ts';
+import type { WireObject } from '../../src/ports/payment-provider.ts';
 import type { Fields } from '../payment-sandbox/sandbox-under-test.ts';
 import { useMemoryDatabase } from '../setup/use-database.ts';
-import { CREDIT } from './payments-under-test.ts';
+import { CREDIT, makeCompany, makePurchase } from './payments-under-test.ts';
+import { paidSession } from './purchase-facts.ts';
 import { failing, openShop, type Shop } from './shop-under-test.ts';
 
 const database = useMemoryDatabase({ beforeClose: () => shop.sandbox.close() });
@@ -103,6 +105,28 @@ describe('P-22 a credit note of a paid invoice', () => {
     expect(await shop.payments.balance(other)).toBe(0n);
     await shop.handOn();
     expect(await shop.payments.balance(other)).toBe(5_000n * CREDIT);
+  });
+
+  test('of a pack: its credits are taken back as by a refund, also where the note is read first', async () => {
+    const company = await makeCompany(database);
+    const bought = await makePurchase(database, company.id);
+    const event = paidSession(company, bought, { invoice: `in_${bought.id}` });
+    const pack = (id: string, amount: number): WireObject => ({
+      ...{ id, object: 'credit_note', invoice: event.object.invoice, total: amount, currency: 'usd' },
+      ...{ status: 'issued', type: 'post_payment', out_of_band_amount: amount },
+    });
+    const receive = (object: WireObject) =>
+      shop.payments.receive({
+        ...{ id: `evt_${object.id}`, type: 'credit_note.created', apiVersion: '2023-10-16', livemode: false },
+        ...{ createdAtMs: shop.clock.now(), previousAttributes: null, object, payload: { data: { object } } },
+      });
+    expect(await receive(pack('cn_first', 250))).toMatchObject({ outcome: 'deferred' });
+    await shop.payments.receive(event);
+    expect(await shop.payments.balance(company.id)).toBe(750n * CREDIT);
+    expect(await receive(pack('cn_second', 500))).toMatchObject({ outcome: 'processed' });
+    expect(await receive(pack('cn_second', 500))).toMatchObject({ outcome: 'duplicate' });
+    expect(await shop.payments.balance(company.id)).toBe(250n * CREDIT);
+    await isSound();
   });
 
   test('replayPayments reads it too; a failed listing changes nothing', async () => {

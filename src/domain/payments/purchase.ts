@@ -73,7 +73,19 @@ export async function purchaseOf(
   return row ?? null;
 }
 
-/** After the company's lock: its state before the lock may be outdated. */
+/** By the invoice that was written for it. */
+export async function purchaseOfInvoice(
+  transaction: Transaction,
+  invoiceId: string,
+): Promise<CreditPackPurchase | null> {
+  const [row] = await transaction.query<CreditPackPurchase>(
+    `select ${PURCHASE_COLUMNS} from credit_pack_purchases where invoice_id = $1 limit 1`,
+    [invoiceId],
+  );
+  return row ?? null;
+}
+
+/** After the company's lock: what it was before the lock may be old. */
 export async function lockPurchase(transaction: Transaction, id: string): Promise<CreditPackPurchase> {
   const [row] = await transaction.query<CreditPackPurchase>(
     `select ${PURCHASE_COLUMNS} from credit_pack_purchases where id = $1 for update`,

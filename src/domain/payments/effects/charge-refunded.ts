@@ -1,7 +1,7 @@
 import { findInvoice, findInvoiceByProviderId, type Invoice } from '../../credits/invoices/invoice.ts';
 import { type Effect, type EffectContext, type EffectOutcome, type KeptEvent, waitKeys } from '../effect.ts';
 import { currencyIn, idIn, lockCompany, minorIn, ourIdIn } from '../provider-objects.ts';
-import { purchaseOf } from '../purchase.ts';
+import { type CreditPackPurchase, purchaseOf, purchaseOfInvoice } from '../purchase.ts';
 import { type Refunded, take } from './returned-money.ts';
 
 type FoundCharge =
@@ -56,14 +56,7 @@ export async function findCharge(event: KeptEvent, context: EffectContext): Prom
     paymentId === null ||
     purchase?.providerPaymentIntentId === null ||
     purchase?.providerPaymentIntentId === paymentId;
-  if (purchase !== null && isItsPayment && purchase.status === 'COMPLETED') {
-    const { id, companyId, creditsMicro: grantedMicro, currency } = purchase;
-    const amountMinor = purchase.amountMinor + purchase.taxMinor;
-    return {
-      outcome: 'found',
-      refunded: { kind: 'PURCHASE', id, companyId, grantedMicro, amountMinor, currency },
-    };
-  }
+  if (purchase !== null && isItsPayment && purchase.status === 'COMPLETED') return foundPurchase(purchase);
   const [grant] = await transaction.query<Omit<Refunded, 'kind'>>(
     `select provider_invoice_id as id, company_id as "companyId",
        greatest(0, coalesce(moved_micro, credits_micro)) as "grantedMicro", amount_minor as "amountMinor", currency
@@ -83,12 +76,23 @@ export async function findCharge(event: KeptEvent, context: EffectContext): Prom
       refunded: { kind: 'INVOICE', id, companyId, grantedMicro: 0n, amountMinor, currency },
     };
   }
+  const bought = invoice?.kind === 'PACK' ? await purchaseOfInvoice(transaction, invoice.id) : null;
+  if (bought !== null && bought.status === 'COMPLETED') return foundPurchase(bought);
   const reason = `nothing that is paid here was paid by charge ${chargeId}`;
   const waitsFor = waitKeys({ payment: paymentId, invoice: invoiceId, purchase: purchase?.id ?? purchaseId });
   return { outcome: 'not-yet', because: { outcome: 'deferred', reason, waitsFor } };
 }
 
-/** The usage invoice whose charge was refunded before; null if there is none. */
+function foundPurchase(purchase: CreditPackPurchase): FoundCharge {
+  const { id, companyId, creditsMicro: grantedMicro, currency } = purchase;
+  const amountMinor = purchase.amountMinor + purchase.taxMinor;
+  return {
+    outcome: 'found',
+    refunded: { kind: 'PURCHASE', id, companyId, grantedMicro, amountMinor, currency },
+  };
+}
+
+/** The invoice for usage whose charge was refunded before; null where there is none. */
 async function invoiceOfRefunds(
   { transaction }: EffectContext,
   chargeId: string | null,
