@@ -5,7 +5,7 @@ import { readDisputes } from '../../src/domain/payments/disputes.ts';
 import { replayPayments } from '../../src/domain/payments/missed-events.ts';
 import { createInvoiceIssuer } from '../../src/domain/payments/postpaid-invoices.ts';
 import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
-import { cashCheck, refundsCheck } from '../../src/domain/reconciliation/money-checks.ts';
+import { cashCheck, MONEY_CHECKS, refundsCheck } from '../../src/domain/reconciliation/money-checks.ts';
 import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
 import { useMemoryDatabase } from '../setup/use-database.ts';
 import { CREDIT, makeCompany, makePlan } from './payments-under-test.ts';
@@ -119,6 +119,42 @@ describe('disputes', () => {
     expect(await disputeMails(companyId)).toEqual(['payment-dispute', 'payment-dispute']);
     const [, lost] = await toRoot();
     expect(lost?.data).toMatchObject({ problem: 'dispute-lost', reference: id, companyName: 'Acme' });
+  });
+
+  test('P-21 a lost one that is won later returns the credits, once, whatever is read again', async () => {
+    const { companyId, payment } = await bought();
+    await refund(payment, 300n, 'a part');
+    await shop.balanceBecomes(companyId, 700n * CREDIT);
+    const { id } = await dispute(payment, 'lost');
+    await readDisputes(parts());
+    expect(await balance(companyId)).toBe(0n);
+    const won = await dispute(payment, 'won');
+    await readDisputes(parts());
+    await readDisputes(parts());
+    const event = (status: string): ProviderEvent => ({
+      ...{
+        id: `evt_${id}_${status}`,
+        type: 'charge.dispute.closed',
+        apiVersion: '2023-10-16',
+        livemode: false,
+      },
+      ...{ createdAtMs: shop.clock.now(), previousAttributes: null },
+      ...{ object: { ...won, status }, payload: { data: { object: { ...won, status } } } },
+    });
+    for (const status of ['won', 'lost']) await shop.payments.receive(event(status));
+    expect(await balance(companyId)).toBe(700n * CREDIT);
+    expect(await shop.payments.postings(companyId)).toEqual([
+      ['PACK_PURCHASE', 1_000n * CREDIT],
+      ['REFUND', -300n * CREDIT],
+      ['REFUND', -700n * CREDIT],
+      ['REFUND', 700n * CREDIT],
+    ]);
+    expect(await problems()).toEqual(['dispute-lost', 'dispute-reversed']);
+    // What is refunded after that is taken as if there had been no dispute.
+    await refund(payment, 200n, 'another part');
+    await shop.balanceBecomes(companyId, 500n * CREDIT);
+    for (const check of MONEY_CHECKS)
+      expect(await runCheck(database, check)).toEqual({ faults: [], isCut: false });
   });
 
   test('P-21 a signed event counts like one that was fetched, and not twice with it', async () => {

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { expireCredits } from '../../src/domain/credits/expiry/expire-credits.ts';
 import { BALANCE_LEVEL, readLevel } from '../../src/domain/credits/ledger/credit-account.ts';
 import { postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
-import { refundStep } from '../../src/domain/payments/effects/returned-money.ts';
+import { refundStep } from '../../src/domain/payments/effects/refund-share.ts';
 import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
 import { refundsCheck } from '../../src/domain/reconciliation/money-checks.ts';
 import type { ProviderEvent } from '../../src/ports/payment-provider.ts';

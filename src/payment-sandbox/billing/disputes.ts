@@ -15,7 +15,10 @@ export async function disputeCharge(turn: Turn, params: Params): Promise<Stripe.
   const { data } = await turn.objects.list('dispute', { where: { charge: charge.id }, limit: 1 });
   const [before] = data;
   if (before !== undefined) {
-    if (ENDS.includes(before.status)) throw invalid(`Dispute ${before.id} is ${before.status} already.`);
+    // A bank may decide a lost one again.
+    const isReversal = before.status === 'lost' && status === 'won';
+    if (ENDS.includes(before.status) && !isReversal)
+      throw invalid(`Dispute ${before.id} is ${before.status} already.`);
     const after = { ...before, status };
     const event = ENDS.includes(status) ? 'charge.dispute.closed' : 'charge.dispute.updated';
     await keepUpdate(turn, 'dispute', before, after, { hidden: {}, event });

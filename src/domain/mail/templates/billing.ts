@@ -224,9 +224,9 @@ export const invoiceOverdue = template({
 export const paymentDispute = template({
   data: z.strictObject({
     companyName: name,
-    state: z.enum(['opened', 'lost', 'closed']),
+    state: z.enum(['opened', 'lost', 'closed', 'reversed']),
     amount,
-    /** Taken back with it. */
+    /** Taken back with it, or given back where it was reversed. */
     creditsMicro: micro.optional(),
   }),
   write: ({ companyName, state, amount, creditsMicro }, links) => ({
@@ -238,11 +238,15 @@ export const paymentDispute = template({
           ? `A payment of ${inMoney(amount)} for ${companyName} was disputed at the bank. If the bank returns the money, the credits that it paid for are taken back.`
           : state === 'lost'
             ? `The bank has returned a disputed payment of ${inMoney(amount)} for ${companyName}. The credits that it paid for were taken back.`
-            : `The dispute of a payment of ${inMoney(amount)} for ${companyName} is closed. Your credits are unchanged.`,
+            : state === 'reversed'
+              ? `The bank has decided a dispute of ${inMoney(amount)} for ${companyName} again: the payment stands. The credits that were taken back are given back.`
+              : `The dispute of a payment of ${inMoney(amount)} for ${companyName} is closed. Your credits are unchanged.`,
       ),
       facts(
         ['Amount', inMoney(amount)],
-        creditsMicro === undefined ? null : ['Credits taken back', inCredits(creditsMicro)],
+        creditsMicro === undefined
+          ? null
+          : [state === 'reversed' ? 'Credits given back' : 'Credits taken back', inCredits(creditsMicro)],
       ),
       button('See your billing', links.billing),
     ],
@@ -254,11 +258,13 @@ const DISPUTE_SUBJECTS = {
   opened: 'A payment was disputed:',
   lost: 'A disputed payment was returned:',
   closed: 'A dispute is closed:',
+  reversed: 'A lost dispute was reversed:',
 };
 const DISPUTE_HEADINGS = {
   opened: 'A payment was disputed',
   lost: 'A disputed payment was returned',
   closed: 'A dispute is closed',
+  reversed: 'A lost dispute was reversed',
 };
 
 /** The bank did not accept a refund: the money is with us again. */
@@ -285,7 +291,13 @@ export const refundFailed = template({
 export const paymentProblem = template({
   data: z.strictObject({
     companyName: name,
-    problem: z.enum(['dispute-opened', 'dispute-lost', 'dispute-closed', 'refund-failed']),
+    problem: z.enum([
+      'dispute-opened',
+      'dispute-lost',
+      'dispute-closed',
+      'dispute-reversed',
+      'refund-failed',
+    ]),
     /** The provider's id of the dispute or the refund. */
     reference: name,
     amount,
@@ -322,6 +334,10 @@ const PROBLEMS = {
   'dispute-closed': {
     title: 'A dispute is closed',
     text: 'The money stays, and no credits were taken.',
+  },
+  'dispute-reversed': {
+    title: 'A lost dispute was reversed',
+    text: 'The money is with you again, and the credits that were taken back are given back.',
   },
   'refund-failed': {
     title: 'A refund failed',

@@ -11,7 +11,7 @@ import {
 } from '../effect.ts';
 import { currencyIn, fieldsIn, idIn, lockCompany, minorIn, momentIn, textIn } from '../provider-objects.ts';
 import { findCharge } from './charge-refunded.ts';
-import { countRefunds, type Refunded, takeDisputed } from './returned-money.ts';
+import { countRefunds, type Refunded, returnDisputed, takeDisputed } from './returned-money.ts';
 
 const OVER: readonly string[] = ['won', 'lost', 'warning_closed', 'charge_refunded'];
 
@@ -26,7 +26,8 @@ interface Dispute {
 /**
  * A dispute as the provider has it, found by reconciliation or sent as `charge.dispute.…`: recorded, and reported to
  * the company and the operators when it is opened and when it is over. If it is lost the provider has returned the
- * money, so the credits that it had brought are taken back in proportion, below zero too.
+ * money, so the credits that it had brought are taken back in proportion, below zero too. Where the bank reverses that later
+ * and the dispute is won, they are given back, once.
  */
 export const disputeChanged: Effect = async (event, context) => {
   const dispute = readDispute(event);
@@ -44,7 +45,12 @@ export const disputeChanged: Effect = async (event, context) => {
     'select status from payment_disputes where dispute_id = $1 for update',
     [dispute.id],
   );
-  if (known !== undefined && (known.status === dispute.status || OVER.includes(known.status))) {
+  const isReversed = known?.status === 'lost' && dispute.status === 'won';
+  if (
+    known !== undefined &&
+    !isReversed &&
+    (known.status === dispute.status || OVER.includes(known.status))
+  ) {
     return { outcome: 'applied', did: `dispute ${dispute.id} is ${known.status} already`, companyId };
   }
   const { id, chargeId, status, amountMinor } = dispute;
@@ -65,8 +71,15 @@ export const disputeChanged: Effect = async (event, context) => {
     });
   }
   const takenMicro = status === 'lost' ? await takeLost(context, dispute, found.refunded) : 0n;
-  await reportDispute(event, context, { dispute, companyId, takenMicro, isNew: known === undefined });
-  const did = `dispute ${id} of ${amountMinor} ${currency} is ${status}: ${takenMicro} micro-credits taken`;
+  const returnedMicro = isReversed ? await giveBack(event, context, dispute, found.refunded) : null;
+  await reportDispute(event, context, {
+    ...{ dispute, companyId, takenMicro, returnedMicro, isNew: known === undefined },
+  });
+  const credits =
+    returnedMicro === null
+      ? `${takenMicro} micro-credits taken`
+      : `it was lost before, ${returnedMicro} micro-credits given back`;
+  const did = `dispute ${id} of ${amountMinor} ${currency} is ${status}: ${credits}`;
   return {
     outcome: 'applied',
     did,
@@ -105,18 +118,60 @@ async function takeLost(context: EffectContext, dispute: Dispute, found: Refunde
   return (before?.balanceMicro ?? 0n) - (after?.balanceMicro ?? 0n);
 }
 
+/** The bank has reversed a lost dispute. The source is that of a sum that was lowered once (`returned-money.ts`). */
+async function giveBack(
+  event: KeptEvent,
+  context: EffectContext,
+  { id, amountMinor, currency }: Dispute,
+  found: Refunded,
+): Promise<bigint> {
+  const { companyId } = found;
+  await postCash(context.transaction, {
+    ...{
+      companyId,
+      account: 'disputed',
+      currency,
+      amountMinor: -amountMinor,
+      sourceKind: 'dispute',
+      sourceId: id,
+    },
+    ...{ step: 'won', reason: 'the dispute was won after all', happenedAt: event.happenedAt },
+  });
+  const { returnedMicro, contra, expires } = await returnDisputed(context, id, found);
+  if (returnedMicro > 0n) {
+    await post(context, {
+      ...{ accountId: companyId, type: 'REFUND', amountMicro: returnedMicro, contra, expires },
+      ...{
+        sourceKind: 'charge-refund',
+        sourceId: `${id}:0:1`,
+        reason: `dispute ${id} was lost, and won after all`,
+      },
+    });
+  }
+  return returnedMicro;
+}
+
 async function reportDispute(
   event: KeptEvent,
   { tellAdmins, tellOperators, log }: EffectContext,
-  given: { dispute: Dispute; companyId: string; takenMicro: bigint; isNew: boolean },
+  given: {
+    dispute: Dispute;
+    companyId: string;
+    takenMicro: bigint;
+    /** Null but for a dispute that was lost before. */
+    returnedMicro: bigint | null;
+    isNew: boolean;
+  },
 ): Promise<void> {
-  const { dispute, companyId, takenMicro, isNew } = given;
+  const { dispute, companyId, takenMicro, returnedMicro, isNew } = given;
   const { id, status, amountMinor, currency } = dispute;
   const isOver = OVER.includes(status);
   if (!isNew && !isOver) return;
-  const state = status === 'lost' ? 'lost' : isOver ? 'closed' : 'opened';
+  const state =
+    returnedMicro !== null ? 'reversed' : status === 'lost' ? 'lost' : isOver ? 'closed' : 'opened';
   const amount = amountOf(amountMinor, currency);
-  const credits = takenMicro > 0n ? { creditsMicro: takenMicro } : {};
+  const movedMicro = returnedMicro ?? takenMicro;
+  const credits = movedMicro > 0n ? { creditsMicro: movedMicro } : {};
   const fact = `dispute:${id}:${state}`;
   const due = respondBy(event);
   log.error('a payment is disputed', { companyId, disputeId: id, status });

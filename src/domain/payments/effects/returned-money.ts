@@ -4,6 +4,7 @@ import { postCash } from '../cash/cash.ts';
 import { type EffectContext, type EffectOutcome, post } from '../effect.ts';
 import { grantedByInvoices, planGrantOf } from '../plan-grants.ts';
 import { purchaseGrantOf } from '../purchase.ts';
+import { type ChargeSoFar, refundStep, shareOf } from './refund-share.ts';
 
 /**
  * What was returned of a payment, and the credits that go with it. A payment has rows of `charge_refunds`: its charge, whose
@@ -73,6 +74,19 @@ export async function takeDisputed(
   await takeCredits(context, disputeId, refunded, dueMicro, given);
 }
 
+/** A lost dispute was won after all: the money is with us again. Returns the credits that are to be given back. */
+export async function returnDisputed(
+  context: EffectContext,
+  disputeId: string,
+  refunded: Refunded,
+): Promise<ReturnedCredits> {
+  const soFar = await lockReturned(context, disputeId, refunded);
+  const none = { refundedMinor: 0n, refundedMicro: 0n };
+  const dueMicro =
+    refunded.amountMinor <= 0n ? 0n : await writeReturned(context, disputeId, refunded, soFar, none);
+  return await toReturn(context, disputeId, refunded, soFar, dueMicro);
+}
+
 interface ReturnedCredits {
   readonly returnedMicro: bigint;
   readonly contra: Contra;
@@ -122,24 +136,27 @@ export async function countRefunds(
     await takeCredits(context, chargeId, refunded, dueMicro, given);
     return none;
   }
-  // What had expired was not taken, so it is not returned either; what was taken is returned first.
-  const { takenMicro, expiredMicro } = soFar;
+  return await toReturn(context, chargeId, refunded, soFar, dueMicro);
+}
+
+/** What had expired was not taken, so it is not returned either; what was taken is returned first. */
+async function toReturn(
+  context: EffectContext,
+  chargeId: string,
+  refunded: Refunded,
+  { takenMicro, expiredMicro }: ReturnedRow,
+  dueMicro: bigint,
+): Promise<ReturnedCredits> {
+  const contra = contraOf(refunded.kind);
+  if (dueMicro >= 0n) return { returnedMicro: 0n, contra, expires: null };
   const overMicro = -dueMicro > takenMicro ? -dueMicro - takenMicro : 0n;
   const notTakenMicro = overMicro < expiredMicro ? overMicro : expiredMicro;
   const returnedMicro = -dueMicro - notTakenMicro;
-  await transaction.query(
+  await context.transaction.query(
     `update charge_refunds set taken_micro = taken_micro - $2, expired_micro = expired_micro - $3 where charge_id = $1`,
     [chargeId, returnedMicro, notTakenMicro],
   );
   return { returnedMicro, contra, expires: await expiryAgain(context, refunded) };
-}
-
-/** What a charge was, and what was given back of it so far. */
-interface ChargeSoFar {
-  readonly amountMinor: bigint;
-  readonly grantedMicro: bigint;
-  readonly refundedMinor: bigint;
-  readonly refundedMicro: bigint;
 }
 
 interface ReturnedRow extends ChargeSoFar {
@@ -223,7 +240,7 @@ async function recountDisputes(
   { kind, id, amountMinor, grantedMicro }: Refunded,
 ): Promise<void> {
   const disputes = await transaction.query<{ id: string; disputedMinor: bigint }>(
-    `select dispute_id as id, dispute.amount_minor as "disputedMinor"
+    `select dispute_id as id, case when dispute.status = 'lost' then dispute.amount_minor else 0 end as "disputedMinor"
      from charge_refunds as own join payment_disputes as dispute on dispute_id = own.charge_id
      where source_kind = $1 and source_id = $2 order by dispute_id`,
     [kind, id],
@@ -346,32 +363,6 @@ async function expiredOf(
   const leftMicro = lot.expiredMicro - (sum?.micro ?? 0n);
   if (leftMicro <= 0n) return 0n;
   return leftMicro < dueMicro ? leftMicro : dueMicro;
-}
-
-interface RefundStep {
-  readonly refundedMinor: bigint;
-  readonly refundedMicro: bigint;
-  /** To be taken from the account now; zero where it was before. */
-  readonly takenMicro: bigint;
-}
-
-/**
- * The provider reports the total refunded amount of a charge, so the larger of the reported and the known amount counts:
- * repeated, late or reordered events have the same result. Credits are taken back in proportion, rounded up to the
- * micro-credit, and exactly all of them with a full refund.
- */
-export function refundStep(soFar: ChargeSoFar, toldMinor: bigint, mostMicro?: bigint): RefundStep {
-  const { amountMinor, grantedMicro } = soFar;
-  const refundedMinor = toldMinor > soFar.refundedMinor ? toldMinor : soFar.refundedMinor;
-  const due = shareOf(grantedMicro, refundedMinor, amountMinor);
-  const target = mostMicro !== undefined && due > mostMicro ? mostMicro : due;
-  const refundedMicro = target > soFar.refundedMicro ? target : soFar.refundedMicro;
-  return { refundedMinor, refundedMicro, takenMicro: refundedMicro - soFar.refundedMicro };
-}
-
-/** Rounded up, and all of it with the last of the money. */
-function shareOf(micro: bigint, part: bigint, whole: bigint): bigint {
-  return part >= whole ? micro : (micro * part + whole - 1n) / whole;
 }
 
 /** The same sum may be reached again after a refund has failed: that is another posting. */
