@@ -6,8 +6,10 @@ import { Notice } from './parts/page.tsx';
 import { useConsole } from './session/console-context.ts';
 import { graphql } from './session/graphql.ts';
 import type { Person } from './session/session.ts';
+import { useQuery } from './session/use-query.ts';
 
 const RESEND = graphql(`mutation { resendVerification }`);
+const SUSPENSION = graphql(`{ company { suspendedAt suspensionReason } }`);
 const STEP_UP = graphql(`mutation($totp: String!) { stepUp(totp: $totp) }`);
 
 /** What a person still has to do for their account, on top of every page. */
@@ -26,6 +28,7 @@ export function AccountNotices({ person }: { person: Person }) {
           <Link href="/profile">Set it up</Link>
         </Notice>
       )}
+      {person.companyId !== null && <SuspensionNotice />}
       {!person.emailVerified && (
         <Notice mood="warn">
           <p>
@@ -36,6 +39,20 @@ export function AccountNotices({ person }: { person: Person }) {
         </Notice>
       )}
     </>
+  );
+}
+
+function SuspensionNotice() {
+  const { data } = useQuery(SUSPENSION);
+  const { suspendedAt = null, suspensionReason = null } = data?.company ?? {};
+  if (suspendedAt === null) return null;
+  return (
+    <Notice mood="bad">
+      <p>
+        Your company is suspended: its model calls are refused. Reason: {suspensionReason}. Contact the
+        operator of this service.
+      </p>
+    </Notice>
   );
 }
 

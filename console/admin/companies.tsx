@@ -13,7 +13,7 @@ import { AdjustCredits } from './adjust-credits.tsx';
 
 const COMPANIES =
   graphql(`query($after: ID, $search: String) { companies(first: 30, after: $after, search: $search) {
-  nodes { id name billingMode creditLimit createdAt standing balance { credits }
+  nodes { id name billingMode creditLimit createdAt standing suspendedAt suspensionReason balance { credits }
     postpaidTerms { dueDays invoiceDay plan { id name } } } pageInfo { hasNextPage endCursor } } }`);
 const SET_BILLING = graphql(`mutation($id: ID!, $mode: BillingMode!, $limit: Float) {
   setCompanyBilling(companyId: $id, billingMode: $mode, creditLimit: $limit) { id } }`);
@@ -26,11 +26,17 @@ const CEILINGS = graphql(`query($id: ID!) { companyCeilings(companyId: $id) {
   use { requestsPerMinute tokensPerMinute callsInFlight documentsPerDay storageMegabytes apiKeys members } } }`);
 const SET_CEILINGS = graphql(`mutation($id: ID!, $input: CeilingsInput!) {
   setCompanyCeilings(companyId: $id, input: $input) { id } }`);
+const SUSPEND = graphql(
+  `mutation($id: ID!, $reason: String!) { suspendCompany(id: $id, reason: $reason) { id } }`,
+);
+const RESUME = graphql(`mutation($id: ID!) { resumeCompany(id: $id) { id } }`);
 const RESET_TOTP = graphql(`mutation($email: String!) { resetTotp(email: $email) }`);
 
 type Company = RowOf<typeof COMPANIES>;
 
-const MOODS: Record<Company['standing'], Mood> = { GOOD: 'good', OUT_OF_CREDITS: 'bad', OVERDUE: 'bad' };
+const MOODS: Record<Company['standing'], Mood> = {
+  ...{ GOOD: 'good', OUT_OF_CREDITS: 'bad', OVERDUE: 'bad', SUSPENDED: 'bad' },
+};
 
 export function Companies() {
   const { filter, typed } = useFilters();
@@ -39,6 +45,7 @@ export function Companies() {
   const [assigned, setAssigned] = useState<Company | null>(null);
   const [adjusted, setAdjusted] = useState<Company | null>(null);
   const [limited, setLimited] = useState<Company | null>(null);
+  const [suspended, setSuspended] = useState<Company | null>(null);
   return (
     <Page
       title="Companies"
@@ -73,7 +80,12 @@ export function Companies() {
             },
             {
               name: 'Standing',
-              show: ({ standing }) => <Tag mood={MOODS[standing]}>{spoken(standing)}</Tag>,
+              show: ({ standing, suspensionReason }) => (
+                <>
+                  <Tag mood={MOODS[standing]}>{spoken(standing)}</Tag>
+                  {suspensionReason !== null && <div className="quiet">{suspensionReason}</div>}
+                </>
+              ),
             },
             {
               name: 'Balance',
@@ -104,6 +116,9 @@ export function Companies() {
                   <RowButton onClick={() => setAssigned(company)}>Assign a plan</RowButton>
                   <RowButton onClick={() => setAdjusted(company)}>Adjust credits</RowButton>
                   <RowButton onClick={() => setLimited(company)}>Ceilings</RowButton>
+                  <RowButton onClick={() => setSuspended(company)}>
+                    {company.suspendedAt === null ? 'Suspend' : 'Resume'}
+                  </RowButton>
                 </div>
               ),
             },
@@ -119,6 +134,9 @@ export function Companies() {
         <AdjustCredits company={adjusted} close={() => setAdjusted(null)} changed={pages.reload} />
       )}
       {limited !== null && <CompanyCeilings company={limited} close={() => setLimited(null)} />}
+      {suspended !== null && (
+        <Suspension company={suspended} close={() => setSuspended(null)} changed={pages.reload} />
+      )}
     </Page>
   );
 }
@@ -256,6 +274,39 @@ function AssignPlan(props: { company: Company; close(): void; changed(): Promise
           </div>
         </Form>
       )}
+    </Dialog>
+  );
+}
+
+function Suspension(props: { company: Company; close(): void; changed(): Promise<void> }) {
+  const { company, close, changed } = props;
+  const { session } = useConsole();
+  const isSuspended = company.suspendedAt !== null;
+  const cancel = (
+    <button type="button" onClick={close}>
+      Cancel
+    </button>
+  );
+  return (
+    <Dialog title={`${isSuspended ? 'Resume' : 'Suspend'} ${company.name}`} close={close}>
+      <p className="quiet">
+        {isSuspended
+          ? 'Its calls are answered again, within a second.'
+          : 'All its model calls are refused, within a second. Its people can still sign in and pay, and see the reason.'}
+      </p>
+      <Form
+        submit={isSuspended ? 'Resume it' : 'Suspend it'}
+        beside={cancel}
+        send={async ({ text }) => {
+          const { id } = company;
+          if (isSuspended) await session.request(RESUME, { id });
+          else await session.request(SUSPEND, { id, reason: text('reason') });
+          await changed();
+          close();
+        }}
+      >
+        {!isSuspended && <Field label="Reason" name="reason" maxLength={200} required />}
+      </Form>
     </Dialog>
   );
 }

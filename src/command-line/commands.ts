@@ -51,6 +51,7 @@ import {
 } from './service-token-commands.ts';
 import { modelsCommand, providersCommand, setAliasCommand } from './set-alias-command.ts';
 import { repairCallsCommand, setAsideCallsCommand } from './set-aside-commands.ts';
+import { resumeCompanyCommand, suspendCompanyCommand } from './suspension-commands.ts';
 import { verifyDeployment } from './verify-deployment.ts';
 import { withheldUsageCommand } from './withheld-usage-command.ts';
 
@@ -66,6 +67,8 @@ export const COMMANDS: readonly Command[] = [
   setBudgetCommand,
   ceilingsCommand,
   setCeilingsCommand,
+  suspendCompanyCommand,
+  resumeCompanyCommand,
   keysCommand,
   mintKeyCommand,
   rotateKeyCommand,

@@ -22,6 +22,8 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     `set-ceilings ${COMPANY} --requests-per-minute 6000 --api-keys 20`,
     `set-ceilings ${COMPANY} --api-keys none`,
   ],
+  'suspend-company': [`suspend-company ${COMPANY} --reason "The card was reported as stolen"`],
+  'resume-company': [`resume-company ${COMPANY}`],
   keys: [`keys ${COMPANY}`],
   'mint-key': [
     `mint-key ${COMPANY} "Production"`,

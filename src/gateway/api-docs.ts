@@ -94,6 +94,7 @@ const EVERY_ROUTE: readonly RefusalName[] = ['scopeDenied', 'rateLimited', 'unav
 const CALLS: readonly RefusalName[] = [
   ...EVERY_ROUTE,
   'modelNotAllowed',
+  'companySuspended',
   'planLimitExceeded',
   'keySpendingLimit',
   'insufficientCredits',

@@ -93,7 +93,9 @@ describe('a provider that reports more usage than a call can have', () => {
     const { database, secrets, clock } = gateway.parts;
     const platformCalls = createPlatformCalls({
       ...{ secrets, clock, holds: createCreditHolds({ database, clock, log: createSilentLog() }) },
-      standings: { find: async () => ({ blockedFromMs: null, isInDebt: false, budgets: null }) },
+      standings: {
+        find: async () => ({ suspendedFor: null, blockedFromMs: null, isInDebt: false, budgets: null }),
+      },
       limits: {
         reserve: async () => ({ outcome: 'admitted', reservation: { end: async () => {} } }) as never,
       },

@@ -1,11 +1,11 @@
 import { afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import {
-  announceBudgets,
   deleteBudget,
   listBudgetStandings,
   setBudget,
   type WantedBudget,
 } from '../../src/domain/credits/budgets/budgets.ts';
+import { announceCompany } from '../../src/domain/credits/ledger/credit-account.ts';
 import { until } from '../doubles/until.ts';
 import { type GatewayUnderTest, openGateway, post, refusalOf } from '../gateway/gateway-under-test.ts';
 import { chatAnswer, chunk, done, streamOf, usageChunk } from '../gateway/scripted-upstream.ts';
@@ -47,7 +47,7 @@ describe('budgets', () => {
       setBudget(transaction, { isHard: true, ...wanted, companyId, version: null }, made),
     );
     if (set.outcome !== 'set') throw new Error(`not set: ${JSON.stringify(set)}`);
-    await announceBudgets(sharedState, companyId);
+    await announceCompany(sharedState, companyId);
     return set.budget;
   };
   const standings = () =>
@@ -55,7 +55,7 @@ describe('budgets', () => {
   afterEach(async () => {
     second.upstream.answer(() => Response.json(chatAnswer()));
     for (const { id } of await standings()) await deleteBudget(gateway.parts.database, gateway.companyId, id);
-    await announceBudgets(gateway.parts.sharedState, gateway.companyId);
+    await announceCompany(gateway.parts.sharedState, gateway.companyId);
   });
   const send = (rawKey: string, changes: object = {}, url = gateway.url) =>
     post(`${url}/chat/completions`, rawKey, { ...body, ...changes });

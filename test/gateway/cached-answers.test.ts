@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { announceBudgets, setBudget } from '../../src/domain/credits/budgets/budgets.ts';
+import { setBudget } from '../../src/domain/credits/budgets/budgets.ts';
+import { announceCompany } from '../../src/domain/credits/ledger/credit-account.ts';
 import { revokeKey } from '../../src/domain/keys/key-lifecycle.ts';
 import { describePostgres, usePostgres } from '../setup/use-postgres.ts';
 import { useResource } from '../setup/use-resource.ts';
@@ -314,7 +315,7 @@ describe('a hit under budgets', () => {
     const wanted = { companyId, scope: 'KEY', subject: keyId, monthlyMicro, isHard, version: null } as const;
     const set = await parts.database.transaction((transaction) => setBudget(transaction, wanted, ids));
     if (set.outcome !== 'set') throw new Error(set.outcome);
-    await announceBudgets(parts.sharedState, companyId);
+    await announceCompany(parts.sharedState, companyId);
     return set.budget.id;
   }
 

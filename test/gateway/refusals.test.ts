@@ -53,6 +53,7 @@ describe('refusals', () => {
       [402, 'insufficient_quota', 'INSUFFICIENT_CREDITS'],
       [403, 'permission_error', 'PLAN_LIMIT_EXCEEDED'],
       [403, 'permission_error', 'KEY_SPENDING_LIMIT'],
+      [403, 'permission_error', 'COMPANY_SUSPENDED'],
       [403, 'permission_error', 'BUDGET_EXCEEDED'],
       [403, 'permission_error', 'LLM_MODEL_NOT_ALLOWED'],
       [403, 'permission_error', 'PROVIDER_KEY_REFUSED'],

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { announceBudgets, deleteBudget, setBudget } from '../../src/domain/credits/budgets/budgets.ts';
-import { COMPANIES_TOPIC } from '../../src/domain/credits/ledger/credit-account.ts';
+import { deleteBudget, setBudget } from '../../src/domain/credits/budgets/budgets.ts';
+import { announceCompany, COMPANIES_TOPIC } from '../../src/domain/credits/ledger/credit-account.ts';
 import { REVOKED_KEYS_TOPIC } from '../../src/domain/keys/key-lifecycle.ts';
 import type { KeyToMint } from '../../src/domain/keys/mint-key.ts';
 import { until } from '../doubles/until.ts';
@@ -217,10 +217,10 @@ async function useUpBudget(): Promise<() => Promise<void>> {
   const wanted = { companyId, scope: 'COMPANY' as const, subject: null, monthlyMicro: 0n, isHard: true };
   const made = { newId: secrets.newId(), now: new Date(clock.now()) };
   await database.transaction((transaction) => setBudget(transaction, { ...wanted, version: null }, made));
-  await announceBudgets(sharedState, companyId);
+  await announceCompany(sharedState, companyId);
   return async () => {
     await deleteBudget(database, companyId, made.newId);
-    await announceBudgets(sharedState, companyId);
+    await announceCompany(sharedState, companyId);
   };
 }
 

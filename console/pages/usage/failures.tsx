@@ -154,6 +154,7 @@ const REASONS: Readonly<Record<string, string>> = {
   LLM_SCOPE_DENIED: 'The key lacks the scope',
   LLM_MODEL_NOT_ALLOWED: 'The key may not call this model',
   PLAN_LIMIT_EXCEEDED: 'An invoice is overdue',
+  COMPANY_SUSPENDED: 'The company was suspended',
   PROVIDER_KEY_REFUSED: 'The provider refused the company’s own key',
   PROVIDER_RATE_LIMITED: 'Every provider of the model limited the rate of requests',
   LLM_GATEWAY_UNAVAILABLE: 'No provider could be reached',

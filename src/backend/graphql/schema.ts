@@ -8,6 +8,7 @@ import { memberDeclarations } from './accounts/members.ts';
 import { passwordDeclarations } from './accounts/passwords.ts';
 import { serviceTokenDeclarations } from './accounts/service-tokens.ts';
 import { sessionDeclarations } from './accounts/sessions.ts';
+import { suspensionDeclarations } from './accounts/suspension.ts';
 import { twoFactorDeclarations } from './accounts/two-factor.ts';
 import { alertChannelDeclarations } from './billing/alert-channels.ts';
 import { alertDeclarations } from './billing/alerts.ts';
@@ -66,6 +67,7 @@ const declarations: readonly Declaration[] = [
   ...passwordDeclarations,
   ...serviceTokenDeclarations,
   ...sessionDeclarations,
+  ...suspensionDeclarations,
   ...twoFactorDeclarations,
   ...alertDeclarations,
   ...alertChannelDeclarations,

@@ -1,7 +1,6 @@
 import { findCompany } from '../../domain/accounts/company.ts';
 import { appendAuditEntry } from '../../domain/audit/audit-log.ts';
 import {
-  announceBudgets,
   type BudgetStanding,
   budgetOwner,
   deleteBudget,
@@ -9,7 +8,11 @@ import {
   setBudget,
 } from '../../domain/credits/budgets/budgets.ts';
 import { BUDGET_SCOPES, type BudgetScope } from '../../domain/credits/budgets/call-budgets.ts';
-import { creditsOfMicro, microOfCredits } from '../../domain/credits/ledger/credit-account.ts';
+import {
+  announceCompany,
+  creditsOfMicro,
+  microOfCredits,
+} from '../../domain/credits/ledger/credit-account.ts';
 import { isId } from '../../domain/keys/api-key.ts';
 import {
   type Command,
@@ -88,7 +91,7 @@ export const setBudgetCommand: Command = {
       return EXIT_FAILED;
     }
     // Where shared state is unavailable the gateways read it by themselves, within a second.
-    await announceBudgets(sharedState, companyId).catch(() => {});
+    await announceCompany(sharedState, companyId).catch(() => {});
     const named = budgetOwner(scope, subject ?? '', null);
     const amount = monthlyMicro === null ? 'none' : `${creditsOfMicro(monthlyMicro)} credits a month`;
     terminal.print(`budget of ${named}: ${amount}${isHard ? '' : ', alerts alone'}`);

@@ -18,6 +18,9 @@ export interface Company {
   /** Receives billing mails in addition to the admins. */
   readonly billingEmail: string | null;
   readonly createdAt: Date;
+  /** Null unless operators have suspended it (suspension.ts). */
+  readonly suspendedAt: Date | null;
+  readonly suspensionReason: string | null;
 }
 
 export interface CompanyAddress {
@@ -38,7 +41,7 @@ interface NewCompany {
 
 const COMPANY_COLUMNS = `id, name, billing_mode as "billingMode", credit_limit_micro as "creditLimitMicro",
   provider_customer_id as "providerCustomerId", address, tax_id as "taxId", billing_email as "billingEmail",
-  created_at as "createdAt"`;
+  created_at as "createdAt", suspended_at as "suspendedAt", suspension_reason as "suspensionReason"`;
 
 /** With the ceilings for new companies. Does nothing if a company with that id exists. */
 export async function addCompany(statements: Statements, company: NewCompany): Promise<void> {

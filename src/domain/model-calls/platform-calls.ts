@@ -99,6 +99,7 @@ export function createPlatformCalls({
     const budgets = standing.budgets === null ? undefined : budgetsOfCall(standing.budgets, WITHOUT_KEY);
     const call =
       budgets === undefined ? unbudgeted : { ...unbudgeted, payer: { ...unbudgeted.payer, budgets } };
+    if (standing.suspendedFor !== null) return { outcome: 'refused', call, ending: SUSPENDED };
     if (isBlocked(standing, startedAtMs)) return { outcome: 'refused', call, ending: OWES };
     const { payer, alias } = call;
     if (alias.ownKey != null && alias.ownKey.problem !== null) {
@@ -177,6 +178,7 @@ type Admitted =
 /** Of the budgets only the company's own counts calls of the platform. */
 const WITHOUT_KEY = { keyId: null, project: null, endUser: undefined };
 
+const SUSPENDED = refusedWith('COMPANY_SUSPENDED', 403);
 const OWES = refusedWith('PLAN_LIMIT_EXCEEDED', 403);
 const KEY_REFUSED = refusedWith('PROVIDER_KEY_REFUSED', 403);
 const NO_CREDITS = refusedWith('INSUFFICIENT_CREDITS', 402);

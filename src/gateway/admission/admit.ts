@@ -37,7 +37,7 @@ import {
 import { aliasOfCompany, type CompanyAliasParts } from './own-keys.ts';
 import { readCallBody } from './read-call-body.ts';
 import { type ParseFields, readParseBody } from './read-parse-body.ts';
-import type { Refusal } from './refusals.ts';
+import { type Refusal, suspendedMessage } from './refusals.ts';
 import { type Route, routeOf, wireOfPath } from './routes.ts';
 import { planTiers } from './tier-refusal.ts';
 import { unknownRoute } from './unknown-routes.ts';
@@ -251,6 +251,8 @@ function blockedBy(
   key: KeyInUse,
   nowMs: number,
 ): Refusal | null {
+  const { suspendedFor } = standing;
+  if (suspendedFor !== null) return { name: 'companySuspended', message: suspendedMessage(suspendedFor) };
   if (isBlocked(standing, nowMs)) return { name: 'planLimitExceeded' };
   if (standing.isInDebt && key.payerUserId !== null) return COMPANY_IN_DEBT;
   return calls.hasRoom() ? null : NOT_PAYABLE_NOW;

@@ -62,6 +62,12 @@ export const REFUSALS = {
     code: 'PLAN_LIMIT_EXCEEDED',
     message: 'An invoice of your company is overdue. Pay it; calls resume once the payment is posted.',
   },
+  companySuspended: {
+    status: 403,
+    type: 'permission_error',
+    code: 'COMPANY_SUSPENDED',
+    message: 'Your company is suspended. Contact the operator of this service.',
+  },
   providerKeyRefused: {
     status: 403,
     type: 'permission_error',
@@ -125,6 +131,12 @@ export const REFUSALS = {
     message: 'The request body did not arrive in time.',
   },
 } as const satisfies Record<string, RefusalRow>;
+
+/** With the reason that the operator gave. */
+export function suspendedMessage(reason: string): string {
+  const sentence = /[.!?]$/.test(reason) ? reason : `${reason}.`;
+  return `Your company is suspended: ${sentence} Contact the operator of this service.`;
+}
 
 export type RefusalName = keyof typeof REFUSALS;
 

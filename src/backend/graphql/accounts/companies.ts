@@ -54,6 +54,7 @@ const companyObject: Declaration = (builder) => {
       OVERDUE: {
         description: 'An invoice is past its due date: its calls are refused with 403 until it is paid.',
       },
+      SUSPENDED: { description: 'Operators have suspended it: its calls are refused with 403.' },
     },
   });
   const line = { nullable: true } as const;
@@ -95,6 +96,15 @@ const companyObject: Declaration = (builder) => {
       }),
       providerCustomerId: t.exposeString('providerCustomerId', { nullable: true }),
       createdAt: t.expose('createdAt', { type: 'DateTime' }),
+      suspendedAt: t.expose('suspendedAt', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'Since when operators have suspended it; null if they have not.',
+      }),
+      suspensionReason: t.exposeString('suspensionReason', {
+        nullable: true,
+        description: 'The reason that the operator gave, which errors of refused calls also contain.',
+      }),
     }),
   });
   defineConnection(builder, 'Company');

@@ -1,5 +1,4 @@
 import {
-  announceBudgets,
   type BudgetStanding,
   type Budget as DomainBudget,
   deleteBudget as deleteOne,
@@ -7,7 +6,11 @@ import {
   setBudget as setOne,
 } from '../../../domain/credits/budgets/budgets.ts';
 import type { BudgetScope } from '../../../domain/credits/budgets/call-budgets.ts';
-import { creditsAsNumber, creditsOfMicro } from '../../../domain/credits/ledger/credit-account.ts';
+import {
+  announceCompany,
+  creditsAsNumber,
+  creditsOfMicro,
+} from '../../../domain/credits/ledger/credit-account.ts';
 import { member } from '../access.ts';
 import { microFrom } from '../amounts.ts';
 import { badInput, conflict, notFound } from '../errors.ts';
@@ -137,7 +140,7 @@ const setBudget: Declaration = (builder) => {
             action: set.isNew ? 'budget.created' : 'budget.changed',
             ...recordOf(set.budget),
           });
-          await announceBudgets(sharedState, companyId);
+          await announceCompany(sharedState, companyId);
           return set.budget.id;
         });
         return await standingOf(context, companyId, id);
@@ -168,7 +171,7 @@ const deleteBudget: Declaration = (builder) =>
           const deleted = await deleteOne(transaction, companyId, before.id);
           if (deleted === null) throw notFound('budget');
           await record({ action: 'budget.deleted', ...recordOf(deleted) });
-          await announceBudgets(sharedState, companyId);
+          await announceCompany(sharedState, companyId);
           return { ...before, ...deleted };
         });
       },

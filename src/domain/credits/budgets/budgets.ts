@@ -1,9 +1,7 @@
 import type { Statements, Transaction } from '../../../ports/database.ts';
-import type { SharedState } from '../../../ports/shared-state.ts';
 import { isId, spendingKeyId } from '../../keys/api-key.ts';
 import { findKey, findKeys } from '../../keys/key-lifecycle.ts';
 import { projectComplaint } from '../../keys/mint-key.ts';
-import { COMPANIES_TOPIC } from '../ledger/credit-account.ts';
 import { type BudgetScope, EVERY_END_USER } from './call-budgets.ts';
 
 export interface Budget {
@@ -223,7 +221,7 @@ export async function findBudget(
   return budget ?? null;
 }
 
-/** Null if the company has no such budget. The caller announces it after the commit. */
+/** Null if the company has no such budget. The caller calls `announceCompany` after the commit. */
 export async function deleteBudget(
   statements: Statements,
   companyId: string,
@@ -235,12 +233,4 @@ export async function deleteBudget(
     [companyId, budgetId],
   );
   return budget ?? null;
-}
-
-/** Takes effect at once if the message arrives, otherwise within a second. */
-export async function announceBudgets(
-  sharedState: Pick<SharedState, 'publish'>,
-  companyId: string,
-): Promise<void> {
-  await sharedState.publish(COMPANIES_TOPIC, companyId);
 }

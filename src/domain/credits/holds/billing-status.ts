@@ -206,8 +206,10 @@ export async function createBillingStatuses(parts: BillingStatusesParts): Promis
   };
 }
 
-/** Whether a company's calls are refused for what it owes. */
+/** Whether a company's calls are refused for what it owes, or because it is suspended. */
 interface BillingStatus {
+  /** Why operators have suspended it; null if they have not. */
+  readonly suspendedFor: string | null;
   /**
    * The earliest due date of its open invoices: from then on its keys cannot call models. Null if no invoice is open.
    */
@@ -221,7 +223,9 @@ interface BillingStatus {
   readonly budgets: CompanyBudgets | null;
 }
 
-const GOOD_BILLING_STATUS: BillingStatus = { blockedFromMs: null, isInDebt: false, budgets: null };
+const GOOD_BILLING_STATUS: BillingStatus = {
+  ...{ suspendedFor: null, blockedFromMs: null, isInDebt: false, budgets: null },
+};
 
 /** Compared at each call: an invoice becomes due without an event. */
 export function isBlocked({ blockedFromMs }: Pick<BillingStatus, 'blockedFromMs'>, nowMs: number): boolean {
@@ -229,8 +233,8 @@ export function isBlocked({ blockedFromMs }: Pick<BillingStatus, 'blockedFromMs'
 }
 
 /**
- * The status of companies with an unpaid invoice, a debt or budgets; all others are in good standing and have no
- * budget. Only POSTPAID companies are blocked by invoices (G-32): one that has become PREPAID since pays before it
+ * The status of companies with a suspension, an unpaid invoice, a debt or budgets; all others are in good standing and have
+ * no budget. Only POSTPAID companies are blocked by invoices (G-32): one that has become PREPAID since pays before it
  * calls.
  */
 async function readBillingStatuses(
@@ -248,17 +252,23 @@ async function readBillingStatuses(
      budgeted as (
        select company_id, json_agg(json_build_object('id', id, 'scope', scope, 'subject', subject, 'mostMicro', monthly_micro,
          'isHard', is_hard)) as list
-       from budgets where company_id = any($1::uuid[]) group by company_id)
+       from budgets where company_id = any($1::uuid[]) group by company_id),
+     suspended as (
+       select id as company_id, suspension_reason from companies
+       where id = any($1::uuid[]) and suspended_at is not null)
      select id as "companyId", due_at as "dueAt", coalesce(balance_micro < -line_micro, false) as "isInDebt",
-       list as budgets
+       list as budgets, suspension_reason as "suspendedFor"
      from credit_accounts left join owed on owed.company_id = id left join budgeted on budgeted.company_id = id
-     where id = any($1::uuid[]) and (due_at is not null or balance_micro < -line_micro or list is not null)`,
+       left join suspended on suspended.company_id = id
+     where id = any($1::uuid[]) and (due_at is not null or balance_micro < -line_micro or list is not null
+       or suspension_reason is not null)`,
     [companyIds],
   );
   return new Map(
-    rows.map(({ companyId, dueAt, isInDebt, budgets }) => [
+    rows.map(({ companyId, dueAt, isInDebt, budgets, suspendedFor }) => [
       companyId,
       {
+        suspendedFor,
         blockedFromMs: dueAt?.getTime() ?? null,
         isInDebt,
         budgets: budgets === null ? null : companyBudgets(budgets),
@@ -272,6 +282,7 @@ interface StatusRow {
   readonly dueAt: Date | null;
   readonly isInDebt: boolean;
   readonly budgets: readonly CallBudget[] | null;
+  readonly suspendedFor: string | null;
 }
 
 /**
@@ -303,8 +314,8 @@ export async function takeOverdueInvoices(
   );
 }
 
-/** Whether a company's calls are answered: refused with 403 if OVERDUE, with 402 if OUT_OF_CREDITS. */
-export type BillingStatusWord = 'GOOD' | 'OUT_OF_CREDITS' | 'OVERDUE';
+/** Whether a company's calls are answered: refused with 403 if SUSPENDED or OVERDUE, with 402 if OUT_OF_CREDITS. */
+export type BillingStatusWord = 'GOOD' | 'OUT_OF_CREDITS' | 'OVERDUE' | 'SUSPENDED';
 
 interface CompanyBillingStatus {
   readonly balance: CompanyBalance;
@@ -325,9 +336,15 @@ export async function readCompanyBillingStatuses(
   return new Map(
     accounts.map((account) => {
       const { accountId, balanceMicro, updatedAt } = account;
-      const isOverdue = isBlocked(owed.get(accountId) ?? GOOD_BILLING_STATUS, nowMs);
-      const word = isOverdue ? 'OVERDUE' : spendable(account) > 0 ? 'GOOD' : 'OUT_OF_CREDITS';
+      const status = owed.get(accountId) ?? GOOD_BILLING_STATUS;
+      const word = wordOf(status, account, nowMs);
       return [accountId, { balance: { companyId: accountId, balanceMicro, updatedAt }, word }];
     }),
   );
+}
+
+function wordOf(status: BillingStatus, account: AccountLevel, nowMs: number): BillingStatusWord {
+  if (status.suspendedFor !== null) return 'SUSPENDED';
+  if (isBlocked(status, nowMs)) return 'OVERDUE';
+  return spendable(account) > 0 ? 'GOOD' : 'OUT_OF_CREDITS';
 }

@@ -85,6 +85,17 @@ export async function publishLevel(sharedState: SharedState, level: AccountLevel
   }
 }
 
+/**
+ * Makes the gateways read a company's standing again: its budgets or its suspension have changed. Call it after the commit. If
+ * the message is lost, they read it within a second.
+ */
+export async function announceCompany(
+  sharedState: Pick<SharedState, 'publish'>,
+  companyId: string,
+): Promise<void> {
+  await sharedState.publish(COMPANIES_TOPIC, companyId);
+}
+
 /** An account's balance for display: holds of running calls are not subtracted. */
 export interface CompanyBalance {
   readonly companyId: string;
