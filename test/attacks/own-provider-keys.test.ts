@@ -20,7 +20,8 @@ import {
 import { callTool, openClient } from '../mcp/mcp-client.ts';
 import { useResource } from '../setup/use-resource.ts';
 
-const gateway = useResource(() => openGateway());
+const BREAKER_FAILURES = 5;
+const gateway = useResource(() => openGateway({ breakerFailures: BREAKER_FAILURES }));
 /** Another provider of the same model, for which the company has no key. */
 const other = useResource(() => startScriptedUpstream());
 const MODEL = 'svc/chat-default';
@@ -136,6 +137,26 @@ test('a rejected key is a 403 that names the reason; neither the operator’s ke
   expect(alias && gateway.models.order(alias, 0)[0]?.baseUrl).toBe(gateway.upstream.url);
 });
 
+test('a rejection in the answer itself is the same 403, and other companies keep the provider', async () => {
+  const gemini = [{ error: { code: 400, message: 'API key not valid.', status: 'INVALID_ARGUMENT' } }];
+  const inside = { error: { message: `Incorrect API key provided: ${OWN}`, code: 401 } };
+  const answers: readonly (() => Response)[] = [
+    () => Response.json(gemini, { status: 400 }),
+    () => Response.json(inside),
+    () => streamOf(`data: ${JSON.stringify(inside)}\n\n`),
+  ];
+  for (const [at, rejected] of answers.entries()) {
+    gateway.upstream.answer(({ headers }) =>
+      headers.authorization === `Bearer ${OWN}` ? rejected() : Response.json(chatAnswer()),
+    );
+    for (let time = 0; time <= BREAKER_FAILURES; time += 1) {
+      const text = await (await chat(owner.rawKey, at === 2 ? { stream: true } : {})).text();
+      expect([at, text.includes('PROVIDER_KEY_REFUSED'), text.includes(OWN)]).toEqual([at, true, false]);
+    }
+    expect((await chat(stranger.rawKey)).status).toBe(200);
+  }
+});
+
 test('a rate limited key is a 429 for its company; calls of others continue', async () => {
   gateway.upstream.answer(({ headers }) =>
     headers.authorization === `Bearer ${OWN}`
@@ -151,7 +172,10 @@ test('a rate limited key is a 429 for its company; calls of others continue', as
 
 test('the key is in nothing that a provider echoes, stores or logs', async () => {
   const echo = {
-    error: { message: `${PROVIDER_MODEL} does not take ${OWN}`, type: 'invalid_request_error', code: 'x' },
+    error: {
+      ...{ message: `${PROVIDER_MODEL} does not take ${OWN}`, type: 'invalid_request_error', code: 'x' },
+      param: `headers.${OWN}`,
+    },
   };
   gateway.upstream.answer(() => Response.json(echo, { status: 400 }));
   for (const path of ['chat/completions', 'messages', 'responses']) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { bodyOf } from '../../../test/doubles/upstream-body.ts';
-import { readProviderError, withRequestFault } from './provider-error.ts';
+import { readProviderError, withMeantStatus } from './provider-error.ts';
 
 const CASES: readonly [string, unknown, object][] = [
   [
@@ -25,6 +25,12 @@ const CASES: readonly [string, unknown, object][] = [
     { error: { message: 'filtered', param: 'prompt', code: 'content_filter', status: 400, innererror: {} } },
     { message: 'filtered', param: 'prompt', code: 'content_filter', fault: 'request' },
   ],
+  [
+    'OpenAI, a wrong key',
+    { error: { message: 'Incorrect API key', type: 'invalid_request_error', code: 'invalid_api_key' } },
+    { code: 'invalid_api_key', fault: 'account' },
+  ],
+  ['OpenRouter, no credit', { error: { code: 402, message: 'Insufficient credits' } }, { fault: 'account' }],
   ['Azure, limited', { error: { code: '429', message: 'slow down' } }, { code: null, fault: 'rate-limit' }],
   [
     'Anthropic',
@@ -119,22 +125,22 @@ describe('G-36 what a provider says about a call that it did not serve', () => {
   });
 });
 
-describe('G-36 A-14 a 5xx', () => {
-  const answer = (body: string | ReadableStream) => {
-    const response = new Response(body);
-    return { status: 500, contentType: 'application/json', retryAfterMs: 5, body: bodyOf(response) };
-  };
-  const textIn = async (body: ReturnType<typeof answer>['body']) => {
-    const bytes = await body.read(1_000);
-    expect(await body.read(1_000)).toBeNull();
-    return new TextDecoder().decode(bytes as Uint8Array);
-  };
+const answer = (body: string | ReadableStream, status = 500) => {
+  const response = new Response(body);
+  return { status, contentType: 'application/json', retryAfterMs: 5, body: bodyOf(response) };
+};
+const textIn = async (body: ReturnType<typeof answer>['body']) => {
+  const bytes = await body.read(1_000);
+  expect(await body.read(1_000)).toBeNull();
+  return new TextDecoder().decode(bytes as Uint8Array);
+};
 
+describe('G-36 A-14 a 5xx', () => {
   test.each(['context_length_exceeded', 'content_filter'])(
     'that is about the request is a 400: %s',
     async (code) => {
       const text = JSON.stringify({ error: { message: 'no', code } });
-      const found = await withRequestFault(answer(text));
+      const found = await withMeantStatus(answer(text));
       expect([found.status, await textIn(found.body)]).toEqual([400, text]);
     },
   );
@@ -148,6 +154,27 @@ describe('G-36 A-14 a 5xx', () => {
       new ReadableStream({ pull: (controller) => controller.error(new Error('cut')) }),
     ],
   ])('stays one with %s', async (_, body) => {
-    expect((await withRequestFault(answer(body))).status).toBe(500);
+    expect((await withMeantStatus(answer(body))).status).toBe(500);
+  });
+});
+
+describe('G-36 a 400', () => {
+  const gemini = (message: string) => [{ error: { code: 400, message, status: 'INVALID_ARGUMENT' } }];
+  const anthropic = (message: string) => ({
+    ...{ type: 'error', error: { type: 'invalid_request_error', message } },
+  });
+
+  test.each<[string, unknown, number]>([
+    ['Gemini’s wrong key', gemini('API key not valid. Please pass a valid API key.'), 401],
+    ['Gemini’s expired key', gemini('API key expired. Please renew the API key.'), 401],
+    ['Anthropic’s empty account', anthropic('Your credit balance is too low to access the API.'), 402],
+    ['a code of the key', { error: { message: 'no', code: 'invalid_api_key' } }, 401],
+    ['another argument', gemini('Invalid value at tools'), 400],
+    ['the client’s text', anthropic('messages.0: "Your credit balance is too low" is no role'), 400],
+    ['no JSON', '<html>', 400],
+  ])('with %s means %p', async (_, error, status) => {
+    const text = typeof error === 'string' ? error : JSON.stringify(error);
+    const found = await withMeantStatus(answer(text, 400));
+    expect([found.status, await textIn(found.body)]).toEqual([status, text]);
   });
 });

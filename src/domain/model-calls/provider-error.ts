@@ -12,11 +12,12 @@ export interface ProviderError {
   readonly param: string | null;
   /** A word that clients match on, as context_length_exceeded; null where the provider gives a number or nothing. */
   readonly code: string | null;
-  /** Who has to act: the client, no one (two cases; a retry helps), or the provider. */
-  readonly fault: 'request' | 'rate-limit' | 'overloaded' | 'provider';
+  /** Who has to act: the client, no one (two cases; a retry helps), who owns the key, or the provider. */
+  readonly fault: 'request' | 'rate-limit' | 'overloaded' | 'account' | 'provider';
 }
 
 const LONGEST_MESSAGE = 2_000;
+const LONGEST_PARAM = 200;
 const WORD = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 
 /** Codes that are about one request, whatever status they come with. */
@@ -44,6 +45,15 @@ const OVERLOADED_WORDS: ReadonlySet<string> = new Set([
   'overloaded',
   'server_is_overloaded',
 ]);
+/** About the key or the account behind it. */
+const ACCOUNT_WORDS: ReadonlySet<string> = new Set([
+  ...['authentication_error', 'permission_error', 'billing_error'],
+  ...['invalid_api_key', 'account_deactivated', 'insufficient_quota', 'UNAUTHENTICATED', 'PERMISSION_DENIED'],
+]);
+/** Gemini's words for a wrong key, and Anthropic's for an empty account, which both come with 400. At the start: what follows may be the client's text. */
+const WRONG_KEY = /^api key (?:not valid|expired|not found)/i;
+const NO_CREDIT = /^your credit balance is too low/i;
+const ACCOUNT_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 407]);
 const REQUEST_STATUSES: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 
 export function readProviderError(text: string): ProviderError {
@@ -55,10 +65,14 @@ export function readProviderError(text: string): ProviderError {
   const code = given === null && isTooLong ? 'context_length_exceeded' : given;
   return {
     message,
-    param: textIn(error.param),
+    param: textIn(error.param)?.slice(0, LONGEST_PARAM) ?? null,
     code,
-    fault: isTooLong ? 'request' : faultOf(error, code),
+    fault: isTooLong ? 'request' : isAboutAccount(message) ? 'account' : faultOf(error, code),
   };
+}
+
+function isAboutAccount(message: string | null): boolean {
+  return message !== null && (WRONG_KEY.test(message) || NO_CREDIT.test(message));
 }
 
 function faultOf(error: Readonly<Record<string, unknown>>, code: string | null): ProviderError['fault'] {
@@ -67,6 +81,8 @@ function faultOf(error: Readonly<Record<string, unknown>>, code: string | null):
   if (code !== null && REQUEST_CODES.has(code)) return 'request';
   if (status === 429 || words.some((word) => RATE_WORDS.has(word))) return 'rate-limit';
   if (status === 529 || words.some((word) => OVERLOADED_WORDS.has(word))) return 'overloaded';
+  const isAccount = status !== undefined && ACCOUNT_STATUSES.has(status);
+  if (isAccount || words.some((word) => ACCOUNT_WORDS.has(word))) return 'account';
   if (status !== undefined) return REQUEST_STATUSES.has(status) ? 'request' : 'provider';
   return words.includes('invalid_request_error') ? 'request' : 'provider';
 }
@@ -106,15 +122,20 @@ const MOST_BYTES = 64 * 1024;
 const BODY_MS = 2_000;
 
 /**
- * Some servers answer 500 to a prompt that is too long, or to content that they filter. Then the request is at fault and no
- * other target would do better: the answer is a 400. Every other answer is as it was; its body can still be cancelled.
+ * An error with the status that it means. Some servers answer 500 to a prompt that is too long, or to content that they filter:
+ * then the request is at fault and no other target would do better. Others answer 400 where the key or its account is at
+ * fault, and another target may serve the call. Every other answer is as it was.
  */
-export async function withRequestFault(answer: UpstreamAnswer): Promise<UpstreamAnswer> {
+export async function withMeantStatus(answer: UpstreamAnswer): Promise<UpstreamAnswer> {
   const text = await shortText(answer.body);
   if (text === null) return answer;
-  const { code } = readProviderError(text);
-  if (code === null || !REQUEST_CODES.has(code)) return answer;
-  return { ...answer, status: 400, body: bodyOf(text) };
+  const { code, fault, message } = readProviderError(text);
+  const body = bodyOf(text);
+  if (answer.status === 400) {
+    if (fault !== 'account') return { ...answer, body };
+    return { ...answer, status: NO_CREDIT.test(message ?? '') ? 402 : 401, body };
+  }
+  return code === null || !REQUEST_CODES.has(code) ? { ...answer, body } : { ...answer, status: 400, body };
 }
 
 /** What a provider says of a request that it refused; the body is read, and its end is not waited for long. */

@@ -14,7 +14,7 @@ import { type Entry, serviceOf } from '../breakers/breaker.ts';
 import type { Breakers } from '../breakers/breakers.ts';
 import type { Alias, AliasTarget, TargetStates } from '../models/aliases.ts';
 import { breakerResult, type FailureRule, reasonFor, ruleFor, type TargetResult } from './failure-policy.ts';
-import { type ProviderError, readRefusal, withRequestFault } from './provider-error.ts';
+import { type ProviderError, readRefusal, withMeantStatus } from './provider-error.ts';
 import { createDeadline, type Deadline, parsed, readWhole, type WholeAnswer } from './whole-answer.ts';
 
 export interface TryTargetsParts {
@@ -92,7 +92,7 @@ export type WentWrong =
  * What became of an answer after its status. The provider's breaker counts it as a failure: the connection broke, or
  * nothing came in time. An error within the answer counts as the status that it means, and cools the target.
  */
-export type NoteBroken = (result: 'broken-off' | 'late' | 429 | 529) => void;
+export type NoteBroken = (result: 'broken-off' | 'late' | 401 | 429 | 529) => void;
 
 /** When a target may have room again that has as many calls in flight as it may. */
 const AT_LIMIT_RETRY_MS = 1_000;
@@ -183,7 +183,7 @@ async function tryOnce<Request extends ModelRequest, Answer>(
     const sent = { endpoint: request.endpoint, body, headers, signal: deadline?.signal ?? signal };
     answer = await parts.upstream.send(target, sent);
     timing?.(answer.status);
-    if (isReadableError(answer)) answer = await withRequestFault(answer);
+    if (isReadableError(answer)) answer = await withMeantStatus(answer);
     result = answer.status;
     if (whole !== null && deadline !== null && ruleFor(result).action === 'take') {
       read = parsed(whole, await readWhole(answer, whole, deadline));
@@ -225,7 +225,7 @@ async function tryOnce<Request extends ModelRequest, Answer>(
 }
 
 function isReadableError({ status, contentType }: UpstreamAnswer): boolean {
-  return status >= 500 && contentType === 'application/json';
+  return (status === 400 || status >= 500) && contentType === 'application/json';
 }
 
 /** Of aliases that are routed by latency, how long the status took; null for others. Errors come quicker than answers do. */

@@ -224,7 +224,7 @@ async function answerWhole(answering: Answering): Promise<Response> {
   const read = readWholeAnswer(gathered.bytes, call.alias.alias, call.route.wire);
   if (!read.isJsonObject || read.isError) {
     const text = read.isError ? new TextDecoder().decode(gathered.bytes) : '';
-    const { refusal, result } = refusalInAnswer(call.alias.alias, target, text);
+    const { refusal, result } = refusalInAnswer(call.alias, target, text);
     if (typeof result === 'number') answering.noteBroken?.(result);
     const isWritten = await end(failure('upstream-broken', refusalStatus(refusal), target.id, firstByteMs));
     return refuse(call, context, isWritten ? refusal : { name: 'unavailable' });

@@ -19,7 +19,7 @@ export async function passedOn(
 ): Promise<Refusal> {
   const gathered = await gatherBody(answer.body, { maxBytes: MOST_ERROR_BYTES, idleMs: ERROR_BODY_MS });
   const text = gathered.outcome === 'whole' ? new TextDecoder().decode(gathered.bytes) : '';
-  return ofRequest(alias, target, answer.status, readProviderError(text));
+  return ofRequest(alias, target, answer.status, readProviderError(withoutKey(text, target)));
 }
 
 /** No target answered. */
@@ -46,22 +46,31 @@ export function unavailable(
 const REFUSED_BY_PROVIDER =
   'The provider of this model refuses the gateway’s calls. The operator of the gateway has to correct its key, account or model name; retrying does not help until then.';
 
-/** How an error counts for the provider's breaker and its target; null if the request is at fault. */
+const REFUSED_OWN_KEY: Refusal = {
+  name: 'providerKeyRefused',
+  message:
+    'The provider of this model refused your company’s own key. Check the key and its account. A company admin replaces it under Provider keys in the console.',
+};
+
+/** What an error is for the provider's breaker and for its target; null where the request is at fault. */
 type ErrorResult = Exclude<Parameters<NoteBroken>[0], 'late'>;
 
 /** An error with a success status: instead of an answer, or as an event of a stream. */
 export function refusalInAnswer(
-  alias: string,
+  { alias, ownKey }: Pick<Alias, 'alias' | 'ownKey'>,
   target: UpstreamTarget,
   text: string,
   otherwise: Refusal = { name: 'unavailable' },
 ): { readonly refusal: Refusal; readonly result: ErrorResult | null } {
-  const error = readProviderError(text);
+  const error = readProviderError(withoutKey(text, target));
   switch (error.fault) {
     case 'request':
       return { refusal: ofRequest(alias, target, 400, error), result: null };
     case 'rate-limit':
       return { refusal: { name: 'providerRateLimited', retryAfterMs: RATE_LIMITED_MS }, result: 429 };
+    case 'account':
+      // A company's own key says nothing about the provider, and neither does the operator's.
+      return { refusal: ownKey === undefined ? otherwise : REFUSED_OWN_KEY, result: 401 };
     case 'overloaded':
       return { refusal: otherwise, result: 529 };
     case 'provider':
@@ -82,7 +91,7 @@ function ofRequest(
       message === null
         ? `The model refused the request with status ${status}.`
         : withoutProviderNames(message, target, alias),
-    param,
+    param: param === null ? null : withoutProviderNames(param, target, alias),
     code: code === null || OUR_CODES.has(code) ? null : withoutProviderNames(code, target, alias),
   };
 }
@@ -96,6 +105,10 @@ function withoutProviderNames(text: string, target: UpstreamTarget, alias: strin
   let clean = text.replaceAll(target.model, alias);
   if (target.baseUrl !== null) clean = clean.replaceAll(target.baseUrl, 'the model');
   if (host !== null) clean = clean.replaceAll(host, 'the model');
-  if (target.apiKey !== null) clean = clean.replaceAll(target.apiKey, '[redacted]');
-  return clean;
+  return withoutKey(clean, target);
+}
+
+/** Also before a text is cut: half a key would not be found after that. */
+function withoutKey(text: string, { apiKey }: UpstreamTarget): string {
+  return apiKey === null ? text : text.replaceAll(apiKey, '[redacted]');
 }

@@ -185,7 +185,7 @@ export function answerStream(answering: Answering): Response {
   /** The client's error for a broken stream, and its result for the breaker. */
   function breakOf(reason: string) {
     if (reason !== ERROR_EVENT) return { refusal: BROKEN, result: BREAKS.get(reason) ?? null };
-    return refusalInAnswer(call.alias.alias, target, tap.errorText(), BROKEN);
+    return refusalInAnswer(call.alias, target, tap.errorText(), BROKEN);
   }
 
   /** It has said [DONE] and then kept its connection, or dropped it: the answer is whole all the same. */
