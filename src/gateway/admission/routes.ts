@@ -95,7 +95,9 @@ export function routeOf(method: string, path: string): Route | null {
   if (method !== 'GET' || !rest.startsWith(ONE_MODEL) || rest.length > 200) return null;
   // An alias contains a slash, which a client may or may not encode (G-4).
   const alias = decoded(rest.slice(ONE_MODEL.length));
-  return alias === null ? null : { kind: 'one-model', endpoint: 'models', scope: chat, alias };
+  return alias === null || alias === ''
+    ? null
+    : { kind: 'one-model', endpoint: 'models', scope: chat, alias };
 }
 
 /** The path of a route with placeholders; null for an unknown route. */

@@ -20,6 +20,7 @@ describe('G-10 an unknown route', () => {
     ['POST', '/llm/v1/responses/resp_1/cancel', 'such as those of background ones (/responses/{id}/cancel).'],
     ['POST', '/llm/v1/chat', 'GET /docs lists the routes.'],
     ['POST', '/llm/v1/embedding', 'Did you mean POST /llm/v1/embeddings?'],
+    ['GET', '/llm/v1/models/', 'Use GET /llm/v1/models'],
     ['GET', '/llm/v1/model', 'Did you mean GET /llm/v1/models?'],
     ['POST', '/llm/v1/parse/cvs', 'Did you mean POST /llm/v1/parse/cv?'],
     ['POST', '/llm/v1/images/generations', 'does not support the Images API (/images).'],
@@ -43,6 +44,10 @@ describe('G-10 an unknown route', () => {
     const message = unknownRoute(method, path);
     expect(message).toStartWith(`There is no ${method} ${path} here. `);
     expect(message).toContain(said);
+  });
+
+  test('the list of models with a slash at the end is none of one model', () => {
+    expect(routeOf('GET', '/llm/v1/models/')).toBeNull();
   });
 
   test('a long path is cut and not compared', () => {

@@ -356,6 +356,14 @@ describe('tools', () => {
 });
 
 describe('what chat completions cannot express is refused with the name of the member', () => {
+  test.each(['multi_agent', 'access_programs'])(
+    '%s is a member of Responses, and is not called unknown',
+    (name) => {
+      const refusal = translate(JSON.stringify({ model: 'a', input: 'x', [name]: { enabled: true } }));
+      expect(refusal).toMatchObject({ param: name, message: expect.stringContaining('chat completions') });
+    },
+  );
+
   const rows: readonly (readonly [JsonObject, string])[] = [
     [{ background: true }, 'background'],
     [{ conversation: 'conv_1' }, 'conversation'],

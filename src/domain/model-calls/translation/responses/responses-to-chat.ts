@@ -76,6 +76,10 @@ const REFUSED_MEMBERS: Readonly<Record<string, string>> = {
   conversation: 'Conversations are not available. Send the earlier items in input.',
   prompt: 'Prompts that are stored at the provider are not available. Send their text in instructions.',
   context_management: 'The context is not compacted. Send fewer items in input.',
+  multi_agent:
+    'This model is served over chat completions, which have no agents. Send the request without it.',
+  access_programs:
+    'This model is served over chat completions, which have no access programs. Send the request without it.',
   moderation:
     'This model is served over chat completions, which have no moderation. Send the request without.',
 };
