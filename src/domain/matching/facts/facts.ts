@@ -16,6 +16,8 @@ export interface TalentFacts {
   /** The language of the CV itself, if known: its author can write it. */
   readonly writtenIn: string | null;
   readonly certificates: readonly string[];
+  /** Classes of the driving licence; null where none is named. */
+  readonly licence?: readonly string[] | null;
   readonly place: Place | null;
   /** The words of the CV, without those that tell whose it is. */
   readonly terms: readonly string[];
@@ -40,6 +42,7 @@ export interface Outline {
   readonly certificates: readonly (readonly number[])[];
   readonly degree: readonly number[];
   readonly place: readonly number[];
+  readonly licence?: readonly number[];
 }
 
 export interface JobFacts {
@@ -117,7 +120,7 @@ export interface SkillVocabulary {
 }
 
 /** Raised with every change of how facts are read or scores computed: everything is then scored anew, in the background. */
-export const SCORER_VERSION = 6;
+export const SCORER_VERSION = 7;
 
 /**
  * A unit vector in whole numbers of one byte: 384 bytes instead of 1.5 KB, and the same number on every machine. The

@@ -136,6 +136,7 @@ export function outlineOf(
   mentions: readonly SkillMention[],
   places: readonly Place[],
   read: Read,
+  licences: readonly { readonly start: number }[] = [],
 ): Outline {
   const starts = said.map(({ start }) => start);
   const wordsAt = (found: readonly { readonly start: number }[]) =>
@@ -159,6 +160,7 @@ export function outlineOf(
     ),
     degree: wordsAt(under(/^education\[\d+\]\.studyType$/).filter(({ text }) => degreeIn(text) !== null)),
     place: wordsAt(under(/^basics\.location\b/)),
+    licence: wordsAt(licences),
   };
 }
 

@@ -105,7 +105,7 @@ const DEGREE_PATTERNS: readonly (readonly [DegreeLevel, RegExp])[] = [
   ],
   [
     2,
-    /\b(?:associate(?:['’]?s)? degree|vocational|apprenticeship|ausbildung|diploma|hnd|btec|trade school|berufsausbildung|certificate iv)\b/iu,
+    /\b(?:associate(?:['’]?s)? degree|vocational|apprenticeship|ausbildung|diploma|hnd|btec|trade school|berufsausbildung|certificate iv|gesellenbrief|meister(?:brief|prüfung|schule)|[a-zäöüß-]*kauf(?:mann|frau)|facharbeiter(?:in)?)\b/iu,
   ],
   [
     1,
@@ -157,13 +157,19 @@ const FURTHER_LANGUAGES: Readonly<Record<string, string>> = {
 
 const FLUENCY_PATTERNS: readonly (readonly [RegExp, LanguageLevel])[] = [
   [/\b(?:native|mother tongue|muttersprach\w*|langue maternelle|bilingual|first language)\b/iu, 7],
-  [/\bc2\b|\b(?:proficien\w*|mastery|near[- ]native|verhandlungssicher)\b/iu, 6],
-  [/\bc1\b|\b(?:fluent\w*|fließend|courant|advanced|full professional|business fluent|excellent)\b/iu, 5],
-  [/\bb2\b|\b(?:upper[- ]intermediate|professional working|business|good|very good|gut)\b/iu, 4],
+  [/\bc2\b|\b(?:proficien\w*|mastery|near[- ]native|verhandlungssicher[a-z]*)\b/iu, 6],
+  [
+    /\bc1\b|\b(?:fluent\w*|fließend[a-z]*|courant|advanced|full professional|business fluent|excellent)\b/iu,
+    5,
+  ],
+  [/\bb2\b|\b(?:upper[- ]intermediate|professional working|business|good|very good|gute?[mnrs]?)\b/iu, 4],
   [/\bb1\b|\b(?:intermediate|conversational|limited working|working knowledge|mittel)\b/iu, 3],
   [/\ba2\b|\b(?:elementary|pre[- ]intermediate)\b/iu, 2],
   [/\ba1\b|\b(?:basic\w*|beginner|grundkenntnisse|notions)\b/iu, 1],
 ];
+
+/** Documents in these name other languages in their own words: "Englisch", "anglais". */
+const DOCUMENT_LANGUAGES = ['de', 'fr', 'es', 'it', 'pt', 'nl', 'pl', 'ro'];
 
 const languagesByName = namesOfLanguages();
 
@@ -181,11 +187,14 @@ export function levelIn(text: string): LanguageLevel | null {
   return FLUENCY_PATTERNS.find(([pattern]) => pattern.test(text))?.[1] ?? null;
 }
 
+/** "Deutschkenntnisse", "deutschsprachig". */
+const OF_LANGUAGE = /(?:sprach)?kenntnissen?$|sprachig(?:e[mnrs]?)?$/u;
+
 /** Every language that a text names by a whole word. */
 export function languagesIn(text: string): readonly string[] {
   const found = new Set<string>();
   for (const [word] of text.toLowerCase().matchAll(/\p{L}+/gu)) {
-    const code = languagesByName.get(word);
+    const code = languagesByName.get(word.replace(OF_LANGUAGE, ''));
     if (code !== undefined) found.add(code);
   }
   return [...found];
@@ -194,9 +203,11 @@ export function languagesIn(text: string): readonly string[] {
 function namesOfLanguages(): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   const english = new Intl.DisplayNames(['en'], { type: 'language' });
+  const namers = DOCUMENT_LANGUAGES.map((code) => new Intl.DisplayNames([code], { type: 'language' }));
   for (const code of LANGUAGE_CODES) {
     const own = new Intl.DisplayNames([code], { type: 'language' }).of(code);
-    for (const name of [english.of(code), own]) {
+    const others = namers.map((names) => names.of(code));
+    for (const name of [english.of(code), own, ...others]) {
       const plain = name?.toLowerCase();
       if (plain !== undefined && plain.length > 2 && !names.has(plain)) names.set(plain, code);
     }

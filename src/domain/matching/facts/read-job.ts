@@ -115,13 +115,23 @@ function placesOf(location: string | null, jobLocation: unknown): readonly Place
 const LONGEST_REQUIREMENT = 300;
 const MOST_SKILLS = 12;
 const MOST_WORDS = 15;
-const YEARS = /(\d{1,2})(?:\s*(?:-|–|to)\s*\d{1,2})?\s*\+?\s*(?:or more\s*)?(?:years?|yrs?|jahre|ans|años)/iu;
+const NUMBER_WORDS =
+  `one two three four five six seven eight nine ten|ein zwei drei vier fünf sechs sieben acht neun zehn`
+    .split('|')
+    .map((words) => words.split(' '));
+const NUMBER = `\\d{1,2}|${NUMBER_WORDS.flat().join('|')}`;
+const YEARS = new RegExp(
+  `(?<!\\p{L})(${NUMBER})e?s?(?:\\s*(?:-|–|to|bis)\\s*\\d{1,2})?\\s*\\+?\\s*(?:or more\\s*)?(?:years?|yrs?|jahre?n?|ans?|años?)(?!\\p{L})`,
+  'iu',
+);
 const MONTHS = /(\d{1,3})\s*\+?\s*(?:months?|monate|mois|meses)/iu;
 /** A language of people, not of programs: the text speaks of speaking it, or of nothing else. */
 const SPEAKS =
-  /\b(?:language|languages|speak\w*|spoken|written|fluen\w*|native|proficien\w*|[abc][12]|level|verbal|bilingual|kenntnisse|sprach\w*)\b/iu;
+  /\b(?:language|languages|speak\w*|spoken|written|fluen\w*|native|proficien\w*|[abc][12]|level|verbal|bilingual|\p{L}*kenntnissen?|sprach\w*|verhandlungssicher\p{L}*|fließend\p{L}*)(?!\p{L})/iu;
 const CERTIFIED =
-  /\b(?:certifi\w+|licen[cs]e[sd]?|registered|registration|chartered|führerschein|permis|accredit\w+)\b/iu;
+  /\b(?:certifi\w+|licen[cs]e[sd]?|registered|registration|chartered|permis|accredit\w+|qualified teacher status)\b|(?:meister|gesellen)brief|führerschein|fahrerlaubnis|\p{L}{3}-?schein(?!\p{L})|approbation|zertifi\p{L}+|(?<!\p{L})geprüfte[rnms]?(?!\p{L})|fahrerkarte|gesundheitszeugnis/iu;
+/** Vocational training by its level, and more than that: a degree does not stand for it. */
+const TRADE_CERTIFICATE = /(?:meister|gesellen)brief/iu;
 const OR_EXPERIENCE = /\b(?:or )?(?:equivalent|comparable|similar) (?:\w+ )?(?:experience|qualification)/iu;
 /** Where one of several is enough: "Tableau or Power BI", "Jest/Mocha"; but not "A/B testing". */
 const ANY = /\b(?:or|oder|ou|any of|one of|such as|e\.g\.|like|similar)\b|\p{L}{2}\/\p{L}{2}/iu;
@@ -155,7 +165,7 @@ function readSkills(text: string, vocabulary: SkillVocabulary): readonly Require
 }
 
 function readDegree(text: string): readonly Requirement[] {
-  const level = lowestDegreeIn(text);
+  const level = TRADE_CERTIFICATE.test(text) ? null : lowestDegreeIn(text);
   return level === null ? [] : [{ kind: 'degree', text, level, orExperience: OR_EXPERIENCE.test(text) }];
 }
 
@@ -165,10 +175,15 @@ function readExperience(text: string): readonly Requirement[] {
 }
 
 function monthsIn(text: string): number | null {
-  const years = YEARS.exec(text)?.[1];
-  if (years !== undefined) return Number(years) * 12;
+  const years = YEARS.exec(text)?.[1]?.toLowerCase();
+  if (years !== undefined) return 12 * (wordNumberOf(years) ?? Number(years));
   const months = MONTHS.exec(text)?.[1];
   return months === undefined ? null : Number(months);
+}
+
+function wordNumberOf(word: string): number | null {
+  const at = NUMBER_WORDS.map((words) => words.indexOf(word)).find((found) => found >= 0);
+  return at === undefined ? null : at + 1;
 }
 
 function readLanguages(text: string): readonly Requirement[] {
@@ -180,6 +195,7 @@ function readLanguages(text: string): readonly Requirement[] {
 }
 
 function readCertificate(text: string): readonly Requirement[] {
-  if (!CERTIFIED.test(text) || lowestDegreeIn(text) !== null) return [];
+  const isDegree = lowestDegreeIn(text) !== null && !TRADE_CERTIFICATE.test(text);
+  if (!CERTIFIED.test(text) || isDegree) return [];
   return [{ kind: 'certificate', text, name: text }];
 }

@@ -9,6 +9,7 @@ import type {
   TalentFacts,
   TextsToEmbed,
 } from './facts.ts';
+import { licencesIn } from './licences.ts';
 import {
   outlineOf,
   placesOf,
@@ -69,6 +70,12 @@ export function readTalent(stored: StoredTalent, vocabulary: SkillVocabulary): T
   const places = placesOf(text, stored.evidence);
   const sections = sectionsOf(text, places);
   const said = saidTerms(words, sections);
+  const licences = licencesIn(
+    [
+      text,
+      ...list(record.certificates, MOST.certificates).map((one) => line(object(one).name ?? one) ?? ''),
+    ].join('\n\n'),
+  );
   const mentions = skillMentions(workText(text, stored.evidence), places, vocabulary);
   const shown = new Set([
     ...done.flatMap((one) => vocabulary.findIn(one)),
@@ -88,13 +95,23 @@ export function readTalent(stored: StoredTalent, vocabulary: SkillVocabulary): T
     degree: highestDegree(record, education),
     areas: education.flatMap(({ area }) => line(area) ?? []).slice(0, MOST.roles),
     writtenIn: writtenIn(document),
+    licence: licences.length === 0 ? null : [...new Set(licences.flatMap(({ classes }) => classes))],
     place: placeOfTalent(object(object(record.basics).location)),
     // Without a text the list was entered by the company: there is no CV that could show more.
     named: stored.text === null ? [] : read.skills.filter((skill) => !shown.has(skill)),
     ...(said.length === 0
       ? countedWords(texts, MOST.terms)
       : countedWords(unsaid(texts, lines), MOST.terms, saidCounts(said))),
-    outline: said.length === 0 ? null : outlineOf(said, mentions, places, read),
+    outline:
+      said.length === 0
+        ? null
+        : outlineOf(
+            said,
+            mentions,
+            places,
+            read,
+            licences.filter(({ start }) => start < text.length),
+          ),
   };
 }
 
@@ -119,7 +136,7 @@ function unsaid(texts: readonly string[], lines: readonly string[]): readonly st
   };
   return texts.map((text) =>
     text
-      .split(/[\s,;:()/]+/)
+      .split(/[\s,;:()/-]+/)
       .filter(isNew)
       .join(' '),
   );
@@ -260,10 +277,11 @@ const LEVEL_NAMES: Readonly<Record<string, DegreeLevel>> = {
 
 function highestDegree(record: Fields, education: readonly Fields[]): DegreeLevel | null {
   const stated = LEVEL_NAMES[line(record.highest_degree_level)?.toLowerCase() ?? ''];
-  if (stated !== undefined) return stated;
+  // Readers have no name for vocational training, and call it secondary.
+  if (stated !== undefined && stated > 1) return stated;
   const texts = education.flatMap(({ studyType, area }) => [studyType, area]);
   const levels = texts.flatMap((text) => (typeof text === 'string' ? (degreeIn(text) ?? []) : []));
-  return levels.length === 0 ? null : (Math.max(...levels) as DegreeLevel);
+  return levels.length === 0 ? (stated ?? null) : (Math.max(...levels) as DegreeLevel);
 }
 
 function languagesOf(record: Fields): readonly Language[] {

@@ -15,26 +15,26 @@ const GROUPS = `engineer: developer programmer coder engineer engineering develo
   ux: ux ui ux/ui ui/ux user-experience
   manager: manager management mgr leiter leiterin
   lead: leader supervisor foreman teamleader teamlead shift-leader leading
-  accountant: accountant accounting bookkeeper buchhalter buchhalterin accounts-payable accounts-receivable
+  accountant: accountant accounting bookkeeper buchhalter buchhalterin accounts-payable accounts-receivable buchhaltung
   recruiter: recruiter recruiting recruitment talent-acquisition sourcer
   hr: hr human-resources people personnel
-  sales: sales account-executive seller business-development vertrieb
+  sales: sales account-executive seller business-development vertrieb außendienst außendienstmitarbeiter vertriebsmitarbeiter vertriebler
   marketing: marketing marketer
   writer: writer copywriter content editor journalist reporter
-  nurse: nurse nursing rn lpn krankenpfleger krankenschwester
+  nurse: nurse nursing rn lpn krankenpfleger krankenschwester pfleger pflegefachfrau pflegefachmann pflegefachkraft pflegekraft pflegefachperson
   icu: icu intensive-care critical-care
   carer: carer caregiver care-assistant healthcare-assistant
   physician: physician doctor medic arzt ärztin
   therapist: physiotherapist physiotherapeut physiotherapy physical-therapist fysioterapeut
   pharmacist: pharmacist apotheker pharmacy
-  teacher: teacher teaching educator tutor instructor lehrer lehrerin
+  teacher: teacher teaching educator tutor instructor lehrer lehrerin lehrkraft
   lecturer: lecturer professor academic
   headteacher: headteacher headmaster school-principal principal
   counselor: counselor counsellor advisor adviser counseling advising
-  driver: driver trucker courier
+  driver: driver trucker courier fahrer
   truck: truck lorry hgv lgv haulage ce c+e
-  warehouse: warehouse picker storekeeper logistics distribution
-  cook: cook chef kitchen koch
+  warehouse: warehouse picker storekeeper logistics distribution lagerist lagermitarbeiter lagerhelfer kommissionierer lager
+  cook: cook chef kitchen koch köchin küche
   waiter: waiter waitress server
   support: support helpdesk service-desk help-desk
   technical: technical tech it information-technology
@@ -42,20 +42,20 @@ const GROUPS = `engineer: developer programmer coder engineer engineering develo
   consultant: consultant consulting
   analyst: analyst analysis
   assistant: assistant secretary clerk receptionist office secretarial
-  lawyer: lawyer attorney solicitor barrister legal-counsel counsel attorney-at-law jurist rechtsanwalt
+  lawyer: lawyer attorney solicitor barrister legal-counsel counsel attorney-at-law jurist rechtsanwalt rechtsanwältin anwalt anwältin
   paralegal: paralegal legal-assistant legal-secretary
   buyer: buyer purchaser purchasing procurement sourcing einkäufer
   mechanic: mechanic mechatronics technician fitter mechaniker industriemechaniker mechatroniker instandhaltung maintenance
-  electrician: electrician elektriker elektroniker electrical
+  electrician: electrician elektriker elektroniker electrical elektro
   builder: builder construction site building
   joiner: joiner carpenter
-  architect: architect architecture
+  architect: architect architecture architekt
   banker: banker banking bank
   agent: agent representative rep
   product-manager: product-owner product-manager product-lead
   project: project program programme
-  retail: retail shop store cashier merchandising
-  hairdresser: hairdresser barber hairstylist
+  retail: retail shop store cashier merchandising verkäufer
+  hairdresser: hairdresser barber hairstylist friseur frisör coiffeur
   plumber: plumber plumbing heating
   welder: welder welding
   cleaner: cleaner cleaning housekeeping housekeeper janitor
@@ -124,7 +124,8 @@ const PHRASES = new RegExp(
 
 const IGNORED: ReadonlySet<string> = new Set(
   `the and of for in at with to by on as ii iii iv level class remote hybrid staff shift night nights full part time
-  permanent freelance freelancer self-employed contract temporary wanted opportunity vacancy`.split(/\s+/),
+  permanent freelance freelancer self-employed contract temporary wanted opportunity vacancy registered qualified examiniert
+  examinierte examinierter staatlich geprüfter geprüfte anerkannte anerkannter`.split(/\s+/),
 );
 
 /** Words of the kind of work weigh less than those of its field: two managers may do quite different things. */
@@ -145,6 +146,26 @@ export interface TitleShape {
 const OTHER_ENDING =
   /(?<=\p{L}{4})[/*:_·•(](?:innen|in|as|a|os|o|ă|e|euse|ère|ière|trice|rice|ienne|enne|nne|se|ne|ra|ora|dora|tora)\)?(?!\p{L})/gu;
 
+/** German writes the field and the occupation as one word: "Finanzbuchhalterin", "Instandhaltungsmechaniker", "Elektromeister". */
+const OCCUPATIONS =
+  `fahrer mechaniker mechatroniker elektroniker elektriker buchhalter pfleger lehrer entwickler verkäufer
+  friseur architekt anwalt techniker`.split(/\s+/);
+const OF_WOMEN = /(?<=er|eur|ekt|or|ist)in$/u;
+const MASTER_RANK = 4;
+
+function occupationIn(written: string): Pick<TitleShape, 'words'> & { readonly rank: number | null } {
+  const word = written.replace(OF_WOMEN, '');
+  const known = SAME.get(word);
+  if (known !== undefined) return { words: [known], rank: null };
+  const trade = word.endsWith('meister') ? SAME.get(word.slice(0, -'meister'.length)) : undefined;
+  if (trade !== undefined) return { words: [trade], rank: MASTER_RANK };
+  const ending = OCCUPATIONS.find((one) => word.endsWith(one));
+  if (ending === undefined) return { words: [], rank: null };
+  const field = word.slice(0, -ending.length).replace(/s?-?$/u, '');
+  const term = SAME.get(field) ?? (field.length > 3 ? titleTerm(field) : null);
+  return { words: [SAME.get(ending) ?? ending, ...(term === null ? [] : [term])], rank: null };
+}
+
 /** "(m/f/d)" and "(all genders)" are no part of the work; "(Python)" is. */
 export function shapeOfTitle(title: string): TitleShape {
   const text = title
@@ -154,6 +175,8 @@ export function shapeOfTitle(title: string): TitleShape {
     .replace(OTHER_ENDING, '')
     // Who does both is at home in either.
     .replace(/\bfull[ -]?stack\b/g, 'frontend backend')
+    .replace(/\b(?:(?:berufs)?kraft|lkw-?)fahrer(?:in)?\b/g, 'truck driver')
+    .replace(/\bgesundheits- und (?=krankenpfleger)/g, '')
     .replace(PHRASES, (phrase) => phrase.replaceAll(' ', '-'));
   let rank = 3;
   const words = new Set<string>();
@@ -165,7 +188,14 @@ export function shapeOfTitle(title: string): TitleShape {
     // In "Principal Engineer" it is a rank, in "Assistant Principal" an occupation.
     const isRank = ranked !== undefined && !(plain === 'principal' && at === all.length - 1);
     const word = SAME.get(plain) ?? (isTelling(plain) ? titleTerm(plain) : null);
-    if (isRank) rank = ranked === 2 ? rank : ranked;
+    if (isRank) {
+      rank = ranked === 2 ? rank : ranked;
+      continue;
+    }
+    const occupation = SAME.has(plain) ? null : occupationIn(plain);
+    rank = occupation?.rank ?? rank;
+    if (occupation !== null && occupation.words.length > 0)
+      for (const one of occupation.words) words.add(one);
     else if (word !== null) words.add(word);
   }
   return { words: [...words], rank };

@@ -42,9 +42,23 @@ export function termOf(written: string): string | null {
   return /[+#.\d]/.test(word) ? word : stemmed.slice(0, LONGEST_UNKNOWN);
 }
 
+/** Registrations and certificates that are known by one word or by their letters alone, as `termOf` gives them. */
+const QUALIFICATIONS = new Set(
+  `qts pgce nqt nmc gmc gphc psi mpsi mpharm hcpc ils bls als acls pals dbs sra cilex pqe arb riba rics ihk hwk acca aca cima cpa cfa
+  cia aat cipd mcips cips pmp prince2 itil cissp cism cisa ceh cka ckad adr cpc flt rtitb npors cscs sssts smsts nebosh iosh haccp
+  tefl celta tesol vca knx vde dguv aevo rqf nvq btec meisterb gesellen approbat fahrerka staplers`.split(
+    /\s+/,
+  ),
+);
+
+export function isQualification(term: string): boolean {
+  return QUALIFICATIONS.has(term);
+}
+
 /** Whether a word is one of work: of the list of rarities, which was counted from descriptions of occupations. */
 export function isWorkWord(written: string): boolean {
-  return rarities.has(stem(written.toLowerCase().replace(/\.+$/, '')));
+  const stemmed = stem(written.toLowerCase().replace(/\.+$/, ''));
+  return rarities.has(stemmed) || QUALIFICATIONS.has(stemmed.slice(0, LONGEST_UNKNOWN));
 }
 
 /** Words that every text has. They tell nothing, but a sentence reads better with them. */

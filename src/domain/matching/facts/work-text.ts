@@ -15,8 +15,8 @@ export interface PlacedWord {
  *   places      what the reader found to be name, contact, home, employer or school is cut out, the name wherever it comes again
  *   lines       the first short line (a name), and lines that are labelled as personal or look like an address are left out
  *   words       words that tell sex, age, family, origin, faith or body are left out (protected-words.ts)
- *   capitals    a word that is always written with a capital counts only if it is a word of work (word-rarity.json): names
- *               of people, streets, places, firms and schools are none, in whatever culture
+ *   capitals    a word that is always written with a capital counts only if it is a word of work (word-rarity.json) or has the ending of
+ *               a German noun for one: names of people, streets, places, firms and schools are none, in whatever culture
  */
 export function workWords(text: string, evidence: unknown): readonly (readonly PlacedWord[])[] {
   return saidWords(keptLines(text, evidence));
@@ -162,8 +162,12 @@ function smallWord(word: string): readonly string[] {
   return word === word.toLowerCase() ? [word] : [];
 }
 
+/** German nouns, which are always written with a capital, by endings of things and work that names do not have. */
+const GERMAN_NOUN =
+  /^\p{Lu}\p{Ll}{2,}(?:ung|ungen|[hk]eit|[hk]eiten|schaft|schaften|tion|tionen|tät|täten|technik|anlagen?|arbeiten?|dienste?|abschluss|abschlüssen?|steuer|maschinen?|geräten?|werkzeugen?|fahrzeugen?|kunden|aufträgen?|angeboten?|berichten?|verkehr|transporten?|pflege|montage|reparaturen?|material(?:ien)?|produkten?|schnitten?|verkauf|einkauf|vertrieb|systemen?|zügen?|schein|karte|konten|gewinnung|sicherung)$/u;
+
 function isSaid(word: string, small: ReadonlySet<string>): boolean {
   const lower = word.toLowerCase();
-  if (PROTECTED.has(lower) || /^[\d.]+$/.test(word)) return false;
-  return small.has(lower) || isCommonWord(lower) || isWorkWord(lower);
+  if (PROTECTED.has(lower.replace(/\.+$/, '')) || /^[\d.]+$/.test(word)) return false;
+  return small.has(lower) || isCommonWord(lower) || isWorkWord(lower) || GERMAN_NOUN.test(word);
 }

@@ -105,6 +105,53 @@ describe('A-12 text that is copied from the posting', () => {
   });
 });
 
+describe('A-12 words that those who do the work have in common with a posting', () => {
+  const SOUS_CHEF = `We run a seasonal kitchen with 90 covers and look for a sous chef who leads the pass when the head chef is away.
+- Run the kitchen in the absence of the head chef
+- Plan menus with the head chef and cost dishes
+- Train commis chefs and chefs de partie
+- Keep stock, orders and HACCP records
+- At least 3 years as chef de partie or sous chef
+- Level 3 food hygiene certificate`;
+  const CHEF = `Luca Moretti
+Work experience
+Sous Chef, The Salt House, 06/2020 - present
+- Runs the pass and the kitchen when the head chef is away, 80 covers
+- Menu planning, costing of dishes, ordering and HACCP records
+- Training of commis chefs
+Chef de Partie, Grand Hotel, 2016 - 2020
+- Fish and sauce sections
+Certificates
+Level 3 Food Hygiene`;
+  const stored = { ...NOTHING, title: 'Sous Chef', description: SOUS_CHEF, mustHave: [] };
+  const asked = jobFeatures('job', 1, readJob(stored, vocabulary), null);
+  const scoreOf = (text: string) => scorePair({ ...talent(text), vector: null }, asked, DEFAULT_WEIGHTS);
+
+  test('A-12 are not copied', () => {
+    const own = talent(CHEF);
+    expect(explainPair(own, asked, scoreOf(CHEF), DEFAULT_WEIGHTS).missing).not.toContain(COPIED);
+    expect(scoreOf(CHEF).score).toBeGreaterThan(80);
+  });
+
+  test('A-12 with the posting pasted below, the CV is worth what it was', () => {
+    const pasted = scoreOf(`${CHEF}\n\nInterests\n- Rowing, chess and walks\n\n${SOUS_CHEF}`);
+    expect(pasted.score).toBeLessThanOrEqual(scoreOf(CHEF).score + 3);
+    expect(pasted.score).toBeGreaterThan(scoreOf(CHEF).score - 10);
+  });
+
+  test.each([4, 6])('A-12 own words behind every %i of the posting do not hide it', (every) => {
+    const words = POSTING.split(/\s+/).map((word, at) => (at % every === 0 ? `${word} linen bedding` : word));
+    expect(seen(`${CARER}\n${words.join(' ')}`).score).toBeLessThan(seen(CARER).score + 8);
+  });
+
+  test('A-12 a short list of its skills lifts a CV of another trade little', () => {
+    const list = 'Skills\nPython, Django, PostgreSQL, Docker, Kubernetes, Terraform, Prometheus';
+    expect(seen(`${CARER}\n\n${list}`).score).toBeLessThan(seen(ENGINEER).score / 2);
+    const titled = `${CARER}\nBackend Engineer, Fern Bank, 2010 - 2015`;
+    expect(seen(`${titled}\n\n${list}`).score).toBeGreaterThan(seen(titled).score + 10);
+  });
+});
+
 describe('A-12 skills that nothing shows', () => {
   const listed = `${CARER}\n\nSkills\nPython, Django, PostgreSQL`;
 

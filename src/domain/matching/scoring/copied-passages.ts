@@ -5,28 +5,41 @@ import { wordsOf } from '../facts/words.ts';
 /**
  * Passages of a CV that are the posting's own words. They say what the job asks for and not what the talent can do, so a
  * comparison is made without them: without their words, and without the skills, titles, languages, certificates and degrees that only they
- * name. Both signs are about words that tell something; function words are not counted.
+ * name. All signs are about words that tell something; function words are not counted. Those who do the work say some of it as the posting
+ * does, so a sign is more than they have in common with it:
  *
+ *   threes    of the threes of words that follow each other in the posting, a fifth is in the CV, whatever stands between them: it was pasted
  *   runs      so many words in the order of the posting: a sentence or more of it
- *   windows   so many words of which nearly all are words of the posting, in whatever order: a list of them, or a text with some words between
+ *   windows   so many words of which nearly all are words of the posting, in any order
+ *   words     nearly all of the posting's words are in the CV: then shorter windows of them with others between
  */
-const RUN = 5;
-const WINDOW = 16;
-const LEAST_KNOWN = 15;
-const NEAR = 5;
+const THREE = 3;
+const PASTED_SHARE = 0.2;
+const LEAST_PASTED = 8;
+const RUN = 7;
+const WINDOW = { length: 24, known: 22 } as const;
+const SAID_SHARE = 0.8;
+const LEAST_SAID = 25;
+const MIXED_WINDOW = { length: 12, known: 5 } as const;
+const NEAR = 8;
+const BESIDE = 3;
+const LEAST_AMONG = 7;
 
 /** What finds a posting's words in a CV. */
 export interface PostingPassages {
-  /** Numbers of its runs, ascending. */
-  readonly runs: Uint32Array;
+  /** Numbers of its threes, ascending, each once. */
+  readonly threes: Uint32Array;
+  readonly order: Uint16Array;
   /** A bit for each of its words. */
   readonly words: Uint8Array;
+  /** How many different ones it has. */
+  readonly count: number;
 }
 
 export interface SaidPassages {
   readonly words: Uint16Array;
-  /** Ascending. */
-  readonly runs: Uint32Array;
+  /** Ascending, each once. */
+  readonly threes: Uint32Array;
 }
 
 const WORD_NUMBERS = 65_536;
@@ -34,72 +47,130 @@ const WORD_NUMBERS = 65_536;
 export function postingPassages(numbers: readonly number[]): PostingPassages {
   const words = new Uint8Array(WORD_NUMBERS / 8);
   for (const number of numbers) words[number >> 3] = (words[number >> 3] as number) | (1 << (number & 7));
-  return { runs: runsOf(Uint16Array.from(numbers)).sort(), words };
+  const order = Uint16Array.from(numbers);
+  return { threes: sortedThrees(order), order, words, count: new Set(numbers).size };
 }
 
 export function saidPassages({ words }: Pick<Outline, 'words'>): SaidPassages {
   const numbers = Uint16Array.from(words);
-  return { words: numbers, runs: runsOf(numbers).sort() };
+  return { words: numbers, threes: sortedThrees(numbers) };
 }
 
-function runsOf(words: Uint16Array): Uint32Array {
-  const runs = new Uint32Array(Math.max(0, words.length - RUN + 1));
-  for (let at = 0; at < runs.length; at += 1) {
+function sortedThrees(words: Uint16Array): Uint32Array {
+  return Uint32Array.from(new Set(threesOf(words))).sort();
+}
+
+function threesOf(words: Uint16Array): Uint32Array {
+  const threes = new Uint32Array(Math.max(0, words.length - THREE + 1));
+  for (let at = 0; at < threes.length; at += 1) {
     let hash = 2_166_136_261;
-    for (let next = at; next < at + RUN; next += 1)
+    for (let next = at; next < at + THREE; next += 1)
       hash = Math.imul(hash ^ (words[next] as number), 16_777_619);
-    runs[at] = hash >>> 0;
+    threes[at] = hash >>> 0;
   }
-  return runs;
+  return threes;
 }
 
 /** A mark for each word of the CV that is copied; null where none is, as for nearly every pair. */
 export function copiedWords(said: SaidPassages, posting: PostingPassages): Uint8Array | null {
-  const isRun = haveCommon(said.runs, posting.runs);
-  const marks = windowsIn(said.words, posting.words);
-  if (!isRun && marks === null) return null;
-  const found = marks ?? new Uint8Array(said.words.length);
-  if (isRun) {
-    const runs = new Set(posting.runs);
-    runsOf(said.words).forEach((run, at) => {
-      if (runs.has(run)) found.fill(1, at, at + RUN);
-    });
-  }
-  return withNear(found, said.words, posting.words);
+  const common = commonCount(said.threes, posting.threes);
+  const isPasted = common >= LEAST_PASTED && common >= PASTED_SHARE * posting.threes.length;
+  const ofThrees = common <= RUN - THREE ? null : threesIn(said.words, posting, isPasted);
+  const window = !isPasted && isAllSaid(said.words, posting) ? MIXED_WINDOW : WINDOW;
+  const ofWindows = windowsIn(said.words, posting.words, window);
+  if (ofThrees === null && ofWindows === null) return null;
+  const marks = ofThrees ?? new Uint8Array(said.words.length);
+  ofWindows?.forEach((mark, at) => {
+    if (mark === 1) marks[at] = 1;
+  });
+  return withNear(marks, said.words, posting);
 }
 
-/** With the words of the posting that are near a copied passage: its headings, and what stands between its sentences. */
-function withNear(marks: Uint8Array, words: Uint16Array, known: Uint8Array): Uint8Array {
+/** Of a pasted posting every three of its words counts, else only those that are a run together. */
+function threesIn(words: Uint16Array, posting: PostingPassages, isPasted: boolean): Uint8Array | null {
+  const known = new Set(posting.threes);
+  const least = isPasted ? 1 : RUN - THREE + 1;
+  let marks: Uint8Array | null = null;
+  let row = 0;
+  for (const [at, three] of threesOf(words).entries()) {
+    row = known.has(three) ? row + 1 : 0;
+    if (row < least) continue;
+    marks ??= new Uint8Array(words.length);
+    marks.fill(1, at - least + 1, at + THREE);
+  }
+  return marks !== null && isPasted ? amongOthers(marks) : marks;
+}
+
+/** Without the threes that stand alone: those who do the work have some in their own sentences. */
+function amongOthers(marks: Uint8Array): Uint8Array {
   return marks.map((mark, at) => {
-    if (mark === 1 || !isKnown(known, words[at] as number)) return mark;
-    return marks.subarray(Math.max(0, at - NEAR), at + NEAR + 1).includes(1) ? 1 : 0;
+    const beside = marks.subarray(Math.max(0, at - NEAR), at + NEAR + 1);
+    return mark === 1 && beside.reduce((sum, one) => sum + one, 0) >= LEAST_AMONG ? 1 : 0;
   });
+}
+
+/**
+ * With the words of the posting that are near a copied passage and come before or behind it there, too: its headings, and what stands
+ * between its sentences.
+ */
+function withNear(marks: Uint8Array, words: Uint16Array, posting: PostingPassages): Uint8Array {
+  return marks.map((mark, at) => {
+    const word = words[at] as number;
+    if (mark === 1 || !isKnown(posting.words, word)) return mark;
+    const behind = marks.indexOf(1, at);
+    const before = marks.lastIndexOf(1, at);
+    const isBefore =
+      behind >= 0 && behind - at <= NEAR && follows(posting.order, word, words[behind] as number);
+    return isBefore ||
+      (before >= 0 && at - before <= NEAR && follows(posting.order, words[before] as number, word))
+      ? 1
+      : 0;
+  });
+}
+
+function follows(order: Uint16Array, word: number, next: number): boolean {
+  for (let at = order.indexOf(word); at >= 0; at = order.indexOf(word, at + 1))
+    if (order.subarray(at + 1, at + 1 + BESIDE).includes(next)) return true;
+  return false;
 }
 
 function isKnown(known: Uint8Array, word: number): boolean {
   return (((known[word >> 3] as number) >> (word & 7)) & 1) === 1;
 }
 
-function haveCommon(one: Uint32Array, other: Uint32Array): boolean {
-  let [at, beside] = [0, 0];
+function commonCount(one: Uint32Array, other: Uint32Array): number {
+  let [count, at, beside] = [0, 0, 0];
   while (at < one.length && beside < other.length) {
     const difference = (one[at] as number) - (other[beside] as number);
-    if (difference === 0) return true;
-    if (difference < 0) at += 1;
-    else beside += 1;
+    if (difference === 0) count += 1;
+    if (difference <= 0) at += 1;
+    if (difference >= 0) beside += 1;
   }
-  return false;
+  return count;
 }
 
-function windowsIn(words: Uint16Array, known: Uint8Array): Uint8Array | null {
+/** Whether the CV has nearly all words of a posting that has enough of them. */
+function isAllSaid(words: Uint16Array, posting: PostingPassages): boolean {
+  const least = SAID_SHARE * posting.count;
+  if (posting.count < LEAST_SAID || words.length < least) return false;
+  const found = new Set<number>();
+  for (const word of words) if (isKnown(posting.words, word)) found.add(word);
+  return found.size >= least;
+}
+
+function windowsIn(
+  words: Uint16Array,
+  known: Uint8Array,
+  window: typeof WINDOW | typeof MIXED_WINDOW,
+): Uint8Array | null {
   let marks: Uint8Array | null = null;
   let count = 0;
   for (let at = 0; at < words.length; at += 1) {
     if (isKnown(known, words[at] as number)) count += 1;
-    if (at >= WINDOW && isKnown(known, words[at - WINDOW] as number)) count -= 1;
-    if (count < LEAST_KNOWN) continue;
+    if (at >= window.length && isKnown(known, words[at - window.length] as number)) count -= 1;
+    if (count < window.known) continue;
     marks ??= new Uint8Array(words.length);
-    for (let one = Math.max(0, at - WINDOW + 1); one <= at; one += 1)
+    for (let one = Math.max(0, at - window.length + 1); one <= at; one += 1)
       if (isKnown(known, words[one] as number)) marks[one] = 1;
   }
   return marks;
@@ -137,6 +208,7 @@ export function withoutWords(facts: TalentFacts, outline: Outline, marks: Uint8A
     degree: isLeft(outline.degree) ? facts.degree : null,
     languages: facts.languages.filter((_, at) => isLeft(outline.languages[at])),
     certificates: facts.certificates.filter((_, at) => isLeft(outline.certificates[at])),
+    licence: isLeft(outline.licence) ? (facts.licence ?? null) : null,
     place: isLeft(outline.place) ? facts.place : null,
     terms: kept.map(([term]) => term),
     counts: kept.map(([, count]) => count),

@@ -1,5 +1,6 @@
 import { degreeName, languageName, shownSkill } from '../facts/qualifications.ts';
 import { PARTS, type PartName, type Weights } from '../weights.ts';
+import { speechCredit } from './certificates.ts';
 import {
   type AskedItem,
   comparedTalent,
@@ -14,7 +15,6 @@ import {
   nearTitles,
   type PairScore,
   rounded,
-  speechCredit,
   titleFits,
 } from './score-pair.ts';
 
@@ -172,14 +172,12 @@ function explainPlace(talent: TalentFeatures, job: JobFeatures, fit: number | nu
     .join(' or ');
   if (fit >= 1) return { found: [`Lives in ${where}.`], missing: [] };
   if (fit >= 0.7) return { found: [`Lives in the region of ${where}.`], missing: [] };
-  const isSameCountry = job.facts.places.some(
-    ({ country }) => country !== null && country === talent.facts.place?.country,
-  );
+  const home = talent.facts.place?.country ?? null;
+  const countries = job.facts.places.flatMap(({ country }) => country ?? []);
+  const isAbroad = home !== null && countries.length > 0 && !countries.includes(home);
   return {
     found: [],
-    missing: [
-      isSameCountry ? `Lives elsewhere in the country; the job is in ${where}.` : `Lives far from ${where}.`,
-    ],
+    missing: [`Lives ${isAbroad ? 'in another country' : 'elsewhere'}; the job is in ${where}.`],
   };
 }
 

@@ -1,8 +1,9 @@
 import type { JobFacts, Requirement, StoredVector, TalentFacts } from '../facts/facts.ts';
+import { licencesIn } from '../facts/licences.ts';
 import { isSoft, type NearSkill, nearTo } from '../facts/qualifications.ts';
 import { talentTitles } from '../facts/read-talent.ts';
 import { shapeOfTitle, type TitleShape } from '../facts/titles.ts';
-import { askedWords, saidWords, stem, type WeighedWords, wordsOf } from '../facts/words.ts';
+import { askedWords, saidWords, stem, termOf, type WeighedWords, wordsOf } from '../facts/words.ts';
 import {
   copiedWords,
   type PostingPassages,
@@ -24,7 +25,10 @@ export interface TalentFeatures {
   readonly months: number | null;
   readonly languages: ReadonlyMap<string, number>;
   readonly words: WeighedWords;
+  /** Without those that only a list of skills has; null where there is no such list. */
+  readonly shownWords: WeighedWords | null;
   readonly wordSet: ReadonlySet<string>;
+  readonly shownSet: ReadonlySet<string>;
   readonly certificateWords: ReadonlySet<string>;
   readonly areaWords: readonly string[];
   readonly vector: StoredVector | null;
@@ -76,6 +80,12 @@ export interface SpeechItem {
   readonly requirement: Extract<Requirement, { kind: 'language' | 'certificate' }>;
   readonly isMust: boolean;
   readonly words: readonly string[];
+  /** Classes of a driving licence; null for other certificates. */
+  readonly licence: readonly string[] | null;
+  /** "Level 3"; null where the certificate has no levels. */
+  readonly level: number | null;
+  /** Whether a CV of this occupation has all its words without the certificate: "licensed electrician". */
+  readonly isOccupation: boolean;
 }
 
 const MOST_WEIGHED = 25;
@@ -100,7 +110,10 @@ const OF_CERTIFICATES = new Set(
     'valid',
     'current',
     'active',
-  ].map(stem),
+    'geprüfter',
+    'geprüfte',
+    'zertifikat',
+  ].map((word) => termOf(word) ?? stem(word)),
 );
 
 export function talentFeatures(
@@ -121,7 +134,9 @@ export function talentFeatures(
     months: facts.totalMonths ?? (ofRoles > 0 ? ofRoles : null),
     languages: new Map(facts.languages.map(({ code, level }) => [code, level ?? 0])),
     words: saidWords(facts),
+    shownWords: shownWords(facts),
     wordSet: new Set(facts.terms),
+    shownSet: new Set(facts.terms.filter((_, at) => (facts.counts?.[at] ?? 1) >= 1)),
     certificateWords: new Set(facts.certificates.flatMap((name) => wordsOf([name], 30))),
     areaWords: wordsOf(facts.areas, 20),
     vector,
@@ -130,6 +145,13 @@ export function talentFeatures(
     passages,
     isPartCopied: false,
   };
+}
+
+/** A word that only lists have is counted by less than once (facts/outline.ts). */
+function shownWords({ terms, counts = [] }: TalentFacts): WeighedWords | null {
+  const isShown = (_: unknown, at: number) => (counts[at] ?? 1) >= 1;
+  if (counts.every((count) => count >= 1)) return null;
+  return saidWords({ terms: terms.filter(isShown), counts: counts.filter(isShown) });
 }
 
 /** The words of a CV are kept once: as an array of numbers they would be four times as large. */
@@ -173,6 +195,7 @@ export function jobFeatures(
     for (const { near } of skills) for (const { name } of near) wanted.add(name);
   const all = [...facts.must, ...facts.nice];
   const degree = all.find((one) => one.kind === 'degree') ?? null;
+  const titleWords = wordsOf([facts.title], TITLE_WORDS);
   const years = facts.must.find((one) => one.kind === 'experience')?.months ?? null;
   return {
     id,
@@ -188,12 +211,12 @@ export function jobFeatures(
     degree,
     isDegreeMust: degree !== null && facts.must.includes(degree),
     speech: [
-      ...facts.must.flatMap((one) => speechItem(one, true)),
-      ...facts.nice.flatMap((one) => speechItem(one, false)),
+      ...facts.must.flatMap((one) => speechItem(one, true, titleWords)),
+      ...facts.nice.flatMap((one) => speechItem(one, false, titleWords)),
     ],
     words: askedWords(facts),
     wordSet: new Set(facts.terms),
-    titleWords: wordsOf([facts.title], TITLE_WORDS),
+    titleWords,
     vector,
     passages: facts.words === undefined ? null : postingPassages(facts.words),
   };
@@ -217,9 +240,23 @@ function mentionedItem(name: string): AskedItem {
   return { text: name, isMust: false, weight: WEIGHT.mentioned, isAny: false, skills, terms: [] };
 }
 
-function speechItem(requirement: Requirement, isMust: boolean): readonly SpeechItem[] {
-  if (requirement.kind === 'language') return [{ requirement, isMust, words: [] }];
+function speechItem(
+  requirement: Requirement,
+  isMust: boolean,
+  title: readonly string[],
+): readonly SpeechItem[] {
+  const other = { requirement, isMust, words: [], licence: null, level: null, isOccupation: false } as const;
+  if (requirement.kind === 'language') return [{ ...other, requirement }];
   if (requirement.kind !== 'certificate') return [];
   const words = wordsOf([requirement.name], CERTIFICATE_WORDS).filter((word) => !OF_CERTIFICATES.has(word));
-  return [{ requirement, isMust, words }];
+  const licences = licencesIn(requirement.name);
+  const licence = licences.length === 0 ? null : licences.flatMap(({ classes }) => classes);
+  const isOccupation = words.every((word) => title.includes(word));
+  return [{ requirement, isMust, words, licence, level: certificateLevel(requirement.name), isOccupation }];
+}
+
+/** "Level 3 Food Hygiene" */
+export function certificateLevel(name: string): number | null {
+  const level = /(?:level|stufe|niveau|grade)\s*(\d)(?!\d)/iu.exec(name)?.[1];
+  return level === undefined ? null : Number(level);
 }

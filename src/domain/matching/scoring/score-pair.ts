@@ -1,13 +1,12 @@
-import { closenessOfVectors } from '../facts/encoders.ts';
 import { placeCloseness } from '../facts/places.ts';
 import { titleCloseness } from '../facts/titles.ts';
-import { commonWeight } from '../facts/words.ts';
 import { PARTS, type PartName, type Weights } from '../weights.ts';
+import { speechCredit, wordsCredit } from './certificates.ts';
+import { wordsCompared } from './closeness.ts';
 import {
   type AskedItem,
   comparedTalent,
   type JobFeatures,
-  type SpeechItem,
   saysEnough,
   type TalentFeatures,
 } from './features.ts';
@@ -82,8 +81,11 @@ export function scorePair(talent: TalentFeatures, job: JobFeatures, weights: Wei
 
 export function comparePair(whole: TalentFeatures, job: JobFeatures): Comparison {
   const talent = comparedTalent(whole, job);
-  const skills = skillsAsked(talent, job);
   const near = nearTitles(talent, job);
+  const titles = titleFits(talent, job, near);
+  const words = wordsCompared(talent, job, titles?.forJob ?? 0);
+  const ofNamed = NAMED_CREDIT * talent.namedShare * (1 - words.unshown / 2);
+  const skills = skillsAsked(talent, job, ofNamed);
   const education = educationFit(talent, job);
   const speech = speechFit(talent, job);
   let mustCount = skills.mustCount + speech.mustCount;
@@ -101,19 +103,16 @@ export function comparePair(whole: TalentFeatures, job: JobFeatures): Comparison
     mustCredit += credit;
     if (credit === 1) mustMet += 1;
   }
-  const byWords = closenessOfWords(talent, job);
-  // The vector is of the whole CV, with what was copied.
-  const byVectors = closenessOfVectors(talent.vector, job.vector);
   return {
     skills: skills.part,
-    used: skillsUsed(talent, job),
-    titles: titleFits(talent, job, near),
+    used: skillsUsed(talent, job, ofNamed),
+    titles,
     experience: experienceFit(talent, job, near),
     education,
     speech: speech.part,
     place: placeFit(talent, job),
-    byWords,
-    byVectors: talent.isPartCopied ? Math.min(byWords ?? 0, byVectors ?? 1) : byVectors,
+    byWords: words.byWords,
+    byVectors: words.byVectors,
     isEnough: saysEnough(talent),
     mustCount,
     mustMet,
@@ -208,10 +207,6 @@ const SAME_WORK = 0.6;
 const LONG_EXPERIENCE_MONTHS = 60;
 /** A CV that says the words of the title somewhere may be of one who does the work under another name. */
 const TITLE_IN_TEXT = 0.5;
-/** A long posting has more words that no CV has: what is in common counts by less than the whole of its length. */
-const USUAL_WEIGHT = 100;
-const BY_LENGTH = 0.65;
-const WORDS_IN_COMMON = 4;
 
 function skillCredit(skill: AskedItem['skills'][number], talent: TalentFeatures, ofNamed: number): number {
   let best = heldCredit(skill.name, talent, ofNamed);
@@ -239,12 +234,6 @@ export function askedCredit(item: AskedItem, talent: TalentFeatures, ofNamed = t
   return item.isAny ? best : sum / item.skills.length;
 }
 
-function wordsCredit(words: readonly string[], known: ReadonlySet<string>): number {
-  let count = 0;
-  for (const word of words) if (known.has(word)) count += 1;
-  return words.length === 0 ? 0 : count / words.length;
-}
-
 /** From where on a must-have counts as met. */
 export const MET = { skills: 0.5, speech: 0.7, degree: 0.8, months: 0.75 } as const;
 
@@ -257,9 +246,8 @@ interface Fulfilled {
   readonly mustCredit: number;
 }
 
-function skillsAsked(talent: TalentFeatures, job: JobFeatures): Fulfilled {
+function skillsAsked(talent: TalentFeatures, job: JobFeatures, ofNamed: number): Fulfilled {
   let [sum, weight, mustCount, mustMet, mustCredit] = [0, 0, 0, 0, 0];
-  const ofNamed = NAMED_CREDIT * talent.namedShare;
   for (const item of job.asked) {
     sum += item.weight * askedCredit(item, talent, ofNamed);
     weight += item.weight;
@@ -274,9 +262,8 @@ function skillsAsked(talent: TalentFeatures, job: JobFeatures): Fulfilled {
 }
 
 /** How much of what the talent can do is wanted. A long list of skills is no fault: the job's own list is the measure. */
-function skillsUsed(talent: TalentFeatures, job: JobFeatures): number | null {
+function skillsUsed(talent: TalentFeatures, job: JobFeatures, ofNamed: number): number | null {
   if (talent.weighed.length === 0 || job.wantedCount === 0) return null;
-  const ofNamed = NAMED_CREDIT * talent.namedShare;
   let used = 0;
   for (const skill of talent.weighed) if (job.wanted.has(skill)) used += heldCredit(skill, talent, ofNamed);
   return Math.min(1, used / Math.min(talent.weighed.length, job.wantedCount));
@@ -292,12 +279,12 @@ interface TitleFits {
 const NO_TITLES = 0.2;
 
 export function titleFits(
-  talent: Pick<TalentFeatures, 'titles' | 'wordSet'>,
+  talent: Pick<TalentFeatures, 'titles' | 'shownSet'>,
   job: JobFeatures,
   near: readonly number[] = nearTitles(talent, job),
 ): TitleFits | null {
   if (job.title.words.length === 0) return null;
-  const said = TITLE_IN_TEXT * wordsCredit(job.titleWords, talent.wordSet);
+  const said = TITLE_IN_TEXT * wordsCredit(job.titleWords, talent.shownSet);
   let [forJob, forTalent] =
     talent.titles.length === 0 ? [Math.max(said, NO_TITLES), NO_TITLES] : [said, said];
   for (let at = 0; at < talent.titles.length; at += 1) {
@@ -350,18 +337,6 @@ function wordsInCommon(words: readonly string[], known: ReadonlySet<string>): bo
   return words.some((word) => known.has(word));
 }
 
-export function speechCredit({ requirement, words }: SpeechItem, talent: TalentFeatures): number {
-  if (requirement.kind === 'certificate') {
-    if (words.length === 0) return talent.certificateWords.size > 0 ? 1 : 0;
-    const held = wordsCredit(words, talent.certificateWords);
-    return held >= 0.5 ? Math.min(1, held + 0.25) : Math.min(0.5, wordsCredit(words, talent.wordSet));
-  }
-  const level = talent.languages.get(requirement.code);
-  if (level === undefined) return talent.facts.writtenIn === requirement.code ? 0.8 : 0;
-  if (level === 0 || requirement.level === null) return level === 0 && (requirement.level ?? 0) > 4 ? 0.8 : 1;
-  return Math.max(0, 1 - 0.3 * Math.max(0, Math.min(requirement.level, 6) - level));
-}
-
 function speechFit(talent: TalentFeatures, job: JobFeatures): Fulfilled {
   let [sum, weight, mustCount, mustMet, mustCredit] = [0, 0, 0, 0, 0];
   for (const item of job.speech) {
@@ -387,12 +362,4 @@ function placeFit(talent: TalentFeatures, job: JobFeatures): number | null {
     if (closeness !== null && (best === null || closeness > best)) best = closeness;
   }
   return best;
-}
-
-/** BM25 of the posting's words in the CV, with fixed rarities, as a share: it grows towards 1 and does not reach it. */
-function closenessOfWords(talent: TalentFeatures, job: JobFeatures): number | null {
-  const asked = job.words.total;
-  if (talent.words.hashes.length === 0 || asked === 0) return null;
-  const long = USUAL_WEIGHT ** (1 - BY_LENGTH) * asked ** BY_LENGTH;
-  return 1 - Math.exp((-WORDS_IN_COMMON * commonWeight(job.words, talent.words)) / long);
 }

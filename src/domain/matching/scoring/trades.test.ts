@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'bun:test';
+import { createEmbeddedEngine } from '../../documents/embedded-engine.ts';
+import { createSkillVocabulary } from '../facts/qualifications.ts';
+import { readJob } from '../facts/read-job.ts';
+import { readTalent } from '../facts/read-talent.ts';
+import { shapeOfTitle, titleCloseness } from '../facts/titles.ts';
+import { DEFAULT_WEIGHTS } from '../weights.ts';
+import { explainPair } from './explain-pair.ts';
+import { jobFeatures, talentFeatures } from './features.ts';
+import { scorePair } from './score-pair.ts';
+
+const vocabulary = createSkillVocabulary();
+const engine = createEmbeddedEngine();
+
+function job(
+  mustHave: readonly string[],
+  title = 'Worker',
+  description = '',
+  location: string | null = null,
+) {
+  const rest = { remote: false, niceToHave: [], minMonthsExperience: null, posting: null };
+  const stored = { title, description, location, mustHave, ...rest };
+  return jobFeatures('job', 1, readJob(stored, vocabulary), null);
+}
+
+function talent(text: string) {
+  const { profile, document, evidence } = engine.parseCv(text, { year: 2025, month: 1 });
+  const facts = readTalent({ profile: profile ?? {}, document, evidence, text }, vocabulary);
+  return talentFeatures('talent', 1, facts, null);
+}
+
+function isMet(mustHave: string, lines: string): boolean {
+  const asked = job([mustHave]);
+  const own = talent(`Kim Berg\nExperience\nHelper, Oak Hotel, 2015 - 2023\n- cleaning of rooms\n\n${lines}`);
+  const { mustCount, mustMet } = scorePair(own, asked, DEFAULT_WEIGHTS);
+  expect([mustHave, mustCount]).toEqual([mustHave, 1]);
+  return mustMet === 1;
+}
+
+describe('A-12 must-haves of trades', () => {
+  test.each([
+    ['Führerschein Klasse CE', 'Licences\nDriving licence C+E with code 95', true],
+    ['Führerschein Klasse CE', 'Führerschein\nKlasse B', false],
+    ['Führerschein Klasse B', 'Führerschein\nKlasse CE', true],
+    ['Driving licence category C', 'Driving licence category B and B+E', false],
+    ['Driving licence category B or C', 'Driving licence: B', true],
+    ['Driving licence', 'Führerschein Klasse B', true],
+    ['Driving licence category B', 'Licences\nForklift licence', false],
+    ['Level 3 food hygiene certificate', 'Certificates\nLevel 3 Food Hygiene', true],
+    ['Level 3 food hygiene certificate', 'Certificates\nLevel 2 Food Hygiene', false],
+    [
+      'Meisterbrief im Elektrotechniker-Handwerk',
+      'Ausbildung\n2015 Meisterbrief im Elektrotechniker-Handwerk',
+      true,
+    ],
+    ['Meisterbrief im Elektrotechniker-Handwerk', 'Ausbildung\n2013 Master of Science Elektrotechnik', false],
+    ['Qualified Teacher Status (QTS)', 'Teacher with QTS and ten years of service', true],
+    ['Qualified Teacher Status (QTS)', 'Assistant of a teacher with ten years of service', false],
+    ['Sehr gute Deutschkenntnisse (C1)', 'Sprachen\nDeutsch Muttersprache', true],
+    ['Englisch B2', 'Sprachen\nDeutsch Muttersprache, Englisch C1', true],
+    ['Englisch B2', 'Sprachen\nDeutsch Muttersprache, Englisch A2', false],
+    ['Verhandlungssicheres Deutsch', 'Languages\nGerman A2', false],
+  ])('A-12 %s, with %s: %p', (mustHave, lines, expected) => {
+    expect(isMet(mustHave, lines)).toBe(expected);
+  });
+
+  test.each([
+    ['at least five years of experience', 60],
+    ['Mindestens 1 Jahr Fahrpraxis', 12],
+    ['zwei Jahre Berufserfahrung', 24],
+    ['3-5 years of experience', 36],
+  ])('A-12 %s are %i months', (text, months) => {
+    expect(job([text]).months).toBe(months);
+  });
+
+  test('A-12 vocational training is what it is, and no school-leaving certificate', () => {
+    const profile = {
+      highest_degree_level: 'secondary',
+      education: [{ studyType: 'Ausbildung zur Friseurin' }],
+    };
+    const facts = readTalent({ profile, document: null, text: null, evidence: null }, vocabulary);
+    expect(facts.degree).toBe(2);
+  });
+});
+
+test('A-12 German titles are those of the same work, with the field that they are joined with', () => {
+  const near = (one: string, other: string) => titleCloseness(shapeOfTitle(one), shapeOfTitle(other));
+  for (const [one, other] of [
+    ['Berufskraftfahrer CE (m/w/d)', 'HGV Driver'],
+    ['Gesundheits- und Krankenpflegerin', 'Registered Nurse'],
+    ['Friseurmeisterin', 'Hairdresser'],
+    ['Instandhaltungsmechaniker', 'Industriemechaniker Instandhaltung'],
+  ] as const) {
+    expect([one, near(one, other)]).toEqual([one, 1]);
+  }
+  expect(near('Finanzbuchhalterin', 'Bilanzbuchhalter')).toBeGreaterThan(0.4);
+  expect(near('Finanzbuchhalterin', 'Bilanzbuchhalter')).toBeLessThan(1);
+  expect(near('Bürgermeister', 'Elektromeister')).toBe(0);
+});
+
+test('A-12 German nouns of work count, which are always written with a capital; names do not', () => {
+  const { facts } = talent(
+    'Jörg Hansmann\n\nBerufserfahrung\n03/2015 - heute Fahrer, Trans-Ruhr GmbH\n- Ladungssicherung und Zustellung mit Ingrid Vollmer in Wanne',
+  );
+  expect(facts.terms).toEqual(expect.arrayContaining(['ladungss', 'zustellu']));
+  for (const name of ['ingrid', 'vollmer', 'wanne']) expect(facts.terms).not.toContain(name);
+});
+
+test('A-12 who lives elsewhere is not said to live far away', () => {
+  const missing = (location: string) => {
+    const own = talent('Kim Berg\nBochum, Germany\n\nExperience\nDriver, Oak Cargo, 2015 - 2023');
+    const asked = job(['Driving'], 'Driver', '', location);
+    return explainPair(own, asked, scorePair(own, asked, DEFAULT_WEIGHTS), DEFAULT_WEIGHTS).missing;
+  };
+  expect(missing('Dortmund')).toContain('Lives elsewhere; the job is in Dortmund.');
+  expect(missing('Lyon, France')).toContain('Lives in another country; the job is in Lyon.');
+});
