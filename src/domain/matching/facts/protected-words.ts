@@ -39,9 +39,13 @@ const AGE =
   /\b\d{1,2}[- ]?(?:years?[- ]old|y\.?o\.?)\b|\b(?:aged?|age:)\s*\d{1,2}\b|\bborn\b(?:[^.;\n]|(?<=\d)\.){0,40}|\b\d{1,2} (?:jahre? alt|ans(?! d)|años(?! de)|anni(?! di)|anos(?! de)|jaar oud|lat(?! doświadczeni))(?!\p{L})|(?<!\p{L})(?:geboren|née?(?= (?:le|en|à) )|nacid[oa]|nat[oa](?= (?:il|a|nel) )|nascid[oa]|urodzon[ya])(?!\p{L})(?:[^.;\n]|(?<=\d)\.){0,40}/giu;
 const WORD = /[\p{L}][\p{L}'’]*/gu;
 
-/** A text without what is said of an age or a birth. */
+/** Service that men had to do, leave for children, and how many there are: each word alone may be one of work. */
+const SERVICE_AND_LEAVE =
+  /(?<!\p{L})(?:(?:compulsory |mandatory )?(?:military|national|civilian|compulsory) service|service (?:militaire|national|civil)|servici?z?io militare?|(?:grund)?wehrdienst|(?:wehr)?ersatzdienst|zivildienst|(?:maternity|paternity|parental|adoption|child-?care) leave|elternzeit|mutterschutz|erziehungsurlaub|babypause|congé (?:de )?(?:maternité|paternité|parental)|(?:a )?(?:mother|father|parent) of \p{L}+|(?:mutter|vater) von \p{L}+)(?!\p{L})/giu;
+
+/** A text without what is said of an age, a birth, compulsory service or leave for children. */
 export function withoutAges(text: string): string {
-  return text.replace(AGE, ' ');
+  return text.replace(AGE, ' ').replace(SERVICE_AND_LEAVE, (phrase) => ' '.repeat(phrase.length));
 }
 
 /** A text without those words, for whatever reads whole sentences. */

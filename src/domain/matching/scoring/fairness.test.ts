@@ -280,6 +280,33 @@ You run Docker and Kubernetes. Our bakers, masons and cooks order on ruby.exampl
     }
   });
 
+  test.each([
+    ['He built it.', 'She built it.', 'They built it.'],
+    ['On maternity leave.', 'On paternity leave.', 'On parental leave.'],
+    ['Military service done.', 'Civilian service done.', 'Compulsory service done.'],
+    ['Single.', 'Married.', 'Widowed, a mother of two.', 'A father of three sons.'],
+    ['Born in Ankara.', 'Born in oslo in 1971.', 'Born on 3 May 1999.'],
+    ['Grundwehrdienst geleistet.', 'Zivildienst geleistet.', 'Wehrdienst geleistet.'],
+    ['In Elternzeit.', 'In Mutterschutz.', 'In Erziehungsurlaub.'],
+    ['Ledig.', 'Verwitwet.', 'Mutter von zwei Kindern.'],
+  ])('A-12 nor do pronouns, leave for children, service, family or birth: %s', (...sentences) => {
+    const [first, ...others] = sentences.map((sentence) =>
+      seenOf(
+        cvOf(APPLICANTS[0] as Applicant).replace(
+          'Backend developer for',
+          `${sentence}\nBackend developer for`,
+        ),
+      ),
+    );
+    for (const other of others) {
+      expect([other.facts.terms, other.texts]).toEqual([
+        first?.facts.terms,
+        first?.texts,
+      ] as (typeof other.texts)[]);
+      expect(other.scored).toEqual(first?.scored as typeof other.scored);
+    }
+  });
+
   test('A-12 the words of the text are compared without those of the person', () => {
     for (const one of APPLICANTS) {
       const { facts, texts } = seenOf(cvOf(one));
