@@ -1,6 +1,6 @@
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useConsole } from './console-context.ts';
-import type { Query, ReadOnly, VariablesArgument } from './graphql.ts';
+import { type Query, type ReadOnly, textOf, type VariablesArgument } from './graphql.ts';
 
 export interface QueryResult<Data> {
   readonly data: Data | null;
@@ -31,13 +31,31 @@ export function useQuery<Data, Variables>(
   ...[variables, everyMs = null]: Rest<Variables, Interval<Data>>
 ): QueryResult<Data> {
   const { session } = useConsole();
+  // By their text, so that an equal object is no change.
+  const given = JSON.stringify(variables ?? {});
+  const load = useCallback(
+    () => session.request(query as Query<Data, object>, JSON.parse(given)),
+    [session, query, given],
+  );
+  return useLoaded(load, given, everyMs);
+}
+
+/**
+ * `load` is another function where `given`, the text of the variables, is another one. While there is nothing to show for
+ * `given` yet, what it passes to `show` is shown before it is done.
+ */
+function useLoaded<Data>(
+  load: (show: (part: Data) => void) => Promise<Data>,
+  given: string,
+  everyMs: Interval<Data>,
+): QueryResult<Data> {
+  const { session } = useConsole();
   const [answered, setAnswered] = useState<{ readonly data: Data; readonly given: string } | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const latest = useRef(0);
   const shown = useRef(0);
   const pendingSince = useRef<number | null>(null);
-  // By their text, so that an equal object is no change.
-  const given = JSON.stringify(variables ?? {});
+  const whole = useRef<string | null>(null);
   const current = useRef(given);
   current.current = given;
 
@@ -48,9 +66,12 @@ export function useQuery<Data, Variables>(
     // Not only the answer to the latest request: with requests that come faster than answers none would ever be shown.
     const isNews = () => mine > shown.current && given === current.current;
     try {
-      const data = await session.request(query as Query<Data, object>, JSON.parse(given));
+      const data = await load((part) => {
+        if (isNews() && whole.current !== given) setAnswered({ data: part, given });
+      });
       if (!isNews()) return;
       shown.current = mine;
+      whole.current = given;
       setAnswered({ data, given });
       setError(null);
     } catch (caught) {
@@ -58,7 +79,7 @@ export function useQuery<Data, Variables>(
     } finally {
       if (mine === latest.current) pendingSince.current = null;
     }
-  }, [session, query, given]);
+  }, [load, given]);
 
   useEffect(() => {
     void reload();
@@ -131,34 +152,56 @@ interface Connection<Node> {
 }
 
 const LIST_EVERY_MS = 10_000;
+/** So many pages at most are loaded anew; the rest on demand again. */
+const MOST_PAGES = 10;
 
 /**
  * A paged list, from a query whose only field is a connection. The first page is repeated like any query, so that two
- * tabs agree; further pages come on demand, and from then on the list stays as it is. `hurryMs` may return a shorter
- * time between two repeats.
+ * tabs agree; further pages come on demand, and from then on the list is no longer repeated by itself. After an action, a
+ * reload of the page and a step back it has as many pages as before. `hurryMs` may return a shorter time between two repeats.
  */
 export function usePages<Node, Variables>(
   query: Query<{ readonly [field: string]: Connection<Node> }, Variables>,
   ...[variables, hurryMs = () => null]: Rest<Variables, (nodes: readonly Node[]) => number | null>
 ) {
-  type Data = { readonly [field: string]: Connection<Node> };
   const { session } = useConsole();
-  const [further, setFurther] = useState<readonly Connection<Node>[]>([]);
-  const pageQuery = query as Query<Data, object>;
-  const first = useQuery(pageQuery, { ...variables }, (data) => {
-    if (further.length > 0) return null;
-    return hurryMs(connectionIn(data)?.nodes ?? []) ?? LIST_EVERY_MS;
+  const given = JSON.stringify(variables ?? {});
+  const wanted = usePageCount(textOf(query), given);
+  const pageAfter = useCallback(
+    async (before: Connection<Node> | null) => {
+      const after = before?.pageInfo.endCursor ?? null;
+      const sent = { ...JSON.parse(given), ...(before === null ? {} : { after }) };
+      return connectionIn<Node>(await session.request(query as Query<Answer<Node>, object>, sent));
+    },
+    [session, query, given],
+  );
+  const load = useCallback(
+    async (show: (part: readonly Connection<Node>[]) => void) => {
+      const pages = [await pageAfter(null)];
+      while (pages.length < Math.min(wanted.count(), MOST_PAGES)) {
+        const last = pages.at(-1);
+        if (last?.pageInfo.hasNextPage !== true) break;
+        show([...pages]);
+        pages.push(await pageAfter(last));
+      }
+      return pages;
+    },
+    [pageAfter, wanted],
+  );
+  // What was added to the pages of one load, by them: after the next load it is among them.
+  const [further, setFurther] = useState<Further<Node>>({ to: null, pages: [] });
+  const first = useLoaded(load, given, (pages) => {
+    if (pages !== null && (pages.length > 1 || isFurther(further, pages))) return null;
+    return hurryMs(pages?.[0]?.nodes ?? []) ?? LIST_EVERY_MS;
   });
   const action = useAction();
-  const page = connectionIn(first.data);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new first page makes the further ones old
-  useEffect(() => setFurther([]), [page]);
-  const last = further.at(-1) ?? page;
-  const shownLast = useRef(last);
-  shownLast.current = last;
+  const loaded = useRef(first.data);
+  loaded.current = first.data;
+  const pages = [...(first.data ?? []), ...(isFurther(further, first.data) ? further.pages : [])];
+  const last = pages.at(-1) ?? null;
   return {
     isStale: first.isStale,
-    nodes: page === null ? null : [page, ...further].flatMap(({ nodes }) => nodes),
+    nodes: first.data === null ? null : pages.flatMap(({ nodes }) => nodes),
     error: first.error ?? action.error,
     reload: first.reload,
     hasMore: last?.pageInfo.hasNextPage === true,
@@ -166,18 +209,50 @@ export function usePages<Node, Variables>(
     isBusy: action.isBusy,
     more: () =>
       action.run(async () => {
-        const after = last?.pageInfo.endCursor ?? null;
-        const next = connectionIn(await session.request(pageQuery, { ...variables, after }));
+        const [to, next] = [first.data, await pageAfter(last)];
         // Rows were added above, or the filter is another one: it is not what follows the list of now.
-        if (next !== null && shownLast.current === last) setFurther([...further, next]);
+        if (to === null || loaded.current !== to) return;
+        wanted.set(pages.length + 1);
+        setFurther({ to, pages: [...pages.slice(to.length), next] });
       }),
   };
 }
 
-function connectionIn<Node>(
-  data: { readonly [field: string]: Connection<Node> } | null,
-): Connection<Node> | null {
-  return data === null ? null : (Object.values(data)[0] ?? null);
+type Answer<Node> = { readonly [field: string]: Connection<Node> };
+
+interface Further<Node> {
+  readonly to: readonly Connection<Node>[] | null;
+  readonly pages: readonly Connection<Node>[];
+}
+
+function isFurther<Node>({ to }: Further<Node>, pages: readonly Connection<Node>[] | null): boolean {
+  return to !== null && to === pages;
+}
+
+/** How many pages a list has, stored with the entry of the browser's history, by the text of its query. */
+function usePageCount(query: string, given: string) {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: with other variables it is another list
+  return useMemo(() => {
+    let pages = storedCounts()[query] ?? 1;
+    return {
+      count: () => pages,
+      set(next: number) {
+        pages = next;
+        const pagesOf = { ...storedCounts(), [query]: next };
+        history.replaceState({ ...history.state, pagesOf }, '');
+      },
+    };
+  }, [query, given]);
+}
+
+function storedCounts(): Readonly<Record<string, number | undefined>> {
+  return (history.state as { pagesOf?: Record<string, number> } | null)?.pagesOf ?? {};
+}
+
+function connectionIn<Node>(data: Answer<Node>): Connection<Node> {
+  const [connection] = Object.values(data);
+  if (connection === undefined) throw new Error('The answer has no list.');
+  return connection;
 }
 
 function asError(caught: unknown): Error {

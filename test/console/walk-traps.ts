@@ -99,6 +99,17 @@ export async function walkManyKeys(world: BrowserSystem, page: Page): Promise<vo
   expect(await page.getByText('many-0.').count()).toBe(0);
   await button(page, 'Show more').click();
   await page.getByText('many-0.').waitFor();
+  // After an action, a reload of the page and a step back the list is as long as before.
+  const second = rows.filter({ hasText: 'many-1.' });
+  await second.getByRole('button', { name: /^Revoke/ }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+  await second.getByText('Revoked').waitFor();
+  expect(await page.getByText('many-0.').count()).toBe(1);
+  await page.reload();
+  await page.getByText('many-0.').waitFor();
+  await moveTo(page, '/prices');
+  await page.goBack();
+  await page.getByText('many-0.').waitFor();
   await page.getByLabel('Search').fill('many-3.');
   await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
   await page.reload();
