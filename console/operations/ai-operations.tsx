@@ -2,7 +2,7 @@ import { Link } from 'wouter';
 import { Choice } from '../parts/form.tsx';
 import { List, Nil } from '../parts/list.tsx';
 import { Card, type Mood, Page, Tag } from '../parts/page.tsx';
-import { count, latency, Moment, spoken } from '../parts/words.tsx';
+import { Breakable, count, latency, Moment, spoken } from '../parts/words.tsx';
 import { graphql } from '../session/graphql.ts';
 import { usePages, useQuery } from '../session/use-query.ts';
 import { HoursChoice, useFilters } from './filters.tsx';
@@ -114,9 +114,13 @@ function Newest({ filter }: { filter: object }) {
             <>
               <Tag mood={MOODS[outcome]}>{spoken(outcome)}</Tag>
               {outcome !== 'SUCCEEDED' && (
-                <div className="quiet small">
+                <div className="quiet small whole">
                   {httpStatus}
-                  {reason !== null && `, ${reason}`}
+                  {reason !== null && (
+                    <>
+                      , <Breakable text={reason} after="_" />
+                    </>
+                  )}
                 </div>
               )}
             </>

@@ -1,3 +1,4 @@
+import { Fragment, type ReactNode } from 'react';
 import { exact, relative } from './format.ts';
 
 export * from './format.ts';
@@ -10,4 +11,16 @@ export function Moment({ at, never = 'never' }: { at: string | null; never?: str
       {relative(at, Date.now())}
     </time>
   );
+}
+
+/** A long word that may go on in the next line after each of its parts: a code after “_”, an address after “@”. */
+export function Breakable({ text, after }: { text: string; after: '_' | '@' }): ReactNode {
+  return text.split(after).map((part, at, parts) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text, which have no state
+    <Fragment key={at}>
+      {part}
+      {at < parts.length - 1 && after}
+      <wbr />
+    </Fragment>
+  ));
 }

@@ -5,7 +5,7 @@ import { objectIn, textIn } from '../../parts/json.ts';
 import { List, SearchedUntil } from '../../parts/list.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Named, recordedField, When } from '../../parts/recorded.tsx';
-import { isUuid, spoken } from '../../parts/words.tsx';
+import { Breakable, isUuid, spoken } from '../../parts/words.tsx';
 import { graphql, type RowOf } from '../../session/graphql.ts';
 import { endOf, useObjectNames } from '../../session/object-names.ts';
 import { usePages } from '../../session/use-query.ts';
@@ -48,7 +48,10 @@ export function AuditLog() {
           }
           columns={[
             { name: 'When', show: ({ happenedAt }) => <When at={happenedAt} /> },
-            { name: 'Who', show: ({ actorEmail }) => actorEmail ?? 'the system' },
+            {
+              name: 'Who',
+              show: ({ actorEmail }) => <Breakable text={actorEmail ?? 'the system'} after="@" />,
+            },
             {
               name: 'What',
               show: ({ action }) => <span title={action}>{spoken(action.replaceAll(/[.-]/g, '_'))}</span>,

@@ -94,8 +94,8 @@ export function MemberCredits({ member, close, moved }: MemberCreditsProps) {
         columns={[
           { name: 'When', show: ({ createdAt }) => <Moment at={createdAt} /> },
           { name: 'Type', show: ({ type }) => spoken(type) },
-          { name: 'Credits', show: (row) => credits(row.credits) },
-          { name: 'Balance', show: ({ balanceAfter }) => credits(balanceAfter) },
+          { name: 'Credits', isNumber: true, show: (row) => credits(row.credits) },
+          { name: 'Balance', isNumber: true, show: ({ balanceAfter }) => credits(balanceAfter) },
           { name: 'Reason', show: ({ reason }) => reason ?? <Nil /> },
         ]}
       />

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { Link } from 'wouter';
 import { Act, Confirmed } from '../../parts/dialog.tsx';
 import { Field, Form } from '../../parts/form.tsx';
 import { List } from '../../parts/list.tsx';
@@ -6,6 +7,7 @@ import { Card, Notice, Page, Tag } from '../../parts/page.tsx';
 import { exact, Moment } from '../../parts/words.tsx';
 import { useConsole, useSessionState } from '../../session/console-context.ts';
 import { type DataOf, graphql } from '../../session/graphql.ts';
+import type { Person } from '../../session/session.ts';
 import { type QueryResult, useChange, useQuery } from '../../session/use-query.ts';
 import { TwoFactor } from './two-factor.tsx';
 
@@ -13,6 +15,7 @@ const SESSIONS = graphql(`{ sessions { id clientAddress userAgent createdAt refr
 const END = graphql(`mutation($id: ID!) { endSession(id: $id) }`);
 const END_ALL = graphql(`mutation { endAllSessions }`);
 const LEAVE = graphql(`mutation { leaveCompany }`);
+const MEMBERS = graphql(`{ members(first: 100) { nodes { id role } pageInfo { hasNextPage } } }`);
 
 export function Profile() {
   const state = useSessionState();
@@ -23,7 +26,7 @@ export function Profile() {
       <div className="halves">
         <ChangePassword changed={sessions.reload} />
         {person !== null && <TwoFactor person={person} />}
-        {person?.companyId != null && <Leave />}
+        {person?.companyId != null && <Leave person={person} />}
       </div>
       <Sessions sessions={sessions} />
     </Page>
@@ -56,23 +59,38 @@ function ChangePassword({ changed }: { changed(): Promise<void> }) {
   );
 }
 
-function Leave() {
+function Leave({ person }: { person: Person }) {
   const { session } = useConsole();
+  const { data } = useQuery(MEMBERS);
+  const isAdmin = ({ role }: { role: string | null }) => role === 'COMPANY_ADMIN';
+  const isOnlyAdmin =
+    isAdmin(person) &&
+    data?.members.pageInfo.hasNextPage === false &&
+    data.members.nodes.filter(isAdmin).length === 1;
   const leave = async () => {
     await session.request(LEAVE);
     await session.logOut();
   };
   return (
     <Card title="Leave">
-      <p className="quiet">Your account is closed. The last admin of a company cannot leave.</p>
-      <div>
-        <Confirmed
-          name="Leave the company"
-          title="Leave the company?"
-          says="Your account is closed at once. Keys that you pay for are revoked, and your credits return to the company. This cannot be undone."
-          work={leave}
-        />
-      </div>
+      {isOnlyAdmin ? (
+        <p className="quiet">
+          The last admin of a company cannot leave. Make another person an admin under{' '}
+          <Link href="/team">Team</Link> first.
+        </p>
+      ) : (
+        <>
+          <p className="quiet">Your account is closed.</p>
+          <div>
+            <Confirmed
+              name="Leave the company"
+              title="Leave the company?"
+              says="Your account is closed at once. Keys that you pay for are revoked, and your credits return to the company. This cannot be undone."
+              work={leave}
+            />
+          </div>
+        </>
+      )}
     </Card>
   );
 }

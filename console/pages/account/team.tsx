@@ -4,7 +4,7 @@ import { Act, Confirmed } from '../../parts/dialog.tsx';
 import { Choice, Field, Form } from '../../parts/form.tsx';
 import { type Column, List, Nil, RowButton } from '../../parts/list.tsx';
 import { Card, Page, Tag } from '../../parts/page.tsx';
-import { credits, Moment, spoken } from '../../parts/words.tsx';
+import { Breakable, credits, Moment, spoken } from '../../parts/words.tsx';
 import { useSessionState } from '../../session/console-context.ts';
 import { graphql, type RowOf } from '../../session/graphql.ts';
 import { useChange, usePages } from '../../session/use-query.ts';
@@ -124,7 +124,7 @@ function Invitations() {
           nameOf={({ email }) => email}
           empty={<p>An invitation is mailed, and good for a week.</p>}
           columns={[
-            { name: 'E-mail', show: ({ email }) => email },
+            { name: 'E-mail', show: ({ email }) => <Breakable text={email} after="@" /> },
             { name: 'Role', show: ({ role }) => spoken(role) },
             { name: 'Expires', show: ({ expiresAt }) => <Moment at={expiresAt} /> },
             { name: 'Do', show: ({ id }) => <Act name="Withdraw" work={() => change(WITHDRAW, { id })} /> },
@@ -136,12 +136,13 @@ function Invitations() {
 }
 
 const COLUMNS: readonly Column<Member>[] = [
-  { name: 'E-mail', show: ({ email }) => email },
+  { name: 'E-mail', show: ({ email }) => <Breakable text={email} after="@" /> },
   { name: 'Role', show: ({ role }) => <Tag>{spoken(role)}</Tag> },
   { name: 'Since', show: ({ createdAt }) => <Moment at={createdAt} /> },
 ];
 
 const CREDITS: Column<Member> = {
   name: 'Personal credits',
+  isNumber: true,
   show: ({ creditBalance }) => (creditBalance === null ? <Nil /> : credits(creditBalance.credits)),
 };

@@ -148,7 +148,7 @@ function Offers({ shop, reload }: { shop: Shop; reload(): Promise<void> }) {
           <Empty title="No credit packs are available">Ask your provider.</Empty>
         )}
         {shop.creditPacks.map((pack) => (
-          <div className="row spread" key={pack.id}>
+          <div className="row spread offer" key={pack.id}>
             <div>
               <h3>{pack.name}</h3>
               <span className="quiet small">

@@ -72,7 +72,7 @@ export function Plans({ shop, reload, subscribe }: PlansProps) {
       {subscription !== null && <Current {...subscription} />}
       {plans.length === 0 && <Empty title="No plans are available">Packs need none.</Empty>}
       {plans.map((plan) => (
-        <div className="row spread" key={plan.id}>
+        <div className="row spread offer" key={plan.id}>
           <div>
             <h3>{plan.name}</h3>
             <span className="quiet small">{wordsOf(plan, subscription === null)}</span>

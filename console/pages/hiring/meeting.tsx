@@ -113,10 +113,11 @@ function KnownOf({ insight }: { insight: Insight }) {
             empty={null}
             columns={[
               { name: 'Who', show: ({ name }) => name },
-              { name: 'Stayed', show: ({ seconds }) => lengthWords(seconds) },
-              { name: 'Late by', show: ({ lateSeconds }) => late(lateSeconds) ?? '—' },
+              { name: 'Stayed', isNumber: true, show: ({ seconds }) => lengthWords(seconds) },
+              { name: 'Late by', isNumber: true, show: ({ lateSeconds }) => late(lateSeconds) ?? '—' },
               {
                 name: 'Talked',
+                isNumber: true,
                 show: ({ talkShare }) => (talkShare === null ? '—' : `${Math.round(talkShare * 100)} %`),
               },
             ]}

@@ -80,7 +80,7 @@ export function Failures({ from, to, nameOf }: FailuresProps) {
           retry={result.reload}
           keyOf={(row) => [row.outcome, row.reason, row.httpStatus, nameOf(row)].join(' ')}
           nothing="No failures in this time"
-          empty={<p>Every call went through.</p>}
+          empty={<p>No call failed or was refused.</p>}
           columns={[
             { name: 'Why', show: (row) => <Why failed={row} /> },
             ...split,

@@ -1,11 +1,12 @@
-import { Fragment, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
+import { useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { Link } from 'wouter';
 import { useFilters } from '../../operations/filters.tsx';
 import { saveBlob } from '../../parts/files.ts';
 import { Choice, Field, Form } from '../../parts/form.tsx';
 import { type Column, List, Nil, SearchedUntil } from '../../parts/list.tsx';
 import { Card, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
 import { KeyPicker } from '../../parts/picker.tsx';
-import { count, credits, latency, Moment } from '../../parts/words.tsx';
+import { Breakable, count, credits, latency, Moment } from '../../parts/words.tsx';
 import { offline, refusalOf } from '../../session/answer-error.ts';
 import { useConsole, useSessionState } from '../../session/console-context.ts';
 import { graphql } from '../../session/graphql.ts';
@@ -68,6 +69,7 @@ function RequestLog({ companyId, says }: { companyId: string | null; says: strin
   };
   const close = () => setFilters({ open: '', of: '' });
   const isOperator = companyId === null;
+  const isFiltered = address.trim() !== '';
   return (
     <Page
       title="Requests"
@@ -92,10 +94,8 @@ function RequestLog({ companyId, says }: { companyId: string | null; says: strin
           retry={pages.reload}
           more={pages}
           keyOf={({ id }) => id}
-          nothing="No such request"
-          empty={
-            <p>{pages.hasMore ? 'Not among those that were searched so far.' : 'Choose other filters.'}</p>
-          }
+          nothing={isFiltered ? 'No such request' : 'No requests yet'}
+          empty={<EmptyLog {...{ isFiltered, isOperator, hasMore: pages.hasMore }} />}
           columns={columnsOf(isOperator, open)}
         />
         <SearchedUntil pages={pages} />
@@ -106,6 +106,18 @@ function RequestLog({ companyId, says }: { companyId: string | null; says: strin
         <LinkedRequest id={filter('open')} requestId={filter('of')} companyId={companyId} close={close} />
       )}
     </Page>
+  );
+}
+
+function EmptyLog(props: { isFiltered: boolean; isOperator: boolean; hasMore: boolean }) {
+  if (props.hasMore) return <p>Not among those that were searched so far.</p>;
+  if (props.isFiltered) return <p>Choose other filters.</p>;
+  if (props.isOperator) return <p>Calls of all companies appear here.</p>;
+  return (
+    <p>
+      <Link href="/keys">Create a key</Link> and call a model with the line that comes with it, or try one in
+      the <Link href="/playground">playground</Link>. The call appears here with its answer, tokens and cost.
+    </p>
   );
 }
 
@@ -145,7 +157,11 @@ function columnsOf(isOperator: boolean, open: (call: Call) => void): readonly Co
         <>
           <Tag mood={MOODS[outcome]}>{String(status)}</Tag>
           {times > 1 && ` × ${count(times)}`}
-          {code !== null && <div className="quiet small whole">{breakable(code)}</div>}
+          {code !== null && (
+            <div className="quiet small whole">
+              <Breakable text={code} after="_" />
+            </div>
+          )}
         </>
       ),
     },
@@ -187,18 +203,6 @@ function columnsOf(isOperator: boolean, open: (call: Call) => void): readonly Co
   ];
 }
 
-/** May go on in the next line after each word of it. */
-function breakable(code: string): ReactNode {
-  return code.split('_').map((word, at, words) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: the words of one code, which have no state
-    <Fragment key={at}>
-      {word}
-      {at < words.length - 1 && '_'}
-      <wbr />
-    </Fragment>
-  ));
-}
-
 interface FiltersProps {
   readonly isOperator: boolean;
   filter(name: string): string;
@@ -221,9 +225,10 @@ function Filters({ filter, isOperator, apply }: FiltersProps) {
             Clear
           </button>
         }
-        send={async ({ text }) =>
-          apply({ ...Object.fromEntries(FIELDS.map((name) => [name, text(name)])), open: '' })
-        }
+        send={async ({ text }) => {
+          const typed = Object.fromEntries(FIELDS.map((name) => [name, text(name)]));
+          apply({ ...typed, ...periodOf(typed, filter), open: '' });
+        }}
       >
         <div className="columns">
           <Choice label="Time" name="time" defaultValue={filter('time')}>
@@ -266,11 +271,21 @@ function Filters({ filter, isOperator, apply }: FiltersProps) {
   );
 }
 
+/** Times that were typed are the period; those from before give way to a span that is chosen instead. */
+function periodOf(typed: Readonly<Record<string, string>>, filter: (name: string) => string) {
+  if (typed.time === '' || typed.time === 'own') return {};
+  const isTyped = (['from', 'to'] as const).some(
+    (name) => typed[name] !== '' && typed[name] !== filter(name),
+  );
+  return isTyped ? { time: 'own' } : { from: '', to: '' };
+}
+
 /** A form that is made anew loses the focus: it goes to its button. */
 function useFocusKept(key: string) {
   const place = useRef<HTMLDivElement>(null);
   const shown = useRef(key);
-  useEffect(() => {
+  // With the change itself, before the focus goes to the heading of the page.
+  useLayoutEffect(() => {
     if (shown.current === key) return;
     shown.current = key;
     if (document.activeElement !== document.body) return;

@@ -1,4 +1,5 @@
 import { useMemo } from 'react';
+import { Link } from 'wouter';
 import { useFilters } from '../../operations/filters.tsx';
 import { CEILING_NAMES, CeilingUse } from '../../parts/ceilings.tsx';
 import { Chart } from '../../parts/chart.tsx';
@@ -7,6 +8,7 @@ import { Choice } from '../../parts/form.tsx';
 import { type Column, List, Nil } from '../../parts/list.tsx';
 import { Card, Figure, Page } from '../../parts/page.tsx';
 import { count, credits, roundedCredits } from '../../parts/words.tsx';
+import { useIsAdmin } from '../../session/console-context.ts';
 import { graphql } from '../../session/graphql.ts';
 import { useKeyNames } from '../../session/object-names.ts';
 import { useQuery } from '../../session/use-query.ts';
@@ -99,7 +101,8 @@ export function Usage() {
           error={grouped.error}
           retry={grouped.reload}
           keyOf={(row) => row.keyId ?? nameOf(row)}
-          empty={<p>There were no calls in this time. Make one with a key, or in the playground.</p>}
+          nothing="No calls in this time"
+          empty={<NoCalls />}
           columns={columns(GROUPS[group], nameOf)}
         />
       </Card>
@@ -199,5 +202,15 @@ function Ceilings() {
       <p className="quiet">What your company may use at most. Ask the operator to change them.</p>
       <CeilingUse ceilings={ceilings} />
     </Card>
+  );
+}
+
+function NoCalls() {
+  if (!useIsAdmin()) return <p>Ask an admin of your company for an API key to make one.</p>;
+  return (
+    <p>
+      Make one with <Link href="/keys">an API key</Link>, or in the <Link href="/playground">playground</Link>
+      .
+    </p>
   );
 }
