@@ -2,6 +2,7 @@ import { Fragment, useEffect, useState } from 'react';
 import { Link, Route, Switch, useLocation } from 'wouter';
 import { AccountNotices, StepUpDialog } from './account-notices.tsx';
 import { PageBoundary } from './page-boundary.tsx';
+import { Announcements } from './parts/announce.tsx';
 import { Act } from './parts/dialog.tsx';
 import { Bones, Page, Problem } from './parts/page.tsx';
 import { roomsOf } from './routes.ts';
@@ -10,6 +11,15 @@ import type { Person } from './session/session.ts';
 import { SessionEnded, SignInPages } from './sign-in.tsx';
 
 export function App() {
+  return (
+    <>
+      <Screen />
+      <Announcements />
+    </>
+  );
+}
+
+function Screen() {
   const { session } = useConsole();
   const state = useSessionState();
   const [path] = useLocation();
@@ -72,7 +82,10 @@ function Side({ person }: { person: Person }) {
   const [path] = useLocation();
   const [isOpen, setOpen] = useState(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes wherever one goes
-  useEffect(() => setOpen(false), [path]);
+  useEffect(() => {
+    setOpen(false);
+    document.querySelector('.side [aria-current=page]')?.scrollIntoView({ block: 'nearest' });
+  }, [path]);
   return (
     <header className="side" data-open={isOpen}>
       <div className="side-head">

@@ -150,7 +150,12 @@ function ResetTotp() {
       {done !== null && <Notice mood="good">It is off for {done}, and their sessions have ended.</Notice>}
       <Form
         submit="Reset it"
+        isDanger
         clears
+        asks={({ text }) => ({
+          title: `Reset the two-factor authentication of ${text('email')}?`,
+          says: 'They then log in with their password alone, and all their sessions end.',
+        })}
         send={async ({ text }) => {
           await session.request(RESET_TOTP, { email: text('email') });
           setDone(text('email'));

@@ -1,5 +1,6 @@
 import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react';
 import { isSecondOfTwo, useAction } from '../session/use-query.ts';
+import { Announcements, announce, keepFocus, useKeptFocus } from './announce.tsx';
 import { Problem } from './page.tsx';
 import { useButtonName } from './row-name.tsx';
 
@@ -11,31 +12,33 @@ interface DialogProps {
   readonly isLasting?: boolean;
   /** Lasting, and it hides the page behind it. */
   readonly isCovering?: boolean;
+  /** The id of the text that is read after the title. */
+  readonly describedBy?: string;
   readonly children: ReactNode;
   close(): void;
 }
 
 export function Dialog(props: DialogProps) {
   const { title, isWide = false, isCovering = false, isLasting = isCovering, close, children } = props;
+  const described = props.describedBy === undefined ? {} : { 'aria-describedby': props.describedBy };
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   // While the dialog is still in the document: a browser gives the focus back on close, and not on removal.
   useLayoutEffect(() => {
     const shown = dialog.current;
     if (shown?.open === false) shown.showModal();
+    shown?.querySelector<HTMLElement>('[data-first]')?.focus();
     return () => {
       shown?.close();
       // What opened it may go with the row that it was in, in the same commit.
-      queueMicrotask(() => {
-        if (document.activeElement !== document.body && document.activeElement !== null) return;
-        document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
-      });
+      queueMicrotask(keepFocus);
     };
   }, []);
   return (
     <dialog
       ref={dialog}
       aria-labelledby={titleId}
+      {...described}
       className={[isWide ? 'wide' : '', isCovering ? 'covering' : ''].join(' ').trim() || undefined}
       // A browser closes on a second Escape whatever onCancel says, unless the key itself is refused.
       onKeyDown={(event) => isLasting && event.key === 'Escape' && event.preventDefault()}
@@ -49,9 +52,12 @@ export function Dialog(props: DialogProps) {
       }}
     >
       <div className="stack">
-        <h2 id={titleId}>{title}</h2>
+        <h2 id={titleId} tabIndex={-1}>
+          {title}
+        </h2>
         {children}
       </div>
+      <Announcements />
     </dialog>
   );
 }
@@ -69,11 +75,6 @@ interface ConfirmedProps {
 /** A button for what cannot be undone: it asks first. */
 export function Confirmed({ name, title, says, danger = true, isBig = false, work }: ConfirmedProps) {
   const [isOpen, setOpen] = useState(false);
-  const action = useAction();
-  const mood = danger ? 'danger' : 'main';
-  const confirm = async () => {
-    if (await action.run(work)) setOpen(false);
-  };
   return (
     <>
       <button
@@ -84,26 +85,42 @@ export function Confirmed({ name, title, says, danger = true, isBig = false, wor
       >
         {name}
       </button>
-      {isOpen && (
-        <Dialog title={title} close={() => setOpen(false)}>
-          <div>{says}</div>
-          <Problem error={action.error} />
-          <div className="row">
-            <button
-              type="button"
-              className={mood}
-              disabled={action.isBusy}
-              onClick={(event) => isSecondOfTwo(event) || void confirm()}
-            >
-              {action.isBusy ? 'Working…' : name}
-            </button>
-            <button type="button" onClick={() => setOpen(false)}>
-              Cancel
-            </button>
-          </div>
-        </Dialog>
-      )}
+      {isOpen && <Question {...{ name, title, says, danger, work }} close={() => setOpen(false)} />}
     </>
+  );
+}
+
+interface QuestionProps extends Pick<ConfirmedProps, 'name' | 'title' | 'says' | 'danger' | 'work'> {
+  close(): void;
+}
+
+/** Before something that cannot be undone. Cancel has the focus first: Enter that is held down for too long confirms nothing. */
+export function Question({ name, title, says, danger = true, work, close }: QuestionProps) {
+  const action = useAction();
+  const saysId = useId();
+  const confirm = async () => {
+    if (!(await action.run(work))) return;
+    announce('Done.');
+    close();
+  };
+  return (
+    <Dialog title={title} describedBy={saysId} close={close}>
+      <div id={saysId}>{says}</div>
+      <Problem error={action.error} />
+      <div className="row">
+        <button
+          type="button"
+          className={danger ? 'danger' : 'main'}
+          aria-disabled={action.isBusy}
+          onClick={(event) => action.isBusy || isSecondOfTwo(event) || void confirm()}
+        >
+          {action.isBusy ? 'Working…' : name}
+        </button>
+        <button type="button" data-first={danger ? '' : undefined} onClick={close}>
+          Cancel
+        </button>
+      </div>
+    </Dialog>
   );
 }
 
@@ -120,13 +137,19 @@ export function Act({
   work(): Promise<unknown>;
 }) {
   const action = useAction();
+  const button = useRef<HTMLButtonElement>(null);
+  useKeptFocus(button);
+  const act = async () => {
+    if (await action.run(work)) announce('Done.');
+  };
   return (
     <>
       <button
+        ref={button}
         type="button"
         className={main ? 'main' : isBig ? '' : 'little'}
-        disabled={action.isBusy}
-        onClick={(event) => isSecondOfTwo(event) || void action.run(work)}
+        aria-disabled={action.isBusy}
+        onClick={(event) => action.isBusy || isSecondOfTwo(event) || void act()}
         {...useButtonName(name)}
       >
         {action.isBusy ? 'Working…' : name}

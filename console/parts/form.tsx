@@ -1,6 +1,16 @@
-import { type ComponentProps, type FormEvent, type ReactNode, useEffect, useId, useRef } from 'react';
+import {
+  type ComponentProps,
+  type FormEvent,
+  type ReactNode,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react';
 import { AnswerError } from '../session/answer-error.ts';
 import { isSecondOfTwo, useAction } from '../session/use-query.ts';
+import { announce, useKeptFocus } from './announce.tsx';
+import { Question } from './dialog.tsx';
 import { type FormValues, formValues } from './form-values.ts';
 import { Problem } from './page.tsx';
 
@@ -34,7 +44,7 @@ function Labelled(props: {
 export function Field({ label, hint, ...input }: FieldProps) {
   return (
     <Labelled label={label} hint={hint}>
-      {(named) => <input {...named} {...input} />}
+      {(named) => <input dir="auto" {...named} {...input} />}
     </Labelled>
   );
 }
@@ -68,7 +78,7 @@ export function Choice({ label, children, ...select }: ComponentProps<'select'> 
 }
 
 export function Area({ label, ...area }: ComponentProps<'textarea'> & { label: string }) {
-  return <Labelled label={label}>{(named) => <textarea {...named} {...area} />}</Labelled>;
+  return <Labelled label={label}>{(named) => <textarea dir="auto" {...named} {...area} />}</Labelled>;
 }
 
 export function Checks(props: {
@@ -99,58 +109,95 @@ interface FormProps {
   readonly clears?: boolean;
   /** Asks before the page is left with something typed that was not sent. */
   readonly guards?: boolean;
+  /** It ends or erases something. */
+  readonly isDanger?: boolean;
   /** False while what it offers to choose from is loading. */
   readonly isReady?: boolean;
+  /** The question before it is sent, where that cannot be undone; null where there is none. */
+  asks?(values: FormValues): { readonly title: string; readonly says: ReactNode } | null;
   send(values: FormValues): Promise<unknown>;
 }
 
 export function Form(props: FormProps) {
-  const { submit, children, beside, clears = false, guards = false, isReady = true, send } = props;
-  const action = useAction();
+  const { submit, children, beside, guards = false, isDanger = false, isReady = true } = props;
   const form = useRef<HTMLFormElement>(null);
   const problemId = useId();
+  useKeptFocus(form);
+  const { action, onSubmit, question } = useSending(props);
   const { error } = action;
   const about = useWrongField(form.current, error, problemId);
+  return (
+    <>
+      <form
+        ref={form}
+        data-guards={guards ? '' : undefined}
+        onInput={(event) => {
+          event.currentTarget.dataset.touched = '';
+        }}
+        onReset={(event) => delete event.currentTarget.dataset.touched}
+        onSubmit={onSubmit}
+      >
+        {children}
+        <div id={problemId}>
+          <Problem error={error} about={about} />
+        </div>
+        <div className="row">
+          {/* Not disabled while it is busy: a button that is loses the focus. */}
+          <button
+            type="submit"
+            className={isDanger ? 'danger' : 'main'}
+            disabled={!isReady}
+            aria-disabled={action.isBusy}
+            onClick={(event) => isSecondOfTwo(event) && event.preventDefault()}
+          >
+            {action.isBusy ? 'Working…' : submit}
+          </button>
+          {beside}
+        </div>
+      </form>
+      {question}
+    </>
+  );
+}
+
+function useSending({ submit, clears = false, isDanger = false, asks, send }: FormProps) {
+  const action = useAction();
+  const [asked, setAsked] = useState<QuestionOf | null>(null);
+  const sendOf = async (sent: HTMLFormElement, values: FormValues) => {
+    const isSent = await action.run(async () => {
+      delete sent.dataset.touched;
+      await send(values);
+    });
+    if (!isSent) {
+      sent.dataset.touched = '';
+      return;
+    }
+    if (clears) sent.reset();
+    announce('Done.');
+  };
   const onSubmit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const sent = event.currentTarget;
-    const data = new FormData(sent);
-    const work = async () => {
-      delete sent.dataset.touched;
-      await send(formValues(data));
-    };
-    void action.run(work).then((isSent) => {
-      if (!isSent) sent.dataset.touched = '';
-      else if (clears) sent.reset();
-    });
+    if (action.isBusy) return;
+    const [sent, values] = [event.currentTarget, formValues(new FormData(event.currentTarget))];
+    const question = asks?.(values) ?? null;
+    if (question === null) void sendOf(sent, values);
+    else setAsked({ ...question, confirm: () => void sendOf(sent, values) });
   };
-  return (
-    <form
-      ref={form}
-      data-guards={guards ? '' : undefined}
-      onInput={(event) => {
-        event.currentTarget.dataset.touched = '';
-      }}
-      onReset={(event) => delete event.currentTarget.dataset.touched}
-      onSubmit={onSubmit}
-    >
-      {children}
-      <div id={problemId}>
-        <Problem error={error} about={about} />
-      </div>
-      <div className="row">
-        <button
-          type="submit"
-          className="main"
-          disabled={action.isBusy || !isReady}
-          onClick={(event) => isSecondOfTwo(event) && event.preventDefault()}
-        >
-          {action.isBusy ? 'Working…' : submit}
-        </button>
-        {beside}
-      </div>
-    </form>
+  const question = asked !== null && (
+    <Question
+      {...{ name: submit, title: asked.title, says: asked.says, danger: isDanger }}
+      // Not awaited: what goes wrong is shown at the form.
+      work={async () => asked.confirm()}
+      close={() => setAsked(null)}
+    />
   );
+  return { action, onSubmit, question };
+}
+
+interface QuestionOf {
+  readonly title: string;
+  readonly says: ReactNode;
+  confirm(): void;
 }
 
 type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;

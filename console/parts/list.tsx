@@ -90,7 +90,11 @@ export function List<Row>(props: ListProps<Row>) {
       </section>
       {more?.hasMore === true && (
         <div>
-          <button type="button" disabled={more.isBusy || isStale} onClick={() => void more.more()}>
+          <button
+            type="button"
+            aria-disabled={more.isBusy || isStale}
+            onClick={() => more.isBusy || isStale || void more.more()}
+          >
             {more.isBusy ? 'Loading…' : 'Show more'}
           </button>
         </div>

@@ -1,6 +1,7 @@
-import { type ReactNode, useEffect, useRef } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { AnswerError } from '../session/answer-error.ts';
+import { announceNothing } from './announce.tsx';
 import { spoken } from './words.tsx';
 
 interface PageProps {
@@ -86,13 +87,26 @@ const isLong = (value: ReactNode) => typeof value === 'string' && value.length >
 
 export type Mood = 'good' | 'bad' | 'warn' | 'plain';
 
+/** Errors are read out as they appear. Of others screen readers know the place first, and read what comes into it. */
 export function Notice({ mood = 'plain', children }: { mood?: Mood; children: ReactNode }) {
+  const isError = mood === 'bad';
+  const [isPlaced, setPlaced] = useState(isError);
+  useEffect(() => {
+    if (isPlaced) return;
+    const timer = setTimeout(() => {
+      announceNothing();
+      setPlaced(true);
+    }, PLACED_MS);
+    return () => clearTimeout(timer);
+  }, [isPlaced]);
   return (
-    <div className={`notice ${mood}`} role={mood === 'bad' ? 'alert' : 'status'}>
-      {children}
+    <div className={`notice ${mood}`} role={isError ? 'alert' : 'status'}>
+      {isPlaced && children}
     </div>
   );
 }
+
+const PLACED_MS = 50;
 
 /** Where a person does something about it, by the code of the error. */
 const REMEDIES = new Map([

@@ -146,10 +146,10 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     const repeated = page.waitForResponse((one) => one.request().postData()?.includes('calls(') === true);
     await loadAgain(page);
     await repeated;
-    await page.getByText('No such request').waitFor();
+    await page.getByText('No requests yet').waitFor();
     expect(await dialog.count()).toBe(1);
     await page.reload();
-    await page.getByText('No such request').waitFor();
+    await page.getByText('No requests yet').waitFor();
     await dialog.getByText('chat/completions').waitFor();
     await page.unrouteAll({ behavior: 'wait' });
     await dialog.getByRole('button', { name: 'Close' }).click();
@@ -223,6 +223,76 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await button('Send').click();
     await page.locator('pre').filter({ hasText: 'goodbye' }).waitFor();
     expect(await button('Copied').count()).toBe(0);
+  });
+
+  test('what a form does is read out, and the focus stays where the person is', async () => {
+    const { page } = admin;
+    const isFocused = async (name: string) =>
+      await page.waitForFunction((text) => document.activeElement?.textContent === text, name);
+    await moveTo(page, '/team');
+    const read = page.locator('body > #console > .announcements');
+    await page.getByLabel('E-mail').fill('read-out@people.example');
+    await button('Send the invitation').focus();
+    await read.evaluate((one) => one.replaceChildren());
+    await page.keyboard.press('Enter');
+    await read.getByText('Done.').waitFor();
+    await isFocused('Send the invitation');
+    await button('Withdraw read-out@people.example').focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('An invitation is mailed').waitFor();
+    await page.waitForFunction(() => document.activeElement?.tagName === 'H1');
+
+    // A region that appears together with its text is not read by all.
+    await moveTo(page, '/matches');
+    await page.evaluate(() => {
+      const places: string[] = [];
+      Object.assign(window, { places });
+      const isNotice = (one: Node) => one instanceof Element && one.matches('.notice[role=status]');
+      new MutationObserver((changes) => {
+        const added = changes.flatMap(({ addedNodes }) => [...addedNodes]).filter(isNotice);
+        places.push(...added.map((one) => one.textContent ?? ''));
+      }).observe(document.body, { childList: true, subtree: true });
+    });
+    await button('Set the weights').click();
+    await page.getByRole('status').getByText('Set. The matches').waitFor();
+    expect(await page.evaluate(() => (window as unknown as { places: string[] }).places)).toEqual(['']);
+    await isFocused('Set the weights');
+
+    const visitor = await world.visit();
+    await visitor.page.goto('/forgotten-password');
+    await visitor.page.getByLabel('E-mail').fill('read-out@people.example');
+    await visitor.page.keyboard.press('Enter');
+    await visitor.page.getByText('we have sent a link').waitFor();
+    await visitor.page.waitForFunction(() => document.activeElement?.tagName === 'H1');
+    await visitor.close();
+  });
+
+  test('the way to log out is in view on low windows, and no figure is broken within a word', async () => {
+    const { page, close } = await world.visit();
+    await page.setViewportSize({ width: 1280, height: 640 });
+    await logIn(page, world.demo.super_admin, '/generator');
+    const out = await page.getByRole('button', { name: 'Log out', exact: true }).boundingBox();
+    expect((out?.y ?? 999) + (out?.height ?? 0)).toBeLessThan(640);
+    const state = page.getByRole('region', { name: 'State' }).locator('strong');
+    await state.getByText('Running').waitFor();
+    const lines = await state.evaluate(
+      (one) => one.getBoundingClientRect().height / parseFloat(getComputedStyle(one).lineHeight),
+    );
+    expect(Math.round(lines)).toBe(1);
+    await close();
+  });
+
+  test('times that are typed into the filters of requests apply, whatever span was chosen before', async () => {
+    const { page } = admin;
+    await moveTo(page, '/requests?time=24');
+    await settled(page);
+    await page.getByLabel('From').fill('2026-01-02T03:04');
+    await button('Apply').click();
+    await page.waitForURL(/time=own/);
+    await page.getByLabel('Time').selectOption('The last hour');
+    await button('Apply').click();
+    await page.waitForURL(/time=1(?!\d)/);
+    expect(await page.getByLabel('From').inputValue()).toBe('');
   });
 
   test('P-8 passwords do not stay in their fields once they are changed', async () => {

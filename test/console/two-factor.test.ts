@@ -99,6 +99,9 @@ describe.skipIf(givenChromium() === null)('two-factor authentication in the cons
     const reset = region(page, 'Reset two-factor authentication');
     await reset.getByLabel('E-mail').fill(world.demo.company_admin.email);
     await reset.getByRole('button', { name: 'Reset it' }).click();
+    await page.getByText('They then log in with their password alone').waitFor();
+    expect(await reset.getByText('It is off for').count()).toBe(0);
+    await page.getByRole('dialog').getByRole('button', { name: 'Reset it' }).click();
     await reset.getByText('It is off for').waitFor();
     await member.page.goto('/team');
     await button(member.page, 'Log in').waitFor();

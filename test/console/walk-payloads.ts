@@ -34,6 +34,9 @@ export async function walkPayloads(page: Page, demo: DemoFile): Promise<void> {
   await page.getByLabel('Store for (days)').fill('14');
   await page.getByLabel(/Also redact/).fill('Falcon*');
   await button('Save').click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('What was stored more than 14 days ago is erased.').waitFor();
+  await dialog.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Saved.').waitFor();
   // It is written behind the call.
   await until(async () => {
@@ -63,7 +66,18 @@ export async function walkPayloads(page: Page, demo: DemoFile): Promise<void> {
   await page.getByText('Nothing is stored for this request').waitFor();
   await moveTo(page, '/payloads');
   await page.getByLabel('End user').fill('somebody');
+  const erasures: string[] = [];
+  page.on('request', (one) => {
+    if (one.postData()?.includes('erasePayloads') === true) erasures.push(one.url());
+  });
+  await page.keyboard.press('Enter');
+  await dialog.getByText('This cannot be undone.').waitFor();
+  // Enter that is held down for too long.
+  await page.keyboard.press('Enter');
+  await dialog.waitFor({ state: 'detached' });
+  expect(erasures).toEqual([]);
   await button('Erase all of this user').click();
+  await dialog.getByRole('button', { name: 'Erase all of this user' }).click();
   await page.getByText('0 stored calls were erased.').waitFor();
 }
 

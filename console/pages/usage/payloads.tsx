@@ -37,6 +37,14 @@ export function Payloads() {
           ) : (
             <Form
               submit="Save"
+              asks={({ number }) => {
+                const [days, before] = [number('days'), settings.payloadRetentionDays];
+                if (days === null || days >= before) return null;
+                return {
+                  title: `Store for ${daysOf(days)} instead of ${daysOf(before)}?`,
+                  says: `What was stored more than ${daysOf(days)} ago is erased. This cannot be undone.`,
+                };
+              }}
               send={async ({ number, text }) => {
                 const patterns = text('patterns')
                   .split('\n')
@@ -65,18 +73,19 @@ export function Payloads() {
             </Form>
           )}
         </Card>
-        <FindAndErase />
+        <div className="stack">
+          <FindCall />
+          <EraseUser />
+        </div>
       </div>
     </Page>
   );
 }
 
-function FindAndErase() {
-  const { session } = useConsole();
+function FindCall() {
   const [, navigate] = useLocation();
-  const [erased, setErased] = useState<number | null>(null);
   return (
-    <Card title="Find and erase">
+    <Card title="Find a call">
       <Form
         submit="Show"
         send={async ({ text }) => navigate(`/calls/${encodeURIComponent(text('requestId'))}/payload`)}
@@ -89,10 +98,24 @@ function FindAndErase() {
           required
         />
       </Form>
+    </Card>
+  );
+}
+
+function EraseUser() {
+  const { session } = useConsole();
+  const [erased, setErased] = useState<number | null>(null);
+  return (
+    <Card title="Erase what is stored">
       {erased !== null && <Notice mood="good">{erasedWords(erased)}</Notice>}
       <Form
         submit="Erase all of this user"
+        isDanger
         clears
+        asks={({ text }) => ({
+          title: `Erase all of “${text('endUser')}”?`,
+          says: 'All stored prompts and answers of calls with this end user are erased. The records of the calls and their cost stay. This cannot be undone.',
+        })}
         send={async ({ text }) => {
           const { erasePayloads } = await session.request(ERASE, { endUser: text('endUser') });
           setErased(erasePayloads);
@@ -108,6 +131,10 @@ function FindAndErase() {
       </Form>
     </Card>
   );
+}
+
+function daysOf(days: number): string {
+  return days === 1 ? '1 day' : `${count(days)} days`;
 }
 
 function erasedWords(erased: number): string {
