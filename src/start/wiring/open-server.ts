@@ -25,15 +25,27 @@ const CACHE_CHECK_MS = 1_000;
 /** What a gateway's own journal holds. */
 type OwnJournal = () => { readonly waiting: number; readonly setAside: number };
 
-export function checksOf({ database, sharedState, clock }: Parts, ownJournal?: OwnJournal): DependencyChecks {
-  const lookAtDatabase = async () => void (await database.query('select 1'));
+export function checksOf(
+  { database, sharedState, clock }: Pick<Parts, 'database' | 'sharedState' | 'clock'>,
+  ownJournal?: OwnJournal,
+): DependencyChecks {
   const dependencies = [
-    { name: 'database', timeoutMs: DATABASE_CHECK_MS, check: lookAtDatabase },
+    { name: 'database', timeoutMs: DATABASE_CHECK_MS, find: databaseFindings(database) },
     { name: 'cache', timeoutMs: CACHE_CHECK_MS, check: () => sharedState.check() },
     { name: 'journal', timeoutMs: DATABASE_CHECK_MS, find: journalFindings(database, ownJournal) },
     { name: 'usage', timeoutMs: DATABASE_CHECK_MS, find: usageFindings(database) },
   ];
   return createDependencyChecks(dependencies, clock);
+}
+
+/** A standby, or a server that was set read-only, answers and takes nothing. */
+function databaseFindings(database: Database) {
+  return async () => {
+    const [row] = await database.query<{ isReadOnly: boolean }>(
+      `select current_setting('transaction_read_only')::boolean as "isReadOnly"`,
+    );
+    return { isWell: row?.isReadOnly === false, figures: {} };
+  };
 }
 
 /** Calls that could not be charged from a journal wait for an operator; calls that wait for the database need none. */
