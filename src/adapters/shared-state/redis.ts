@@ -12,6 +12,8 @@ import { settleCall, settleScript } from './redis/settle-script.ts';
 import { createRedisSubscriptions } from './redis/subscriptions.ts';
 import { checkServer, findPrimary, type RedisTopology } from './redis/topology.ts';
 
+const CHECKED_FOR_MS = '10000';
+
 interface RedisStateOptions {
   url: string;
   log: Log;
@@ -89,7 +91,12 @@ export async function openRedisState({
       return subscriptions.subscribe(topic, { onMessage, onGap });
     },
 
-    check: servers.check,
+    async check() {
+      await servers.check();
+      // A full server and a replica answer a ping, and store nothing.
+      const key = `${prefix}:check`;
+      await servers.forKey(key).send('SET', [key, '1', 'PX', CHECKED_FOR_MS]);
+    },
 
     async close() {
       await Promise.all([subscriptions.close(), servers.close()]);

@@ -45,6 +45,15 @@ describe.skipIf(!isInstalled)('Redis down, silent or restarted (skipped without 
   }
   const killConnections = () => server.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
 
+  test('a full server does not pass the check, and does once it has room', async () => {
+    const state = await open();
+    expect(await works(state)).toBe(true);
+    await server.command('CONFIG', 'SET', 'maxmemory', '1');
+    expect(await works(state)).toBe(false);
+    await server.command('CONFIG', 'SET', 'maxmemory', '0');
+    expect(await works(state)).toBe(true);
+  });
+
   test('a connection that was closed while idle is reopened without a failed call', async () => {
     let losses = 0;
     const state = await open({ log: { ...log, warn: () => (losses += 1) } });
