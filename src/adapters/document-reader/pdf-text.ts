@@ -1,5 +1,6 @@
 import { definePDFJSModule, getDocumentProxy } from 'unpdf';
 import type { DocumentLimits } from '../../ports/document-reader.ts';
+import { joinLabels } from './pdf-labels.ts';
 import { type Block, blocksOf } from './pdf-layout.ts';
 import { type Fragment, fragmentsOf, type PdfItem } from './pdf-runs.ts';
 
@@ -116,7 +117,7 @@ function textOfBlocks(blocks: readonly Block[]): string {
 }
 
 function textOfBlock(block: Block): string {
-  const lines = block.rows.map(lineOf);
+  const lines = joinLabels(block).map(lineOf);
   const { usual: leading, median } = leadingOf(lines);
   let text = '';
   let last: Line | null = null;

@@ -92,6 +92,62 @@ describe('G-7 tables of a PDF', () => {
   });
 });
 
+describe('G-7 forms of a PDF', () => {
+  const form = (cells: readonly (readonly [readonly string[], readonly string[]])[]) => {
+    let y = 780;
+    return cells.flatMap(([label, value]) => {
+      const lines = [
+        ...label.map((text, at) => ({ x: 60, y: y - 12 * at, text })),
+        ...value.map((text, at) => ({ x: 180, y: y - 12 * at, text })),
+      ];
+      y -= 12 * Math.max(label.length, value.length) + 5;
+      return lines.sort((one, other) => other.y - one.y);
+    });
+  };
+
+  test('G-7 labels and headings that are broken in their column are whole', async () => {
+    const text = await textOf(
+      form([
+        [['Education and', 'training'], []],
+        [['Dates'], ['2005 - 2010']],
+        [['Occupation or', 'position held'], ['Analyst']],
+        [['Name and address', 'of', 'Employer'], ['Engine Works, London']],
+        [
+          ['Main activities', 'and duties'],
+          ['Plans and builds engines and the', 'cards that they are fed with'],
+        ],
+        [['Sector'], ['Machines']],
+      ]),
+    );
+    for (const line of [
+      'Education and training',
+      'Dates\t2005 - 2010',
+      'Occupation or position held\tAnalyst',
+      'Name and address of Employer\tEngine Works, London',
+      'Main activities and duties\tPlans and builds engines and the',
+      'cards that they are fed with',
+    ])
+      expect(text.split('\n')).toContain(line);
+  });
+
+  test('G-7 titles with dates beside them, lists and rows of equal distance are no broken labels', async () => {
+    const dated = rows(
+      [['Analyst', '2019'], ['Engine Works'], ['Author', '2015'], ['Card Works'], ['Clerk', '2011']],
+      [60, 420],
+    );
+    expect(await textOf(dated)).toContain('Analyst\t2019\nEngine Works\nAuthor\t2015\nCard Works');
+    const skills = rows(
+      [
+        ['Excel', 'good'],
+        ['word', 'fair'],
+        ['access', 'good'],
+      ],
+      [60, 160],
+    );
+    expect(await textOf(skills)).toBe('Excel\tgood\nword\tfair\naccess\tgood');
+  });
+});
+
 test('G-7 entries are set apart by empty lines among many headings, items of a wide list are not', async () => {
   const lines: PlacedText[] = [];
   let y = 780;
