@@ -15,7 +15,7 @@ import {
   subjectUsage,
 } from '../src/domain/calls/usage/usage-subjects.ts';
 import { listAlerts } from '../src/domain/credits/alerts/alert-settings.ts';
-import { listBudgetStandings } from '../src/domain/credits/budgets/budgets.ts';
+import { listBudgetsWithSpending } from '../src/domain/credits/budgets/budgets.ts';
 import { readCompanyBillingStatuses } from '../src/domain/credits/holds/billing-status.ts';
 import { listInvoices } from '../src/domain/credits/invoices/invoice.ts';
 import { listTransactions } from '../src/domain/credits/ledger/ledger.ts';
@@ -158,7 +158,7 @@ function reportsOf({ companyId, hotCompanyId, keyId }: World, nowMs: number): re
     ]),
     {
       label: 'budgets of the largest company, with one for every end user',
-      ask: (on) => listBudgetStandings(on, hotCompanyId, new Date(nowMs)),
+      ask: (on) => listBudgetsWithSpending(on, hotCompanyId, new Date(nowMs)),
     },
   ];
 }

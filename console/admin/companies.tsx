@@ -80,12 +80,7 @@ export function Companies() {
             },
             {
               name: 'Standing',
-              show: ({ standing, suspensionReason }) => (
-                <>
-                  <Tag mood={MOODS[standing]}>{spoken(standing)}</Tag>
-                  {suspensionReason !== null && <div className="quiet">{suspensionReason}</div>}
-                </>
-              ),
+              show: (company) => <Standing company={company} />,
             },
             {
               name: 'Balance',
@@ -138,6 +133,15 @@ export function Companies() {
         <Suspension company={suspended} close={() => setSuspended(null)} changed={pages.reload} />
       )}
     </Page>
+  );
+}
+
+function Standing({ company: { standing, suspensionReason } }: { company: Company }) {
+  return (
+    <>
+      <Tag mood={MOODS[standing]}>{spoken(standing)}</Tag>
+      {suspensionReason !== null && <div className="quiet">{suspensionReason}</div>}
+    </>
   );
 }
 

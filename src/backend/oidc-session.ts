@@ -4,7 +4,7 @@ import type { Attempts } from '../domain/accounts/attempt-limits.ts';
 import type { Oidc, OidcIdentity } from '../domain/accounts/oidc.ts';
 import { type OidcRefusal, type OidcRules, signInIdentity } from '../domain/accounts/oidc-accounts.ts';
 import { type SessionTokens, startSession } from '../domain/accounts/sessions.ts';
-import { type AccessTokens, drawOneTimeToken } from '../domain/accounts/tokens.ts';
+import { type AccessTokens, generateOneTimeToken } from '../domain/accounts/tokens.ts';
 import { appendAuditEntry } from '../domain/audit/audit-log.ts';
 import type { ClientAddress } from '../http/client-identity.ts';
 import type { ServiceApp, ServiceVariables } from '../http/service-app.ts';
@@ -109,7 +109,7 @@ async function signIn(
   { requestId, clientAddress, userAgent }: Origin,
 ): Promise<SessionTokens | OidcRefusal> {
   const { database, secrets, clock, rules } = parts;
-  const passwordHash = await secrets.hashPassword(drawOneTimeToken(secrets));
+  const passwordHash = await secrets.hashPassword(generateOneTimeToken(secrets));
   return await database.transaction(async (transaction) => {
     const found = await signInIdentity(parts, transaction, { identity, rules, passwordHash });
     if (found.outcome === 'refused') return found.code;

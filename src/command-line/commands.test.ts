@@ -103,6 +103,8 @@ describe('help', () => {
       'reset-totp',
       'set-ceilings',
       'set-budget',
+      'suspend-company',
+      'resume-company',
       'revoke-key',
       'revoke-service-token',
       'set-alias',

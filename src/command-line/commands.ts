@@ -7,8 +7,9 @@ import {
 } from './account-commands.ts';
 import { correctCommand } from './audit/audit-commands.ts';
 import { budgetsCommand, setBudgetCommand } from './budgets/budget-commands.ts';
-import { ceilingsCommand, setCeilingsCommand } from './ceiling-commands.ts';
 import type { Command } from './command.ts';
+import { ceilingsCommand, setCeilingsCommand } from './companies/ceiling-commands.ts';
+import { resumeCompanyCommand, suspendCompanyCommand } from './companies/suspension-commands.ts';
 import { adjustCreditsCommand, auditCommand, statementCommand } from './credit-commands.ts';
 import { exportCallsCommand, migrateCommand, queueCommand, redriveCommand } from './deployment-commands.ts';
 import { examplesOf } from './examples.ts';
@@ -51,7 +52,6 @@ import {
 } from './service-token-commands.ts';
 import { modelsCommand, providersCommand, setAliasCommand } from './set-alias-command.ts';
 import { repairCallsCommand, setAsideCallsCommand } from './set-aside-commands.ts';
-import { resumeCompanyCommand, suspendCompanyCommand } from './suspension-commands.ts';
 import { verifyDeployment } from './verify-deployment.ts';
 import { withheldUsageCommand } from './withheld-usage-command.ts';
 

@@ -5,7 +5,7 @@ import { typedCommand } from '../../test/doubles/typed-command.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../domain/accounts/company.ts';
 import { entryOf } from '../domain/calls/settlement/journal-record.ts';
-import { countSetAside, keepSetAside } from '../domain/calls/settlement/set-aside-calls.ts';
+import { countSetAside, storeSetAside } from '../domain/calls/settlement/set-aside-calls.ts';
 import { readLevel } from '../domain/credits/ledger/credit-account.ts';
 import type { JournalEntry } from '../ports/call-journal.ts';
 import type { Database } from '../ports/database.ts';
@@ -27,7 +27,7 @@ beforeEach(async () => {
 const typed = (command: Command, ...words: string[]) => typedCommand({ database }, command, ...words);
 const balance = async () => (await readLevel(database, company))?.balanceMicro;
 async function setAside(entry: JournalEntry): Promise<string> {
-  const kept = await keepSetAside(database, { ...entry, reason: 'a reason', journalFile: 'one.calls' });
+  const kept = await storeSetAside(database, { ...entry, reason: 'a reason', journalFile: 'one.calls' });
   expect(kept).toEqual({ outcome: 'kept' });
   return entry.id;
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import {
   deleteBudget,
-  listBudgetStandings,
+  listBudgetsWithSpending,
   setBudget,
   type WantedBudget,
 } from '../../src/domain/credits/budgets/budgets.ts';
@@ -51,7 +51,7 @@ describe('budgets', () => {
     return set.budget;
   };
   const standings = () =>
-    listBudgetStandings(gateway.parts.database, gateway.companyId, new Date(gateway.parts.clock.now()));
+    listBudgetsWithSpending(gateway.parts.database, gateway.companyId, new Date(gateway.parts.clock.now()));
   afterEach(async () => {
     second.upstream.answer(() => Response.json(chatAnswer()));
     for (const { id } of await standings()) await deleteBudget(gateway.parts.database, gateway.companyId, id);

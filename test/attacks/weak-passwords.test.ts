@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { passwordComplaint } from '../../src/domain/accounts/password-strength.ts';
+import { passwordProblem } from '../../src/domain/accounts/password-strength.ts';
 import { openBackend, PASSWORD } from '../backend/backend-under-test.ts';
 import { until } from '../doubles/until.ts';
 import { useResource } from '../setup/use-resource.ts';
@@ -67,20 +67,20 @@ const GOOD = [
 
 describe('passwords that are guessed first', () => {
   test.each(WEAK)('%s is refused', (password) => {
-    expect(passwordComplaint(password, OWN)).toBeString();
+    expect(passwordProblem(password, OWN)).toBeString();
   });
 
   test.each(GOOD)('%s is accepted', (password) => {
-    expect(passwordComplaint(password, OWN)).toBeNull();
+    expect(passwordProblem(password, OWN)).toBeNull();
   });
 
   test('random ones are accepted, and the longest takes about a millisecond', () => {
     for (let time = 0; time < 2_000; time += 1) {
       const drawn = crypto.getRandomValues(new Uint8Array(12)).toBase64();
-      expect([drawn, passwordComplaint(drawn, OWN)]).toEqual([drawn, null]);
+      expect([drawn, passwordProblem(drawn, OWN)]).toEqual([drawn, null]);
     }
     const startedAt = performance.now();
-    for (let time = 0; time < 20; time += 1) passwordComplaint('a1b2c3'.repeat(85), OWN);
+    for (let time = 0; time < 20; time += 1) passwordProblem('a1b2c3'.repeat(85), OWN);
     expect(performance.now() - startedAt).toBeLessThan(1_000);
   });
 });

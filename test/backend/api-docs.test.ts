@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { z } from 'zod';
 import { BACKEND_ROUTES, backendDocument } from '../../src/backend/api-docs.ts';
 import { createBackend } from '../../src/backend/server.ts';
-import { tellProcess } from '../../src/domain/processes/service-processes.ts';
+import { storeProcessReport } from '../../src/domain/processes/service-processes.ts';
 import { DOCS_PATHS } from '../../src/http/openapi.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openBackend } from './backend-under-test.ts';
@@ -106,7 +106,7 @@ describe('GET /operations', () => {
       ['019a0000-0000-7000-8000-000000000003', 'ai-service'],
     ] as const) {
       const name = { id, services: [service], host: 'h', pid: 1, version: '0.1.0', startedAt };
-      await tellProcess(backend.database, name, report, backend.clock.now());
+      await storeProcessReport(backend.database, name, report, backend.clock.now());
     }
     const whole = await operations();
     expect(whole).toMatchObject({

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { tellProcess } from '../../src/domain/processes/service-processes.ts';
+import { storeProcessReport } from '../../src/domain/processes/service-processes.ts';
 import { until } from '../doubles/until.ts';
 import { describePostgres, usePostgres } from '../setup/use-postgres.ts';
 import { type BackendUnderTest, openBackend, PASSWORD, type Person } from './backend-under-test.ts';
@@ -166,7 +166,7 @@ describePostgres('the backend on PostgreSQL', () => {
     };
     const [at, pid] = [new Date(backend.clock.now()), 7];
     const name = { id, services: ['gateway'] as const, host: 'h', pid, version: '1', startedAt: at };
-    for (const _again of [1, 2]) await tellProcess(database, name, report, at.getTime());
+    for (const _again of [1, 2]) await storeProcessReport(database, name, report, at.getTime());
     expect(await superAdmin.ask(operations)).toMatchObject({
       serviceProcesses: [{ id, services: ['gateway'], isReady: true, parts: [{ status: 'UP' }] }],
       circuitBreakers: [{ service: 'provider.example', state: 'CLOSED', aliases: ['svc/chat-cheap'] }],

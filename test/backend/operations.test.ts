@@ -7,7 +7,7 @@ import { createJobRates } from '../../src/domain/processes/job-rates.ts';
 import {
   type ProcessReport,
   type ServiceName,
-  tellProcess,
+  storeProcessReport,
 } from '../../src/domain/processes/service-processes.ts';
 import type { JobQueue } from '../../src/ports/job-queue.ts';
 import type { SharedState } from '../../src/ports/shared-state.ts';
@@ -52,7 +52,7 @@ describe('running processes', () => {
   async function tell(services: readonly ServiceName[], report = REPORT, seenAtMs = backend.clock.now()) {
     const name = { id: backend.parts.secrets.newId(), services, host: 'node-1', pid: 42, version: '9.9.9' };
     const startedAt = new Date(seenAtMs - 90_000);
-    await tellProcess(backend.database, { ...name, startedAt }, report, seenAtMs);
+    await storeProcessReport(backend.database, { ...name, startedAt }, report, seenAtMs);
   }
 
   describe('processes as shown to operators', () => {

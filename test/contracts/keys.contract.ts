@@ -4,7 +4,7 @@ import { createInProcessState } from '../../src/adapters/shared-state/in-process
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import { createKeyDirectory } from '../../src/domain/keys/key-directory.ts';
 import { findKey, listKeys, revokeKey, rotateKey } from '../../src/domain/keys/key-lifecycle.ts';
-import { drawRawKey, mintKey } from '../../src/domain/keys/mint-key.ts';
+import { generateRawKey, mintKey } from '../../src/domain/keys/mint-key.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
@@ -75,7 +75,7 @@ export function keysContract(engine: string, given: () => Database): void {
       expect(await outcomes(rawKey)).toEqual(['live', 'live']);
       await clock.advance(1);
       expect(await outcomes(rawKey)).toEqual(['unknown', 'unknown']);
-      const unknown = drawRawKey(secrets);
+      const unknown = generateRawKey(secrets);
       expect(await outcomes(unknown)).toEqual(['unknown', 'unknown']);
       // Both are remembered as opening nothing: the second time neither is looked up.
       for (const one of [rawKey, unknown]) expect(gateways[0].find(one)).toEqual({ outcome: 'unknown' });
@@ -99,7 +99,7 @@ export function keysContract(engine: string, given: () => Database): void {
     test('500 concurrent keys are all different', async () => {
       const { mint, gateways, close } = await open();
       const known = [await mint(), await mint(), await mint()].map(({ rawKey }) => rawKey);
-      const all = [...known, ...Array.from({ length: 497 }, () => drawRawKey(secrets))];
+      const all = [...known, ...Array.from({ length: 497 }, () => generateRawKey(secrets))];
       const found = await Promise.all(all.map((rawKey) => gateways[0].find(rawKey)));
       expect(found.filter(({ outcome }) => outcome === 'live')).toHaveLength(3);
       expect(found.filter(({ outcome }) => outcome === 'unknown')).toHaveLength(497);

@@ -1,7 +1,7 @@
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { DEFAULT_SCOPES, recognition } from '../../src/domain/keys/api-key.ts';
 import type { KeyInUse } from '../../src/domain/keys/key-lookup.ts';
-import { drawRawKey } from '../../src/domain/keys/mint-key.ts';
+import { generateRawKey } from '../../src/domain/keys/mint-key.ts';
 import type { SqlValue, Statements } from '../../src/ports/database.ts';
 
 export interface KeyRecords extends Statements {
@@ -43,7 +43,7 @@ export function createKeyRecords(): KeyRecords {
     query: async <R>(_: string, values: readonly SqlValue[] = []) => live(values) as R[],
     script: () => Promise.reject(new Error('there is no SQL here')),
     mint(chosen = {}) {
-      const rawKey = drawRawKey(secrets);
+      const rawKey = generateRawKey(secrets);
       const hash = secrets.sha256(rawKey).toHex();
       const own = { id: secrets.newId(), ...recognition(rawKey), createdAt: new Date(0) };
       const key = {

@@ -21,6 +21,8 @@ const SCOPE_OF_ROUTE: Readonly<Record<string, Scope | null>> = {
   'POST /completions': chat,
   'POST /embeddings': chat,
   'POST /responses': chat,
+  'POST /responses/input_tokens': chat,
+  'POST /responses/compact': chat,
   'GET /responses/resp_x': chat,
   'DELETE /responses/resp_x': chat,
   'GET /responses/resp_x/input_items': chat,

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { resumeCompany, suspendCompany } from '../../src/domain/accounts/suspension.ts';
 import { deleteBudget, setBudget } from '../../src/domain/credits/budgets/budgets.ts';
 import { announceCompany, COMPANIES_TOPIC } from '../../src/domain/credits/ledger/credit-account.ts';
 import { REVOKED_KEYS_TOPIC } from '../../src/domain/keys/key-lifecycle.ts';
@@ -43,6 +44,7 @@ const unreadable = { code: null, type: 'invalid_request_error' };
 
 /** Every refusal that a run can meet (G-45), by its name. */
 const RUNS: Readonly<Record<string, RefusedRun>> = {
+  'a suspended company': { ...forbidden, code: 'COMPANY_SUSPENDED', arrange: suspend },
   'an overdue invoice': { ...forbidden, code: 'PLAN_LIMIT_EXCEEDED', arrange: oweMoney },
   'no credits': {
     status: 402,
@@ -180,6 +182,18 @@ async function oweMoney(): Promise<() => Promise<void>> {
   return async () => {
     await database.query("update invoices set status = 'PAID' where id = $1", [id]);
     await tell();
+  };
+}
+
+async function suspend(): Promise<() => Promise<void>> {
+  const { database, sharedState, clock } = gateway.parts;
+  const { companyId } = gateway;
+  const now = new Date(clock.now());
+  await database.transaction((within) => suspendCompany(within, { companyId, reason: 'Abuse', now }));
+  await announceCompany(sharedState, companyId);
+  return async () => {
+    await database.transaction((within) => resumeCompany(within, companyId));
+    await announceCompany(sharedState, companyId);
   };
 }
 

@@ -48,7 +48,7 @@ export interface GraphqlParts {
   /** Queues documents to be read. */
   readonly jobQueue: Pick<JobQueue, 'enqueue'>;
   /** The background jobs of all processes, for operators. */
-  readonly queues: QueueDesk;
+  readonly queues: QueueOperations;
   /** Parses a pasted posting at once, free of charge; returns only the fields that the posting has. */
   readonly draftPosting: (text: string, companyId: string) => Promise<Partial<JobFields>>;
   /** Null if providers may have any address. */
@@ -83,7 +83,7 @@ export interface GraphqlParts {
 }
 
 /** What operators can see and do with queues. */
-export interface QueueDesk extends Pick<JobQueue, 'deadLetters' | 'redrive' | 'discard'> {
+export interface QueueOperations extends Pick<JobQueue, 'deadLetters' | 'redrive' | 'discard'> {
   depths(): Promise<readonly QueueDepth[]>;
 }
 

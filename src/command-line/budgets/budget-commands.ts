@@ -1,10 +1,10 @@
 import { findCompany } from '../../domain/accounts/company.ts';
 import { appendAuditEntry } from '../../domain/audit/audit-log.ts';
 import {
-  type BudgetStanding,
+  type BudgetWithSpending,
   budgetOwner,
   deleteBudget,
-  listBudgetStandings,
+  listBudgetsWithSpending,
   setBudget,
 } from '../../domain/credits/budgets/budgets.ts';
 import { BUDGET_SCOPES, type BudgetScope } from '../../domain/credits/budgets/call-budgets.ts';
@@ -36,7 +36,7 @@ export const budgetsCommand: Command = {
       return complainOfUsage(terminal, budgetsCommand);
     }
     if ((await findCompany(database, companyId)) === null) return complainOfNoCompany(terminal, companyId);
-    const budgets = await listBudgetStandings(database, companyId, new Date(clock.now()));
+    const budgets = await listBudgetsWithSpending(database, companyId, new Date(clock.now()));
     if (isJson) return printJson(terminal, budgets);
     for (const budget of budgets) terminal.print(lineAbout(budget));
     if (budgets.length === 0) terminal.print('no budgets');
@@ -58,7 +58,7 @@ export const setBudgetCommand: Command = {
     }
     const now = new Date(clock.now());
     const problem = await database.transaction(async (transaction) => {
-      const all = await listBudgetStandings(transaction, companyId, now);
+      const all = await listBudgetsWithSpending(transaction, companyId, now);
       const old = all.find((one) => one.scope === scope && one.subject === (subject ?? ''));
       const recorded = {
         ...{ happenedAt: now, companyId, actorId: null, actorEmail: null, objectKind: 'budget' },
@@ -122,7 +122,7 @@ function readBudget(given: readonly string[]): BudgetToSet | null {
   return { companyId, scope, subject, monthlyMicro, isHard: words.length === given.length };
 }
 
-function lineAbout(budget: BudgetStanding): string {
+function lineAbout(budget: BudgetWithSpending): string {
   const { id, scope, subject, keyName, monthlyMicro, spentMicro, isHard, topEndUser, usedUpBy } = budget;
   const spent = `${creditsOfMicro(spentMicro)} of ${creditsOfMicro(monthlyMicro)} credits spent this month`;
   const most = topEndUser === null ? '' : `, most by ${JSON.stringify(topEndUser)}; used up by ${usedUpBy}`;

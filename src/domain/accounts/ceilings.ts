@@ -54,7 +54,7 @@ const COLUMN_NAMES = CEILING_NAMES.map((name) => CEILINGS[name].column).join(', 
 const CEILING_COLUMNS = CEILING_NAMES.map((name) => `${CEILINGS[name].column} as "${name}"`).join(', ');
 
 /** What is wrong with a value; null if it is valid. */
-export function ceilingComplaint(name: CeilingName, value: number): string | null {
+export function ceilingProblem(name: CeilingName, value: number): string | null {
   const { least, most } = CEILINGS[name];
   const isRight = Number.isInteger(value) && value >= least && value <= most;
   return isRight ? null : `a whole number from ${least} to ${most} is needed`;
@@ -104,7 +104,7 @@ export async function setCeilings(
 ): Promise<SetCeilings> {
   for (const name of CEILING_NAMES) {
     const value = changes[name] ?? null;
-    const message = value === null ? null : ceilingComplaint(name, value);
+    const message = value === null ? null : ceilingProblem(name, value);
     if (message !== null) return { outcome: 'invalid', name, message };
   }
   if (!(await lockRow(transaction, companyId))) return { outcome: 'no-such-company' };

@@ -1,7 +1,7 @@
 import type { Statements, Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { BEGIN_WITH_DEFAULTS } from './ceilings.ts';
-import { accountComplaint, insertUser } from './user.ts';
+import { accountProblem, insertUser } from './user.ts';
 
 export type BillingMode = 'PREPAID' | 'POSTPAID';
 
@@ -230,7 +230,7 @@ type PreparedAccount =
 
 /** Outside the transaction: hashing takes tens of milliseconds, in which a transaction would block others. */
 export async function prepareSignUp(secrets: Secrets, wanted: WantedAccount): Promise<PreparedAccount> {
-  const complaint = accountComplaint(wanted);
+  const complaint = accountProblem(wanted);
   if (complaint !== null) return complaint;
   const { password, ...account } = wanted;
   return { outcome: 'prepared', account, hash: await secrets.hashPassword(password) };

@@ -2,7 +2,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Statements, Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { MailOutbox } from './mail-outbox.ts';
-import { drawOneTimeToken } from './tokens.ts';
+import { generateOneTimeToken } from './tokens.ts';
 import { USER_COLUMNS, type User } from './user.ts';
 
 /**
@@ -25,7 +25,7 @@ export async function mailVerification(
   transaction: Transaction,
   user: { readonly id: string; readonly email: string },
 ): Promise<void> {
-  const token = drawOneTimeToken(secrets);
+  const token = generateOneTimeToken(secrets);
   const now = new Date(clock.now());
   const expiresAt = new Date(now.getTime() + VERIFICATION_MS);
   await transaction.query('delete from email_verifications where user_id = $1', [user.id]);

@@ -5,7 +5,7 @@ import { findCompany, lockCompanyRow } from './company.ts';
 import { emailKey, isEmail } from './email.ts';
 import type { MailOutbox } from './mail-outbox.ts';
 import { endAllSessions } from './sessions.ts';
-import { drawOneTimeToken } from './tokens.ts';
+import { generateOneTimeToken } from './tokens.ts';
 import { findUserByEmail, insertUser, type Role, USER_COLUMNS, type User } from './user.ts';
 
 interface MemberPage {
@@ -267,7 +267,7 @@ export async function inviteMember(
   const known = await findUserByEmail(transaction, email);
   if (known?.companyId === inviter.companyId) return { outcome: 'already-member' };
   const company = await findCompany(transaction, inviter.companyId);
-  const token = drawOneTimeToken(secrets);
+  const token = generateOneTimeToken(secrets);
   const now = new Date(clock.now());
   const expiresAt = new Date(now.getTime() + INVITATION_MS);
   // Concurrent invitations of the same address would violate the unique index: one waits for the other.

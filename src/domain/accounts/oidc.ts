@@ -4,7 +4,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { OidcTransport } from '../../ports/oidc-transport.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { isEmail } from './email.ts';
-import { drawOneTimeToken } from './tokens.ts';
+import { generateOneTimeToken } from './tokens.ts';
 
 /**
  * Sign-in by an OpenID provider: the authorization code flow with PKCE, state and nonce. Their values are in a cookie
@@ -169,7 +169,7 @@ export function createOidc({ settings, transport, clock, secrets }: OidcParts): 
   return {
     async begin() {
       const provider = await metadata.get();
-      const [state, nonce, verifier] = [1, 2, 3].map(() => drawOneTimeToken(secrets)) as [
+      const [state, nonce, verifier] = [1, 2, 3].map(() => generateOneTimeToken(secrets)) as [
         string,
         string,
         string,

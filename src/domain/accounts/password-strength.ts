@@ -18,7 +18,7 @@ const SHORTEST_RUN = 4;
 const LONGEST_COVERED = 64;
 
 /** What is wrong with a password, as a message for the user; null if it is accepted. */
-export function passwordComplaint(password: string, email: string | null): string | null {
+export function passwordProblem(password: string, email: string | null): string | null {
   if (password.length < PASSWORD_MIN_LENGTH) {
     return `a password has at least ${PASSWORD_MIN_LENGTH} characters`;
   }

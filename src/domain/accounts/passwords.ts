@@ -3,7 +3,7 @@ import type { Statements, Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { MailOutbox } from './mail-outbox.ts';
 import { resetSessions } from './sessions.ts';
-import { drawOneTimeToken } from './tokens.ts';
+import { generateOneTimeToken } from './tokens.ts';
 import { USER_COLUMNS, type User } from './user.ts';
 
 export const RESET_MS = 60 * 60 * 1000;
@@ -21,7 +21,7 @@ export async function requestPasswordReset(
   transaction: Transaction,
   user: User,
 ): Promise<void> {
-  const token = drawOneTimeToken(secrets);
+  const token = generateOneTimeToken(secrets);
   const now = new Date(clock.now());
   const expiresAt = new Date(now.getTime() + RESET_MS);
   await transaction.query('delete from password_resets where user_id = $1', [user.id]);

@@ -1,7 +1,7 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Statements, Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { drawOneTimeToken } from './tokens.ts';
+import { generateOneTimeToken } from './tokens.ts';
 import type { SignedInUser } from './user.ts';
 
 /**
@@ -84,7 +84,7 @@ export async function createServiceToken(
     [wanted.companyId, new Date(now)],
   );
   if ((counted?.live ?? 0) >= MOST_SERVICE_TOKENS) return { outcome: 'too-many' };
-  const rawToken = `tps_${drawOneTimeToken(secrets)}`;
+  const rawToken = `tps_${generateOneTimeToken(secrets)}`;
   const scopes = SERVICE_SCOPES.filter((scope) => wanted.scopes.includes(scope));
   const [serviceToken] = await transaction.query<ServiceToken>(
     `insert into service_tokens (id, company_id, name, token_sha256, scopes, created_by, created_at, expires_at)

@@ -7,7 +7,7 @@ import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
 import { retentionQueue } from '../retention/retention-queue.ts';
 import {
   type AccessTokens,
-  drawRefreshToken,
+  generateRefreshToken,
   nextKey,
   readRefreshToken,
   writeRefreshToken,
@@ -53,7 +53,7 @@ export async function startSession(
   user: Pick<User, 'id' | 'email'>,
   origin: SessionOrigin,
 ): Promise<SessionTokens & { readonly sessionId: string }> {
-  const token = drawRefreshToken(secrets);
+  const token = generateRefreshToken(secrets);
   const sessionId = secrets.newId();
   const now = clock.now();
   // Old sessions of the user are removed at the next login.

@@ -108,7 +108,7 @@ const REFRESH_TOKEN = /^tpr_([\w-]{22})\.([\w-]{43})$/;
 const FAMILY_BYTES = 16;
 const KEY_BYTES = 32;
 
-export function drawRefreshToken(secrets: Secrets): RefreshToken {
+export function generateRefreshToken(secrets: Secrets): RefreshToken {
   return {
     family: base64url(secrets.randomBytes(FAMILY_BYTES)),
     key: base64url(secrets.randomBytes(KEY_BYTES)),
@@ -129,7 +129,7 @@ export function nextKey(secrets: Secrets, seed: Uint8Array, key: string): string
 }
 
 /** For links in mails: 256 random bits, of which only the SHA-256 is stored. */
-export function drawOneTimeToken(secrets: Secrets): string {
+export function generateOneTimeToken(secrets: Secrets): string {
   return base64url(secrets.randomBytes(KEY_BYTES));
 }
 

@@ -78,7 +78,7 @@ export async function confirmTotp(
     userId,
     new Date(parts.clock.now()),
   ]);
-  return { outcome: 'confirmed', recoveryCodes: await drawRecoveryCodes(parts, transaction, userId) };
+  return { outcome: 'confirmed', recoveryCodes: await generateRecoveryCodes(parts, transaction, userId) };
 }
 
 export async function hasTotp(statements: Statements, userId: string): Promise<boolean> {
@@ -115,7 +115,7 @@ export async function spendCode(
 }
 
 /** Creates a new set; all earlier codes become invalid, used or not. */
-export async function drawRecoveryCodes(
+export async function generateRecoveryCodes(
   { secrets }: Pick<TwoFactorParts, 'secrets'>,
   transaction: Transaction,
   userId: string,

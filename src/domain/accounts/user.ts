@@ -1,7 +1,7 @@
 import type { Database, Statements, Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { emailKey, isEmail } from './email.ts';
-import { PASSWORD_MAX_LENGTH, passwordComplaint } from './password-strength.ts';
+import { PASSWORD_MAX_LENGTH, passwordProblem } from './password-strength.ts';
 import type { VerifiedToken } from './tokens.ts';
 
 export type Role = 'MEMBER' | 'COMPANY_ADMIN';
@@ -47,13 +47,13 @@ export const USER_COLUMNS = `id, company_id as "companyId", email, role, is_supe
   email_verified_at is not null as "emailVerified", created_at as "createdAt"`;
 
 export async function addUser(statements: Statements, secrets: Secrets, user: NewUser): Promise<AddedUser> {
-  const complaint = accountComplaint(user);
+  const complaint = accountProblem(user);
   if (complaint !== null) return complaint;
   return await insertUser(statements, { ...user, passwordHash: await secrets.hashPassword(user.password) });
 }
 
 /** What is wrong with an address or a password, before anything is computed or written. */
-export function accountComplaint({
+export function accountProblem({
   email,
   password,
 }: Pick<NewUser, 'email' | 'password'>): Extract<
@@ -61,7 +61,7 @@ export function accountComplaint({
   { outcome: 'bad-email' | 'bad-password' }
 > | null {
   if (!isEmail(email)) return { outcome: 'bad-email' };
-  const message = passwordComplaint(password, email);
+  const message = passwordProblem(password, email);
   return message === null ? null : { outcome: 'bad-password', message };
 }
 

@@ -10,7 +10,7 @@ import {
 } from '../calls/idempotency/reseal-rows.ts';
 import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
 import { retentionQueue } from '../retention/retention-queue.ts';
-import { MOST_PATTERNS, patternComplaint } from './redaction.ts';
+import { MOST_PATTERNS, patternProblem } from './redaction.ts';
 
 /** What is stored of a call: texts after redaction, cut to their bound. */
 export interface PayloadContent {
@@ -196,7 +196,7 @@ export async function changePayloadSettings(
   const complaint =
     (patterns?.length ?? 0) > MOST_PATTERNS
       ? `at most ${MOST_PATTERNS} patterns are possible`
-      : (patterns?.map(patternComplaint).find((one) => one !== null) ?? null);
+      : (patterns?.map(patternProblem).find((one) => one !== null) ?? null);
   if (complaint !== null) return { outcome: 'invalid', field: 'redactionPatterns', message: complaint };
   await statements.query(
     `insert into payload_settings as own (company_id, retention_days, redaction_patterns)

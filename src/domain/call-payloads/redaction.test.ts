@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createRedactor, patternComplaint, REDACTED_KINDS } from './redaction.ts';
+import { createRedactor, patternProblem, REDACTED_KINDS } from './redaction.ts';
 
 const all = createRedactor(new Set(REDACTED_KINDS));
 
@@ -56,7 +56,7 @@ describe('what is redacted', () => {
   test.each(['', '**', 'ab', '*a*', 'x'.repeat(101), 'a\u0000bc', 'a*b*c*d*e*f'])(
     'a pattern that is refused: %j',
     (pattern) => {
-      expect(patternComplaint(pattern)).toBeString();
+      expect(patternProblem(pattern)).toBeString();
     },
   );
 

@@ -19,7 +19,7 @@ const LONGEST_PATTERN = 100;
 const MOST_WILDCARDS = 3;
 
 /** What is wrong with a pattern; null where nothing is. */
-export function patternComplaint(pattern: string): string | null {
+export function patternProblem(pattern: string): string | null {
   if (pattern.length > LONGEST_PATTERN) return `a pattern has at most ${LONGEST_PATTERN} characters`;
   if (/\p{C}/u.test(pattern)) return 'a pattern has no control characters';
   const pieces = piecesOf(pattern);

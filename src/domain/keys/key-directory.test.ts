@@ -14,7 +14,7 @@ import type { SharedState } from '../../ports/shared-state.ts';
 import { addCompany } from '../accounts/company.ts';
 import { createKeyDirectory, createLastUses } from './key-directory.ts';
 import { findKey } from './key-lifecycle.ts';
-import { drawRawKey, mintKey } from './mint-key.ts';
+import { generateRawKey, mintKey } from './mint-key.ts';
 
 const secrets = createSystemSecrets();
 const MINUTE_MS = 60_000;
@@ -99,7 +99,7 @@ describe('G-25 invalid keys', () => {
     for (const { rawKey } of [revoked, expired]) expect(await outcome(rawKey)).toBe('live');
     await revoke(revoked.hash);
     await clock.advance(10);
-    for (const rawKey of [drawRawKey(secrets), revoked.rawKey, expired.rawKey]) {
+    for (const rawKey of [generateRawKey(secrets), revoked.rawKey, expired.rawKey]) {
       const askedBefore = store.asked.length;
       const first = directory.find(rawKey);
       expect(first).toBeInstanceOf(Promise);
@@ -117,7 +117,7 @@ describe('G-25 invalid keys', () => {
 
   test('malformed ones are not looked up', async () => {
     const { store, directory } = await openKeyDirectory();
-    for (const rawKey of ['', 'tpk_', 'x'.repeat(1_000_000), `${drawRawKey(secrets)}0`]) {
+    for (const rawKey of ['', 'tpk_', 'x'.repeat(1_000_000), `${generateRawKey(secrets)}0`]) {
       expect(directory.find(rawKey)).toEqual({ outcome: 'unknown' });
     }
     expect(store.asked).toEqual([]);
@@ -132,7 +132,7 @@ describe('bounds', () => {
     });
     const keys = Array.from({ length: 10 }, () => records.mint().rawKey);
     await Promise.all(keys.map(outcome));
-    const random = Array.from({ length: 1_000 }, () => drawRawKey(secrets));
+    const random = Array.from({ length: 1_000 }, () => generateRawKey(secrets));
     expect(new Set(await Promise.all(random.map(outcome)))).toEqual(new Set(['unknown']));
     const askedBefore = store.asked.length;
     for (const rawKey of keys) expect(directory.find(rawKey)).toMatchObject({ outcome: 'live' });
@@ -385,9 +385,9 @@ describe('while the store is unavailable', () => {
   test('the outage is logged once when it begins and once when it ends', async () => {
     const { clock, store, entries, outcome } = await openKeyDirectory();
     store.failWith('unavailable');
-    for (let n = 0; n < 5; n += 1) await outcome(drawRawKey(secrets));
+    for (let n = 0; n < 5; n += 1) await outcome(generateRawKey(secrets));
     store.failWith(null);
-    for (let n = 0; n < 5; n += 1) await outcome(drawRawKey(secrets));
+    for (let n = 0; n < 5; n += 1) await outcome(generateRawKey(secrets));
     await clock.advance(10_000);
     expect(entries.map(({ level, message }) => `${level}: ${message}`)).toEqual([
       'warn: keys cannot be looked up; those in use stay valid for a while',
@@ -414,7 +414,7 @@ describe('a flood of random keys while the store is slow', () => {
   test('all waiting look-ups fail at once when the store turns out to be unavailable', async () => {
     const { store, outcome } = await openKeyDirectory();
     store.hold();
-    const flood = Array.from({ length: 5_000 }, () => outcome(drawRawKey(secrets)));
+    const flood = Array.from({ length: 5_000 }, () => outcome(generateRawKey(secrets)));
     await store.held(2);
     store.failWith('time-out');
     store.release();
@@ -428,7 +428,7 @@ describe('a flood of random keys while the store is slow', () => {
     await outcome(known.rawKey);
     await clock.advance(1_000);
     store.hold();
-    const flood = Array.from({ length: 12_000 }, () => outcome(drawRawKey(secrets)));
+    const flood = Array.from({ length: 12_000 }, () => outcome(generateRawKey(secrets)));
     await store.held(2);
     expect(store.asked).toHaveLength(1 + 2);
     const live = outcome(known.rawKey);

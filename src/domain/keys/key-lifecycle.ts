@@ -11,7 +11,7 @@ import {
   recognition,
   type StreamUsageChunk,
 } from './api-key.ts';
-import { checkWantedKey, drawRawKey, type MintParts } from './mint-key.ts';
+import { checkWantedKey, generateRawKey, type MintParts } from './mint-key.ts';
 
 /** Each message is the hash, in hexadecimal, of a key that has been revoked. */
 export const REVOKED_KEYS_TOPIC = 'keys';
@@ -44,7 +44,7 @@ export async function rotateKey(parts: MintParts, old: KeyToRotate): Promise<Rot
   const { expiresAt } = old;
   const checked = checkWantedKey({ name: 'sibling', expiresAt }, clock.now());
   if (checked.outcome === 'invalid') return checked;
-  const rawKey = drawRawKey(secrets);
+  const rawKey = generateRawKey(secrets);
   const { prefix, lastFour } = recognition(rawKey);
   const now = new Date(clock.now());
   const rows = await database.query<ApiKey>(

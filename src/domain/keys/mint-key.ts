@@ -62,7 +62,7 @@ export async function mintKey(parts: MintParts, wanted: KeyToMint): Promise<Mint
   if (checked.outcome === 'invalid') return checked;
   if (!isId(wanted.companyId)) return { outcome: 'no-such-company' };
   const { companyId, createdBy } = wanted;
-  const rawKey = drawRawKey(parts.secrets);
+  const rawKey = generateRawKey(parts.secrets);
   const id = parts.secrets.newId();
   const key = await addKey(parts.database, parts.secrets, {
     ...checked.settings,
@@ -74,7 +74,7 @@ export async function mintKey(parts: MintParts, wanted: KeyToMint): Promise<Mint
   return key === null ? { outcome: 'no-such-company' } : { outcome: 'minted', rawKey, key };
 }
 
-export function drawRawKey(secrets: Secrets): string {
+export function generateRawKey(secrets: Secrets): string {
   return rawKeyFrom(secrets.randomBytes(KEY_BYTES));
 }
 
@@ -122,7 +122,7 @@ export function checkWantedKey(wanted: WantedKey, nowMs: number): CheckedKey {
     monthlySpendingLimitMicro: spendingComplaint(settings.monthlySpendingLimitMicro),
     expiresAt: expiryComplaint(settings.expiresAt, nowMs),
     streamUsageChunk: usageChunkComplaint(wanted.streamUsageChunk ?? null),
-    project: projectComplaint(settings.project),
+    project: projectNameProblem(settings.project),
     cacheTtlSeconds: rangeComplaint(settings.cacheTtlSeconds, LONGEST_CACHE_TTL_SECONDS),
   };
   for (const [field, message] of Object.entries(complaints)) {
@@ -185,7 +185,7 @@ function nameComplaint(name: string): string | null {
 }
 
 /** Null where it is none, too. */
-export function projectComplaint(project: string | null): string | null {
+export function projectNameProblem(project: string | null): string | null {
   if (project === null) return null;
   if (project.length > LONGEST_PROJECT) return `a project has at most ${LONGEST_PROJECT} characters`;
   return /\p{C}/u.test(project) ? 'a project has no control characters' : null;

@@ -4,7 +4,7 @@ import { createSeededRandom } from '../../../test/doubles/seeded-random.ts';
 import { useDatabase } from '../../../test/setup/use-database.ts';
 import type { LogEntry, LogLevel } from '../../ports/log.ts';
 import { type EntryFilter, findEntries } from './log-queries.ts';
-import { createKeptLog } from './log-store.ts';
+import { createStoredLog } from './log-store.ts';
 
 const database = useDatabase();
 
@@ -22,7 +22,7 @@ async function keep(...entries: LogEntry[]): Promise<void> {
     throw error;
   };
   const clock = createManualClock(Date.UTC(2030, 0, 1));
-  const kept = createKeptLog({ database, clock, keepRows: 10_000, keepMs: 1_000_000, onTrouble });
+  const kept = createStoredLog({ database, clock, keepRows: 10_000, keepMs: 1_000_000, onTrouble });
   for (const one of entries) kept.take(one);
   await kept.close();
 }

@@ -5,7 +5,7 @@ import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.
 import type { Database, SqlValue } from '../../ports/database.ts';
 import type { LogEntry } from '../../ports/log.ts';
 import { findEntries } from './log-queries.ts';
-import { createKeptLog, createLogPruner, type LogTrouble } from './log-store.ts';
+import { createLogPruner, createStoredLog, type LogTrouble } from './log-store.ts';
 
 type Mode = 'up' | 'down' | 'refusing' | 'hanging' | 'not pruning';
 
@@ -43,7 +43,7 @@ function given() {
 
   const database = { query } as unknown as Database;
   const onTrouble = (trouble: LogTrouble) => void troubles.push(trouble);
-  const kept = createKeptLog({ database, clock, keepRows: 100, keepMs: 1_000_000, onTrouble });
+  const kept = createStoredLog({ database, clock, keepRows: 100, keepMs: 1_000_000, onTrouble });
   return {
     kept,
     clock,
@@ -290,7 +290,7 @@ describePostgres('logs on PostgreSQL', () => {
     const onTrouble = ({ error }: { error: unknown }) => {
       throw error;
     };
-    const kept = createKeptLog({ database, clock, keepRows: 10_000, keepMs: 10 ** 9, onTrouble });
+    const kept = createStoredLog({ database, clock, keepRows: 10_000, keepMs: 10 ** 9, onTrouble });
     const entries: LogEntry[] = Array.from({ length: 600 }, (_, n) => ({
       timestamp: new Date(NOW + Math.floor(n / 7)).toISOString(),
       level: n % 3 === 0 ? 'warn' : 'info',

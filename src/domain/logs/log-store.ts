@@ -3,7 +3,7 @@ import type { Database, SqlValue, Statements, Transaction } from '../../ports/da
 import type { LogEntry, LogSink } from '../../ports/log.ts';
 import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
 
-interface KeptLogParts {
+interface StoredLogParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly keepRows: number;
@@ -17,7 +17,7 @@ export interface LogTrouble {
   readonly error: unknown;
 }
 
-interface KeptLog extends LogSink {
+interface StoredLog extends LogSink {
   /** Resolves when all that was taken is written, or could not be. */
   flush(): Promise<void>;
   /** Writes what it can within a few seconds; entries after it are dropped. */
@@ -30,10 +30,10 @@ const LONGEST_RETRY_MS = 30_000;
 const CLOSE_MS = 3_000;
 
 /** A sink that keeps entries in the database: gathered for a second or until 500 are there, one batch at a time. */
-export function createKeptLog({ database, clock, keepRows, keepMs, onTrouble }: KeptLogParts): KeptLog {
+export function createStoredLog({ database, clock, keepRows, keepMs, onTrouble }: StoredLogParts): StoredLog {
   const pruneWhenDue = createLogPruner({ database, clock, keepRows, keepMs });
   const waiting = createWaitingEntries();
-  const trouble = createTroubleTeller(onTrouble);
+  const trouble = createTroubleReporter(onTrouble);
   let timer: Timer | null = null;
   let running: Promise<void> | null = null;
   /** Null while the database takes what it is given. */
@@ -115,7 +115,7 @@ export function createKeptLog({ database, clock, keepRows, keepMs, onTrouble }: 
 }
 
 /** Each kind of trouble is reported when it begins, and again only after it has passed. */
-function createTroubleTeller(onTrouble: KeptLogParts['onTrouble']) {
+function createTroubleReporter(onTrouble: StoredLogParts['onTrouble']) {
   const reported = new Set<LogTrouble['kind']>();
   return {
     tell(trouble: LogTrouble): void {

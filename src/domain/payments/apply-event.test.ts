@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { deferredUntil, triedAgainAt } from './apply-event.ts';
+import { deferredUntil, nextRetryAt } from './apply-event.ts';
 
 const NOW = new Date(Date.UTC(2030, 0, 1));
 const minutesUntil = (at: Date | null) => (at === null ? null : (at.getTime() - NOW.getTime()) / 60_000);
@@ -18,8 +18,8 @@ test('an event that has waited for thirty days is left to an operator', () => {
 });
 
 test('an internal error is retried for more than two days, then left to an operator', () => {
-  const waits = Array.from({ length: 15 }, (_, at) => minutesUntil(triedAgainAt(at + 1, NOW)) ?? 0);
+  const waits = Array.from({ length: 15 }, (_, at) => minutesUntil(nextRetryAt(at + 1, NOW)) ?? 0);
   expect(waits[0]).toBe(1);
   expect(waits.reduce((sum, wait) => sum + wait, 0)).toBeGreaterThan(2 * 24 * 60 - 360);
-  expect(triedAgainAt(16, NOW)).toBeNull();
+  expect(nextRetryAt(16, NOW)).toBeNull();
 });

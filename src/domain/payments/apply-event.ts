@@ -7,8 +7,8 @@ import type { SharedState } from '../../ports/shared-state.ts';
 import { type AccountLevel, publishLevel, readLevel } from '../credits/ledger/credit-account.ts';
 import type { MailOutbox } from '../mail/outbox.ts';
 import {
-  createTellAdmins,
-  createTellOperators,
+  createAdminMailer,
+  createSuperAdminMailer,
   type Effect,
   type EffectOutcome,
   type WaitKey,
@@ -151,8 +151,8 @@ async function runRound(
   const outcome = await effect(event, {
     transaction,
     ...answers,
-    tellAdmins: createTellAdmins(transaction, mail),
-    tellOperators: createTellOperators(transaction, mail),
+    mailAdmins: createAdminMailer(transaction, mail),
+    mailSuperAdmins: createSuperAdminMailer(transaction, mail),
     now: new Date(clock.now()),
     newId: secrets.newId,
     log: log.with({ eventId: event.providerEventId, eventType: event.type }),
@@ -272,7 +272,7 @@ async function noteFault({ database, clock, log }: ProcessParts, id: string, err
       [id, reason],
     );
     if (row === undefined) return;
-    const nextAttemptAt = triedAgainAt(row.attempts, now);
+    const nextAttemptAt = nextRetryAt(row.attempts, now);
     await database.query(
       `update provider_events set next_attempt_at = $2, status = case when $2::timestamptz is null then 'FAILED' else status end
        where id = $1 and status in ('RECEIVED', 'DEFERRED')`,
@@ -305,7 +305,7 @@ export function deferredUntil(
 }
 
 /** `attempts` includes the one that has just failed. Null after too many. */
-export function triedAgainAt(attempts: number, now: Date): Date | null {
+export function nextRetryAt(attempts: number, now: Date): Date | null {
   return attempts >= MOST_FAULTS ? null : new Date(now.getTime() + backoffMs(attempts - 1));
 }
 

@@ -5,7 +5,7 @@ import type { Secrets } from '../../ports/secrets.ts';
 import { findPlan, type Plan } from '../catalog/plan.ts';
 import { listPlanRates } from '../catalog/plan-rates.ts';
 import { liveSubscriptions, PAST_DUE_GRACE_MS, type Subscription } from '../subscriptions/subscription.ts';
-import { keepSubscription, NEWS_RANK } from '../subscriptions/subscription-updates.ts';
+import { EVENT_RANK, keepSubscription } from '../subscriptions/subscription-updates.ts';
 import { readSubscription } from './effects/subscription-changed.ts';
 import { countedInvoices } from './plan-grants.ts';
 import {
@@ -126,7 +126,7 @@ export async function changeSubscriptionPlan(
       companyId: wanted.companyId,
       state,
       // The response has no provider time, so any later event takes precedence.
-      by: { eventAt: new Date(0), rank: NEWS_RANK.changed, eventId: null },
+      by: { eventAt: new Date(0), rank: EVENT_RANK.changed, eventId: null },
       isCurrent: true,
       now,
       graceMs: PAST_DUE_GRACE_MS,

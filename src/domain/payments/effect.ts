@@ -28,8 +28,8 @@ export interface EffectContext {
   readonly asked: ReadonlyMap<string, WireObject | null>;
   /** All lines of requested invoices, by invoice id: null if the provider did not list them. */
   readonly invoiceLines: ReadonlyMap<string, readonly WireObject[] | null>;
-  readonly tellAdmins: TellAdmins;
-  readonly tellOperators: TellOperators;
+  readonly mailAdmins: MailAdmins;
+  readonly mailSuperAdmins: MailSuperAdmins;
   readonly now: Date;
   readonly newId: () => string;
   readonly log: Log;
@@ -76,7 +76,7 @@ export async function post({ transaction }: EffectContext, posting: Posting): Pr
 }
 
 /** Mails a fact to all billing contacts of a company, once each, if the transaction commits. */
-type TellAdmins = (wanted: Announcement) => Promise<void>;
+type MailAdmins = (wanted: Announcement) => Promise<void>;
 
 type Kinds =
   | 'receipt'
@@ -101,7 +101,7 @@ type Announcement = {
   };
 }[Kinds];
 
-export function createTellAdmins(transaction: Transaction, outbox: Pick<MailOutbox, 'send'>): TellAdmins {
+export function createAdminMailer(transaction: Transaction, outbox: Pick<MailOutbox, 'send'>): MailAdmins {
   return async ({ kind, companyId, data, fact }) => {
     for (const { companyName, email } of await billingRecipients(transaction, companyId)) {
       const dedupeKey = `${fact}:${email}`;
@@ -126,7 +126,7 @@ async function billingRecipients(
 }
 
 /** Mails the super admins about money that needs their attention, once each, if the transaction commits. */
-type TellOperators = (wanted: {
+type MailSuperAdmins = (wanted: {
   readonly companyId: string;
   readonly fact: string;
   readonly problem: ProblemMail['problem'];
@@ -135,10 +135,10 @@ type TellOperators = (wanted: {
 
 type ProblemMail = Extract<MailToSend, { kind: 'payment-problem' }>['data'];
 
-export function createTellOperators(
+export function createSuperAdminMailer(
   transaction: Transaction,
   outbox: Pick<MailOutbox, 'send'>,
-): TellOperators {
+): MailSuperAdmins {
   return async ({ companyId, fact, problem, data }) => {
     const companyName = (await findCompany(transaction, companyId))?.name ?? companyId;
     for (const to of await listSuperAdmins(transaction)) {

@@ -106,7 +106,7 @@ interface Arrival {
 }
 
 /** The id under which it is stored: the given one, or that of an earlier delivery. */
-export async function keepEvent(
+export async function storeEvent(
   statements: Statements,
   { id, event, status, error, now, nextAttemptAt }: Arrival,
 ): Promise<{ readonly id: string; readonly isNew: boolean }> {

@@ -4,9 +4,9 @@ import type { WaitKey } from './effect.ts';
 import {
   dueEvents,
   findPaymentEvent,
-  keepEvent,
   type PaymentEvent,
   type PaymentEventStatus,
+  storeEvent,
   waitingEvents,
 } from './event-inbox.ts';
 import { uuidIn } from './provider-objects.ts';
@@ -87,7 +87,7 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
       const now = clock.now();
       const isOther = isOtherVersion(event.apiVersion);
       const status = isOther ? 'FAILED' : effectOf(event.type) !== undefined ? 'RECEIVED' : 'IGNORED';
-      const { id, isNew } = await keepEvent(database, {
+      const { id, isNew } = await storeEvent(database, {
         id: secrets.newId(),
         event,
         status,

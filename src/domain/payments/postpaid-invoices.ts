@@ -11,7 +11,7 @@ import { attachProviderInvoice } from '../credits/invoices/provider-invoices.ts'
 import type { MailOutbox } from '../mail/outbox.ts';
 import { postCash } from './cash/cash.ts';
 import { ensureCustomer, forCustomer } from './checkout.ts';
-import { amountOf, createTellAdmins } from './effect.ts';
+import { amountOf, createAdminMailer } from './effect.ts';
 import type { PaymentEvents } from './payment-events.ts';
 import { idIn, momentIn, textIn, uuidIn } from './provider-objects.ts';
 
@@ -79,11 +79,11 @@ export async function mailOverdueInvoices(
     const count = await database.transaction(async (transaction) => {
       const now = new Date(clock.now());
       const invoices = await takeOverdueInvoices(transaction, { now, limit: OVERDUE_AT_ONCE });
-      const tellAdmins = createTellAdmins(transaction, mail);
+      const mailAdmins = createAdminMailer(transaction, mail);
       for (const invoice of invoices) {
         const { id, companyId, dueAt } = invoice;
         const data = { ...asMailed(invoice), dueAt: dueAt ?? now };
-        await tellAdmins({ kind: 'invoice-overdue', companyId, fact: `invoice-overdue:${id}`, data });
+        await mailAdmins({ kind: 'invoice-overdue', companyId, fact: `invoice-overdue:${id}`, data });
       }
       return invoices.length;
     });
@@ -228,7 +228,7 @@ async function mailInvoice({ database, mail, log }: PostpaidInvoiceParts, invoic
     return;
   }
   await database.transaction((transaction) =>
-    createTellAdmins(
+    createAdminMailer(
       transaction,
       mail,
     )({

@@ -98,7 +98,7 @@ const KEPT_MS = 3_600_000;
 /** Far more than anybody runs; what dies over and over leaves a row each time. */
 const MOST_PROCESSES = 500;
 
-export async function tellProcess(
+export async function storeProcessReport(
   statements: Statements,
   { id, services, host, pid, version, startedAt }: ProcessName,
   report: ProcessReport,
@@ -179,7 +179,7 @@ export function startProcessHeartbeat({
       breakers: firstOf(current.breakers, MOST_BREAKERS),
       jobRates: firstOf(current.jobRates, MOST_QUEUES),
     };
-    await tellProcess(database, name, bounded, clock.now());
+    await storeProcessReport(database, name, bounded, clock.now());
     await forgetGoneProcesses(database, clock.now());
   }
 

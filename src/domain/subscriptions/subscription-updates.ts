@@ -58,7 +58,7 @@ export async function keepSubscription(
   if (before.companyId !== incoming.companyId) return { outcome: 'of-another-company' };
   if (isEnded(before.status)) return { outcome: 'ended', subscription: before, before };
   const judged =
-    incoming.isCurrent || incoming.by.rank === NEWS_RANK.ended ? 'later' : judgeNews(kept, incoming.by);
+    incoming.isCurrent || incoming.by.rank === EVENT_RANK.ended ? 'later' : judgeNews(kept, incoming.by);
   if (judged === 'earlier' || judged === 'same') return { outcome: 'stale', subscription: before, before };
   if (judged === 'unclear' && onUnclear === 'say-so')
     return { outcome: 'unclear', kept, subscription: before };
@@ -149,13 +149,13 @@ export interface EventOrder {
   /** The provider's time, in whole seconds. */
   readonly eventAt: Date;
   /** Of what happens in the same second: what can only come first has the lower one. */
-  readonly rank: NewsRank;
+  readonly rank: EventRank;
   readonly eventId: string | null;
 }
 
 /** created, then the paid checkout, then any change, then the end. */
-export type NewsRank = 0 | 1 | 2 | 3;
-export const NEWS_RANK = { created: 0, paid: 1, changed: 2, ended: 3 } as const;
+export type EventRank = 0 | 1 | 2 | 3;
+export const EVENT_RANK = { created: 0, paid: 1, changed: 2, ended: 3 } as const;
 
 export interface SubscriptionState {
   readonly status: SubscriptionStatus;

@@ -3,7 +3,7 @@ import type { CallAttribution } from '../../domain/calls/call-attribution.ts';
 import type { IdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
 import type { AskedOnce, IdempotentClaim } from '../../domain/calls/idempotency/key-claims.ts';
 import type { CallBook } from '../../domain/calls/settlement/settle-call.ts';
-import { type BillingStatuses, isBlocked } from '../../domain/credits/holds/billing-status.ts';
+import type { BillingStatuses } from '../../domain/credits/holds/billing-status.ts';
 import type { CreditHolds, Payer } from '../../domain/credits/holds/holds.ts';
 import type { KeyDirectory } from '../../domain/keys/key-directory.ts';
 import type { KeyInUse } from '../../domain/keys/key-lookup.ts';
@@ -23,12 +23,12 @@ import { type CallHook, throughHook } from './call-hook.ts';
 import { estimateOf, holdsOf, sizeOf } from './call-size.ts';
 import { keyIn } from './client-headers.ts';
 import { continueResponse, isContinuation } from './continue-response.ts';
-import { COMPANY_IN_DEBT, levelRefusal, limitMessage, payerOf } from './credit-refusals.ts';
+import { levelRefusal, limitMessage, payerOf, standingRefusal } from './credit-refusals.ts';
 import { fallbackAliases, usableFallbacks } from './fallback-aliases.ts';
 import { planTools, type UnavailableTools } from './hosted-tools.ts';
 import {
   askedOnce,
-  claimOrGiveBack,
+  claimOrRelease,
   IDEMPOTENCY_KEY_HEADER,
   isIdempotencyKey,
   refusalOfState,
@@ -37,7 +37,7 @@ import {
 import { aliasOfCompany, type CompanyAliasParts } from './own-keys.ts';
 import { readCallBody } from './read-call-body.ts';
 import { type ParseFields, readParseBody } from './read-parse-body.ts';
-import { type Refusal, suspendedMessage } from './refusals.ts';
+import type { Refusal } from './refusals.ts';
 import { type Route, routeOf, wireOfPath } from './routes.ts';
 import { planTiers } from './tier-refusal.ts';
 import { unknownRoute } from './unknown-routes.ts';
@@ -244,20 +244,6 @@ interface WantedCall
   readonly isHooked?: true;
 }
 
-/** Null if only limits and credits remain to be checked. */
-function blockedBy(
-  { calls }: AdmitParts,
-  standing: NonNullable<Awaited<ReturnType<AdmitParts['standings']['find']>>>,
-  key: KeyInUse,
-  nowMs: number,
-): Refusal | null {
-  const { suspendedFor } = standing;
-  if (suspendedFor !== null) return { name: 'companySuspended', message: suspendedMessage(suspendedFor) };
-  if (isBlocked(standing, nowMs)) return { name: 'planLimitExceeded' };
-  if (standing.isInDebt && key.payerUserId !== null) return COMPANY_IN_DEBT;
-  return calls.hasRoom() ? null : NOT_PAYABLE_NOW;
-}
-
 async function admitPaidCall(
   parts: AdmitParts,
   wanted: WantedCall,
@@ -280,8 +266,10 @@ async function admitPaidCall(
   const { tiers, fallbacks } = priced;
   const standing = await parts.standings.find(key.companyId);
   onStep?.('standing');
-  const blocked = standing === null ? NOT_PAYABLE_NOW : blockedBy(parts, standing, key, startedAtMs);
-  if (standing === null || blocked !== null) return refuse(blocked ?? NOT_PAYABLE_NOW, known);
+  if (standing === null) return refuse(NOT_PAYABLE_NOW, known);
+  const blocked = standingRefusal(standing, key, startedAtMs);
+  if (blocked !== null) return refuse(blocked, known);
+  if (!parts.calls.hasRoom()) return refuse(NOT_PAYABLE_NOW, known);
 
   const cache = wanted.caching === null ? null : await findCached(parts, wanted.caching, wanted);
   const hit = cache?.hit ?? null;
@@ -336,7 +324,7 @@ async function claimed(
   known: Partial<Refused>,
 ): Promise<Admission> {
   const { id, route, key, allowances, reservation } = admitted.call;
-  const state = await claimOrGiveBack(parts, claim, reservation);
+  const state = await claimOrRelease(parts, claim, reservation);
   if (state === 'claimed') return admitted;
   if (state === 'answered') {
     return { outcome: 'replay', call: { id, route, key, asked: claim, allowances, reservation } };

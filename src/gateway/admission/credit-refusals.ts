@@ -4,13 +4,14 @@ import {
   type CallBudget,
   type CompanyBudgets,
 } from '../../domain/credits/budgets/call-budgets.ts';
+import { type BillingStatus, isBlocked } from '../../domain/credits/holds/billing-status.ts';
 import type { Payer } from '../../domain/credits/holds/holds.ts';
 import { BALANCE_LEVEL, creditsOfMicro } from '../../domain/credits/ledger/credit-account.ts';
 import { spendingKeyId } from '../../domain/keys/api-key.ts';
 import type { KeyInUse } from '../../domain/keys/key-lookup.ts';
 import type { CompanyLimitName } from '../../domain/limits/company-ceilings.ts';
 import type { KeyLimitName } from '../../domain/limits/limits.ts';
-import type { Refusal } from './refusals.ts';
+import { type Refusal, suspendedMessage } from './refusals.ts';
 
 /** Whose credits the calls of a key spend, and which budgets of its company they are counted against. */
 export function payerOf(
@@ -26,6 +27,14 @@ export function payerOf(
   if (budgets === null) return payer;
   const call = { keyId: spendingKeyId(key), project: key.project, endUser };
   return { ...payer, budgets: budgetsOfCall(budgets, call) };
+}
+
+/** Null if only limits and credits remain to be checked. */
+export function standingRefusal(standing: BillingStatus, key: KeyInUse, nowMs: number): Refusal | null {
+  const { suspendedFor } = standing;
+  if (suspendedFor !== null) return { name: 'companySuspended', message: suspendedMessage(suspendedFor) };
+  if (isBlocked(standing, nowMs)) return { name: 'planLimitExceeded' };
+  return standing.isInDebt && key.payerUserId !== null ? COMPANY_IN_DEBT : null;
 }
 
 /** For a hold that was not granted, by the level that it was held against. */
@@ -67,7 +76,7 @@ const TOOLS_TOO_DEAR =
   'The credits that are free do not cover this call with all uses of its hosted tools. Lower max_tool_calls or max_uses, leave tools out, or buy credits.';
 
 /** Users' credits are credits of the company, which has a debt. */
-export const COMPANY_IN_DEBT: Refusal = {
+const COMPANY_IN_DEBT: Refusal = {
   name: 'insufficientCredits',
   message:
     'The balance of your company is below zero, so personal credit balances are blocked. Buy credits for the company; calls resume at once.',

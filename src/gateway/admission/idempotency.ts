@@ -99,7 +99,7 @@ const NOT_KEPT =
 const AWAY = 'Idempotency keys cannot be checked right now. Retry with backoff.';
 
 /** Last of all, so that a call that is refused anyway writes nothing. A replayed one still needs its reservation. */
-export async function claimOrGiveBack(
+export async function claimOrRelease(
   parts: { readonly idempotency: Pick<IdempotentCalls, 'claim'> },
   claim: IdempotentClaim,
   reservation: CallReservation,

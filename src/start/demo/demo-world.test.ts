@@ -6,16 +6,16 @@ import { authenticate } from '../../domain/accounts/user.ts';
 import { readLevel } from '../../domain/credits/ledger/credit-account.ts';
 import { listTransactions } from '../../domain/credits/ledger/ledger.ts';
 import { isWellFormed } from '../../domain/keys/api-key.ts';
-import { drawDemoWorld, ensureDemoWorld } from './demo-world.ts';
+import { ensureDemoWorld, generateDemoWorld } from './demo-world.ts';
 
 const secrets = createSystemSecrets();
 const seed = 'a'.repeat(64);
 
 describe('the demo world', () => {
   test('is determined by its seed, and another seed gives another world', () => {
-    const world = drawDemoWorld(seed);
-    expect(drawDemoWorld(seed)).toEqual(world);
-    const other = drawDemoWorld('b'.repeat(64));
+    const world = generateDemoWorld(seed);
+    expect(generateDemoWorld(seed)).toEqual(world);
+    const other = generateDemoWorld('b'.repeat(64));
     expect(other.apiKey).not.toBe(world.apiKey);
     expect(other.companyId).not.toBe(world.companyId);
     expect(world.apiKey).not.toBe(world.fullKey);
@@ -25,7 +25,7 @@ describe('the demo world', () => {
 
   test('is created on an empty database, found afterwards, and its users can log in', async () => {
     const database = await openTestDatabase();
-    const world = drawDemoWorld(seed);
+    const world = generateDemoWorld(seed);
     expect(await ensureDemoWorld(database, secrets, seed, 1_000)).toBe('made');
     expect(await ensureDemoWorld(database, secrets, seed, 1_000)).toBe('found');
     const logIn = ({ email, password }: { email: string; password: string }) =>
@@ -41,7 +41,7 @@ describe('the demo world', () => {
 
   test('P-19 its company is granted credits once, whatever later starts are set to; zero is none', async () => {
     const database = await openTestDatabase();
-    const { companyId } = drawDemoWorld(seed);
+    const { companyId } = generateDemoWorld(seed);
     const balance = async () => (await readLevel(database, companyId))?.balanceMicro;
     await ensureDemoWorld(database, secrets, seed, 0);
     expect(await balance()).toBe(0n);
@@ -56,7 +56,7 @@ describe('the demo world', () => {
 
   test('its keys are stored as hashes, one with the default scopes, the other with all', async () => {
     const database = await openTestDatabase();
-    const world = drawDemoWorld(seed);
+    const world = generateDemoWorld(seed);
     await ensureDemoWorld(database, secrets, seed, 1_000);
     const scopes = async (rawKey: string) =>
       await database.query(

@@ -26,7 +26,7 @@ export async function announceDemoWorld(parts: Parts, addresses: ServiceAddresse
     return null;
   }
   const file = join(configuration.dataDir, 'demo.json');
-  const text = demoFile(drawDemoWorld(seed), ownSecrets, addresses, configuration.paymentSandbox);
+  const text = demoFile(generateDemoWorld(seed), ownSecrets, addresses, configuration.paymentSandbox);
   if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeOwnerOnly(file, text, 'replace');
   return file;
 }
@@ -77,7 +77,7 @@ type DemoOutcome = 'made' | 'found' | 'another-world';
 const DEMO_WORLD_LOCK = 7_261_905;
 const TIMEOUT_MS = 60_000;
 
-export function drawDemoWorld(seed: string): DemoWorld {
+export function generateDemoWorld(seed: string): DemoWorld {
   const draw = (label: string) => createHmac('sha256', seed).update(label).digest();
   const person = (label: string, email: string): DemoPerson => ({
     id: uuidFrom(draw(`${label} id`)),
@@ -111,7 +111,7 @@ export async function ensureDemoWorld(
       const [row] = await transaction.query<{ fingerprint: string }>(
         'select seed_fingerprint as fingerprint from demo_world',
       );
-      const world = drawDemoWorld(seed);
+      const world = generateDemoWorld(seed);
       if (row !== undefined && row.fingerprint !== fingerprint) return 'another-world';
       if (row === undefined) {
         if (await hasCompanies(transaction)) return 'another-world';

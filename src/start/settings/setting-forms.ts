@@ -4,7 +4,7 @@ import {
   CEILING_NAMES,
   type CeilingName,
   type Ceilings,
-  ceilingComplaint,
+  ceilingProblem,
   NO_CEILINGS,
 } from '../../domain/accounts/ceilings.ts';
 import { isKnownCurrency } from '../../domain/catalog/currency.ts';
@@ -277,7 +277,7 @@ export function ceilings(meaning: string) {
       for (const pair of value.split(',')) {
         const [, name = '', number = ''] = /^\s*(\w+)=(\d{1,10})\s*$/.exec(pair) ?? [];
         const known = CEILING_NAMES.find((one) => one === name);
-        const problem = known === undefined ? complaint : ceilingComplaint(known, Number(number));
+        const problem = known === undefined ? complaint : ceilingProblem(known, Number(number));
         if (known !== undefined && problem === null && chosen[known] === undefined) {
           chosen[known] = Number(number);
           continue;

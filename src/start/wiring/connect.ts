@@ -19,7 +19,7 @@ import { openRemoteState } from '../../adapters/shared-state/remote.ts';
 import { fillEmailKeys } from '../../domain/accounts/user.ts';
 import { recoverDeferredCalls } from '../../domain/calls/settlement/deferred-calls.ts';
 import { createLiveLog } from '../../domain/logs/live-log.ts';
-import { createKeptLog } from '../../domain/logs/log-store.ts';
+import { createStoredLog } from '../../domain/logs/log-store.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Database, DatabaseFailure } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
@@ -215,7 +215,7 @@ function openLog(configuration: Configuration, clock: Clock): OwnLog {
     log,
     keepIn(database, sharedState) {
       const { keepRows, keepMs } = configuration.log;
-      const kept = createKeptLog({
+      const kept = createStoredLog({
         database,
         clock,
         keepRows,

@@ -11,7 +11,7 @@ import {
 import { isEmail } from '../../../domain/accounts/email.ts';
 import { mailVerification } from '../../../domain/accounts/email-verification.ts';
 import {
-  type BillingStatusWord,
+  type BillingStatusName,
   readCompanyBillingStatuses,
 } from '../../../domain/credits/holds/billing-status.ts';
 import type { CompanyBalance } from '../../../domain/credits/ledger/credit-account.ts';
@@ -36,7 +36,7 @@ declare module '../schema-builder.ts' {
   }
   interface SchemaScalars {
     BillingMode: BillingMode;
-    CompanyStanding: BillingStatusWord;
+    CompanyStanding: BillingStatusName;
   }
 }
 
@@ -115,7 +115,7 @@ async function loadBalances(ids: string[], context: RequestContext): Promise<(Co
   return (await standingsOf(ids, context)).map((found) => (found instanceof Error ? found : found.balance));
 }
 
-async function loadStandings(ids: string[], context: RequestContext): Promise<(BillingStatusWord | Error)[]> {
+async function loadStandings(ids: string[], context: RequestContext): Promise<(BillingStatusName | Error)[]> {
   return (await standingsOf(ids, context)).map((found) => (found instanceof Error ? found : found.word));
 }
 

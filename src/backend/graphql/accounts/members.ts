@@ -12,7 +12,7 @@ import {
 import type { User } from '../../../domain/accounts/user.ts';
 import { publishMoved } from '../../../domain/credits/ledger/user-account.ts';
 import { countAttempt, freshCode, member } from '../access.ts';
-import { settleLeaver } from '../billing/user-credits.ts';
+import { settleRemovedMember } from '../billing/user-credits.ts';
 import { badInput, conflict, forbidden, notFound, refusal, signUpRefused } from '../errors.ts';
 import { bounded, idOf, searchArg } from '../input.ts';
 import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
@@ -148,7 +148,7 @@ const removeMember: Declaration = (builder) =>
         const now = new Date(context.parts.clock.now());
         const moved = await recordedChange(context, async (change) => {
           const { transaction, record } = change;
-          const moved = await settleLeaver(change, context.parts, { companyId, userId });
+          const moved = await settleRemovedMember(change, context.parts, { companyId, userId });
           const removed = memberChanged(await removeFromCompany(transaction, { companyId, userId, now, by }));
           const { email, role } = removed.member;
           if (role !== 'MEMBER') await refuseServiceToken(context, ONLY_MEMBERS);
@@ -172,7 +172,7 @@ const leaveCompany: Declaration = (builder) =>
         const { companyId, id: userId } = await member(context);
         const now = new Date(context.parts.clock.now());
         const moved = await recordedChange(context, async (change) => {
-          const moved = await settleLeaver(change, context.parts, { companyId, userId });
+          const moved = await settleRemovedMember(change, context.parts, { companyId, userId });
           const left = memberChanged(await removeFromCompany(change.transaction, { companyId, userId, now }));
           const object = { objectKind: 'user', objectId: userId };
           await change.record({ action: 'member.left', ...object, details: withdrawnWith(left) });

@@ -1,4 +1,4 @@
-import { passwordComplaint } from '../../../domain/accounts/password-strength.ts';
+import { passwordProblem } from '../../../domain/accounts/password-strength.ts';
 import {
   requestPasswordReset as mailPasswordReset,
   setPassword,
@@ -129,7 +129,7 @@ async function mailReset(context: RequestContext, user: User): Promise<void> {
 /** Reads a new password; BAD_USER_INPUT if it is easy to guess. The address is null while it is not known. */
 export function newPassword(field: string, value: unknown, email: string | null): string {
   const password = bounded('secret', field, value);
-  const complaint = passwordComplaint(password, email);
+  const complaint = passwordProblem(password, email);
   if (complaint !== null) throw badInput(field, complaint);
   return password;
 }

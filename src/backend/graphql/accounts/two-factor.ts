@@ -2,7 +2,7 @@ import { resetSessions } from '../../../domain/accounts/sessions.ts';
 import {
   beginTotp as beginSecret,
   confirmTotp as confirmSecret,
-  drawRecoveryCodes,
+  generateRecoveryCodes,
   hasTotp,
   rememberStepUp,
   removeTotp,
@@ -101,7 +101,7 @@ const createRecoveryCodes: Declaration = (builder) =>
         const { id } = await signedIn(context);
         const code = bounded('line', 'totp', args.totp);
         const recoveryCodes = await withCode(context, { id, code }, async ({ transaction, record }) => {
-          const codes = await drawRecoveryCodes(context.parts, transaction, id);
+          const codes = await generateRecoveryCodes(context.parts, transaction, id);
           await record({ action: 'totp.recovery-codes-drawn', objectKind: 'user', objectId: id });
           return codes;
         });

@@ -1,8 +1,8 @@
 import {
-  type BudgetStanding,
+  type BudgetWithSpending,
   type Budget as DomainBudget,
   deleteBudget as deleteOne,
-  listBudgetStandings,
+  listBudgetsWithSpending,
   setBudget as setOne,
 } from '../../../domain/credits/budgets/budgets.ts';
 import type { BudgetScope } from '../../../domain/credits/budgets/call-budgets.ts';
@@ -22,7 +22,7 @@ import type { Declaration } from '../schema-builder.ts';
 
 declare module '../schema-builder.ts' {
   interface SchemaObjects {
-    Budget: BudgetStanding;
+    Budget: BudgetWithSpending;
   }
   interface SchemaScalars {
     BudgetScope: BudgetScope;
@@ -93,7 +93,7 @@ const budgets: Declaration = (builder) =>
       async resolve(_root, _args, context) {
         const { companyId } = await member(context);
         const { database, clock } = context.parts;
-        return [...(await listBudgetStandings(database, companyId, new Date(clock.now())))];
+        return [...(await listBudgetsWithSpending(database, companyId, new Date(clock.now())))];
       },
     }),
   );
@@ -149,9 +149,13 @@ const setBudget: Declaration = (builder) => {
   );
 };
 
-async function standingOf(context: RequestContext, companyId: string, id: string): Promise<BudgetStanding> {
+async function standingOf(
+  context: RequestContext,
+  companyId: string,
+  id: string,
+): Promise<BudgetWithSpending> {
   const { database, clock } = context.parts;
-  const all = await listBudgetStandings(database, companyId, new Date(clock.now()));
+  const all = await listBudgetsWithSpending(database, companyId, new Date(clock.now()));
   const budget = all.find((one) => one.id === id);
   if (budget === undefined) throw notFound('budget');
   return budget;

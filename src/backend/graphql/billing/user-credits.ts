@@ -167,7 +167,7 @@ const grantUserCredits: Declaration = (builder) =>
  * company. It runs before the member is removed, because accounts are locked before companies. Call `publishMoved`
  * after the commit.
  */
-export async function settleLeaver(
+export async function settleRemovedMember(
   { database, sharedState, transaction }: Change,
   { clock }: Pick<RequestContext['parts'], 'clock'>,
   leaver: { readonly companyId: string; readonly userId: string },

@@ -5,7 +5,7 @@ import { type ChargedCalls, chargeCalls, countThatFits, MOST_AT_ONCE } from './c
 import type { FinishedCall } from './finished-call.ts';
 import { readEntry } from './journal-record.ts';
 import { isRefusedRow, sendInHalves } from './refused-rows.ts';
-import { keepSetAside } from './set-aside-calls.ts';
+import { storeSetAside } from './set-aside-calls.ts';
 
 interface ReplayParts {
   readonly database: Database;
@@ -127,7 +127,7 @@ async function setAside(batch: Batch, callId: string, error: unknown): Promise<A
   const entry = entries.get(callId);
   const reason = error instanceof Error ? error.message.slice(0, 500) : 'unknown';
   if (entry === undefined) return null;
-  const kept = await keepSetAside(parts.database, { ...entry, reason, journalFile: file.name });
+  const kept = await storeSetAside(parts.database, { ...entry, reason, journalFile: file.name });
   if (kept.outcome === 'away') return kept;
   if (kept.outcome === 'kept') await file.remove([callId]);
   else await file.setAside(callId, reason);

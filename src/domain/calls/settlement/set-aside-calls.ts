@@ -31,7 +31,7 @@ interface EntryToKeep extends JournalEntry {
 type Kept = { outcome: 'kept' } | { outcome: 'refused' } | { outcome: 'away'; error: unknown };
 
 /** An entry that an operator has resolved already stays resolved. */
-export async function keepSetAside(
+export async function storeSetAside(
   statements: Statements,
   { id, record, reason, journalFile }: EntryToKeep,
 ): Promise<Kept> {

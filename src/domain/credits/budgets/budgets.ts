@@ -1,7 +1,7 @@
 import type { Statements, Transaction } from '../../../ports/database.ts';
 import { isId, spendingKeyId } from '../../keys/api-key.ts';
 import { findKey, findKeys } from '../../keys/key-lifecycle.ts';
-import { projectComplaint } from '../../keys/mint-key.ts';
+import { projectNameProblem } from '../../keys/mint-key.ts';
 import { type BudgetScope, EVERY_END_USER } from './call-budgets.ts';
 
 export interface Budget {
@@ -17,7 +17,7 @@ export interface Budget {
 }
 
 /** A budget with its spending in the current month. */
-export interface BudgetStanding extends Budget {
+export interface BudgetWithSpending extends Budget {
   /** For `*`: the spending of the end user who has spent most, among those without a budget of their own. */
   readonly spentMicro: bigint;
   /** That end user; null for other budgets, and if no end user has spent anything. */
@@ -119,7 +119,7 @@ async function subjectOf(
 }
 
 function projectProblem(project: string): string | null {
-  return project === '' ? 'name the project, as its keys have it' : projectComplaint(project);
+  return project === '' ? 'name the project, as its keys have it' : projectNameProblem(project);
 }
 
 function endUserProblem(endUser: string): string | null {
@@ -138,12 +138,12 @@ export async function listBudgets(statements: Statements, companyId: string): Pr
 }
 
 /** With the spending of the month that contains `now`. */
-export async function listBudgetStandings(
+export async function listBudgetsWithSpending(
   statements: Statements,
   companyId: string,
   now: Date,
-): Promise<readonly BudgetStanding[]> {
-  const budgets = await statements.query<Omit<BudgetStanding, 'keyName'>>(
+): Promise<readonly BudgetWithSpending[]> {
+  const budgets = await statements.query<Omit<BudgetWithSpending, 'keyName'>>(
     `select ${COLUMNS}, coalesce(case
          when scope = 'COMPANY' then (select sum(charge_micro) from usage_days as day
            where day.company_id = $1 and day.key_id = '00000000-0000-0000-0000-000000000000'

@@ -207,7 +207,7 @@ export async function createBillingStatuses(parts: BillingStatusesParts): Promis
 }
 
 /** Whether a company's calls are refused for what it owes, or because it is suspended. */
-interface BillingStatus {
+export interface BillingStatus {
   /** Why operators have suspended it; null if they have not. */
   readonly suspendedFor: string | null;
   /**
@@ -315,11 +315,11 @@ export async function takeOverdueInvoices(
 }
 
 /** Whether a company's calls are answered: refused with 403 if SUSPENDED or OVERDUE, with 402 if OUT_OF_CREDITS. */
-export type BillingStatusWord = 'GOOD' | 'OUT_OF_CREDITS' | 'OVERDUE' | 'SUSPENDED';
+export type BillingStatusName = 'GOOD' | 'OUT_OF_CREDITS' | 'OVERDUE' | 'SUSPENDED';
 
 interface CompanyBillingStatus {
   readonly balance: CompanyBalance;
-  readonly word: BillingStatusWord;
+  readonly word: BillingStatusName;
 }
 
 /** For many companies at once. Companies without an account are left out. */
@@ -343,7 +343,7 @@ export async function readCompanyBillingStatuses(
   );
 }
 
-function wordOf(status: BillingStatus, account: AccountLevel, nowMs: number): BillingStatusWord {
+function wordOf(status: BillingStatus, account: AccountLevel, nowMs: number): BillingStatusName {
   if (status.suspendedFor !== null) return 'SUSPENDED';
   if (isBlocked(status, nowMs)) return 'OVERDUE';
   return spendable(account) > 0 ? 'GOOD' : 'OUT_OF_CREDITS';

@@ -2,7 +2,7 @@ import { findCreditPack } from '../../catalog/credit-pack.ts';
 import { type Invoice, insertPaidPackInvoice, markInvoicePaid } from '../../credits/invoices/invoice.ts';
 import { upsertInvoice } from '../../credits/invoices/provider-invoices.ts';
 import { findByProviderId } from '../../subscriptions/subscription.ts';
-import { keepSubscription, NEWS_RANK } from '../../subscriptions/subscription-updates.ts';
+import { EVENT_RANK, keepSubscription } from '../../subscriptions/subscription-updates.ts';
 import { postPurchaseCash } from '../cash/cash.ts';
 import {
   amountOf,
@@ -115,7 +115,7 @@ async function complete(
     reason: `credit pack, checkout ${sessionId}`.slice(0, 500),
     expires,
   });
-  await context.tellAdmins({
+  await context.mailAdmins({
     kind: 'receipt',
     companyId,
     fact: `receipt:purchase:${purchase.id}`,
@@ -286,7 +286,7 @@ const completeSubscriptionCheckout: Effect = async (event, context) => {
     providerSubscriptionId: subscriptionId,
     companyId,
     state,
-    by: { eventAt: event.happenedAt, rank: NEWS_RANK.paid, eventId: event.providerEventId },
+    by: { eventAt: event.happenedAt, rank: EVENT_RANK.paid, eventId: event.providerEventId },
     isCurrent: reported !== null,
     now: context.now,
     graceMs: context.pastDueGraceMs,

@@ -153,7 +153,7 @@ async function giveBack(
 
 async function reportDispute(
   event: KeptEvent,
-  { tellAdmins, tellOperators, log }: EffectContext,
+  { mailAdmins, mailSuperAdmins, log }: EffectContext,
   given: {
     dispute: Dispute;
     companyId: string;
@@ -175,8 +175,8 @@ async function reportDispute(
   const fact = `dispute:${id}:${state}`;
   const due = respondBy(event);
   log.error('a payment is disputed', { companyId, disputeId: id, status });
-  await tellAdmins({ kind: 'payment-dispute', companyId, fact, data: { state, amount, ...credits } });
-  await tellOperators({
+  await mailAdmins({ kind: 'payment-dispute', companyId, fact, data: { state, amount, ...credits } });
+  await mailSuperAdmins({
     companyId,
     fact: `operators:${fact}`,
     problem: `dispute-${state}`,
@@ -232,7 +232,7 @@ export const refundFailed: Effect = async (event, context) => {
 };
 
 async function reportFailedRefund(
-  { tellAdmins, tellOperators, log }: EffectContext,
+  { mailAdmins, mailSuperAdmins, log }: EffectContext,
   given: {
     refundId: string;
     companyId: string;
@@ -246,8 +246,8 @@ async function reportFailedRefund(
   const data = { amount, ...(returnedMicro > 0n ? { creditsMicro: returnedMicro } : {}) };
   const fact = `refund-failed:${refundId}`;
   log.error('a refund failed at the payment provider: refund it another way', { companyId, refundId });
-  await tellAdmins({ kind: 'refund-failed', companyId, fact, data });
-  await tellOperators({
+  await mailAdmins({ kind: 'refund-failed', companyId, fact, data });
+  await mailSuperAdmins({
     companyId,
     fact: `operators:${fact}`,
     problem: 'refund-failed',

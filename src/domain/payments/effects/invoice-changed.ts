@@ -79,7 +79,7 @@ export const invoicePaymentFailed: Effect = async (event, context) => {
     [providerInvoiceId, attempt, companyId, event.happenedAt, nextAttemptAt, reason],
   );
   if (invoice.status === 'OPEN') {
-    await context.tellAdmins({
+    await context.mailAdmins({
       kind: 'payment-failed',
       companyId,
       // The same key as for a payment that requires confirmation: one mail is enough.
@@ -106,7 +106,7 @@ export const invoicePaymentActionRequired: Effect = async (event, context) => {
   const { companyId, providerInvoiceId, invoice } = mirrored;
   const attempt = wholeIn(event.object.attempt_count) ?? 0;
   if (invoice.status === 'OPEN' && invoice.hostedUrl !== null) {
-    await context.tellAdmins({
+    await context.mailAdmins({
       kind: 'payment-action-required',
       companyId,
       fact: `dunning:${providerInvoiceId}:${attempt}`,
@@ -142,7 +142,7 @@ export const invoiceUpcoming: Effect = async (event, context) => {
   }
   const subscription = subscriptionId === null ? null : await findByProviderId(transaction, subscriptionId);
   const plan = subscription === null ? null : await findPlan(transaction, subscription.planId);
-  await context.tellAdmins({
+  await context.mailAdmins({
     kind: 'upcoming-invoice',
     companyId,
     fact: `upcoming:${subscriptionId ?? customerId}:${dueAt.toISOString()}`,

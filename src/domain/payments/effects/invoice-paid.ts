@@ -76,7 +76,7 @@ async function sendReceipt(
   const plan = latest?.rate == null ? null : await findPlan(context.transaction, latest.rate.planId);
   const expires = plan === null ? null : expiryAfter(plan.creditsExpireAfterDays, event, context, plan.name);
   const item = plan !== null ? `Plan ${plan.name}` : invoice.kind === 'POSTPAID' ? 'Usage' : 'Invoice';
-  await context.tellAdmins({
+  await context.mailAdmins({
     kind: 'receipt',
     companyId: invoice.companyId,
     fact: `receipt:invoice:${invoice.id}`,

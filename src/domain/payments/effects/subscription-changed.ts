@@ -10,12 +10,12 @@ import {
   type SubscriptionStatus,
 } from '../../subscriptions/subscription.ts';
 import {
+  EVENT_RANK,
   type EventOrder,
+  type EventRank,
   type IncomingSubscription,
   type KeptSubscription,
   keepSubscription,
-  NEWS_RANK,
-  type NewsRank,
   type SubscriptionState,
 } from '../../subscriptions/subscription-updates.ts';
 import {
@@ -44,15 +44,15 @@ import {
 /** The event types that only update our subscription. */
 export const SUBSCRIPTION_EFFECTS: readonly (readonly [type: string, effect: Effect])[] = [
   // It was created, often INCOMPLETE until its first invoice is paid.
-  ['customer.subscription.created', following({ rank: NEWS_RANK.created })],
+  ['customer.subscription.created', following({ rank: EVENT_RANK.created })],
   // Any change: the plan, the period, the status, or that it will be canceled at the end of the period.
-  ['customer.subscription.updated', following({ rank: NEWS_RANK.changed })],
+  ['customer.subscription.updated', following({ rank: EVENT_RANK.changed })],
   // It has ended. What was bought stays.
-  ['customer.subscription.deleted', following({ rank: NEWS_RANK.ended, status: 'CANCELED' })],
+  ['customer.subscription.deleted', following({ rank: EVENT_RANK.ended, status: 'CANCELED' })],
   // A trial has ended without a payment method: not active, but not ended either.
-  ['customer.subscription.paused', following({ rank: NEWS_RANK.changed, statusIfUntold: 'PAUSED' })],
+  ['customer.subscription.paused', following({ rank: EVENT_RANK.changed, statusIfUntold: 'PAUSED' })],
   // A paused one was resumed; the next paid invoice grants the credits.
-  ['customer.subscription.resumed', following({ rank: NEWS_RANK.changed, statusIfUntold: 'ACTIVE' })],
+  ['customer.subscription.resumed', following({ rank: EVENT_RANK.changed, statusIfUntold: 'ACTIVE' })],
 ];
 
 function following(rule: Following): Effect {
@@ -63,13 +63,13 @@ function following(rule: Following): Effect {
  * `customer.subscription.trial_will_end`: three days before, or at once if a trial is shortened. One notice is sent.
  */
 export const subscriptionTrialWillEnd: Effect = async (event, context) => {
-  const followed = await followSubscription(event, context, { rank: NEWS_RANK.changed });
+  const followed = await followSubscription(event, context, { rank: EVENT_RANK.changed });
   if (followed.outcome === 'not-yet') return followed.because;
   const { companyId, kept } = followed;
   const endsAt = momentIn(event.object.trial_end) ?? kept.subscription.trialEnd;
   const plan = await findPlan(context.transaction, kept.subscription.planId);
   if (endsAt !== null && plan !== null && kept.outcome !== 'ended') {
-    await context.tellAdmins({
+    await context.mailAdmins({
       kind: 'trial-ending',
       companyId,
       fact: `trial-ending:${idIn(event.object.id)}:${endsAt.toISOString()}`,
@@ -98,7 +98,7 @@ async function trialMail(
 }
 
 interface Following {
-  readonly rank: NewsRank;
+  readonly rank: EventRank;
   /** The status that the event type implies, whatever the object says. */
   readonly status?: SubscriptionStatus;
   /** If the object has none. */
@@ -135,7 +135,7 @@ async function followSubscription(
       waitsFor: waitKeys({ customer: customerId, subscription: id }),
     });
   }
-  const current = following.rank === NEWS_RANK.ended ? null : (asked.get(id) ?? null);
+  const current = following.rank === EVENT_RANK.ended ? null : (asked.get(id) ?? null);
   const state = await stateIn(event, context, following, current);
   if (state === null) {
     const reason = `subscription ${id} has a status that we do not know`;

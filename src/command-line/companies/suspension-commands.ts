@@ -3,11 +3,11 @@ import {
   resumeCompany,
   type SuspensionChange,
   suspendCompany,
-} from '../domain/accounts/suspension.ts';
-import { type AuditDetails, appendAuditEntry } from '../domain/audit/audit-log.ts';
-import { announceCompany } from '../domain/credits/ledger/credit-account.ts';
-import { isId } from '../domain/keys/api-key.ts';
-import type { Transaction } from '../ports/database.ts';
+} from '../../domain/accounts/suspension.ts';
+import { type AuditDetails, appendAuditEntry } from '../../domain/audit/audit-log.ts';
+import { announceCompany } from '../../domain/credits/ledger/credit-account.ts';
+import { isId } from '../../domain/keys/api-key.ts';
+import type { Transaction } from '../../ports/database.ts';
 import {
   type Command,
   type CommandContext,
@@ -16,7 +16,7 @@ import {
   EXIT_OK,
   type OpenedSystem,
   readOptions,
-} from './command.ts';
+} from '../command.ts';
 
 export const suspendCompanyCommand: Command = {
   name: 'suspend-company',

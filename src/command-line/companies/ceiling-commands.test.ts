@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { createManualClock } from '../../test/doubles/manual-clock.ts';
-import { typedCommand } from '../../test/doubles/typed-command.ts';
-import { useDatabase } from '../../test/setup/use-database.ts';
-import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
-import { createInProcessState } from '../adapters/shared-state/in-process.ts';
-import { findCeilings, NO_CEILINGS, storeDefaultCeilings } from '../domain/accounts/ceilings.ts';
-import { addCompany } from '../domain/accounts/company.ts';
-import { commandNamed } from './commands.ts';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { typedCommand } from '../../../test/doubles/typed-command.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
+import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
+import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
+import { findCeilings, NO_CEILINGS, storeDefaultCeilings } from '../../domain/accounts/ceilings.ts';
+import { addCompany } from '../../domain/accounts/company.ts';
+import { commandNamed } from '../commands.ts';
 
 const secrets = createSystemSecrets();
 const clock = createManualClock();

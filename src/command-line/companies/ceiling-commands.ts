@@ -4,10 +4,10 @@ import {
   type Ceilings,
   findCeilings,
   setCeilings,
-} from '../domain/accounts/ceilings.ts';
-import { findCompany } from '../domain/accounts/company.ts';
-import { appendAuditEntry } from '../domain/audit/audit-log.ts';
-import { isId } from '../domain/keys/api-key.ts';
+} from '../../domain/accounts/ceilings.ts';
+import { findCompany } from '../../domain/accounts/company.ts';
+import { appendAuditEntry } from '../../domain/audit/audit-log.ts';
+import { isId } from '../../domain/keys/api-key.ts';
 import {
   type Command,
   complainOfNoCompany,
@@ -18,7 +18,7 @@ import {
   readOptions,
   type Terminal,
   takeJson,
-} from './command.ts';
+} from '../command.ts';
 
 export const ceilingsCommand: Command = {
   name: 'ceilings',

@@ -1,11 +1,11 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { createManualClock } from '../../test/doubles/manual-clock.ts';
-import { typedCommand } from '../../test/doubles/typed-command.ts';
-import { useDatabase } from '../../test/setup/use-database.ts';
-import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
-import { createInProcessState } from '../adapters/shared-state/in-process.ts';
-import { addCompany, findCompany } from '../domain/accounts/company.ts';
-import { COMPANIES_TOPIC } from '../domain/credits/ledger/credit-account.ts';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { typedCommand } from '../../../test/doubles/typed-command.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
+import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
+import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
+import { addCompany, findCompany } from '../../domain/accounts/company.ts';
+import { COMPANIES_TOPIC } from '../../domain/credits/ledger/credit-account.ts';
 import { resumeCompanyCommand, suspendCompanyCommand } from './suspension-commands.ts';
 
 const secrets = createSystemSecrets();
