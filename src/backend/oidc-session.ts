@@ -14,7 +14,7 @@ import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import { sessionCookie } from './browser-session.ts';
 
-export const OIDC_PATH = '/session/oidc';
+const OIDC_PATH = '/session/oidc';
 export const OIDC_CALLBACK_PATH = `${OIDC_PATH}/callback`;
 
 export interface OidcSessionParts {

@@ -39,7 +39,7 @@ interface Bounds {
 const MINUTE_MS = 60_000;
 
 /** An office behind one address may log in all day; one account may be tried ten times in a quarter of an hour. */
-export const ATTEMPT_BOUNDS: Readonly<Record<AttemptKind, Bounds>> = {
+const ATTEMPT_BOUNDS: Readonly<Record<AttemptKind, Bounds>> = {
   'log-in': { windowMs: 15 * MINUTE_MS, perAddress: 100, perAccount: 10 },
   'sign-up': { windowMs: 60 * MINUTE_MS, perAddress: 30, perAccount: 10 },
   reset: { windowMs: 60 * MINUTE_MS, perAddress: 30, perAccount: 5 },

@@ -6,7 +6,7 @@ import { emailKey } from './email.ts';
  * remain. The words are our own selection of what leads every published list of leaked passwords, so that no
  * third-party list is shipped; spellings (`P@ssw0rd2026!`) are covered by rules, not by more words.
  */
-export const PASSWORD_MIN_LENGTH = 10;
+const PASSWORD_MIN_LENGTH = 10;
 /** argon2id takes any length; the bound prevents a login from costing as much as a thousand. */
 export const PASSWORD_MAX_LENGTH = 512;
 const LEAST_DIFFERENT = 5;

@@ -6,7 +6,7 @@ import { resetSessions } from './sessions.ts';
 import { generateOneTimeToken } from './tokens.ts';
 import { USER_COLUMNS, type User } from './user.ts';
 
-export const RESET_MS = 60 * 60 * 1000;
+const RESET_MS = 60 * 60 * 1000;
 const LONGEST_TOKEN = 100;
 
 export interface ResetParts {

@@ -31,7 +31,7 @@ const RECOVERY_CODES = 10;
 /** 80 bits: too many to guess, so a fast hash is enough. */
 const RECOVERY_BYTES = 10;
 /** How long a recent code is accepted for operations that require one. */
-export const STEP_UP_MS = 10 * 60 * 1000;
+const STEP_UP_MS = 10 * 60 * 1000;
 
 interface BegunTotp {
   /** In base32, to be typed without a camera. */

@@ -30,7 +30,7 @@ export interface EndedCall {
 }
 
 /** Of a request, and of an answer, in a trace. */
-export const TRACED_BYTES = 32 * 1024;
+const TRACED_BYTES = 32 * 1024;
 
 interface EndedResponse {
   readonly bytes: Uint8Array;

@@ -10,7 +10,7 @@ export interface CallAttribution {
 
 export const LONGEST_END_USER = 128;
 export const MOST_TAGS = 8;
-export const LONGEST_TAG = 64;
+const LONGEST_TAG = 64;
 export const TAGS_HEADER = 'x-turnpike-tags';
 
 /** Cut to its bound; undefined where nothing is left of it. */

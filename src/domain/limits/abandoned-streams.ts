@@ -60,8 +60,8 @@ export interface AbandonedStreamsParts {
   readonly drainMs: number;
 }
 
-/** `COMPANY_ID UNTIL_MS`: the company is limited to one stream at a time until then. */
-export const LIMITED_STREAMS_TOPIC = 'limited-streams';
+/** `COMPANY_ID UNTIL_MS`: that company has one stream at a time until then. */
+const LIMITED_STREAMS_TOPIC = 'limited-streams';
 const HOUR_MS = 3_600_000;
 const COMPANY_FACTOR = 10;
 const MOST_COMPANIES = 10_000;

@@ -14,8 +14,8 @@ export type CompanyLimitName =
   | 'company calls in flight'
   | 'company documents';
 
-/** Counters of the company. Those of its keys contain the key's id. */
-export const COMPANY_REQUESTS = 'rpm';
+/** Counters of the company, beside those of its keys, which carry the key's id. */
+const COMPANY_REQUESTS = 'rpm';
 export const COMPANY_TOKENS = 'tpm';
 export const COMPANY_CALLS = 'calls';
 const DOCUMENTS = 'documents';

@@ -41,9 +41,7 @@ export async function findSummary(
 }
 
 /** The parts of a summary in the order in which they are read, empty ones left out. */
-export function summarySections({
-  summary,
-}: MeetingSummary): readonly (readonly [string, readonly string[]])[] {
+function summarySections({ summary }: MeetingSummary): readonly (readonly [string, readonly string[]])[] {
   const said = (things: TranscriptSummary['decisions']) =>
     things.map(({ speaker, text }) => (speaker === null ? text : `${speaker}: ${text}`));
   const sections: readonly (readonly [string, readonly string[]])[] = [

@@ -21,7 +21,7 @@ type CheckedBounds =
   | { readonly outcome: 'wrong'; readonly problem: string };
 
 /** The database checks the same. */
-export const MOST_ALIAS_TOKENS = 1_000_000_000;
+const MOST_ALIAS_TOKENS = 1_000_000_000;
 
 export function checkBounds(bounds: WantedBounds): CheckedBounds {
   const named = { context_length: bounds.contextLength, max_output_tokens: bounds.maxOutputTokens };

@@ -78,7 +78,7 @@ export const HOSTED_TOOLS: readonly HostedTool[] = [
   },
 ];
 
-export const HOSTED_TOOL_NAMES = HOSTED_TOOLS.map(({ name }) => name).join(', ');
+const HOSTED_TOOL_NAMES = HOSTED_TOOLS.map(({ name }) => name).join(', ');
 
 export const ANY_PROVIDER_ID = '*';
 export const DEFAULT_TOOL_USES = 10;

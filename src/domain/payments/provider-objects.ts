@@ -138,7 +138,7 @@ export async function planOf(transaction: Transaction, object: WireObject): Prom
   return await planWithPrice(transaction, priceOf(object), ourIdIn(object, 'planId'));
 }
 
-export async function planWithPrice(
+async function planWithPrice(
   transaction: Transaction,
   priceId: string | null,
   planId: string | null,

@@ -33,7 +33,7 @@ const PURCHASE_COLUMNS = `id, company_id as "companyId", credit_pack_id as "cred
   provider_session_id as "providerSessionId", provider_payment_intent_id as "providerPaymentIntentId",
   invoice_id as "invoiceId", created_at as "createdAt", completed_at as "completedAt", updated_at as "updatedAt"`;
 
-export const MOST_PURCHASES = 500;
+const MOST_PURCHASES = 500;
 
 /** The posting of a completed purchase. */
 export function purchaseGrantOf(purchaseId: string): GrantSource {

@@ -78,7 +78,7 @@ function compareCompany(invoices: readonly RecountedInvoice[]): Difference | nul
  * What an invoice moves by its lines and rates. Above zero it counts as far as it was paid, which its lines in money say
  * within two minor units of rounding.
  */
-export function movedOf(invoice: RecountedInvoice): bigint {
+function movedOf(invoice: RecountedInvoice): bigint {
   const { movedMicro, lineMicro, recountedMicro, lineMinor, linesMinor } = invoice;
   if (lineMicro === null || recountedMicro === null || lineMinor === null) return movedMicro;
   if (recountedMicro <= 0n) return recountedMicro;

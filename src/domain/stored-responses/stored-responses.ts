@@ -87,7 +87,7 @@ export interface StoredResponseParts {
 const ID = /^[\w-]{1,200}$/;
 const MOST_ITEM_IDS = 1_000;
 
-export function isResponseId(id: string): boolean {
+function isResponseId(id: string): boolean {
   return ID.test(id);
 }
 

@@ -147,7 +147,7 @@ interface InvoicedPeriod {
 const MAX_PENDING = 100;
 
 /** What a subscription costs for a period, with the changes that waited for it. Not kept: see `draftFor`. */
-export async function linesFor(
+async function linesFor(
   turn: Turn,
   subscription: Stripe.Subscription,
   wanted: InvoicedPeriod,
@@ -210,7 +210,7 @@ export async function draftFor(
   return invoice;
 }
 
-export async function givenFor(
+async function givenFor(
   turn: Turn,
   subscription: Stripe.Subscription,
   reason: Stripe.Invoice.BillingReason,

@@ -125,7 +125,7 @@ export async function listRefusedAddresses(
 }
 
 /** Addresses are personal data: they are stored only as long as an attack is investigated. */
-export const ADDRESS_REFUSALS_KEEP_DAYS = 7;
+const ADDRESS_REFUSALS_KEEP_DAYS = 7;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 /** By then every process has written what it counted on the day. */
 const ADDED_UP_AFTER_MS = 60 * MINUTE_MS;

@@ -88,7 +88,7 @@ export type ResolvedUsage =
   | { readonly outcome: 'not-found' }
   | { readonly outcome: 'wrong-amount'; readonly problem: string };
 
-export const WITHHELD_SOURCE = 'withheld-usage';
+const WITHHELD_SOURCE = 'withheld-usage';
 
 interface Resolving {
   readonly callId: string;

@@ -47,7 +47,7 @@ export interface CountedFailures {
  * Calls that do not succeed are few, but in a bad month there may be millions: so the newest ones are counted, as many
  * as the embedded engine gets through in well under a second even where it has much else to do.
  */
-export const MOST_FAILURES_COUNTED = 20_000;
+const MOST_FAILURES_COUNTED = 20_000;
 const MOST_GROUPS = 1_000;
 const MOST_LATEST = 50;
 const DIMENSIONS = { day: 'day', model: 'alias', key: 'key_id' } as const;

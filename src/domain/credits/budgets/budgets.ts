@@ -129,7 +129,7 @@ function endUserProblem(endUser: string): string | null {
 }
 
 /** Ordered by scope and subject. */
-export async function listBudgets(statements: Statements, companyId: string): Promise<readonly Budget[]> {
+async function listBudgets(statements: Statements, companyId: string): Promise<readonly Budget[]> {
   return await statements.query<Budget>(
     `select ${COLUMNS} from budgets where company_id = $1
      order by array_position(array['COMPANY', 'PROJECT', 'KEY', 'END_USER'], scope), subject`,

@@ -187,7 +187,7 @@ export function invoiceAmountMinor(usageMicro: bigint, terms: PostpaidTerms): bi
 }
 
 /** The same at an agreed rate. */
-export function agreedAmountMinor(usageMicro: bigint, rate: AgreedRate): bigint {
+function agreedAmountMinor(usageMicro: bigint, rate: AgreedRate): bigint {
   const step = rate.creditsMicro * rate.leastMinor;
   return ((usageMicro * rate.priceMinor + step - 1n) / step) * rate.leastMinor;
 }

@@ -1,7 +1,7 @@
 import type { Alias } from '../aliases.ts';
 
 /** More than anybody writes down; it bounds what one call may come to. */
-export const MOST_FALLBACKS = 8;
+const MOST_FALLBACKS = 8;
 
 const NONE: readonly Alias[] = [];
 
