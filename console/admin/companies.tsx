@@ -41,11 +41,7 @@ const MOODS: Record<Company['standing'], Mood> = {
 export function Companies() {
   const { filter, typed } = useFilters();
   const pages = usePages(COMPANIES, { search: filter('search') });
-  const [billed, setBilled] = useState<Company | null>(null);
-  const [assigned, setAssigned] = useState<Company | null>(null);
-  const [adjusted, setAdjusted] = useState<Company | null>(null);
-  const [limited, setLimited] = useState<Company | null>(null);
-  const [suspended, setSuspended] = useState<Company | null>(null);
+  const [chosen, choose] = useState<Chosen | null>(null);
   return (
     <Page
       title="Companies"
@@ -105,35 +101,49 @@ export function Companies() {
             { name: 'Since', show: ({ createdAt }) => <Moment at={createdAt} /> },
             {
               name: 'Do',
-              show: (company) => (
-                <div className="row">
-                  <RowButton onClick={() => setBilled(company)}>Billing</RowButton>
-                  <RowButton onClick={() => setAssigned(company)}>Assign a plan</RowButton>
-                  <RowButton onClick={() => setAdjusted(company)}>Adjust credits</RowButton>
-                  <RowButton onClick={() => setLimited(company)}>Ceilings</RowButton>
-                  <RowButton onClick={() => setSuspended(company)}>
-                    {company.suspendedAt === null ? 'Suspend' : 'Resume'}
-                  </RowButton>
-                </div>
-              ),
+              show: (company) => <Actions company={company} choose={choose} />,
             },
           ]}
         />
       </Card>
       <ResetTotp />
-      {billed !== null && <Billing company={billed} close={() => setBilled(null)} changed={pages.reload} />}
-      {assigned !== null && (
-        <AssignPlan company={assigned} close={() => setAssigned(null)} changed={pages.reload} />
-      )}
-      {adjusted !== null && (
-        <AdjustCredits company={adjusted} close={() => setAdjusted(null)} changed={pages.reload} />
-      )}
-      {limited !== null && <CompanyCeilings company={limited} close={() => setLimited(null)} />}
-      {suspended !== null && (
-        <Suspension company={suspended} close={() => setSuspended(null)} changed={pages.reload} />
-      )}
+      {chosen !== null && <ChosenDialog {...chosen} close={() => choose(null)} changed={pages.reload} />}
     </Page>
   );
+}
+
+interface Chosen {
+  readonly action: 'billing' | 'plan' | 'credits' | 'ceilings' | 'suspension';
+  readonly company: Company;
+}
+
+function Actions({ company, choose }: { company: Company; choose(chosen: Chosen): void }) {
+  const act = (action: Chosen['action']) => () => choose({ action, company });
+  return (
+    <div className="row">
+      <RowButton onClick={act('billing')}>Billing</RowButton>
+      <RowButton onClick={act('plan')}>Assign a plan</RowButton>
+      <RowButton onClick={act('credits')}>Adjust credits</RowButton>
+      <RowButton onClick={act('ceilings')}>Ceilings</RowButton>
+      <RowButton onClick={act('suspension')}>{company.suspendedAt === null ? 'Suspend' : 'Resume'}</RowButton>
+    </div>
+  );
+}
+
+function ChosenDialog(props: Chosen & { close(): void; changed(): Promise<void> }) {
+  const { action, ...rest } = props;
+  switch (action) {
+    case 'billing':
+      return <Billing {...rest} />;
+    case 'plan':
+      return <AssignPlan {...rest} />;
+    case 'credits':
+      return <AdjustCredits {...rest} />;
+    case 'ceilings':
+      return <CompanyCeilings company={rest.company} close={rest.close} />;
+    case 'suspension':
+      return <Suspension {...rest} />;
+  }
 }
 
 function Standing({ company: { standing, suspensionReason } }: { company: Company }) {

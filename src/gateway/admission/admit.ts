@@ -3,7 +3,7 @@ import type { CallAttribution } from '../../domain/calls/call-attribution.ts';
 import type { IdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
 import type { AskedOnce, IdempotentClaim } from '../../domain/calls/idempotency/key-claims.ts';
 import type { CallBook } from '../../domain/calls/settlement/settle-call.ts';
-import type { BillingStatuses } from '../../domain/credits/holds/billing-status.ts';
+import type { BillingStatus, BillingStatuses } from '../../domain/credits/holds/billing-status.ts';
 import type { CreditHolds, Payer } from '../../domain/credits/holds/holds.ts';
 import type { KeyDirectory } from '../../domain/keys/key-directory.ts';
 import type { KeyInUse } from '../../domain/keys/key-lookup.ts';
@@ -244,6 +244,15 @@ interface WantedCall
   readonly isHooked?: true;
 }
 
+function blockedBy(
+  { calls }: AdmitParts,
+  standing: BillingStatus,
+  key: KeyInUse,
+  nowMs: number,
+): Refusal | null {
+  return standingRefusal(standing, key, nowMs) ?? (calls.hasRoom() ? null : NOT_PAYABLE_NOW);
+}
+
 async function admitPaidCall(
   parts: AdmitParts,
   wanted: WantedCall,
@@ -266,10 +275,8 @@ async function admitPaidCall(
   const { tiers, fallbacks } = priced;
   const standing = await parts.standings.find(key.companyId);
   onStep?.('standing');
-  if (standing === null) return refuse(NOT_PAYABLE_NOW, known);
-  const blocked = standingRefusal(standing, key, startedAtMs);
-  if (blocked !== null) return refuse(blocked, known);
-  if (!parts.calls.hasRoom()) return refuse(NOT_PAYABLE_NOW, known);
+  const blocked = standing === null ? NOT_PAYABLE_NOW : blockedBy(parts, standing, key, startedAtMs);
+  if (standing === null || blocked !== null) return refuse(blocked ?? NOT_PAYABLE_NOW, known);
 
   const cache = wanted.caching === null ? null : await findCached(parts, wanted.caching, wanted);
   const hit = cache?.hit ?? null;
