@@ -1,10 +1,10 @@
-/** Whom and what a call was for, as its client and its key say. Absent costs nothing. */
+/** What a call was for, as given by its client and its key. Absent fields cost nothing. */
 export interface CallAttribution {
   /** At most 128 characters. */
   readonly endUser?: string | undefined;
-  /** At most 8 of at most 64 characters each, sorted, each once. */
+  /** At most 8, of at most 64 characters each; sorted and unique. */
   readonly tags?: readonly string[] | undefined;
-  /** That of the key. */
+  /** The project of the key. */
   readonly project?: string | undefined;
 }
 
@@ -13,12 +13,12 @@ export const MOST_TAGS = 8;
 const LONGEST_TAG = 64;
 export const TAGS_HEADER = 'x-turnpike-tags';
 
-/** Cut to its bound; undefined where nothing is left of it. */
+/** Truncated to its limit; undefined if nothing remains. */
 export function boundedEndUser(text: string): string | undefined {
   return storable(text, LONGEST_END_USER);
 }
 
-/** Sorted, each once, cut to their bounds; undefined without one. Of more than eight the first count. */
+/** Sorted, unique and truncated to their limits; undefined if there are none. Tags after the eighth are ignored. */
 export function boundedTags(given: readonly string[]): readonly string[] | undefined {
   const tags = new Set<string>();
   for (const one of given) {
@@ -33,7 +33,7 @@ type ReadTags =
   | { readonly outcome: 'read'; readonly tags: readonly string[] }
   | { readonly outcome: 'refused'; readonly message: string };
 
-/** The value of the header: tags with commas between them. Empty ones are left out. */
+/** Reads the value of the header: tags separated by commas. Empty tags are skipped. */
 export function readTagsHeader(value: string): ReadTags {
   const tags = value
     .split(',', MOST_WRITTEN)
@@ -46,7 +46,7 @@ export function readTagsHeader(value: string): ReadTags {
   return { outcome: 'read', tags };
 }
 
-/** Of a header that is nothing but commas no more is read. */
+/** The most fields that are read of the header, which may consist of commas only. */
 const MOST_WRITTEN = 64;
 
 function refused(what: string): ReadTags {
@@ -54,8 +54,8 @@ function refused(what: string): ReadTags {
 }
 
 /**
- * What PostgreSQL can store as text: a zero character, or half of a surrogate pair, would refuse the row, and with it the
- * charge. Control characters become spaces, for these texts are shown in tables and files.
+ * Makes a text storable in PostgreSQL, which would refuse the row, and with it the charge, because of a zero character or
+ * half of a surrogate pair. Control characters become spaces, because these texts are shown in tables and files.
  */
 function storable(text: string, most: number): string | undefined {
   const cut = (text.length > most ? text.slice(0, most) : text).toWellFormed();

@@ -1,6 +1,6 @@
 import type { Statements } from '../../ports/database.ts';
 
-/** What these calls were charged, by their ids; a call that is not in the database yet has no entry. */
+/** The charges of these calls, by id; a call that is not in the database yet has no entry. */
 export async function readCharges(
   statements: Statements,
   ids: readonly string[],

@@ -19,11 +19,11 @@ import {
 import { createUsageMonthsHandler, USAGE_MONTHS_CRON, USAGE_MONTHS_QUEUE } from './usage/usage-months.ts';
 
 interface CallWorkParts extends CallPartitionParts, UsageReportParts {
-  /** Whole months, besides the current one, for which single calls are stored; 0 is without end. */
+  /** Whole months, besides the current one, for which calls are stored; 0 is unlimited. */
   readonly keepMonths: number;
-  /** For which sums by project, end user and tag are stored; 0 is without end. */
+  /** Whole months, besides the current one, for which sums by project, end user and tag are stored; 0 is unlimited. */
   readonly keepNamesMonths: number;
-  /** For which idempotency keys and their answers are stored. */
+  /** How long idempotency keys and their answers are stored. */
   readonly idempotencyKeepMs: number;
 }
 

@@ -4,20 +4,22 @@ import type { ColumnType, TableFiles } from '../../../ports/table-files.ts';
 import { leastIdAt } from '../partitions/call-partitions.ts';
 
 /**
- * Calls for analytics: one Parquet file an hour, `day=2026-11-15/hour=13/calls.parquet`, by the moment in the call's id.
+ * Exports calls for analytics: one Parquet file per hour, `day=2026-11-15/hour=13/calls.parquet`, by the time in the call's
+ * id.
  *
- * A file has all calls of its hour that were in the database when it was written, and replaces the one before in one step.
- * So a run that was ended anywhere leaves whole files, the next one goes on where it stopped, and each call is in exactly one
- * file. Calls that came late, from a journal or a long stream, are found by the number of rows: rows of `calls` are never
- * changed, only added, or removed by retention with their partition. A file never gets fewer rows than it has.
+ * A file has all calls of its hour that were in the database when it was written, and replaces the previous one atomically.
+ * So an interrupted run leaves only complete files, the next run continues where it stopped, and each call is in exactly one
+ * file. Late calls, from a journal or a long stream, are detected by the number of rows; a row that changes after its export,
+ * as when withheld usage is posted, is not. Retention removes rows with their partition, but a file never gets fewer rows
+ * than it has.
  */
 interface ExportParts {
   readonly database: Statements;
   readonly clock: Pick<Clock, 'now'>;
   readonly files: TableFiles;
-  /** After each file that was written. */
+  /** Called after each file that was written. */
   readonly onFile?: (file: ExportedFile) => void;
-  /** For tests: rows of one query, and of one group in a file. */
+  /** For tests: rows per query, and per row group of a file. */
   readonly pageRows?: number;
   readonly groupRows?: number;
 }
@@ -30,14 +32,14 @@ export interface ExportedFile {
 export interface ExportedCalls {
   readonly files: number;
   readonly calls: number;
-  /** Hours whose file had all of their calls already. */
+  /** Hours whose file already had all their calls. */
   readonly unchanged: number;
 }
 
 const HOUR_MS = 3_600_000;
-/** A call belongs to the hour in which it began, and most have ended this long after it. */
+/** A call belongs to the hour in which it started; most have ended this long after that hour. */
 const SETTLED_AFTER_MS = 15 * 60_000;
-/** Hours before the newest file are compared again: calls may wait in the journal of a host for days. */
+/** How far before the newest day hours are compared again: calls may wait in the journal of a host for days. */
 const LATE_MS = 7 * 24 * HOUR_MS;
 const PAGE = 10_000;
 const ROWS_A_GROUP = 50_000;
@@ -64,7 +66,7 @@ const COLUMNS = {
   first_byte_ms: ['first_byte_ms', 'INT32'],
   duration_ms: ['duration_ms', 'INT32'],
   end_user: ['end_user', 'STRING'],
-  // With commas between them: a tag of the header has none.
+  // Separated by commas: tags of the header contain none.
   tags: ["array_to_string(tags, ',')", 'STRING'],
   project: ['project', 'STRING'],
   tries: ['coalesce(tries, 1)', 'INT32'],
@@ -79,7 +81,10 @@ const COLUMNS = {
 type ColumnName = keyof typeof COLUMNS;
 type CallRow = Readonly<Record<ColumnName, unknown>> & { readonly id: string };
 
-/** From the hour of `from`, or from where the last run stopped, up to the last hour that is over. */
+/**
+ * Exports from the hour of `from`, or if it is null from a week before the newest exported day, up to the last hour that is
+ * over.
+ */
 export async function exportCalls(parts: ExportParts, from: Date | null): Promise<ExportedCalls> {
   const { database, clock } = parts;
   const end = clock.now() - SETTLED_AFTER_MS;
@@ -95,7 +100,7 @@ export async function exportCalls(parts: ExportParts, from: Date | null): Promis
       calls += exported.calls;
       parts.onFile?.(exported);
     }
-    // Hours without calls are passed over in one step.
+    // Hours without calls are skipped at once.
     const next = exported === 'empty' ? await momentOfNextCall(database, hourMs + HOUR_MS) : hourMs + HOUR_MS;
     if (next === null) break;
     hourMs = next - (next % HOUR_MS);

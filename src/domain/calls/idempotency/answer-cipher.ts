@@ -1,23 +1,23 @@
 import type { Secrets } from '../../../ports/secrets.ts';
 
 /**
- * Keeps stored answers, which are customers' text, unreadable at rest: AES-256-GCM under MASTER_KEY. Each answer has a
- * key of its own, which HKDF-SHA-256 derives with 32 random bytes, so there is no bound on how many there may be; the
- * cipher of provider keys has one key for all, and random nonces that are safe for a few.
+ * Encrypts stored answers, which are customers' text, at rest: AES-256-GCM under MASTER_KEY. Each answer has its own key,
+ * which HKDF-SHA-256 derives with 32 random bytes, so that their number is not limited; the cipher of provider keys has one
+ * key for all, with random nonces that are safe only for a small number.
  *
- * The bytes: the version (1), the 32 random ones, then the cipher text with its tag. A key that is used once needs no
- * nonce. What is sealed is bound to a text: under another it does not open.
+ * The bytes: the version (1), the 32 random bytes, then the ciphertext with its tag. A key that is used once needs no nonce.
+ * A sealed answer is bound to a text and does not open with another one.
  */
 export interface AnswerCipher {
   seal(answer: Uint8Array, boundTo: string): Promise<Uint8Array<ArrayBuffer>>;
-  /** Null where it does not open: another MASTER_KEY, or changed bytes. */
+  /** Null if it does not open: another MASTER_KEY or `boundTo`, or changed bytes. */
   open(sealed: Uint8Array, boundTo: string): Promise<Uint8Array<ArrayBuffer> | null>;
-  /** The same under the first master key. */
+  /** Encrypts it again under the first master key; `current` if it is already under that key. */
   reseal(sealed: Uint8Array, boundTo: string): Promise<Uint8Array<ArrayBuffer> | 'current' | 'unreadable'>;
 }
 
 export interface AnswerCipherParts {
-  /** The first seals, all of them open. */
+  /** The first one seals; all of them open. */
   readonly masterKeys: readonly [string, ...string[]];
   readonly secrets: Pick<Secrets, 'randomBytes'>;
 }
@@ -49,7 +49,7 @@ export function createAnswerCipher({ masterKeys, secrets }: AnswerCipherParts): 
     try {
       return new Uint8Array(await crypto.subtle.decrypt(gcm(boundTo), key, bytes.subarray(HEAD_BYTES)));
     } catch {
-      // The tag says that it was sealed under another key, or changed.
+      // The tag does not match: sealed under another key, or changed.
       return null;
     }
   }

@@ -18,7 +18,7 @@ import { boundedChunk, type ResealedRows, resealRows, type SealedRow } from './r
 
 export interface AnswerToKeep {
   readonly contentType: string;
-  /** Null where it was too large to be gathered. */
+  /** Null if it was too large to collect. */
   readonly bytes: Uint8Array | null;
 }
 
@@ -26,29 +26,29 @@ interface KeptAnswer {
   readonly httpStatus: number;
   readonly contentType: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Of the call that made it. */
+  /** The request id of the call that produced it. */
   readonly requestId: string;
 }
 
 /**
- * Calls that may be repeated without a second effect. What one goes through:
- *   free -> claimed        in the database, before the upstream is asked; renewed while it runs
- *   claimed -> answered    by the commit that charges it, in one with the answer
+ * Calls that may be repeated without a second effect. The states of an idempotency key:
+ *   free -> claimed        in the database, before the upstream is called; renewed while the call runs
+ *   claimed -> answered    by the commit that charges the call, together with the answer
  *   claimed -> free        by the commit of a call that failed; after the lease, if its process has died
  *   answered -> free       by age
- * The database takes the first answer of a key and no second: a call whose claim was lost meanwhile costs nothing.
+ * The database accepts only the first answer of a key: a call that has lost its claim costs nothing.
  */
 export interface IdempotentCalls {
-  /** 'away' where the database cannot be asked. */
+  /** 'away' if the database is unavailable. */
   find(asked: AskedOnce): Promise<IdempotencyState | 'away'>;
-  /** 'claimed', or how the key stands instead. The claimant calls `ended` once, on every path. */
+  /** 'claimed', or the state of the key instead. The claimant calls `ended` once, on every path. */
   claim(claim: IdempotentClaim): Promise<'claimed' | Exclude<IdempotencyState, 'free'> | 'away'>;
-  /** Takes up an answer that leaves piece by piece. */
+  /** Collects an answer that is sent in pieces. */
   gather(claim: IdempotentClaim): AnswerGathering;
-  /** The record as it is to be settled. */
+  /** The record to settle, with what its commit stores for the key. */
   withAnswer(claim: IdempotentClaim, call: FinishedCall, answer: AnswerToKeep | null): Promise<FinishedCall>;
   ended(claim: IdempotentClaim, settled: Settled): void;
-  /** Null where it is not there any more, or cannot be opened. */
+  /** Null if it no longer exists, or cannot be opened. */
   read(asked: AskedOnce): Promise<KeptAnswer | 'away' | null>;
   runningCount(): number;
   close(): void;
@@ -59,9 +59,9 @@ export interface IdempotentCallParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly cipher: AnswerCipher;
-  /** A larger answer is not kept. */
+  /** A larger answer is not stored. */
   readonly maxAnswerBytes: number;
-  /** How long a key is stored at least. */
+  /** The minimum time that a key is stored. */
   readonly keepMs: number;
 }
 
@@ -76,7 +76,7 @@ export function createIdempotentCalls(parts: IdempotentCallParts): IdempotentCal
     try {
       return (await cipher.seal(bytes, boundTo(claim, claim.callId))).toBase64();
     } catch (error) {
-      // The call has happened and is charged; its answer reaches its client, only no repeat.
+      // The call has happened and is charged. Its client gets the answer; only a repeat does not.
       log.error('an answer could not be encrypted and is not stored', { callId: claim.callId, error });
       return null;
     }
@@ -89,7 +89,7 @@ export function createIdempotentCalls(parts: IdempotentCallParts): IdempotentCal
       if (claimed === 'away') return 'away';
       if (!claimed) {
         const state = await unlessAway(findIdempotencyState(database, claim));
-        // Freed since: the call that had it has just ended.
+        // Freed in the meantime: the call that had it has just ended.
         return state === 'free' ? 'running' : state;
       }
       leases.keep(claim);
@@ -104,14 +104,14 @@ export function createIdempotentCalls(parts: IdempotentCallParts): IdempotentCal
     },
     ended(claim, settled) {
       gatherings.end(claim.callId);
-      // What is journaled or deferred has its key until it is in the database.
+      // A journaled or deferred call keeps its key until it is in the database.
       if (settled.outcome === 'journaled' || settled.outcome === 'deferred') {
         const drop = () => leases.drop(claim);
         settled.committed.then(drop, drop);
         return;
       }
       leases.drop(claim);
-      // Where this fails too, the lease ends by itself.
+      // If this fails too, the lease expires.
       if (settled.outcome === 'not-written') freeIdempotencyKey(database, claim).catch(() => {});
     },
     async read(asked) {
@@ -141,7 +141,7 @@ const READ_ANSWER = `select call_id as "callId", kept.http_status as "httpStatus
   from idempotency_keys as kept join calls on calls.id = call_id
   where kept.key_id = $1 and idempotency_key = $2 and sha256 = $3 and sealed_answer is not null`;
 
-/** Write access to the database is not enough to have one client's answer given to another. */
+/** Binds an answer to its key, so that write access to the database is not enough to give one client's answer to another. */
 function boundTo({ keyId, idempotencyKey }: AskedOnce, callId: string): string {
   return `${callId} ${keyId} ${idempotencyKey}`;
 }
@@ -189,22 +189,22 @@ async function unlessAway<T>(asking: Promise<T>): Promise<T | 'away'> {
   }
 }
 
-/** An answer as it leaves, piece by piece. */
+/** An answer that is collected while it is sent in pieces. */
 export interface AnswerGathering {
   push(piece: Uint8Array): void;
-  /** Null once it is too large, or its start where that is stored. */
+  /** If the answer is too large, its start with `storesStart`, otherwise null. */
   bytes(): Uint8Array<ArrayBuffer> | null;
   isTooLarge(): boolean;
 }
 
 export interface AnswerGatherings {
-  /** With `storesStart` the start of an answer that is too large stays. */
+  /** With `storesStart`, the start of an answer that is too large is kept. */
   begin(callId: string, storesStart?: boolean): AnswerGathering;
-  /** Lets go of what was gathered. */
+  /** Frees the share of the memory limit that the call used. */
   end(callId: string): void;
 }
 
-/** Of all running calls of a process together: what comes on top of it is not kept. */
+/** The limit for all running calls of a process together; answers beyond it are not stored. */
 const MOST_GATHERED_BYTES = 256 * 1024 * 1024;
 
 export function createAnswerGatherings(
@@ -227,7 +227,7 @@ export function createAnswerGatherings(
       resize(callId, 0);
       return {
         push(piece) {
-          // What comes after the end belongs to nothing that is kept.
+          // Pieces after `end` are ignored.
           if (isFull || pieces === null || !sizes.has(callId)) return;
           if (size + piece.length > maxAnswerBytes || total + piece.length > mostBytes) {
             isFull = true;
@@ -236,7 +236,7 @@ export function createAnswerGatherings(
             resize(callId, 0);
             return;
           }
-          // A copy: a piece may lie in memory that its reader uses again.
+          // A copy, because the reader may reuse the memory of a piece.
           pieces.push(piece.slice());
           size += piece.length;
           resize(callId, size);

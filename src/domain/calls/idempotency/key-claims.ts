@@ -5,15 +5,15 @@ import type { Log } from '../../../ports/log.ts';
 import { changeInChunks } from '../../retention/change-in-chunks.ts';
 import { retentionQueue } from '../../retention/retention-queue.ts';
 
-/** A call that its client may send again without a second effect, for one API key. */
+/** A request that a client may repeat without a second effect, per API key. */
 export interface AskedOnce {
   readonly keyId: string;
   readonly idempotencyKey: string;
-  /** Of method, path and body. */
+  /** The hash of method, path and body. */
   readonly sha256: Uint8Array<ArrayBuffer>;
 }
 
-/** What one call has while it runs. */
+/** The claim of a running call on an idempotency key. */
 export interface IdempotentClaim extends AskedOnce {
   readonly callId: string;
 }
@@ -22,16 +22,16 @@ export interface IdempotentClaim extends AskedOnce {
  * The state of an idempotency key for a request:
  *   free           no call has it, or the one that had it ended without a commit
  *   running        another call has it
- *   other-body     it was used for something else
- *   answered       the answer is there
- *   not-kept       it was answered and charged, and the answer was too large to be kept
+ *   other-body     it was used for a different request
+ *   answered       the answer is stored
+ *   not-kept       it was answered and charged, but the answer was too large to store
  */
 export type IdempotencyState = 'free' | 'running' | 'other-body' | 'answered' | 'not-kept';
 
-/** Without a word of its call for so long, a claim has ended. By the database's clock, which all processes share. */
+/** A claim expires if it is not renewed for this long, by the database's clock, which all processes share. */
 export const LEASE_MS = 60_000;
 
-/** Reads only: who finds it free has nothing yet. */
+/** Only reads: finding a key free does not claim it. */
 export async function findIdempotencyState(
   statements: Statements,
   { keyId, idempotencyKey, sha256 }: AskedOnce,
@@ -49,7 +49,7 @@ export async function findIdempotencyState(
   return row?.state ?? 'free';
 }
 
-/** True where the call has the key now. Of any number at once, one has it. */
+/** True if the call has the key now. Of any number of concurrent calls, one gets it. */
 export async function claimIdempotencyKey(
   statements: Statements,
   { keyId, idempotencyKey, sha256, callId }: IdempotentClaim,
@@ -67,8 +67,8 @@ export async function claimIdempotencyKey(
 }
 
 /**
- * For claims whose calls still run. What another statement has locked is left out: waiting for it while others wait
- * for this one could be a circle, and there are two more renewals before a lease ends.
+ * Renews the claims of running calls. Rows that another statement has locked are skipped: waiting for them could be a
+ * deadlock, and there are two more renewals before a lease ends.
  */
 export async function renewClaims(statements: Statements, claims: readonly IdempotentClaim[]): Promise<void> {
   await statements.query(
@@ -87,7 +87,7 @@ export async function renewClaims(statements: Statements, claims: readonly Idemp
   );
 }
 
-/** For a call that could not be written: nothing of it is charged, so its key is free again. */
+/** For a call that could not be written: it is not charged, so its key is freed. */
 export async function freeIdempotencyKey(
   statements: Statements,
   { keyId, idempotencyKey, callId }: IdempotentClaim,
@@ -114,9 +114,12 @@ interface IdempotentLeaseParts {
 }
 
 const RENEW_MS = LEASE_MS / 3;
-/** After a failure: when the database is back, a repeat must not find leases that ended only because it was unavailable. */
+/**
+ * The delay after a failure. It is short so that, when the database is back, a repeat is unlikely to find a lease that ended
+ * only because of the outage.
+ */
 const RENEW_AGAIN_MS = 2_000;
-/** No call runs that long: one that does was forgotten. */
+/** No call runs this long: an older claim was never dropped. */
 const MOST_KEPT_MS = 48 * 3_600_000;
 
 /** The leases of all running calls of this process, renewed together. */
@@ -173,7 +176,7 @@ export function createIdempotentLeases({ database, clock, log }: IdempotentLease
   };
 }
 
-/** Removes idempotency keys and their answers past their age. */
+/** Removes idempotency keys and their answers after their retention. */
 export const IDEMPOTENCY_RETENTION_QUEUE = retentionQueue('idempotency-retention');
 export const IDEMPOTENCY_RETENTION_CRON = '*/10 * * * *';
 
@@ -181,14 +184,14 @@ interface IdempotencyRetentionParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
-  /** From the first call with a key on. */
+  /** Counted from the claim of a key. */
   readonly keepMs: number;
 }
 
-/** With the largest answers that are stored by default, 200 MB: short enough to block no one for long. */
+/** With the largest answers that are stored by default this is 200 MB: short enough not to block others for long. */
 const CHUNK_ROWS = 200;
 
-/** The keys of calls that still run stay, however old. Returns how many were removed. */
+/** Keys of running calls stay at any age. Returns the number of keys removed. */
 export async function removeOldIdempotencyKeys(
   { database, clock, log, keepMs }: IdempotencyRetentionParts,
   signal?: AbortSignal,

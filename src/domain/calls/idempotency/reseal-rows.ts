@@ -6,22 +6,22 @@ export interface SealedRow {
 }
 
 export interface ResealedRows {
-  /** Rows that are under the first master key now, with those that were before. */
+  /** Rows that are now under the first master key, including those that already were. */
   readonly current: number;
-  /** Under no master key that this process was given: they stay as they are. */
+  /** Rows that no given master key opens; they are not changed. */
   readonly unreadable: number;
 }
 
 interface RowsToReseal<Row extends SealedRow> {
-  /** The next rows in the order of their key, after this one; none at the end. */
+  /** The next rows after this one, ordered by key; empty at the end. */
   read(after: Row | null): Promise<readonly Row[]>;
-  /** Rows that are gone by then are left out. */
+  /** Rows that no longer exist are skipped. */
   write(rows: readonly { readonly row: Row; readonly sealed: string }[]): Promise<unknown>;
 }
 
 /**
- * Encrypts every row again under the first of the master keys, so that the others can be taken out of use. It runs beside
- * the services, which open both, and may be repeated: rows that are done are read and left.
+ * Encrypts every row again under the first master key, so that the others can be retired. It may run beside the services,
+ * which open both, and may be repeated: rows that are done are read but not changed.
  */
 export async function resealRows<Row extends SealedRow>(
   cipher: AnswerCipher,
@@ -48,8 +48,8 @@ const CHUNK_ROWS = 500;
 const CHUNK_BYTES = 16 * 1024 * 1024;
 
 /**
- * Bounds a chunk by rows and by bytes: at least one row, and as many more as fit. `select` names a column `sealed`, and
- * `key` the columns of its order; sizes are read without the content itself.
+ * Limits a chunk by rows and by bytes: at least one row, and as many more as fit. `select` must have a column `sealed`, and
+ * `key` names the columns of its order. Sizes are read without the content itself.
  */
 export function boundedChunk(select: string, key: string): string {
   return `select * from (

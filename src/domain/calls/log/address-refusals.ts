@@ -3,15 +3,15 @@ import type { Database, Statements } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 import { changeInChunks } from '../../retention/change-in-chunks.ts';
 
-/** Requests that were refused before a key was known: no company has them, so they are counted by address and code. */
+/** Requests refused before a key was known: they belong to no company, so they are counted by address and code. */
 export interface AddressRefusals {
   note(address: string, code: string): void;
-  /** Writes what waits. */
+  /** Writes the pending counts. */
   close(): Promise<void>;
 }
 
 const WRITE_EVERY_MS = 1_000;
-/** Addresses that a minute tells apart in one process; a flood from more of them is counted under no address. */
+/** The most counts that one process keeps between two writes; beyond that, requests are counted without their address. */
 const MOST_ADDRESSES = 1_000;
 const MINUTE_MS = 60_000;
 
@@ -34,7 +34,7 @@ export function createAddressRefusals(parts: {
       await addRefusals(database, waiting);
       isFailing = false;
     } catch (error) {
-      // They are figures for operators: what cannot be written is not stored up against an outage.
+      // These are statistics for operators: counts that cannot be written are dropped, not kept through an outage.
       if (!isFailing) log.warn('counts of refused addresses were dropped', { error });
       isFailing = true;
     }
@@ -86,7 +86,7 @@ async function addRefusals(statements: Statements, counted: readonly Counted[]):
 }
 
 export interface RefusedAddress {
-  /** Empty for all addresses past the bound of a minute. */
+  /** Empty for all addresses beyond MOST_ADDRESSES. */
   readonly address: string;
   readonly code: string;
   readonly count: bigint;
@@ -95,8 +95,8 @@ export interface RefusedAddress {
 }
 
 /**
- * By address and code, the most refused first. Days that are over and lie wholly in the period are read as they were added up,
- * the others minute by minute.
+ * By address and code, the most refused first. Days that are added up and lie wholly within the period are read from their
+ * sums, the others minute by minute.
  */
 export async function listRefusedAddresses(
   statements: Statements,
@@ -124,15 +124,15 @@ export async function listRefusedAddresses(
   );
 }
 
-/** Addresses are personal data: they are stored only as long as an attack is investigated. */
+/** Addresses are personal data: they are stored only for as long as it takes to investigate an attack. */
 const ADDRESS_REFUSALS_KEEP_DAYS = 7;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** By then every process has written what it counted on the day. */
+/** By then every process has written its counts of the day. */
 const ADDED_UP_AFTER_MS = 60 * MINUTE_MS;
 
 /**
- * Adds up every day that is over and stored as a whole. It may run at any time and be killed anywhere; the list is right
- * without it, only slower. Returns how many days it added up.
+ * Adds up every day that is over and still stored completely. It may run at any time and be killed at any point; without it
+ * the list is correct, only slower. Returns the number of days added up.
  */
 export async function addUpAddressRefusals(
   database: Database,
@@ -151,7 +151,7 @@ export async function addUpAddressRefusals(
   return added;
 }
 
-/** Where two processes add up the same day, the second waits for the first at the row of the day, and adds nothing. */
+/** If two processes add up the same day, the second waits for the first on the day's row and adds nothing. */
 const ADD_UP_DAY = `with done as (
     insert into address_refusal_days_done (day) values ($1::date) on conflict do nothing returning day),
   added as (
@@ -168,7 +168,7 @@ export async function purgeAddressRefusals(
   signal?: AbortSignal,
 ): Promise<void> {
   const before = new Date(nowMs - ADDRESS_REFUSALS_KEEP_DAYS * DAY_MS);
-  // First the sums of a day that is no longer stored as a whole: what is left of it is read minute by minute.
+  // First deletes the sums of days that are no longer stored completely: the rest of such a day is read minute by minute.
   await database.query(
     `with reopened as (delete from address_refusal_days_done where day < $1::date)
      delete from address_refusal_days where day < $1::date`,

@@ -11,7 +11,7 @@ export const CALL_FORMAT_TYPES: Readonly<Record<CallFormat, string>> = {
   jsonl: 'application/jsonl; charset=utf-8',
 };
 
-/** A call under the names of the REST interface. */
+/** A call with the field names of the REST API. */
 export function shownCall(call: LoggedCall) {
   return {
     id: call.id,
@@ -42,12 +42,12 @@ export function shownCall(call: LoggedCall) {
   };
 }
 
-/** 1 at the price itself. */
+/** 1 at the regular price. */
 export function priceFactorOf({ priceFactorMillionths }: Pick<LoggedCall, 'priceFactorMillionths'>): number {
   return (priceFactorMillionths ?? WHOLE_PRICE) / WHOLE_PRICE;
 }
 
-/** What companies see besides of their keys, and operators of everything. */
+/** Which additional fields are included: the id of the key, and those for operators. */
 interface MoreFields {
   readonly ofKey: boolean;
   readonly ofOperator: boolean;
@@ -78,7 +78,7 @@ function numberOf(tokens: bigint | null): number | null {
 export interface CallExport extends MoreFields {
   readonly filter: CallLogFilter;
   readonly format: CallFormat;
-  /** Null is all of them. */
+  /** Null is unlimited. */
   readonly limit: number | null;
   readonly after: string | null;
 }
@@ -86,8 +86,8 @@ export interface CallExport extends MoreFields {
 const ROWS_A_STATEMENT = 1_000;
 
 /**
- * Calls as the text of a file, the newest first, in chunks of as many rows as one statement reads: one chunk is in memory
- * at a time and no transaction is open between two of them.
+ * Calls as the text of a file, the newest first, in chunks of the rows of one statement: one chunk is in memory at a time,
+ * and no transaction is open between two chunks.
  */
 export async function* exportCallLines(
   statements: Statements,
@@ -139,8 +139,8 @@ const NO_CALL: LoggedCall = {
 };
 
 /**
- * A body that is written as fast as it is read, a chunk for each pull. Nothing is read ahead: of an answer that is not
- * read at all, as to HEAD, the lines never begin, and so need no end.
+ * A body that reads one chunk for each pull, and nothing ahead. If a response is never read, as for HEAD, the generator never
+ * starts and needs no cleanup.
  */
 export function bodyOfLines(lines: AsyncGenerator<string, void, undefined>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();

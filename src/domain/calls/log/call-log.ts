@@ -12,13 +12,13 @@ export interface LoggedCall {
   readonly startedAt: Date;
   readonly endpoint: string;
   readonly overMcp: boolean;
-  /** As the client wrote it. */
+  /** As the client sent it. */
   readonly model: string | null;
-  /** The alias that answered, where it is another one. */
+  /** The alias that answered, if it is a different one. */
   readonly servedBy: string | null;
   readonly outcome: 'SUCCEEDED' | 'FAILED' | 'REFUSED';
   readonly httpStatus: number;
-  /** Why it failed or was refused, in a word. */
+  /** Why it failed or was refused, as a code. */
   readonly code: string | null;
   readonly streamed: boolean;
   readonly promptTokens: bigint | null;
@@ -34,24 +34,24 @@ export interface LoggedCall {
   readonly project: string | null;
   readonly cacheHit: boolean;
   readonly ownKey: boolean;
-  /** How many refusals it is the record of. */
+  /** The number of refusals that this record represents. */
   readonly count: number;
   readonly targetId: string | null;
   readonly tries: number;
   readonly costMicro: bigint | null;
-  /** The tier of the provider that served it, where its tokens cost another price than usual. */
+  /** The provider's tier that served it, if its tokens have a different price there. */
   readonly tier: string | null;
-  /** In millionths of the price; null at the price itself. */
+  /** In millionths of the price; null at the regular price. */
   readonly priceFactorMillionths: number | null;
 }
 
-/** What is null or left out is not looked at. */
+/** A field that is null or omitted does not filter. */
 export interface CallLogFilter {
   readonly companyId?: string | null | undefined;
   readonly keyId?: string | null | undefined;
-  /** Not before. */
+  /** Inclusive. */
   readonly from?: Date | null | undefined;
-  /** Before. */
+  /** Exclusive. */
   readonly to?: Date | null | undefined;
   readonly model?: string | null | undefined;
   readonly status?: number | null | undefined;
@@ -65,22 +65,25 @@ export interface CallLogFilter {
 
 export interface CallLogPage {
   readonly calls: readonly LoggedCall[];
-  /** Where the next page begins; null where nothing is left. */
+  /** The cursor of the next page; null if there is none. */
   readonly next: string | null;
   /**
-   * Set where a page has fewer calls than were requested because few of those that were looked at match: earlier ones than
-   * this may match too, and `next` goes on from there.
+   * Set if a page has fewer calls than requested because no more may be read for one page: calls before this time may match
+   * too, and `next` continues there.
    */
   readonly searchedUntil: Date | null;
 }
 
 /**
- * Calls that one page looks at. A filter that matches hardly any call would otherwise have the server read all of them;
- * so many take it some 30 ms.
+ * How many calls are read for one page, which takes about 30 ms. Otherwise a filter that matches few calls would make the
+ * server read all of them.
  */
 export const MOST_LOOKED_AT = 10_000;
 
-/** A page of the log, the newest first. Pages have no gaps and no repeats: each goes on behind the last call of the one before. */
+/**
+ * A page of the log, the newest first. Pages have no gaps and no repeats: each continues after the last call of the previous
+ * one.
+ */
 export async function listCalls(
   statements: Statements,
   filter: CallLogFilter,
@@ -96,8 +99,9 @@ export async function listCalls(
   const { values, place, order } = placeOf(filter, after);
   const matches = matching(filter, values);
   const most = `$${values.push(mostLookedAt)}::bigint`;
-  // Every level names the order, so that the server stops at the last row of the page. The last call that may be looked at is
-  // returned in any case: the next page begins behind it. A statement of its own for it may get another plan, which sorts all.
+  // Every level repeats the order, so that the server stops at the last row of the page. The last call that may be read is
+  // always returned, because the next page starts after it. A separate statement for it could get a plan that sorts all
+  // calls.
   const rows = await statements.query<LookedAt>(
     `select * from (
        select *, row_number() over (order by ${orderOfRows(order)}) = ${most} as "isLast" from (
@@ -113,12 +117,12 @@ export async function listCalls(
   return { calls, next: cursorOf(last), searchedUntil: shown.length === page.limit ? null : last.startedAt };
 }
 
-/** Calls are looked at by their key alone: how far such a page has looked must not say anything of another company's key. */
+/** Calls of a key are read by the key alone, so `searchedUntil` could reveal something about another company's key. */
 async function isOwnKey(statements: Statements, { companyId, keyId }: CallLogFilter): Promise<boolean> {
   return companyId == null || keyId == null || (await findKey(statements, companyId, keyId)) !== null;
 }
 
-/** Where a page begins, in the order of the log. */
+/** Where a page starts, in the order of the log. */
 interface Position {
   readonly startedMicros: bigint;
   readonly id: string;
@@ -126,7 +130,7 @@ interface Position {
 
 const CURSOR = /^(\d{1,17})_([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/;
 
-/** A cursor says where to go on and nothing of whose calls these are: that is for the filter. */
+/** A cursor contains only a position. The filter decides whose calls are listed. */
 export function isCallCursor(text: string): boolean {
   return CURSOR.test(text);
 }
@@ -142,8 +146,8 @@ function positionOf(cursor: string): Position {
 }
 
 /**
- * An id is made a little apart from the moment that is noted as the call's start: of a call whose body arrived slowly by
- * minutes. Where the order is by time, ids only say which partitions are left out.
+ * The time in an id differs slightly from the recorded start of the call, by minutes if the body arrived slowly. If the order
+ * is by time, ids are only used to exclude partitions.
  */
 const ID_ROOM_MS = 5 * 60_000;
 const PARTITION_ROOM_MS = 24 * 60 * 60_000;
@@ -152,14 +156,14 @@ const BY_ID = 'id desc';
 
 interface Place {
   readonly values: SqlValue[];
-  /** What an index finds. */
+  /** The condition that an index serves. */
   readonly place: string;
   readonly order: string;
 }
 
 /**
- * Which index the calls are checked by: the one with the fewest. Conditions of a second one would not bound how many are checked.
- * An end user's own calls are fewer than those of a key, and most calls of a key succeed.
+ * The index that the calls are read by: the one with the fewest. Conditions of a second index would not limit how many are
+ * read. An end user has fewer calls than a key, and most calls of a key succeed.
  */
 function indexOf(filter: CallLogFilter): 'end-user' | 'key' | 'failed' | 'all' {
   if (filter.companyId != null && filter.endUser != null) return 'end-user';
@@ -168,8 +172,8 @@ function indexOf(filter: CallLogFilter): 'end-user' | 'key' | 'failed' | 'all' {
 }
 
 /**
- * Which calls are checked: those of one index, in its order. Without a company or a key it is the primary key, whose
- * ids grow with time.
+ * Which calls are read: those of one index, in its order. Without a company or a key this is the primary key, whose ids
+ * increase with time.
  */
 function placeOf(filter: CallLogFilter, after: Position | null): Place {
   const { companyId, keyId, from, to, endUser } = filter;
@@ -182,7 +186,7 @@ function placeOf(filter: CallLogFilter, after: Position | null): Place {
   if (companyId != null && index !== 'key') where.push(`company_id = ${value(companyId)}::uuid`);
   if (keyId != null && index === 'key') where.push(`key_id = ${value(keyId)}::uuid`);
   if (endUser != null && index === 'end-user') where.push(`end_user = ${value(endUser)}`);
-  // These few have indexes of their own, which the statement has to name.
+  // These few have partial indexes, whose condition the statement must contain.
   if (index === 'failed') where.push(`outcome <> 'SUCCEEDED'`);
   if (from != null) {
     where.push(`started_at >= ${value(from)}::timestamptz`);
@@ -204,7 +208,7 @@ function placeOf(filter: CallLogFilter, after: Position | null): Place {
   };
 }
 
-/** The reason of a repeat that was answered, which succeeded. */
+/** The reason of a repeat that got the stored answer, which is a success. */
 const REPLAYED = 'replayed';
 
 function neverSucceeds({ code, status }: CallLogFilter): boolean {
@@ -219,7 +223,7 @@ function orderOfRows(order: string): string {
   return order === BY_TIME ? '"startedAt" desc, id desc' : BY_ID;
 }
 
-/** All that is wanted, as the index of the place finds only some of it; the values are added to those of the place. */
+/** The complete filter, because the index serves only a part of it. Its values are appended to `values`. */
 function matching(filter: CallLogFilter, values: SqlValue[]): string {
   const value = (one: SqlValue) => `$${values.push(one)}`;
   const conditions = [
@@ -238,15 +242,15 @@ function matching(filter: CallLogFilter, values: SqlValue[]): string {
 }
 
 const OWN_REQUEST_ID = /^req_([0-9a-f]{12})[0-9a-f]{12}$/;
-/** The first moment of a call is noted a little after its request's id was made; one of MCP may begin later. */
+/** The start of a call is recorded shortly after its request id is created; a call over MCP may start later. */
 const BEFORE_REQUEST_MS = 1_000;
 const AFTER_REQUEST_MS = 10 * 60_000;
-/** One request of MCP may have several calls. */
+/** One MCP request may have several calls. */
 const MOST_OF_REQUEST = 100;
 
 /**
- * By the moment with which our own ids begin, or by the index of those that clients made. Empty where neither finds it:
- * then the newest calls are looked through like for any other filter.
+ * Finds calls by the time at the start of our own ids, or by the index of ids that clients sent. Empty if nothing is found:
+ * then the newest calls are searched as for any other filter.
  */
 async function findByRequestId(
   statements: Statements,

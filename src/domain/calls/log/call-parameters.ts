@@ -7,7 +7,7 @@ const MOST_EXPORTED = 1_000_000;
 const LONGEST_TEXT = 200;
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** What an address says of which calls are wanted, over REST and in exports: the caller adds whose they may be. */
+/** The query parameters that select calls, for REST and exports. The caller restricts them to the permitted calls. */
 export interface CallParameters {
   readonly filter: CallLogFilter;
   readonly format: 'json' | CallFormat;
@@ -86,7 +86,7 @@ export function readCallParameters(search: URLSearchParams): ReadCallParameters 
   return { outcome: 'read', parameters };
 }
 
-/** Exact, whatever a number with a point is in binary. */
+/** Exact, without floating point. */
 function microIn(text: string): bigint | null {
   const [, whole = '', part = ''] = /^(\d{1,12})(?:\.(\d{1,6}))?$/.exec(text) ?? [];
   return whole === '' ? null : BigInt(whole) * 1_000_000n + BigInt(part.padEnd(6, '0'));

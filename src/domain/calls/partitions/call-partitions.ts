@@ -2,14 +2,14 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Database, Statements } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 
-/** How much time a partition of calls takes in. */
+/** The time span that a partition of calls covers. */
 export type PartitionSpan = 'month' | 'week' | 'day';
 
 export interface CallPartition {
   readonly name: string;
-  /** The first id it takes; null is no beginning. */
+  /** The first id of the partition; null is unbounded. */
   readonly fromId: string | null;
-  /** The first id it does not take any more. */
+  /** The first id after the partition. */
   readonly beforeId: string;
 }
 
@@ -25,25 +25,28 @@ interface Span {
   readonly beforeMs: number;
 }
 
-/** Calls whose ids no other partition takes. */
+/** The default partition, for ids outside all others. */
 export const OTHER_CALLS = 'calls_other';
-/** An arbitrary number: changes of the partitions take this advisory lock. */
+/** An arbitrary number: the advisory lock under which the partitions are changed. */
 const PARTITIONS_LOCK = 7_261_918;
-/** The current one and this many after it, so the job may fail to run for a while. */
+/** How many spans after the current one get partitions, so that the job may fail to run for a while. */
 const SPANS_AHEAD = { month: 3, week: 6, day: 14 } as const;
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** 1970 began on a Thursday; weeks begin on Mondays. */
 const FIRST_MONDAY_MS = 4 * DAY_MS;
-/** Statements on calls stand behind one that waits for a lock: none waits long enough to go to the journal for it. */
+/**
+ * Statements on calls queue behind one that waits for a lock. This time-out is short enough that no commit is journaled
+ * because of it.
+ */
 export const LOCK_TIMEOUT = "set local lock_timeout = '1s'";
 
-/** The least id of a moment: an id is a UUIDv7, which begins with its milliseconds. */
+/** The smallest id of a moment: ids are UUIDv7, which start with the milliseconds. */
 export function leastIdAt(timeMs: number): string {
   const hex = Math.max(0, timeMs).toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
-/** Its holder may change the partitions until the transaction ends. */
+/** Tries to lock the partitions for changes until the transaction ends. */
 export async function hasPartitionsLock(statements: Statements): Promise<boolean> {
   const [row] = await statements.query<{ taken: boolean }>('select pg_try_advisory_xact_lock($1) as taken', [
     PARTITIONS_LOCK,
@@ -51,7 +54,7 @@ export async function hasPartitionsLock(statements: Statements): Promise<boolean
   return row?.taken === true;
 }
 
-/** By time; without the one that takes what is left. */
+/** Ordered by time, without the default partition. */
 export async function listCallPartitions(statements: Statements): Promise<readonly CallPartition[]> {
   const rows = await statements.query<{ name: string; bound: string }>(
     `select child.relname::text as name, pg_get_expr(child.relpartbound, child.oid) as bound
@@ -65,9 +68,9 @@ export async function listCallPartitions(statements: Statements): Promise<readon
 }
 
 /**
- * Makes the partitions of the time ahead. It may run at any time and at several places: one does it. Where it did not
- * run for long, calls went to `calls_other` and stay there: a span of which that one has calls gets no partition, so
- * nothing is moved and nothing blocks. Returns how many were made.
+ * Creates the partitions for the time ahead. It may run at any time and in several processes: only one does the work. If it
+ * did not run for long, calls were written to `calls_other` and stay there: a span with calls in it gets no partition, so
+ * that nothing is moved and nothing blocks. Returns the number of partitions created.
  */
 export async function openCallPartitions({
   database,
@@ -100,7 +103,7 @@ export async function openCallPartitions({
   return made.length;
 }
 
-/** The span of this moment and those after it. */
+/** The current span and those after it. */
 function spansFrom(nowMs: number, span: PartitionSpan): readonly Span[] {
   const starts = Array.from({ length: SPANS_AHEAD[span] + 2 }, (_, ahead) => startOf(nowMs, span, ahead));
   return starts.slice(0, -1).map((fromMs, index) => ({ fromMs, beforeMs: starts[index + 1] ?? fromMs }));
@@ -116,7 +119,10 @@ function startOf(nowMs: number, span: PartitionSpan, ahead: number): number {
   return FIRST_MONDAY_MS + week * 7 * DAY_MS;
 }
 
-/** What of these spans is in no partition. The setting may have changed: a week may begin where a month ends. */
+/**
+ * The spans that have no partition yet. After a change of the setting only the rest of one may be missing: a month's
+ * partition may end within a week.
+ */
 function missing(wanted: readonly Span[], present: readonly CallPartition[]): readonly Span[] {
   return wanted.flatMap(({ fromMs, beforeMs }) => {
     const covered = present.map(({ fromId, beforeId }) => [timeOf(fromId), timeOf(beforeId)] as const);

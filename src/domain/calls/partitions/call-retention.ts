@@ -22,24 +22,24 @@ interface RetireCallsParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
-  /** Whole months beside the running one; 0 keeps all calls. */
+  /** Whole months besides the current one; 0 keeps all calls. */
   readonly keepMonths: number;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Whatever is set: repeats of a call are answered, months are added up and invoiced, journals are replayed by then. */
+/** The minimum, whatever is set: by then repeats are answered, months added up and invoiced, and journals replayed. */
 const LEAST_DAYS = 45;
-/** Reading a partition of a hundred million calls; its own late calls wait for it, no others. */
+/** Enough to read a partition of a hundred million calls. Only late calls of the same partition wait for it. */
 const TRANSACTION_MS = 2 * 60 * 60_000;
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** `already-gone`: another process was first, and this one goes on with the next partition. */
+/** `already-gone`: another process retired it first, and this one continues with the next partition. */
 type Retired = 'retired' | 'already-gone' | 'not-now' | 'not-proved';
 
 /**
- * Lets go of calls past their time, a whole partition at once. What they had summed up to is kept beside, in the same
- * transaction, and only where the books are found to have it: every charge in the ledger, every call in the usage of
- * its day. Where they do not, the calls stay and it is said. Returns how many partitions are gone.
+ * Deletes calls past their retention, one whole partition at a time. Their sums are stored in the same transaction, and only
+ * if the books account for all of them: every charge in the ledger, every call in the usage of its day. Otherwise the calls
+ * stay and an error is logged. Returns the number of partitions deleted.
  */
 export async function retireCalls(parts: RetireCallsParts, signal?: AbortSignal): Promise<number> {
   const { database, clock, log, keepMonths } = parts;
@@ -55,7 +55,7 @@ export async function retireCalls(parts: RetireCallsParts, signal?: AbortSignal)
     gone += 1;
     log.info('calls past their retention were deleted', { partition: name });
   }
-  // Calls that arrived after their partition was dropped, or while no partitions were made.
+  // Calls that arrived after their partition was dropped, or while no partitions were created.
   const horizon = past.at(-1)?.beforeId ?? (await retiredBefore(database));
   if (horizon !== null) await retire(parts, OTHER_CALLS, horizon);
   return gone;
@@ -75,7 +75,7 @@ async function retiredBefore(database: Database): Promise<string | null> {
   return row?.before ?? null;
 }
 
-/** A whole partition; of the one that takes what others do not, only the calls before this id. */
+/** Retires a whole partition; of the default partition, only the calls before this id. */
 async function retire(
   { database, clock, log }: RetireCallsParts,
   partition: string,
@@ -89,7 +89,7 @@ async function retire(
   const notProved = new Error('the books lack some of these calls');
   const work = async (transaction: Transaction) => {
     if (!(await hasPartitionsLock(transaction))) return;
-    // A late call of this partition comes before this or after it, not in between.
+    // The lock below keeps late calls of this partition out until the transaction ends.
     if (isWhole && !(await isThere(transaction, partition))) {
       retired = 'already-gone';
       return;
@@ -121,12 +121,15 @@ async function retire(
   }
 }
 
-/** Not any more where another process was first. */
+/** False if another process retired it first. */
 async function isThere(transaction: Transaction, partition: string): Promise<boolean> {
   return (await listCallPartitions(transaction)).some(({ name }) => name === partition);
 }
 
-/** Their sums, beside those of earlier ones, in the grain of usage_days; and how many of their charges the ledger lacks. */
+/**
+ * Adds their sums to those of calls retired earlier, at the granularity of usage_days, and counts the charges that the ledger
+ * lacks.
+ */
 const keepSums = (gone: string) => `with gone as ${gone},
   summed as (
     insert into retired_usage as present (company_id, key_id, day, alias, ${USAGE_SUMS.join(', ')})
@@ -160,9 +163,9 @@ const LACKING_COSTS = `select 1 from retired_costs as retired
   left join cost_days as kept using (company_id, day, alias, target_id)
   where kept.calls is null or ${COST_SUMS.map((column) => `kept.${column} < retired.${column}`).join(' or ')} limit 1`;
 
-/** Makes the partitions of the time ahead, and deletes calls past their retention. */
+/** Creates the partitions for the time ahead and deletes calls past their retention. */
 export const CALLS_RETENTION_QUEUE = retentionQueue('calls-retention', { runSeconds: 4 * 3_600 });
-/** Every hour, because it mostly finds nothing to do, and an installation may run for some hours of the day only. */
+/** Every hour: it rarely finds anything to do, and an installation may run only for some hours of the day. */
 export const CALLS_RETENTION_CRON = '17 * * * *';
 
 /** The handler of CALLS_RETENTION_QUEUE. */

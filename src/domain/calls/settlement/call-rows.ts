@@ -1,7 +1,10 @@
 import { storedNameOf } from '../../models/aliases.ts';
 import type { FinishedCall } from './finished-call.ts';
 
-/** As all statements read it; the names are those of charge_calls. What is null is left out: every byte is read several times. */
+/**
+ * A call as all statements read it, with the names that charge_calls uses. Nulls are omitted: every byte is read several
+ * times.
+ */
 export function callRowOf(call: FinishedCall) {
   return {
     id: call.id,
@@ -48,13 +51,13 @@ export function callRowOf(call: FinishedCall) {
   };
 }
 
-/** What it is priced by: the alias that answered, without its prefix. */
+/** The alias that determines the price: the one that answered, without its prefix. */
 function pricedAlias({ alias, servedBy }: FinishedCall): string | undefined {
   const name = servedBy ?? alias;
   return name == null ? undefined : storedNameOf(name);
 }
 
-/** What calls of one time mostly have in common, and charge_calls reads once for all of them. */
+/** Fields that concurrent calls usually share; charge_calls reads them once for all. */
 const COMMON_NAMES = [
   ...(['company', 'key', 'endpoint', 'alias', 'model', 'target', 'outcome', 'status', 'streamed'] as const),
   ...(['prompt_bound', 'completion_bound'] as const),
@@ -78,7 +81,7 @@ export function callsText(calls: readonly FinishedCall[]): string {
   return `${JSON.stringify(common)}\n${JSON.stringify(rows)}`;
 }
 
-/** Whether charge_call does all that its commit does. */
+/** Whether charge_call alone can commit it. */
 export function isPlain({ idempotent, endUser, tags, project, budgets }: FinishedCall): boolean {
   return (
     idempotent === undefined &&
@@ -89,7 +92,7 @@ export function isPlain({ idempotent, endUser, tags, project, budgets }: Finishe
   );
 }
 
-/** Its commit records it and charges it, and does nothing else. */
+/** Whether its commit only records and charges it. */
 function needsOnlyCharge(call: FinishedCall): boolean {
   return isPlain(call) && call.response === undefined && call.monthlyLimitMicro === null;
 }

@@ -1,10 +1,10 @@
-/** By the name of a hosted tool, such as `web_search`. */
+/** Uses by hosted tool, such as `web_search`. */
 export type ToolUses = Readonly<Record<string, number>>;
 
 /** A million credits; the database charges no more for the tools of a call. */
 export const MOST_SURCHARGE_MICRO = 1_000_000_000_000;
 
-/** Undefined without one. */
+/** Undefined if there is none. */
 export function boundedSurcharge(micro: number | undefined): number | undefined {
   return micro === undefined || !(micro > 0) ? undefined : Math.min(Math.ceil(micro), MOST_SURCHARGE_MICRO);
 }
@@ -13,7 +13,7 @@ const TOOL_NAME = /^[a-z][a-z0-9_]{0,39}$/;
 const MOST_TOOLS = 16;
 const MOST_USES = 1_000_000;
 
-/** Undefined without a use. What is no name of a tool, and tools past the sixteenth, are left out. */
+/** Undefined if no tool was used. Invalid names, and tools after the sixteenth, are omitted. */
 export function boundedToolUses(uses: ToolUses): ToolUses | undefined {
   const used = Object.entries(uses).filter(([name, count]) => TOOL_NAME.test(name) && count > 0);
   if (used.length === 0) return undefined;

@@ -6,9 +6,9 @@ import { budgetSpendingOf } from './charged-budgets.ts';
 import type { FinishedCall, ResponseRecord } from './finished-call.ts';
 
 /**
- * For refusals and reads, which are never charged and in no total. All in one statement; a call whose id is there
- * already is left as it is, unless it is the record of more refusals by now. The rows go as one JSON text: writing eighteen array literals took four times as long in
- * this process.
+ * For refusals and reads, which are never charged and are in no total. A call that is already stored is not changed, unless
+ * it now counts more refusals. The rows are sent as one JSON text: writing eighteen array literals took this process four
+ * times as long.
  */
 export async function insertCalls(statements: Statements, calls: readonly FinishedCall[]): Promise<void> {
   await statements.query(
@@ -29,7 +29,7 @@ export async function insertCalls(statements: Statements, calls: readonly Finish
   );
 }
 
-/** As charge_calls_and_keep_answers reads them. */
+/** Rows as charge_calls_and_keep_answers reads them. */
 function answerRows(calls: readonly FinishedCall[]) {
   const rows = [];
   for (const { id, keyId, outcome, httpStatus, startedAtMs, idempotent } of calls) {
@@ -50,7 +50,9 @@ function answerRows(calls: readonly FinishedCall[]) {
   return rows;
 }
 
-/** As charge_call and charge_calls_and_record_responses read them; the first has company, key and alias from the call. */
+/**
+ * A row as charge_call and charge_calls_and_record_responses read it; charge_call takes company, key and alias from the call.
+ */
 function responseRowOf({ companyId, keyId, alias }: FinishedCall, response: ResponseRecord) {
   return {
     company: companyId,
@@ -68,11 +70,11 @@ function responseRowOf({ companyId, keyId, alias }: FinishedCall, response: Resp
   };
 }
 
-/** In one statement: more would keep its first call, and those who share the account, waiting for longer than they save. */
+/** Calls in one statement. More would delay its first call, and others of the same account, by more than they save. */
 export const MOST_AT_ONCE = 500;
 const MOST_ANSWER_CHARACTERS = 8 * 1024 * 1024;
 
-/** How many of these calls, from the first on, go into one statement: at least one. */
+/** How many of these calls, starting with the first, fit into one statement: at least one. */
 export function countThatFits<T>(waiting: readonly T[], callOf: (one: T) => FinishedCall): number {
   let characters = 0;
   let count = 0;
@@ -85,7 +87,7 @@ export function countThatFits<T>(waiting: readonly T[], callOf: (one: T) => Fini
   return count;
 }
 
-/** A statement takes each call once. */
+/** A statement accepts each call only once. */
 export function distinctCalls(waiting: readonly { readonly call: FinishedCall }[]): readonly FinishedCall[] {
   const byId = new Map<string, FinishedCall>();
   for (const { call } of waiting) byId.set(call.id, call);
@@ -95,10 +97,10 @@ export function distinctCalls(waiting: readonly { readonly call: FinishedCall }[
 /** What a key with a monthly spending limit has spent. */
 export interface KeySpending {
   readonly keyId: string;
-  /** Its first day, UTC: 'YYYY-MM-01'. */
+  /** The first day of the month, UTC: 'YYYY-MM-01'. */
   readonly month: string;
   readonly spentMicro: bigint;
-  /** That of the account that pays: of two spendings the one with the higher is newer. */
+  /** The version of the paying account: of two spendings, the one with the higher version is newer. */
   readonly version: bigint;
 }
 
@@ -112,11 +114,11 @@ export interface ChargedCalls {
 type ChargedRow = (AccountLevel & { readonly keyId: null }) | (KeySpending & { readonly accountId: string });
 
 /**
- * Records calls and charges those that are to be charged, in one statement, so all of it or nothing, each call once
- * however often it is sent. What it does stands in the database's function charge_calls, whose plan a connection
- * makes once; where calls have idempotency keys, charge_calls_and_keep_answers, and where they made responses,
- * charge_calls_and_record_responses. What cannot be charged (no account, no price, a balance beyond 64 bits) refuses the
- * whole group.
+ * Records calls and charges those that must be charged, atomically in one statement, and each call only once even if it is
+ * sent again. The database function charge_calls does this, planned once per connection; charge_call for a single call
+ * without extras, charge_calls_and_keep_answers if calls have idempotency keys, and charge_calls_and_record_responses if they
+ * created responses. A call that cannot be charged (no account, no price, a balance beyond 64 bits) makes the whole group
+ * fail.
  */
 export async function chargeCalls(
   statements: Statements,
@@ -169,7 +171,7 @@ function responseRows(calls: readonly FinishedCall[]) {
   return rows;
 }
 
-/** Null without a row. */
+/** Null if there are no rows. */
 function jsonOf(rows: readonly unknown[]): string | null {
   return rows.length === 0 ? null : JSON.stringify(rows);
 }
@@ -185,7 +187,7 @@ function accountsOf(calls: readonly FinishedCall[]): readonly string[] {
 
 const CHARGED = `select account_id as "accountId", balance_micro as "balanceMicro", line_micro as "lineMicro", version,
   key_id as "keyId", month, spent_micro as "spentMicro"`;
-/** As text: the driver would make a JSON string of it. */
+/** Passed as text: otherwise the driver would encode it as a JSON string. */
 const CHARGE_ONE = `${CHARGED} from charge_call($1::text::json, $2::uuid[])`;
 const CHARGE = `${CHARGED} from charge_calls($1::text, $2::uuid[])`;
 const CHARGE_AND_RECORD = `${CHARGED}

@@ -2,7 +2,10 @@ import { BUDGET_SCOPES, type BudgetSpending } from '../../credits/budgets/call-b
 
 const MONTH_LENGTH = 'YYYY-MM-DD'.length;
 
-/** Of a row of charge_calls: null where it is not about a budget. Its `month` has the scope and the subject behind it. */
+/**
+ * The budget spending in a row of charge_calls; null if the row is not about a budget. In such a row, the scope and the
+ * subject follow the month in `month`.
+ */
 export function budgetSpendingOf({
   month,
   spentMicro,

@@ -11,30 +11,30 @@ export interface DatabaseWatchParts {
 
 export interface DatabaseWatch {
   isAway(): boolean;
-  /** A commit failed for no reason of its own, or is past its deadline. */
+  /** Reports that a commit failed for a reason other than its calls, or passed its deadline. */
   lost(error: unknown): void;
-  /** A commit came through. */
+  /** Reports that a commit succeeded. */
   found(): void;
-  /** The journal has calls that the database may take at once. */
+  /** Schedules a check, because the journal has calls that the database may accept now. */
   lookSoon(): void;
-  /** Begins to look after this journal and those that ended processes left behind. */
+  /** Starts to replay this journal and those of ended processes. */
   watch(journaled: JournaledCalls): void;
-  /** No more looks; resolves when the one under way has ended, or after `waitMs`. */
+  /** Stops checking; resolves when the current check has ended, or after `waitMs`. */
   stop(waitMs: number): Promise<void>;
 }
 
 const LOOK_MS = 1_000;
 const SAID_AGAIN_MS = 60_000;
-/** A killed process's calls are in the books within a minute. */
+/** Calls of a killed process are charged within a minute. */
 const TAKE_OVER_MS = 30_000;
 
 /**
- * Whether the database is there, as far as commits can tell.
- *   there -> away   a commit fails for no reason of its own, or gives no answer in time
- *   away -> there   a look succeeds: it answers, and takes the journal's first calls; or a commit that had been in
- *                   doubt turns out well
- * While it is unavailable nothing else queries it. Looks are a second apart and one at a time: one on a paused server hangs, and
- * ends well at once when the server goes on.
+ * Whether the database is available, as far as commits show.
+ *   there -> away   a commit fails for a reason other than its calls, or gets no answer in time
+ *   away -> there   a check succeeds: the database answers and accepts the journal's first calls; or a commit that was in
+ *                   doubt turns out to have succeeded
+ * While it is away, finished calls go to the journal without an attempt to commit them. Checks are a second apart and one at
+ * a time: one on a paused server hangs, and succeeds as soon as the server continues.
  */
 export function createDatabaseWatch({ database, clock, log }: DatabaseWatchParts): DatabaseWatch {
   let journaled: JournaledCalls | null = null;
@@ -48,7 +48,7 @@ export function createDatabaseWatch({ database, clock, log }: DatabaseWatchParts
 
   function lost(error: unknown): void {
     armLook();
-    // The distance, not the difference: the clock may have been set back meanwhile.
+    // The absolute difference: the clock may have been set back.
     if (state === 'away' && Math.abs(clock.now() - saidAtMs) < SAID_AGAIN_MS) return;
     state = 'away';
     saidAtMs = clock.now();
@@ -126,7 +126,7 @@ export function createDatabaseWatch({ database, clock, log }: DatabaseWatchParts
   };
 }
 
-/** True where it has ended by then. */
+/** True if the work has ended within `waitMs`. */
 export async function within(clock: Clock, waitMs: number, work: Promise<unknown>): Promise<boolean> {
   const over = new AbortController();
   const ended = work.then(

@@ -10,16 +10,16 @@ import type { JournaledCalls } from './journaled-calls.ts';
 import { type OwnCharge, ownCharges } from './own-charge.ts';
 import { isRefusedRow, sendInHalves } from './refused-rows.ts';
 
-/** What deferring takes: writes that no reader misses, and a place where calls are durable until they are written. */
+/** What deferring requires: writes that no reader misses, and a log in which calls are durable until they are written. */
 export interface Deferring {
   readonly writes: DeferredWrites;
   readonly writeAheadLog: WriteAheadLog;
 }
 
 export interface DeferredCalls {
-  /** Durable, and charged soon; null where the call cannot be deferred: then its commit is waited for. */
+  /** Makes the call durable and charges it soon. Null if it cannot be deferred and must wait for its commit. */
   add(call: FinishedCall): Promise<OwnCharge> | null;
-  /** Resolves when all that was added is in the database or in the journal. */
+  /** Writes all added calls to the database or the journal. */
   flush(): Promise<void>;
 }
 
@@ -35,22 +35,22 @@ interface Waiting {
   readonly resolve: (charge: OwnCharge | Promise<OwnCharge>) => void;
 }
 
-/** How long a call waits for others to go with. */
+/** How long a call waits to be charged together with others. */
 const DEFER_MS = 100;
-/** Beyond, calls wait for their commit: the database does not keep up. */
+/** Beyond this the database does not keep up, and calls wait for their commit. */
 const MOST_DEFERRED = 1_000;
-/** Where neither the database nor the journal takes them. */
+/** The delay before a retry, if neither the database nor the journal accepts them. */
 const TRY_AGAIN_MS = 1_000;
 
 /**
- * A commit of the embedded engine costs as much as twenty of its calls do. So calls do not wait for it: they are written to a log
- * first, which costs next to nothing and survives the process as the engine's own commits do, and are charged many at a time.
- * Readers see no difference, because the database runs what is deferred before any other statement.
+ * A commit of the embedded engine costs as much as charging twenty calls. So calls do not wait for it: they are first written
+ * to a log, which costs almost nothing and survives the process as the engine's own commits do, and then charged many at a
+ * time. Readers see no difference, because the database runs deferred writes before any other statement.
  */
 export function createDeferredCalls(parts: DeferredCallsParts): DeferredCalls {
   const { writes, writeAheadLog, journaled, watch, clock, log } = parts;
   let waiting: Waiting[] = [];
-  /** Those with calls that are neither in the database nor in the journal yet. */
+  /** Segments with calls that are in neither the database nor the journal yet. */
   let segments: LogSegment[] = [];
   let timer: Timer | null = null;
 
@@ -71,7 +71,7 @@ export function createDeferredCalls(parts: DeferredCallsParts): DeferredCalls {
     segments = [];
   }
 
-  /** From there they are charged, or set aside, as after an outage. */
+  /** The replay of the journal charges them, or sets them aside, as after an outage. */
   async function moveToJournal(calls: readonly Waiting[]): Promise<boolean> {
     const written = await journaled.write(calls.map(({ call }) => call));
     if (written.outcome === 'not-written') return false;
@@ -113,14 +113,17 @@ export function createDeferredCalls(parts: DeferredCallsParts): DeferredCalls {
   };
 }
 
-/** Those that were not charged. `onLost` hears of a failure that is not about the calls: what comes after is not tried. */
+/**
+ * Returns the calls that were not charged. `onLost` receives a failure that is not about the calls; the remaining calls are
+ * not tried then.
+ */
 async function chargeAll(
   statements: Statements,
   all: readonly Waiting[],
   onLost: (error: unknown) => void,
 ): Promise<readonly Waiting[]> {
   const refused: Waiting[] = [];
-  /** How many are charged or refused, from the first on. */
+  /** How many are charged or refused so far, in order. */
   let done = 0;
 
   async function charge(group: readonly Waiting[]): Promise<void> {
@@ -157,11 +160,11 @@ interface RecoveryParts {
   readonly statements: Statements;
   readonly left: LeftSegment;
   readonly log: Log;
-  /** For what the database does not take; false where it cannot be kept, and stays in the log. */
+  /** Stores entries that the database does not accept; false if it cannot, and they stay in the log. */
   keep(entries: readonly JournalEntry[]): Promise<boolean>;
 }
 
-/** Charges what a process that was killed had deferred. */
+/** Charges the calls that a killed process had deferred. */
 export async function recoverDeferredCalls({ statements, left, log, keep }: RecoveryParts): Promise<void> {
   const { entries } = left;
   const readable: Waiting[] = [];
@@ -182,14 +185,14 @@ export async function recoverDeferredCalls({ statements, left, log, keep }: Reco
   if (others.length === 0 || (await keep(others))) left.clear();
 }
 
-/** Answers and responses that others may ask for are committed with their calls, before these end. */
+/** Answers and responses that may be requested later are committed with their calls, before these end. */
 function isDeferrable({ idempotent, response }: FinishedCall): boolean {
   return idempotent === undefined && response === undefined;
 }
 
 /**
- * Charges what is deferred, so that nothing is held any more by calls that have ended; false where nothing was. Undefined on a
- * database where no call is deferred.
+ * Returns a function that charges deferred calls, so that calls that have ended hold nothing any more. The function returns
+ * false if there were none, or if this failed. Undefined on a database that never defers calls.
  */
 export function chargeDeferredIn(database: Database, clock: Clock): (() => Promise<boolean>) | undefined {
   const { engine, deferred } = database;
@@ -197,12 +200,12 @@ export function chargeDeferredIn(database: Database, clock: Clock): (() => Promi
   return async () => {
     if (deferred?.isEmpty() === true) return false;
     try {
-      // Of another process, any statement has what is deferred there written before it.
+      // If another process runs the engine, any statement makes it write its deferred calls first.
       await (deferred === undefined ? database.query('select 1') : deferred.flush());
     } catch {
       return false;
     }
-    // What the calls held is given back after their commit.
+    // Holds are released after the commit.
     await clock.turn();
     return true;
   };

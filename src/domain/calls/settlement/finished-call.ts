@@ -6,25 +6,25 @@ type CallOutcome = 'SUCCEEDED' | 'FAILED' | 'REFUSED';
 
 export interface CallTokens {
   readonly promptTokens: number;
-  /** A part of the prompt's. */
+  /** Included in `promptTokens`. */
   readonly cachedTokens: number;
-  /** Another part of the prompt's: what the provider has written to its cache. Left out where it reported none. */
+  /** Tokens that the provider wrote to its cache, also included in `promptTokens`. Omitted if it reported none. */
   readonly cacheWriteTokens?: number | undefined;
   readonly completionTokens: number;
 }
 
-/** The most tokens that a call is charged for, whatever its provider reports; what is beyond is withheld. */
+/** The most tokens that a call is charged for, whatever its provider reports; the excess is withheld. */
 export interface TokenBounds {
   readonly promptTokens: number;
   readonly completionTokens: number;
 }
 
-/** A count of tokens as a provider reports it; null for what is none: negative, fractional, past 2^53, not a number. */
+/** A token count that a provider reported; null if it is invalid: negative, fractional, beyond 2^53 or not a number. */
 export function reportedTokens(value: unknown): number | null {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
 }
 
-/** Of one call that asked a model several times. */
+/** The sum for a call that used a model several times. */
 export function addedTokens(one: CallTokens, other: CallTokens): CallTokens {
   const sum = (a: number, b: number) => Math.min(a + b, Number.MAX_SAFE_INTEGER);
   return {
@@ -35,24 +35,24 @@ export function addedTokens(one: CallTokens, other: CallTokens): CallTokens {
   };
 }
 
-/** Of what serves few calls: left out where it is not used, which costs nothing. */
+/** Facts that apply to few calls. They are omitted otherwise, which costs nothing. */
 export interface ServedCall {
-  /** How often a provider was called, where that was more than once. */
+  /** How often a provider was called, if more than once. */
   readonly tries?: number | undefined;
-  /** The alias that answered, where it is not the one that was requested: the price is its. */
+  /** The alias that answered, if it is not the requested one; it determines the price. */
   readonly servedBy?: string | undefined;
-  /** What of price and surcharge is charged, from 0 to 1,000,000, rounded up once; all of it where left out. */
+  /** The share of price and surcharge that is charged, from 0 to 1,000,000 and rounded up once; all of it if omitted. */
   readonly chargeShareMillionths?: number | undefined;
-  /** What its tokens cost at the tier that served it, in millionths of their price; the price itself where left out. */
+  /** The price of its tokens at the tier that served it, in millionths of the regular price; the regular price if omitted. */
   readonly priceFactorMillionths?: number | undefined;
-  /** The tier that this factor is for. */
+  /** The tier that the factor belongs to. */
   readonly tier?: string | undefined;
   /** What the provider charges for it, in micro-credits. */
   readonly costMicro?: number | undefined;
-  /** The company's own key at the provider was used. */
+  /** Whether the company's own key at the provider was used. */
   readonly ownKey?: boolean | undefined;
   readonly cacheHit?: boolean | undefined;
-  /** It came by a tool of MCP, not by REST. */
+  /** Whether it was made through an MCP tool, not REST. */
   readonly overMcp?: boolean | undefined;
 }
 
@@ -69,11 +69,11 @@ export interface FinishedCall extends ServedCall, CallAttribution {
   readonly reason: string | null;
   readonly httpStatus: number;
   readonly streamed: boolean;
-  /** Null where the upstream did not tell. */
+  /** Null if the upstream reported none. */
   readonly tokens: CallTokens | null;
-  /** Absent where there are no tokens, and in journals of earlier versions: then the database's own bound applies. */
+  /** Absent if there are no tokens, and in journals of earlier versions: then the database's own limit applies. */
   readonly tokenBounds?: TokenBounds | null | undefined;
-  /** What its hosted tools cost besides its tokens, in micro-credits; charged only with tokens. */
+  /** The price of its hosted tools in addition to its tokens, in micro-credits; charged only with tokens. */
   readonly surchargeMicro?: number | undefined;
   /** How often it used each hosted tool. */
   readonly toolUses?: ToolUses | undefined;
@@ -81,21 +81,21 @@ export interface FinishedCall extends ServedCall, CallAttribution {
   readonly startedAtMs: number;
   readonly firstByteMs: number | null;
   readonly durationMs: number;
-  /** The key's monthly spending limit as it was known; null without one. */
+  /** The key's monthly spending limit as last known; null if it has none. */
   readonly monthlyLimitMicro: bigint | null;
   /** The budgets that it was admitted under. */
   readonly budgets?: readonly CallBudget[] | undefined;
-  /** The user whose balance pays; absent where the company's does. */
+  /** The user whose balance pays; absent if the company pays. */
   readonly payerId?: string | undefined;
-  /** How many refusals it is the record of, where that is more than one. */
+  /** The number of refusals that it represents, if more than one. */
   readonly count?: number | undefined;
-  /** Only of a call with an idempotency key. */
+  /** Only for a call with an idempotency key. */
   readonly idempotent?: IdempotentEnding;
-  /** Only of a call that made a response of the Responses API that can be read or continued. */
+  /** Only for a call that created a response of the Responses API that can be read or continued. */
   readonly response?: ResponseRecord | undefined;
 }
 
-/** As many of the reported tokens as the call is charged for; null where none were reported. */
+/** The reported tokens that the call is charged for; null if none were reported. */
 export function chargedTokens({
   tokens,
   tokenBounds,
@@ -113,38 +113,43 @@ function cacheWrites(cacheWriteTokens: number): Pick<CallTokens, 'cacheWriteToke
   return cacheWriteTokens === 0 ? {} : { cacheWriteTokens };
 }
 
-/** The largest that the column of a duration takes: 24 days. */
+/** The maximum of the duration columns: 24 days. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** Between two readings of a clock that may have been set meanwhile: neither below zero nor beyond its column. */
+/**
+ * The time between two readings of a clock that may have been set in between: not negative, and within its column's range.
+ */
 export function elapsedMs(fromMs: number, toMs: number): number {
   return Math.min(Math.max(0, toMs - fromMs), LONGEST_MS);
 }
 
-/** What the commit of a call with an idempotency key does besides: the answer is kept, or where it failed the key freed. */
+/**
+ * What the commit of a call with an idempotency key does in addition: it stores the answer or, if the call failed, frees the
+ * key.
+ */
 interface IdempotentEnding {
   readonly idempotencyKey: string;
-  /** Of what was asked, in hex. */
+  /** The hash of the request, in hex. */
   readonly sha256: string;
   readonly contentType: string;
-  /** Encrypted, in base64. Null where the call failed, or where the answer is too large to be kept. */
+  /** Encrypted, in base64. Null if the call failed or the answer is too large to store. */
   readonly sealedAnswer: string | null;
-  /** How long the key's own row is stored; absent in journals of earlier versions. */
+  /** How long the row of the idempotency key is stored; absent in journals of earlier versions. */
   readonly storedForMs?: number | undefined;
 }
 
-/** A response of the Responses API, which is recorded with its call. Every text in it is bounded. */
+/** A response of the Responses API, recorded with its call. All its texts have a limited length. */
 export interface ResponseRecord {
   readonly id: string;
   readonly itemIds: readonly string[];
-  /** The call under which a later read charges it; null where it is charged. */
+  /** The call as which a later read charges it; null if it is already charged. */
   readonly chargeCallId: string | null;
   readonly targetId: string;
-  /** Encrypted, in base64. Null where its provider stores it. */
+  /** Encrypted, in base64. Null if its provider stores it. */
   readonly sealedContent: string | null;
   readonly contentBytes: number;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
-  /** What its company may have stored here. */
+  /** How many bytes its company may store here. */
   readonly maxCompanyBytes: number;
 }

@@ -6,14 +6,14 @@ import { boundedEndUser, boundedTags, LONGEST_END_USER } from '../call-attributi
 import { boundedToolUses, MOST_SURCHARGE_MICRO } from './call-surcharge.ts';
 import { elapsedMs, type FinishedCall } from './finished-call.ts';
 
-/** What is written outlives the code that wrote it: a later form gets another number, and this one stays readable. */
+/** Records outlive the code that wrote them: a new form gets a new number, and this one stays readable. */
 const RECORD_FORM = 1;
 
-/** Text that only describes a call is cut, not refused: it must not keep the call from being charged. */
+/** Text that only describes a call is truncated, not rejected: it must not prevent the charge. */
 const MOST_TEXT = 2_000;
 const textField = z.string().transform((text) => text.slice(0, MOST_TEXT));
 const wholeNumber = z.number().int().min(0);
-/** Earlier versions wrote what a clock that was set meanwhile made of it: a duration below zero. */
+/** Earlier versions could write negative durations, if the clock was set back during the call. */
 const duration = z.number().transform((ms) => elapsedMs(0, Math.trunc(ms)));
 const tokenCounts = z.object({
   promptTokens: wholeNumber,
@@ -23,7 +23,7 @@ const tokenCounts = z.object({
 });
 const tokenBounds = z.object({ promptTokens: wholeNumber, completionTokens: wholeNumber });
 
-/** Longer than any answer that may be kept, in base64. */
+/** Longer than any answer that may be stored, in base64. */
 const MOST_SEALED_CHARACTERS = 32 * 1024 * 1024;
 const idempotentEnding = z.object({
   idempotencyKey: z.string().max(255),
@@ -85,10 +85,10 @@ const journalRecord = z.object({
   endUser: z.string().transform(boundedEndUser).optional(),
   tags: z.array(z.string()).transform(boundedTags).optional(),
   project: textField.optional(),
-  // What it costs does not depend on them.
+  // The charge does not depend on the budgets, so invalid ones are dropped.
   budgets: z.array(callBudget).max(BUDGET_SCOPES.length).optional().catch(undefined),
   tries: wholeNumber.max(MOST_TRIES).optional(),
-  // What decides the charge is never guessed: a record with another value of it is set aside.
+  // Fields that determine the charge are never guessed: a record with an invalid value is set aside.
   servedBy: z.string().min(1).max(MOST_TEXT).optional(),
   chargeShareMillionths: wholeNumber.max(1_000_000).optional(),
   priceFactorMillionths: wholeNumber.max(MOST_PRICE_FACTOR * WHOLE_PRICE).optional(),
@@ -98,14 +98,17 @@ const journalRecord = z.object({
   cacheHit: z.boolean().optional(),
   overMcp: z.boolean().optional(),
   idempotent: idempotentEnding.optional(),
-  // The call is charged whatever is wrong with it.
+  // An invalid response is dropped: the call is charged anyway.
   response: responseRecord.optional().catch(undefined),
 });
 
-/** No text of a prompt or an answer is in it: a finished call has none, but for the encrypted one of a call to be repeated. */
+/**
+ * Contains no text of a prompt or an answer, except in encrypted form: the answer of an idempotent call, and the content of a
+ * stored response.
+ */
 export function entryOf(call: FinishedCall): JournalEntry {
   const { id, monthlyLimitMicro } = call;
-  // JSON has no large integers. Without one, which is most of the time, nothing is copied.
+  // JSON has no large integers. Most calls have no limit and are not copied.
   const written =
     monthlyLimitMicro === null ? call : { ...call, monthlyLimitMicro: monthlyLimitMicro.toString() };
   return { id, record: `{"form":${RECORD_FORM},${JSON.stringify(written).slice(1)}` };
@@ -113,7 +116,7 @@ export function entryOf(call: FinishedCall): JournalEntry {
 
 export type ReadEntry =
   | { readonly outcome: 'read'; readonly call: FinishedCall }
-  /** Which fields are wrong, without their values. */
+  /** Which fields are invalid, without their values. */
   | { readonly outcome: 'unreadable'; readonly problem: string };
 
 const MOST_PROBLEMS = 5;

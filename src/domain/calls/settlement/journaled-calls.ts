@@ -11,7 +11,7 @@ export interface JournaledCallsParts {
   readonly journal: CallJournal;
   readonly database: Database;
   readonly log: Log;
-  /** The database has taken some of them. */
+  /** Called when the database has committed some of them. */
   onCommitted(): void;
 }
 
@@ -20,20 +20,20 @@ export type Journaled =
   | { outcome: 'not-written'; error: Error };
 
 export interface JournaledCalls {
-  /** Resolves once all of them would survive a crash, or none is written. */
+  /** Resolves once all of them would survive a crash, or none was written. */
   write(calls: readonly FinishedCall[]): Promise<Journaled>;
-  /** A commit that had been in doubt turned out well. */
+  /** Reports that a commit in doubt has succeeded. */
   landed(calls: readonly FinishedCall[], charged: ChargedCalls): Promise<void>;
   waiting(): number;
-  /** With the database away, a disk that takes nothing is no room either. */
+  /** If the database is away, a disk that rejects writes counts as no room. */
   hasRoom(isAway: boolean): boolean;
-  /** After a failed write: whether the disk takes writes by now. */
+  /** After a failed write, checks whether the disk accepts writes again. */
   check(): Promise<void>;
-  /** Of this process's own; a second one at the same time is the first one. */
+  /** Replays this process's own journal; concurrent calls share one replay. */
   replay(): Promise<Replayed>;
-  /** What ended processes left behind. */
+  /** Replays the journals of ended processes. */
   replayOthers(): Promise<void>;
-  /** No more commits are begun. */
+  /** Starts no further commits. */
   stop(): void;
 }
 
@@ -42,7 +42,7 @@ interface Waiter {
   resolve(charge: OwnCharge): void;
 }
 
-/** The journal as the call book uses it: who waits for which entry, and how entries get into the ledger. */
+/** The journal as the call book uses it: tracks who waits for which entry, and replays entries into the ledger. */
 export function createJournaledCalls(given: JournaledCallsParts): JournaledCalls {
   const { journal, database, log } = given;
   const waiters = new Map<string, Waiter>();
@@ -114,7 +114,7 @@ export function createJournaledCalls(given: JournaledCallsParts): JournaledCalls
     return isStopped ? null : await journal.takeOver();
   }
 
-  /** False where there is no use in going on with the next. */
+  /** False if there is no use in continuing with the next file. */
   async function replayOther(file: JournalFile): Promise<boolean> {
     const count = file.waiting();
     try {

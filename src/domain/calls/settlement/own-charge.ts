@@ -3,17 +3,17 @@ import type { AccountLevel } from '../../credits/ledger/credit-account.ts';
 import type { ChargedCalls, KeySpending } from './charge-calls.ts';
 import type { FinishedCall } from './finished-call.ts';
 
-/** What one call of a group learns from its commit; null where the commit changed nothing of it. */
+/** The result of a commit for one of its calls; a field is null if the commit did not change it. */
 export interface OwnCharge {
   readonly level: AccountLevel | null;
   readonly spending: KeySpending | null;
-  /** Undefined where it was admitted under no budget. */
+  /** Undefined if the call has no budgets, or the commit changed none. */
   readonly budgets?: readonly BudgetSpending[] | undefined;
 }
 
 export const NO_CHARGE: OwnCharge = { level: null, spending: null };
 
-/** Of a whole group's result, each call's own part. */
+/** Each call's part of a group's result. */
 export function ownCharges({ levels, spending, budgets }: ChargedCalls): (call: FinishedCall) => OwnCharge {
   const levelOf = new Map(levels.map((level) => [level.accountId, level]));
   const spendingOf = new Map(spending.map((one) => [`${one.keyId} ${one.month}`, one]));
@@ -27,12 +27,12 @@ export function ownCharges({ levels, spending, budgets }: ChargedCalls): (call: 
   };
 }
 
-/** Its first day, UTC. */
+/** The first day of the month, UTC. */
 function monthOf(timeMs: number): string {
   return `${new Date(timeMs).toISOString().slice(0, 7)}-01`;
 }
 
-/** Of a whole group's result, what concerns the budgets of one call; undefined without any. */
+/** The part of a group's result about the budgets of one call; undefined if it has none. */
 function ownBudgets(
   { budgets }: FinishedCall,
   month: string,

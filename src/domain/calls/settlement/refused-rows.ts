@@ -1,9 +1,9 @@
 import type { DatabaseFailure } from '../../../ports/database.ts';
 
 /**
- * Whether the database refused rows for what they contain: SQLSTATE class 22 (data exception) or 23 (constraint
- * violation). Every other failure (a rotated password, a revoked privilege, a read-only server, a missing function, an
- * error that is not the database's) says nothing about the calls, which must not be dropped for it.
+ * Whether the database refused rows because of their content: SQLSTATE class 22 (data exception) or 23 (constraint
+ * violation). Every other failure (a rotated password, a revoked privilege, a read-only server, a missing function, an error
+ * that is not the database's) is not about the calls, which must not be dropped because of it.
  */
 export function isRefusedRow(error: unknown): boolean {
   const { name, reason, sqlState } = error as Partial<DatabaseFailure>;
@@ -12,8 +12,9 @@ export function isRefusedRow(error: unknown): boolean {
 }
 
 /**
- * After the database has refused a group for a row in it: each half is sent again, and so on down to the row, which is refused by
- * itself. So the others are written by some twenty statements where one of 500 is bad. What `send` returns but null ends it.
+ * Sends each half of a group again after the database refused it because of a row, down to that row, which is refused alone.
+ * With one bad row of 500, the others are written by about twenty statements. A result of `send` other than null or undefined
+ * ends it.
  */
 export async function sendInHalves<One, Result>(
   group: readonly One[],
@@ -26,7 +27,7 @@ export async function sendInHalves<One, Result>(
   return (await send(group.slice(0, middle))) ?? (await send(group.slice(middle)));
 }
 
-/** A failure of the database that says nothing about what it was given. */
+/** A failure of the database that is not about the given rows. */
 export function isDatabaseFault(error: unknown): boolean {
   return (error as Partial<DatabaseFailure>).name === 'DatabaseFailure' && !isRefusedRow(error);
 }

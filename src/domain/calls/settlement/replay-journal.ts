@@ -10,11 +10,11 @@ import { storeSetAside } from './set-aside-calls.ts';
 interface ReplayParts {
   readonly database: Database;
   readonly log: Log;
-  /** After each commit, and before its calls leave the journal. */
+  /** Called after each commit, before its calls are removed from the journal. */
   onCommitted(calls: readonly FinishedCall[], charged: ChargedCalls): void;
-  /** A call that the database does not take and that is set aside. */
+  /** Called for a call that cannot be charged and was set aside. */
   onSetAside(id: string): void;
-  /** Looked at between two commits. */
+  /** Checked between commits. */
   isStopped(): boolean;
 }
 
@@ -25,16 +25,16 @@ interface Away {
   readonly error: unknown;
 }
 
-/** A part of a journal on its way into the ledger. */
+/** Entries of a journal that are being charged. */
 interface Batch extends ReplayParts {
   readonly file: JournalFile;
-  /** As they were read, by their ids. */
+  /** As read from the file, by id. */
   readonly entries: ReadonlyMap<string, JournalEntry>;
 }
 
 /**
- * Brings what waits in a journal into the ledger. An entry leaves the journal only after its commit is known, so a
- * crash in between sends it again; the ledger drops it by its id. Rejects where the journal itself fails.
+ * Charges the calls that wait in a journal. An entry is removed from the journal only after its commit is known, so that a
+ * crash in between sends it again; the ledger then ignores it by its id. Rejects if the journal itself fails.
  */
 export async function replayJournal(file: JournalFile, parts: ReplayParts): Promise<Replayed> {
   for (;;) {
@@ -67,7 +67,7 @@ async function replayBatch(batch: Batch): Promise<Away | null> {
   return null;
 }
 
-/** `others` are those that it was read with, where it is a part of a group that has failed. */
+/** `others` is the whole group, if `calls` is a part of one that has failed. */
 async function replayGroup(
   batch: Batch,
   calls: readonly FinishedCall[],
@@ -82,7 +82,7 @@ async function replayGroup(
   return await sendInHalves(calls, error, replay, ({ id }) => setAside(batch, id, error));
 }
 
-/** Null once they are committed and have left the journal. */
+/** Null once they are committed and removed from the journal. */
 async function charge(batch: Batch, calls: readonly FinishedCall[]): Promise<Away | null> {
   let charged: ChargedCalls;
   try {
@@ -95,12 +95,12 @@ async function charge(batch: Batch, calls: readonly FinishedCall[]): Promise<Awa
   return null;
 }
 
-/** How many calls of a group are tried singly before the fault counts as the database's. */
+/** How many calls of a group are tried individually before the fault is attributed to the database. */
 const PROBES = 5;
 
 /**
- * After a fault that need not be the database's as a whole: whether it takes any other call of the group. Without this
- * a damaged page of one account would send the calls of all companies to the journal until it is full.
+ * After a fault that may not affect the whole database: whether it accepts any other call of the group. Otherwise a damaged
+ * page of one account would send the calls of all companies to the journal until it is full.
  */
 async function takesAnother(batch: Batch, calls: readonly FinishedCall[]): Promise<boolean> {
   if (calls.length === 1) return false;
@@ -112,15 +112,18 @@ async function takesAnother(batch: Batch, calls: readonly FinishedCall[]): Promi
   return false;
 }
 
-/** The server answered about this statement: not a broken tie (class 40), nor the state of its transactions (25). */
+/**
+ * Whether the fault may be about one call: the server refused the statement, but not with a transaction rollback (class 40)
+ * or an invalid transaction state (25).
+ */
 function mayBeOneCalls(error: unknown): boolean {
   const { name, reason, sqlState } = error as Partial<DatabaseFailure>;
   return name === 'DatabaseFailure' && reason === 'refused' && !/^(25|40)/.test(sqlState ?? '25');
 }
 
 /**
- * Takes a call out of the way of the others: into the database, where every operator sees it and can repair it, or
- * where the database refuses that too, within its file.
+ * Sets a call aside so that it does not block the others: in the database, where every operator can see and repair it, or in
+ * its file if the database refuses that too.
  */
 async function setAside(batch: Batch, callId: string, error: unknown): Promise<Away | null> {
   const { file, entries, ...parts } = batch;

@@ -7,7 +7,7 @@ import { listSuperAdmins } from '../../accounts/members.ts';
 import type { AlertDispatch } from '../../alerts/dispatch.ts';
 import { creditsAsNumber, creditsOfMicro, MOST_MICRO } from '../../credits/ledger/credit-account.ts';
 
-/** Takes mails within a transaction: they go out if and only if it commits. */
+/** Accepts mails within a transaction: they are sent if and only if it commits. */
 interface OperatorOutbox {
   send(
     mail: {
@@ -43,15 +43,15 @@ export const WITHHELD_USAGE_QUEUE: QueueDefinition = {
 };
 export const WITHHELD_USAGE_CRON = '* * * * *';
 
-/** A provider that misreports does so with every call: after the first mail the next one waits. */
+/** A provider that misreports does so for every call, so mails are at least this far apart. */
 const BETWEEN_MAILS_MS = 60 * 60_000;
 const MOST_NAMED = 10;
-/** In one mail; the next one has the rest. */
+/** Calls in one mail; the next mail has the rest. */
 const MOST_REPORTED = 100_000;
 
 /**
- * Mails the super admins about usage that was withheld and logs it: the first within a minute, what follows together,
- * an hour later at the earliest. Returns how many calls were reported.
+ * Mails the super admins about withheld usage and logs it: the first within a minute, further usage together in one mail, at
+ * least an hour later. Returns the number of calls reported.
  */
 export async function reportWithheldUsage(parts: UsageReportParts): Promise<number> {
   const { database, clock, log, mail } = parts;

@@ -8,9 +8,9 @@ import { parsedRecord, readEntry } from './journal-record.ts';
 import { isRefusedRow } from './refused-rows.ts';
 
 /**
- * Calls from journals that cannot be charged as they are. They lie in the database, not in the file of one gateway, so
- * that readiness of every process shows them and an operator can repair them from anywhere.
- *   open -> charged    by a repair: the charge and the mark are one transaction
+ * Calls from journals that cannot be charged as they are. They are stored in the database, not in the file of one gateway, so
+ * that the readiness of every process shows them and an operator can repair them from anywhere.
+ *   open -> charged    by a repair: the charge and the status are one transaction
  *   open -> dropped    by an operator, with a reason; never charged
  */
 export interface SetAsideCall {
@@ -19,7 +19,7 @@ export interface SetAsideCall {
   readonly journalFile: string;
   readonly setAsideAt: Date;
   readonly tries: number;
-  /** What can be read of its record; null where that is no JSON object. */
+  /** The fields of its record; null if that is not a JSON object. */
   readonly fields: Readonly<Record<string, unknown>> | null;
 }
 
@@ -49,7 +49,7 @@ export async function storeSetAside(
   }
 }
 
-/** Of all processes; those that only a journal's file has are not among them. */
+/** Of all processes, without calls that are set aside only in the file of a journal. */
 export async function countSetAside(statements: Statements): Promise<number> {
   const [row] = await statements.query<{ count: number }>(
     'select count(*)::int as count from set_aside_calls where resolved_at is null',
@@ -68,16 +68,16 @@ export async function listSetAside(statements: Statements, limit: number): Promi
 }
 
 export type Repaired =
-  /** `level` is null where the ledger had the call already, or it costs nothing. */
+  /** `level` is null if the ledger already had the call, or if it costs nothing. */
   | { readonly outcome: 'charged'; readonly level: AccountLevel | null }
   | { readonly outcome: 'still-refused'; readonly reason: string }
-  /** There is none, or it is resolved. */
+  /** Unknown, or already resolved. */
   | { readonly outcome: 'not-found' };
 
 /** Replaces fields of the record before it is read. */
 export type RecordChanges = Readonly<Record<string, unknown>>;
 
-/** Rejects where the database has a fault: then nothing has changed. */
+/** Rejects on a database fault; nothing has changed then. */
 export async function repairSetAside(
   database: Database,
   id: string,
@@ -99,7 +99,7 @@ export async function repairSetAside(
   }
 }
 
-/** False where there is none, or it is resolved. */
+/** False if it is unknown or already resolved. */
 export async function dropSetAside(database: Database, id: string, note: string): Promise<boolean> {
   return await database.transaction(async (transaction) => {
     if ((await lockOpen(transaction, id)) === null) return false;

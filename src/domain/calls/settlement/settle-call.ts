@@ -14,26 +14,29 @@ import { createCallNotes } from './write-behind-calls.ts';
 export type Settled =
   | ({ outcome: 'settled' } & OwnCharge)
   /**
-   * Durable and charged later: when the database is back, or with others before anyone reads the database. `committed` resolves
-   * when it is, and never in a process that ends before.
+   * Durable and charged later: when the database is back, or together with others before the database is read. `committed`
+   * resolves when it is charged or set aside, and never if the process ends before that.
    */
   | { outcome: 'journaled' | 'deferred'; committed: Promise<OwnCharge> }
   | { outcome: 'not-written'; error: unknown };
 
 export interface CallBook {
   /**
-   * Resolves once the call is committed, journaled or deferred, or could be written nowhere. `onSent` runs when its group has its turn:
-   * until then it waited for the commit under way.
+   * Resolves once the call is committed, journaled or deferred, or could not be written at all. `onSent` runs when its group
+   * is sent; until then the call waits for the current commit.
    */
   settle(call: FinishedCall, onSent?: () => void): Promise<Settled>;
-  /** False where a call that is admitted now may end with nowhere to be written. */
+  /** False if a call that is admitted now may end with nowhere to be written. */
   hasRoom(): boolean;
-  /** For refusals and reads: written behind, and dropped past a bound. */
+  /** For refusals and reads: written in the background, and dropped beyond a limit. */
   note(call: FinishedCall): void;
   droppedCount(): number;
-  /** What this process's own journal holds. */
+  /** The number of calls in this process's own journal. */
   journalState(): { readonly waiting: number; readonly setAside: number };
-  /** Writes what waits, the journal's calls too; what the database does not take by then stays in the journal. */
+  /**
+   * Writes pending calls, including those in the journal; calls that the database does not accept in time stay in the
+   * journal.
+   */
   close(): Promise<void>;
 }
 
@@ -44,11 +47,11 @@ interface CallBookParts {
   readonly log: Log;
   /** How long a commit may take before it is in doubt. */
   readonly commitDeadlineMs: number;
-  /** On the embedded engine, where a commit costs as much as twenty of its calls. */
+  /** Only on the embedded engine, where a commit costs as much as charging twenty calls. */
   readonly deferring?: Deferring | undefined;
 }
 
-/** Together less than closing may take. */
+/** Together shorter than the time that closing may take. */
 const LAST_REPLAY_MS = 5_000;
 const LAST_LOOK_MS = 500;
 const LAST_NOTES_MS = 2_000;
@@ -60,15 +63,16 @@ interface Waiting {
 }
 
 /**
- * Group commit: finished calls gather while the commit before them is under way and go together in the next. So
- * a lone call waits for one commit and no timer, and a thousand at once for two or three.
+ * Group commit: finished calls gather while the previous commit runs and are committed together in the next. So a single call
+ * waits for one commit and no timer, and a thousand concurrent calls for two or three.
  *
- * What a call goes through, under one id all the way, which the ledger takes once:
+ * The path of a call, under one id throughout, which the ledger accepts once:
  *   waiting -> committed              settled
- *   waiting -> refused by itself      not written; the others of its group are sent again without it (SQLSTATE 22 and 23)
- *   waiting -> in doubt -> journal    any other failure, or none in time: journaled; when the database is back, committed or dropped as there already
- *   waiting -> journal                the same, where the database is known to be unavailable
- *   ... journal -> no room            not written; but where a commit is in doubt, its answer is waited for first
+ *   waiting -> refused alone          not written; the others of its group are sent again without it (SQLSTATE 22 and 23)
+ *   waiting -> in doubt -> journal    any other failure, or no answer in time: journaled; when the database is back,
+ *                                     committed, or ignored if the database already has it
+ *   waiting -> journal                the same, if the database is known to be unavailable
+ *   ... journal -> no room            not written; if a commit is in doubt, its answer is awaited first
  *   write-ahead log -> committed      deferred: on the embedded engine (deferred-calls.ts)
  */
 export function createCallBook(parts: CallBookParts): CallBook {
@@ -85,8 +89,8 @@ export function createCallBook(parts: CallBookParts): CallBook {
       : createDeferredCalls({ ...parts.deferring, journaled, watch, clock, log });
 
   async function settleAll(): Promise<void> {
-    // Calls that end in the same turn of the event loop go together from the start: at 32 connections this
-    // takes a third of the statements.
+    // Calls that end in the same turn of the event loop are grouped from the start: at 32 connections this needs a third of
+    // the statements.
     await clock.turn();
     while (waiting.length > 0) {
       const fitting = countThatFits(waiting, ({ call }) => call);
@@ -95,7 +99,7 @@ export function createCallBook(parts: CallBookParts): CallBook {
       for (const { onSent } of group) onSent?.();
       await settleGroup(group);
     }
-    // In the same turn as the look above: a call that comes next must find either a running loop or none.
+    // In the same turn as the check above: the next call must find either a running loop or none.
     committing = null;
   }
 
@@ -134,7 +138,7 @@ export function createCallBook(parts: CallBookParts): CallBook {
     for (const one of group) awaitLateAnswer(one, doubt, written.error);
   }
 
-  /** A commit that turns out well after all needs no replay; and the database is back. */
+  /** A commit that succeeds after all needs no replay, and shows that the database is back. */
   function noteLateAnswer(group: readonly Waiting[], { late }: InDoubt): void {
     late
       ?.then(
@@ -149,7 +153,7 @@ export function createCallBook(parts: CallBookParts): CallBook {
       );
   }
 
-  /** Only the database can still say that this call is written. Nothing else waits for it. */
+  /** Only the late answer of the database can still show that this call is written. Nothing else waits for it. */
   function awaitLateAnswer(one: Waiting, doubt: InDoubt | null, error: unknown): void {
     const answer = doubt?.late ?? Promise.reject(error);
     answer.then(
@@ -195,11 +199,11 @@ function refuse({ resolve }: Waiting, error: unknown): void {
   resolve({ outcome: 'not-written', error });
 }
 
-/** Whether it took effect is not known. */
+/** It is unknown whether the commit took effect. */
 interface InDoubt {
   readonly outcome: 'in-doubt';
   readonly error: unknown;
-  /** What the database says in the end, where it has only not answered in time; null where it will say nothing. */
+  /** The late answer of the database, if it only missed the deadline; null if none will arrive. */
   readonly late: Promise<ChargedCalls> | null;
 }
 
@@ -215,8 +219,8 @@ interface CommitParts {
 }
 
 /**
- * One try. The deadline is kept here and not by the server: a paused one, or one behind a broken network, ends
- * nothing. Its connection's own time-out comes later and serves the `late` answer.
+ * One attempt. The deadline is enforced here and not by the server: a paused server, or one behind a broken network, ends
+ * nothing. The connection's own time-out is longer and settles the `late` answer.
  */
 function commitGroup(
   { database, clock, deadlineMs }: CommitParts,

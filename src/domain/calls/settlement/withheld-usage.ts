@@ -8,21 +8,21 @@ import { ALL_KEYS } from '../usage/usage-report.ts';
 import { addToSubjects } from '../usage/usage-subjects.ts';
 
 /**
- * What calls would have cost beyond the most that their alias can read and write (decisions/0030). The statement that
- * charges a call writes it, so every way of paying for a call does, a replayed journal too.
- *   open -> POSTED     by an operator: charged to the account that paid the rest of its call, once
+ * The price of usage beyond the most that an alias can read and write (decisions/0030). The statement that charges a call
+ * records it, so it is recorded however a call is charged, also from a replayed journal.
+ *   open -> POSTED     by an operator: charged once to the account that paid for the rest of its call
  *   open -> DROPPED    by an operator, with a reason; never charged
  */
 export interface WithheldUsage {
   readonly callId: string;
   readonly companyId: string;
-  /** Null where the platform called for the company. */
+  /** Null if the platform made the call for the company. */
   readonly keyId: string | null;
   readonly requestId: string;
   readonly alias: string;
   readonly promptTokens: bigint;
   readonly completionTokens: bigint;
-  /** The most of them that were charged for. */
+  /** The limits up to which tokens were charged. */
   readonly promptBound: bigint;
   readonly completionBound: bigint;
   readonly chargedMicro: bigint;
@@ -44,15 +44,15 @@ const COLUMNS = `call_id as "callId", company_id as "companyId", key_id as "keyI
 
 interface WithheldPage {
   readonly limit: number;
-  /** The id of the last call of the page before. */
+  /** The id of the last call of the previous page. */
   readonly after: string | null;
-  /** Only those that wait for an operator. */
+  /** Only unresolved usage. */
   readonly onlyOpen: boolean;
-  /** Only those of this alias. */
+  /** Only usage of this alias. */
   readonly model?: string | null;
 }
 
-/** The newest first: ids of calls grow with time. */
+/** The newest first: ids of calls increase with time. */
 export async function listWithheldUsage(
   statements: Statements,
   { limit, after, onlyOpen, model = null }: WithheldPage,
@@ -67,7 +67,7 @@ export async function listWithheldUsage(
   return rows.map(usageOf);
 }
 
-/** Of all companies. */
+/** Unresolved usage of all companies. */
 export async function countWithheldUsage(statements: Statements): Promise<number> {
   const [row] = await statements.query<{ count: number }>(
     'select count(*)::int as count from withheld_usage where resolved_at is null',
@@ -79,9 +79,9 @@ export type ResolvedUsage =
   | {
       readonly outcome: 'resolved';
       readonly usage: WithheldUsage;
-      /** False where it was resolved so before. */
+      /** False if it already had this resolution. */
       readonly isNew: boolean;
-      /** Null where the balance is as it was; otherwise the caller publishes it after the commit. */
+      /** Null if the balance did not change; otherwise the caller publishes it after the commit. */
       readonly level: AccountLevel | null;
     }
   | { readonly outcome: 'resolved-otherwise'; readonly usage: WithheldUsage }
@@ -96,7 +96,7 @@ interface Resolving {
   readonly now: Date;
 }
 
-/** Charges it. Repeating it changes nothing. */
+/** Charges withheld usage. Repeating this changes nothing. */
 export async function postWithheldUsage(
   transaction: Transaction,
   { callId, note, now }: Resolving,
@@ -121,7 +121,7 @@ export async function postWithheldUsage(
   return { outcome: 'resolved', usage, isNew: true, level: posted.level };
 }
 
-/** It is never charged. Repeating it changes nothing. */
+/** Drops withheld usage, which is then never charged. Repeating this changes nothing. */
 export async function dropWithheldUsage(
   transaction: Transaction,
   { callId, note, now }: Resolving,
@@ -134,7 +134,7 @@ export async function dropWithheldUsage(
 
 type OpenUsage = WithheldUsage & { readonly day: string; readonly accountId: string };
 
-/** The account first, as everywhere in charging, so there is no deadlock. */
+/** Locks the account first, as all charging does, to avoid deadlocks. */
 async function lockOpen(
   transaction: Transaction,
   callId: string,
@@ -159,7 +159,7 @@ async function lockOpen(
   return { outcome: 'resolved-otherwise', usage };
 }
 
-/** In the call's row and the usage of its day; of a call past its retention, in the sums that were stored instead. */
+/** Adds it to the call's row and the usage of its day; for a call past its retention, to the sums that replace its row. */
 async function countPosted(transaction: Transaction, usage: OpenUsage): Promise<void> {
   const { callId, companyId, keyId, day, alias, excessMicro } = usage;
   const changed = await transaction.query(ADD_TO_CALL, [callId, excessMicro]);
@@ -169,7 +169,7 @@ async function countPosted(transaction: Transaction, usage: OpenUsage): Promise<
   else await addToSubjects(transaction, callId, excessMicro);
 }
 
-/** And to what its model has brought in, where its cost is known. */
+/** Also adds it to the revenue of its model, if the cost of the call is known. */
 const ADD_TO_CALL = `with call as (
     update calls set charge_micro = charge_micro + $2 where id = $1
     returning id, company_id, (started_at at time zone 'utc')::date as day, ${COST_ALIAS} as served,
@@ -196,7 +196,7 @@ async function resolve(
   return usageOf(row);
 }
 
-/** What is resolved is stored for as long as its call: until then the audit explains the call's charge by it. */
+/** Resolved usage is stored as long as its call, because the audit needs it to explain the call's charge. */
 export async function purgeResolvedUsage(database: Database, signal?: AbortSignal): Promise<void> {
   await changeInChunks(database, {
     sql: `delete from withheld_usage where call_id = any (array(

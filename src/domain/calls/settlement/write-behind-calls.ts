@@ -8,28 +8,31 @@ import { isRefusedRow, sendInHalves } from './refused-rows.ts';
 export interface CallNotes {
   add(call: FinishedCall): void;
   droppedCount(): number;
-  /** Tries once what waits. */
+  /** Tries once to write the pending records. */
   flush(): Promise<void>;
-  /** Gives up what waits. */
+  /** Drops the pending records. */
   drop(): void;
 }
 
 const MOST_AT_ONCE = 500;
 const MOST_NOTED = 10_000;
 const NOTES_WAIT_MS = 250;
-/** After a failure. */
+/** The delay after a failure. */
 const NOTES_WAIT_AGAIN_MS = 1_000;
 
-/** Refusals of one key with one code in a minute that have a record each; the record of those past it carries their count. */
+/**
+ * How many refusals of one key with the same reason and status have their own records in a minute; one further record counts
+ * the rest.
+ */
 export const MOST_REFUSALS_A_MINUTE = 60;
-/** How many keys and codes of one minute are distinguished; refusals beyond it are only counted. */
+/** How many combinations of key, reason and status are distinguished in a minute; further refusals only count as dropped. */
 const MOST_REFUSED = 10_000;
 const MINUTE_MS = 60_000;
 
 /**
- * Refusals and reads: written behind, together. They wait while the database has a fault; past the bound the newest
- * are dropped, and a row that the database refuses is dropped alone. A client that repeats a refused call in a loop fills
- * no table: past sixty a minute one row has the count, in each process.
+ * Writes refusals and reads in the background, in groups. They wait while the database has a fault; beyond the limit the
+ * newest are dropped. A row that the database refuses is dropped alone. A client that repeats a refused call in a loop does
+ * not fill the table: beyond sixty a minute, each process counts them in one row.
  */
 export function createCallNotes(parts: { database: Database; clock: Clock; log: Log }): CallNotes {
   const { database, clock, log } = parts;
@@ -43,7 +46,7 @@ export function createCallNotes(parts: { database: Database; clock: Clock; log: 
   async function writeAll(): Promise<void> {
     try {
       while (noted.length > 0) {
-        // Before anything waits: from here on what is counted belongs to another row of this list.
+        // Before the first await: refusals that are counted after this get a new entry in the list.
         refusals.taken();
         await insert(noted.slice(0, MOST_AT_ONCE));
       }
@@ -51,7 +54,7 @@ export function createCallNotes(parts: { database: Database; clock: Clock; log: 
       fail(error);
     }
   }
-  /** The first of `noted`. */
+  /** `group` is the start of `noted`. */
   async function insert(group: readonly FinishedCall[]): Promise<void> {
     try {
       await insertCalls(database, group);
@@ -112,18 +115,18 @@ export function createCallNotes(parts: { database: Database; clock: Clock; log: 
 }
 
 interface RefusalCounts {
-  /** What is written of it; `counted` where a record that still waits has it. */
+  /** The record to write; `counted` if a pending record includes it. */
   recordOf(call: FinishedCall): FinishedCall | 'counted' | 'too-many';
-  /** Records that were given out are being written: what comes next is written again. */
+  /** The records returned so far are being written: refusals after this need another write. */
   taken(): void;
 }
 
-/** A record that carries a count keeps its id for its minute, and is written again when the count has grown. */
+/** A record with a count keeps its id for its minute and is written again when the count has grown. */
 type Counted = { -readonly [Name in keyof FinishedCall]: FinishedCall[Name] };
 
 interface RefusedLately {
   count: number;
-  /** That of those past the bound; null before. */
+  /** The record of the refusals beyond the limit; null before that. */
   record: Counted | null;
   isWaiting: boolean;
 }

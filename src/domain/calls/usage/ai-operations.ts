@@ -2,7 +2,7 @@ import type { Statements } from '../../../ports/database.ts';
 import { leastIdAt } from '../partitions/call-partitions.ts';
 
 export interface OperationCount {
-  /** The endpoint, as chat/completions, parse/cv, embeddings or meeting-summary. */
+  /** The endpoint, such as chat/completions, parse/cv, embeddings or meeting-summary. */
   readonly kind: string;
   readonly outcome: 'SUCCEEDED' | 'FAILED' | 'REFUSED';
   readonly count: number;
@@ -15,10 +15,10 @@ interface CountRow extends Pick<OperationCount, 'kind' | 'outcome' | 'count'> {
   readonly p99: number;
 }
 
-/** An id is made a little before its call's start is noted: by less than this. */
+/** An id is created slightly before the start of its call is recorded: by less than this. */
 const ID_EARLIER_MS = 60_000;
 
-/** Of rows of `ranked`, as percentile_cont has it: between the two ranks next to it by its distance from them. */
+/** A percentile over rows of `ranked`, interpolated between the two nearest ranks like percentile_cont. */
 function percentile(share: number): string {
   const at = (rank: string) => `min(duration_ms) filter (where ranks > ${rank})`;
   const [below, above] = [`floor(${share} * last)`, `ceil(${share} * last)`].map(at);
@@ -26,8 +26,8 @@ function percentile(share: number): string {
 }
 
 /**
- * A call's id grows with the time at which it began, so that its index finds the calls since then. They are counted by their
- * duration first, which PostgreSQL's workers do together, so that only the different durations are sorted.
+ * Ids increase with the start time of their calls, so that their index finds the calls since then. Calls are first counted by
+ * duration, which PostgreSQL's workers do in parallel, so that only the distinct durations are sorted.
  */
 export async function countOperations(
   statements: Statements,
@@ -50,7 +50,7 @@ export async function countOperations(
   });
 }
 
-/** How many alone, for who asks often: latencies would have all of them sorted. */
+/** Counts without latencies, for frequent use: latencies require sorting. */
 export async function countOutcomes(
   statements: Statements,
   since: Date,
@@ -64,12 +64,12 @@ export async function countOutcomes(
 
 export interface AiOperation {
   readonly id: string;
-  /** The endpoint, as chat/completions or parse/cv. */
+  /** The endpoint, such as chat/completions or parse/cv. */
   readonly kind: string;
-  /** Null where the call had come to none. */
+  /** Null if the call ended before it had one. */
   readonly alias: string | null;
   readonly outcome: OperationCount['outcome'];
-  /** Why it failed or was refused, in a word. */
+  /** Why it failed or was refused, as a code. */
   readonly reason: string | null;
   readonly httpStatus: number;
   readonly promptTokens: bigint | null;
@@ -81,23 +81,23 @@ export interface AiOperation {
 }
 
 interface OperationsFilter {
-  /** Not before. */
+  /** Inclusive. */
   readonly from: Date;
-  /** Before. */
+  /** Exclusive. */
   readonly to: Date;
   readonly kind: string | null;
   readonly outcome: OperationCount['outcome'] | null;
   readonly limit: number;
-  /** The id of the last one of the page before. */
+  /** The last id of the previous page. */
   readonly after: string | null;
 }
 
-/** The newest first, of all companies, and none of them named: the request id leads on to the log. */
+/** The newest first, of all companies, without naming them: the request id leads to the log. */
 export async function listOperations(
   statements: Statements,
   { from, to, kind, outcome, limit, after }: OperationsFilter,
 ): Promise<readonly AiOperation[]> {
-  // Those that did not succeed have an index of their own, which this has to name to be found by it.
+  // Calls that did not succeed have a partial index, whose condition the statement must contain.
   const isRare = outcome !== null && outcome !== 'SUCCEEDED';
   return await statements.query<AiOperation>(
     `select id, endpoint as kind, alias, outcome, reason, http_status as "httpStatus",

@@ -8,16 +8,17 @@ export interface MarginSumParts {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** By then calls that began on the day have ended, but for those of an outage, which reopen it. */
+/** By then calls that started on the day have ended, except those delayed by an outage, which reopen it. */
 const DAYS_AFTER = 4;
-/** By the database's own clock: a later call of such a day reopens it, see the migration. */
+/** By the database's clock: a later call of such a day reopens it, see the migration. */
 const DAYS_REOPENED = 3;
 const TRANSACTION_MS = 2 * 60_000;
 const AT_ONCE = 1_000;
 
 /**
- * Adds up costs and charges of all companies: of every day that is over, and by company of every month that is over. It may run
- * at any time, twice at once, and be killed anywhere; reports are right without it, only slower. Returns how many it added up.
+ * Adds up costs and charges of all companies: of every day that is over, and by company of every month that is over. It may
+ * run at any time, also concurrently, and be killed at any point; without it reports are correct, only slower. Returns the
+ * number of days and months added up.
  */
 export async function addUpMargins(
   { database, clock }: MarginSumParts,
@@ -35,7 +36,7 @@ export async function addUpMargins(
   return added;
 }
 
-/** The lock first, in a statement of its own: the next ones then see everything that was written under it. */
+/** Takes the lock first, in a separate statement, so that the next ones see everything that was written under it. */
 async function addUp(database: Database, first: string, sum: readonly string[]): Promise<void> {
   await database.transaction(
     async (transaction) => {
@@ -49,7 +50,7 @@ async function addUp(database: Database, first: string, sum: readonly string[]):
   );
 }
 
-/** From the first day with a call on. */
+/** Days or months that are not added up yet, starting with the first call. */
 const open = (of: 'day' | 'month', done: string) => `
   select to_char(first, 'YYYY-MM-DD') as first
   from generate_series(

@@ -1,7 +1,7 @@
 import type { Statements } from '../../../ports/database.ts';
 import { ALL_KEYS } from './usage-report.ts';
 
-/** What cost_days and retired_costs sum up, and how of calls: only of those whose cost is known. */
+/** The sums in cost_days and retired_costs, and how they are computed from calls: only from those with a known cost. */
 export const COST_SUMS = ['calls', 'charge_micro', 'cost_micro'] as const;
 export const COST_ALIAS = 'coalesce(served_by, alias)';
 export const COSTS_OF_CALLS = 'count(*), sum(charge_micro), sum(cost_micro)';
@@ -10,7 +10,7 @@ export const COSTED_CALLS = "cost_micro is not null and outcome <> 'REFUSED' and
 export const MARGIN_GROUPS = ['MODEL', 'PROVIDER', 'COMPANY', 'DAY'] as const;
 export type MarginGroup = (typeof MARGIN_GROUPS)[number];
 
-/** Whole days, UTC, as 2031-12-31; both included. */
+/** Whole days in UTC, such as 2031-12-31; both inclusive. */
 export interface MarginQuestion {
   readonly from: string;
   readonly to: string;
@@ -27,15 +27,15 @@ export interface Margin {
 export interface MarginRow extends Margin {
   /** The alias, the provider with its host, the company's id, or the day. */
   readonly key: string;
-  /** As people read it: the name of a company, else the key. */
+  /** The display name: the name of a company, otherwise the key. */
   readonly name: string;
 }
 
 export interface MarginReport {
-  /** The largest cost first; by day in the order of days. At most MOST_MARGIN_ROWS. */
+  /** The largest cost first; by day in chronological order. At most MOST_MARGIN_ROWS. */
   readonly rows: readonly MarginRow[];
   readonly totals: Margin;
-  /** Calls that were charged and whose cost is not known, because their target had none: they are in no row. */
+  /** Charged calls whose cost is unknown, because their target had none; they are in no row. */
   readonly uncosted: Pick<Margin, 'calls' | 'revenueMicro'>;
 }
 
@@ -51,8 +51,8 @@ const KEYS: Readonly<Record<MarginGroup, { readonly key: string; readonly name: 
 };
 
 /**
- * Days that are over are read as they were added up over all companies (margin-sums.ts), the others from the companies' own. They
- * are given as arrays, by which the server takes the indexes by day.
+ * Days that are added up are read from the sums over all companies (margin-sums.ts), the others from those of each company.
+ * The days are given as arrays, so that the server uses the indexes by day.
  */
 const OPEN_DAYS = `array(
     select day::date from generate_series($1::date::timestamp, $2::date::timestamp, interval '1 day') as day
@@ -66,7 +66,7 @@ const ALL_DAYS = `day as (
     select day, '', '', calls - failures, charge_micro, 0 from usage_days
     where day = any (${OPEN_DAYS}) and key_id = '${ALL_KEYS}')`;
 
-/** Months that lie wholly in the period are read as they were added up. */
+/** Months that lie wholly within the period and are added up are read from their sums. */
 const WHOLE_MONTHS = `array(
     select month from company_cost_months_done
     where month >= $1::date and month + interval '1 month' <= $2::date + interval '1 day')`;
@@ -125,7 +125,7 @@ function atLeastNone(value: bigint): bigint {
   return value < 0n ? 0n : value;
 }
 
-/** Null without revenue. In percent of the revenue, to two decimals. */
+/** The margin in percent of the revenue, to two decimals; null without revenue. */
 export function marginPercent({
   costMicro,
   revenueMicro,

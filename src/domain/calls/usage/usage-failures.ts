@@ -2,26 +2,26 @@ import type { Statements } from '../../../ports/database.ts';
 import { spanOf, type UsageRange } from './usage-range.ts';
 import type { UsageDimension } from './usage-report.ts';
 
-/** Calls are counted when they began, exact to the millisecond. */
+/** Calls are counted by their start, exact to the millisecond. */
 export interface FailuresQuestion extends UsageRange {
   readonly companyId: string;
-  /** What the counts are split by, beside outcome, reason and status. */
+  /** The dimensions of the counts, besides outcome, reason and status. */
   readonly by: readonly UsageDimension[];
 }
 
-/** FAILED reached a model or tried to; REFUSED did not get so far, and is in no other total. */
+/** FAILED calls reached a model or tried to; REFUSED calls did not, and are in no other total. */
 export type FailureOutcome = 'FAILED' | 'REFUSED';
 
 interface WhatFailed {
   readonly outcome: FailureOutcome;
-  /** In a word, as the call's record has it; null where the status says it all. */
+  /** The code in the call's record; null if it has only a status. */
   readonly reason: string | null;
   readonly httpStatus: number;
   readonly model: string | null;
   readonly keyId: string | null;
 }
 
-/** What the counts are not split by is null. */
+/** Dimensions that the counts are not split by are null. */
 export interface FailureGroup extends WhatFailed {
   readonly day: string | null;
   readonly calls: bigint;
@@ -39,13 +39,13 @@ export interface FailedCall extends WhatFailed {
 export interface CountedFailures {
   /** The most frequent first. */
   readonly groups: readonly FailureGroup[];
-  /** Where there were more calls than are checked: only those since this moment are counted. */
+  /** Set if there were more calls than are read: only those since this time are counted. */
   readonly countedFrom: Date | null;
 }
 
 /**
- * Calls that do not succeed are few, but in a bad month there may be millions: so the newest ones are counted, as many
- * as the embedded engine gets through in well under a second even where it has much else to do.
+ * Few calls do not succeed, but in a bad month there may be millions: so only the newest are counted, as many as the embedded
+ * engine reads in well under a second even under load.
  */
 const MOST_FAILURES_COUNTED = 20_000;
 const MOST_GROUPS = 1_000;
@@ -53,7 +53,10 @@ const MOST_LATEST = 50;
 const DIMENSIONS = { day: 'day', model: 'alias', key: 'key_id' } as const;
 const NAMES = { day: 'day', model: 'model', key: 'keyId' } as const;
 
-/** By the index that only failed calls are in. Takes company, first moment, the first moment after the period. */
+/**
+ * Uses the index that contains only calls that did not succeed. Parameters: company, start of the period, end of the period
+ * (exclusive).
+ */
 const newestFailures = (most: number) => `
     select id, request_id, endpoint, alias, key_id, outcome, reason, http_status, started_at, duration_ms, count
     from calls
@@ -67,7 +70,7 @@ export async function countFailures(
   mostLookedAt = MOST_FAILURES_COUNTED,
 ): Promise<CountedFailures> {
   type Seen = { readonly looked: bigint; readonly earliest: Date | null };
-  // One row at least, which tells how far the look went, also where nothing failed.
+  // At least one row, which shows how far was read even if nothing failed.
   const rows = await statements.query<FailureGroup & Seen>(
     `with looked as materialized (${newestFailures(mostLookedAt)}),
        failed as (select *, (started_at at time zone 'utc')::date as day from looked),

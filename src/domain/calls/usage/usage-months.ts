@@ -26,17 +26,17 @@ export interface UsageMonthsParts {
 
 const PAGE = 100;
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** By then calls that began in the month have ended, but for those of an outage, which reopen it. */
+/** By then calls that started in the month have ended, except those delayed by an outage, which reopen it. */
 const DAYS_AFTER = 4;
-/** By the database's own clock: a later call of such a day reopens its month, see the migration. */
+/** By the database's clock: a later call of such a day reopens its month, see the migration. */
 const DAYS_REOPENED = 3;
 const TRANSACTION_MS = 2 * 60_000;
-/** All of them, named so that the index by kind and day is used. */
+/** All kinds, listed so that the index by kind and day is used. */
 const KINDS = "'PROJECT', 'END_USER', 'TAG'";
 
 /**
- * Adds up every month that is over and not done, for each company by itself. It may run at any time, twice at once,
- * and be killed anywhere; reports are right without it, only slower. Returns how many months it added up.
+ * Adds up every month that is over and not done, separately for each company. It may run at any time, also concurrently, and
+ * be killed at any point; without it reports are correct, only slower. Returns the number of months added up.
  */
 export async function addUpUsageMonths(
   { database, clock, log }: UsageMonthsParts,
@@ -67,7 +67,10 @@ export function createUsageMonthsHandler(parts: UsageMonthsParts): JobHandler {
   return async ({ signal }) => void (await addUpUsageMonths(parts, signal));
 }
 
-/** From the month of its first call on; the company's own rows are under the key of zeros. */
+/**
+ * The months that are not added up yet, starting with the company's first call. Rows of the whole company have ALL_KEYS as
+ * their key.
+ */
 async function openMonths(
   statements: Statements,
   companyId: string,
@@ -91,7 +94,7 @@ async function openMonths(
 const daysOfMonth = (keys: string) =>
   `select * from usage_days where company_id = $1 and ${keys} and day >= $2::date and day < $2::date + interval '1 month'`;
 
-/** The lock first, in a statement of its own: the next one then sees everything that was written under it. */
+/** Takes the lock first, in a separate statement, so that the next one sees everything that was written under it. */
 async function addUp(database: Database, companyId: string, month: string): Promise<void> {
   const sums = USAGE_SUMS.map((column) => `sum(${column})::bigint`).join(', ');
   await database.transaction(

@@ -3,15 +3,15 @@ export const MOST_USAGE_DAYS = 400;
 const DEFAULT_DAYS = 30;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** One end of a period as it was given: a day in UTC, or a moment. */
+/** One end of a period as given: a day in UTC, or a time. */
 export interface UsageBound {
   readonly atMs: number;
   readonly isDay: boolean;
 }
 
 /**
- * A period as reports take and name it. Each end is a day, YYYY-MM-DD in UTC and included, or a moment in ISO 8601: the
- * first moment included, and the first not included.
+ * The period of a report. Each end is a day, YYYY-MM-DD in UTC and inclusive, or a time in ISO 8601: inclusive for `from`,
+ * exclusive for `to`.
  */
 export interface UsageRange {
   readonly from: string;
@@ -25,7 +25,9 @@ type ReadUsageRange =
   | { readonly outcome: 'reversed' }
   | { readonly outcome: 'too-long' };
 
-/** Without `to` the period ends with today; without `from` it has 30 days. A moment at midnight is the end of a day. */
+/**
+ * Without `to` the period ends with today; without `from` it has 30 days. An end at midnight is the end of the previous day.
+ */
 export function readUsageRange(
   { from, to }: { readonly from: UsageBound | null; readonly to: UsageBound | null },
   nowMs: number,
@@ -38,7 +40,7 @@ export function readUsageRange(
   return { outcome: 'read', range: rangeOf({ fromMs, beforeMs }) };
 }
 
-/** From a moment up to another one, which is not included. */
+/** From one time up to another one, which is exclusive. */
 export interface Span {
   readonly fromMs: number;
   readonly beforeMs: number;
@@ -57,7 +59,7 @@ export function rangeOf({ fromMs, beforeMs }: Span): UsageRange {
   };
 }
 
-/** The days that lie wholly in a span, null where none does, and the parts of days around them. */
+/** The days wholly within a span, null if there are none, and the partial days around them. */
 export function splitSpan({ fromMs, beforeMs }: Span): {
   readonly days: UsageRange | null;
   readonly parts: readonly Span[];
@@ -88,17 +90,17 @@ function dayText(atMs: number): string {
 }
 
 const LONGEST_TIME = 64;
-/** A day in UTC, or a moment with its zone: a time without one could be in any. */
+/** A day in UTC, or a time with its zone: without a zone it would be ambiguous. */
 const ISO_TIME = /^(\d{4})-(\d\d)-(\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d))?$/i;
 
-/** Year, month, day and time of an ISO time as it is written in an address. */
+/** Matches the year, month, day and time of an ISO time in a query string. */
 export function matchIsoTime(text: string): RegExpExecArray | null {
-  // In an address a + means a space, which many clients forget in +01:00.
+  // In a query string + means a space, and many clients do not escape it in +01:00.
   const written = text.trim().replace(' ', '+');
   return written.length > LONGEST_TIME ? null : ISO_TIME.exec(written);
 }
 
-/** A day is its first moment in UTC; null for what is no time. */
+/** A day is read as its start in UTC. Null if the text is not a time. */
 export function momentIn(text: string): Date | null {
   const match = matchIsoTime(text);
   const moment = match === null ? null : new Date(match[0]);

@@ -3,16 +3,16 @@ import { rangeOf, type Span, spanOf, splitSpan, type UsageRange, widenSpan } fro
 
 export type UsageDimension = 'model' | 'day' | 'key';
 
-/** Calls are counted when they began. */
+/** Calls are counted by their start. */
 export interface UsageQuestion extends UsageRange {
   readonly companyId: string;
-  /** One key's usage; null is the whole company's, with the calls that the platform made for it. */
+  /** The usage of one key; null is the whole company, including calls that the platform made for it. */
   readonly keyId: string | null;
-  /** The breakdowns wanted: each a set of dimensions, [] the totals. At most 8. */
+  /** The requested breakdowns, each a set of dimensions; [] is the totals. At most 8. */
   readonly by: readonly (readonly UsageDimension[])[];
 }
 
-/** Tokens are those of calls that succeeded. */
+/** Tokens are those of successful calls. */
 export interface UsageTotals {
   readonly calls: bigint;
   readonly failures: bigint;
@@ -25,18 +25,18 @@ export interface UsageTotals {
   readonly surchargeMicro: bigint;
 }
 
-/** What a breakdown is not by is null. */
+/** Dimensions that are not part of the breakdown are null. */
 export interface UsageGroup extends UsageTotals {
-  /** The alias as it was called. */
+  /** The alias as requested. */
   readonly model: string | null;
   readonly day: string | null;
   readonly keyId: string | null;
 }
 
 interface UsageReport {
-  /** The period that is covered: the one asked for, or the whole days around it where its calls cannot be read one by one. */
+  /** The period covered: the requested one, or the whole days around it if its calls cannot be read individually. */
   readonly range: UsageRange;
-  /** For each breakdown that was asked for, in that order: its groups, by day, model and key. */
+  /** For each requested breakdown, in that order: its groups, by day, model and key. */
   readonly groups: readonly (readonly UsageGroup[])[];
 }
 
@@ -51,21 +51,21 @@ export const NO_USAGE: UsageTotals = {
   surchargeMicro: 0n,
 };
 
-/** The key_id of the rows that count all calls of a company, whatever their key. */
+/** The key_id of the rows that count all calls of a company, with any key or none. */
 export const ALL_KEYS = '00000000-0000-0000-0000-000000000000';
 const MOST_BREAKDOWNS = 8;
-/** Of the largest report, 100 keys by day and model for a month, there are 18,000. */
+/** The largest report, 100 keys by day and model for a month, has 18,000 groups. */
 const MOST_GROUPS = 100_000;
-/** Calls read one by one, for the parts of days at the ends of a period: some 0.3 s on the embedded engine. */
+/** Calls read individually, for the partial days at the ends of a period: about 0.3 s on the embedded engine. */
 const MOST_CALLS_READ = 100_000;
 
 /**
- * What was used, from the rows that every commit keeps up to date: one for each key, day and model, however many
- * calls it covers. So a finished call is in it at once. Whole months that are over are read as they were added
- * up, so that a year costs about as much as a month. All breakdowns are of one moment.
+ * Reports usage from the rows that every commit updates: one for each key, day and model, for any number of calls. So a
+ * finished call is included at once. Whole months that are over are read from their sums, so that a year costs about as much
+ * as a month. All breakdowns show the same point in time.
  *
- * Where the period begins or ends within a day, the calls of that part are read one by one. Where that is impossible,
- * because they are past their retention or too many, the report covers the whole day, and its range says so.
+ * If the period starts or ends within a day, the calls of that part are read individually. If that is impossible, because
+ * they are past their retention or too many, the report covers the whole day, as its range shows.
  */
 export async function usageReport(
   database: Database,
@@ -74,7 +74,7 @@ export async function usageReport(
 ): Promise<UsageReport> {
   const { keyId, by } = question;
   if (by.length > MOST_BREAKDOWNS) throw new RangeError(`at most ${MOST_BREAKDOWNS} breakdowns at once`);
-  // Keys have rows of their own beside the company's: adding both up would count calls twice.
+  // Keys have rows in addition to the company's: adding up both would count calls twice.
   const isByKey = keyId === null && by.some((dimensions) => dimensions.includes('key'));
   if (isByKey && by.some((dimensions) => !dimensions.includes('key'))) {
     throw new RangeError('a company by key is a report of its own');
@@ -91,7 +91,7 @@ export async function usageReport(
   return isByKey ? await plannedForCompany(database, read) : await read(database);
 }
 
-/** A plan for all companies expects few rows and sorts them: twice the time for a company that has a hundred thousand. */
+/** A generic plan expects few rows and sorts them, which takes twice as long for a company with a hundred thousand. */
 export async function plannedForCompany<T>(
   database: Database,
   work: (statements: Statements) => Promise<T>,
@@ -111,7 +111,7 @@ interface Reading {
 
 type NamedGroup = UsageGroup & { readonly name: string };
 
-/** Null where the parts of days cannot be read call by call. */
+/** Null if the partial days cannot be read call by call. */
 async function readGroups(
   statements: Statements,
   { companyId, keyId, by }: UsageQuestion,
@@ -139,21 +139,21 @@ async function readGroups(
   return by.map((dimensions) => (groupsBy.get(breakdownName(dimensions)) ?? []).map(withoutName));
 }
 
-/** In the row PARTS_READ `calls` counts the calls read, and `model` is the id before which calls were retired. */
+/** In the row PARTS_READ, `calls` is the number of calls read, and `model` is the id before which calls were retired. */
 function isWholeRead(read: NamedGroup, parts: readonly Span[], mostCallsRead: number): boolean {
   const retiredBeforeMs = read.model === null ? 0 : timeOfId(read.model) + ID_BEFORE_START_MS;
   return read.calls <= BigInt(mostCallsRead) && parts.every(({ fromMs }) => fromMs >= retiredBeforeMs);
 }
 
-/** A call has its id before it begins, so some that began just after the border were retired too. */
+/** A call gets its id before it starts, so some that started just after the boundary were retired too. */
 const ID_BEFORE_START_MS = 60_000;
 
-/** A UUIDv7 begins with its milliseconds. */
+/** A UUIDv7 starts with its milliseconds. */
 function timeOfId(id: string): number {
   return Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
 }
 
-/** The first day of the first calendar month that lies wholly in the range, and of the one after the last. */
+/** The first day of the first calendar month wholly within the range, and of the month after the last one. */
 export function wholeMonths(from: string, to: string): { readonly from: string; readonly before: string } {
   const [fromYear = 0, fromMonth = 0, fromDay = 0] = from.split('-').map(Number);
   const first = new Date(Date.UTC(fromYear, fromDay === 1 ? fromMonth - 1 : fromMonth));
@@ -168,9 +168,9 @@ function withoutName({ name: _, ...group }: NamedGroup): UsageGroup {
   return group;
 }
 
-/** A period without a day. */
+/** An empty period. */
 const NO_DAYS: UsageRange = { from: '2000-01-02', to: '2000-01-01' };
-/** The row that says how the parts of days were read; no breakdown has this name. */
+/** The row that shows how the partial days were read; no breakdown has this name. */
 const PARTS_READ = '#';
 
 type Breakdown = readonly UsageDimension[];
@@ -188,14 +188,14 @@ const SUM_NAMES = {
   charge_micro: 'chargeMicro',
   surcharge_micro: 'surchargeMicro',
 } as const;
-/** What every table of usage adds up. */
+/** The columns that every usage table sums up. */
 export const USAGE_SUMS = Object.keys(SUM_NAMES);
 const NUMBERS = USAGE_SUMS.join(', ');
-/** As charge_calls counts them by day: no number of absurd reports overflows a sum. */
+/** The same limit as charge_calls applies by day, so that absurd reports cannot overflow a sum. */
 const MOST_COUNTED_TOKENS = 2 ** 40;
 const sumOfTokens = (column: string) =>
   `coalesce(sum(least(coalesce(${column}, 0), ${MOST_COUNTED_TOKENS})) filter (where price_id is not null), 0)`;
-/** USAGE_SUMS of rows of calls, which COUNTED_CALLS chooses. */
+/** USAGE_SUMS computed from rows of calls, which COUNTED_CALLS selects. */
 export const SUMS_OF_CALLS = `count(*), count(*) filter (where outcome = 'FAILED'),
       ${['prompt_tokens', 'cached_tokens', 'cache_write_tokens', 'completion_tokens'].map(sumOfTokens).join(',\n      ')}, sum(charge_micro),
       coalesce(sum(surcharge_micro), 0)`;
@@ -205,9 +205,9 @@ const SUMMED = Object.entries(SUM_NAMES)
   .join(', ');
 
 /**
- * The months that are added up: of the company $1 from the first whole one ($5) up to the first that is not done, or the end ($6).
- * The days around them are read themselves. Before its first call, of which the rows of all keys come first, there is nothing to
- * add up.
+ * The end of the months of company $1 that are read from their sums: from the first whole month ($5) up to the first that is
+ * not added up, or the end ($6). The days around them are read individually. There is nothing to add up before the company's
+ * first call, whose row is found at once because ALL_KEYS sorts first.
  */
 export const monthsDone = (condition = 'true') => `
   done as materialized (
@@ -221,8 +221,8 @@ export const monthsDone = (condition = 'true') => `
         where known.company_id = $1 and known.month = month.month::date and ${condition})), $6::date) as until)`;
 
 /**
- * The calls of the parts of days, which begin at $7 and end before $8, by the index of the company. One more than may
- * be read shows that there are too many.
+ * The calls of the partial days, which start at $7 and end before $8, by the company's index. One more than allowed is read,
+ * to detect that there are too many.
  */
 const callsOfParts = (isByKey: boolean, mostCallsRead: number) => `
   read_calls as materialized (
@@ -239,18 +239,18 @@ const callsOfParts = (isByKey: boolean, mostCallsRead: number) => `
     where ${COUNTED_CALLS} and ${isByKey ? 'key_id is not null' : `($2::uuid = '${ALL_KEYS}' or key_id = $2::uuid)`}
     group by 1, 2, 3)`;
 
-/** Sums of bigints are numerics. */
+/** The sums of bigints are numerics. */
 const SUMS_OF_PARTS = USAGE_SUMS.map((column) => `${column}::bigint`).join(', ');
 const HOW_READ = `select '${PARTS_READ}', (select before_id::text from calls_retirement), ''::text, null, count(*), 0::bigint,
     0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint from read_calls`;
 
-/** What a breakdown is read from: by model and by day at once only the days themselves know. */
+/** What a breakdown is read from. Only the rows of days are by model and day at once. */
 const SOURCES = ['models', 'days', 'both'] as const;
 type Source = (typeof SOURCES)[number];
 
 /**
- * $2 is the key that is asked for; by key it is that of the whole company, whose rows are left out. Rows of usage_months are of
- * two kinds, by model and by day, see the migration.
+ * $2 is the requested key; in a report by key it is ALL_KEYS, whose rows are excluded. usage_months has two types of rows, by
+ * model and by day, see the migration.
  */
 function rowsOf(source: Source, isByKey: boolean): string {
   const own = `company_id = $1 and key_id ${isByKey ? '<>' : '='} $2::uuid`;
@@ -267,7 +267,7 @@ function breakdownName(breakdown: Breakdown): string {
   return DIMENSIONS.filter((dimension) => breakdown.includes(dimension)).join(' ');
 }
 
-/** Takes company, key, first day, last day, first whole month, the month after the last; and the parts of days. */
+/** Parameters: company, key, first day, last day, first whole month, the month after the last one; and the partial days. */
 function usageSql(
   by: readonly Breakdown[],
   { isByKey, mostCallsRead }: { readonly isByKey: boolean; readonly mostCallsRead: number },
@@ -299,7 +299,7 @@ function selectFrom(source: string, by: readonly Breakdown[]): string {
     from (${source}) as source group by grouping sets (${sets}) having count(*) > 0`;
 }
 
-/** grouping() counts a bit for each of its columns that a group is not by, the last one lowest. */
+/** grouping() sets a bit for each of its columns that a group is not by; the last column is the lowest bit. */
 function nameSql(by: readonly Breakdown[], used: Breakdown): string {
   if (used.length === 0) return "''";
   const cases = by.map((breakdown) => {

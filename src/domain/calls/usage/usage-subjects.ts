@@ -11,7 +11,7 @@ import {
   wholeMonths,
 } from './usage-report.ts';
 
-/** What calls carry besides their key and model. A report is by one of them at most. */
+/** Attributes of calls besides their key and model. A report is by at most one of them. */
 export type SubjectDimension = 'project' | 'user' | 'tag';
 
 const KINDS = { project: 'PROJECT', user: 'END_USER', tag: 'TAG' } as const;
@@ -23,13 +23,13 @@ export function isSubjectDimension(
 }
 
 export interface SubjectGroup extends UsageGroup {
-  /** The project, end user or tag; `(other)` for those beyond the names that a day may have. */
+  /** The project, end user or tag; `(other)` for names beyond the limit of a day. */
   readonly subject: string;
 }
 
 interface SubjectQuestion extends UsageRange {
   readonly companyId: string;
-  /** One key's usage; null is the whole company's. */
+  /** The usage of one key; null is the whole company. */
   readonly keyId: string | null;
   readonly subject: SubjectDimension;
   readonly by: readonly UsageDimension[];
@@ -41,21 +41,22 @@ function wholeDays(range: UsageRange): UsageRange {
 }
 
 const MOST_GROUPS = 100_000;
-/** Of a question that no sums of months answer: a quarter of a second on PostgreSQL. */
+/** For a report that the sums of months cannot serve: a quarter of a second on PostgreSQL. */
 const MOST_ROWS_READ = 250_000;
 
 interface SubjectReport {
-  /** The days that are covered: fewer than were requested where a company has too many rows to be read at once. */
+  /** The days covered: fewer than requested if a company has too many rows to read at once. */
   readonly range: UsageRange;
   readonly groups: readonly SubjectGroup[];
 }
 
 /**
- * What was used by project, end user or tag, from the rows that every commit maintains: a finished call is in it at once.
- * Calls without one are in no row. A call with several tags counts for each. By day, then by charge, the highest first.
+ * Reports usage by project, end user or tag, from the rows that every commit updates: a finished call is included at once.
+ * Calls without one are in no row. A call with several tags counts for each. Ordered by day, then by charge, the highest
+ * first.
  *
- * Of a whole company, by model or by day or neither, months that are over are read as they were added up. For other questions the
- * newest days are read, as many as MOST_ROWS_READ allows, at least one: the range says which.
+ * For a whole company, by model or by day or neither, months that are over are read from their sums. For other reports the
+ * newest days are read, as many as MOST_ROWS_READ allows, at least one: the range shows which.
  */
 export async function subjectUsage(
   database: Database,
@@ -79,11 +80,11 @@ async function readUsage(
   return { range: covered, groups: await readDays(statements, question, covered) };
 }
 
-/** `rows` is a select of what usage_subject_days has for $1 and $2. */
+/** `rows` selects rows with the columns of usage_subject_days, for $1 and $2. */
 function groupsSql(rows: string, by: readonly UsageDimension[]): string {
   const shown = (dimension: UsageDimension, column: string) => (by.includes(dimension) ? column : 'null');
   const sums = USAGE_SUMS.map((column) => `total(${column}) as "${camelOf(column)}"`).join(', ');
-  // Not by what is null in every row: each column of a group is hashed and compared for each row.
+  // Columns that are null in every row are omitted: each column of a group is hashed and compared for each row.
   const groups = [
     1,
     ...(['model', 'day', 'key'] as const).flatMap((one, index) => (by.includes(one) ? [index + 2] : [])),
@@ -97,7 +98,7 @@ function groupsSql(rows: string, by: readonly UsageDimension[]): string {
 const NUMBERS = USAGE_SUMS.join(', ');
 const OF_DAYS = `select subject, alias, day, key_id, ${NUMBERS} from usage_subject_days where company_id = $1 and kind = $2`;
 
-/** No alias can be called so: the row of a month that is of all of them. */
+/** The alias of a month's rows over all models. No alias can have this name. */
 export const ALL_MODELS = '*';
 
 function aliasOfRows(by: readonly UsageDimension[]): string {
@@ -112,7 +113,7 @@ async function readMonths(
 ): Promise<readonly SubjectGroup[]> {
   const whole = wholeMonths(from, to);
   const isByModel = by.includes('model');
-  // Month by month: a range of them would read the rows of all models and days between.
+  // Month by month: a range would also read the rows of all models and days in between.
   const ofMonths = `select subject, alias, day, null, ${NUMBERS} from usage_subject_months where company_id = $1 and kind = $2`;
   const rows = [
     `${OF_DAYS} and day = any (array(select day from other_days${isByModel ? '' : ' where not is_added_up'}))`,
@@ -130,7 +131,10 @@ async function readMonths(
   );
 }
 
-/** The days outside of the whole months that are added up; those of a month that is have rows that are not by model and key. */
+/**
+ * The days outside the whole months that are read from sums. If the month of such a day is added up, there are rows by day
+ * without model and key.
+ */
 const OTHER_DAYS = `
   other_days as materialized (
     select day::date as day, exists (
@@ -150,7 +154,7 @@ async function readDays(
   ]);
 }
 
-/** Null where all days can be read. */
+/** Null if all days can be read. */
 async function firstDayRead(
   statements: Statements,
   { companyId, subject }: SubjectQuestion,
@@ -170,7 +174,7 @@ function camelOf(column: string): string {
   return column.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** How many projects, end users and tags, of each, a day of a company has rows for; for all processes on the database. */
+/** Sets for how many projects, end users and tags each a day of a company has rows; for all processes on the database. */
 export async function setNamesPerDay(statements: Statements, perDay: number): Promise<void> {
   await statements.query(
     `insert into usage_subject_limit as present (per_day) values ($1)
@@ -179,7 +183,10 @@ export async function setNamesPerDay(statements: Statements, perDay: number): Pr
   );
 }
 
-/** What is charged for a call besides, in the sums of what it carries. Nothing where its row is past its retention. */
+/**
+ * Adds a further charge of a call to the sums of its project, end user and tags. Does nothing if the call is past its
+ * retention.
+ */
 export async function addToSubjects(
   transaction: Transaction,
   callId: string,
@@ -223,7 +230,7 @@ interface CalledFor {
 
 const PURGED_AT_ONCE = 1_000;
 
-/** Removes sums of months that are older than these, besides the current one; 0 removes none. Returns how many rows. */
+/** Removes sums from before the last `keepMonths` whole months; 0 removes none. Returns the number of rows. */
 export async function purgeSubjectSums(
   database: Database,
   {
