@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../ports/json-object.ts';
 
-/** A response that is stored here: what the client got, and all items that the model had before it. */
+/** A response that is stored here: what the client received, and all items that the model got as input. */
 export interface ResponseContent {
   readonly response: JsonObject;
   readonly input: readonly JsonObject[];
@@ -10,14 +10,14 @@ export function writeContent(content: ResponseContent): Uint8Array<ArrayBuffer> 
   return new TextEncoder().encode(JSON.stringify(content));
 }
 
-/** Null where it is none. */
+/** Null if it has another structure. */
 export function parseContent(bytes: Uint8Array): ResponseContent | null {
   const read: unknown = JSON.parse(new TextDecoder().decode(bytes));
   if (!isObject(read) || !isObject(read.response) || !Array.isArray(read.input)) return null;
   return { response: read.response, input: read.input.filter(isObject) };
 }
 
-/** What is stored of a response, out of the body that was sent and the response that came. */
+/** What is stored of a response, from the request body and the response received. */
 export function contentOf(body: unknown, response: JsonObject): ResponseContent {
   const given = isObject(body) ? body.input : undefined;
   const suffix = String(response.id).replace(/^resp_/, '');
@@ -31,16 +31,16 @@ export function outputIds(response: JsonObject): readonly string[] {
 }
 
 export interface Continuation {
-  /** Null where nothing comes before the input. */
+  /** Null if nothing precedes the input. */
   readonly previous: ResponseContent | null;
   readonly holders: readonly ResponseContent[];
-  /** References that are left out. */
+  /** References that are omitted. */
   readonly dropped: ReadonlySet<string>;
 }
 
 /**
- * The body of a continuation, with what it refers to in its place: the items of the response before it first, and each
- * reference replaced by its item. Instructions are not carried over, as in the Responses API.
+ * The body of a continuation with its references resolved: the items of the previous response come first, and each reference
+ * is replaced by its item. Instructions are not carried over, as in the Responses API.
  */
 export function expandedBody(body: JsonObject, { previous, holders, dropped }: Continuation): JsonObject {
   const stored = new Map(holders.flatMap(allItems).map((item) => [item.id, item]));
@@ -57,13 +57,13 @@ function allItems({ input, response }: ResponseContent): readonly JsonObject[] {
   return [...input, ...(Array.isArray(response.output) ? response.output.filter(isObject) : [])];
 }
 
-/** A text is a message of the user. */
+/** A string is a message of the user. */
 function itemsOf(input: unknown): readonly JsonObject[] {
   if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }];
   return Array.isArray(input) ? input.filter(isObject) : [];
 }
 
-/** As the Responses API lists it: every item has an id, and messages have a type and their content in parts. */
+/** An item as the Responses API lists it: every item has an id, and messages have a type and their content in parts. */
 function withId(item: JsonObject, suffix: string, at: number): JsonObject {
   const type = item.type ?? 'message';
   const id =
@@ -79,7 +79,7 @@ export interface InputItemsPage {
   readonly order: 'asc' | 'desc';
 }
 
-/** One page of a response's input, as `GET /responses/{id}/input_items` answers it. */
+/** A page of a response's input, as `GET /responses/{id}/input_items` returns it. */
 export function inputItemsPage({ input }: ResponseContent, { limit, after, order }: InputItemsPage) {
   const ordered = order === 'asc' ? input : [...input].reverse();
   const from = after === null ? 0 : ordered.findIndex(({ id }) => id === after) + 1;

@@ -15,15 +15,15 @@ import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
 import { retentionQueue } from '../retention/retention-queue.ts';
 import { parseContent, type ResponseContent, writeContent } from './response-content.ts';
 
-/** A response that has just been made. */
+/** A response that has just been created. */
 export interface NewResponse {
   readonly id: string;
   readonly companyId: string;
   readonly targetId: string;
   readonly itemIds: readonly string[];
-  /** The call under which a later read charges it; null where it is charged. */
+  /** The call as which a later read charges it; null if it is already charged. */
   readonly chargeCallId: string | null;
-  /** Null where the provider stores it. */
+  /** Null if the provider stores it. */
   readonly content: ResponseContent | null;
 }
 
@@ -37,7 +37,7 @@ export interface StoredResponse {
   readonly content: ResponseContent | null;
 }
 
-/** What a request refers to. */
+/** The ids that a request refers to. */
 export interface EarlierIds {
   readonly responseId: string | null;
   readonly itemIds: readonly string[];
@@ -46,11 +46,11 @@ export interface EarlierIds {
 export type FoundResponses =
   | {
       readonly outcome: 'searched';
-      /** Of `responseId`; null where the request named none, or it is missing. */
+      /** The response `responseId`; null if the request named none, or it is missing. */
       readonly previous: StoredResponse | null;
-      /** Those that have the items; each once. */
+      /** The responses that contain the items, each once. */
       readonly holders: readonly StoredResponse[];
-      /** Ids that the company does not have: unknown, expired, deleted, or another company's. */
+      /** Ids that the company does not have: unknown, expired, deleted, or of another company. */
       readonly missing: readonly string[];
     }
   | { readonly outcome: 'away' };
@@ -58,16 +58,16 @@ export type FoundResponses =
 export interface StoredResponses {
   /** Whether responses that no provider stores are stored here. */
   readonly isOn: boolean;
-  /** The largest response that is stored here, with its input. */
+  /** The largest response that is stored here, including its input. */
   readonly maxBytes: number;
   /**
-   * What is recorded of a response with the commit of its call; null where nothing is. Only content that is stored here
-   * is waited for. Fails open: a response that cannot be recorded is only not found later.
+   * What is recorded of a response with the commit of its call; null if nothing is. Asynchronous only for content that is
+   * stored here. Fails open: a response that cannot be recorded is just not found later.
    */
   recordOf(response: NewResponse): ResponseRecord | Promise<ResponseRecord | null> | null;
   find(companyId: string, ids: EarlierIds): Promise<FoundResponses>;
   remove(companyId: string, id: string): Promise<'removed' | 'not-found' | 'away'>;
-  /** A read has charged it. */
+  /** Reports that a read has charged it. */
   charged(companyId: string, id: string): Promise<void>;
 }
 
@@ -79,11 +79,14 @@ export interface StoredResponseParts {
   readonly isOn: boolean;
   readonly keepMs: number;
   readonly maxBytes: number;
-  /** What one company may have stored here. */
+  /** How many bytes a company may store here. */
   readonly maxCompanyBytes: number;
 }
 
-/** An id is a word: nothing else was ever given out, and nothing else goes into a provider's address. */
+/**
+ * Ids contain only word characters and hyphens: no other ids were ever issued, and no other ids are put into a provider's
+ * URL.
+ */
 const ID = /^[\w-]{1,200}$/;
 const MOST_ITEM_IDS = 1_000;
 
@@ -182,13 +185,13 @@ const FIND = `select id, key_id as "keyId", alias, target_id as "targetId", item
   from stored_responses
   where company_id = $1 and expires_at > $4 and deleted_at is null and (id = any ($2::text[]) or item_ids && $3::text[])`;
 
-/** Its row stays until it expires: so a replayed journal does not bring it back. */
+/** The row stays until it expires, so that a replayed journal does not restore the response. */
 const REMOVE = `update stored_responses set deleted_at = now(), sealed_content = null, content_bytes = 0, item_ids = '{}'
   where company_id = $1 and id = $2 and deleted_at is null returning id`;
 
 const CHARGED = 'update stored_responses set charge_call_id = null where company_id = $1 and id = $2';
 
-/** Write access to the database is not enough to have one company's response given to another. */
+/** Binds a response to its company, so that write access to the database is not enough to give it to another company. */
 function boundTo(companyId: string, id: string): string {
   return `response ${companyId} ${id}`;
 }
@@ -219,7 +222,7 @@ export async function resealResponses({
   });
 }
 
-/** Null where the database cannot be asked. */
+/** Null if the database is unavailable. */
 async function unlessAway<T>(asking: Promise<T>): Promise<T | null> {
   try {
     return await asking;
@@ -237,7 +240,7 @@ const PURGE = `delete from stored_responses
     select id from stored_responses where expires_at <= $1
     order by expires_at limit ${CHUNK_ROWS} for update skip locked))`;
 
-/** Removes responses past their time. Several processes may do it at once. */
+/** Removes expired responses. Several processes may do this concurrently. */
 export async function purgeStoredResponses({
   database,
   clock,
