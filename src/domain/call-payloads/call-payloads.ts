@@ -12,12 +12,11 @@ import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
 import { retentionQueue } from '../retention/retention-queue.ts';
 import { MOST_PATTERNS, patternProblem } from './redaction.ts';
 
-/** What is stored of a call: texts after redaction, cut to their bound. */
+/** What is stored of a call: texts after redaction, truncated to their limit. */
 export interface PayloadContent {
   readonly endpoint: string;
-  /** Null where it was not the body of a call. */
   readonly request: string;
-  /** Null where nothing came. A stream is stored as the answer that it adds up to. */
+  /** Null if there was none. A stream is stored as the response that it adds up to. */
   readonly response: string | null;
   readonly isRequestCut: boolean;
   readonly isResponseCut: boolean;
@@ -28,11 +27,11 @@ export interface CallPayload extends PayloadContent {
   readonly expiresAt: Date;
 }
 
-/** The operator's bounds. */
+/** The operator's limits. */
 export interface PayloadBounds {
-  /** For companies without a choice of their own. */
+  /** For companies that have not set their own. */
   readonly retentionDays: number;
-  /** 0: nothing is stored, whatever keys say. */
+  /** If 0, nothing is stored, whatever the settings of keys. */
   readonly maxRetentionDays: number;
 }
 
@@ -54,7 +53,7 @@ export interface NewPayload {
 
 export const DAY_MS = 24 * 60 * 60_000;
 
-/** Write access to the database is not enough to have one company's prompts shown to another. */
+/** Binds a payload to its company, so that write access to the database is not enough to show it to another company. */
 export function boundTo(companyId: string, callId: string): string {
   return `payload ${companyId} ${callId}`;
 }
@@ -87,7 +86,10 @@ interface PayloadRow {
   readonly expiresAt: Date;
 }
 
-/** The newest of that request id, because clients may choose the ids. Null where the company has none. */
+/**
+ * The newest payload with that request id, because clients may choose the ids. Null if the company has none, or it cannot be
+ * opened.
+ */
 export async function readPayload(
   { cipher, clock }: { readonly cipher: AnswerCipher; readonly clock: Pick<Clock, 'now'> },
   statements: Statements,
@@ -130,7 +132,7 @@ export async function resealPayloads(statements: Statements, cipher: AnswerCiphe
   });
 }
 
-/** Those of a request, of an end user, or of both at once. Returns how many. */
+/** Erases the payloads of a request, of an end user, or those that match both. Returns the number erased. */
 export async function erasePayloads(
   statements: Statements,
   companyId: string,
@@ -151,7 +153,7 @@ interface SettingsRow {
   readonly redactionPatterns: readonly string[];
 }
 
-/** Of these companies, each; what they have not chosen is the operator's. */
+/** The settings of each of these companies; what they have not set is the operator's default. */
 export async function findPayloadSettings(
   statements: Statements,
   bounds: PayloadBounds,
@@ -177,7 +179,7 @@ type ChangedSettings =
   | { readonly outcome: 'changed'; readonly settings: PayloadSettings }
   | { readonly outcome: 'invalid'; readonly field: keyof PayloadSettings; readonly message: string };
 
-/** What is left out stays. A shorter retention counts for what is stored already, too; a longer one does not. */
+/** Undefined keeps a setting. A shorter retention also applies to stored payloads; a longer one does not. */
 export async function changePayloadSettings(
   statements: Statements,
   bounds: PayloadBounds,
@@ -229,7 +231,7 @@ interface PurgeParts {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Removes payloads past their time. Several processes may do it at once. */
+/** Removes expired payloads. Several processes may do this concurrently. */
 export async function purgePayloads({ database, clock }: PurgeParts): Promise<number> {
   const values = [new Date(clock.now())];
   return (await changeInChunks(database, { sql: PURGE, values, maxChunks: MOST_CHUNKS })).rows;

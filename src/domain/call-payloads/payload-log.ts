@@ -14,7 +14,7 @@ import {
 } from './call-payloads.ts';
 import { createRedactor, type RedactedKind, type Redactor } from './redaction.ts';
 
-/** A call that has ended, with what was said in it. */
+/** A call that has ended, with its request and response. */
 export interface EndedCall {
   readonly callId: string;
   readonly companyId: string;
@@ -23,36 +23,42 @@ export interface EndedCall {
   readonly endUser: string | null;
   readonly endpoint: string;
   readonly request: Uint8Array;
-  /** Null where nothing came. */
+  /** Null if there was none. */
   readonly response: EndedResponse | null;
-  /** Takes what is stored, cut to TRACED_BYTES, for a trace; null where it is lost. More than once where storing is repeated. */
+  /**
+   * Receives what is stored, truncated to TRACED_BYTES, for a trace; null if it is lost. Called more than once if storing is
+   * retried.
+   */
   readonly traced?: (content: PayloadContent | null) => void;
 }
 
-/** Of a request, and of an answer, in a trace. */
+/** The most bytes of a request, and of a response, in a trace. */
 const TRACED_BYTES = 32 * 1024;
 
 interface EndedResponse {
   readonly bytes: Uint8Array;
-  /** More came than these bytes. */
+  /** Whether the response was longer than these bytes. */
   readonly isCut: boolean;
-  /** The answer as JSON text, of a stream what it adds up to; run when it is written, not when the call ends. */
+  /**
+   * The response as JSON text; for a stream, the response that it adds up to. Runs when the payload is written, not when the
+   * call ends.
+   */
   textOf(bytes: Uint8Array): string;
 }
 
 /**
- * Stores prompts and answers of calls whose key has opted in, behind the calls: they wait in a bounded queue, are redacted,
- * cut, encrypted and written together. Where the queue is full, or the database does not take them, they are lost and
- * counted; no call waits or fails for it.
+ * Stores prompts and answers of calls whose key has opted in, in the background: they wait in a limited queue and are
+ * redacted, truncated, encrypted and written in batches. If the queue is full or the database does not accept them, they are
+ * lost and counted; no call waits or fails because of it.
  */
 export interface PayloadLog {
-  /** False where nothing is stored, whatever keys say. */
+  /** False if nothing is stored, whatever the settings of keys. */
   readonly isOn: boolean;
-  /** The most that is taken of a request or an answer before it is redacted. */
+  /** The most bytes of a request or a response that are collected before redaction. */
   readonly maxTakenBytes: number;
   note(call: EndedCall): void;
   counts(): { readonly stored: number; readonly dropped: number };
-  /** Writes what waits. */
+  /** Writes the pending payloads. */
   close(): Promise<void>;
 }
 
@@ -61,7 +67,7 @@ export interface PayloadLogParts extends PayloadBounds {
   readonly clock: Pick<Clock, 'now' | 'turn' | 'sleep'>;
   readonly log: Log;
   readonly cipher: AnswerCipher;
-  /** Of a request, and of a response. */
+  /** The most bytes that are stored of a request, and of a response. */
   readonly maxBytes: number;
   readonly redacts: readonly RedactedKind[];
 }
@@ -69,7 +75,7 @@ export interface PayloadLogParts extends PayloadBounds {
 const MOST_WAITING = 500;
 const MOST_WAITING_BYTES = 64 * 1024 * 1024;
 const MOST_IN_A_BATCH = 20;
-/** Streams have some ten times the bytes of what they say. */
+/** A stream has about ten times the bytes of its content. */
 const TAKEN_FOR_STORED = 12;
 const PAUSES_MS = [200, 1_000] as const;
 
@@ -103,7 +109,7 @@ export function createPayloadLog(parts: PayloadLogParts): PayloadLog {
   }
 
   async function write(): Promise<void> {
-    // The call that was noted ends first.
+    // Lets the call end first.
     await clock.turn();
     while (waiting.length > 0) {
       const batch = waiting.slice(0, MOST_IN_A_BATCH);
@@ -123,7 +129,7 @@ export function createPayloadLog(parts: PayloadLogParts): PayloadLog {
         for (const call of batch) {
           const own = settings.get(call.companyId);
           if (own !== undefined) payloads.push(await sealed(call, own));
-          // Calls go on between two of them: a large one takes milliseconds.
+          // Lets calls continue in between: a large payload takes milliseconds.
           await clock.turn();
         }
         await addPayloads(database, payloads);
@@ -173,7 +179,7 @@ function sizeOf({ request, response }: EndedCall): number {
 
 interface RedactedText {
   readonly text: string;
-  /** There was more than this. */
+  /** Whether there was more text than this. */
   readonly isCut: boolean;
 }
 
@@ -183,10 +189,10 @@ interface RedactedCall {
   readonly response: RedactedText | null;
 }
 
-/** Redacted first and cut then, so that no cut hides a part of what is to be redacted. */
+/** Redacts before truncating, so that no cut hides a part of what must be redacted. */
 function redactedOf(call: EndedCall, redactor: Redactor, maxBytes: number): RedactedCall {
   const { endpoint, request, response } = call;
-  // What is far beyond the bound is not even looked at; with some room, so that the end is redacted too.
+  // Bytes far beyond the limit are not processed; a margin ensures that the end is redacted too.
   const taken = request.subarray(0, maxBytes + ROOM_BYTES);
   const asked = redactor.json(new TextDecoder().decode(taken));
   return {
@@ -214,7 +220,7 @@ const CUT_MARK = ' … [cut: the rest is not stored]';
 function cut({ text, isCut }: RedactedText, maxBytes: number): RedactedText {
   const bytes = new TextEncoder().encode(text);
   if (bytes.length <= maxBytes) return { text: isCut ? text + CUT_MARK : text, isCut };
-  // Without `fatal`, half of a character at the end becomes a replacement character, which is removed.
+  // Without `fatal`, an incomplete character at the end becomes a replacement character, which is removed.
   const kept = new TextDecoder().decode(bytes.subarray(0, maxBytes)).replace(/\uFFFD+$/, '');
   return { text: kept + CUT_MARK, isCut: true };
 }

@@ -1,15 +1,15 @@
 /**
- * What is removed from prompts and answers before they are stored. Every step takes time in proportion to the text: the
- * built-in expressions have bounded repetitions only, and patterns of companies are no regular expressions.
+ * What is removed from prompts and answers before they are stored. Every step takes time proportional to the text: the
+ * built-in expressions have only limited repetitions, and the patterns of companies are not regular expressions.
  */
 export const REDACTED_KINDS = ['email', 'phone', 'card', 'secret'] as const;
 
 export type RedactedKind = (typeof REDACTED_KINDS)[number];
 
 export interface Redactor {
-  /** A text that people or models wrote. */
+  /** Redacts a text that people or models wrote. */
   text(text: string): string;
-  /** A JSON text, which may be cut off: its strings one by one, unescaped, so that escapes hide nothing. */
+  /** Redacts a JSON text, which may be truncated: each string separately and unescaped, so that escapes hide nothing. */
   json(text: string): string;
 }
 
@@ -18,7 +18,7 @@ const SHORTEST_PATTERN = 3;
 const LONGEST_PATTERN = 100;
 const MOST_WILDCARDS = 3;
 
-/** What is wrong with a pattern; null where nothing is. */
+/** What is wrong with a pattern; null if it is valid. */
 export function patternProblem(pattern: string): string | null {
   if (pattern.length > LONGEST_PATTERN) return `a pattern has at most ${LONGEST_PATTERN} characters`;
   if (/\p{C}/u.test(pattern)) return 'a pattern has no control characters';
@@ -35,7 +35,7 @@ export function createRedactor(kinds: ReadonlySet<RedactedKind>, patterns: reado
 
   function text(given: string): string {
     let clean = withoutPatterns(given, own);
-    // Secrets before e-mail: an address of a server may have both, and the longer one counts.
+    // Secrets before email addresses: a URL may contain both, and the longer match counts.
     if (kinds.has('secret')) clean = withoutSecrets(clean);
     if (kinds.has('email')) clean = withoutEmails(clean);
     if (kinds.has('card')) clean = clean.replace(CARD, (found) => (isCard(found) ? mark('card') : found));
@@ -58,7 +58,7 @@ export function createRedactor(kinds: ReadonlySet<RedactedKind>, patterns: reado
     return clean;
   }
 
-  /** With the quotes that it had: the last one of a text that was cut off has none at its end. */
+  /** Keeps the quotes as they were: the last string of a truncated text has no closing quote. */
   function redactedString(inner: string): string {
     const isClosed = inner.endsWith('"');
     const raw = isClosed ? inner.slice(0, -1) : inner;
@@ -76,7 +76,7 @@ const LOCAL_PART = /[\p{L}\p{N}._%+-]{1,64}$/u;
 const LONGEST_LOCAL_PART = 64;
 const DOMAIN = /[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/uy;
 
-/** From each @ to both sides, so that a long run of letters is not searched again from every one of them. */
+/** Searches from each @ in both directions, so that a long run of letters is not searched again from each letter. */
 function withoutEmails(text: string): string {
   let clean = '';
   let from = 0;
@@ -95,7 +95,7 @@ function mark(kind: RedactedKind | 'pattern'): string {
   return `[redacted ${kind}]`;
 }
 
-/** Thirteen to nineteen digits, in groups or not. */
+/** Thirteen to nineteen digits, grouped or not. */
 const CARD = /(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)/g;
 const LONG_NUMBER = /(?<![\d.])\d{13,19}(?![\d.])/g;
 const PHONE = /(?<![\w+])(?:\+|\(|\d)[\d ()/-]{6,22}\d(?!\w)/g;
@@ -104,7 +104,7 @@ const FEWEST_PHONE_DIGITS = 7;
 const FEWEST_LOCAL_DIGITS = 9;
 const MOST_PHONE_DIGITS = 15;
 
-/** With a plus sign, or in groups as people write numbers; not a date, an id or an amount. */
+/** With a plus sign or 00, or grouped as people write phone numbers; not a date, an id or an amount. */
 function isPhone(found: string): boolean {
   const digits = found.replace(/\D/g, '').length;
   if (digits < FEWEST_PHONE_DIGITS || digits > MOST_PHONE_DIGITS) return false;
@@ -124,12 +124,12 @@ function isCard(found: string): boolean {
   return sum % 10 === 0;
 }
 
-/** In the place of a number stands a string, so that the text stays JSON. */
+/** Replaces the number by a string, so that the text stays valid JSON. */
 function cardAsText(found: string): string {
   return isCard(found) ? `"${mark('card')}"` : found;
 }
 
-/** Keys of ours and of common services, tokens, and credentials in addresses. */
+/** Our keys and those of common services, tokens, and credentials in URLs. */
 const SECRETS: readonly RegExp[] = [
   /tpk_[A-Za-z0-9]{8,200}/g,
   /\b(?:sk-|[sr]k_(?:live|test)_|gsk_|xai-|hf_|gh[pousr]_|github_pat_|glpat-|xox[abprs]-)[A-Za-z0-9_-]{6,200}/g,
@@ -149,7 +149,7 @@ function withoutSecrets(text: string): string {
   return clean;
 }
 
-/** One whose end was cut off goes to the end of the text. */
+/** A block without an end is removed up to the end of the text. */
 function withoutPem(text: string): string {
   let at = text.indexOf(PEM_BEGIN);
   if (at === -1) return text;
@@ -169,7 +169,9 @@ function piecesOf(pattern: string): readonly string[] {
   return pattern.trim().toLowerCase().split(/\*+/);
 }
 
-/** Each pattern looks at what those before it have left, and never at their marks: patterns that match a mark would multiply it. */
+/**
+ * Each pattern searches only what the previous ones left, never their marks: a pattern that matches a mark would multiply it.
+ */
 function withoutPatterns(text: string, patterns: readonly (readonly string[])[]): string {
   let left: readonly string[] = [text];
   for (const pieces of patterns) {
@@ -179,13 +181,12 @@ function withoutPatterns(text: string, patterns: readonly (readonly string[])[])
 }
 
 /**
- * What is before, between and behind the matches. A match has the pieces in their order, with anything but white space
- * between them; without regard to case. Where the first piece is found and the others do not follow in the same word,
- * they follow no later start in that word either, so the search goes on behind it: each character is checked a bounded
- * number of times.
+ * The text before, between and after the matches. A match has the pieces in order, with anything but white space between
+ * them, ignoring case. If the first piece is found but the others do not follow in the same word, they do not follow a later
+ * start in that word either, so the search continues after it: each character is checked a limited number of times.
  */
 function partsWithout(text: string, pieces: readonly string[]): readonly string[] {
-  // The one letter whose lower case is longer; it would shift every place behind it.
+  // The only letter whose lower case is longer; it would shift all positions after it.
   const haystack = text.replaceAll('İ', 'i').toLowerCase();
   const [first = '', ...rest] = pieces;
   const parts: string[] = [];
@@ -211,12 +212,12 @@ function partsWithout(text: string, pieces: readonly string[]): readonly string[
   }
 }
 
-/** Behind the last piece; a wildcard at the end takes the rest of the word. -1 where one is missing. */
+/** The position after the last piece; a wildcard at the end matches the rest of the word. -1 if a piece is missing. */
 function endOfPieces(text: string, pieces: readonly string[], from: number, wordEnd: number): number {
   let at = from;
   for (const [index, piece] of pieces.entries()) {
     if (piece === '' && index === pieces.length - 1) return wordEnd;
-    // A piece with a space in it may reach over the end of the word, but not begin behind it.
+    // A piece with a space in it may extend beyond the end of the word, but not start after it.
     const found = text.slice(at, wordEnd + piece.length).indexOf(piece);
     if (found === -1) return -1;
     at += found + piece.length;
@@ -237,7 +238,7 @@ function nextWord(text: string, from: number): number {
   return NO_SPACE.exec(text)?.index ?? -1;
 }
 
-/** Behind the closing quote, or the end of the text. */
+/** The position after the closing quote, or the end of the text. */
 function endOfString(text: string, from: number): number {
   let at = from;
   for (;;) {
@@ -250,7 +251,7 @@ function endOfString(text: string, from: number): number {
   }
 }
 
-/** As it was written where that is no string: one that was cut off in an escape. */
+/** The raw text if it is not a valid string, because it was truncated within an escape. */
 function unescaped(raw: string): string {
   try {
     return JSON.parse(`"${raw}"`) as string;
