@@ -8,11 +8,11 @@ import { isDatabaseFault } from '../calls/settlement/refused-rows.ts';
 import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
 import { retentionQueue } from '../retention/retention-queue.ts';
 
-/** What must be equal for an answer to be given again, besides the company. */
+/** What must be equal, besides the company, for an answer to be reused. */
 export interface CacheableRequest {
   readonly endpoint: string;
   readonly alias: string;
-  /** Whatever else changes the answer: headers that reach the provider, how the stream is shown. */
+  /** Everything else that changes the answer: headers that reach the provider, the format of the stream. */
   readonly variant: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
@@ -20,7 +20,7 @@ export interface CacheableRequest {
 export interface CachedAnswer {
   readonly contentType: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Those of the call that made it. */
+  /** The tokens of the call that produced it. */
   readonly tokens: CallTokens;
 }
 
@@ -31,7 +31,7 @@ export interface AnswerToCache extends CachedAnswer {
   readonly endUser: string | null;
   readonly digest: Uint8Array<ArrayBuffer>;
   readonly ttlMs: number;
-  /** When its call began: an answer that was stored since is of a call that ran beside it, and stays. */
+  /** When its call started: an answer stored after that is from a concurrent call, and stays. */
   readonly startedAtMs: number;
 }
 
@@ -39,24 +39,24 @@ export interface CacheCounts {
   readonly hits: number;
   readonly misses: number;
   readonly stored: number;
-  /** Could not be read or stored: the call went on without the cache. */
+  /** Answers that could not be read or stored: the calls continued without the cache. */
   readonly failed: number;
 }
 
 /**
- * The exact cache: the same request of the same company is given the answer of an earlier call. It fails open: where it
- * cannot be read or written, calls go to their providers.
+ * The exact cache: the same request of the same company gets the answer of an earlier call. It fails open: if it cannot be
+ * read or written, calls go to their providers.
  */
 export interface AnswerCache {
   /** The longest that an answer may be stored, in seconds; 0 turns the cache off. */
   readonly maxTtlSeconds: number;
   readonly maxAnswerBytes: number;
-  /** What a hit costs of the price, in millionths. */
+  /** The share of the price that a hit costs, in millionths. */
   readonly priceShareMillionths: number;
   digestOf(companyId: string, request: CacheableRequest): Promise<Uint8Array<ArrayBuffer>>;
-  /** Null where there is none that is younger than `ttlMs`. */
+  /** Null if there is none younger than `ttlMs`. */
   find(companyId: string, digest: Uint8Array<ArrayBuffer>, ttlMs: number): Promise<CachedAnswer | null>;
-  /** Returns when it can be found. It never rejects; an answer that is too large is not stored. */
+  /** Resolves when the answer can be found. It never rejects; an answer that is too large is not stored. */
   store(answer: AnswerToCache): Promise<void>;
   counts(): CacheCounts;
 }
@@ -66,11 +66,11 @@ export interface AnswerCacheParts {
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Log;
   readonly cipher: AnswerCipher;
-  /** The first keys the digests: after it has changed, what was stored before is not found any more. */
+  /** The first one keys the digests: after it changes, answers stored before are no longer found. */
   readonly masterKeys: readonly [string, ...string[]];
   readonly maxTtlSeconds: number;
   readonly maxAnswerBytes: number;
-  /** What one company may have stored. The oldest answers make room for new ones. */
+  /** How many bytes a company may store. The oldest answers are removed to make room for new ones. */
   readonly maxCompanyBytes: number;
   readonly maxCompanyAnswers: number;
   readonly priceShareMillionths: number;
@@ -171,8 +171,8 @@ const FIND = `select content_type as "contentType", sealed_answer as "sealedAnsw
   from cached_answers where company_id = $1 and digest = $2 and expires_at > $3 and created_at > $4`;
 
 /**
- * One answer for a digest. One that was there when the call began was expired or too old for it, and is replaced; of calls
- * that run at the same time the first one's stays. The rest of the statement makes room: the company's newest answers stay.
+ * One answer per digest. An answer that existed when the call started was expired or too old for it, and is replaced; of
+ * concurrent calls, the first answer stays. The rest of the statement makes room: the company's newest answers stay.
  */
 const STORE = `with stored as (
     insert into cached_answers as present (company_id, digest, key_id, request_id, end_user, content_type, sealed_answer,
@@ -193,14 +193,14 @@ const STORE = `with stored as (
     where present.company_id = $1 and (newest.place >= $16::bigint or newest.up_to + $8::bigint > $17::bigint)
     for update of present skip locked))`;
 
-/** Write access to the database is not enough to have one company's answer given to another. */
+/** Binds an answer to its company, so that write access to the database is not enough to give it to another company. */
 function boundTo(companyId: string, digest: Uint8Array<ArrayBuffer>): string {
   return `cache ${companyId} ${digest.toHex()}`;
 }
 
 const DIGEST_PURPOSE = 'turnpike: digests of cached requests, version 1';
 
-/** Keyed with MASTER_KEY, so a digest does not reveal whether a guessed prompt was sent. */
+/** Derived from MASTER_KEY, so that a digest does not reveal whether a guessed prompt was sent. */
 async function digestKey(masterKey: string): Promise<CryptoKey> {
   const material = await crypto.subtle.importKey('raw', utf8(masterKey), 'HKDF', false, ['deriveKey']);
   const derivation = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(32), info: utf8(DIGEST_PURPOSE) };
@@ -212,12 +212,12 @@ function utf8(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text);
 }
 
-/** Removes all that is cached for a company. Returns how many answers those were. */
+/** Removes all cached answers of a company. Returns their number. */
 export async function clearCachedAnswers(statements: Statements, companyId: string): Promise<number> {
   return await removed(statements, 'company_id = $1', [companyId]);
 }
 
-/** For a key that was revoked: what was cached for its calls. */
+/** Removes what was cached for the calls of these keys, after they were revoked. */
 export async function dropAnswersOfKeys(
   statements: Statements,
   companyId: string,
@@ -227,7 +227,7 @@ export async function dropAnswersOfKeys(
   return await removed(statements, 'company_id = $1 and key_id = any ($2::uuid[])', [companyId, keyIds]);
 }
 
-/** For prompts and answers that are erased: what was cached of the same request or end user. */
+/** Removes what was cached for a request or an end user, when their prompts and answers are erased. */
 export async function dropAnswersOf(
   statements: Statements,
   companyId: string,
@@ -258,7 +258,7 @@ const PURGE = `delete from cached_answers
     select ctid from cached_answers where expires_at <= $1
     order by expires_at limit ${CHUNK_ROWS} for update skip locked))`;
 
-/** Removes answers past their time. Several processes may do it at once. */
+/** Removes expired answers. Several processes may do this concurrently. */
 export async function purgeCachedAnswers({
   database,
   clock,
