@@ -5,12 +5,12 @@ import type { FinishedCall } from '../calls/settlement/finished-call.ts';
 import { creditsAsNumber } from '../credits/ledger/credit-account.ts';
 import { type AfterHook, ATTEMPT_MS, attemptDelivery, type HookDeliveryParts } from './hook-deliveries.ts';
 
-/** Takes finished calls and delivers them to the operator's hook, off the path of the calls. */
+/** Delivers finished calls to the operator's hook, in the background. */
 export interface AfterCalls {
   /** Never throws and never waits. */
   note(call: FinishedCall): void;
   counts(): { readonly delivered: number; readonly deferred: number; readonly dropped: number };
-  /** Sends what waits. */
+  /** Sends the pending records. */
   close(): Promise<void>;
 }
 
@@ -19,13 +19,16 @@ interface AfterCallsParts extends Pick<HookDeliveryParts, 'database' | 'clock' |
   readonly hook: AfterHook;
 }
 
-/** Calls in one request, and how long the first of them waits for others. */
+/** Calls in one request, and how long the first of them waits for more. */
 const BATCH = 100;
 const GATHER_MS = 250;
-/** Some 10 MB. */
+/** About 10 MB. */
 const MOST_WAITING = 10_000;
 const AGAIN_MS = 2_000;
-/** Requests at once. While a hook is slow the rest waits in the table, for the job: memory is drained by the database alone. */
+/**
+ * Concurrent requests. While a hook is slow, further batches wait in the table for the job, so that memory is freed as fast
+ * as the database stores them.
+ */
 const MOST_ATTEMPTS = 4;
 
 export function createAfterCalls(parts: AfterCallsParts): AfterCalls {
@@ -69,7 +72,7 @@ export function createAfterCalls(parts: AfterCallsParts): AfterCalls {
     }
   }
 
-  /** Rejects where the batch is not in the table. */
+  /** Rejects if the batch was not stored in the table. */
   async function deliver(batch: readonly FinishedCall[]): Promise<void> {
     const charges = await readCharges(
       database,
@@ -91,7 +94,7 @@ export function createAfterCalls(parts: AfterCallsParts): AfterCalls {
       counts.deferred += batch.length;
       return;
     }
-    // From here on the job sends it, if this attempt fails in whatever way.
+    // If this attempt fails for any reason, the job sends it later.
     const attempt = attemptDelivery(parts, hook, { id, payload, attempts: 0, createdAt })
       .catch(() => false)
       .then((isAccepted) => {
@@ -127,7 +130,7 @@ export function createAfterCalls(parts: AfterCallsParts): AfterCalls {
   };
 }
 
-/** In the names of `GET /llm/v1/usage/calls`. */
+/** With the field names of `GET /llm/v1/usage/calls`. */
 function recordOf(call: FinishedCall, chargeMicro: bigint | null) {
   const { tokens } = call;
   return {
@@ -147,7 +150,7 @@ function recordOf(call: FinishedCall, chargeMicro: bigint | null) {
     prompt_tokens: tokens?.promptTokens ?? 0,
     cached_tokens: tokens?.cachedTokens ?? 0,
     completion_tokens: tokens?.completionTokens ?? 0,
-    /** Null where it is not charged yet: it waits in the journal. */
+    /** Null if it is not charged yet, because it waits in the journal. */
     credits: chargeMicro === null ? null : creditsAsNumber(chargeMicro),
     first_token_ms: call.firstByteMs,
     duration_ms: call.durationMs,

@@ -17,10 +17,10 @@ export interface HookDelivery {
   readonly settledAt: Date | null;
 }
 
-/** Where records go. */
+/** The receiver of records. */
 export interface AfterHook {
   readonly url: string;
-  /** All of them sign. */
+  /** Every request is signed with each of them. */
   readonly secrets: readonly string[];
 }
 
@@ -29,13 +29,13 @@ export interface HookDeliveryParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly webhooks: Pick<WebhookSender, 'send'>;
-  /** Null where there is no hook after calls: what waits is given up. */
+  /** Null if there is no hook after calls: then pending deliveries fail. */
   readonly hook: AfterHook | null;
   readonly keepDays: number;
 }
 
 const TIMEOUT_MS = 10_000;
-/** Longer than an attempt: another process sends it after this if the first one stopped. */
+/** Longer than an attempt: after this another process sends it, if the first one stopped. */
 export const ATTEMPT_MS = TIMEOUT_MS + 20_000;
 const READ_BYTES = 300;
 const MINUTE_MS = 60_000;
@@ -53,7 +53,7 @@ export const CALL_HOOK_QUEUE: QueueDefinition = {
   heartbeatSeconds: 60,
 };
 
-/** Sends again what was not accepted, and removes what is old. */
+/** Retries deliveries that were not accepted, and removes old ones. */
 export function callHookWork(parts: HookDeliveryParts): readonly QueueWork[] {
   return [
     {
@@ -68,7 +68,7 @@ export function callHookWork(parts: HookDeliveryParts): readonly QueueWork[] {
   ];
 }
 
-/** The newest first. `after` is the last id of the page before. */
+/** The newest first. `after` is the last id of the previous page. */
 export async function listHookDeliveries(
   statements: Statements,
   { limit, after }: { readonly limit: number; readonly after: string | null },
@@ -81,7 +81,7 @@ export async function listHookDeliveries(
   );
 }
 
-/** One attempt, and its mark. True where it was accepted. */
+/** Makes one attempt and records its result. True if it was accepted. */
 export async function attemptDelivery(
   { database, clock, webhooks }: Pick<HookDeliveryParts, 'database' | 'clock' | 'webhooks'>,
   { url, secrets }: AfterHook,
