@@ -19,7 +19,7 @@ export type Announced =
   | { readonly outcome: 'announced'; readonly meeting: Meeting }
   /** Another company has announced this room. */
   | { readonly outcome: 'taken' }
-  /** It is in use, or people were in it, and no company had announced it: they may be strangers to this company. */
+  /** The room is in use, or people were in it before any company announced it: they may be strangers to this company. */
   | { readonly outcome: 'used-unannounced' }
   | { readonly outcome: 'unknown'; readonly what: 'job' | 'talent' }
   | {
@@ -32,8 +32,8 @@ const DAY_MS = 86_400_000;
 const LONGEST_MINUTES = 1_440;
 
 /**
- * Announces a room as the company's, from which moment its name belongs to the company. What was reported of the room
- * before stays with super admins.
+ * Announces a room for the company, which owns its name from then on. Earlier reports about the room stay visible to
+ * super admins only.
  */
 export async function announceMeeting(
   transaction: Transaction,
@@ -79,7 +79,7 @@ export async function announceMeeting(
 interface WantedLink {
   readonly meetingId: string;
   readonly companyId: string;
-  /** Null takes the link off. */
+  /** Null removes the link. */
   readonly jobId: string | null;
   readonly talentId: string | null;
 }
@@ -89,8 +89,8 @@ type Linked =
   | { readonly outcome: 'unknown'; readonly what: 'meeting' | 'job' | 'talent' };
 
 /**
- * What a meeting was about, said or corrected later. Its briefing and insight are worked out again. Locks are taken in the
- * order of an erasure, which comes from the talent to the meeting.
+ * Sets or corrects what a meeting was about; its briefing and insight are derived again. Locks are taken in the same
+ * order as in an erasure, which locks the talent before the meeting.
  */
 export async function linkMeeting(
   transaction: Transaction,

@@ -5,12 +5,15 @@ const OLDEST_MS = 7 * DAY_MS;
 const NEWEST_MS = 10 * 60_000;
 
 /**
- * The meeting server drops an event that is refused, so no time is a reason to refuse one. What cannot be right is flagged:
+ * The meeting server drops an event that is refused, so no event is refused for its times. Implausible times are
+ * flagged:
  *
- *   old      More than 7 days ago, as of a sender that delivers what it has stored. It counts at its own time.
- *   future   More than 10 minutes ahead. An event has happened when it arrives, so the sender's clock is wrong: it counts at
- *            the time of receipt, and its other times are moved by as much.
- *   inconsistent  What ends has begun after its end, or more than 7 days before it: the beginning is unknown.
+ *   old           More than 7 days ago, for example from a sender that delivers stored events. The event keeps its
+ *                 own time.
+ *   future        More than 10 minutes ahead. The sender's clock must be wrong: the event gets the time of receipt,
+ *                 and its other times are shifted by the same amount.
+ *   inconsistent  The reported beginning is after the end, or more than 7 days before the receipt (of an old event:
+ *                 before the end). The beginning is then unknown.
  */
 export function timesOf(event: RoomEvent, nowMs: number): TimedEvent {
   const isFuture = event.happenedAtMs > nowMs + NEWEST_MS;
@@ -31,7 +34,7 @@ export function timesOf(event: RoomEvent, nowMs: number): TimedEvent {
   return {
     happenedAtMs,
     beganAtMs,
-    // Of those in the list beside the event only the time is dropped: what the room did is still true.
+    // For listed occupants only the implausible time is dropped: the rest of the event is still true.
     occupants: event.occupants.map((occupant) => ({
       ...occupant,
       joinedAtMs: plausible(occupant.joinedAtMs, nowMs + NEWEST_MS),

@@ -1,29 +1,28 @@
 import type { StoredEvent } from './room-events.ts';
 
 /**
- * A room's events, in whatever order they came, become the uses that were made of it. The result depends on the set of
- * events and the time alone, so every order ends the same.
+ * Turns a room's events into the uses that were made of it. The result depends only on the set of events and the
+ * current time, not on the order of arrival.
  *
- *   not in use  A start opens a use. A person in the room opens one too, whose start was lost. An end without a use is
+ *   not in use  A start opens a use. So does a person in the room, if the start was lost. An end without a use is
  *               the end of one of which nothing else is known.
- *   in use      An end closes it. Another start means that the end was lost: it ended when it was last heard of. So does
- *               silence for ORPHAN_MS.
+ *   in use      An end closes it. Another start means that the end was lost: the use ended at its last event. The same
+ *               applies after ORPHAN_MS without an event.
  *
- * Two senders that tell the same do not agree to the second: a start or an end within SAME_MS is the same one.
+ * Two senders that report the same may differ by seconds: a start or an end within SAME_MS counts as the same.
  */
 export interface RoomUse {
-  /** Null where only its end is known. */
+  /** Null if only its end is known. */
   startedAtMs: number | null;
   isStartKnown: boolean;
-  /** Null while it goes on. */
+  /** Null while it is ongoing. */
   endedAtMs: number | null;
   isEndKnown: boolean;
   readonly eventIds: bigint[];
-  /** When the first of its events reached us, by our own clock. */
+  /** When the first of its events was received, by our own clock. */
   firstReceivedAtMs: number;
 }
 
-/** An announced meeting. */
 interface Announcement {
   readonly id: string;
   readonly announcedAtMs: number;
@@ -31,7 +30,7 @@ interface Announcement {
 }
 
 interface AssignedUses {
-  /** Null for uses without an announcement: a meeting of their own. */
+  /** Null for uses without an announcement, which form a meeting of their own. */
   readonly announcementId: string | null;
   readonly uses: readonly RoomUse[];
 }
@@ -42,14 +41,14 @@ const SAME_MS = 10_000;
 const LEAVING_MS = 300_000;
 
 const MINUTE_MS = 60_000;
-/** What was before the announcement is not the announcer's; two machines' clocks may differ by this much. */
+/** Earlier uses do not belong to the announcing company. This is the tolerance for clock differences between machines. */
 const BEFORE_ANNOUNCEMENT_MS = 5 * MINUTE_MS;
-/** People come early. */
+/** How long before the planned start a use may begin, because people join early. */
 const EARLIEST_MS = 60 * MINUTE_MS;
 const A_LITTLE_EARLY_MS = 5 * MINUTE_MS;
-/** Past this a planned meeting was not held. */
+/** A planned meeting that has not begun this long after its planned start was not held. */
 export const LATEST_MS = 240 * MINUTE_MS;
-/** A room that everybody has dropped out of is destroyed, and made again when they are back. */
+/** A room is destroyed when everybody has dropped out, and created again when they return. */
 const REJOIN_MS = 10 * MINUTE_MS;
 
 export function foldRoom(events: readonly StoredEvent[], nowMs: number): readonly RoomUse[] {
@@ -85,9 +84,9 @@ export function foldRoom(events: readonly StoredEvent[], nowMs: number): readonl
 }
 
 /**
- * Which use of a room is which meeting. A planned meeting has every use that begins in its time: of several plans, the
- * one that is on by the plan, else the next to come. One without a time has the first use after it was announced, with
- * those that follow at once.
+ * Assigns the uses of a room to meetings. A planned meeting gets every use that begins in its time window; if several
+ * plans match, the latest one that is due, otherwise the next one. A meeting without a planned time gets the first use
+ * after its announcement, and those that follow as rejoins.
  */
 export function assignUses(
   uses: readonly RoomUse[],
@@ -116,9 +115,9 @@ export function assignUses(
 }
 
 /**
- * Whether a use may be shown to the company that owns the room: it began after the first announcement, and nothing of it had been
- * reported before. The second does not depend on the meeting server's clock: a room that was seen running is not shown,
- * however recently it began.
+ * Whether a use may be shown to the company that owns the room: it began after the first announcement, and none of it
+ * was reported before. The second condition does not depend on the meeting server's clock: a room that was already seen
+ * in use is not shown, no matter how recently the use began.
  */
 export function isOwned(ownedSinceMs: number | null, use: RoomUse): boolean {
   return ownedSinceMs !== null && use.firstReceivedAtMs >= ownedSinceMs && isAfter(ownedSinceMs, use);
@@ -133,13 +132,13 @@ type PointKind = 'end' | 'start' | 'presence' | 'left';
 interface Point {
   readonly atMs: number;
   readonly kind: PointKind;
-  /** The moment that the event itself is about; a destroyed room also tells when it was made. */
+  /** Null for a second time in an event, such as the creation time of a destroyed room. */
   readonly eventId: bigint | null;
   readonly beganAtMs: number | null;
   readonly receivedAtMs: number;
 }
 
-/** At one moment the end of a use comes before the start of the next one. */
+/** At the same time, the end of a use sorts before the start of the next one. */
 const RANKS: Readonly<Record<PointKind, number>> = { end: 0, start: 1, presence: 2, left: 3 };
 
 function open(uses: RoomUse[], { atMs, kind, beganAtMs, receivedAtMs }: Point): RoomUse {
@@ -159,7 +158,7 @@ function isSameStart({ startedAtMs }: RoomUse, atMs: number): boolean {
   return startedAtMs !== null && atMs - startedAtMs <= SAME_MS;
 }
 
-/** The use that has ended and that a point still belongs to: it repeats what is known, or comes a little after it. */
+/** The ended use that a point still belongs to, because it repeats what is known or follows shortly after. */
 function closedUseOf(last: RoomUse | undefined, { atMs, kind }: Point): RoomUse | null {
   if (last === undefined || last.endedAtMs === null) return null;
   const afterMs = atMs - last.endedAtMs;
@@ -201,12 +200,12 @@ function pointsOf(event: StoredEvent): readonly Point[] {
   }
 }
 
-/** Ids are given in the order of arrival; at one moment they decide nothing but the order of the list. */
+/** Ids are in order of arrival. Between points of the same time and kind they only determine the order of the list. */
 function compareIds(a: Point, b: Point): number {
   return Number((a.eventId ?? 0n) - (b.eventId ?? 0n));
 }
 
-/** When it began, or the little that is known of it. */
+/** Its start, or its end if only that is known. */
 function beginOf({ startedAtMs, endedAtMs }: RoomUse): number {
   return startedAtMs ?? endedAtMs ?? 0;
 }

@@ -2,21 +2,21 @@ import type { KeptUse, Meeting } from './meeting.ts';
 import type { Occupant, StoredEvent, TimeFlag } from './room-events.ts';
 import type { TranscriptSummary } from './transcript-summary.ts';
 
-/** What is known of a meeting. What is not known is null, and `missing` says why: nothing here is a guess. */
+/** The known facts of a meeting. Unknown ones are null, and `missing` explains why: nothing here is a guess. */
 export interface MeetingInsight {
   readonly status: 'held' | 'ongoing' | 'not-held';
   readonly startedAt: string | null;
   readonly endedAt: string | null;
-  /** In the room; pauses in which the room was empty do not count. */
+  /** Time in use; pauses in which the room was empty do not count. */
   readonly durationSeconds: number | null;
   readonly startedLateSeconds: number | null;
   readonly overrunSeconds: number | null;
-  /** At most one person came. */
+  /** True if at most one person attended; null if that is not known yet. */
   readonly isNoShow: boolean | null;
   readonly attendees: readonly Attendee[];
   readonly summary: TranscriptSummary | null;
   readonly missing: readonly string[];
-  /** What was wrong with the reported times. */
+  /** Problems with the reported times. */
   readonly warnings: readonly string[];
 }
 
@@ -26,7 +26,7 @@ interface InsightSource {
   readonly summary: TranscriptSummary | null;
 }
 
-/** Depends on what is kept alone, so that it is the same whatever order the events came in. */
+/** Depends only on stored data, so the order in which events arrived does not matter. */
 export function insightOf({ meeting, events, summary }: InsightSource): MeetingInsight {
   const { sessions: uses, startedAt, endedAt, startsAt, plannedMinutes } = meeting;
   const startsAtMs = startsAt?.getTime() ?? null;
@@ -114,12 +114,12 @@ interface Attendee {
   readonly email: string | null;
   readonly joinedAt: string;
   readonly leftAt: string | null;
-  /** In the room, however often they came and went. */
+  /** Time in the room, over all joins. */
   readonly seconds: number;
   readonly joins: number;
-  /** Behind the plan; null without one. */
+  /** After the planned start; null without one. */
   readonly lateSeconds: number | null;
-  /** Of the time in which anybody was the loudest, 0 to 1; null where it is not measured. */
+  /** This person's share of the time in which anybody was the loudest, 0 to 1; null if not measured. */
   readonly talkShare: number | null;
 }
 
@@ -163,7 +163,7 @@ function attendanceOf(
     );
 }
 
-/** One for each join, with the most complete data reported for it. */
+/** One per join, with the most complete data reported for it. */
 function staysOf(events: readonly StoredEvent[]): readonly Stay[] {
   const stays = new Map<string, Stay>();
   for (const event of events) {
@@ -199,7 +199,7 @@ function endAfter(uses: readonly KeptUse[], joinedAtMs: number): number | null {
   return use?.endedAt == null ? null : Date.parse(use.endedAt);
 }
 
-/** A person with two devices counts once. */
+/** Overlapping stays, such as those of a person with two devices, count once. */
 function secondsIn(spans: readonly (readonly [number, number])[]): number {
   let sumMs = 0;
   let coveredUntilMs = Number.NEGATIVE_INFINITY;

@@ -11,7 +11,7 @@ const MEETING_RETENTION_QUEUE = retentionQueue('meeting-retention', {
 
 export const MEETING_QUEUES: readonly QueueDefinition[] = [MEETING_QUEUE, MEETING_RETENTION_QUEUE];
 
-/** What is derived from meetings, and closing and deleting them. */
+/** Derives data from meetings, closes them and deletes them. */
 export function meetingWork(parts: MeetingHandlerParts & MeetingRetentionParts): readonly QueueWork[] {
   return [
     {
@@ -24,7 +24,7 @@ export function meetingWork(parts: MeetingHandlerParts & MeetingRetentionParts):
     {
       queue: MEETING_RETENTION_QUEUE,
       concurrency: 1,
-      // A meeting whose end was lost is closed up to this much late.
+      // A meeting whose end was lost is closed up to ten minutes late.
       cron: '*/10 * * * *',
       handler: createMeetingRetentionHandler(parts),
     },

@@ -5,7 +5,7 @@ import type { RoomUse } from './fold-room.ts';
 export interface Meeting {
   readonly id: string;
   readonly room: string;
-  /** Null for events of an unannounced room. */
+  /** Null if it belongs to no company, for example in an unannounced room. */
   readonly companyId: string | null;
   readonly origin: 'announced' | 'room';
   readonly startsAt: Date | null;
@@ -23,7 +23,7 @@ export interface Meeting {
   readonly updatedAt: Date;
 }
 
-/** A use of the room, as it is kept. */
+/** A use of the room, as stored. */
 export interface KeptUse {
   readonly startedAt: string | null;
   readonly startKnown: boolean;
@@ -46,13 +46,13 @@ export function keptUse({ startedAtMs, isStartKnown, endedAtMs, isEndKnown }: Ro
   };
 }
 
-/** From the first start to the last end; without an end while one of them goes on. */
+/** From the first start to the last end; the end is null while the last use is ongoing. */
 export function spanOf(uses: readonly KeptUse[]): {
   readonly startedAt: Date | null;
   readonly endedAt: Date | null;
 } {
   const date = (text: string | null | undefined) => (text == null ? null : new Date(text));
-  // Of a use that was reported only by its end, the start is unknown: the meeting has begun by then.
+  // If only the end of the first use was reported, that end is used as the start.
   const [first] = uses;
   const last = uses.at(-1);
   return { startedAt: date(first?.startedAt ?? first?.endedAt), endedAt: date(last?.endedAt) };
@@ -60,7 +60,7 @@ export function spanOf(uses: readonly KeptUse[]): {
 
 interface MeetingListArgs {
   readonly limit: number;
-  /** The id of the last meeting of the page before. */
+  /** The last id of the previous page. */
   readonly after: string | null;
 }
 
@@ -95,8 +95,8 @@ export async function lockMeeting(transaction: Transaction, id: string): Promise
 }
 
 /**
- * Meetings of which something has changed, each as its id and nothing else. A run may take one call of a model; a
- * database that is unavailable is tried again for about half an hour.
+ * Meetings in which something has changed; a job contains only the id. A run may include one model call. If the
+ * database is unavailable, it is retried for 20 to 30 minutes.
  */
 export const MEETING_QUEUE: QueueDefinition = {
   name: 'meeting',

@@ -20,7 +20,9 @@ import {
   type TranscriptSummary,
 } from './transcript-summary.ts';
 
-/** A model's word on a transcript, as a call of the company whose meeting it is. Rejects where it may go better later. */
+/**
+ * Summarizes a transcript with a model, as a call of the company that owns the meeting. Rejects if a retry may succeed.
+ */
 export interface MeetingModel {
   ask(question: SummaryQuestion, call: MeetingModelCall): Promise<AskedMeetingModel>;
 }
@@ -32,11 +34,11 @@ interface MeetingModelCall {
 }
 
 interface AskedMeetingModel {
-  /** Null where no model answered, and the engine of our own does it. */
+  /** Null if no model answered; then the built-in engine writes the summary. */
   readonly answer: string | null;
-  /** In the transaction that keeps what it was for. */
+  /** Called in the transaction that stores the summary. */
   charge(transaction: Transaction, isUsable: boolean): Promise<void>;
-  /** After it, whatever came of it. */
+  /** Called after that transaction, whether it committed or not. */
   release(): Promise<void>;
 }
 
@@ -58,12 +60,12 @@ interface Transcript {
 
 /** People leave and rejoin, and events arrive late, so reminders wait this long. */
 const REMIND_AFTER_MS = 10 * 60_000;
-/** A meeting that was reported later than this needs no scorecard any more. */
+/** A meeting that was reported later than this no longer needs a scorecard. */
 const REMIND_WITHIN_MS = 7 * 86_400_000;
 
 /**
- * Everything that is made of a meeting, from what is kept of it at this moment. It may run as often as it likes: what
- * costs (a model's summary) is done once a transcript, what reaches people once a person, the rest gives the same again.
+ * Derives everything from a meeting as it is stored now. It is safe to run repeatedly: a model's summary is stored and
+ * charged once per transcript, a reminder is sent once per person, and the rest gives the same result.
  */
 export function createMeetingHandler(parts: MeetingHandlerParts): JobHandler {
   const { database, clock, log, jobQueue } = parts;
@@ -126,8 +128,8 @@ async function summarise(
 }
 
 /**
- * Only the first one of a version is stored and paid for. Versions begin again after a deletion, so the text is compared
- * too: the summary of a text that was deleted in the meantime is no summary of the next one.
+ * Only the first summary of a version is stored and charged. Version numbers restart after a deletion, so the text is
+ * compared too: the summary of a deleted text must not be stored for the next one.
  */
 async function keepSummary(
   transaction: Transaction,
@@ -169,8 +171,8 @@ function isInterview({ jobId, talentId, companyId }: Meeting): boolean {
 }
 
 /**
- * For who interviews: where talent and job fit, and where to ask, from their match as it stands when the meeting begins.
- * Null while there is none to go by, which is looked for again.
+ * For the interviewers: where talent and job fit and what to ask about, from their match once the meeting has started.
+ * Null if there is no match yet; the next run looks again.
  */
 async function briefingFor(
   statements: Statements,
@@ -187,7 +189,7 @@ async function briefingFor(
   };
 }
 
-/** A mail to who interviewed. The same key is sent once. */
+/** A mail to an interviewer. A dedupe key is sent once. */
 export interface ScorecardMail {
   readonly to: string;
   readonly companyId: string;
@@ -205,7 +207,7 @@ type RemindScorecard = (mail: ScorecardMail, within: Transaction) => Promise<voi
 
 const MOST_PEOPLE = 50;
 
-/** To those of the company who were there, and to who announced the meeting: each once. */
+/** Mails the members of the company who attended, and the one who announced the meeting, once each. */
 async function remindOfScorecard(
   transaction: Transaction,
   remind: RemindScorecard,

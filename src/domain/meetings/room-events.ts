@@ -2,44 +2,43 @@ import type { Statements } from '../../ports/database.ts';
 
 /** A person in a room, as far as the meeting server identifies them. */
 export interface Occupant {
-  /** One for each join. */
+  /** Different for each join. */
   readonly jid: string | null;
   readonly id: string | null;
   readonly name: string | null;
   readonly email: string | null;
   readonly joinedAtMs: number | null;
   readonly leftAtMs: number | null;
-  /** How long this one was the loudest; null where the server does not measure it. */
+  /** How long this person was the loudest; null if the server does not measure it. */
   readonly talkMs: number | null;
 }
 
 export type RoomEventKind = 'created' | 'destroyed' | 'joined' | 'left';
 
-/** What was wrong with the times of an event; see event-times.ts. */
+/** Problems with the times of an event; see event-times.ts. */
 export type TimeFlag = 'old_timestamp' | 'future_timestamp' | 'inconsistent_times';
 
-/** What the meeting server tells of a room, whichever of its two forms it came in. */
+/** An event of the meeting server about a room, in either of its two formats. */
 export interface RoomEvent {
   readonly kind: RoomEventKind;
-  /** A breakout room carries its main room's name: it shows that the main one is in use, and ends nothing. */
+  /** A breakout room has the name of its main room: it shows that the main room is in use, but does not end it. */
   readonly isBreakout: boolean;
   readonly happenedAtMs: number;
-  /** For an end, when it began; null where it is not reported. */
+  /** For an end, when it began; null if not reported. */
   readonly beganAtMs: number | null;
   readonly occupants: readonly Occupant[];
 }
 
-/** The times of an event as they count; event-times.ts works them out. */
+/** The effective times of an event, computed in event-times.ts. */
 export interface TimedEvent {
   readonly happenedAtMs: number;
   readonly beganAtMs: number | null;
   readonly occupants: readonly Occupant[];
   readonly timeFlags: readonly TimeFlag[];
-  /** As it was sent, where the time of receipt counts instead. */
+  /** The time as sent, if the time of receipt is used instead. */
   readonly sentAtMs: number | null;
 }
 
-/** One that was written down. */
 export interface StoredEvent extends RoomEvent {
   readonly id: bigint;
   readonly meetingId: string | null;
@@ -51,7 +50,7 @@ export interface StoredEvent extends RoomEvent {
 /** A room with more events than this in ten days is not used by people: only its newest events count. */
 export const MOST_EVENTS = 20_000;
 
-/** Null where it was there before. */
+/** Null if it was stored before. */
 export async function insertEvent(
   statements: Statements,
   room: string,
@@ -81,7 +80,7 @@ export async function insertEvent(
   return row?.id ?? null;
 }
 
-/** An event as it is stored, with the meeting that it has ended up in. */
+/** The stored event, with the meeting that it was assigned to. */
 export async function findEvent(
   statements: Statements,
   room: string,
@@ -119,7 +118,7 @@ export async function readMeetingEvents(
   return rows.map(eventOf);
 }
 
-/** What a sender that sends the same again sends again; bounded by the bounds of what goes in. */
+/** The same for a repeated event. At most 1,000 characters. */
 export function dedupeKeyOf(
   { kind, isBreakout, happenedAtMs, occupants }: RoomEvent,
   place: { readonly jid: string | null; readonly breakoutId: string | null },
@@ -132,7 +131,7 @@ export function dedupeKeyOf(
 const LONGEST_ROOM_NAME = 300;
 const NOT_IN_A_NAME = /[\p{C}\u2028\u2029]/u;
 
-/** As the meeting server knows it: it makes no difference between large and small letters. Null for what is no name. */
+/** Lower case, because the meeting server ignores case. Null if the text is not a valid name. */
 export function roomNameOf(text: string): string | null {
   const name = text.trim().toLowerCase();
   return name === '' || name.length > LONGEST_ROOM_NAME || NOT_IN_A_NAME.test(name) ? null : name;

@@ -36,7 +36,7 @@ export interface RefoldParts {
   readonly clock: Clock;
 }
 
-/** The room, locked by the caller. */
+/** The room, whose row the caller has locked. */
 interface LockedRoom {
   readonly room: string;
   readonly companyId: string | null;
@@ -44,15 +44,15 @@ interface LockedRoom {
 }
 
 const DAY_MS = 86_400_000;
-/** What is older than this changes only where an event arrives that is older still. */
+/** Meetings older than this change only if an event arrives that is as old. */
 const LOOK_BACK_MS = 10 * DAY_MS;
-/** Events of unannounced rooms. */
+/** How long events of unannounced rooms are kept. */
 const KEEP_UNANNOUNCED_MS = 30 * DAY_MS;
 const MOST_ROOMS_AT_ONCE = 500;
 
 /**
- * Stores an event of the meeting server and returns the meeting it belongs to. All of it is one short transaction;
- * longer work is enqueued with its commit. A repeated event changes nothing.
+ * Stores an event of the meeting server and returns the meeting it belongs to, in one short transaction. Longer work is
+ * enqueued when it commits. A repeated event changes nothing.
  */
 export async function receiveEvent(
   { database, ...parts }: RefoldParts & { readonly database: Database },
@@ -61,7 +61,7 @@ export async function receiveEvent(
   const nowMs = parts.clock.now();
   const { room, roomJid: jid, breakoutId } = event;
   const times = timesOf(event, nowMs);
-  // By the times as they were sent: the same event again has the same ones.
+  // From the times as sent, which are the same in a repeated event.
   const dedupeKey = dedupeKeyOf(event, { jid, breakoutId });
   return await database.transaction(async (transaction) => {
     const locked = await lockRoom(transaction, room);
@@ -80,7 +80,7 @@ export async function receiveEvent(
   });
 }
 
-/** An event that is older than the newest MOST_EVENTS of its room is a meeting of its own. */
+/** An event that is older than the newest MOST_EVENTS of its room becomes a meeting of its own. */
 async function meetingOfOneEvent(
   transaction: Transaction,
   parts: RefoldParts,
@@ -97,8 +97,8 @@ async function meetingOfOneEvent(
 }
 
 /**
- * Brings a room's meetings into agreement with its events and announcements, and hands on those that have changed. The
- * caller has locked the room, so that of two events at once one sees the other.
+ * Updates a room's meetings from its events and announcements, and enqueues those that have changed. The caller has
+ * locked the room, so that concurrent events are processed one after the other.
  */
 export async function refoldRoom(
   transaction: Transaction,
@@ -110,7 +110,7 @@ export async function refoldRoom(
   const nowMs = clock.now();
   const wantedSince = new Date(Math.min(sinceMs, nowMs - LOOK_BACK_MS));
   const events = await readRoomEvents(transaction, locked.room, wantedSince);
-  // Where the oldest events were left out, the meetings of those stay as they are.
+  // If the oldest events were not read, their meetings stay unchanged.
   const oldest = events.length === MOST_EVENTS ? events.at(-1) : undefined;
   const since = oldest === undefined ? wantedSince : new Date(oldest.happenedAtMs);
   const rows = await transaction.query<Meeting>(
@@ -130,7 +130,7 @@ export async function refoldRoom(
   const settled = new Set<string>();
   const ownedSinceMs = locked.announcedAt?.getTime() ?? null;
   for (const { announcementId, uses } of assignUses(foldRoom(events, nowMs), announcements, ownedSinceMs)) {
-    // The id that these events had before, so that it stays stable.
+    // Reuses the id that these events had before, so that it stays stable.
     const earlier = uses.flatMap(({ eventIds }) => eventIds.map((id) => meetingOf.get(id) ?? ''));
     const id = announcementId ?? earlier.sort().find((one) => spare.has(one)) ?? secrets.newId();
     spare.delete(id);
@@ -146,7 +146,7 @@ export async function refoldRoom(
   ]);
 }
 
-/** Makes the room known, too. Others wait for this transaction's end. */
+/** Inserts the room if it is new. Other transactions wait until this one ends. */
 export async function lockRoom(transaction: Transaction, room: string): Promise<LockedRoom> {
   const [locked] = await transaction.query<LockedRoom>(
     `insert into rooms (room) values ($1) on conflict (room) do update set room = excluded.room
@@ -158,9 +158,9 @@ export async function lockRoom(transaction: Transaction, room: string): Promise<
 }
 
 /**
- * Whether a room without an owner is in use, or people were seen in it within the 30 days that are stored. Its name could
- * be that of a regular meeting: a company that announces it could read the attendees of the next one. A use that has ended and
- * of which no attendee is known blocks no name.
+ * Whether a room without an owner is in use, or people were seen in it within the 30 days that are stored. It could be
+ * the room of a regular meeting: a company that announces it could read the attendees of the next one. An ended use
+ * without known attendees does not block a name.
  */
 export async function wasUsedByOthers(
   transaction: Transaction,
@@ -224,14 +224,14 @@ async function writeMeeting(
      returning id`,
     [id, eventIds],
   );
-  // Another participant: while the meeting goes on, this can wait for its end.
+  // Only events were added, such as another participant. While the meeting is ongoing, this can wait for its end.
   const hasEnded = sessions.length > 0 && sessions.every(({ endedAt }) => endedAt !== null);
   if (isSame && hasEnded && moved.length > 0) {
     await jobQueue.enqueue(MEETING_QUEUE.name, { meetingId: id }, waiting);
   }
 }
 
-/** The database keeps the members of an object in an order of its own. */
+/** As an array, because jsonb does not preserve the order of an object's members. */
 function sessionsText(uses: readonly KeptUse[]): string {
   return JSON.stringify(
     uses.map(({ startedAt, startKnown, endedAt, endKnown }) => [startedAt, startKnown, endedAt, endKnown]),

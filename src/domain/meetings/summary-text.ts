@@ -7,7 +7,7 @@ import { findTalents } from '../talents/talent.ts';
 import { findMeeting, type Meeting } from './meeting.ts';
 import type { TranscriptSummary } from './transcript-summary.ts';
 
-/** A meeting and the summary of what was handed in about it, to be read elsewhere. */
+/** A meeting and the summary of its transcript or notes, for export. */
 export interface MeetingSummary {
   readonly meeting: Meeting;
   readonly summary: TranscriptSummary;
@@ -18,7 +18,7 @@ export interface MeetingSummary {
 export type FoundSummary =
   | { readonly outcome: 'found'; readonly found: MeetingSummary }
   | { readonly outcome: 'unknown' }
-  /** Nothing was handed in, or it is being summarised. */
+  /** There is no transcript and no notes, or the summary is not finished. */
   | { readonly outcome: 'none' };
 
 export async function findSummary(
@@ -40,7 +40,7 @@ export async function findSummary(
   return { outcome: 'found', found };
 }
 
-/** The parts of a summary in the order in which they are read, empty ones left out. */
+/** The non-empty parts of a summary, in reading order. */
 function summarySections({ summary }: MeetingSummary): readonly (readonly [string, readonly string[]])[] {
   const said = (things: TranscriptSummary['decisions']) =>
     things.map(({ speaker, text }) => (speaker === null ? text : `${speaker}: ${text}`));
@@ -87,7 +87,7 @@ function heading(text: string, level: 1 | 2, isMarkdown: boolean): string {
   return level === 1 ? `${text}\n${'='.repeat(text.length)}` : text;
 }
 
-/** What people said is text: it makes no heading, link or markup of the page that shows it. */
+/** Escapes Markdown, so that spoken text creates no heading, link or markup in the page that shows it. */
 function escaped(text: string): string {
   return text.replace(/[\\`*_{}[\]<>#|!~]/g, '\\$&');
 }
@@ -119,7 +119,7 @@ interface WantedMails {
   readonly emails: readonly string[];
   /** The address of the sender. */
   readonly sentBy: string;
-  /** Of the request: one that is repeated sends nothing again. */
+  /** Identifies the request: a repeated one sends nothing again. */
   readonly key: string;
 }
 
@@ -127,10 +127,10 @@ type MailedSummary =
   | { readonly outcome: 'mailed'; readonly count: number }
   | { readonly outcome: 'unknown' }
   | { readonly outcome: 'none' }
-  /** A summary of an interview goes to members alone. */
+  /** Summaries are sent to members only. */
   | { readonly outcome: 'not-a-member'; readonly email: string };
 
-/** To members of the company alone: what was said in an interview is personal data, and this is no mail relay. */
+/** Sends to members of the company only: what was said in an interview is personal data, and this is no mail relay. */
 export async function mailSummary(
   transaction: Transaction,
   outbox: SummaryOutbox,
@@ -147,7 +147,7 @@ export async function mailSummary(
   const { meeting, jobTitle, talentName } = result.found;
   const sections = summarySections(result.found).map(([name, lines]) => ({
     name,
-    // A line without a word would make the mail none.
+    // A mail does not accept lines that are empty after cleaning.
     lines: lines.filter((line) => /[\p{L}\p{N}]/u.test(line)),
   }));
   const data = { companyName: company.name, meetingId, room: meeting.room, jobTitle, talentName, sections };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MOST_UTTERANCES, sentencesOf, type Utterance, utterancesOf } from './transcript.ts';
 
-/** What a transcript says, in its own words where no model worded it. */
+/** The content of a transcript, in its own words unless a model wrote the summary. */
 export interface TranscriptSummary {
   readonly engine: 'model' | 'embedded';
   readonly summary: readonly string[];
@@ -17,7 +17,7 @@ interface SaidThing {
 
 const SUMMARY_SENTENCES = 5;
 const MOST_THINGS = 20;
-/** Comparing all with all is quadratic: of longer meetings, these many sentences evenly spread represent all. */
+/** Comparing all sentences with each other is quadratic: longer meetings are represented by this many, evenly spread. */
 const MOST_COMPARED = 400;
 const ROUNDS = 20;
 const DAMPING = 0.85;
@@ -28,7 +28,7 @@ const DECISION =
 const ACTION =
   /\b(?:(?:i|we|you|he|she|they|\p{Lu}\p{L}+)(?:['’]ll| will| shall| needs? to| (?:am|are|is) going to) (?:\w+ )?(?:send|share|write|prepare|schedule|set up|follow up|check|review|call|book|update|create|draft|fix|ask|talk|get back|let|look into|organi[sz]e|invite|finish|do|make|bring|confirm|provide|forward|arrange)|action items?|next steps?|to-?do\b|please (?:send|share|write|prepare|schedule|check|review|follow up)|by (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|tomorrow|next week|end of|the end of)|(?:ich|wir) (?:schicke|sende|prüfe|kläre|melde|bereite|schreibe|kümmere)|bis (?:montag|dienstag|mittwoch|donnerstag|freitag|morgen|nächste))/iu;
 
-/** The engine of our own: picks sentences out and adds no word. */
+/** The built-in engine: it selects sentences and adds no words. */
 export function summariseTranscript(transcript: string): TranscriptSummary {
   const sentences = utterancesOf(transcript)
     .flatMap(sentencesIn)
@@ -70,7 +70,10 @@ interface NoteLists {
 const NOTE_MARK = /^(?:[-–—*•·▪+]|\d{1,2}[.)]|\[[ x]?\]|#{1,6})\s*/i;
 const NOTE_LABEL = /^([\p{L} -]{4,30}?)\s*(?::\s*|$)/u;
 
-/** Notes have a point a line, and headings that say what it is; the rest goes by its words, as in a transcript. */
+/**
+ * Notes have one point per line under headings that name its list. Other lines are classified by their words, as in a
+ * transcript.
+ */
 export function summariseNotes(notes: string): TranscriptSummary {
   const lists: NoteLists = { decisions: [], questions: [], actionItems: [] };
   const rest: Sentence[] = [];
@@ -95,7 +98,7 @@ export function summariseNotes(notes: string): TranscriptSummary {
 }
 
 interface NoteLine {
-  /** Of which list the line is by its heading; null where no heading says. */
+  /** The list that the heading assigns the line to; null if no heading does. */
   readonly section: keyof NoteLists | null;
   readonly text: string;
 }
@@ -135,7 +138,7 @@ function kindOf({ text }: Sentence): keyof NoteLists | null {
   return ACTION.test(text) ? 'actionItems' : null;
 }
 
-/** What a model is asked about a transcript; its answer is checked against the transcript. */
+/** The request to a model. Its answer is checked against the transcript. */
 export interface SummaryQuestion {
   readonly instruction: string;
   readonly data: string;
@@ -165,7 +168,7 @@ export function questionOf(transcript: string): SummaryQuestion {
   return { instruction: INSTRUCTION, data, schema: z.toJSONSchema(answered) };
 }
 
-/** Null for an answer that is of no use. What the transcript does not say word for word is left out. */
+/** Null if the answer is unusable. Items whose quote does not occur in the transcript are omitted. */
 export function summaryFrom(answer: string, transcript: string): TranscriptSummary | null {
   let value: unknown;
   try {
@@ -202,7 +205,7 @@ function sentencesIn(utterance: Utterance): Omit<Sentence, 'place'>[] {
   return sentencesOf(utterance).map((text) => ({ text, speaker, words: wordsOf(text) }));
 }
 
-/** Short words carry little; the same holds in most languages. */
+/** Ignores words of up to three letters, which carry little meaning in most languages. */
 function wordsOf(text: string): ReadonlySet<string> {
   return new Set((text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => word.length > 3));
 }
@@ -218,7 +221,10 @@ function things(sentences: readonly Sentence[]): readonly SaidThing[] {
   return found;
 }
 
-/** TextRank: a sentence counts as much as those count that it shares words with. In the order in which they were said. */
+/**
+ * TextRank: a sentence ranks higher the more highly ranked sentences share words with it. In the order in which they
+ * were said.
+ */
 function mostCentral(sentences: readonly Sentence[]): readonly Sentence[] {
   const able = sentences.filter(({ words }) => words.size >= FEWEST_WORDS);
   const step = Math.max(1, able.length / MOST_COMPARED);

@@ -3,17 +3,17 @@ import type { Transaction } from '../../ports/database.ts';
 import type { JobQueue } from '../../ports/job-queue.ts';
 import { lockMeeting, MEETING_QUEUE, type Meeting } from './meeting.ts';
 
-/** The words that were said, or notes of them. */
+/** The spoken words, or notes about them. */
 export type MeetingTextKind = 'transcript' | 'notes';
 
-/** What one person said in one go. */
+/** What one person said without interruption. */
 export interface Utterance {
   readonly speaker: string | null;
   readonly text: string;
 }
 
 export const LONGEST_TRANSCRIPT = 500_000;
-/** Also of lines of notes: more would hold up what else the process does for seconds. */
+/** Also limits the lines of notes: more would block the process for seconds. */
 export const MOST_UTTERANCES = 20_000;
 
 const TIMES = /^(?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{3}\s+-->/;
@@ -22,7 +22,7 @@ const TIME_BEFORE = /^[[(]?(?:\d{1,2}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?[\])]?\s*[-
 const VOICE = /^<v(?:\.[^\s>]+)?\s+([^>]{1,100})>\s*/i;
 const SPEAKER = /^(\p{L}[\p{L}\p{M}\p{N} .'’()-]{0,60}):\s+/u;
 
-/** Plain text with or without a speaker's `Name:`, WebVTT or SRT, line by line. */
+/** Reads plain text with or without a `Name:` before each utterance, WebVTT and SRT, line by line. */
 export function utterancesOf(transcript: string): readonly Utterance[] {
   const utterances: { speaker: string | null; text: string }[] = [];
   let isNote = false;
@@ -41,7 +41,7 @@ export function utterancesOf(transcript: string): readonly Utterance[] {
   return utterances;
 }
 
-/** The sentences of an utterance, each with its mark. */
+/** The sentences of an utterance, with their punctuation. */
 export function sentencesOf({ text }: Utterance): readonly string[] {
   const sentences: string[] = [];
   for (const { segment } of SENTENCES.segment(text)) {
@@ -53,7 +53,7 @@ export function sentencesOf({ text }: Utterance): readonly string[] {
 
 interface PostedTranscript {
   readonly meetingId: string;
-  /** Whose it must be; undefined where the sender is one of ours. */
+  /** The company that must own the meeting; undefined for internal callers. */
   readonly companyId?: string;
   readonly kind: MeetingTextKind;
   readonly text: string;
@@ -66,7 +66,7 @@ type TranscriptOutcome =
   | { readonly outcome: 'unannounced' }
   | { readonly outcome: 'invalid'; readonly message: string };
 
-/** Takes the place of an earlier one. The same text again changes nothing and costs nothing. */
+/** Replaces an earlier one. Posting the same text again changes nothing and costs nothing. */
 export async function postTranscript(
   transaction: Transaction,
   { jobQueue, clock }: { readonly jobQueue: Pick<JobQueue, 'enqueue'>; readonly clock: Clock },
@@ -93,7 +93,7 @@ export async function postTranscript(
   return { outcome: 'posted', meeting };
 }
 
-/** Erases what was handed in and what was made of it. The rest of the insight is worked out again. */
+/** Deletes the posted text and its summary. The rest of the insight is derived again. */
 export async function deleteTranscript(
   transaction: Transaction,
   { jobQueue, clock }: { readonly jobQueue: Pick<JobQueue, 'enqueue'>; readonly clock: Clock },
@@ -119,7 +119,7 @@ const SENTENCES = new Intl.Segmenter('en', { granularity: 'sentence' });
 
 const LONGEST_SENTENCE = 600;
 
-/** Not through the middle of a character, which the database would refuse. */
+/** Does not split a surrogate pair, which the database would reject. */
 function cut(sentence: string): string {
   const short = sentence.slice(0, LONGEST_SENTENCE);
   return short.isWellFormed() ? short : short.slice(0, -1);
