@@ -1,14 +1,14 @@
 import type { z } from 'zod';
 
 /**
- * What a mail says, before it is text or HTML. Templates give this and no markup, so that what people wrote is
- * escaped in one place.
+ * The content of a mail, before it is rendered as text or HTML. Templates return this and no markup, so that user input
+ * is escaped in one place.
  */
 export interface MailContent {
   readonly subject: string;
   readonly heading: string;
   readonly blocks: readonly Block[];
-  /** Why this person gets this mail. */
+  /** Why the recipient gets this mail. */
   readonly because: string;
 }
 
@@ -23,7 +23,7 @@ export function paragraph(text: string): Block {
   return { kind: 'paragraph', text };
 }
 
-/** Facts that are not known are left out. */
+/** Null rows, for unknown facts, are omitted. */
 export function facts(...rows: readonly (Fact | null)[]): Block {
   return { kind: 'facts', rows: rows.filter((row) => row !== null) };
 }
@@ -32,11 +32,11 @@ export function button(label: string, url: string): Block {
   return { kind: 'button', label, url };
 }
 
-/** The data of one kind of mail, and what the mail says about it. */
+/** The data of a type of mail, and the content that is written from it. */
 export interface Template<Schema extends z.ZodType> {
   readonly data: Schema;
   readonly write: (data: z.output<Schema>, links: ConsoleLinks) => MailContent;
-  /** After this there is no use in sending it. */
+  /** After this time the mail is not sent any more. */
   readonly expiresAt?: (data: z.output<Schema>) => string;
 }
 
@@ -53,8 +53,8 @@ interface RenderedMail {
 const MAX_SUBJECT_CHARACTERS = 200;
 
 /**
- * Both forms of one content. The HTML has no script, no picture and nothing from elsewhere; its tables of facts have
- * row headings, and all it says is in the plain text too.
+ * Renders both formats of a mail. The HTML has no scripts, images or external resources; its tables of facts have row
+ * headings, and all of its content is in the plain text too.
  */
 export function renderMail(content: MailContent, productName: string): RenderedMail {
   const subject = [...content.subject].slice(0, MAX_SUBJECT_CHARACTERS).join('');
@@ -107,7 +107,7 @@ function blockAsHtml(block: Block): string {
   return `<table cellpadding="0" cellspacing="0" style="margin:0 0 16px;">${rows.join('')}</table>`;
 }
 
-/** The address stands below it as well: some programs show no buttons, and a careful reader wants to see it. */
+/** Also shows the address below the button: some programs show no buttons, and careful readers want to see it. */
 function buttonAsHtml(label: string, url: string): string {
   const href = escapeHtml(url);
   return (
@@ -128,7 +128,7 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 }
 
-/** The pages of the console that mail leads to. */
+/** The console pages that mails link to. */
 export interface ConsoleLinks {
   readonly billing: string;
   readonly budgets: string;

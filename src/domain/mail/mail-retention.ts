@@ -16,14 +16,14 @@ export interface PurgedMail {
 }
 
 const DAY_MS = 24 * 60 * 60_000;
-/** Longer than the queue tries: an operator has some days to mend the server and redrive. */
+/** Longer than the queue retries: operators have some days to fix the server and redrive. */
 export const GIVE_UP_DAYS = 7;
 /** How long operators can look up whether a mail was sent to an address. */
 export const KEEP_ADDRESS_DAYS = 30;
-/** An event that is older than a year is not reported again. */
+/** An event older than a year is not reported again. */
 export const KEEP_DEDUPE_DAYS = 400;
 
-/** The rest is left for the next run. */
+/** The next run continues with the rest. */
 const MOST_CHUNKS = 50;
 
 const GIVE_UP = `update mail_outbox set state = 'FAILED', settled_at = $1, data = '{}', claimed_until = null,
@@ -42,8 +42,8 @@ const DELETE = `delete from mail_outbox
     order by settled_at limit ${CHUNK_ROWS} for update skip locked))`;
 
 /**
- * Gives up what is too late, then forgets: addresses after a month, rows with them, and the rows that only keep a
- * dedupe key after that key's time. Several processes may do it at once.
+ * Gives up overdue mails. Removes addresses after a month: rows without a dedupe key are deleted then, the others when
+ * the key is no longer needed. Several processes may run it at the same time.
  */
 export async function purgeMail({ database, clock, log }: MailRetentionParts): Promise<PurgedMail> {
   const now = clock.now();

@@ -24,9 +24,9 @@ export interface MailWorkerParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly sender: MailSender;
-  /** Where the console is reached from outside. */
+  /** The public address of the console. */
   readonly consoleUrl: string;
-  /** Mails at once in this process. */
+  /** The number of mails that this process sends at the same time. */
   readonly concurrency?: number;
 }
 
@@ -46,7 +46,7 @@ export function mailWork(parts: MailWorkerParts): readonly QueueWork[] {
     {
       queue: MAIL_RETENTION_QUEUE,
       concurrency: 1,
-      // Links that have expired are not stored much longer.
+      // Expired links are not stored much longer.
       cron: '*/15 * * * *',
       handler: async () => void (await purgeMail(parts)),
     },
@@ -60,19 +60,21 @@ const HEADERS = { 'Auto-Submitted': 'auto-generated' };
 /**
  * The handler of MAIL_QUEUE.
  *
- * A mail is WAITING from the commit of the transaction that sends it. A worker claims it, hands it to the server and
- * writes down the end: SENT where the server accepted, FAILED where it refused for good or the mail has expired. A try
- * that failed for now gives the claim back and fails the job, which the queue runs again later; past the last run the
- * job is a dead letter and the mail stays WAITING, to be sent when an operator redrives it, until the retention job gives it up.
+ * A mail is WAITING from the commit of the transaction that queued it. A worker claims it, sends it to the server and
+ * stores the final state: SENT if the server accepted it, FAILED if the server refused it permanently or the mail has
+ * expired. A temporary failure releases the claim and fails the job, which the queue retries. After the last retry the
+ * job is a dead letter and the mail stays WAITING: an operator can redrive it until the retention job gives it up.
  *
- * Between the server's acceptance and the mark the process may die: then the mail is sent again, under the same
- * Message-ID. Nothing else repeats it. A database that is unavailable at the mark is waited for, and this process remembers
- * what was accepted; a job that comes again finds the mark; a second worker finds the claim.
+ * If the process dies after the server accepted the mail and before the state is stored, the mail is sent again with
+ * the same Message-ID. Nothing else repeats it: if the database is unavailable the worker retries to store the state,
+ * and remembers it in memory; a repeated job finds the state; a second worker finds the claim.
  */
 export function createMailHandler(parts: MailWorkerParts): JobHandler {
   const { database, jobQueue, mail, clock, log, sender } = parts;
   const links = createConsoleLinks(parts.consoleUrl);
-  /** Ends that are not written down yet. No more of them than runs: while one cannot be written, no job comes. */
+  /**
+   * Final states that are not stored yet. At most one per run: while the database is unavailable, no jobs are fetched.
+   */
   const unwritten = new Map<string, MailEnding>();
   const now = () => new Date(clock.now());
 
@@ -93,7 +95,7 @@ export function createMailHandler(parts: MailWorkerParts): JobHandler {
 
   async function sendWritten(waiting: WaitingMail): Promise<MailOutcome> {
     const written = writeMail(waiting.kind, waiting.data, links);
-    // Another version of this program may know the kind: it is not given up for that.
+    // Another version of this program may know this type of mail, so it is not given up.
     if (written.outcome === 'invalid') return { outcome: 'failed', reason: written.reason };
     const { messageId, to, createdAt: date } = waiting;
     const rendered = renderMail(written.content, sender.name);
@@ -108,7 +110,7 @@ export function createMailHandler(parts: MailWorkerParts): JobHandler {
     try {
       return await sendWritten(waiting);
     } catch (error) {
-      // What such an error says is not known, so it is not passed on: it could hold what the mail says.
+      // The message of an unknown error is not passed on: it could contain text of the mail.
       return {
         outcome: 'failed',
         reason: `unforeseen: ${error instanceof Error ? error.name : typeof error}`,
@@ -142,7 +144,7 @@ export function createMailHandler(parts: MailWorkerParts): JobHandler {
     });
     if (claimed.outcome === 'claimed') return await work(claimed.mail, signal);
     if (claimed.outcome === 'settled') return;
-    // This run ends well and another one is put in its place: waiting for the other worker costs no try.
+    // This run succeeds and enqueues another one, so that waiting for the other worker does not use up a retry.
     const again = { startAfter: claimed.until, dedupeKey: `again:${mailId}` };
     await jobQueue.enqueue(MAIL_QUEUE.name, { mailId }, again);
   };

@@ -8,13 +8,13 @@ import { type KeptData, type MailData, type MailKind, readMailData } from './tem
 
 export interface MailOutbox {
   /**
-   * The mail is sent if and only if the transaction commits. Nothing here fails a transaction for what the mail
-   * says: a mail that cannot be is an outcome and an entry in the log.
+   * The mail is sent if and only if the transaction commits. Invalid mail data never fails the transaction: it gives
+   * the outcome `invalid` and a log entry.
    */
   send(mail: MailToSend, within: Transaction): Promise<QueuedMail>;
 }
 
-/** One of every kind, each with the data of that kind. */
+/** One of all types of mail, each with its own data. */
 export type MailToSend = { [Kind in MailKind]: MailOf<Kind> }[MailKind];
 
 interface MailOf<Kind extends MailKind> {
@@ -28,7 +28,7 @@ interface MailOf<Kind extends MailKind> {
 
 type QueuedMail =
   | { readonly outcome: 'queued'; readonly mailId: string }
-  /** A mail of this key is on its way, was sent, or could not be. */
+  /** A mail with this key is queued, was sent, or failed. */
   | { readonly outcome: 'duplicate' }
   | { readonly outcome: 'invalid'; readonly reason: string };
 
@@ -37,7 +37,7 @@ interface MailOutboxParts {
   readonly secrets: Pick<Secrets, 'newId' | 'sha256'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** The right half of every Message-ID: a domain of the sender. */
+  /** The right part of every Message-ID: a domain of the sender. */
   readonly messageIdDomain: string;
 }
 
@@ -103,7 +103,7 @@ function isDedupeKey(key: string): boolean {
   );
 }
 
-/** False where a mail of the same key is there, or is being written: then it waits for that one to be certain. */
+/** False if a mail with the same key exists. If a concurrent transaction is inserting one, waits until that one ends. */
 async function insertMail(within: Transaction, mail: NewMail): Promise<boolean> {
   const rows = await within.query(
     `insert into mail_outbox
@@ -139,14 +139,14 @@ export interface WaitingMail {
 
 type ClaimedMail =
   | { readonly outcome: 'claimed'; readonly mail: WaitingMail }
-  /** Another worker may be sending it at this moment. */
+  /** Another worker may be sending it now. */
   | { readonly outcome: 'busy'; readonly until: Date }
-  /** Sent, given up, or never there. */
+  /** Sent, given up, or unknown. */
   | { readonly outcome: 'settled' };
 
 /**
- * Takes a mail for one worker alone. The queue gives a job to one worker at a time too, but it takes a worker for dead
- * that could not reach the database for a while, and such a one may still be talking to the mail server.
+ * Claims a mail for a single worker. The queue also gives a job to one worker at a time, but it considers a worker dead
+ * that could not reach the database for a while, and that worker may still be talking to the mail server.
  */
 export async function claimMail(
   statements: Statements,
@@ -166,11 +166,11 @@ export async function claimMail(
     [mailId],
   );
   if (row === undefined) return { outcome: 'settled' };
-  // Given back between the two statements: it can be taken at once.
+  // If it was released between the two statements, it can be claimed at once.
   return { outcome: 'busy', until: row.claimedUntil ?? now };
 }
 
-/** Gives it back after a try that failed. */
+/** Releases the claim after a failed attempt. */
 export async function releaseMail(statements: Statements, mailId: string, reason: string): Promise<void> {
   await statements.query(
     `update mail_outbox set claimed_until = null, error = $2 where id = $1 and state = 'WAITING'`,
@@ -183,7 +183,7 @@ export type MailEnding =
   | { readonly state: 'SENT'; readonly reason: null }
   | { readonly state: 'FAILED'; readonly reason: string };
 
-/** False where it had ended already; the first end stays. */
+/** False if it already had a final state, which is kept. */
 export async function settleMail(
   statements: Statements,
   mailId: string,
@@ -198,15 +198,15 @@ export async function settleMail(
   return rows.length === 1;
 }
 
-/** What one try may take at most: the adapter that sends is given this, and cuts the line past it. */
+/** The longest that one attempt may take: the sending adapter gets this limit and closes the connection after it. */
 export const SEND_WITHIN_MS = 180_000;
 /**
- * How long a worker's claim on a mail lasts. Longer than an attempt, so that no second one starts beside it, even if
- * the queue considers the job lost.
+ * How long a worker's claim on a mail lasts. Longer than an attempt, so that no second attempt runs at the same time,
+ * even if the queue considers the job lost.
  */
 export const CLAIM_MS = SEND_WITHIN_MS + 60_000;
 
-/** A server that is unavailable is tried for about three days: 30 s, 1 min, 2 min … up to every two hours. */
+/** An unavailable server is retried for about three days: after 30 s, 1 min, 2 min … up to every two hours. */
 export const MAIL_QUEUE: QueueDefinition = {
   name: 'mail',
   retries: 40,

@@ -31,7 +31,7 @@ import {
   withheldUsage,
 } from './templates/usage.ts';
 
-/** Every kind of mail there is. */
+/** All types of mail. */
 export const TEMPLATES = {
   receipt,
   'payment-failed': paymentFailed,
@@ -62,12 +62,12 @@ export const TEMPLATES = {
 export type MailKind = keyof typeof TEMPLATES;
 /** As the caller provides it: dates as Date, micro-credits as BigInt. */
 export type MailData<Kind extends MailKind> = z.input<(typeof TEMPLATES)[Kind]['data']>;
-/** As it is kept: plain JSON. */
+/** As stored: plain JSON. */
 export type KeptData = { readonly [field: string]: unknown };
 
 type ReadData =
   | { readonly outcome: 'read'; readonly data: KeptData; readonly expiresAt: Date | null }
-  /** Names the fields, never what is in them. */
+  /** Names the fields, never their values. */
   | { readonly outcome: 'invalid'; readonly reason: string };
 
 type WrittenMail =
@@ -95,7 +95,7 @@ export function writeMail(kind: string, kept: unknown, links: ConsoleLinks): Wri
   return { outcome: 'written', content: template.write(read.data, links) };
 }
 
-/** Which kind it is, the type cannot say any more: the schema of the same row has checked the data. */
+/** The kind is not known statically; the schema of the same template has checked the data. */
 function templateOf(kind: string): Template<z.ZodType<KeptData>> | null {
   if (!Object.hasOwn(TEMPLATES, kind)) return null;
   return TEMPLATES[kind as MailKind] as unknown as Template<z.ZodType<KeptData>>;

@@ -6,13 +6,13 @@ import { amount, atTime, inCredits, inMoney, link, micro, moment, name, onDay, r
 export const receipt = template({
   data: z.strictObject({
     companyName: name,
-    /** What was bought, as `Credit pack Starter`. */
+    /** What was bought, such as `Credit pack Starter`. */
     item: name,
     amount,
     paidAt: moment,
-    /** Where the payment brought credits. */
+    /** Set if the payment added credits. */
     creditsMicro: micro.optional(),
-    /** Where they expire. */
+    /** Set if they expire. */
     creditsExpireAt: moment.optional(),
     invoiceNumber: name.optional(),
     invoiceUrl: link.optional(),
@@ -45,9 +45,9 @@ export const paymentFailed = template({
   data: z.strictObject({
     companyName: name,
     amount,
-    /** The provider's words. */
+    /** The provider's wording. */
     reason: remark.optional(),
-    /** When the provider tries again by itself; left out where it does not. */
+    /** When the provider retries automatically; omitted if it does not. */
     nextAttemptAt: moment.optional(),
     payUrl: link.optional(),
   }),
@@ -72,7 +72,7 @@ export const paymentFailed = template({
   }),
 });
 
-/** The bank wants its customer to confirm. */
+/** The bank requires the customer's confirmation. */
 export const paymentActionRequired = template({
   data: z.strictObject({ companyName: name, amount, payUrl: link, dueAt: moment.optional() }),
   write: ({ companyName, amount, payUrl, dueAt }) => ({
@@ -96,11 +96,11 @@ export const trialEnding = template({
     endsAt: moment,
     /** What the first paid period will cost. */
     amount: amount.optional(),
-    /** What the first paid period brings. */
+    /** The credits of the first paid period. */
     creditsMicro: micro.optional(),
-    /** What the trial brought, if anything: what is left of it expires with the trial. */
+    /** The credits of the trial, if any: the rest expires with the trial. */
     trialCreditsMicro: micro.optional(),
-    /** The plan has been canceled: nothing is charged. */
+    /** True if the plan was canceled: nothing is charged. */
     isCanceled: z.boolean().optional(),
   }),
   write: (data, links) => {
@@ -144,7 +144,7 @@ export const upcomingInvoice = template({
     amount,
     dueAt: moment,
     planName: name.optional(),
-    /** What the payment brings, where it is for a plan. */
+    /** The credits that the payment adds, if it is for a plan. */
     creditsMicro: micro.optional(),
   }),
   write: ({ companyName, amount, dueAt, planName, creditsMicro }, links) => ({
@@ -166,7 +166,7 @@ export const upcomingInvoice = template({
   }),
 });
 
-/** The invoice of a company that pays afterwards. */
+/** The invoice of a POSTPAID company. */
 export const invoiceIssued = template({
   data: z.strictObject({
     companyName: name,
@@ -220,13 +220,13 @@ export const invoiceOverdue = template({
   }),
 });
 
-/** The bank of a customer has taken a payment back, or is about to. */
+/** A payment was disputed at the customer's bank, or a dispute was decided. */
 export const paymentDispute = template({
   data: z.strictObject({
     companyName: name,
     state: z.enum(['opened', 'lost', 'closed', 'reversed']),
     amount,
-    /** Taken back with it, or given back where it was reversed. */
+    /** The credits taken back, or given back if the dispute was reversed. */
     creditsMicro: micro.optional(),
   }),
   write: ({ companyName, state, amount, creditsMicro }, links) => ({
@@ -267,7 +267,7 @@ const DISPUTE_HEADINGS = {
   reversed: 'A lost dispute was reversed',
 };
 
-/** The bank did not accept a refund: the money is with us again. */
+/** The bank did not accept a refund: we have the money again. */
 export const refundFailed = template({
   data: z.strictObject({ companyName: name, amount, creditsMicro: micro.optional() }),
   write: ({ companyName, amount, creditsMicro }, links) => ({

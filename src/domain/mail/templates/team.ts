@@ -61,7 +61,7 @@ export const verifyEmail = template({
   }),
 });
 
-/** An interview is over and has no scorecard yet. */
+/** An interview has ended, and its scorecard is to be filled in. */
 export const scorecardReminder = template({
   data: z.strictObject({
     companyName: name,
@@ -84,7 +84,7 @@ export const scorecardReminder = template({
   }),
 });
 
-/** A member passes the summary of a meeting on to another. */
+/** A member sends the summary of a meeting to another. */
 export const meetingSummary = template({
   data: z.strictObject({
     companyName: name,

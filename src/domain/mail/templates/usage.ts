@@ -7,9 +7,9 @@ export const lowBalance = template({
     companyName: name,
     balanceMicro: micro,
     thresholdMicro: micro,
-    /** When the balance was that. */
+    /** The time of the balance. */
     at: moment.optional(),
-    /** The balance is the receiver's own, which the company's admins fill. */
+    /** True if it is the recipient's personal balance, which the company's admins fill. */
     isOfUser: z.boolean().optional(),
   }),
   write: ({ companyName, balanceMicro, thresholdMicro, at, isOfUser }, links) => {
@@ -42,14 +42,14 @@ export const lowBalance = template({
 const expiringLots = z.strictObject({
   companyName: name,
   totalMicro: micro,
-  /** Those that expire first. */
+  /** The lots that expire first. */
   lots: z
     .array(z.strictObject({ label: name, creditsMicro: micro, expiresAt: moment }))
     .min(1)
     .max(10),
 });
 
-/** Credits will expire in some days. */
+/** Credits will expire within days. */
 export const creditsExpiring = template({
   data: expiringLots,
   write: ({ companyName, totalMicro, lots }, links) => ({
@@ -66,7 +66,7 @@ export const creditsExpiring = template({
   }),
 });
 
-/** Credits have expired: they were not used in time. */
+/** Credits were not used in time and have expired. */
 export const creditsExpired = template({
   data: expiringLots,
   write: ({ companyName, totalMicro, lots }, links) => ({
@@ -85,7 +85,7 @@ function factOf(lot: z.output<typeof expiringLots>['lots'][number]): [string, st
   return [lot.label, `${inCredits(lot.creditsMicro)}, ${atTime(lot.expiresAt)}`];
 }
 
-/** A key has used up what it may spend in a month, or nearly. */
+/** A key has crossed a share of its monthly spending limit. */
 export const spendingLimit = template({
   data: z.strictObject({
     companyName: name,
@@ -121,13 +121,13 @@ export const spendingLimit = template({
   },
 });
 
-/** A budget of the company is used up, or nearly. */
+/** A budget of the company has crossed a share of its limit. */
 export const budget = template({
   data: z.strictObject({
     companyName: name,
-    /** As `the project website`. */
+    /** For example `the project website`. */
     budgetOf: name,
-    /** Calls are refused once it is used up. */
+    /** Whether calls are refused once it is used up. */
     isHard: z.boolean(),
     limitMicro: micro,
     spentMicro: micro,
@@ -161,7 +161,7 @@ export const budget = template({
   },
 });
 
-/** To super admins: a company asks for a plan that is agreed on. */
+/** For super admins: a company requests a plan whose terms are agreed individually. */
 export const planRequest = template({
   data: z.strictObject({
     companyName: name,
@@ -188,7 +188,7 @@ export const planRequest = template({
   }),
 });
 
-/** To super admins: providers reported more usage than calls can have. */
+/** For super admins: providers reported more usage than the calls can have. */
 export const withheldUsage = template({
   data: z.strictObject({
     calls: z.int().min(1),
@@ -215,7 +215,7 @@ export const withheldUsage = template({
   }),
 });
 
-/** To super admins: the daily audit found differences that the one before it did not. */
+/** For super admins: the daily audit found differences that the previous one did not. */
 export const auditDifferences = template({
   data: z.strictObject({
     differences: z.int().min(1),
@@ -242,12 +242,12 @@ export const auditDifferences = template({
   }),
 });
 
-/** An alert to one of the people whom a channel names. */
+/** An alert to one of the recipients of a channel. */
 export const alert = template({
   data: z.strictObject({
     title: remark,
     message: remark,
-    /** Null where it is about none: it is for operators. */
+    /** Null if it is about no company: then it is for operators. */
     companyName: name.nullable(),
     at: moment,
     isTest: z.boolean(),
