@@ -8,7 +8,10 @@ type ExportedTalent =
 
 const ISO = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;
 
-/** Everything that is kept of a person, as JSON: with files in base64, every version, and why they were linked. */
+/**
+ * Exports a talent and those linked to it as JSON: files in base64, every version, proposals, and the reasons for the
+ * links.
+ */
 export async function exportTalent(
   statements: Statements,
   { companyId, talentId }: { readonly companyId: string; readonly talentId: string },
@@ -55,14 +58,14 @@ function shown({ createdAt, updatedAt, ...rest }: Talent): Readonly<Record<strin
 }
 
 type ErasedTalent =
-  /** All who were recognised as the same person. */
+  /** All talents that were recognised as the same person. */
   | { readonly outcome: 'erased'; readonly talentIds: readonly string[] }
   | { readonly outcome: 'no-such-talent' };
 
 /**
  * Erases a person completely: the row with its files, texts, versions, decisions and all dependent rows; all rows that
- * were recognised as the same person; and the stored log entries that name them. Queued jobs hold only an id and then
- * find no row.
+ * were recognised as the same person; and the stored log entries that name them. Queued jobs contain only an id and
+ * then find no row.
  */
 export async function eraseTalent(
   transaction: Transaction,

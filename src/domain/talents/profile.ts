@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isObject } from '../../ports/json-object.ts';
 import type { Profile, Talent } from './talent.ts';
 
-/** What of a profile stands beside it: for lists, and for recognising the person. */
+/** Profile values that are also stored separately, for lists and for recognising the person. */
 type ProfileFields = Pick<Talent, 'name' | 'email' | 'phone' | 'headline'>;
 
 type CheckedProfile =
@@ -15,7 +15,7 @@ const MOST_ENTRIES = 500;
 
 const text = z.string().max(100_000).nullish();
 const entries = z.array(z.unknown()).max(MOST_ENTRIES).nullish();
-/** Only what this program looks at has a form here; JSON Resume has more, and it is kept as it came. */
+/** Only fields that this program uses are validated; other fields of JSON Resume are stored as given. */
 const givenProfile = z.looseObject({
   basics: z.looseObject({ name: text, label: text, email: text, phone: text, summary: text }).nullish(),
   work: entries,
@@ -27,7 +27,7 @@ const givenProfile = z.looseObject({
   current_title: text,
 });
 
-/** Checks a profile from a client: the outline of JSON Resume, and not larger than a long CV. */
+/** Checks a profile from a client: it must follow the outline of JSON Resume and be no larger than a long CV. */
 export function checkProfile(value: unknown): CheckedProfile {
   const read = givenProfile.safeParse(value);
   if (!read.success) {
@@ -40,7 +40,7 @@ export function checkProfile(value: unknown): CheckedProfile {
   if (json.length > LONGEST_PROFILE) {
     return { outcome: 'invalid', message: `at most ${LONGEST_PROFILE} characters of JSON are taken` };
   }
-  // A JSON column keeps no NUL, and no half of a character.
+  // A JSON column cannot store NUL or lone surrogates.
   return { outcome: 'checked', profile: storable(JSON.parse(json)) as Profile };
 }
 
@@ -55,8 +55,8 @@ export function fieldsOfProfile(profile: Profile): ProfileFields {
 }
 
 /**
- * What of the evidence still holds after a profile was edited by hand: the places of values that are the same under
- * the same path. The others were typed by a person, and stand nowhere in the text. Null where nothing is left.
+ * The evidence that is still valid after a manual edit: that of values which are unchanged at the same path. Other
+ * values were entered by a person and do not occur in the text. Null if none is left.
  */
 export function keptEvidence(
   evidence: readonly unknown[] | null,
@@ -78,7 +78,7 @@ function emailOf(value: unknown): string | null {
   return email !== null && /^[^\s@]+@[^\s@]+$/.test(email) && email.length <= 254 ? email : null;
 }
 
-/** Digits alone, two zeros in the place of a plus being no part of a number. */
+/** Digits only, without a leading `00`, which replaces a plus sign. */
 function phoneOf(value: unknown): string | null {
   const digits = lineOf(value)?.replaceAll(/\D/g, '').replace(/^00/, '') ?? '';
   return digits.length >= 5 && digits.length <= 20 ? digits : null;
@@ -98,7 +98,10 @@ function objectOf(value: unknown): Readonly<Record<string, unknown>> {
   return isObject(value) ? value : {};
 }
 
-/** Each text by itself: within JSON, what stands for a NUL may be six characters that a person typed. */
+/**
+ * Cleans each string separately: in serialized JSON, the escape of a NUL could also be six characters that a person
+ * typed.
+ */
 function storable(value: unknown): unknown {
   if (typeof value === 'string') return value.replaceAll('\0', '').toWellFormed();
   if (Array.isArray(value)) return value.map(storable);
@@ -111,7 +114,7 @@ function pathOf(evidence: unknown): string | null {
   return typeof evidence.path === 'string' ? evidence.path : null;
 }
 
-/** `work[0].position`: undefined where there is nothing. */
+/** Resolves a path such as `work[0].position`; undefined if there is no value. */
 function valueAt(profile: Profile, path: string): unknown {
   let value: unknown = profile;
   for (const step of path.split(/[.[\]]+/).filter((one) => one !== '')) {

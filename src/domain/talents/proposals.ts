@@ -5,8 +5,8 @@ import { checkProfile, fieldsOfProfile, keptEvidence } from './profile.ts';
 import { lockTalent, type Profile, type Talent, writeTalent } from './talent.ts';
 
 /**
- * What a newer CV would change in a profile that a person has edited. It is open until a person accepts it,
- * whole or in part, or rejects it, or until a CV that came later replaces it. It goes with either of its talents.
+ * Changes that a newer CV would make to a profile that a person has edited. A proposal is open until a person accepts
+ * it, in full or in part, or rejects it, or until a later CV replaces it. It is deleted with either of its talents.
  */
 export interface TalentProposal {
   readonly id: string;
@@ -17,9 +17,9 @@ export interface TalentProposal {
 }
 
 interface ProposedChange {
-  /** `work`, or for what is in basics `basics.email`. */
+  /** For example `work`, or `basics.email` for a field of basics. */
   readonly field: string;
-  /** Undefined where the profile has nothing there. */
+  /** Undefined if the profile has no value. */
   readonly before: unknown;
   readonly after: unknown;
 }
@@ -35,7 +35,7 @@ interface StoredProposal {
 const PROPOSAL_COLUMNS = `proposal.id, proposal.talent_id as "talentId", proposal.from_talent_id as "fromTalentId",
   proposal.created_at as "createdAt", proposal.profile`;
 
-/** In the place of one that is still open. Nothing where the CV has nothing new. */
+/** Replaces an open proposal. Does nothing if the CV has nothing new. */
 export async function proposeChange(
   transaction: Transaction,
   { earlier, talent, at }: { readonly earlier: Talent; readonly talent: Talent; readonly at: Date },
@@ -51,7 +51,7 @@ export async function proposeChange(
   );
 }
 
-/** Those that are open, by talent. What the profile has by now is no change any more. */
+/** Open proposals by talent. Values that the profile already has are no longer listed as changes. */
 export async function readOpenProposals(
   statements: Statements,
   companyId: string,
@@ -80,7 +80,7 @@ type DecidedProposal =
   | { readonly outcome: 'no-such-proposal' }
   | { readonly outcome: 'invalid'; readonly message: string };
 
-/** Of all fields, or of those named; the rest of the profile stays as it is. The scores follow, as after an edit. */
+/** Accepts all fields, or those named; the rest of the profile is unchanged. Scores are updated, as after an edit. */
 export async function acceptProposal(
   transaction: Transaction,
   clock: Clock,
@@ -123,7 +123,7 @@ export async function rejectProposal(
   return { outcome: 'decided', talent: found.talent };
 }
 
-/** One that is open, with its talent; both locked. */
+/** An open proposal with its talent, both locked. */
 async function lockProposal(
   transaction: Transaction,
   companyId: string,
@@ -158,7 +158,7 @@ async function decide(
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a CV does not have it does not take away: people add what no CV says. */
+/** Fields that a CV lacks are not removed: people add facts that are in no CV. */
 function changesBetween(before: Profile | null, after: Profile): readonly ProposedChange[] {
   const changes: ProposedChange[] = [];
   const compare = (prefix: string, old: Fields, next: Fields) => {

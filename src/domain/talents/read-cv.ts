@@ -4,7 +4,7 @@ import { fieldsOfProfile } from './profile.ts';
 import { lockTalent, type Profile, type Talent, writeTalent } from './talent.ts';
 import { recognise } from './talent-changes.ts';
 
-/** A CV that waits to be read. */
+/** A CV that has not been read yet. */
 interface WaitingCv {
   readonly talentId: string;
   readonly companyId: string;
@@ -13,10 +13,10 @@ interface WaitingCv {
   readonly bytes: Uint8Array;
 }
 
-/** Of a CV that was tried again and again: its dead letter may be given another run, which then counts. */
+/** The problem of a CV whose retries are used up. If its dead letter is redriven, that reading is applied. */
 export const CV_GAVE_UP = 'The CV could not be read because of a fault of ours. Send it again later.';
 
-/** Null where there is nothing to do: it has been read, or the talent is gone. */
+/** Null if there is nothing to do: the CV has been read, or the talent was deleted. */
 export async function findWaitingCv(statements: Statements, talentId: string): Promise<WaitingCv | null> {
   const rows = await statements.query<WaitingCv>(
     `select talent.id as "talentId", talent.company_id as "companyId", file.id as "fileId", file.name, file.bytes
@@ -42,8 +42,8 @@ export type CvReading =
 const LONGEST_PROBLEM = 500;
 
 /**
- * Writes down what came of a reading, once: only while the talent waits for it. `also` runs in the same transaction,
- * and only where the reading counts: there the call that it took is charged.
+ * Stores the result of a reading, once: only while the talent waits for it. `also` runs in the same transaction, only
+ * if the reading is applied, and charges the call that it took.
  */
 export async function applyCvReading(
   { database, clock }: { readonly database: Database; readonly clock: Clock },
@@ -58,7 +58,7 @@ export async function applyCvReading(
       await transaction.query('update talent_files set text = $2 where id = $1', [fileId, reading.text]);
     }
     const written = await writeReading(transaction, talent, reading, new Date(clock.now()));
-    // Last of all: the account that it charges is locked until the commit, and all the company's calls wait for it.
+    // Runs last: the account that it charges is locked until the commit, and all calls of the company wait for it.
     await also(transaction);
     return { outcome: 'applied', talent: written };
   });

@@ -21,7 +21,7 @@ export interface NewTalent {
 }
 
 type CreatedTalent =
-  /** Not new where the same file was there before. */
+  /** `isNew` is false if the company already has the same file. */
   | { readonly outcome: 'created'; readonly talent: Talent; readonly isNew: boolean }
   | { readonly outcome: 'invalid'; readonly message: string };
 
@@ -31,7 +31,7 @@ interface CreateTalentParts {
   readonly jobQueue: Pick<JobQueue, 'enqueue'>;
 }
 
-/** A CV waits for the worker from this transaction's commit on. */
+/** A CV is queued for the worker when this transaction commits. */
 export async function createTalent(
   transaction: Transaction,
   parts: CreateTalentParts,
@@ -53,7 +53,7 @@ export async function createTalent(
   const talent = await insertTalent(transaction, blank, change);
   const isKept = await keepFile(transaction, parts, talent, from.file);
   if (!isKept) {
-    // The same file was sent at the same moment, and the other request was first.
+    // A concurrent request with the same file was first.
     await transaction.query('delete from talents where id = $1', [talent.id]);
     const other = await findByFile(transaction, companyId, from.file.bytes);
     if (other === null) throw new Error('a file that is there cannot be found');
@@ -68,16 +68,16 @@ interface TalentEdit {
   readonly companyId: string;
   readonly talentId: string;
   readonly changedBy: string;
-  /** The whole profile, in the place of the one before. */
+  /** The whole profile, which replaces the previous one. */
   readonly profile: unknown;
-  /** The version that was looked at; left out, whichever there is now. */
+  /** The version that the edit is based on; if omitted, the current one is overwritten. */
   readonly version?: number | undefined;
 }
 
 type ChangedTalent =
   | { readonly outcome: 'changed'; readonly talent: Talent }
   | { readonly outcome: 'no-such-talent' }
-  /** Another change came in between: nothing is written. */
+  /** Another change was made in between: nothing is written. */
   | { readonly outcome: 'changed-since' }
   | { readonly outcome: 'invalid'; readonly message: string };
 
@@ -112,9 +112,10 @@ type Because = 'same-file' | 'same-email' | 'same-name-and-phone';
 type Effect = 'returned' | 'updated' | 'linked';
 
 /**
- * Looks whether a talent who has just become READY was there before, and links the two. Who was there first stays the
- * one to be matched and takes over the newer profile. A profile that a person has edited stays as it is, and
- * the newer one is proposed to people. Two of one company are checked one after the other, so that of two that come at once the second finds the first.
+ * Checks whether a talent that has just become READY is the same person as an earlier one, and links the two. The
+ * earlier one is still the one that is matched, and gets the newer profile. If a person has edited its profile, that
+ * stays and the newer one is proposed. Talents of a company are checked one after the other, so that of two concurrent
+ * ones the second finds the first.
  */
 export async function recognise(transaction: Transaction, talent: Talent, at: Date): Promise<Talent> {
   await transaction.query(`select pg_advisory_xact_lock(hashtextextended('talents ' || $1::text, 0))`, [
@@ -141,8 +142,8 @@ export async function recognise(transaction: Transaction, talent: Talent, at: Da
 }
 
 /**
- * CVs that wait to be read, each as the id of its talent and nothing else. A run may take the reader's 20 s and two
- * calls of a model; a database or a reader that is busy is tried again for about twenty minutes.
+ * CVs to be read; a job contains only the id of the talent. A run may take the reader's 20 s and two model calls. If
+ * the database or the reader is unavailable, it is retried for 20 to 30 minutes.
  */
 export const CV_QUEUE: QueueDefinition = {
   name: 'cv',
@@ -153,7 +154,7 @@ export const CV_QUEUE: QueueDefinition = {
   heartbeatSeconds: 30,
 };
 
-/** The talent who has it already; one whose CV could not be read gets another try. */
+/** Returns the talent that has the file. If its CV could not be read, it is queued again. */
 async function sameFileAgain(
   transaction: Transaction,
   { jobQueue }: CreateTalentParts,

@@ -12,7 +12,7 @@ export interface Talent {
   readonly name: string | null;
   /** Lowercase. */
   readonly email: string | null;
-  /** Digits alone. */
+  /** Digits only. */
   readonly phone: string | null;
   readonly headline: string | null;
   /** JSON Resume with our additions; null until there is one. */
@@ -27,13 +27,13 @@ export interface Talent {
   readonly updatedAt: Date;
 }
 
-/** A CV as it was pasted or uploaded. */
+/** A CV as pasted or uploaded. */
 export interface TalentFile {
   readonly name: string;
   readonly bytes: Uint8Array;
 }
 
-/** A row of `talents` as a Talent. */
+/** Selects a row of `talents` as a Talent. */
 export const TALENT_COLUMNS = `id, company_id as "companyId", version, status, name, email, phone, headline, profile,
   evidence, document, engine, problem, duplicate_of as "duplicateOf", created_by as "createdBy",
   created_at as "createdAt", updated_at as "updatedAt"`;
@@ -47,7 +47,7 @@ interface WrittenTalentChange {
   readonly at: Date;
 }
 
-/** A new talent as its first version. */
+/** Inserts a talent as its first version. */
 export async function insertTalent(
   transaction: Transaction,
   talent: Talent,
@@ -81,7 +81,7 @@ export async function writeTalent(
 
 function valuesOf(talent: Talent) {
   const { status, name, email, phone, headline, profile, evidence, document, engine, problem } = talent;
-  // As text: an array would be taken for one of PostgreSQL's.
+  // As text: an array would be sent as a PostgreSQL array.
   const evidenceText = evidence === null ? null : JSON.stringify(evidence);
   return [status, name, email, phone, headline, profile, evidenceText, document, engine, problem];
 }
@@ -100,7 +100,7 @@ async function withVersion(
   return talent;
 }
 
-/** Null for a talent of another company, as for one that does not exist. */
+/** Null if the company has no such talent. A null `companyId` matches any company. */
 export async function lockTalent(
   transaction: Transaction,
   companyId: string | null,
@@ -115,17 +115,17 @@ export async function lockTalent(
 
 interface TalentListArgs {
   readonly limit: number;
-  /** The id of the last talent of the page before. */
+  /** The last id of the previous page. */
   readonly after: string | null;
-  /** Null is every status. */
+  /** Null matches every status. */
   readonly status?: TalentStatus | null;
-  /** Words, in lower case, that must all be in the name, headline, address or number. */
+  /** Lower-case words that must all occur in the name, headline, email address or phone number. */
   readonly words?: readonly string[];
 }
 
 const MOST_AT_ONCE = 1_000;
 
-/** A company's talents, the newest first: by id, which grows with time and never changes. */
+/** Newest first, ordered by id, which increases with time and never changes. */
 export async function listTalents(
   statements: Statements,
   companyId: string,
@@ -141,7 +141,7 @@ export async function listTalents(
   );
 }
 
-/** In the order of the ids; null for a talent of another company, as for one that does not exist. */
+/** In the order of `ids`; null for each that the company does not have. */
 export async function findTalents(
   statements: Statements,
   companyId: string,
@@ -155,7 +155,7 @@ export async function findTalents(
   return ids.map((id) => byId.get(id) ?? null);
 }
 
-/** Without those that have no name yet, in no order. */
+/** In no order, without talents that have no name yet. */
 export async function findTalentNames(
   statements: Statements,
   companyId: string,
@@ -167,7 +167,7 @@ export async function findTalentNames(
   );
 }
 
-/** Keeps a talent from being erased until the transaction ends. False where the company has no such talent. */
+/** Prevents a talent from being erased until the transaction ends. False if the company has no such talent. */
 export async function lockTalentKey(
   transaction: Transaction,
   companyId: string,
@@ -180,19 +180,19 @@ export async function lockTalentKey(
   return rows.length === 1;
 }
 
-/** What a talent is matched by; it is live once it was read, unless it duplicates another one. */
+/** The data that a talent is matched by. It is live once it was read, unless it is a duplicate. */
 interface MatchableTalent {
   readonly id: string;
   readonly version: number;
   readonly isLive: boolean;
   readonly profile: unknown;
   readonly document: unknown;
-  /** Of the CV that the profile was read from, and where its values stand there; null where there is none. */
+  /** The text of the CV that the profile was read from, to which the evidence refers; null if there is none. */
   readonly text: string | null;
   readonly evidence: unknown;
 }
 
-/** Of whichever company, in no order, without those that do not exist. */
+/** Of any company, in no order, without unknown ids. */
 export async function findMatchableTalents(
   statements: Statements,
   ids: readonly string[],
@@ -217,7 +217,7 @@ export interface TalentVersion {
 
 const MOST_VERSIONS = 100;
 
-/** A talent's newest versions, the newest first. */
+/** The newest versions of a talent, newest first. */
 export async function listTalentVersions(
   statements: Statements,
   companyId: string,
@@ -235,8 +235,8 @@ export async function listTalentVersions(
 }
 
 /**
- * The text into which the talent's evidence points: that of the newest CV that has become the profile. Who came again
- * with a newer CV has that one's evidence, and the file stands under the row that was linked. Null where no text was read.
+ * The text that the talent's evidence refers to: that of the newest CV that became the profile. If a newer CV updated
+ * the talent, its file belongs to the linked row. Null if no text was read.
  */
 export async function readTalentText(
   statements: Statements,
@@ -258,7 +258,7 @@ function textOf(talentId: string, companyId: string): string {
      order by file.id desc limit 1`;
 }
 
-/** Of all CVs of a company, as they were sent. The length of a file is known without reading it. */
+/** The size of all CVs of a company, as uploaded. The length of a file is known without reading it. */
 export async function storedCvBytes(statements: Statements, companyId: string): Promise<number> {
   const [row] = await statements.query<{ bytes: number }>(
     `select coalesce(sum(octet_length(bytes)), 0)::float8 as bytes from talent_files where company_id = $1`,
