@@ -19,10 +19,10 @@ export interface NewJob {
   readonly companyId: string;
   readonly createdBy: string | null;
   readonly fields: WantedFields;
-  /** Left out: DRAFT for a posting that is to be read, ACTIVE for what a person has filled in. */
+  /** Defaults to DRAFT for a posting that is to be read, otherwise to ACTIVE. */
   readonly status?: JobStatus | undefined;
   readonly file?: JobFile | undefined;
-  /** A first quick reading of the posting, used until the worker has read it, for fields that the user has not set. */
+  /** A first quick reading of the posting for fields that the user has not set, used until the worker has read it. */
   readonly draft?: Partial<JobFields> | undefined;
 }
 
@@ -36,7 +36,7 @@ interface CreateJobParts {
   readonly jobQueue: Pick<JobQueue, 'enqueue'>;
 }
 
-/** A posting with a file waits for the document worker from this transaction's commit on. */
+/** A posting with a file is queued for the document worker when this transaction commits. */
 export async function createJob(
   transaction: Transaction,
   { clock, secrets, jobQueue }: CreateJobParts,
@@ -85,18 +85,18 @@ interface JobChanges {
   readonly changedBy: string | null;
   readonly fields: WantedFields;
   readonly status?: JobStatus | undefined;
-  /** Another posting in the place of the one before: it is read again. */
+  /** Another posting, which replaces the previous one and is read. */
   readonly file?: JobFile | undefined;
   readonly draft?: Partial<JobFields> | undefined;
-  /** The version that was looked at; left out, whichever there is now. */
+  /** The version that the edit is based on; if omitted, the current one is changed. */
   readonly version?: number | undefined;
 }
 
 type ChangedJob =
-  /** `isNew` is false where nothing had to be changed. */
+  /** `isNew` is false if nothing had to be changed. */
   | { readonly outcome: 'changed'; readonly job: Job; readonly isNew: boolean }
   | { readonly outcome: 'no-such-job' }
-  /** Another change came in between: nothing is written. */
+  /** Another change was made in between: nothing is written. */
   | { readonly outcome: 'changed-since'; readonly version: number }
   | { readonly outcome: 'invalid'; readonly field: JobFieldName; readonly message: string };
 
@@ -105,7 +105,7 @@ interface ChangeJobParts {
   readonly jobQueue: Pick<JobQueue, 'enqueue'>;
 }
 
-/** What is left out stays as it is. Two edits at once follow each other: the row is locked. */
+/** Omitted fields stay as they are. The row is locked, so that concurrent edits follow each other. */
 export async function changeJob(
   transaction: Transaction,
   { clock, jobQueue }: ChangeJobParts,
@@ -137,7 +137,7 @@ export async function changeJob(
   return { outcome: 'changed', job, isNew: true };
 }
 
-/** Null for a job of another company, as for one that does not exist. */
+/** Null if the company has no such job. A null `companyId` matches any company. */
 export async function lockJob(
   transaction: Transaction,
   companyId: string | null,
@@ -154,7 +154,7 @@ interface WrittenChange {
   readonly what: JobChange;
   readonly changedBy: string | null;
   readonly at: Date;
-  /** The whole posting, where it has been read. */
+  /** The whole posting, if it has been read; undefined keeps the stored one. */
   readonly posting?: Readonly<Record<string, unknown>> | null;
 }
 
@@ -192,15 +192,15 @@ export async function writeJob(transaction: Transaction, next: Job, change: Writ
   return job;
 }
 
-/** Fields that a person has set are not taken from a posting. */
+/** Removes the fields that a person has set, which are not taken from a posting. */
 export function withoutGiven(read: Partial<JobFields>, given: readonly JobFieldName[]): Partial<JobFields> {
   const entries = Object.entries(read).filter(([name]) => !given.includes(name as JobFieldName));
   return Object.fromEntries(entries) as Partial<JobFields>;
 }
 
 /**
- * Postings that wait to be read, each as the id of its job and nothing else. A run may take the reader's 20 s and two
- * calls of a model; a database or a reader that is busy is tried again for about twenty minutes.
+ * Postings to be read; the queue contains only the ids of their jobs. A run may take the reader's 20 s and two model
+ * calls. If the database or the reader is unavailable, it is retried for 20 to 30 minutes.
  */
 export const DOCUMENT_QUEUE: QueueDefinition = {
   name: 'document',
@@ -222,7 +222,7 @@ const NOTHING: JobFields = {
   minMonthsExperience: null,
 };
 
-/** Keeps the file in the place of the one before it, and a job for the worker with it. */
+/** Stores the file in place of the previous one, and enqueues a job for the worker. */
 async function sendToWorker(
   transaction: Transaction,
   jobQueue: Pick<JobQueue, 'enqueue'>,

@@ -5,7 +5,7 @@ import { findEmails } from '../accounts/user.ts';
 export type JobStatus = 'DRAFT' | 'ACTIVE' | 'CLOSED';
 export type JobParsing = 'NONE' | 'PENDING' | 'DONE' | 'FAILED';
 
-/** What a user may set, and what is read from a posting otherwise. */
+/** The fields that a user may set. Otherwise they are read from the posting. */
 export interface JobFields {
   readonly title: string;
   readonly description: string;
@@ -38,7 +38,7 @@ export interface Job extends JobFields {
   readonly parsing: JobParsing;
   /** Why it could not be read; null unless `parsing` is FAILED. */
   readonly parseProblem: string | null;
-  /** Which engine read the posting; null where none has. */
+  /** The engine that read the posting; null if none has. */
   readonly engine: 'model' | 'embedded' | null;
   /** The fields that a person has set. */
   readonly given: readonly JobFieldName[];
@@ -47,13 +47,13 @@ export interface Job extends JobFields {
   readonly updatedAt: Date;
 }
 
-/** A posting as it was pasted or uploaded. */
+/** A posting as pasted or uploaded. */
 export interface JobFile {
   readonly name: string;
   readonly bytes: Uint8Array;
 }
 
-/** A row of `jobs` as a Job. */
+/** Selects a row of `jobs` as a Job. */
 export const JOB_COLUMNS = `id, company_id as "companyId", version, status, title, description, location, remote,
   employment_type as "employmentType", must_have as "mustHave", nice_to_have as "niceToHave",
   min_months_experience as "minMonthsExperience", parsing, parse_problem as "parseProblem", engine, given,
@@ -72,7 +72,7 @@ export const LONGEST_REQUIREMENT = 500;
 export const MOST_REQUIREMENTS = 100;
 export const MOST_MONTHS = 1_200;
 
-/** PostgreSQL keeps no NUL, and a lone surrogate is no character. */
+/** PostgreSQL cannot store NUL, and a lone surrogate is not a character. */
 const STORABLE = /^[^\0\p{Cs}]*$/u;
 const ONE_LINE = /^[^\p{Cc}\p{Cs}\u2028\u2029]*$/u;
 const UNPRINTABLE = 'no control characters are allowed';
@@ -92,7 +92,7 @@ const FORMS = {
   minMonthsExperience: z.int().min(0).max(MOST_MONTHS).nullable(),
 } as const satisfies { readonly [Name in JobFieldName]: z.ZodType<JobFields[Name]> };
 
-/** Each field that was given, trimmed and within its bounds. Null for one that a job must have counts as left out. */
+/** The given fields, trimmed and within their limits. Null counts as omitted for a field that cannot be null. */
 export function checkWantedFields(wanted: WantedFields): CheckedFields {
   const fields: Record<string, unknown> = {};
   for (const name of JOB_FIELD_NAMES) {
@@ -114,7 +114,7 @@ export function checkWantedFields(wanted: WantedFields): CheckedFields {
 
 export type JobChange = 'created' | 'edited' | 'closed' | 'parsed' | 'parse-failed' | 'sent-again';
 
-/** Who and when, in the transaction of the change itself. Null for the document worker. */
+/** Runs in the transaction of the change itself. `changedBy` is null for the document worker. */
 export async function writeJobVersion(
   transaction: Transaction,
   job: Job,
@@ -138,20 +138,20 @@ export interface JobVersion {
   readonly what: JobChange;
   readonly fields: Readonly<Record<string, unknown>>;
   readonly changedBy: string | null;
-  /** As it is today. */
+  /** The current address. */
   readonly changedByEmail: string | null;
   readonly changedAt: Date;
 }
 
 interface JobListArgs {
   readonly limit: number;
-  /** The id of the last job of the page before. */
+  /** The last id of the previous page. */
   readonly after: string | null;
-  /** Null is every status. */
+  /** Null matches every status. */
   readonly status: JobStatus | null;
-  /** Changed at or after. */
+  /** Changed at or after this time. */
   readonly updatedSince?: Date | null;
-  /** Words that must all stand somewhere in the job, whatever their case. */
+  /** Lower-case words that must all occur in the job. */
   readonly words?: readonly string[];
 }
 
@@ -159,7 +159,7 @@ const MOST_AT_ONCE = 1_000;
 const MOST_WORDS = 10;
 export const LONGEST_SEARCH = 200;
 
-/** A company's jobs, the newest first: by id, which grows with time and never changes, so no page misses one. */
+/** Newest first, ordered by id, which increases with time and never changes, so that no page misses a job. */
 export async function listJobs(
   statements: Statements,
   companyId: string,
@@ -176,13 +176,13 @@ export async function listJobs(
   );
 }
 
-/** A search as the words that `listJobs` takes; the rest of a longer one is left out. */
+/** Splits a search into the words for `listJobs`; the rest of a longer search is ignored. */
 export function searchWords(search: string): readonly string[] {
   const words = search.slice(0, LONGEST_SEARCH).toLowerCase().split(/\s+/);
   return [...new Set(words.filter((word) => word !== ''))].slice(0, MOST_WORDS);
 }
 
-/** In the order of the ids; null for a job of another company, as for one that does not exist. */
+/** In the order of `ids`; null for each that the company does not have. */
 export async function findJobs(
   statements: Statements,
   companyId: string,
@@ -196,7 +196,7 @@ export async function findJobs(
   return ids.map((id) => byId.get(id) ?? null);
 }
 
-/** Keeps a job from being deleted until the transaction ends. False where the company has no such job. */
+/** Prevents a job from being deleted until the transaction ends. False if the company has no such job. */
 export async function lockJobKey(
   transaction: Transaction,
   companyId: string,
@@ -209,7 +209,7 @@ export async function lockJobKey(
   return rows.length === 1;
 }
 
-/** What a job is matched by; it is live while it is open. */
+/** The data that a job is matched by. It is live while it is ACTIVE. */
 interface MatchableJob extends Omit<JobFields, 'employmentType'> {
   readonly id: string;
   readonly version: number;
@@ -219,7 +219,7 @@ interface MatchableJob extends Omit<JobFields, 'employmentType'> {
   readonly isMustGiven: boolean;
 }
 
-/** Of whichever company, in no order, without those that do not exist. */
+/** Of any company, in no order, without unknown ids. */
 export async function findMatchableJobs(
   statements: Statements,
   ids: readonly string[],
@@ -235,7 +235,7 @@ export async function findMatchableJobs(
 
 const MOST_VERSIONS = 100;
 
-/** A job's newest versions, the newest first. */
+/** The newest versions of a job, newest first. */
 export async function listJobVersions(
   statements: Statements,
   companyId: string,
@@ -252,7 +252,7 @@ export async function listJobVersions(
   return rows.map((row) => ({ ...row, changedByEmail: emails.get(row.changedBy ?? '') ?? null }));
 }
 
-/** Of all postings of a company, as they were sent. */
+/** The size of all postings of a company, as uploaded. */
 export async function storedPostingBytes(statements: Statements, companyId: string): Promise<number> {
   const [row] = await statements.query<{ bytes: number }>(
     `select coalesce(sum(octet_length(file.bytes)), 0)::float8 as bytes

@@ -11,21 +11,21 @@ import {
 } from './job.ts';
 import { lockJob, withoutGiven, writeJob } from './job-changes.ts';
 
-/** A posting that waits to be read. */
+/** A posting that has not been read yet. */
 interface WaitingPosting {
   readonly jobId: string;
   readonly companyId: string;
   readonly name: string;
   readonly bytes: Uint8Array;
-  /** In hexadecimal: which file it was, for when the reading is over. */
+  /** In hexadecimal. Identifies the file that was read when the result is stored. */
   readonly fileHash: string;
 }
 
-/** Of a posting that was tried again and again: its dead letter may be given another run, which then counts. */
+/** The problem of a posting whose retries are used up. If its dead letter is redriven, that reading is applied. */
 export const POSTING_GAVE_UP =
   'The posting could not be read because of a fault of ours. Send it again later.';
 
-/** Null where there is nothing to do: it has been read, or the job is gone. */
+/** Null if there is nothing to do: the posting has been read, or the job was deleted. */
 export async function findWaitingPosting(
   statements: Statements,
   jobId: string,
@@ -52,8 +52,8 @@ export type PostingReading =
 const LONGEST_PROBLEM = 500;
 
 /**
- * Writes down what came of a reading, once: only while the job waits for it and its file is the one that was read.
- * `also` runs in the same transaction, and only where the reading counts: there the call that it took is charged.
+ * Stores the result of a reading, once: only while the job waits for it and its file is the one that was read. `also`
+ * runs in the same transaction, only if the reading is applied, and charges the call that it took.
  */
 export async function applyPostingReading(
   { database, clock }: { readonly database: Database; readonly clock: Clock },
@@ -70,13 +70,13 @@ export async function applyPostingReading(
     );
     if (files[0]?.hash !== waiting.fileHash) return { outcome: 'outdated' };
     const written = await writeReading(transaction, job, reading, new Date(clock.now()));
-    // Last of all: the account that it charges is locked until the commit, and all the company's calls wait for it.
+    // Runs last: the account that it charges is locked until the commit, and all calls of the company wait for it.
     await also(transaction);
     return { outcome: 'applied', job: written };
   });
 }
 
-/** As much of a read posting as a job takes over. The whole of it is kept beside the job. */
+/** The part of a read posting that a job takes over. The whole posting is stored with the job. */
 export interface ReadPosting {
   readonly title: string | null;
   readonly description: string | null;
@@ -92,7 +92,7 @@ export interface ReadPosting {
   readonly experienceRequirements: { readonly monthsOfExperience: number | null } | null;
 }
 
-/** What a posting says, cut to what a job holds. What it does not say is not among the fields. */
+/** The content of a posting, cut to the limits of a job. Fields that it does not mention are omitted. */
 export function fieldsOfPosting(posting: ReadPosting): Partial<JobFields> {
   const [place] = posting.jobLocation;
   const months = posting.experienceRequirements?.monthsOfExperience ?? null;
