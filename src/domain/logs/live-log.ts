@@ -14,11 +14,11 @@ interface LiveLog extends LogSink {
 
 /** Each message is one entry as JSON: timestamp, level, message, context. */
 const LIVE_LOG_TOPIC = 'logs';
-/** A burst beyond this would fill the memory while shared state is slow, and no person reads that fast. */
+/** A larger burst would fill the memory while shared state is slow, and nobody reads that fast. */
 const MAX_UNDER_WAY = 200;
 /**
- * After a failure nothing is published for this long. What shared state logs about its own failure comes back
- * here as an entry, and publishing that one would fail again: without the pause it would never end.
+ * After a failure nothing is published for this long. Shared state logs its own failures, and those entries arrive
+ * here: without the pause, publishing them would fail again in an endless loop.
  */
 const PAUSE_MS = 1_000;
 
@@ -56,7 +56,7 @@ export interface LogWatchersParts {
 }
 
 export interface LogWatcher {
-  /** The lines since the last look, the oldest first; waits until there is one. Null once it is closed. */
+  /** The lines since the last call, oldest first; waits until there is one. Null once it is closed. */
   next(): Promise<readonly LogEntry[] | null>;
   close(): void;
 }
@@ -66,7 +66,7 @@ type Watching =
   | { readonly outcome: 'too-many'; readonly most: number };
 
 export interface LogWatchers {
-  /** Rejects where shared state cannot be subscribed to. */
+  /** Rejects if the subscription to shared state fails. */
   watch(filter: LogFilter): Promise<Watching>;
   count(): number;
   close(): Promise<void>;
@@ -75,23 +75,23 @@ export interface LogWatchers {
 interface Seat {
   readonly matches: ReturnType<typeof createLogFilter>;
   readonly buffer: LineBuffer;
-  /** Waiting for the next line. */
+  /** Set while a call of `next` waits. */
   waiting: ((lines: readonly LogEntry[] | null) => void) | null;
   isClosed: boolean;
 }
 
 const MOST_WATCHERS = 2_000;
 /**
- * Lines are batched for this long before subscribers are woken: at 200 lines a second a thousand subscribers are woken 40
- * times a second instead of 200, without a visible delay.
+ * Lines are batched for this long before subscribers are woken: at 200 lines per second, a thousand subscribers are
+ * woken 40 times per second instead of 200, without a visible delay.
  */
 const GATHER_MS = 25;
 const GAP_NOTICE = 'lines may be missing here: this process was cut off from the others for a while';
 
 /**
- * The subscribers of the live log of all processes. One subscription serves all of them, and a line is parsed once
- * whatever their number. Each has a bounded buffer of its own: a slow subscriber loses its oldest lines and gets their
- * number, without an effect on the others.
+ * The subscribers of the live log of all processes. They share one subscription, and a line is parsed once for all of
+ * them. Each has its own limited buffer: a slow subscriber loses its oldest lines and gets their number, without
+ * affecting the others.
  */
 export function createLogWatchers(parts: LogWatchersParts): LogWatchers {
   const { sharedState, clock, maxWatchers = MOST_WATCHERS } = parts;
@@ -99,7 +99,7 @@ export function createLogWatchers(parts: LogWatchersParts): LogWatchers {
   let subscription: Promise<StateSubscription> | null = null;
   let timer: Timer | null = null;
 
-  /** Kept for as long as the process lives: without watchers a line costs one comparison. */
+  /** Kept for the lifetime of the process: without watchers a line costs one comparison. */
   async function subscribe(): Promise<void> {
     subscription ??= sharedState.subscribe(LIVE_LOG_TOPIC, onMessage, onGap);
     await subscription.catch((error: unknown) => {
@@ -179,17 +179,19 @@ export function createLogWatchers(parts: LogWatchersParts): LogWatchers {
 }
 
 export interface LogFilter {
-  /** At least this level; null is all. */
+  /** The lowest level; null matches all. */
   readonly minLevel: LogLevel | null;
-  /** In the message or in the context, whatever the case of its letters; null is all. */
+  /** Must occur in the message or the context, ignoring case; null matches all. */
   readonly contains: string | null;
-  /** Of these fields of the context null is all; the service `shared` is a line that names none of ours. */
+  /**
+   * Null matches all values of these context fields; the service `shared` matches lines that name none of our services.
+   */
   readonly service?: string | null;
   readonly requestId?: string | null;
   readonly companyId?: string | null;
 }
 
-/** A line that came over the wire, and what filters look at, worked out when the first one asks. */
+/** A received line. Its searchable text is computed when the first filter needs it. */
 interface WatchedLine {
   readonly entry: LogEntry;
   readonly rank: number;
@@ -216,7 +218,7 @@ function createLogFilter(filter: LogFilter): (line: WatchedLine) => boolean {
   };
 }
 
-/** Null for what is no entry: another version of this program may run beside this one. */
+/** Null if the message is not an entry: another version of this program may be running. */
 function readLine(message: string): WatchedLine | null {
   const entry = entryIn(message);
   if (entry === null) return null;
@@ -247,20 +249,20 @@ function entryIn(message: string): LogEntry | null {
 }
 
 interface LineBuffer {
-  /** `size` in characters, for the bound. */
+  /** `size` is in characters and counts towards the limit. */
   add(entry: LogEntry, size: number): void;
   isEmpty(): boolean;
-  /** All lines, the oldest first; before them one that says how many were lost, if any were. */
+  /** All lines, oldest first, after a notice with the number of lost lines, if any. */
   takeAll(): readonly LogEntry[];
 }
 
-/** Some seconds of a busy log. The entries themselves are the same for all watchers. */
+/** A few seconds of a busy log. The entries themselves are shared by all watchers. */
 const MOST_BUFFERED_LINES = 500;
 const MOST_BUFFERED_CHARACTERS = 256 * 1024;
 
 /**
- * Past its bound the oldest lines go: what is lost lies just before what is kept, so the line that tells of it stands
- * at the right place.
+ * Drops the oldest lines when it is full: the lost lines directly precede the kept ones, so the notice is in the right
+ * place.
  */
 function createLineBuffer(clock: Clock): LineBuffer {
   let lines: { readonly entry: LogEntry; readonly size: number }[] = [];

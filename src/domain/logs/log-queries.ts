@@ -1,34 +1,34 @@
 import type { SqlValue, Statements } from '../../ports/database.ts';
 import type { LogContext, LogEntry, LogLevel } from '../../ports/log.ts';
 
-/** What is left out does not narrow the search. */
+/** Omitted fields match everything. */
 export interface EntryFilter {
-  /** At least this level. */
+  /** The lowest level. */
   readonly level?: LogLevel | undefined;
-  /** In the message or in the context, whatever the case of its letters. */
+  /** Must occur in the message or the context, ignoring case. */
   readonly contains?: string | undefined;
   readonly requestId?: string | undefined;
-  /** One of ours, or `shared` for lines that name none of them. */
+  /** One of our services, or `shared` for lines that name none of them. */
   readonly service?: string | undefined;
   readonly companyId?: string | undefined;
-  /** Not before. */
+  /** Inclusive. */
   readonly from?: Date | undefined;
-  /** Before. */
+  /** Exclusive. */
   readonly to?: Date | undefined;
-  /** At most MAX_ENTRIES, which a larger number means too. */
+  /** Larger values than MAX_ENTRIES count as MAX_ENTRIES. */
   readonly limit?: number | undefined;
-  /** The cursor of the page before. */
+  /** The cursor of the previous page. */
   readonly after?: string | undefined;
 }
 
 type FoundEntries =
-  /** Newest first. The cursor is null where nothing older is left. */
+  /** Newest first. The cursor is null on the last page. */
   | { readonly outcome: 'found'; readonly entries: readonly LogEntry[]; readonly nextCursor: string | null }
   | { readonly outcome: 'invalid-cursor' };
 
 export const MAX_ENTRIES = 500;
 const DEFAULT_ENTRIES = 100;
-/** Some lines name an external service under the same word. */
+/** Our own services; in some lines the field `service` names an external one. */
 export const SERVICES: readonly string[] = ['gateway', 'backend', 'ai-service'];
 export const SHARED_SERVICE = 'shared';
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
@@ -44,13 +44,13 @@ interface EntryRow extends Place {
   readonly context: LogContext;
 }
 
-/** A page of kept entries, newest first. */
+/** A page of stored entries, newest first. */
 export async function findEntries(database: Statements, filter: EntryFilter): Promise<FoundEntries> {
   const after = filter.after === undefined ? null : readCursor(filter.after);
   if (filter.after !== undefined && after === null) return { outcome: 'invalid-cursor' };
   const limit = Math.max(1, Math.min(Math.trunc(filter.limit ?? DEFAULT_ENTRIES), MAX_ENTRIES));
   const { conditions, values } = conditionsOf(filter, after);
-  // One more than asked for tells whether there is a next page.
+  // Reads one more row to find out whether there is a next page.
   const rows = await database.query<EntryRow>(
     `select id, timestamp, level, message, context from log_entries
      ${conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''}
@@ -77,7 +77,7 @@ function conditionsOf(
     conditions.push(condition(...places));
   };
   const { level, contains, requestId, service, companyId, from, to } = filter;
-  // Errors alone are the common case and have an index that one equality can use; at least debug is all of them.
+  // Errors only is the common case, and an equality can use its index. `debug` matches all levels.
   if (level === 'error') add((place) => `level = ${place}`, level);
   else if (level !== undefined && level !== 'debug') {
     add((place) => `level = any(${place}::text[])`, LEVELS.slice(LEVELS.indexOf(level)));
@@ -101,7 +101,7 @@ function conditionsOf(
   return { conditions, values };
 }
 
-/** PostgreSQL refuses these as values; entries hold the same sign in their place. */
+/** PostgreSQL rejects these characters in values; stored entries contain the same replacement character. */
 function storable(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed();
 }
@@ -114,7 +114,7 @@ function writeCursor({ timestamp, id }: Place): string {
   return btoa(`${timestamp.getTime()}.${id}`).replaceAll('=', '');
 }
 
-/** Null for anything that writeCursor has not written: it came over the wire. */
+/** Null if `writeCursor` did not write it: clients can send anything. */
 function readCursor(cursor: string): Place | null {
   if (!/^[A-Za-z0-9]{4,60}$/.test(cursor)) return null;
   let text: string;
@@ -128,24 +128,24 @@ function readCursor(cursor: string): Place | null {
   return { timestamp: new Date(Number(match[1])), id: BigInt(match[2] ?? '0') };
 }
 
-/** Lines of the log that say the same, of the same service. */
+/** Log lines with the same message and service. */
 export interface ErrorGroup {
-  /** One of ours; empty where a line does not say it: of what all services of a process share. */
+  /** One of our services; empty if the line names none, as in code that all services of a process share. */
   readonly service: string;
   readonly message: string;
   readonly count: number;
   readonly firstSeenAt: Date;
   readonly lastSeenAt: Date;
-  /** Of the last line that has one. */
+  /** From the last line that has one. */
   readonly sampleRequestId: string | null;
-  /** What the last line that says one gives as its reason. */
+  /** The reason in the last line that has one. */
   readonly sampleReason: string | null;
 }
 
-/** What a group is made of: the newest so many lines. Older ones are not counted, and the answer stays quick. */
+/** Groups are made from this many of the newest lines. Older ones are not counted, which keeps the query fast. */
 const MOST_GROUPED_LINES = 20_000;
 const MOST_GROUPS = 200;
-/** The one that was seen last comes first. */
+/** The last seen group comes first. */
 export async function groupErrors(
   statements: Statements,
   level: 'warn' | 'error',
@@ -170,16 +170,16 @@ export async function groupErrors(
 
 export interface TargetFailure {
   readonly targetId: string;
-  /** In a word, as connect, late or 503. */
+  /** In a word, such as connect, late or 503. */
   readonly reason: string;
   readonly failedAt: Date;
-  /** Of the target since then, among the newest failures of all targets that are read. */
+  /** Failures of this target since then, among the newest MOST_FAILURES_READ of all targets. */
   readonly count: number;
 }
 
 const MOST_FAILURES_READ = 2_000;
 
-/** The last failure of each model target since then, and how many there were, by what its callers logged. */
+/** The last failure of each model target since then and the number of failures, from the log lines of its callers. */
 export async function lastFailures(statements: Statements, since: Date): Promise<readonly TargetFailure[]> {
   return await statements.query<TargetFailure>(
     `select distinct on ("targetId") *, count(*) over (partition by "targetId")::int as count from (

@@ -8,7 +8,10 @@ interface StoredLogParts {
   readonly clock: Clock;
   readonly keepRows: number;
   readonly keepMs: number;
-  /** Runs once for each kind until it has passed. What it logs comes back here as an entry, which is harmless. */
+  /**
+   * Called once for each type of trouble until that has passed. Entries that it logs arrive here too, which is
+   * harmless.
+   */
   readonly onTrouble: (trouble: LogTrouble) => void;
 }
 
@@ -18,9 +21,9 @@ export interface LogTrouble {
 }
 
 interface StoredLog extends LogSink {
-  /** Resolves when all that was taken is written, or could not be. */
+  /** Resolves when all accepted entries were written, or could not be. */
   flush(): Promise<void>;
-  /** Writes what it can within a few seconds; entries after it are dropped. */
+  /** Writes as much as possible within a few seconds; later entries are dropped. */
   close(): Promise<void>;
   droppedCount(): number;
 }
@@ -29,14 +32,14 @@ const GATHER_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
 const CLOSE_MS = 3_000;
 
-/** A sink that keeps entries in the database: gathered for a second or until 500 are there, one batch at a time. */
+/** A sink that stores entries in the database, one batch at a time: every second, or as soon as 500 are waiting. */
 export function createStoredLog({ database, clock, keepRows, keepMs, onTrouble }: StoredLogParts): StoredLog {
   const pruneWhenDue = createLogPruner({ database, clock, keepRows, keepMs });
   const waiting = createWaitingEntries();
   const trouble = createTroubleReporter(onTrouble);
   let timer: Timer | null = null;
   let running: Promise<void> | null = null;
-  /** Null while the database takes what it is given. */
+  /** Null while writing succeeds. */
   let retryMs: number | null = null;
   let closed = false;
 
@@ -67,7 +70,7 @@ export function createStoredLog({ database, clock, keepRows, keepMs, onTrouble }
     );
   }
 
-  /** False: it stays, and is tried again later, each time after twice as long. */
+  /** False if the batch could not be written: it stays and is retried, after a delay that doubles each time. */
   async function writeNextBatch(): Promise<boolean> {
     const batch = waiting.nextBatch();
     const result = await writeBatch(database, batch);
@@ -114,7 +117,7 @@ export function createStoredLog({ database, clock, keepRows, keepMs, onTrouble }
   };
 }
 
-/** Each kind of trouble is reported when it begins, and again only after it has passed. */
+/** Reports each type of trouble when it begins, and again only after it has passed. */
 function createTroubleReporter(onTrouble: StoredLogParts['onTrouble']) {
   const reported = new Set<LogTrouble['kind']>();
   return {
@@ -127,7 +130,7 @@ function createTroubleReporter(onTrouble: StoredLogParts['onTrouble']) {
   };
 }
 
-/** An entry as it waits for its batch: its context is text already, so that its size is known. */
+/** An entry that waits for its batch. Its context is already serialized, so that its size is known. */
 interface WaitingEntry {
   readonly timestamp: string;
   readonly level: string;
@@ -138,13 +141,13 @@ interface WaitingEntry {
 
 interface WaitingEntries {
   add(entry: LogEntry): void;
-  /** Counts entries that are lost for another reason than the bound. */
+  /** Counts entries that are lost for a reason other than the limit. */
   drop(entries: number): void;
   size(): number;
-  /** The first ones, as many as one statement takes. They stay until they are removed. */
+  /** The first entries, as many as fit in one statement. They stay until they are removed. */
   nextBatch(): readonly WaitingEntry[];
   removeFirst(count: number): void;
-  /** Adds an entry, past the bound, that says how many were dropped since the last time. */
+  /** Adds an entry, even above the limit, with the number of entries dropped since the last one. */
   sayDropped(timestamp: string): void;
   droppedCount(): number;
 }
@@ -152,7 +155,9 @@ interface WaitingEntries {
 const BATCH_ENTRIES = 500;
 const BATCH_CHARACTERS = 2_000_000;
 const MAX_WAITING_ENTRIES = 10_000;
-/** 10,000 entries of the usual 300 characters take 3 million; of the largest, without this bound, 160. */
+/**
+ * 10,000 entries of the usual 300 characters are 3 million; without this limit, 10,000 of the largest are 160 million.
+ */
 const MAX_WAITING_CHARACTERS = 16_000_000;
 
 function createWaitingEntries(): WaitingEntries {
@@ -202,12 +207,15 @@ function createWaitingEntries(): WaitingEntries {
   };
 }
 
-/** `refused`: for what it holds, so it would be refused every time. `failed`: the next try may go well. */
+/** `refused`: the data is invalid, so every attempt would fail. `failed`: the next attempt may succeed. */
 type BatchOutcome =
   | { readonly outcome: 'written' }
   | { readonly outcome: 'refused' | 'failed'; readonly error: unknown };
 
-/** One statement, however many entries. The context goes in as text: the engines read a JSON string differently. */
+/**
+ * One statement for any number of entries. The context is passed as text, because engines read a JSON string
+ * differently.
+ */
 async function writeBatch(database: Statements, batch: readonly WaitingEntry[]): Promise<BatchOutcome> {
   try {
     await database.query(
@@ -227,13 +235,13 @@ async function writeBatch(database: Statements, batch: readonly WaitingEntry[]):
   }
 }
 
-/** PostgreSQL's classes 22 and 23: it found fault with a value. */
+/** PostgreSQL's error classes 22 and 23, which concern the values. */
 function isAboutTheData(error: unknown): boolean {
   if (!(error instanceof Error) || !('sqlState' in error)) return false;
   return typeof error.sqlState === 'string' && /^2[23]/.test(error.sqlState);
 }
 
-/** Removes every entry that names one of these talents, in the transaction that erases them. */
+/** Deletes all entries that name one of these talents, in the transaction that erases them. */
 export async function eraseEntriesOfTalents(
   transaction: Transaction,
   talentIds: readonly string[],
@@ -254,13 +262,13 @@ const PRUNE_EVERY_MS = 60_000;
 const MOST_CHUNKS = 20;
 
 const PAST_AGE = 'select id from log_entries where timestamp < $1 order by timestamp, id';
-/** Ids only count up: above the newest one less the bound there cannot be more rows than the bound. */
+/** Ids only increase: above the newest id minus the limit there cannot be more rows than the limit. */
 const PAST_NUMBER = `select id from log_entries
   where id <= (select max(id) from log_entries) - $1::bigint order by id`;
 
 /**
- * Deletes entries past their age and past the bound on rows, oldest first. May be called as often as one likes:
- * it looks once a minute, and at every call while it is behind.
+ * Deletes entries that are too old or above the limit on rows, oldest first. It can be called at any rate: it checks
+ * once a minute, and at every call while it is behind.
  */
 export function createLogPruner({ database, clock, keepRows, keepMs }: LogPrunerParts): () => Promise<void> {
   let dueAt = 0;
@@ -280,7 +288,7 @@ export function createLogPruner({ database, clock, keepRows, keepMs }: LogPruner
   };
 }
 
-/** True when nothing was left to delete. */
+/** True if nothing was left to delete. */
 async function deleteChunks(database: Database, which: string, bound: SqlValue): Promise<boolean> {
   const sql = `delete from log_entries
     where id = any (array(${which} limit ${CHUNK_ROWS} for update skip locked))`;
