@@ -1,6 +1,6 @@
 /**
- * Every kind of alert there is. A new one is a row here and a call of `dispatch` (dispatch.ts) in the transaction that
- * knows the fact; channels, deliveries, GraphQL and the console take it from this table.
+ * All types of alerts. To add one, add a row here and a call of `dispatch` (dispatch.ts) in the transaction that
+ * establishes the fact; channels, deliveries, GraphQL and the console use this table.
  */
 export const ALERT_EVENTS = {
   LOW_BALANCE: {
@@ -54,11 +54,11 @@ export const ALERT_EVENTS = {
 } as const satisfies Record<string, AlertEventRow>;
 
 interface AlertEventRow {
-  /** Whose channels it goes to: those of the company that it is about, or those of the operators. */
+  /** Whether it is sent to the channels of the company concerned or to those of the operators. */
   readonly audience: 'company' | 'operators';
-  /** As webhooks name it. */
+  /** The name in webhooks. */
   readonly type: `alert.${string}`;
-  /** As people read it. */
+  /** The name shown to people. */
   readonly name: string;
   readonly meaning: string;
 }
@@ -67,23 +67,23 @@ export type AlertEventKind = keyof typeof ALERT_EVENTS;
 
 export const ALERT_EVENT_KINDS = Object.keys(ALERT_EVENTS) as readonly AlertEventKind[];
 
-/** Sent by the test button alone. */
+/** Only sent by the test button. */
 export const TEST_EVENT = 'TEST';
 
-/** One fact, raised once. */
+/** A fact, raised once. */
 export interface AlertEvent {
   readonly kind: AlertEventKind;
-  /** The company that it is about; null for operators. */
+  /** The company that it is about; null if it is for operators. */
   readonly companyId: string | null;
   readonly companyName: string | null;
   /**
-   * The same for the same fact within a company and kind, as `KEY_ID:80:2030-01`: raised again, it is delivered once a
-   * channel. At most 500 characters.
+   * Identifies the fact within a company and kind, for example `KEY_ID:80:2030-01`: if raised again, it is still
+   * delivered once per channel. At most 500 characters.
    */
   readonly fact: string;
   /**
-   * What the dedupe keys of mails about this fact begin with, where it is mailed to chosen people besides: who is one of
-   * them and has a channel gets one mail. `alert:COMPANY:KIND:FACT` unless said.
+   * Prefix of the dedupe keys of mails about this fact, if it is also mailed to selected people: a person who has a
+   * channel too gets one mail. Defaults to `alert:COMPANY:KIND:FACT`.
    */
   readonly mailKey?: string;
   readonly raisedAt: Date;
@@ -97,9 +97,9 @@ export interface AlertEvent {
 
 export type AlertData = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 
-/** What a webhook gets, and what the other channels are written from. */
+/** The body of a webhook, from which the messages of other channels are written. */
 export interface AlertPayload {
-  /** Receivers that get it twice recognize it by this. */
+  /** Receivers recognize a repeated delivery by it. */
   readonly id: string;
   readonly object: 'alert';
   readonly type: string;
@@ -112,7 +112,7 @@ export interface AlertPayload {
 }
 
 const MOST_TITLE = 200;
-/** A mail holds no more in a paragraph. */
+/** The limit of a paragraph in a mail. */
 const MOST_MESSAGE = 400;
 const MOST_NAME = 200;
 
@@ -142,8 +142,8 @@ export function testPayload(
 }
 
 /**
- * What Slack, and what speaks as Slack does, takes. People choose names of companies and keys: `&`, `<` and `>` are escaped
- * as Slack demands, so a name makes no link and no mention, and an `@` is followed by a space of no width.
+ * The body for Slack and compatible receivers. Users choose the names of companies and keys: `&`, `<` and `>` are
+ * escaped as Slack requires, so that a name creates no link or mention, and an `@` is followed by a zero-width space.
  */
 export function slackBody({ title, message }: Pick<AlertPayload, 'title' | 'message'>): string {
   return JSON.stringify({ text: `*${slackText(title).replaceAll('*', '')}*\n${slackText(message)}` });
@@ -161,7 +161,7 @@ function companyOf(id: string | null, name: string | null): AlertPayload['compan
   return id === null ? null : { id, name: line(name ?? '', MOST_NAME) };
 }
 
-/** One line of bounded length, without control characters and what reverses the direction of writing. */
+/** One line of limited length, without control characters and characters that change the writing direction. */
 function line(text: string, most: number): string {
   const plain = text.toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, ' ');
   return [...plain].slice(0, most).join('').trim();

@@ -8,7 +8,7 @@ import { ALERT_EVENT_KINDS, ALERT_EVENTS, type AlertEventKind } from './alert-ev
 export const ALERT_CHANNEL_KINDS = ['EMAIL', 'WEBHOOK', 'SLACK'] as const;
 export type AlertChannelKind = (typeof ALERT_CHANNEL_KINDS)[number];
 
-/** Who has channels: a company, or with null the operators. */
+/** The owner of channels: a company, or null for the operators. */
 export type ChannelOwner = string | null;
 
 export interface AlertChannel {
@@ -17,18 +17,21 @@ export interface AlertChannel {
   readonly kind: AlertChannelKind;
   readonly name: string;
   readonly isOn: boolean;
-  /** Null: every kind. */
+  /** Null matches every kind. */
   readonly eventKinds: readonly AlertEventKind[] | null;
-  /** Of EMAIL: whom it goes to. */
+  /** The recipient of an EMAIL channel. */
   readonly memberId: string | null;
-  /** Of the others: as much of the address as people may see. */
+  /** For other kinds, the part of the address that may be shown. */
   readonly shownAddress: string | null;
   readonly oldSecretUntil: Date | null;
   readonly version: number;
   readonly createdAt: Date;
 }
 
-/** An address or a secret is stored encrypted under MASTER_KEY, and opens for its own channel alone. */
+/**
+ * Encrypts addresses and secrets under MASTER_KEY. What is encrypted for a channel can be decrypted for that channel
+ * only.
+ */
 export interface ChannelCipher {
   encrypt(text: string, boundTo: string): Promise<Uint8Array<ArrayBuffer>>;
   decrypt(bytes: Uint8Array, boundTo: string): Promise<string>;
@@ -43,13 +46,14 @@ export interface ChannelParts {
 
 export interface AddressRules {
   readonly webhooks: Pick<WebhookSender, 'addressProblem'>;
-  /** Addresses without TLS are for networks inside. */
+  /** Addresses without TLS are for internal networks. */
   readonly allowsHttp: boolean;
 }
 
 /**
- * What is wrong with the address of a channel; null where requests may go there. It resolves the name, so it comes before
- * the transaction that saves the channel. Each request is checked again: a name may lead elsewhere by then.
+ * What is wrong with the address of a channel; null if requests may be sent to it. It resolves the host name, so it is
+ * called before the transaction that saves the channel. Each request is checked again, because the name may resolve
+ * differently by then.
  */
 export async function channelAddressProblem(
   { webhooks, allowsHttp }: AddressRules,
@@ -65,7 +69,7 @@ export interface WantedChannel {
   readonly name: string;
   readonly isOn: boolean;
   readonly eventKinds: readonly string[] | null;
-  /** Of EMAIL: the address of one of the company's people; of the others a URL. Null leaves it as it is. */
+  /** For EMAIL, the address of a member of the company (for operators, of a super admin), otherwise a URL. Null keeps it. */
   readonly address: string | null;
 }
 
@@ -79,14 +83,14 @@ export type SavedChannel =
     }
   | { readonly outcome: 'refused'; readonly field: ChannelField; readonly problem: string }
   | { readonly outcome: 'too-many' | 'unknown' }
-  /** It was saved by another person since. */
+  /** Another person has saved it in the meantime. */
   | { readonly outcome: 'outdated'; readonly channel: AlertChannel };
 
 export const MOST_CHANNELS = 10;
 const LONGEST_URL = 2_048;
 const LONGEST_NAME = 100;
 const SECRET_BYTES = 32;
-/** While receivers replace a secret, requests are signed with the old one too. */
+/** While receivers replace a secret, requests are also signed with the old one. */
 const OLD_SECRET_MS = 24 * 60 * 60_000;
 
 export const CHANNEL_COLUMNS = `id, company_id as "companyId", kind, name, is_on as "isOn", event_kinds as "eventKinds",
@@ -104,7 +108,7 @@ export async function listChannels(
   return rows.map(knownKinds);
 }
 
-/** Of one of these owners; null where there is none. */
+/** Null if none of these owners has it. */
 export async function findChannel(
   statements: Statements,
   owners: readonly ChannelOwner[],
@@ -147,7 +151,7 @@ export async function createChannel(
   return row === undefined ? { outcome: 'unknown' } : { outcome: 'saved', channel: knownKinds(row), secret };
 }
 
-/** `version` is the one that the change was made from: a save in between refuses this one. */
+/** `version` is the one that the change is based on: if the channel was saved since, nothing is changed. */
 export async function updateChannel(
   parts: ChannelParts,
   transaction: Transaction,
@@ -175,7 +179,7 @@ export async function updateChannel(
   return present === null ? { outcome: 'unknown' } : { outcome: 'outdated', channel: present };
 }
 
-/** The secret before it signs as well for a day. Only of a WEBHOOK. */
+/** The previous secret also signs for another day. Webhooks only. */
 export async function rotateSecret(
   parts: ChannelParts,
   transaction: Transaction,
@@ -195,7 +199,7 @@ export async function rotateSecret(
     [
       id,
       await parts.cipher.encrypt(secret, secretOf(id)),
-      // One that MASTER_KEY does not open signs nothing any more.
+      // A secret that MASTER_KEY cannot decrypt is dropped.
       old === null ? null : await parts.cipher.encrypt(old, oldSecretOf(id)),
       old === null ? null : new Date(parts.clock.now() + OLD_SECRET_MS),
     ],
@@ -203,7 +207,7 @@ export async function rotateSecret(
   return row === undefined ? { outcome: 'unknown' } : { outcome: 'saved', channel: knownKinds(row), secret };
 }
 
-/** With its deliveries. False where it is gone already. */
+/** Also deletes its deliveries. False if it was already deleted. */
 export async function deleteChannel(transaction: Transaction, { id }: AlertChannel): Promise<boolean> {
   const rows = await transaction.query('delete from alert_channels where id = $1 returning id', [id]);
   return rows.length === 1;
@@ -211,11 +215,11 @@ export async function deleteChannel(transaction: Transaction, { id }: AlertChann
 
 export interface OpenedChannel {
   readonly url: string;
-  /** Of a WEBHOOK: all that sign at this moment. */
+  /** For a WEBHOOK, all secrets that sign now. */
   readonly secrets: readonly string[];
 }
 
-/** What a request to the channel needs. Null where there is no such address; rejects with the cipher's own error. */
+/** The data for a request to the channel. Null if it does not exist or has no URL; rejects with the cipher's error. */
 export async function openChannel(
   statements: Statements,
   cipher: ChannelCipher,
@@ -247,8 +251,8 @@ interface SealedChannel {
 }
 
 /**
- * Encrypts addresses and signing secrets again under the first of the master keys. Channels that open under none are
- * returned and stay as they are.
+ * Encrypts addresses and signing secrets again under the first master key. Channels that none of the keys can decrypt
+ * are returned and left unchanged.
  */
 export async function resealChannels(
   transaction: Transaction,
@@ -280,7 +284,7 @@ export async function resealChannels(
   return { resealed: channels.length - unreadable.length, unreadable };
 }
 
-/** Whom a mail goes to now: people who left the company, or are no super admins any more, get none. */
+/** The current recipient. Null if the person has left the company or is no longer a super admin. */
 export async function mailReceiver(
   statements: Statements,
   { companyId, memberId }: Pick<AlertChannel, 'companyId' | 'memberId'>,
@@ -308,7 +312,7 @@ async function readTarget(
   const { id, kind, owner, address } = wanted;
   if (kind === 'EMAIL') {
     const person = await findUserByEmail(transaction, address);
-    // Mail to anyone else would let a company send mail to strangers through us.
+    // Other addresses would let a company send mail to strangers through us.
     if (person === null || !isReceiver(person, owner)) {
       const whose = owner === null ? 'one of the super admins' : 'one of your people; invite them first';
       return refused('address', `it is not the e-mail address of ${whose}`);
@@ -333,7 +337,7 @@ function readUrl(text: string, allowsHttp: boolean): URL | string {
   return url;
 }
 
-/** The path of a Slack webhook is its secret, and so may a query be. */
+/** The path of a Slack webhook is secret, and a query may be. */
 function shownOf(kind: AlertChannelKind, { origin, pathname, search }: URL): string {
   if (kind === 'SLACK') return `${origin}/…`;
   return `${origin}${pathname}${search === '' ? '' : '?…'}`;
@@ -355,20 +359,20 @@ function namingProblem(
   return refused('events', `choose from ${known.join(', ')}`);
 }
 
-/** The kinds of alert that this owner's channels can get. */
+/** The kinds of alerts that the channels of this owner can receive. */
 export function kindsFor(owner: ChannelOwner): readonly AlertEventKind[] {
   const audience = owner === null ? 'operators' : 'company';
   return ALERT_EVENT_KINDS.filter((kind) => ALERT_EVENTS[kind].audience === audience);
 }
 
-/** A process of a newer version may have stored kinds that this one does not know. */
+/** A process of a newer version may have stored kinds that are unknown here. */
 function knownKinds(channel: AlertChannel): AlertChannel {
   const { eventKinds } = channel;
   if (eventKinds === null) return channel;
   return { ...channel, eventKinds: eventKinds.filter((kind) => ALERT_EVENT_KINDS.includes(kind)) };
 }
 
-/** Two that are created at once count each other. */
+/** Serializes the creation of channels, so that concurrent ones count each other. */
 async function lockOwner(transaction: Transaction, owner: ChannelOwner): Promise<void> {
   await transaction.query("select pg_advisory_xact_lock(hashtextextended('alert channels of ' || $1, 0))", [
     owner ?? 'operators',

@@ -36,12 +36,12 @@ export interface DeliveryParts {
 }
 
 const TIMEOUT_MS = 10_000;
-/** Longer than an attempt, so that a second worker begins none beside it. */
+/** Longer than an attempt, so that no second worker starts one at the same time. */
 const CLAIM_MS = TIMEOUT_MS + 50_000;
-/** Of an answer only the beginning is of use, for the delivery log. */
+/** Only the beginning of a response is stored, for the delivery log. */
 const READ_BYTES = 300;
 const DAY_MS = 24 * 60 * 60_000;
-/** Longer than the queue tries. */
+/** Longer than the queue retries. */
 const GIVE_UP_DAYS = 3;
 
 const COLUMNS = `id, channel_id as "channelId", event_id as "eventId", event_kind as "eventKind", payload, state,
@@ -64,7 +64,7 @@ export function alertWork(parts: DeliveryParts): readonly QueueWork[] {
   ];
 }
 
-/** A channel's deliveries, the newest first. `after` is the last id of the page before. */
+/** Newest first. `after` is the last id of the previous page. */
 export async function listDeliveries(
   statements: Statements,
   { id }: Pick<AlertChannel, 'id'>,
@@ -77,7 +77,7 @@ export async function listDeliveries(
   );
 }
 
-/** The newest delivery of each of these channels that has one. */
+/** The newest delivery of each channel that has one. */
 export async function lastDeliveries(
   statements: Statements,
   channelIds: readonly string[],
@@ -95,9 +95,9 @@ export async function lastDeliveries(
  * The handler of ALERT_DELIVERY_QUEUE.
  *
  * A delivery is WAITING from the commit of the transaction that raised its event. A worker claims it, sends it and
- * writes down the end: DELIVERED for an answer of 200 to 299, FAILED after the last attempt. Everything else gives the claim back
- * and fails the job, which the queue runs again later. Between the receiver's answer and the mark a process may
- * stop: then the same bytes are sent again, with the same event id.
+ * stores the final state: DELIVERED for a response of 200 to 299, FAILED after the last attempt. Otherwise it releases
+ * the claim and fails the job, which the queue retries. If the process stops after the response and before the state is
+ * stored, the same bytes are sent again, with the same event id.
  */
 export function createDeliveryHandler(parts: DeliveryParts): JobHandler {
   const { database, clock, log, jobQueue } = parts;
@@ -122,7 +122,7 @@ export function createDeliveryHandler(parts: DeliveryParts): JobHandler {
   };
 }
 
-/** One attempt at once, for the person who presses the button; its delivery ends with it. */
+/** Sends a test with a single immediate attempt and no retries; for EMAIL, the mail is queued. */
 export async function sendTest(
   parts: Omit<DeliveryParts, 'keepDays' | 'jobQueue'> & DispatchParts,
   channel: AlertChannel,
@@ -166,7 +166,7 @@ interface ClaimedDelivery {
 type Claimed =
   | { readonly outcome: 'claimed'; readonly delivery: ClaimedDelivery }
   | { readonly outcome: 'busy'; readonly until: Date }
-  /** Ended, or its channel was deleted. */
+  /** It has a final state, or its channel was deleted. */
   | { readonly outcome: 'settled' };
 
 async function claim(database: Database, id: string, nowMs: number): Promise<Claimed> {
@@ -190,7 +190,7 @@ async function claim(database: Database, id: string, nowMs: number): Promise<Cla
 
 interface Attempted {
   readonly isDelivered: boolean;
-  /** No further attempt would help. */
+  /** Whether a further attempt would not help. */
   readonly isFinal: boolean;
   readonly httpStatus: number | null;
   readonly error: string | null;
@@ -239,7 +239,7 @@ function unsent(error: string, isFinal: boolean): Attempted {
   return { isDelivered: false, isFinal, httpStatus: null, error, durationMs: null };
 }
 
-/** The database stores neither the character 0 nor half a character. */
+/** Control characters are replaced: the database cannot store NUL or lone surrogates. */
 function beginningOf(body: Uint8Array): string {
   const text = new TextDecoder().decode(body).replace(/\p{Cc}+/gu, ' ');
   return text.toWellFormed().trim().slice(0, READ_BYTES) || 'the answer has no body';
@@ -271,7 +271,10 @@ const DELETE = `delete from alert_deliveries
     select id from alert_deliveries where created_at <= $1 and state <> 'WAITING'
     order by created_at limit ${CHUNK_ROWS} for update skip locked))`;
 
-/** Gives up what waits for longer than the queue tries, and deletes what is older than the delivery log. */
+/**
+ * Gives up deliveries that have waited longer than the queue retries, and deletes those past the delivery log's
+ * retention.
+ */
 export async function purgeDeliveries(
   { database, clock, keepDays }: Pick<DeliveryParts, 'database' | 'clock' | 'keepDays'>,
   signal?: AbortSignal,

@@ -5,13 +5,13 @@ import type { Secrets } from '../../ports/secrets.ts';
 import { ALERT_EVENTS, type AlertEvent, type AlertPayload, payloadOf } from './alert-events.ts';
 import { type AlertChannel, CHANNEL_COLUMNS, mailReceiver } from './channels.ts';
 
-/** Takes alerts within the transaction that knows the fact: they go out if and only if it commits. */
+/** Accepts alerts within the transaction that establishes the fact: they are sent if and only if it commits. */
 export interface AlertDispatch {
-  /** Returns how many deliveries it makes; a fact that was dispatched before makes none. */
+  /** Returns the number of new deliveries; a fact that was dispatched before creates none. */
   dispatch(event: AlertEvent, within: Transaction): Promise<number>;
 }
 
-/** Takes mails within a transaction: they go out if and only if it commits. */
+/** Accepts mails within a transaction: they are sent if and only if it commits. */
 export interface ChannelOutbox {
   send(mail: ChannelMail, within: Transaction): Promise<unknown>;
 }
@@ -20,7 +20,7 @@ export interface ChannelMail {
   readonly kind: 'alert';
   readonly to: string;
   readonly companyId: string | null;
-  /** One fact is one mail to one person, through however many channels. */
+  /** A fact is mailed to a person once, regardless of the number of channels. */
   readonly dedupeKey: string;
   readonly data: {
     readonly title: string;
@@ -39,7 +39,7 @@ export interface DispatchParts {
 }
 
 /**
- * One job a delivery, with its id as data. A receiver that is unavailable is tried for about a day: after 30 s, 1 min,
+ * One job per delivery, with its id as data. An unavailable receiver is retried for about a day: after 30 s, 1 min,
  * 2 min … up to every four hours.
  */
 export const ALERT_DELIVERY_QUEUE: QueueDefinition = {
@@ -78,7 +78,7 @@ export function createAlertDispatch(parts: DispatchParts): AlertDispatch {
   };
 }
 
-/** Says nothing of what it is made from. */
+/** A hash, which does not reveal its parts. */
 function eventIdOf(secrets: Pick<Secrets, 'sha256'>, { kind, companyId, fact }: AlertEvent): string {
   return `evt_${secrets
     .sha256([kind, companyId ?? '', fact].join(' '))
@@ -92,7 +92,7 @@ interface NewDelivery {
   readonly payload: AlertPayload;
 }
 
-/** Null where the channel has a delivery of this event. */
+/** Null if the channel already has a delivery of this event. */
 export async function addDelivery(
   { secrets, clock }: Pick<DispatchParts, 'secrets' | 'clock'>,
   within: Transaction,
@@ -120,7 +120,7 @@ async function enqueueDelivery(
   await jobQueue.enqueue(ALERT_DELIVERY_QUEUE.name, { deliveryId }, { within, ...owner });
 }
 
-/** Mail has an outbox with attempts of its own: for the channel it is delivered once it is there. */
+/** Mail has its own outbox with retries: for the channel, it is delivered once it is queued. */
 export async function mailTo(
   { mail, clock }: Pick<DispatchParts, 'mail' | 'clock'>,
   within: Transaction,
