@@ -10,14 +10,14 @@ interface DatabaseEpochParts {
   readonly clock: Clock;
   readonly secrets: Pick<Secrets, 'newId'>;
   readonly log: Log;
-  /** What this process has cached of the database may never have been, or may not be any more. */
+  /** Called if the database went back: data that this process has cached from it may no longer exist there. */
   readonly onStepBack: () => void;
 }
 
 export interface DatabaseEpoch {
-  /** Something that was committed is missing in the database. Reported once a minute at most. */
+  /** Reports that committed data is missing in the database. At most one report per minute is processed. */
   suspect(evidence: Readonly<Record<string, unknown>>): void;
-  /** How often this process has noticed that the database went back. */
+  /** How often this process has detected that the database went back. */
   stepBacks(): number;
   close(): Promise<void>;
 }
@@ -33,11 +33,11 @@ const REMEMBERED = 'database-epoch';
 const REMEMBERED_MS = 30 * 24 * 3_600_000;
 
 /**
- * Notices that the database went back in time: it was restored from a backup, or a fail-over lost its last commits. Every
- * process advances the row of `database_epoch` and remembers how far it was, in its memory and in shared state. A
- * position is read from there before the row is advanced, so a later one must be higher. Where it is not, the first
- * process that notices changes the epoch, and all others notice by that. What was lost between two advances shows in
- * levels of credits that went back, which `suspect` is called for.
+ * Detects that the database went back in time: it was restored from a backup, or a fail-over lost its last commits.
+ * Every process advances the row of `database_epoch` and remembers its position, in memory and in shared state. The
+ * remembered position is read before the row is advanced, so the new one must be higher. If it is not, the first
+ * process that notices changes the epoch, by which all others notice. Commits that were lost between two advances show
+ * as credit levels that went back, for which `suspect` is called.
  */
 export function startDatabaseEpoch(parts: DatabaseEpochParts): DatabaseEpoch {
   const { database, sharedState, clock, secrets, log, onStepBack } = parts;
@@ -65,11 +65,11 @@ export function startDatabaseEpoch(parts: DatabaseEpochParts): DatabaseEpoch {
       return;
     }
     await remember(row);
-    // Another process has noticed, or the backup is from before the last change.
+    // Another process has noticed it, or the backup is older than the last change of the epoch.
     if (before !== null && before.epoch !== row.epoch) report({ epoch: row.epoch });
   }
 
-  /** Of several processes that notice at the same time one changes the epoch, and each drops what it has cached. */
+  /** If several processes notice at the same time, one changes the epoch, and each drops its caches. */
   async function change(seen: Place, evidence: Readonly<Record<string, unknown>>): Promise<void> {
     const [changed] = await database.query<Place>(
       `update database_epoch set epoch = $2, changed_at = now() where epoch = $1 returning epoch, position`,
@@ -97,7 +97,7 @@ export function startDatabaseEpoch(parts: DatabaseEpochParts): DatabaseEpoch {
 
   async function remember(place: Place): Promise<void> {
     own = place;
-    // Without shared state this process still knows by itself.
+    // Without shared state this process still remembers it.
     await sharedState.set(REMEMBERED, `${place.epoch} ${place.position}`, REMEMBERED_MS).catch(() => {});
   }
 
@@ -106,7 +106,7 @@ export function startDatabaseEpoch(parts: DatabaseEpochParts): DatabaseEpoch {
     if (row !== undefined) await change(row, evidence);
   }
 
-  /** While the database is unavailable nothing can be noticed; the next check does. */
+  /** A check fails while the database is unavailable; the next one then detects a loss. */
   function run(work: () => Promise<void>): void {
     running = running
       .then(work)

@@ -3,9 +3,9 @@ import type { JobHandler, JobQueue } from '../../ports/job-queue.ts';
 import type { JobRate } from './service-processes.ts';
 
 export interface JobRates {
-  /** The same queue, whose workers' runs are counted. */
+  /** The same queue, with the runs of its workers counted. */
   counted(queue: JobQueue): JobQueue;
-  /** Of every queue that this process works on, over the last five minutes or since it began, if that is later. */
+  /** For every queue that this process works on, over the last five minutes or since it started, if that is later. */
   read(): Readonly<Record<string, JobRate>>;
 }
 
@@ -18,7 +18,7 @@ interface Minute {
 const MINUTES = 5;
 const MINUTE_MS = 60_000;
 
-/** Runs are counted by the minute in which they end: a few numbers for each queue, whatever its pace. */
+/** Runs are counted by the minute in which they end: a few numbers per queue, at any rate of jobs. */
 export function createJobRates(clock: Clock): JobRates {
   const beganAtMs = clock.now();
   const queues = new Map<string, Minute[]>();
@@ -58,7 +58,7 @@ export function createJobRates(clock: Clock): JobRates {
       },
     }),
     read() {
-      // The running minute counts by how much of it has passed.
+      // The current minute counts in proportion to the part that has passed.
       const spanMs = Math.min(clock.now() - beganAtMs, (MINUTES - 1) * MINUTE_MS + (clock.now() % MINUTE_MS));
       const perMinute = (count: number) =>
         Math.round((count * MINUTE_MS * 10) / Math.max(spanMs, MINUTE_MS)) / 10;

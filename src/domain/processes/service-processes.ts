@@ -2,19 +2,19 @@ import type { Clock, Timer } from '../../ports/clock.ts';
 import type { Statements } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 
-/** What runs in a process. */
+/** The services that a process can run. */
 export const SERVICE_NAMES = ['gateway', 'backend', 'ai-service'] as const;
 export type ServiceName = (typeof SERVICE_NAMES)[number];
 
 export interface ReadinessPart {
-  /** As database, cache or cv_worker. */
+  /** For example database, cache or cv_worker. */
   readonly name: string;
   readonly status: 'up' | 'down' | 'running' | 'failing' | 'stopped';
-  /** Of dependencies, which are asked; null for workers. */
+  /** For dependencies, which are called; null for workers. */
   readonly latencyMs: number | null;
 }
 
-/** Jobs of a queue, as they ended in one process in the last minutes. */
+/** How jobs of a queue ended in one process in the last minutes. */
 export interface JobRate {
   readonly donePerMinute: number;
   readonly failedPerMinute: number;
@@ -23,10 +23,10 @@ export interface JobRate {
 export interface BreakerReport {
   readonly state: 'closed' | 'open' | 'half-open';
   readonly failuresInARow: number;
-  /** In a word, as 503 or time-out. */
+  /** In a word, such as 503 or time-out. */
   readonly lastError: { readonly reason: string; readonly atMs: number } | null;
   readonly nextTryAtMs: number | null;
-  /** Its targets that cool; versions before this one do not report them. */
+  /** Its targets that are cooling down; older versions do not report them. */
   readonly cooling?: readonly CoolingReport[];
 }
 
@@ -34,42 +34,42 @@ export interface BreakerReport {
 export interface CoolingReport {
   readonly alias: string;
   readonly model: string;
-  /** The status, as 429. */
+  /** The status, such as 429. */
   readonly reason: string;
   readonly untilMs: number;
 }
 
-/** How a process is, in its own words. */
+/** The state of a process, as it reports it. */
 export interface ProcessReport {
   readonly parts: readonly ReadinessPart[];
   readonly cpuSeconds: number;
   readonly residentBytes: number;
-  /** How late timers came lately. */
+  /** How late timers fired recently. */
   readonly eventLoopDelayMs: number;
-  /** Null where no workers run. */
+  /** Null if no workers run. */
   readonly workers: { readonly active: number; readonly idle: number } | null;
-  /** By the AI service's name; none where the process calls no model. */
+  /** By the name of the AI service; empty if the process calls no model. */
   readonly breakers: Readonly<Record<string, BreakerReport>>;
-  /** By the queue's name; none where the process takes no jobs. */
+  /** By queue name; empty if the process runs no jobs. */
   readonly jobRates: Readonly<Record<string, JobRate>>;
-  /** Of the machine or container that it runs on; versions before this one do not report it. */
+  /** The machine or container that it runs on; older versions do not report it. */
   readonly machine?: MachineReport;
 }
 
 export interface MachineReport {
   readonly cpuCount: number;
-  /** Of all cores, 0 to 1. */
+  /** Share of all cores in use, 0 to 1. */
   readonly cpuUsedShare: number;
-  /** Processes that run or wait to, over one minute. */
+  /** Load average over one minute. */
   readonly load1: number;
   readonly memoryUsedBytes: number;
-  /** What there is, or the limit of the container where that is lower. */
+  /** The total memory, or the limit of the container if that is lower. */
   readonly memoryBytes: number;
-  /** Of the file system of DATA_DIR; null where it cannot be read. */
+  /** The file system of DATA_DIR; null if it cannot be read. */
   readonly disk: { readonly usedBytes: number; readonly totalBytes: number } | null;
 }
 
-/** What does not change while a process lives. */
+/** The properties of a process that do not change while it runs. */
 interface ProcessName {
   readonly id: string;
   readonly services: readonly ServiceName[];
@@ -86,16 +86,16 @@ export interface ServiceProcess extends ProcessName {
   readonly report: ProcessReport;
 }
 
-/** Ready: a recent heartbeat and all dependencies. A worker that an operator stopped does not count as failing. */
+/** Ready: a recent heartbeat and no failing dependency or worker. A worker that an operator stopped is not failing. */
 export function isReady({ isStale, report }: ServiceProcess): boolean {
   return !isStale && report.parts.every(({ status }) => status !== 'down' && status !== 'failing');
 }
 
-/** A process tells of itself this often, and is stale when it has not for four times as long. */
+/** The interval of a process's reports. It is stale after four intervals without one. */
 const HEARTBEAT_MS = 5_000;
 const STALE_MS = 20_000;
 const KEPT_MS = 3_600_000;
-/** Far more than anybody runs; what dies over and over leaves a row each time. */
+/** Far more than any installation runs; a process that crashes repeatedly leaves a row each time. */
 const MOST_PROCESSES = 500;
 
 export async function storeProcessReport(
@@ -117,14 +117,14 @@ async function forgetProcess(statements: Statements, id: string): Promise<void> 
   await statements.query('delete from service_processes where id = $1', [id]);
 }
 
-/** Those that died long ago. */
+/** Deletes processes that were last seen more than an hour ago. */
 async function forgetGoneProcesses(statements: Statements, nowMs: number): Promise<void> {
   await statements.query('delete from service_processes where seen_at < $1', [new Date(nowMs - KEPT_MS)], {
     isIndependent: true,
   });
 }
 
-/** Those that are heard of first, then by when they started. */
+/** Stale processes last, otherwise ordered by start time. */
 export async function listProcesses(
   statements: Statements,
   nowMs: number,
@@ -143,12 +143,12 @@ interface ProcessHeartbeatParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly name: ProcessName;
-  /** How this process is now. */
+  /** The current state of this process. */
   report(): Promise<ProcessReport>;
 }
 
 interface ProcessHeartbeat {
-  /** Takes the row away: who ends in order is not missed. */
+  /** Deletes the row, so that a process that was stopped regularly is not shown as stale. */
   close(): Promise<void>;
 }
 
@@ -157,8 +157,8 @@ const MOST_BREAKERS = 200;
 const MOST_QUEUES = 100;
 
 /**
- * Tells of this process every few seconds for as long as it runs. The first time is not waited for: a process that
- * cannot tell of itself still does its work.
+ * Reports this process every few seconds while it runs. The first report is not awaited: a process that cannot report
+ * still does its work.
  */
 export function startProcessHeartbeat({
   database,
@@ -208,7 +208,7 @@ export function startProcessHeartbeat({
         await telling;
         await forgetProcess(database, name.id);
       };
-      // The row grows old by itself where the database is unavailable: a process does not outlive its deadline for that.
+      // If the database is unavailable, the row expires: the process must not exceed its shutdown deadline because of it.
       await Promise.race([forget().catch(() => undefined), clock.sleep(CLOSE_WITHIN_MS, ended.signal)]);
       ended.abort();
     },
