@@ -1,15 +1,15 @@
 import type { Statements, Transaction } from '../../ports/database.ts';
 
-/** A few plain values: names, ids, numbers. Secrets have no place here. */
+/** A few plain values: names, ids, numbers. They must not contain secrets. */
 export type AuditDetails = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 
 export interface NewAuditEntry {
   readonly happenedAt: Date;
-  /** Whose affair it is; null for what concerns the whole installation. */
+  /** The company concerned; null for the whole installation. */
   readonly companyId: string | null;
   readonly actorId: string | null;
   readonly actorEmail: string | null;
-  /** What was done to which kind of thing, as `key.minted`. */
+  /** The type of object and what was done to it, such as `key.minted`. */
   readonly action: string;
   readonly objectKind: string;
   readonly objectId: string;
@@ -26,7 +26,7 @@ const COLUMNS = `id, happened_at as "happenedAt", company_id as "companyId", act
   actor_email as "actorEmail", action, object_kind as "objectKind", object_id as "objectId", details,
   client_address as "clientAddress", request_id as "requestId"`;
 
-/** Only within the transaction of the change: neither is there without the other. */
+/** Must run in the transaction of the change, so that neither exists without the other. */
 export async function appendAuditEntry(transaction: Transaction, entry: NewAuditEntry): Promise<void> {
   await transaction.query(
     `insert into audit_log (happened_at, company_id, actor_id, actor_email, action, object_kind, object_id,
@@ -47,30 +47,30 @@ export async function appendAuditEntry(transaction: Transaction, entry: NewAudit
 }
 
 export interface AuditFilter {
-  /** Null: those of all companies and of none. */
+  /** Null lists all entries, including those of no company. */
   readonly companyId: string | null;
-  /** Words, in lower case, that must all be in who, what, from where, the ids or the details. */
+  /** Lower-case words that must all occur in the actor, action, object, client address, request id or details. */
   readonly words?: readonly string[];
-  /** From here on, and before there. */
+  /** Inclusive; `to` is exclusive. */
   readonly from?: Date | null;
   readonly to?: Date | null;
 }
 
 export interface AuditLogPage {
   readonly entries: readonly AuditEntry[];
-  /** The id behind which the next page begins; null where nothing is left. */
+  /** The id after which the next page begins; null if nothing is left. */
   readonly next: bigint | null;
-  /** Set where the page is not full because few of the entries that were looked at match: earlier ones may match too. */
+  /** Set if the page is not full because few of the examined entries match: earlier ones may match too. */
   readonly searchedUntil: Date | null;
 }
 
-/** Entries that one page looks at: words that are nowhere would otherwise have the server read all of them. */
+/** The number of entries examined per page: a search without a match would otherwise read all of them. */
 const MOST_LOOKED_AT = 10_000;
-/** An entry has the time at which its transaction began, so times follow the ids only up to the longest wait. */
+/** An entry has the start time of its transaction, so times can be out of id order by up to the longest wait. */
 const LONGEST_WAIT = "interval '1 hour'";
 const SEARCHED = `lower(concat_ws(' ', "actorEmail", action, "objectKind", "objectId", "clientAddress", "requestId", details))`;
 
-/** The newest first. Pages have no gaps and no repeats. */
+/** Newest first. Pages have no gaps and no repeats. */
 export async function listAuditEntries(
   statements: Statements,
   { companyId, words = [], from = null, to = null }: AuditFilter,
@@ -101,7 +101,7 @@ export async function listAuditEntries(
     [...placed, from, mostLookedAt - 1],
   );
   if (lastLooked === undefined) return { entries, next: null, searchedUntil: null };
-  // Entries that were added meanwhile move it towards the newest: what was shown is not shown again.
+  // Entries added in between shift this offset towards newer ones: what was already shown must not be repeated.
   const next = lastShown !== undefined && lastShown.id < lastLooked.id ? lastShown.id : lastLooked.id;
   return { entries, next, searchedUntil: entries.length === limit ? null : lastLooked.happenedAt };
 }
