@@ -1,34 +1,34 @@
 import type { Database, SqlValue } from '../../ports/database.ts';
 
-/** Some milliseconds of work each, so that no other statement waits long behind one. */
+/** A few milliseconds of work per chunk, so that no other statement waits long for one. */
 export const CHUNK_ROWS = 1_000;
 
 export interface ChunkedChange {
   /**
-   * A delete or update without `returning` that takes at most `chunkRows` rows, by a search like
-   * `id = any (array(select id from … order by … limit … for update skip locked))`. The `array(…)` runs the search
-   * once; behind `id in (…)` PostgreSQL may run it again for every row, and find other rows each time. With
-   * `skip locked` several processes can work on one table at the same time.
+   * A delete or update without `returning` that changes at most `chunkRows` rows, selected by a search like
+   * `id = any (array(select id from … order by … limit … for update skip locked))`. With `array(…)` the search runs
+   * once; with `id in (…)` PostgreSQL may run it again for every row and find other rows each time. With `skip locked`,
+   * several processes can work on one table at the same time.
    */
   readonly sql: string;
   readonly values: readonly SqlValue[];
   /** The limit in `sql`. */
   readonly chunkRows?: number;
-  /** Without it, until nothing is left. */
+  /** Unlimited if omitted. */
   readonly maxChunks?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface ChangedInChunks {
   readonly rows: number;
-  /** False where `maxChunks` was reached with rows left. */
+  /** False if `maxChunks` was reached and rows may be left. */
   readonly isDone: boolean;
 }
 
 /**
- * Deletes or updates many rows by short statements, each a transaction of its own: what is done stays done when the
- * process stops in between. Ends with the first chunk that is not full, so rows that others have locked are left to
- * them, or to the next run.
+ * Deletes or updates many rows in short statements, each in its own transaction: completed chunks persist if the
+ * process stops in between. Ends with the first chunk that is not full, so rows that other transactions have locked are
+ * left to them or to the next run.
  */
 export async function changeInChunks(database: Database, change: ChunkedChange): Promise<ChangedInChunks> {
   const { sql, values, chunkRows = CHUNK_ROWS, maxChunks = Number.POSITIVE_INFINITY, signal } = change;
