@@ -9,13 +9,13 @@ interface ConsoleAsset {
 export interface ConsoleAssets {
   /** Adds the files of a build, and removes those of builds that no backend has started with for 14 days. */
   store(files: readonly ConsoleAsset[]): Promise<void>;
-  /** Null for a name that no build of the last 14 days had. */
+  /** Null if no build of the last 14 days has a file of this name. */
   find(name: string): Promise<Uint8Array<ArrayBuffer> | null>;
 }
 
 const KEEP_MS = 14 * 24 * 60 * 60_000;
 const NAMES_EVERY_MS = 5_000;
-/** Some fifty builds of some eighty files. */
+/** About fifty builds of about eighty files. */
 const MOST_NAMES = 4_000;
 
 export function createConsoleAssets({
@@ -43,7 +43,7 @@ export function createConsoleAssets({
   return {
     async store(files) {
       const now = clock.now();
-      // In the order of the names: backends that start at the same time wait for one another instead of deadlocking.
+      // Sorted by name, so that backends that start at the same time wait for each other instead of deadlocking.
       const sorted = files.toSorted((one, other) => (one.name < other.name ? -1 : 1));
       await database.query(
         `insert into console_assets (name, content, last_built_at)
