@@ -11,7 +11,7 @@ import { hidesUsageChunk } from '../json/usage-chunk.ts';
 import { EVENT_STREAM_TYPE, STREAM_HEADERS, writtenEvent } from './server-sent-events.ts';
 import { createUsageTap } from './usage-tap.ts';
 
-/** The reasons of streams that were read on after their client had left: billed, and not. */
+/** Reasons for streams that were read on after their client disconnected: billed, and not billed. */
 const DRAINED = 'drained';
 const DRAINED_WITHOUT_USAGE = 'drained-without-usage';
 
@@ -20,7 +20,7 @@ const BROKEN: Refusal = {
   message: 'The model broke the answer off. What came before is incomplete; try again.',
 };
 
-/** What the breaker counts, by the reason. */
+/** The result that the breaker counts, by reason. */
 const BREAKS: ReadonlyMap<string, 'late' | 'broken-off'> = new Map([
   ['upstream-idle', 'late'],
   ['upstream-broken', 'broken-off'],
@@ -29,12 +29,12 @@ const BREAKS: ReadonlyMap<string, 'late' | 'broken-off'> = new Map([
 const ERROR_EVENT = 'upstream-error-event';
 
 /**
- * A stream, event by event: each passes when it is whole, and the last one, [DONE] or what the wire has in its place,
- * waits for the call's commit. It is read only as fast as the client reads. How it may end:
- *   with the upstream's end        succeeded, or failed and free where it reported no usage (G-30, G-31)
- *   broken by the upstream         failed and free; one event with the error, no [DONE] (G-38)
- *   left by the client             succeeded if usage had come; else the upstream is aborted and the call is failed and
- *                                  free, or the upstream is read on for its usage (domain/limits/abandoned-streams.ts)
+ * Passes a stream on event by event, each as soon as it is complete. The last one, [DONE] or its equivalent, is held until
+ * the call is committed. The upstream is read only as fast as the client reads. How a stream may end:
+ *   at the upstream's end       succeeded, or failed and free if no usage was reported (G-30, G-31)
+ *   broken by the upstream      failed and free; one event with the error, no [DONE] (G-38)
+ *   the client disconnects      succeeded if usage had arrived; otherwise the upstream is aborted and the call is failed
+ *                               and free, or the upstream is read on for its usage (domain/limits/abandoned-streams.ts)
  */
 export function answerStream(answering: Answering): Response {
   const { parts, call, context, target, answer, end, firstByteMs, upstreamAbort } = answering;
@@ -53,10 +53,10 @@ export function answerStream(answering: Answering): Response {
   let hasPassed = false;
   let pending: BodyRead | Promise<BodyRead> | undefined;
   let leaving: Promise<void> | null = null;
-  /** The last event of a stream that was read on without its client. */
+  /** The last event of a stream that was read on after its client disconnected. */
   let drained: Uint8Array | null = null;
 
-  /** Null until it has come. Counts that only fill the client's wire are none. */
+  /** Null until usage is reported. Zeros that only complete the client's wire format do not count. */
   function usage() {
     return answer.body.lacksUsage?.() === true ? null : tap.usage();
   }
@@ -80,7 +80,7 @@ export function answerStream(answering: Answering): Response {
     };
   }
 
-  /** What can be continued of the stream, by its last event where that came. */
+  /** The record of the response to continue, from its last event if that arrived. */
   function made(last: Uint8Array | null, isCharged: boolean) {
     return { response: responseRecord(answering, { id: tap.responseId(), last, isCharged }) };
   }
@@ -89,7 +89,7 @@ export function answerStream(answering: Answering): Response {
     return writtenEvent(brokenStreamEvent(refusal, { wire, requestId: context.requestId }, tap.events()));
   }
 
-  /** The estimated cost of a call that is not charged: its prompt, and what was written by then (G-31). */
+  /** The estimated tokens of a call that is not charged: its prompt and the text written so far (G-31). */
   function lost(): number {
     return estimateTokens(call.bytes.length + tap.contentBytes(), 0, 1);
   }
@@ -111,7 +111,7 @@ export function answerStream(answering: Answering): Response {
     answer.body.cancel();
   }
 
-  /** However many ways tell of it, the client leaves once, and not after the stream has ended. */
+  /** Several signals can report that the client disconnected; only the first takes effect, and none after the end. */
   function leave(): Promise<void> {
     if (!isEnding) leaving ??= leaveOnce();
     return leaving ?? Promise.resolve();
@@ -119,7 +119,7 @@ export function answerStream(answering: Answering): Response {
 
   async function leaveOnce(): Promise<void> {
     const isPaid = usage() !== null;
-    // Where it cannot be counted it is free, as the documents say.
+    // If it cannot be counted, the call is free, as documented.
     const fate = isPaid ? 'free' : await parts.abandoned.left(call.key).catch(() => 'free' as const);
     if (fate === 'free') {
       abortUpstream();
@@ -131,7 +131,7 @@ export function answerStream(answering: Answering): Response {
     await drain;
   }
 
-  /** The call keeps its hold and its place in flight meanwhile. */
+  /** Meanwhile the call keeps its hold and its slot in flight. */
   async function drainUpstream(): Promise<void> {
     const isWhole = await readToEnd(parts.clock.now() + parts.abandoned.drainMs);
     abortUpstream();
@@ -144,9 +144,9 @@ export function answerStream(answering: Answering): Response {
     await parts.abandoned.drained(call.key, isBilled).catch(() => {});
   }
 
-  /** False where the upstream broke the stream. Usage reported before the deadline counts. */
+  /** Returns false if the upstream broke the stream. Usage reported before the deadline counts. */
   async function readToEnd(deadlineMs: number): Promise<boolean> {
-    // A read that was under way when the client left: its chunk belongs to the stream.
+    // The chunk of a read that was pending when the client disconnected is part of the stream.
     let next = pending === undefined ? await nextUntil(deadlineMs) : await pending;
     for (; next !== null && typeof next !== 'string'; next = await nextUntil(deadlineMs)) {
       const passed = tap.push(next);
@@ -168,8 +168,8 @@ export function answerStream(answering: Answering): Response {
   }
 
   /**
-   * The breaker counts a stream that broke before anything of it passed. Later the client may be the cause: an upstream
-   * that is held back by a slow reader gives up. What the upstream says of its own load counts at any time.
+   * The breaker counts a stream that broke before anything was passed on. Later the client may be the cause: an upstream that
+   * a slow reader holds back gives up. An error status that the upstream reports, such as an overload, always counts.
    */
   async function breakOff(controller: ReadableStreamDefaultController, reason: string): Promise<void> {
     isEnding = true;
@@ -182,13 +182,13 @@ export function answerStream(answering: Answering): Response {
     controller.close();
   }
 
-  /** The client's error for a broken stream, and its result for the breaker. */
+  /** The error for the client and the result for the breaker. */
   function breakOf(reason: string) {
     if (reason !== ERROR_EVENT) return { refusal: BROKEN, result: BREAKS.get(reason) ?? null };
     return refusalInAnswer(call.alias, target, tap.errorText(), BROKEN);
   }
 
-  /** It has said [DONE] and then kept its connection, or dropped it: the answer is whole all the same. */
+  /** The upstream sent [DONE] and then kept the connection open, or dropped it: the answer is complete anyway. */
   async function finishWithoutUpstream(controller: ReadableStreamDefaultController): Promise<void> {
     abortUpstream();
     await finish(controller);
@@ -199,9 +199,9 @@ export function answerStream(answering: Answering): Response {
     const { bytes, doneBytes, broken } = tap.end();
     if (bytes !== null) pass(controller, bytes);
     if (broken !== null) return await breakOff(controller, `upstream-${broken}`);
-    // A part of the answer that is kept with the commit.
+    // It is part of the answer that is stored with the commit.
     store(doneBytes);
-    // What has passed by now leaves first: the runtime would hold it back until the commit has come.
+    // Lets the runtime send the bytes so far, which it would otherwise hold back until after the commit.
     await parts.clock.turn();
     const ended = { ...ending('no-usage'), isWhole: true };
     const isWritten = await end({ ...ended, ...made(doneBytes, usage() !== null) });
@@ -214,7 +214,7 @@ export function answerStream(answering: Answering): Response {
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        // The runtime pulls once the client has taken what came before.
+        // The runtime pulls once the client has read everything so far.
         context.connection?.mayBeSilent();
         try {
           await passOn(controller);
@@ -231,7 +231,7 @@ export function answerStream(answering: Answering): Response {
     { highWaterMark: 0 },
   );
 
-  /** Reads until something may pass. */
+  /** Reads until something can be passed on. */
   async function passOn(controller: ReadableStreamDefaultController): Promise<void> {
     for (;;) {
       pending = answer.body.read(isDone ? STREAM_LIMITS.doneGraceMs : parts.idleTimeoutMs);

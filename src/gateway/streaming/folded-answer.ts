@@ -2,8 +2,8 @@ import { isObject, type JsonObject } from '../../ports/json-object.ts';
 import type { ClientWire } from '../json/client-wire.ts';
 
 /**
- * A stream as the answer that it adds up to, for people to read: the texts of its pieces joined, so that what was split over
- * two events can be found. It takes what came; an event that cannot be read is left out.
+ * Merges the events of a stream into one answer for people to read. The texts of its pieces are joined, so that text that was
+ * split over two events can be found. Events that cannot be parsed are skipped.
  */
 export function foldedAnswer(stream: string, wire: ClientWire): string {
   const events = dataOf(stream);
@@ -36,7 +36,7 @@ const FOLDS = {
   messages: foldedMessage,
 } as const satisfies Record<ClientWire, (events: readonly JsonObject[]) => JsonObject>;
 
-/** Pieces of these are parts of one text; of everything else the last value counts. */
+/** Texts in these fields are concatenated. In all other fields, the last text replaces earlier ones. */
 const JOINED: ReadonlySet<string> = new Set([
   ...[
     'content',
@@ -59,14 +59,14 @@ function foldedCompletion(events: readonly JsonObject[]): JsonObject {
   return { ...folded, ...(events.length === 0 ? {} : { object: 'chat.completion' }) };
 }
 
-/** `delta` of chat completions adds up to `message`; completions have their text beside it. */
+/** The `delta` of chat completions becomes `message`; completions have their text in the choice itself. */
 function choicePiece(choice: unknown): unknown {
   if (!isObject(choice) || !isObject(choice.delta)) return choice;
   const { delta, ...rest } = choice;
   return { ...rest, message: delta };
 }
 
-/** Its last event has all of it. Where that did not come, the texts so far. */
+/** The last event contains the whole response. If it is missing, the texts so far are joined. */
 function foldedResponse(events: readonly JsonObject[]): JsonObject {
   const responses = events.map(({ response }) => response).filter(isObject);
   const last = responses.at(-1) ?? {};
@@ -93,7 +93,7 @@ function foldedMessage(events: readonly JsonObject[]): JsonObject {
   return { ...folded, content: blocks.filter((block) => block !== undefined) };
 }
 
-/** More blocks than an answer has are put into the last. */
+/** Blocks beyond this limit are merged into one. */
 const MOST_PLACES = 1_000;
 
 function blockPlace(index: unknown): number {
@@ -122,7 +122,7 @@ function merged(old: JsonObject, piece: JsonObject): JsonObject {
   return result as JsonObject;
 }
 
-/** By the `index` that the pieces carry; pieces without one are added. */
+/** Merges pieces by their `index`; pieces without one are appended. */
 function mergedLists(old: readonly unknown[], pieces: readonly unknown[]): readonly unknown[] {
   const result = [...old];
   for (const piece of pieces) {

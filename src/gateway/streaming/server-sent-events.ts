@@ -1,39 +1,39 @@
 /**
- * Server-sent events, byte by byte. The cutter splits a stream into its events, wherever the chunks were cut: inside a
- * character, inside a name, between the \r and the \n of one line end. A line ends with \n, \r\n or \r; a blank line
- * ends an event. `readSseEventData` then reads what an event says, `writtenEvent` is for the one that we write ourselves.
+ * Server-sent events, byte by byte. The cutter splits a stream into its events, regardless of where the chunks were cut:
+ * inside a character, inside a name, or between the \r and the \n of one line end. A line ends with \n, \r\n or \r; a blank
+ * line ends an event. `readSseEventData` reads the data of an event; `writtenEvent` encodes an event of our own.
  */
 export interface SseEvent {
-  /** The event is bytes `start` to `end` of this, its blank line included. It is not written to any more. */
+  /** Contains the event at bytes `start` to `end`, including its blank line. It is not modified afterwards. */
   readonly source: Uint8Array;
   readonly start: number;
   readonly end: number;
-  /** Where the text of its first line ends. */
+  /** The end of the text of its first line. */
   readonly firstLineEnd: number;
-  /** Lines with text: 0 where there is nothing but the blank line, as between two events that stand far apart. */
+  /** The number of lines with text; 0 for an additional blank line between two events. */
   readonly lines: number;
   /**
-   * Not an event but the \n that followed in the next chunk, after an event whose \r\n was cut in two. The event
-   * did not wait for it: the \r had ended it.
+   * Not an event, but the \n at the start of a chunk whose \r was the end of the previous one. The event was not delayed for
+   * it: the \r had ended it.
    */
   readonly isLateLineFeed: boolean;
 }
 
-/** False where no more events are wanted. */
+/** Returns false if no more events are wanted. */
 type TakeEvent = (event: SseEvent) => boolean;
 
 interface SseEventCutter {
-  /** Hands over every event that is whole now. An event larger than the bound ends the reading for good. */
+  /** Passes on every event that is complete. An event larger than the limit ends the reading permanently. */
   push(chunk: Uint8Array, take: TakeEvent): 'fits' | 'too-large';
-  /** What is left over at the end of the stream: an event without its blank line, which is given one here. */
+  /** The rest at the end of the stream: an event without its blank line, which is added. */
   rest(): SseEvent | null;
 }
 
-/** What an event says, without its framing. */
+/** The content of an event, without its framing. */
 export type SseEventData =
-  /** Comments, ids, a retry: nothing that a client is handed. */
+  /** Comments, ids, a retry: nothing that clients pass to the application. */
   | { readonly kind: 'none' }
-  /** `event: error`, by which the official clients know a failure, whatever the data are. */
+  /** `event: error`, which the official clients treat as a failure regardless of the data. */
   | { readonly kind: 'error' }
   | { readonly kind: 'done' }
   | {
@@ -41,7 +41,7 @@ export type SseEventData =
       readonly bytes: Uint8Array;
       readonly start: number;
       readonly end: number;
-      /** Of data that stood in several lines and were joined: where each line begins, in them and in the event. */
+      /** For data joined from several lines: the start of each line, in the data and in the event. */
       readonly joinedFrom: readonly JoinedLine[] | null;
     };
 
@@ -55,7 +55,7 @@ export const EVENT_STREAM_TYPE = 'text/event-stream; charset=utf-8';
 export const STREAM_HEADERS = {
   'content-type': EVENT_STREAM_TYPE,
   'cache-control': 'no-cache',
-  // Proxies in front of us must not gather it up.
+  // Keeps proxies in front of the gateway from buffering the stream.
   'x-accel-buffering': 'no',
 };
 
@@ -76,11 +76,11 @@ const ERROR: SseEventData = { kind: 'error' };
 const DONE: SseEventData = { kind: 'done' };
 
 export function createSseEventCutter({ maxEventBytes }: { readonly maxEventBytes: number }): SseEventCutter {
-  // The beginning of an event whose end has not come. Its bytes are checked once, however many chunks it takes.
+  // The beginning of an incomplete event. Its bytes are checked once, regardless of the number of chunks.
   let waiting: Uint8Array = NO_BYTES;
   let waitingLength = 0;
   let lines = 0;
-  /** Counted from the event's first byte. */
+  /** Counted from the first byte of the event. */
   let firstLineLength = 0;
   let isLineEmpty = true;
   let endedWithCr = false;
@@ -100,7 +100,7 @@ export function createSseEventCutter({ maxEventBytes }: { readonly maxEventBytes
         }
       }
     }
-    // One native search for each kind of line end goes through a chunk of 300 bytes in 25 ns, a loop in 200.
+    // One native search per type of line end takes 25 ns for a chunk of 300 bytes; a loop takes 200 ns.
     let nextLf = -1;
     let nextCr = -1;
     while (at < length) {
@@ -123,7 +123,7 @@ export function createSseEventCutter({ maxEventBytes }: { readonly maxEventBytes
         lines += 1;
         continue;
       }
-      // Up to the first byte of the blank line's end, so that the bound falls alike wherever the chunks are cut.
+      // Measured to the first byte of the blank line's end, so that the limit does not depend on how chunks are cut.
       if (waitingLength + lineEnd + 1 - eventStart > maxEventBytes) return 'too-large';
       if (!take(wholeEvent(chunk, eventStart, at))) return 'fits';
       eventStart = at;
@@ -140,7 +140,7 @@ export function createSseEventCutter({ maxEventBytes }: { readonly maxEventBytes
   }
 
   function eventOf(source: Uint8Array, from: number, end: number): SseEvent {
-    // A byte order mark is not part of the stream: the client's parser may not expect one.
+    // A byte order mark is not part of the stream, and the client's parser may not expect one.
     const start = isFirstEvent && startsWithMark(source, from, end) ? from + 3 : from;
     const event = {
       source,
@@ -174,7 +174,7 @@ export function createSseEventCutter({ maxEventBytes }: { readonly maxEventBytes
       if (lines === 0) firstLineLength = waitingLength;
       lines += 1;
     }
-    // After a lone \r the first \n would only complete that line's end.
+    // After a lone \r, the first \n would only complete that line end.
     const endsWithLf = waiting[waitingLength - 1] === LF;
     const missing = endsWithLf ? Uint8Array.of(LF) : Uint8Array.of(LF, LF);
     wait(missing, 0, missing.length);
@@ -198,8 +198,8 @@ export function readSseEventData(event: SseEvent): SseEventData {
 }
 
 /**
- * A name and one line of data, as each event of Responses and Messages is: its lines are found from both ends, without
- * looking at the data. Null for any other two lines.
+ * An event of a name and one line of data, as all events of Responses and Messages are. Its lines are found from both ends,
+ * without scanning the data. Null for any other two lines.
  */
 function readNamedEvent({ source, start, end, firstLineEnd }: SseEvent): SseEventData | null {
   if (!isField(source, start, firstLineEnd, EVENT)) return null;
@@ -211,12 +211,12 @@ function readNamedEvent({ source, start, end, firstLineEnd }: SseEvent): SseEven
   return dataOf(source, valueStart(source, secondStart + DATA.length, secondEnd), secondEnd);
 }
 
-/** A line end is before `end`. */
+/** Expects a line end before `end`. */
 function withoutLineEnd(source: Uint8Array, end: number): number {
   return source[end - 1] === LF && source[end - 2] === CR ? end - 2 : end - 1;
 }
 
-/** Where in the event that byte of its data stands. */
+/** Converts a position in the data into a position in the event. */
 export function placeInEvent(joinedFrom: readonly JoinedLine[] | null, at: number): number {
   if (joinedFrom === null) return at;
   const line = joinedFrom.findLast(({ inData }) => inData <= at);
@@ -241,7 +241,7 @@ function startsWithMark(source: Uint8Array, from: number, end: number): boolean 
 }
 
 function dataOf(bytes: Uint8Array, start: number, end: number): SseEventData {
-  // The clients ask whether it begins so: what stands behind it does not matter to them.
+  // Clients check only the beginning, so anything may follow it.
   if (startsWith(bytes, start, end, DONE_MARK)) return DONE;
   return { kind: 'data', bytes, start, end, joinedFrom: null };
 }
@@ -254,7 +254,7 @@ function readSeveralLines({ source, start, end }: SseEvent): SseEventData {
     if (isField(source, at, lineEnd, DATA)) {
       dataLines.push({ start: valueStart(source, at + DATA.length, lineEnd), end: lineEnd });
     } else if (isErrorName(source, at, lineEnd)) return ERROR;
-    // The \n of \r\n makes an empty line here, which says nothing either.
+    // The \n of \r\n is read as an empty line here, which has no effect.
     at = lineEnd + 1;
   }
   const [only] = dataLines;
@@ -275,13 +275,13 @@ function readSeveralLines({ source, start, end }: SseEvent): SseEventData {
   return { kind: 'data', bytes, start: 0, end: size, joinedFrom };
 }
 
-/** A line without a colon is a name too, with an empty value. */
+/** A line without a colon is a field name with an empty value. */
 function isField(source: Uint8Array, start: number, end: number, name: Uint8Array): boolean {
   const after = start + name.length;
   return startsWith(source, start, end, name) && (after === end || source[after] === COLON);
 }
 
-/** After the colon, and after one space behind it. */
+/** Skips the colon and one space after it. */
 function valueStart(source: Uint8Array, colon: number, lineEnd: number): number {
   if (colon === lineEnd) return lineEnd;
   return source[colon + 1] === SPACE ? colon + 2 : colon + 1;

@@ -19,57 +19,58 @@ import {
 } from './server-sent-events.ts';
 
 /**
- * Reads along while a model's stream goes to the client. Every event passes as soon as it is whole, in its order
- * and byte for byte but for the names (`createRestampedBytes`): comments, ids and pings, the usage event asked for or not
- * (G-13), data that are no JSON. Three kinds do not pass:
+ * Reads a model's stream while it is passed to the client. Every event is passed on as soon as it is complete, in order and
+ * byte for byte except for the names of models and providers (`createRestampedBytes`). That includes comments, ids, pings,
+ * the usage event whether it was requested or not (G-13), and data that are not JSON. Three types of events are not passed on
+ * directly:
  *
- * - `[DONE]` waits until the end, so that the charge is settled before the last byte leaves (G-33). What an
- *   upstream sends after it is read like the rest and goes out before it: clients stop reading at `[DONE]`, and
- *   usage that came late reaches them all the same.
- * - The usage chunk, with usage and no choices, where `hidesUsageChunk` says so: it is read and dropped. A chunk that has
- *   choices besides is the answer's and passes.
- * - An error event says that the upstream broke the stream, which then is a failure and free whatever usage was
- *   seen (G-30). Nothing passes from there on: the caller tells the client in our own envelope (G-38).
+ * - `[DONE]` is held until the end, so that the charge is settled before the last byte is sent (G-33). Anything that an
+ *   upstream sends after it is read as usual and sent before it: clients stop reading at `[DONE]`, and still receive late
+ *   usage.
+ * - The usage chunk, with usage and without choices, is read and dropped if `hidesUsageChunk` is set. A chunk that also has
+ *   choices is part of the answer and is passed on.
+ * - An error event means that the upstream broke the stream. The call then failed and is free, even if usage was seen (G-30).
+ *   Nothing more is passed on: the caller reports the failure in our own envelope (G-38).
  *
- * Streams of Responses and Messages end with an event of their own in the place of `[DONE]`: response.completed and its
- * like, message_stop. It waits in the same way.
+ * Streams of Responses and Messages end with their own event instead of `[DONE]`: response.completed (or incomplete or
+ * failed), and message_stop. It is held in the same way.
  */
 export interface UsageTap {
   push(chunk: Uint8Array): TapOutput;
-  /** At the end of the upstream's body. Once. */
+  /** Call once, at the end of the upstream's body. */
   end(): TapEnd;
-  /** What the error event said, after `broken` was `error-event`. */
+  /** The data of the error event, if `broken` is `error-event`. */
   errorText(): string;
-  /** The last one that could be read (G-30), also of a stream that broke later; null where none has come. */
+  /** The last usage that could be read (G-30), even if the stream broke later; null if there is none yet. */
   usage(): Usage | null;
   /**
-   * Bytes of text that the model has written so far, for the estimate of what a broken call cost (G-31). As they
-   * stand in JSON: an escaped quote counts two.
+   * Bytes of text that the model has written so far, to estimate the cost of a broken call (G-31). Counted as escaped in
+   * JSON: an escaped quote counts as two.
    */
   contentBytes(): number;
-  /** Events with data so far: the number that the next event of a response has. */
+  /** The number of events with data so far, which is the sequence number of the next event of a response. */
   events(): number;
-  /** Of a stream of Responses, once its first event has come. */
+  /** The id in the first event, on Responses and Messages; null until it has arrived. */
   responseId(): string | null;
 }
 
 export interface TapOutput {
-  /** Whole events; null where none has become whole. They may lie in the chunk's own memory. */
+  /** Complete events; null if there are none. They may share the memory of the chunk. */
   readonly bytes: Uint8Array | null;
-  /** `[DONE]`, or the wire's last event, has come, now or before. */
+  /** Whether `[DONE]`, or the last event of the wire format, has arrived. */
   readonly done: boolean;
-  /** Set once and for good: nothing more is read. `bytes` still holds the whole events before the break. */
+  /** Permanent once set: nothing more is read. `bytes` still contains the complete events before the break. */
   readonly broken: 'too-large' | 'error-event' | null;
 }
 
 export interface TapEnd {
-  /** A last event that had come but for its blank line, and is given one. */
+  /** A last event that lacked only its blank line, which is added. */
   readonly bytes: Uint8Array | null;
-  /** `[DONE]` or the last event as the upstream wrote it; null where it did not, or where the stream is broken. */
+  /** `[DONE]` or the last event as the upstream wrote it; null if it is missing or the stream is broken. */
   readonly doneBytes: Uint8Array | null;
   /**
-   * `cut-off`: the body ended within an event, before `[DONE]`. That half is not passed on. On the other two wires also
-   * where it ended without its last event and without usage: clients would wait for it.
+   * `cut-off`: the body ended within an event, before `[DONE]`. The incomplete event is not passed on. On Responses and
+   * Messages it also means that the body ended without its last event and without usage: clients would wait for that event.
    */
   readonly broken: 'too-large' | 'error-event' | 'cut-off' | null;
 }
@@ -77,12 +78,12 @@ export interface TapEnd {
 export interface UsageTapOptions {
   readonly wire?: ClientWire;
   readonly alias: string;
-  /** The most that waits inside for the end of one event. */
+  /** The limit of bytes buffered for one incomplete event. */
   readonly maxEventBytes: number;
   readonly hidesUsageChunk?: boolean;
-  /** Null where the call may use no hosted tool. */
+  /** Null if the call may not use hosted tools. */
   readonly toolUses?: ToolUseCounter | null;
-  /** Null where the price of the call depends on no tier. */
+  /** Null if the price of the call does not depend on a tier. */
   readonly tiers?: TierReader | null;
 }
 
@@ -92,7 +93,7 @@ const MOST_ERROR_BYTES = 64 * 1024;
 const LINE_END = /\r\n|\r|\n/;
 const DATA_LINE = /^data: ?(.*)$/;
 
-/** With which a stream ends, and in which object its first event has the model. */
+/** The object in which events contain the model, and the events that end a stream. */
 const STREAMS = {
   completions: { inner: null, last: [] },
   responses: { inner: 'response', last: ['response.completed', 'response.incomplete', 'response.failed'] },
@@ -119,7 +120,7 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
   let responseId: string | null = null;
   let heldBytes = 0;
   let done = false;
-  /** What became of the event before, to which a late line feed belongs. */
+  /** The fate of the previous event, which also applies to a late line feed. */
   let wasHeld = false;
   let wasDropped = false;
   let broken: TapOutput['broken'] = null;
@@ -153,12 +154,12 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
       output.keep(source, start, end);
       return true;
     }
-    // Held bytes are a copy: they outlive the chunk that they came in.
+    // Held bytes are copied, because they outlive their chunk.
     held.keep(source.slice(start, end), 0, end - start);
     return fitsHeld(end - start);
   }
 
-  /** An upstream that ends its stream again and again is held back no longer than one event may be. */
+  /** Limits held bytes to the size of one event, for an upstream that ends its stream repeatedly. */
   function fitsHeld(size: number): boolean {
     heldBytes += size;
     return heldBytes <= maxEventBytes || breakBy('too-large');
@@ -187,7 +188,7 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
     return fitsHeld(event.end - event.start);
   }
 
-  /** Of the other two wires. False for an event that is an error by its type. */
+  /** For Responses and Messages. Returns false if the type of the event is an error. */
   function takeOwnEvent(bytes: Uint8Array): boolean {
     const { typeStart, typeEnd, innerIdStart, innerIdEnd, isWhole } = fields;
     if (responseId === null && innerIdEnd > 0) responseId = stringIn(bytes, innerIdStart, innerIdEnd);
@@ -198,7 +199,7 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
     return true;
   }
 
-  /** An object that is cut short is stamped too: clients cannot read it, but it may name the provider. */
+  /** Incomplete objects are restamped too: clients cannot parse them, but they may name the provider. */
   function restamp(
     into: typeof output,
     { source, start, end }: Pick<SseEvent, 'source' | 'start' | 'end'>,
@@ -215,7 +216,7 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
     into.keep(source, at, end);
   }
 
-  /** False for what may be half of something. A comment is not missed. */
+  /** Returns false if the rest may be an incomplete event. A trailing comment is dropped. */
   function takeRest(event: SseEvent): boolean {
     const data = readSseEventData(event);
     if (data.kind === 'none') return event.lines === 1 && event.source[event.start] === COLON;
