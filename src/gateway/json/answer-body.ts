@@ -4,27 +4,27 @@ import { isObject } from '../../ports/json-object.ts';
 import type { ClientWire } from './client-wire.ts';
 import { type AnswerFields, createAnswerFields, scanAnswer } from './scan-answer.ts';
 
-/** What the upstream counted of one call. Missing parts count as 0, and zeros are usage. */
+/** The tokens that the upstream counted for one call. Missing parts count as 0; a block of zeros is still usage. */
 export interface Usage {
   readonly promptTokens: number;
-  /** Those of the prompt that the upstream had in its cache: never more than the prompt's. */
+  /** Prompt tokens that the upstream read from its cache: never more than `promptTokens`. */
   readonly cachedTokens: number;
-  /** Those of the prompt that it has written to its cache, apart from the cached ones. Left out where it says nothing. */
+  /** Prompt tokens that it wrote to its cache, not including the cached ones. Omitted if it does not report them. */
   readonly cacheWriteTokens?: number;
   readonly completionTokens: number;
 }
 
 interface WholeAnswer {
   readonly usage: Usage | null;
-  /** As they came, but for the names. */
+  /** Unchanged except for the names of models and providers. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** It says `error` at its top, whatever its status was. */
+  /** Whether it has a top-level `error`, regardless of its status. */
   readonly isError: boolean;
-  /** Otherwise it is no answer of this wire, and nothing is known of what it holds. */
+  /** If false, it is not an answer of this wire format, and nothing is known about its content. */
   readonly isJsonObject: boolean;
 }
 
-/** Of an answer that is not a stream. Usage in an answer that is cut off does not count. */
+/** Reads an answer that is not streamed. Usage in an incomplete answer does not count. */
 export function readWholeAnswer(
   bytes: Uint8Array<ArrayBuffer>,
   alias: string,
@@ -37,17 +37,17 @@ export function readWholeAnswer(
   return {
     usage,
     bytes: toRestamp.length === 0 ? bytes : restamped(bytes, toRestamp, alias),
-    // A response that failed says so in `error`; with usage it is one all the same.
+    // A failed response has `error` too; with usage it still counts as a response.
     isError: (wire !== 'responses' || usage === null) && isErrorAt(bytes, errorStart, errorEnd),
     isJsonObject: isWhole,
   };
 }
 
-/** What the events of a stream say of usage, one after the other. */
+/** Collects the usage that the events of a stream report. */
 export interface StreamUsage {
-  /** `fields` are those of the event, which is bytes `start` to `end`. */
+  /** `fields` are those of the event at bytes `start` to `end`. */
   note(bytes: Uint8Array, start: number, end: number, fields: AnswerFields): void;
-  /** The last one that could be read; null where none has come. */
+  /** The last usage that could be read; null if there is none yet. */
   usage(): Usage | null;
 }
 
@@ -74,7 +74,7 @@ function usageOfChunks(): StreamUsage {
   };
 }
 
-/** Only the events at a response's end have one that is not null. */
+/** It is not null only in the events at the end of a response. */
 function usageOfResponse(): StreamUsage {
   let usage: Usage | null = null;
   return {
@@ -86,8 +86,8 @@ function usageOfResponse(): StreamUsage {
 }
 
 /**
- * message_start has the prompt's counts, message_delta the answer's so far, and where the provider knows better by then
- * the prompt's again. Before the first message_delta nothing of the answer is counted, and that is no usage.
+ * message_start has the counts of the prompt. message_delta has those of the answer so far, and those of the prompt again if
+ * the provider has corrected them. Before the first message_delta nothing of the answer is counted, so there is no usage.
  */
 function usageOfMessage(): StreamUsage {
   let started: Readonly<Record<string, unknown>> = {};
@@ -109,25 +109,25 @@ function usageOfMessage(): StreamUsage {
 }
 
 /**
- * No provider identifier reaches a client (G-16): the top-level `model` of every answer and every chunk is the
- * alias, and so is a `provider` that is a text (OpenRouter's). The value's bytes are replaced and all others stay:
- * integers past 2^53, white space and the order of names survive. Other fields are kept, though some hint at who
- * answered (`id`, `system_fingerprint`, `x_groq`): clients read them, and what they hint at is not a name.
+ * No provider identifier reaches a client (G-16): the top-level `model` of every answer and chunk is replaced by the alias,
+ * and so is a `provider` that is a string (OpenRouter's). Only the bytes of the value are replaced: integers past 2^53, white
+ * space and the order of names are preserved. Other fields that hint at the provider (`id`, `system_fingerprint`, `x_groq`)
+ * are kept: clients read them, and they contain no names.
  */
 interface RestampedBytes {
-  /** These bytes as they are. They are read when `take` is called, not before. */
+  /** Adds these bytes unchanged. They are not read before `take` is called. */
   keep(source: Uint8Array, start: number, end: number): void;
-  /** The alias, as a JSON string. */
+  /** Adds the alias as a JSON string. */
   stamp(): void;
-  /** Everything since the last time, or null. */
+  /** Returns everything added since the last call, or null. */
   take(): Uint8Array | null;
 }
 
-/** Six aliases are all that there are; more would be those of another prefix. */
+/** Six aliases are documented and operators may add more. The cache is cleared when it reaches this size. */
 const MOST_STAMPS = 64;
 const stamps = new Map<string, Uint8Array>();
 
-/** The alias as a JSON string. It is made once: every answer has one. */
+/** The alias as a JSON string, cached because every answer contains it. */
 function stampOf(alias: string): Uint8Array {
   const known = stamps.get(alias);
   if (known !== undefined) return known;
@@ -141,7 +141,7 @@ export function createRestampedBytes(alias: string): RestampedBytes {
   const stampBytes = stampOf(alias);
   let pieces: Uint8Array[] = [];
   let size = 0;
-  // What stands side by side in one source is one piece: a chunk that needs no stamp is passed on uncopied.
+  // Adjacent bytes of one source form one piece: a chunk that needs no stamp is passed on without a copy.
   let run: Uint8Array | null = null;
   let runStart = 0;
   let runEnd = 0;
@@ -182,9 +182,8 @@ export function createRestampedBytes(alias: string): RestampedBytes {
 }
 
 /**
- * A `usage` block, or null where it is none: without prompt and completion tokens (a total alone cannot be
- * priced), or with a count that is not a whole number from 0 to 2^53. Fails open, for the client: what cannot be
- * believed is not charged.
+ * Reads a `usage` block; null if it has neither prompt nor completion tokens (a total alone cannot be priced), or a count
+ * that is not an integer from 0 to 2^53 - 1. Fails open, in favor of the client: usage that cannot be trusted is not charged.
  */
 export function readUsage(block: unknown, wire: ClientWire = 'completions'): Usage | null {
   const usage = readCounts(block, wire);
@@ -201,7 +200,7 @@ function readCounts(block: unknown, wire: ClientWire): Usage | null {
   if (prompt === 'wrong' || completion === 'wrong' || cached === 'wrong' || written === 'wrong') return null;
   if (prompt === 'missing' && completion === 'missing') return null;
   return usageOf({
-    // Anthropic counts what was read from the cache and what was written to it beside the prompt, not in it.
+    // Anthropic's prompt count does not include the tokens read from or written to the cache.
     prompt: orNone(prompt) + (wire === 'messages' ? orNone(cached) + orNone(written) : 0),
     completion: orNone(completion),
     cached: orNone(cached),
@@ -209,7 +208,9 @@ function readCounts(block: unknown, wire: ClientWire): Usage | null {
   });
 }
 
-/** What Anthropic used to summarize the conversation, which it bills and does not count at the top. */
+/**
+ * Adds the tokens that Anthropic used to summarize the conversation: it bills them, but omits them from the top-level counts.
+ */
 function withCompactions(usage: Usage, block: unknown): Usage {
   if (!isObject(block) || !Array.isArray(block.iterations)) return usage;
   return block.iterations.reduce<Usage>((sum, entry: unknown) => {
@@ -242,16 +243,16 @@ interface ReadCounts {
 
 type Block = Readonly<Record<string, unknown>>;
 
-/** Where the counts are, as they came. */
+/** The raw counts, from their fields in each wire format. */
 const USAGE_COUNTS: Readonly<Record<ClientWire, (block: Block) => Record<keyof ReadCounts, unknown>>> = {
   completions(block) {
     const details = detailsIn(block.prompt_tokens_details);
     return {
       prompt: block.prompt_tokens,
       completion: block.completion_tokens,
-      // Where OpenAI puts it, then DeepSeek, then Moonshot.
+      // The fields of OpenAI, DeepSeek and Moonshot, in this order.
       cached: details.cached_tokens ?? block.prompt_cache_hit_tokens ?? block.cached_tokens,
-      // OpenRouter's name, which our own translation writes too; then the one that LiteLLM takes over from Anthropic.
+      // OpenRouter's name, which our own translation writes too, then Anthropic's name, which LiteLLM adopted.
       written: details.cache_write_tokens ?? block.cache_creation_input_tokens,
     };
   },
@@ -276,7 +277,7 @@ function orNone(count: number | 'missing'): number {
   return count === 'missing' ? 0 : count;
 }
 
-/** The block that stands from `start` to `end`. */
+/** Reads the block at bytes `start` to `end`. */
 export function readUsageAt(
   bytes: Uint8Array,
   start: number,
@@ -287,8 +288,8 @@ export function readUsageAt(
 }
 
 /**
- * Usage that stands where two providers put it in the last chunk of a stream, with or without one at the top:
- * Moonshot in a choice, Groq in `x_groq`.
+ * Reads usage from where two providers put it in the last chunk of a stream, with or without usage at the top level: Moonshot
+ * in a choice, Groq in `x_groq`.
  */
 export function readInnerUsageAt(bytes: Uint8Array, start: number, end: number): Usage | null {
   const chunk = parseAt(bytes, start, end);
@@ -301,7 +302,7 @@ export function readInnerUsageAt(bytes: Uint8Array, start: number, end: number):
   return null;
 }
 
-/** Whether it is the chunk with usage and no choices, which comes last. */
+/** Whether it is the final chunk with usage and without choices. */
 export function isUsageChunkAt(bytes: Uint8Array, start: number, end: number): boolean {
   const chunk = parseAt(bytes, start, end);
   return (
@@ -309,7 +310,7 @@ export function isUsageChunkAt(bytes: Uint8Array, start: number, end: number): b
   );
 }
 
-/** Whether a top-level `error` says that there is one: null, false, zero and an empty text do not. */
+/** Whether a top-level `error` is an error: null, false, zero and an empty string are not. */
 export function isErrorAt(bytes: Uint8Array, start: number, end: number): boolean {
   if (start === end) return false;
   const value = parseAt(bytes, start, end);
@@ -337,10 +338,10 @@ function readCount(value: unknown): number | 'missing' | 'wrong' {
   return reportedTokens(value) ?? 'wrong';
 }
 
-/** Without a state: it is never used for a part of a text. */
+/** Shared, because it keeps no state: it decodes only complete texts. */
 const decoder = new TextDecoder();
 
-/** Undefined where it is not JSON. */
+/** Undefined if it is not JSON. */
 function parseAt(bytes: Uint8Array, start: number, end: number): unknown {
   try {
     return JSON.parse(decoder.decode(bytes.subarray(start, end)));

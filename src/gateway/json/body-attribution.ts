@@ -2,27 +2,27 @@ import { type JsonText, numberIn, OPENING_BRACE, QUOTE, stringIn, watchName } fr
 import type { MemberReader } from './scan-json.ts';
 import { readMembers, valueEnd } from './scan-json.ts';
 
-/** What a body says of whom it is for: `user`, `safety_identifier` and `metadata`. */
+/** The end user and tags that a body names in `user`, `safety_identifier` and `metadata`. */
 export interface BodyAttribution {
   user: string | null;
   safetyIdentifier: string | null;
-  /** Of `metadata`, as `name:value`. */
+  /** The members of `metadata`, as `name:value`. */
   tags: string[];
 }
 
 export interface Attributed {
-  /** Null for a body that says nothing of it. */
+  /** Null if the body has no attribution. */
   attribution: BodyAttribution | null;
 }
 
-/** In bytes: what is longer is cut to fewer characters anyway, and its rest need not be unescaped. */
+/** In bytes. Longer names and values are ignored. */
 const LONGEST_READ = 4_096;
-/** Whatever the body has, so that nothing grows with it; the record has fewer. */
+/** The limit of tags read from a body, so that memory does not grow with it. Fewer are recorded. */
 const MOST_READ = 16;
 
 /**
- * A member at the top of a body, where it is one of these; gives the end of its value, or 0 where it is none. Names are
- * compared exactly: one in other letters attributes nothing. Of repeated ones the last counts.
+ * Reads a top-level member. Returns the end of its value, or 0 if it is not one of these. Names are compared exactly: other
+ * spellings are not attribution. If a member is repeated, the last one counts.
  */
 export function readAttribution(
   text: JsonText,
@@ -89,7 +89,7 @@ const readMetadataMember: MemberReader<BodyAttribution> = (text, attribution, na
   return end;
 };
 
-/** Of a text or a number; null for anything else. */
+/** The text of a string or number; null for other types and for long values. */
 function textAt(bytes: Uint8Array, start: number, end: number): string | null {
   if (bytes[start] === QUOTE) return end - start > LONGEST_READ ? null : stringIn(bytes, start, end);
   const number = end - start > LONGEST_READ ? null : numberIn(bytes, start, end, Number.NEGATIVE_INFINITY);

@@ -13,34 +13,32 @@ import type { BodyProblem } from './listed-names.ts';
 import { OPENING_BRACKET, readElements, readMembers, valueEnd } from './scan-json.ts';
 
 /**
- * What bodies refer to at the provider. All companies share the operator's account there: a file, a conversation or a stored
- * prompt of one must not be read by another, and a tool that the provider runs costs money that no token count shows. Both
- * are collected here, and refused by admission unless the alias has them enabled (admission/hosted-tools.ts). Names are
- * compared whatever the case of their letters, and every one of repeated members counts, so that no parser finds a
- * reference that this did not see.
+ * References of a body to the provider. All companies share the operator's account there: a file, a conversation or a stored
+ * prompt of one company must not be read by another, and a tool that the provider runs has costs beyond tokens. Both are
+ * collected here, and admission refuses them unless the alias has them enabled (admission/hosted-tools.ts). Names are
+ * compared regardless of case, and all repeated members count, so that no parser finds a reference that this one missed.
  */
 export interface ProviderReferences {
   problem: BodyProblem | null;
-  /** The ids of items of earlier responses; null where there is none. */
+  /** The ids of items of earlier responses; null if there are none. */
   itemIds: string[] | null;
-  /** Null where the body needs nothing of the provider but its model. */
+  /** Null if the body needs nothing from the provider except its model. */
   hosted: HostedParts | null;
-  /** The last `tools`; null where there is none. */
+  /** The last `tools`; null if there is none. */
   tools: Span | null;
-  /** How often `tools` is there, under any spelling; a spelling that is not exact counts twice. */
+  /** How often `tools` occurs, in any spelling; an inexact spelling counts as two. */
   toolsSeen: number;
-  /** As the client wrote them. */
+  /** The values of `tool_choice`. */
   toolChoices: Span[] | null;
-  /** `max_tool_calls` of a Responses body. */
+  /** The value of `max_tool_calls` in a Responses body. */
   maxToolCalls: Span | null;
 }
 
-/** Nothing so far. */
 export function noReferences() {
   return { itemIds: null, hosted: null, tools: null, toolsSeen: 0, toolChoices: null, maxToolCalls: null };
 }
 
-/** From `start` up to, not including, `end`. */
+/** From `start` to `end`, exclusive. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -52,25 +50,25 @@ export interface HostedParts {
 }
 
 export interface HostedToolUse {
-  /** As the body writes it; empty where that is no type. */
+  /** As written in the body; empty if it is too long for a type. */
   readonly type: string;
   readonly param: string;
-  /** The tool's object; null for a member at the top of the body. */
+  /** The tool's object; null for a top-level member. */
   readonly span: Span | null;
-  /** Of tools that have one: its own bound. */
+  /** The tool's own `max_uses`; null if it has none. */
   readonly maxUses: Span | null;
 }
 
-/** The id of something that is stored at the provider. */
+/** The id of an object stored at the provider. */
 export interface ProviderId {
   readonly id: string;
   readonly param: string;
 }
 
-/** Hosted tools and ids of the provider that a body names, and where it says how often. */
+/** The hosted tools and provider ids that a body names, and the positions of related fields. */
 export interface HostedBody extends HostedParts {
   readonly maxToolCalls: Span | null;
-  /** The list of tools; null where there is none, or where it is there twice or in other letters. */
+  /** The list of tools; null if there is none, or if it is repeated or its name is not spelled exactly. */
   readonly toolList: Span | null;
   readonly toolChoices: readonly Span[];
 }
@@ -80,10 +78,10 @@ export function hostedBody(found: ProviderReferences, { tools, ids }: HostedPart
   return { tools, ids, toolList, maxToolCalls: found.maxToolCalls, toolChoices: found.toolChoices ?? [] };
 }
 
-/** Of a Messages body: a conversation that Anthropic stores between calls. */
+/** The member of a Messages body for a conversation that Anthropic stores between calls. */
 export const THREAD = 'thread';
 
-/** More than any client sends. Past it the body is refused, so that nothing grows with the body. */
+/** More than any client sends. Bodies with more are refused, so that memory does not grow with the body. */
 const MOST_HOSTED = 64;
 const MOST_IDS = 1_000;
 
@@ -104,29 +102,29 @@ function addId(into: ProviderReferences, id: string, param: string): void {
   else into.problem ??= { message: `'${param}' names more than ${MOST_IDS} ids of the provider.`, param };
 }
 
-/** Of content within content: a tool's result that has a document that has a picture. */
+/** The limit for nested content, such as an image in a document in a tool result. */
 export const DEEPEST_CONTENT = 8;
 
 export interface Content {
   readonly into: ProviderReferences;
-  /** The member at the top that it is in. */
+  /** The top-level member that contains it. */
   readonly param: string;
   readonly depth: number;
 }
 
 interface IdsWithin extends Content {
-  /** The names whose values are ids. */
+  /** Names whose values are ids. */
   readonly names: RegExp;
-  /** Whether the value itself is one. */
+  /** Whether the value itself is an id. */
   readonly isNamed: boolean;
 }
 
-/** Of a hosted tool and its container. The long s is folded, as some parsers do. */
+/** Names of ids in a hosted tool and its container. `iu` also matches the long s, as some parsers do. */
 export const TOOL_IDS = /(?:^|_)ids?$|^container$/iu;
-/** Of a stored prompt, whose variables have names of the client's own. */
+/** Names of ids in a stored prompt, whose variables have names chosen by the client. */
 export const PROMPT_IDS = /^(?:id|file_ids?|vector_store_ids?)$/iu;
 
-/** Ids within a value: texts under such a name, at any depth that content may have. */
+/** Collects ids within a value: strings under a matching name, at any depth that content may have. */
 export function readIds(text: JsonText, within: IdsWithin, start: number): number {
   const { into, param, depth, isNamed } = within;
   const first = text.bytes[start];
@@ -162,7 +160,7 @@ function readIdMember(
 const FIRST_OF_NULL = 0x6e;
 const CLOSING_BRACKET = 0x5d;
 
-/** Null, or a list without elements. */
+/** Whether it is null or an empty list. */
 export function isNothing(bytes: Uint8Array, start: number): boolean {
   if (bytes[start] === FIRST_OF_NULL) return true;
   return (
@@ -173,15 +171,15 @@ export function isNothing(bytes: Uint8Array, start: number): boolean {
 interface Tools {
   readonly into: ProviderReferences;
   readonly wire: keyof typeof CLIENT_TOOLS;
-  /** Of a list within another, where a hosted tool cannot be enabled. */
+  /** True for a nested list, in which hosted tools cannot be enabled. */
   readonly isGrouped: boolean;
-  /** Of a list within that one. */
+  /** True for the list of a namespace, which cannot contain namespaces. */
   readonly isDeeper?: boolean;
 }
 
 /**
- * Those that the client runs, and those that search in the request's own tools, which costs tokens alone. What is not named
- * here may be new at the provider, and have a price.
+ * Tools that the client runs, and those that only search in the request's own tools, which costs only tokens. Any other type
+ * may be new at the provider, and have a price.
  */
 const CLIENT_TOOLS = {
   completions: /^(?:function|custom)$/,
@@ -212,9 +210,9 @@ export function readTools(text: JsonText, tools: Tools, start: number): number {
 
 interface Tool extends Tools {
   readonly index: number;
-  /** The type that no client runs; null where there is none. */
+  /** The first type that is not a client tool; null if there is none. */
   hostedType: string | null;
-  /** How many types it has; one whose name is not exact counts twice. */
+  /** The number of types; one whose name is not spelled exactly counts as two. */
   types: number;
   maxUses: Span | null;
   maxUsesSeen: number;
@@ -227,13 +225,13 @@ function readTool(text: JsonText, tools: Tools, start: number, index: number): n
   if (end < 0 || tool.hostedType === null) return end;
   const { into, hostedType: type, maxUses } = tool;
   const param = `tools[${index}].type`;
-  // Where two parsers could read it differently, it is refused whatever is enabled.
+  // Grouped tools, and those that two parsers could read differently, are refused regardless of what is enabled.
   if (tools.isGrouped || tool.types > 1 || tool.maxUsesSeen > 1) {
     into.problem ??= { message: toolMessage(type), param };
     return end;
   }
   addTool(into, { type, param, span: { start, end }, maxUses });
-  // What a server of MCP is sent is the client's own.
+  // Ids in the settings of an MCP server are the client's own.
   if (type === 'mcp' || type === 'mcp_toolset') return end;
   return readIds(
     jsonText(text.bytes),
@@ -251,7 +249,7 @@ function readToolField(
 ): number {
   const { bytes } = text;
   watchName(text, nameStart, nameEnd);
-  // A namespace has tools of its own, and no namespace among them.
+  // A namespace contains tools, but no other namespace.
   if (tool.isDeeper !== true && isFoldedName(bytes, nameStart, nameEnd, 'tools')) {
     const { into, wire } = tool;
     return readTools(text, { into, wire, isGrouped: true, isDeeper: true }, start);
@@ -271,7 +269,7 @@ function readToolField(
   return end;
 }
 
-/** Only a name that looks like one is repeated: the rest is the client's text. */
+/** Repeats the type only if it looks like one: anything else is the client's text. */
 export function toolMessage(type: string): string {
   const named = /^[\w.-]{1,64}$/.test(type) ? ` '${type}'` : '';
   return `The tool${named} runs at the provider and is not enabled. Use tools that your client runs, such as functions.`;
@@ -286,7 +284,7 @@ export function refuseDepth(into: ProviderReferences, param: string): void {
 
 const LONGEST_ID = 200;
 
-/** A longer one is no id of any provider: it is found nowhere. */
+/** Longer strings cannot be ids of any provider, and become empty, which matches nothing. */
 export function shortString(bytes: Uint8Array, start: number, end: number): string {
   return end - start > LONGEST_ID ? '' : stringIn(bytes, start, end);
 }

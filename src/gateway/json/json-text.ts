@@ -1,8 +1,8 @@
 import { isUtf8, mayHaveControlCharacter } from '../../http/bytes.ts';
 
 /**
- * The bytes of JSON that both scanners read with: characters, white space, strings and names. scan-json.ts goes through
- * requests and proves every byte; scan-answer.ts goes through answers and proves only what it needs (decisions/0024).
+ * Reads the basics of JSON for both scanners: characters, white space, strings and names. scan-json.ts scans requests and
+ * validates every byte; scan-answer.ts scans answers and validates only what it needs (decisions/0024).
  */
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;
@@ -11,7 +11,7 @@ export const BACKSLASH = 0x5c;
 export const OPENING_BRACE = 0x7b;
 export const CLOSING_BRACE = 0x7d;
 
-/** JSON's white space is these four, and no other that Unicode knows. */
+/** JSON's white space is exactly these four characters. */
 export function spaceEnd(bytes: Uint8Array, start: number, end: number): number {
   for (let at = start; at < end; at++) {
     const byte = bytes[at] as number;
@@ -20,27 +20,27 @@ export function spaceEnd(bytes: Uint8Array, start: number, end: number): number 
   return end;
 }
 
-/** A body, and the same memory once more to be read by words. */
+/** A body as bytes, and as a view of the same memory to read it by words. */
 export interface JsonText {
   readonly bytes: Uint8Array;
   readonly view: DataView;
   readonly ahead: Ahead;
-  /** Names to look for in objects at any depth. */
+  /** Names to find in objects at any depth. */
   readonly watch: NameWatch;
 }
 
-/** What the native search has found so far, so that no byte is searched twice. */
+/** Results of the native search, so that no byte is searched twice. */
 interface Ahead {
-  /** The next one that is not before the place from which it was searched; the body's length where there is none. */
+  /** The next one from the searched position on; the body's length if there is none. */
   quote: number;
   backslash: number;
-  /** Something that no string may hold was found: the place is for the loop to find. */
+  /** Set once a native check has failed. The loop then checks each byte and finds the position. */
   isOff: boolean;
 }
 
 interface NameWatch {
   readonly names: readonly string[];
-  /** One of them was a member's name. */
+  /** Whether one of them was the name of a member. */
   found: boolean;
 }
 
@@ -50,7 +50,7 @@ export function jsonText(bytes: Uint8Array, watchedNames: readonly string[] = []
   return { bytes, view, ahead, watch: { names: watchedNames, found: false } };
 }
 
-/** After the first find nothing more is compared. */
+/** After the first match, nothing more is compared. */
 export function watchName({ bytes, watch }: JsonText, start: number, end: number): void {
   if (watch.found) return;
   const { names } = watch;
@@ -61,7 +61,9 @@ export function watchName({ bytes, watch }: JsonText, start: number, end: number
   }
 }
 
-/** Every scanning function gives the place after what it read, or this: a negative number that holds the place. */
+/**
+ * Scanning functions return the position after what they read, or a negative number that encodes the position of the failure.
+ */
 export function failedAt(place: number): number {
   return -1 - place;
 }
@@ -70,19 +72,19 @@ export function placeOfFailure(failure: number): number {
   return -1 - failure;
 }
 
-/** A string of which so much was read is long enough for the native search. */
+/** After this many bytes of a string, the native search is used. */
 const LONG_TEXT = 512;
-/** A piece of it without an escape is worth the search from this length on. */
+/** Shorter pieces without an escape are not worth the search. */
 const LONG_PIECE = 1_024;
-/** Where escapes are many, the search is tried again only after so much. */
+/** If escapes are frequent, the search is not retried before this many bytes. */
 const PAUSE = 8_192;
 
 /**
- * From the opening quote to behind the closing one; its escapes and its UTF-8 are proven on the way. Strings are nearly
- * all of a chat body, so they decide its speed. Measured on 1 MB of base64, an image in a message: byte by byte 0.6 to
- * 1.4 GB/s, by words 4.6, `JSON.parse` of the decoded body 3.8 and a copy of it; on text in other alphabets, where every
- * character is checked, 1 GB/s. The long pieces of a long string are proven natively, five times as fast as by words and
- * ten times on other alphabets.
+ * Scans a string from its opening quote to the position after the closing one, and validates its escapes and UTF-8. Strings
+ * are nearly all of a chat body, so they determine the speed. Measured on 1 MB of base64, an image in a message: byte by byte
+ * 0.6 to 1.4 GB/s, by words 4.6 GB/s, `JSON.parse` of the decoded body 3.8 GB/s plus a copy of it; on text in other
+ * alphabets, where every character is checked, 1 GB/s. Long pieces of a long string are validated natively, five times as
+ * fast as by words and ten times on other alphabets.
  */
 export function stringEnd(text: JsonText, openingQuote: number): number {
   const { bytes, view } = text;
@@ -107,8 +109,9 @@ export function stringEnd(text: JsonText, openingQuote: number): number {
 }
 
 /**
- * From within a string, at the beginning of a character, up to its next quote or backslash: all of it is proven to be
- * UTF-8 without control characters. `start` where that is too near to be worth it, or where it cannot be proven.
+ * Starts within a string, at the beginning of a character. Returns the position of the next quote or backslash if everything
+ * before it is valid UTF-8 without control characters. Returns `start` if that is too near to be worth it, or if the check
+ * fails.
  */
 function provenEnd({ bytes, ahead }: JsonText, start: number): number {
   if (ahead.isOff) return start;
@@ -127,8 +130,8 @@ function placeOf(bytes: Uint8Array, byte: number, start: number): number {
 }
 
 /**
- * One UTF-8 sequence of two to four bytes: no overlong form, no surrogate, nothing above U+10FFFF. Past the end of the
- * body a byte is undefined, which bitwise operators take for 0: not a continuation.
+ * Reads one UTF-8 sequence of two to four bytes: no overlong form, no surrogate, nothing above U+10FFFF. Past the end of the
+ * body a byte is undefined, which bitwise operators treat as 0: not a continuation.
  */
 export function sequenceEnd(bytes: Uint8Array, at: number): number {
   const lead = bytes[at] as number;
@@ -136,15 +139,15 @@ export function sequenceEnd(bytes: Uint8Array, at: number): number {
   if (lead < 0xc2 || (second & 0xc0) !== 0x80) return failedAt(at);
   if (lead < 0xe0) return at + 2;
   if (((bytes[at + 2] as number) & 0xc0) !== 0x80) return failedAt(at);
-  // The code point's bits from the seventh on: below 0x20 is overlong; 0x360 to 0x37f are the surrogates.
+  // The code point without its lowest six bits: below 0x20 is overlong; 0x360 to 0x37f are the surrogates.
   const upper = ((lead & 0x0f) << 6) | (second & 0x3f);
   if (lead < 0xf0) return upper < 0x20 || (upper >= 0x360 && upper < 0x380) ? failedAt(at) : at + 3;
-  // Of a lead from 0xf0 on `upper` begins at the thirteenth bit: 0x10 is U+10000, 0x110 would be U+110000.
+  // For a lead byte from 0xf0 on, `upper` omits the lowest twelve bits: 0x10 is U+10000, 0x110 would be U+110000.
   if (((bytes[at + 3] as number) & 0xc0) !== 0x80) return failedAt(at);
   return upper < 0x10 || upper >= 0x110 ? failedAt(at) : at + 4;
 }
 
-/** The text of a string that has been scanned; `start` and `end` include its quotes. */
+/** The text of a scanned string; `start` and `end` include its quotes. */
 export function stringIn(bytes: Uint8Array, start: number, end: number): string {
   return (
     shortAsciiIn(bytes, start + 1, end - 1) ??
@@ -152,7 +155,7 @@ export function stringIn(bytes: Uint8Array, start: number, end: number): string 
   );
 }
 
-/** A scanned value as a number; null where it is none or is below `least`. Bounded, so that it is a whole number once rounded. */
+/** A scanned value as a number; null if it is not a number or is below `least`. Capped at 2^53 - 1. */
 export function numberIn(bytes: Uint8Array, start: number, end: number, least: number): number | null {
   const first = bytes[start] as number;
   if (first !== 0x2d && (first < 0x30 || first > 0x39)) return null;
@@ -162,8 +165,8 @@ export function numberIn(bytes: Uint8Array, start: number, end: number, least: n
 }
 
 /**
- * Which of these names it is. Names are compared unescaped, as every parser does: "mod\u0065l" is model. They must be
- * of characters that JSON has no short escape for, letters for example.
+ * Returns the matching name, or null. Names are compared unescaped, as every parser does: "mod\u0065l" is model. The given
+ * names must consist of characters without a short escape in JSON, such as letters.
  */
 export function nameAmong<Name extends string>(
   bytes: Uint8Array,
@@ -175,7 +178,7 @@ export function nameAmong<Name extends string>(
   return null;
 }
 
-/** By the bytes, without making a string: a body may be nothing but names with escapes, millions of them. */
+/** Compares bytes without creating a string: a body may consist of millions of escaped names. */
 export function isName(bytes: Uint8Array, start: number, end: number, name: string): boolean {
   let at = start + 1;
   for (let index = 0; index < name.length; index++) {
@@ -189,8 +192,8 @@ export function isName(bytes: Uint8Array, start: number, end: number, name: stri
 }
 
 /**
- * As `isName`, whatever the case of the letters: some parsers (Go's, for one) take "Model" for model, and the long s
- * (U+017F) and the Kelvin sign (U+212A) for s and k. `name` is in lower case.
+ * Like `isName`, but ignores case: some parsers (such as Go's) treat "Model" as model, and the long s (U+017F) and the Kelvin
+ * sign (U+212A) as s and k. `name` must be in lower case.
  */
 export function isFoldedName(bytes: Uint8Array, start: number, end: number, name: string): boolean {
   let at = start + 1;
@@ -216,9 +219,9 @@ function foldsTo(code: number, letter: number): boolean {
 }
 
 /**
- * The first byte from `start` on that is not plain ASCII: a quote, a backslash, a control character or one above 0x7f.
- * Of the last three bytes of the body none is checked: they are fewer than a word. After four plain words it goes on
- * by blocks: earlier than that they would cost more than they save where such bytes are many (escaped source code). It
+ * Returns the first byte from `start` on that is not plain ASCII: a quote, a backslash, a control character or one above
+ * 0x7f. The last three bytes of the body are not checked, because they are less than a word. After four plain words it
+ * continues in blocks: any earlier, they would cost more than they save if such bytes are frequent (escaped source code). It
  * stops soon after `limit`.
  */
 function plainEnd(view: DataView, start: number, limit: number): number {
@@ -227,7 +230,7 @@ function plainEnd(view: DataView, start: number, limit: number): number {
   let at = start;
   while (at <= lastWord) {
     const found = unusualBytes(view.getInt32(at, true));
-    // The lowest bit that is set belongs to the first such byte.
+    // The lowest set bit belongs to the first such byte.
     if (found !== 0) return at + ((31 - Math.clz32(found & -found)) >> 3);
     at += 4;
     if (at < blocksFrom) continue;
@@ -237,7 +240,7 @@ function plainEnd(view: DataView, start: number, limit: number): number {
   return at;
 }
 
-/** The first of the blocks of 16 bytes from `start` on that is not all plain. */
+/** Returns the first block of 16 bytes from `start` on that is not all plain. */
 function plainBlocksEnd(view: DataView, start: number, limit: number): number {
   const lastBlock = Math.min(view.byteLength - 16, limit);
   let at = start;
@@ -254,9 +257,9 @@ function plainBlocksEnd(view: DataView, start: number, limit: number): number {
 }
 
 /**
- * The highest bit of each byte that is not plain. With 2 flipped, the quote (0x22) is 0x20 and the control characters
- * stay below it, so that taking away 0x21 finds both; the other half makes a backslash 0 and takes away 1. Plain bytes
- * stay below 0x80 in both halves, a byte above 0x7f does not in one. A borrow spoils only what follows a find.
+ * Sets the highest bit of each byte that is not plain. With 2 flipped, the quote (0x22) is 0x20 and the control characters
+ * stay below it, so that subtracting 0x21 finds both. The other half turns a backslash into 0 and subtracts 1. Plain bytes
+ * stay below 0x80 in both halves, a byte above 0x7f does not in at least one. A borrow affects only bytes after a match.
  */
 function unusualBytes(word: number): number {
   return (((word ^ 0x02020202) - 0x21212121) | ((word ^ 0x5c5c5c5c) - 0x01010101)) & 0x80808080;
@@ -290,7 +293,7 @@ function isHexDigit(byte: number | undefined): boolean {
   return (byte >= 0x30 && byte <= 0x39) || (small >= 0x61 && small <= 0x66);
 }
 
-/** Characters above 0x7f seldom come alone: as many as stand here in a row. */
+/** Characters above 0x7f rarely occur alone, so this reads all that follow each other. */
 function sequencesEnd(bytes: Uint8Array, start: number): number {
   let at = start;
   while ((bytes[at] as number) >= 0x80) {
@@ -300,7 +303,7 @@ function sequencesEnd(bytes: Uint8Array, start: number): number {
   return at;
 }
 
-/** Nearly every model and number is one of these: 20 ns, where a decoder and a parser take 120. Null for others. */
+/** Reads nearly every model and number: 20 ns, compared to 120 ns for a decoder and a parser. Null for other text. */
 function shortAsciiIn(bytes: Uint8Array, start: number, end: number): string | null {
   if (end - start > 40) return null;
   let text = '';
@@ -312,7 +315,7 @@ function shortAsciiIn(bytes: Uint8Array, start: number, end: number): string | n
   return text;
 }
 
-/** Four digits that have been scanned. */
+/** Expects four hexadecimal digits that have been scanned. */
 function hexNumberAt(bytes: Uint8Array, start: number): number {
   let number = 0;
   for (let at = start; at < start + 4; at++) {

@@ -4,17 +4,20 @@ import { COMMA, type JsonText, nameAmong, OPENING_BRACE, QUOTE, spaceEnd, string
 import { type BodyProblem, noteName, refuseCaseVariant, type SeenNames } from './listed-names.ts';
 import { type MemberReader, OPENING_BRACKET, readElements, readMembers, valueEnd } from './scan-json.ts';
 
-/** Members of a body that are looked into: `models` and `stream_options`. */
+/** Members of a body that are parsed: `models` and `stream_options`. */
 export interface ListedMembers extends SeenNames {
   models: ModelList | null;
   streamOptions: StreamOptionsPlace | null;
 }
 
-/** Other models that may answer, as OpenRouter's clients name them: for us to read, and not for the provider. */
+/**
+ * Other models that may answer, in the format of OpenRouter's clients. The gateway reads the list; the provider does not
+ * receive it.
+ */
 export interface ModelList {
-  /** From the name to behind the value. */
+  /** From the name to the end of the value. */
   readonly member: Span;
-  /** Each as the client wrote it, with its quotes; at most eight. */
+  /** The names with their quotes, as the client wrote them; at most eight. */
   readonly names: readonly Span[];
 }
 
@@ -42,13 +45,13 @@ export function readModels(text: JsonText, members: ListedMembers, nameStart: nu
 
 interface WithoutModels {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Those that answer where `model` does not. */
+  /** The models that answer if `model` does not. */
   readonly names: readonly string[];
 }
 
 /**
- * The body without `models`; the first of them is the model of a body that names no other. A body that has neither is left
- * for the reader to refuse.
+ * Removes `models` from the body. If the body has no `model`, the first of them becomes the model. A body with neither is
+ * left for the reader to refuse.
  */
 export function withoutModels(
   bytes: Uint8Array,
@@ -69,7 +72,7 @@ function others(names: readonly string[], model: string | null): readonly string
   return [...new Set(names)].filter((name) => name !== model);
 }
 
-/** With the comma that follows, or else the one before. */
+/** Includes the comma after it, or else the one before it. */
 function withComma(bytes: Uint8Array, { start, end }: Span): Span {
   const after = spaceEnd(bytes, end, bytes.length);
   if (bytes[after] === COMMA) return { start, end: after + 1 };
@@ -90,7 +93,7 @@ function joined(
   );
 }
 
-/** What a body has for `stream_options`, and where. */
+/** The value of `stream_options` in a body, and its position. */
 export type StreamOptionsPlace =
   | { found: 'null'; value: Span }
   | { found: 'object-without-usage'; closingBrace: number; isEmpty: boolean }

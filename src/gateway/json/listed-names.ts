@@ -1,7 +1,7 @@
 import { TIER_FIELDS } from '../../domain/models/tiers/tiers.ts';
 import { isFoldedName } from './json-text.ts';
 
-/** Each of these decides what a call is or what it costs: twice, or in other letters, they are refused (G-13). */
+/** Fields that determine what a call is or costs: they are refused if repeated or in a different case (G-13). */
 export const LISTED_NAMES = [
   'model',
   'models',
@@ -25,8 +25,8 @@ export const LISTED_OF_RESPONSES = [
 export type ListedName = (typeof LISTED_OF_RESPONSES)[number];
 
 /**
- * Members whose content the provider fetches or unpacks, so that the body's length says nothing about its tokens.
- * A tool's parameter of such a name counts too: then more is held than needed, never less.
+ * Members whose content the provider fetches or unpacks, so that the length of the body does not indicate its tokens. A tool
+ * parameter with such a name counts too: then more is held than needed, never less.
  */
 export const OUTSIDE_NAMES = [
   'image_url',
@@ -48,18 +48,18 @@ export const OUTSIDE_NAMES = [
   'plugins',
 ] as const;
 
-/** What is wrong with a body, and with which of its members. */
+/** A problem with a body, and the member that caused it. */
 export interface BodyProblem {
   readonly message: string;
   readonly param: string;
 }
 
 export interface SeenNames {
-  /** The wire's. */
+  /** The listed names of the wire format. */
   readonly listed: readonly ListedName[];
-  /** The first thing that is wrong with a member. */
+  /** The first problem with a member. */
   problem: BodyProblem | null;
-  /** A bit for each of them that was there. */
+  /** One bit for each listed name that occurred. */
   seen: number;
 }
 
@@ -71,8 +71,8 @@ export function noteName(into: SeenNames, name: ListedName, within: string): voi
 }
 
 /**
- * Some parsers (Go's, for one) match names whatever the case of their letters: to them "Model" is the model, and
- * "Stream" a stream that is not metered. No upstream may read the body otherwise than we did (G-13).
+ * Some parsers (such as Go's) ignore case in names: they treat "Model" as the model, and "Stream" as a stream that is not
+ * metered. No upstream may read the body differently than we do (G-13).
  */
 export function refuseCaseVariant(
   bytes: Uint8Array,

@@ -16,10 +16,10 @@ import {
 import { isFoldedName, type JsonText, jsonText, OPENING_BRACE, QUOTE, watchName } from './json-text.ts';
 import { OPENING_BRACKET, readElements, readMembers, valueEnd } from './scan-json.ts';
 
-/** More than a conversation has. Past it the body is refused, so that nothing grows with the body. */
+/** More than a conversation has. Bodies with more are refused, so that memory does not grow with the body. */
 const MOST_ITEM_IDS = 1_000;
 
-/** A member at the top of a Responses body that the caller does not read itself; gives the end of its value. */
+/** Reads a top-level member of a Responses body that the caller does not read itself. Returns the end of its value. */
 export function readResponsesMember(
   text: JsonText,
   into: ProviderReferences,
@@ -41,7 +41,7 @@ export function readResponsesMember(
   return valueEnd(text, start);
 }
 
-/** The same of a Messages body. */
+/** The same for a Messages body. */
 export function readMessagesMember(
   text: JsonText,
   into: ProviderReferences,
@@ -72,7 +72,7 @@ export function readMessagesMember(
   return valueEnd(text, start);
 }
 
-/** A conversation that Anthropic stores, whose length the body does not show, and models that are none of ours. */
+/** A conversation that Anthropic stores, whose length the body does not show, and models that are not ours. */
 const REFUSED_OF_MESSAGES = [
   {
     param: THREAD,
@@ -84,10 +84,10 @@ const REFUSED_OF_MESSAGES = [
   },
 ] as const;
 
-/** Members of a body of chat completions with which its provider searches the web: OpenAI's, xAI's and OpenRouter's. */
+/** Members of chat completions that make the provider search the web: those of OpenAI, xAI and OpenRouter. */
 const SEARCH_MEMBERS = ['web_search_options', 'search_parameters', 'plugins'] as const;
 
-/** The same of a body of chat completions. Its messages are looked into only where they have such a name at all. */
+/** The same for chat completions. Messages are parsed only if they contain one of the watched names. */
 export function readChatMember(
   text: JsonText,
   into: ProviderReferences,
@@ -120,7 +120,7 @@ export function readChatMember(
 /** The type under which such a member is collected. */
 export const SEARCH_TYPE = 'web_search';
 
-/** A member that has the provider run a tool, unless it is empty. */
+/** Reads a member that makes the provider run a tool, unless it is empty. */
 function readToolMember(
   text: JsonText,
   into: ProviderReferences,
@@ -135,7 +135,7 @@ function readToolMember(
 
 const MOST_CHOICES = 8;
 
-/** Which tool the client wants; a body has one. */
+/** Collects the client's choice of a tool. A valid body has at most one. */
 function readToolChoice(text: JsonText, into: ProviderReferences, start: number): number {
   const end = valueEnd(text, start);
   into.toolChoices ??= [];
@@ -143,7 +143,7 @@ function readToolChoice(text: JsonText, into: ProviderReferences, start: number)
   return end;
 }
 
-/** Text, a block, or a list of blocks. What a tool was called with is any JSON and is not looked into. */
+/** Reads a text, a block, or a list of blocks. The arguments of tool calls can be any JSON and are not parsed. */
 function readContent(text: JsonText, content: Content, start: number): number {
   return text.bytes[start] === OPENING_BRACKET
     ? readElements(text, start, content, readBlock)
@@ -159,9 +159,9 @@ function readBlock(text: JsonText, content: Content, start: number): number {
   return readMembers(text, start, content, readContentMember);
 }
 
-/** The last one is where chat completions have a file. */
+/** The last one contains files in chat completions. */
 const INNER_CONTENT = ['content', 'output', 'source', 'file'] as const;
-/** Calls of a code interpreter that a client sends back name their container. */
+/** Clients send back calls of a code interpreter, which name their container. */
 const CONTENT_IDS = ['file_id', 'container_id'] as const;
 
 function readContentMember(
@@ -196,7 +196,7 @@ function readItems(text: JsonText, into: ProviderReferences, start: number): num
     : valueEnd(text, start);
 }
 
-/** An item without a type and without a role is a reference too, by its id. */
+/** An item with an id but without a type and a role is a reference too. */
 function readItem(text: JsonText, into: ProviderReferences, start: number): number {
   if (text.bytes[start] !== OPENING_BRACE) return valueEnd(text, start);
   const item: InputItem = { into, param: 'input', depth: 0, type: 'none', hasRole: false, id: null };
@@ -233,7 +233,7 @@ function readItemMember(
   return end;
 }
 
-/** Once a reference, always one: of repeated types any may be the one that counts. */
+/** A reference stays one: if types are repeated, any of them may be the one that counts. */
 function noteItemType(item: InputItem, type: string): void {
   if (item.type !== 'reference') item.type = type === 'item_reference' ? 'reference' : 'other';
 }

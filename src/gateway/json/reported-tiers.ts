@@ -4,14 +4,14 @@ import type { ClientWire } from './client-wire.ts';
 import type { AnswerFields } from './scan-answer.ts';
 
 /**
- * Reads the tier that a provider says it has used: at the top of chat completions and responses, in the usage of messages. Only
- * calls whose price depends on it have one.
+ * Reads the tier that a provider reports: at the top level of chat completions and responses, in the usage of messages. Only
+ * used for calls whose price depends on it.
  */
 export interface TierReader {
-  /** An event of a stream, which is bytes `start` to `end`. */
+  /** Reads an event of a stream, at bytes `start` to `end`. */
   note(bytes: Uint8Array, start: number, end: number, fields: AnswerFields): void;
   noteWhole(bytes: Uint8Array): void;
-  /** What was reported last of each. */
+  /** The last reported value of each field. */
   tiers(): Tiers;
 }
 
@@ -31,7 +31,7 @@ export function createTierReader(wire: ClientWire): TierReader {
 
   return {
     note(bytes, start, end, { usageEnd, innerUsageEnd, hasInnerUsage }) {
-      // Chunks repeat it, so the first and those with usage are enough. Events of the other wires have it beside usage.
+      // Chunks repeat it, so the first one and those with usage are enough. Other wire formats have it next to usage.
       const isRead =
         usageEnd > 0 || innerUsageEnd > 0 || hasInnerUsage || (isFirst && wire === 'completions');
       isFirst = false;
@@ -45,7 +45,7 @@ export function createTierReader(wire: ClientWire): TierReader {
   };
 }
 
-/** Of an answer in one piece. */
+/** Reads an answer that is not streamed. */
 export function reportedTiers(wire: ClientWire, bytes: Uint8Array): Tiers {
   const reader = createTierReader(wire);
   reader.noteWhole(bytes);

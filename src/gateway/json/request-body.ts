@@ -43,59 +43,58 @@ import { readChatMember, readMessagesMember, readResponsesMember } from './provi
 import { type MemberReader, OPENING_BRACKET, readMembers, readTexts, valueEnd } from './scan-json.ts';
 
 type ReadModelBody =
-  /** `bytes` where they are others than those that were read: without a list of `models`. */
+  /** `bytes` is set if they differ from those that were read: without a list of `models`. */
   | { outcome: 'read'; fields: ModelBodyFields; bytes?: Uint8Array<ArrayBuffer> }
   | { outcome: 'invalid'; message: string; param: string | null };
 
-/** What the gateway needs to know of a model call's body, and where the bytes are that it changes. */
+/** The fields of a model call's body that the gateway needs, and the positions of the bytes that it changes. */
 export interface ModelBodyFields {
   /** As the client wrote it, unescaped. */
   readonly model: string;
-  /** Those that answer where it does not, by the body's own list; null without one. */
+  /** The models that answer if it does not, from the body's own list; null without one. */
   readonly models: readonly string[] | null;
   readonly stream: boolean;
   /**
-   * The larger of `max_tokens` and `max_completion_tokens` (of a Responses body `max_output_tokens`): whole, rounded up
-   * and at most 2^53 - 1. Null where neither is a number above 0. The upstream judges them; this is for what is held,
-   * which the smaller one must not shrink.
+   * The larger of `max_tokens` and `max_completion_tokens` (in a Responses body `max_output_tokens`), rounded up and at most
+   * 2^53 - 1. Null if neither is a number above 0. The upstream validates them; this determines the hold, which the smaller
+   * one must not reduce.
    */
   readonly maxTokens: number | null;
-  /** The larger of `n` and `best_of`: whole, rounded down, at least 1 and at most 2^53 - 1. */
+  /** The larger of `n` and `best_of`, rounded down, at least 1 and at most 2^53 - 1. */
   readonly choices: number;
-  /** How many texts `prompt` or `input` has, each of which is answered; at least 1. */
+  /** The number of texts in `prompt` or `input`, each of which is answered; at least 1. */
   readonly prompts: number;
-  /** Whether it names content that its bytes do not show: an address, a file's id, an image, an earlier response. */
+  /** Whether it refers to content whose size its bytes do not show: a URL, a file id, an image, an earlier response. */
   readonly refersOutside: boolean;
-  /** Where the wire's own maximum (`max_tokens`, `max_output_tokens`) is null, so that another can take its place. */
+  /** The value of the wire format's own maximum (`max_tokens`, `max_output_tokens`) if it is null and can be replaced. */
   readonly nullMaxTokens: Span | null;
   /** The value of `model`, with its quotes. */
   readonly modelValue: Span;
-  /** Null where there is none. */
   readonly streamOptions: StreamOptionsPlace | null;
-  /** The body's own. */
+  /** The position of the last brace of the body. */
   readonly closingBrace: number;
-  /** Of a Responses body: what it continues. Null where it continues nothing, and on the other wires. */
+  /** The earlier responses that a Responses body continues; null if there are none, and for other wire formats. */
   readonly earlier: EarlierResponses | null;
-  /** Of a Responses body: whether the response shall be stored; null where it does not say so. */
+  /** Whether a Responses body wants the response to be stored; null if it does not specify it. */
   readonly store: boolean | null;
-  /** What it needs of its provider besides the model; null for nearly every call. */
+  /** What it needs from its provider besides the model; null for nearly every call. */
   readonly hosted: HostedBody | null;
-  /** The tiers of its provider that it names; null where it names none. */
+  /** The provider's tiers that it names; null if it names none. */
   readonly tiers: Tiers | null;
-  /** Whom it says it is for; null where it says nothing of it. */
+  /** The end user and tags that it names; null if it names none. */
   readonly attribution: BodyAttribution | null;
 }
 
-/** Earlier responses that a body refers to, by the ids that their answers had. */
+/** Earlier responses that a body refers to, by the ids in their answers. */
 export interface EarlierResponses {
   readonly responseId: string | null;
   readonly itemIds: readonly string[];
 }
 
 /**
- * One pass over the bytes. Refused is also what two parsers could read differently, since the upstream must not read
- * the body otherwise than we did: a listed name that is repeated or differs only in case, and a byte order mark, which
- * RFC 8259 lets a parser ignore or not. What is wrong with the JSON is said before what is wrong with a field.
+ * Reads a body in one pass over its bytes. It also refuses bodies that two parsers could read differently, because the
+ * upstream must not read the body differently than we do: a listed name that is repeated or differs only in case, and a byte
+ * order mark, which parsers may ignore or not (RFC 8259). Invalid JSON is reported before an invalid field.
  */
 export function readModelBody(bytes: Uint8Array, wire: ClientWire = 'completions'): ReadModelBody {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
@@ -118,7 +117,7 @@ export function readModelBody(bytes: Uint8Array, wire: ClientWire = 'completions
   return { outcome: 'read', fields: fieldsOf(text, members, members.model, end - 1) };
 }
 
-/** Seldom: such a body is read once more. */
+/** Rare: such a body is read a second time. */
 function readWithoutModels(
   bytes: Uint8Array,
   { model }: BodyMembers,
@@ -171,7 +170,7 @@ function larger(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 
-/** Rounded up, since it bounds what is held. 0 is no maximum: some providers take it for unlimited. */
+/** Rounded up, because it limits what is held. 0 is not a maximum: some providers treat it as unlimited. */
 function tokensIn(bytes: Uint8Array, value: Span | null): number | null {
   const tokens = numberAt(bytes, value, 0);
   return tokens === null || tokens === 0 ? null : Math.ceil(tokens);
@@ -181,7 +180,7 @@ function choicesIn(bytes: Uint8Array, value: Span | null): number {
   return Math.floor(numberAt(bytes, value, 1) ?? 1);
 }
 
-/** A number in quotes counts: providers that check types loosely take it. */
+/** A number in quotes counts: providers that check types loosely accept it. */
 function numberAt(bytes: Uint8Array, value: Span | null, least: number): number | null {
   if (value === null) return null;
   if (bytes[value.start] !== QUOTE) return numberIn(bytes, value.start, value.end, least);
@@ -193,7 +192,7 @@ function invalid(message: string, param: string | null = null): ReadModelBody {
   return { outcome: 'invalid', message, param };
 }
 
-/** The place is said, never what stands there: a body is the client's text, and answers end up in logs. */
+/** Reports the position, never the content: a body is the client's text, and answers end up in logs. */
 function malformed(bytes: Uint8Array, place: number): ReadModelBody {
   if (place >= bytes.length) return invalid('the body is not valid JSON: it ends too early');
   const isUtf8 = (bytes[place] as number) < 0x80 || sequenceEnd(bytes, place) >= 0;
@@ -204,7 +203,7 @@ function malformed(bytes: Uint8Array, place: number): ReadModelBody {
   );
 }
 
-/** What the top level has shown so far. */
+/** The top-level members read so far. */
 interface BodyMembers extends ProviderReferences, ListedMembers, Attributed {
   readonly rules: WireRules;
   model: Span | null;
@@ -219,7 +218,7 @@ interface BodyMembers extends ProviderReferences, ListedMembers, Attributed {
   tiers: Tiers | null;
 }
 
-/** How the bodies of one wire are read. */
+/** How bodies of a wire format are read. */
 interface WireRules {
   readonly listed: readonly ListedName[];
   readonly outside: readonly string[];
@@ -246,7 +245,7 @@ const RULES: Readonly<Record<ClientWire, WireRules>> = {
   },
   messages: {
     listed: LISTED_NAMES,
-    // Of pictures and documents, which may be an address.
+    // The source of images and documents, which may be a URL.
     outside: [...OUTSIDE_NAMES, 'source'],
     maximum: 'max_tokens',
     otherMaximum: null,
@@ -277,7 +276,7 @@ function noMembers(rules: WireRules): BodyMembers {
   };
 }
 
-/** Of other members that are repeated the last counts, as for most parsers. */
+/** If members that are not listed are repeated, the last one counts, as in most parsers. */
 const readTopLevelMember: MemberReader<BodyMembers> = (text, members, nameStart, nameEnd, start) => {
   const { bytes } = text;
   const { rules } = members;
@@ -356,7 +355,7 @@ function readTextsMember(
   if (!isTexts) return readChatMember(text, members, nameStart, nameEnd, start);
   watchName(text, nameStart, nameEnd);
   const { end, texts } = readTexts(text, start);
-  // Whichever of two the upstream takes.
+  // The maximum, because the upstream may use either.
   members.prompts = Math.max(members.prompts, texts);
   return end;
 }
@@ -367,7 +366,7 @@ function namesTexts(bytes: Uint8Array, start: number, end: number): boolean {
 
 const FIRST_OF_NULL = 0x6e;
 
-/** Its first letter says which word it is. Null for null, and for what is refused. */
+/** The first letter identifies the word. Null for null and for refused values. */
 function takeFlag(bytes: Uint8Array, members: BodyMembers, name: string, start: number): boolean | null {
   const first = bytes[start];
   const isKnown = first === 0x74 || first === 0x66 || first === FIRST_OF_NULL;

@@ -2,21 +2,21 @@ import { joinBytes } from '../../http/bytes.ts';
 import type { Span } from './hosted-parts.ts';
 import type { ModelBodyFields } from './request-body.ts';
 
-/** What the upstream gets besides what the client sent. */
+/** The changes to the client's body for the upstream. */
 export interface BodyChanges {
   /** The provider's name of the model. */
   readonly model: string;
-  /** Added as `max_tokens` where the body names no maximum; null adds nothing. */
+  /** Added if the body has no maximum; null adds nothing. */
   readonly maxTokens?: number | null;
-  /** The name under which it is added. */
+  /** The name of the added field. */
   readonly maxTokensName?: 'max_tokens' | 'max_completion_tokens' | 'max_output_tokens' | undefined;
-  /** False where `stream_options` is unknown: then every stream has its usage. */
+  /** False if `stream_options` is not supported; then every stream includes its usage. */
   readonly hasStreamOptions?: boolean | undefined;
 }
 
 /**
- * The body as the upstream gets it: the provider's name of the model, on a stream `include_usage`, without which there
- * would be nothing to bill by, and where the operator enforces it a maximum. Every other byte is the client's.
+ * Rewrites the body for the upstream: the provider's name of the model; for a stream `include_usage`, because charges are
+ * based on it; and a maximum if the operator enforces one. All other bytes are the client's.
  */
 export function rewriteModelBody(
   bytes: Uint8Array,
@@ -33,19 +33,19 @@ export function rewriteModelBody(
     splices.push(maximumSplice(fields, maxTokens, maxTokensName));
   }
   if (fields.stream && hasStreamOptions) splices.push(usageSplice(fields));
-  // Insertions at the closing brace keep their order: the sort is stable.
+  // Insertions at the closing brace keep their order, because the sort is stable.
   if (splices.length > 1) splices.sort((one, other) => one.span.start - other.span.start);
   return spliced(bytes, splices);
 }
 
-/** Bytes that stand in for a span of the body; an empty span is an insertion. */
+/** Bytes that replace a span of the body; an empty span is an insertion. */
 interface Splice {
   readonly span: Span;
   readonly bytes: Uint8Array;
 }
 
 function usageSplice({ streamOptions, closingBrace }: ModelBodyFields): Splice {
-  // No comma is missing: a body that was read has at least its model.
+  // The comma is always right, because every body has at least its model.
   if (streamOptions === null) return insertion(closingBrace, ',"stream_options":{"include_usage":true}');
   switch (streamOptions.found) {
     case 'null':
@@ -56,7 +56,7 @@ function usageSplice({ streamOptions, closingBrace }: ModelBodyFields): Splice {
         streamOptions.isEmpty ? '"include_usage":true' : ',"include_usage":true',
       );
     case 'usage':
-      // Where it is true already, true for true.
+      // If it is already true, this changes nothing.
       return { span: streamOptions.value, bytes: encodedText('true') };
   }
 }
@@ -80,7 +80,7 @@ function encodedText(text: string): Uint8Array {
   return ENCODER.encode(text);
 }
 
-/** One allocation of the final size and one copy of each part; the splices stand in the body's order. */
+/** One allocation of the final size and one copy of each part. The splices are in the order of the body. */
 function spliced(bytes: Uint8Array, splices: readonly Splice[]): Uint8Array<ArrayBuffer> {
   const pieces: Uint8Array[] = [];
   let length = bytes.length;

@@ -12,11 +12,11 @@ import {
 } from './json-text.ts';
 
 /**
- * JSON read by its bytes, in one pass and without building anything: what is forwarded as received must not be parsed
- * and written again, which loses integers past 2^53, escapes, white space and repeated names.
+ * Reads JSON as bytes, in one pass and without building objects: a forwarded body must not be parsed and serialized, which
+ * loses integers past 2^53, escapes, white space and repeated names.
  *
- * It accepts what `JSON.parse` accepts after a strict UTF-8 decoder, except for a byte order mark, which is the
- * caller's to judge. Nesting is as deep as the body is long: an open bracket costs one bit, not a stack frame.
+ * It accepts what `JSON.parse` accepts after a strict UTF-8 decoder, except for a byte order mark, which is left to the
+ * caller. Nesting is limited only by the length of the body: an open bracket costs one bit, not a stack frame.
  */
 
 const MINUS = 0x2d;
@@ -25,7 +25,7 @@ const ZERO = 0x30;
 export const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 
-/** Gives the end of the value: `valueEnd` for one that it does not look into. The name stands with its quotes. */
+/** Returns the end of the value: `valueEnd` if it does not read the value. The name includes its quotes. */
 export type MemberReader<Into> = (
   text: JsonText,
   into: Into,
@@ -34,7 +34,7 @@ export type MemberReader<Into> = (
   valueStart: number,
 ) => number;
 
-/** Calls the reader for each member of an object; from its brace to behind the closing one. */
+/** Calls the reader for each member of an object. Returns the position after the closing brace. */
 export function readMembers<Into>(
   text: JsonText,
   openingBrace: number,
@@ -59,10 +59,10 @@ export function readMembers<Into>(
   }
 }
 
-/** As `MemberReader`, for an element: `start` is its first byte. */
+/** Like `MemberReader`, for an element: `start` is its first byte. */
 export type ElementReader<Into> = (text: JsonText, into: Into, start: number, index: number) => number;
 
-/** Calls the reader for each element of an array; from its bracket to behind the closing one. */
+/** Calls the reader for each element of an array. Returns the position after the closing bracket. */
 export function readElements<Into>(
   text: JsonText,
   openingBracket: number,
@@ -82,7 +82,7 @@ export function readElements<Into>(
   }
 }
 
-/** How many strings, arrays and objects an array has; numbers are the tokens of one text. From its bracket on. */
+/** Counts the strings, arrays and objects in an array; numbers are the tokens of one text. */
 export function readTexts(text: JsonText, openingBracket: number): { end: number; texts: number } {
   const counted = { texts: 0 };
   const end = readElements(text, openingBracket, counted, countText);
@@ -95,7 +95,7 @@ function countText(text: JsonText, counted: { texts: number }, start: number): n
   return valueEnd(text, start);
 }
 
-/** Any value, from its first byte (white space before it is not its) to behind its last. */
+/** Returns the position after any value. `start` is its first byte, not white space. */
 export function valueEnd(text: JsonText, start: number): number {
   const { bytes } = text;
   const first = bytes[start];
@@ -105,8 +105,8 @@ export function valueEnd(text: JsonText, start: number): number {
 }
 
 /**
- * An object or an array. The kinds of the open brackets are the bits of `kinds`, the innermost the lowest, 1 for an
- * object; every 32 levels that number goes to `outerKinds` and a new one begins.
+ * Reads an object or an array. The types of the open brackets are the bits of `kinds`, the innermost the lowest, 1 for an
+ * object. Every 32 levels, that number is pushed to `outerKinds` and a new one begins.
  */
 function bracketsEnd(text: JsonText, start: number): number {
   const { bytes } = text;
@@ -134,7 +134,7 @@ function bracketsEnd(text: JsonText, start: number): number {
       at = scalarEnd(text, at);
       if (at < 0) return at;
     }
-    // A value has ended before `at`: close what ends with it, until there is a next one.
+    // A value has ended before `at`: closes the brackets that end with it, until another value follows.
     for (;;) {
       if (depth === 0) return at;
       at = spaceEnd(bytes, at, bytes.length);
@@ -153,7 +153,7 @@ function bracketsEnd(text: JsonText, start: number): number {
   }
 }
 
-/** From a member's name to its value. */
+/** Returns the start of the value of a member. */
 function memberValueStart(text: JsonText, nameStart: number): number {
   const nameEnd = nameEndAt(text, nameStart);
   if (nameEnd < 0) return nameEnd;
@@ -212,7 +212,7 @@ function numberEnd(bytes: Uint8Array, start: number): number {
   return digitsEnd(bytes, sign === MINUS || sign === 0x2b ? at + 2 : at + 1);
 }
 
-/** At least one digit. */
+/** Requires at least one digit. */
 function digitsEnd(bytes: Uint8Array, start: number): number {
   let at = start;
   for (; at < bytes.length; at++) {

@@ -5,13 +5,13 @@ import type { ClientWire } from './client-wire.ts';
 import { isName } from './json-text.ts';
 import type { AnswerFields } from './scan-answer.ts';
 
-/** Counts how often an answer says that each hosted tool was used. Only for calls that may use some. */
+/** Counts the uses of each hosted tool that an answer reports. Only used for calls that may use some. */
 export interface ToolUseCounter {
-  /** An event of a stream, which is bytes `start` to `end`. */
+  /** Reads an event of a stream, at bytes `start` to `end`. */
   note(bytes: Uint8Array, start: number, end: number, fields: AnswerFields): void;
-  /** An answer in one piece. */
+  /** Reads an answer that is not streamed. */
   noteWhole(bytes: Uint8Array): void;
-  /** By the name of the tool; without those that were not used. */
+  /** By the name of the tool, without unused ones. */
   uses(): Readonly<Record<string, number>>;
 }
 
@@ -27,7 +27,7 @@ export function createToolUseCounter(wire: ClientWire, plan: HostedPlan): ToolUs
   }
 }
 
-/** What the tools of an answer in one piece cost. */
+/** The cost of the tools used in an answer that is not streamed. */
 export function usedTools(
   wire: ClientWire,
   plan: HostedPlan,
@@ -38,10 +38,10 @@ export function usedTools(
   return surchargeOf(plan, counter.uses());
 }
 
-/** More than a call may have. */
+/** More than a call can have. */
 const MOST_COUNTED = 10_000;
 
-/** Items of the output, each once by its id: they come by themselves and again with the whole response. */
+/** Counts items of the output, each once by its id: they arrive individually and again with the whole response. */
 function countItems(tools: readonly HostedTool[]): ToolUseCounter {
   const seen = new Map<string, Set<string>>();
 
@@ -83,8 +83,8 @@ function isSearch({ type, action }: JsonObject): boolean {
 }
 
 /**
- * What `usage.server_tool_use` says counts, because searches that failed are not in it; of tools that it does not have, the
- * blocks of the answer do.
+ * Counts the uses in `usage.server_tool_use`, which excludes failed searches. For tools that it does not list, counts the
+ * blocks of the answer.
  */
 function countBlocks(tools: readonly HostedTool[]): ToolUseCounter {
   const blocks = new Map<string, number>();
@@ -129,8 +129,8 @@ function countBlocks(tools: readonly HostedTool[]): ToolUseCounter {
 }
 
 /**
- * Chat completions say it where a provider likes: OpenRouter as Anthropic does, Perplexity by its queries, xAI by its sources.
- * OpenAI says nothing and charges each call.
+ * Providers of chat completions report searches in different fields: OpenRouter as Anthropic does, Perplexity as queries, xAI
+ * as sources. OpenAI reports nothing and charges one search per call.
  */
 function countSearches(): ToolUseCounter {
   let reported: number | null = null;

@@ -8,8 +8,8 @@ interface StreamedCall {
 }
 
 /**
- * Whether a stream is shown without its usage chunk. That is requested for every stream, because it is charged by; not
- * every client can read it. `setting` applies where the key has no choice of its own.
+ * Whether the usage chunk is removed from a stream. It is requested for every stream, because charges are based on it, but
+ * not every client can read it. `setting` applies if the key has no setting of its own.
  */
 export function hidesUsageChunk(
   setting: 'always' | 'asked' = 'always',
