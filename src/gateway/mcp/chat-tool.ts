@@ -16,10 +16,10 @@ import {
 } from './tool-server.ts';
 
 const CHAT_ROUTE = { method: 'POST', path: '/chat/completions' } as const;
-/** Between two progress notifications: fast enough for a human reader. */
+/** The interval of progress notifications: fast enough for a human reader. */
 const PROGRESS_EVERY_MS = 100;
 
-/** The gateway has passed it on already, so no event is larger than this. */
+/** The gateway has already limited the events, so none is larger than this. */
 const MOST_EVENT_BYTES = 17 * 1024 * 1024;
 
 const UNAVAILABLE = refusalEnvelope({
@@ -28,8 +28,8 @@ const UNAVAILABLE = refusalEnvelope({
 });
 
 /**
- * G-44: a chat call. Where the client asks for progress the answer is streamed from the provider, and received text
- * is reported as progress; else it is one call in one piece. Both are charged as the same call over REST is.
+ * G-44: a chat call. If the client requests progress, the answer is streamed from the provider and received text is reported
+ * as progress; otherwise it is one call without a stream. Both are charged like the same call over REST.
  */
 export function createChatTool({ clock }: { readonly clock: Clock }): GatewayTool {
   return {
@@ -92,7 +92,7 @@ type ReadBody =
   | { readonly body: Readonly<Record<string, unknown>> }
   | { readonly fault: string; readonly param: string };
 
-/** What prompt is to the chat API is settled here; everything else is for the route to judge. */
+/** Converts `prompt` into a message. The route validates everything else. */
 function bodyOf({ prompt, ...given }: Arguments): ReadBody {
   if (prompt === undefined || prompt === null) {
     if (Array.isArray(given.messages) && given.messages.length > 0) return { body: given };
@@ -114,7 +114,7 @@ interface Completion {
   readonly usage?: unknown;
 }
 
-/** The route's own answer, in the few fields that an agent wants. */
+/** Reduces the route's answer to the fields that an agent needs. */
 function shownCompletion(body: Record<string, unknown>): CallToolResult {
   const { model, choices = [], usage } = body as unknown as Completion;
   const [choice] = choices;
@@ -135,7 +135,7 @@ interface ChatAnswer {
   readonly model: string;
   readonly text: string;
   readonly finishReason: string | null;
-  /** As the provider reported it. */
+  /** As reported by the provider. */
   readonly usage: unknown;
 }
 
@@ -154,8 +154,8 @@ interface Chunk {
 }
 
 /**
- * The gateway's own stream, read to its end, each piece of text reported as it arrives. It is whole only with [DONE], which
- * waits for the call's commit; a stream that was broken off carries the envelope.
+ * Reads the gateway's own stream to its end and reports each piece of text as it arrives. It is complete only with [DONE],
+ * which is sent after the call is committed; a stream that was broken off contains the envelope.
  */
 async function readChatStream(
   response: Response,
@@ -174,7 +174,7 @@ async function readChatStream(
       if (json.outcome === 'read') takeChunk(json.value as Chunk);
       else failure = UNAVAILABLE;
     }
-    // An event that says so by its name has its data beside it, which the reader above does not hand out.
+    // `readSseEventData` does not return the data of an event that is named error.
     if (data.kind === 'error') failure = UNAVAILABLE;
     return true;
   }
@@ -199,7 +199,7 @@ async function readChatStream(
   return { outcome: 'answered', answer };
 }
 
-/** Until the end, or until the client has left: then the stream is given up, which aborts the provider. */
+/** Reads to the end, or until the client disconnects: the stream is then cancelled, which aborts the provider. */
 async function* chunksOf(response: Response, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const reader = response.body?.getReader();
   if (reader === undefined) return;

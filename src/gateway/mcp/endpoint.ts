@@ -30,11 +30,11 @@ export interface Arrived {
   readonly path: string;
   readonly requestId: string;
   readonly connection: Connection;
-  /** Set where the answer has the request's id among its headers already. */
+  /** Set if the headers of the answer already include the request id. */
   hasRequestId?: boolean;
 }
 
-/** What may be chosen; left out, a gateway that stands alone. */
+/** The defaults are for a single gateway process. */
 export interface McpChoices {
   readonly checksHost?: boolean;
   readonly running?: RunningCalls;
@@ -49,7 +49,7 @@ interface OpenMcpParts extends Omit<McpEndpointParts, 'guard' | 'tools' | 'serve
   readonly mcp: McpChoices | undefined;
 }
 
-/** The endpoint with all that stands behind it. */
+/** Creates the endpoint and everything behind it. */
 export function openMcpEndpoint(parts: OpenMcpParts): (arrived: Arrived) => Promise<Response> {
   const { clock, secrets, log, consoleOrigin, mcp = {} } = parts;
   const { checksHost = false, running = createLocalRunningCalls() } = mcp;
@@ -67,25 +67,25 @@ interface McpEndpointParts {
   readonly limits: Pick<Limits, 'countAddress'>;
   readonly bodyBounds: BodyBounds;
   readonly addressOf: (arrived: Arrived) => string;
-  /** Counts what is refused before a key is known. */
+  /** Counts requests that are refused before their key is known. */
   readonly addressRefusals?: Pick<AddressRefusals, 'note'> | undefined;
-  /** What answers the REST routes, for a request whose address has been counted. */
+  /** Answers the REST routes, for a request whose address has been counted. */
   readonly answer: (arrived: Arrived) => Promise<Response>;
   readonly guard: BrowserGuard;
   readonly tools: ReadonlyMap<string, GatewayTool>;
   readonly serve: ServeMessage;
 }
 
-/** As many as one request may bring: the protocol's own server takes no more. */
+/** The limit per request, which is also that of the protocol's own server. */
 const MOST_MESSAGES = 100;
-/** Never called: what is asked there is answered in this process. */
+/** Never called: requests to it are answered in this process. */
 const OWN_ORIGIN = 'http://gateway.invalid';
 
 /**
- * G-9: {base}/mcp. What is refused before the protocol has its say, in this order: the address 429, a method other
- * than POST 405, a page of a foreign origin 403, the key 401, the body 408, 413 or 400, a tool outside of the key's
- * scopes 403. Every request counts once against its address, a batch once for each call in it; against the key's own
- * limits only tool calls count, as the route that each of them calls.
+ * G-9: {base}/mcp. Requests are refused before the protocol handles them, in this order: the address 429, a method other than
+ * POST 405, a page of a foreign origin 403, the key 401, the body 408, 413 or 400, a tool outside of the key's scopes 403.
+ * Every request counts once against its address, a batch once for each call in it. Only tool calls count against the key's
+ * own limits, as the route that each of them calls.
  */
 function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promise<Response> {
   const { keys, limits, bodyBounds, tools } = parts;
@@ -131,7 +131,7 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
     return readInTime(await withEnvelope(served), connection);
   };
 
-  /** The route refuses it as it refuses the same call over REST, and writes that down (G-45). */
+  /** The route refuses it like the same call over REST, and records that (G-45). */
   async function refuseByScope(
     messages: readonly PeekedMessage[],
     scopes: ReadonlySet<Scope>,
@@ -142,7 +142,7 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
       const tool = toolName === null ? undefined : tools.get(toolName);
       if (tool === undefined || scopes.has(tool.scope)) continue;
       const response = await ask(tool.route, signal);
-      // Another refusal may come before that of the scope.
+      // The route may refuse it for another reason before it checks the scope.
       if (response.status === REFUSALS.scopeDenied.status) {
         response.headers.set('www-authenticate', `Bearer error="insufficient_scope", scope="${tool.scope}"`);
       }
@@ -151,7 +151,7 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
     return null;
   }
 
-  /** The same request as a client of the REST routes would send it, with the same key, answered by the same function. */
+  /** Sends the request that a client of the REST routes would send, with the same key, to the function that answers those. */
   function createAsk({ request: asked, requestId, connection }: Arrived, token: string): AskRest {
     const tags = asked.headers.get(TAGS_HEADER);
     const caching = asked.headers.get(CACHE_HEADER);
@@ -163,7 +163,7 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
       if (caching !== null) headers[CACHE_HEADER] = caching;
       const request = new Request(OWN_ORIGIN + BASE_PATH + path, { method, headers, body: text, signal });
       const [pathname = path] = path.split('?');
-      // What it answers is read here; the client reads what the protocol makes of it.
+      // This answer is read here; the client only reads the outer response.
       const { peerAddress } = connection;
       const inside = { peerAddress, mayBeSilent: () => connection.mayBeSilent(), mustBeRead: () => {} };
       return parts.answer({ request, path: BASE_PATH + pathname, requestId, connection: inside });
@@ -172,18 +172,18 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
 }
 
 interface BrowserGuardParts {
-  /** The one origin, besides pages of this machine, whose pages may call. */
+  /** The only origin, besides pages of this machine, whose pages may call. */
   readonly consoleOrigin?: string | undefined;
-  /** True where the gateway listens on loopback alone and no proxy stands before it. */
+  /** True if the gateway listens only on loopback and is not behind a proxy. */
   readonly checksHost: boolean;
 }
 
 type BrowserGuard = (request: Request) => Response | null;
 
 /**
- * A page that a user happens to have open must not reach the tools through the user's browser. Whatever is not a
- * browser sends no Origin and passes. On loopback the Host is checked too: a name that was made to point here is not
- * this machine's (DNS rebinding). Behind a proxy the Host is the public one, which the proxy answers for.
+ * A page that a user has open must not reach the tools through the user's browser. Clients that are not browsers send no
+ * Origin and pass. On loopback the Host is checked too, because a foreign name may have been pointed at this machine (DNS
+ * rebinding). Behind a proxy the Host is the public one, which is the responsibility of the proxy.
  */
 function createBrowserGuard({ consoleOrigin, checksHost }: BrowserGuardParts): BrowserGuard {
   const hosts = localhostAllowedHostnames();
@@ -242,7 +242,7 @@ function tooMany(retryAfterMs: number): Response {
   return refusalResponse({ name: 'rateLimited', retryAfterMs }, {});
 }
 
-/** G-34: what fails in the protocol itself keeps the protocol's form; what HTTP refuses has the envelope. */
+/** G-34: errors of the protocol itself keep the protocol's format; errors of HTTP have the envelope. */
 function protocolError(status: number, code: number, message: string, headers = {}): Response {
   return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status, headers });
 }
@@ -252,7 +252,7 @@ function methodNotAllowed(): Response {
   return envelopeResponse(405, errorEnvelope('invalid_request_error', message), { allow: 'POST' });
 }
 
-/** Of Accept and Content-Type, which the protocol's own server checks. */
+/** Errors in Accept and Content-Type, which the protocol's own server checks. */
 const REFUSED_BY_HTTP: readonly number[] = [406, 415];
 
 async function withEnvelope(response: Response): Promise<Response> {

@@ -3,15 +3,15 @@ import { createChatTool } from './chat-tool.ts';
 import { GET_USAGE, LIST_JOBS, LIST_MODELS, PARSE_CV, PARSE_JD } from './tool-schemas.ts';
 import { type Arguments, type GatewayTool, resultOf, succeeded } from './tool-server.ts';
 
-/** All there are, in the order in which they are listed. */
+/** All tools, in the order in which they are listed. */
 export function createGatewayTools({ clock }: { readonly clock: Clock }): readonly GatewayTool[] {
   return [createChatTool({ clock }), listModels, getUsage, listJobs, parseCv, parseJd];
 }
 
-/** What costs nothing and changes nothing: asked again it answers the same, unless something happened meanwhile. */
+/** For tools that are free and change nothing: a repeated call returns the same, unless something happened meanwhile. */
 const READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
-/** It stores nothing, yet each call is charged: not one to be repeated for nothing. */
+/** These tools store nothing, but each call is charged, so it should not be repeated needlessly. */
 const PARSES = { readOnlyHint: true, destructiveHint: false, idempotentHint: false, openWorldHint: false };
 
 const MODELS_ROUTE = { method: 'GET', path: '/models' } as const;
@@ -86,7 +86,7 @@ const parseJd: GatewayTool = parseTool('/parse/jd', {
   ...PARSE_JD,
 });
 
-/** The arguments are the route's body as they are: it judges them. */
+/** Passes the arguments unchanged as the body of the route, which validates them. */
 function parseTool(path: string, definition: GatewayTool['definition']): GatewayTool {
   const route = { method: 'POST', path } as const;
   return {
@@ -99,7 +99,7 @@ function parseTool(path: string, definition: GatewayTool['definition']): Gateway
   };
 }
 
-/** The arguments as the route's parameters, which judges them: a list with commas between, all else as it prints. */
+/** Passes the arguments as parameters of the route, which validates them. Lists are joined with commas. */
 function withQuery<Route extends { readonly path: string }>(route: Route, given: Arguments): Route {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(given)) {

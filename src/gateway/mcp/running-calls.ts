@@ -2,12 +2,12 @@ import type { Log } from '../../ports/log.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
 
 /**
- * Running tool calls of clients of 2025, which cancel by a message of its own, on whatever connection and to whatever
- * process. To identify the call such a client is given a session id, which is not stored: it only says
- * whose request 7 it is. A call that cannot be found has ended, or is another process's, which hears of it too.
+ * Running tool calls of clients of the 2025 protocol, which cancel with a separate message, on any connection and to any
+ * process. To identify the call, such a client is given a session id. It is not stored: it only identifies whose request 7 it
+ * is. A call that is not found has ended, or runs in another process, which also receives the message.
  */
 export interface RunningCalls {
-  /** Until `ended` is called, `cancel` runs once the client cancels. */
+  /** Runs `cancel` when the client cancels, until `ended` is called. */
   begin(call: CallName, cancel: () => void): { ended(): void };
   cancel(call: CallName): void;
   close(): Promise<void>;
@@ -25,10 +25,10 @@ export interface RunningCallsParts {
 }
 
 const TOPIC = 'mcp-cancelled';
-/** Longer ids are invalid: ours are UUIDs, and clients count their requests. */
+/** Calls with longer names cannot be cancelled. Our ids are UUIDs, and clients count their requests. */
 const LONGEST_NAME = 300;
 
-/** Of this process alone. */
+/** For this process only. */
 export function createLocalRunningCalls(): RunningCalls {
   const running = new Map<string, () => void>();
   return {
@@ -47,7 +47,7 @@ export function createLocalRunningCalls(): RunningCalls {
   };
 }
 
-/** Across all processes: cancellations are published to each of them. A lost message leaves the call running. */
+/** For all processes: cancellations are published to each of them. If a message is lost, the call keeps running. */
 export async function createRunningCalls({ sharedState, log }: RunningCallsParts): Promise<RunningCalls> {
   const local = createLocalRunningCalls();
   const subscription = await sharedState.subscribe(
@@ -71,7 +71,7 @@ export async function createRunningCalls({ sharedState, log }: RunningCallsParts
   };
 }
 
-/** The id's type counts: 7 and "7" are two requests. */
+/** The type of the id matters: 7 and "7" are different requests. */
 function nameOf({ keyId, session, id }: CallName): string | null {
   const name = `${keyId} ${session} ${JSON.stringify(id)}`;
   return name.length > LONGEST_NAME ? null : name;

@@ -21,7 +21,7 @@ interface ServingParts {
 }
 
 interface ArrivedMessage {
-  /** Its body has been read. */
+  /** Its body has already been read. */
   readonly request: Request;
   readonly body: unknown;
   readonly messages: readonly PeekedMessage[];
@@ -29,13 +29,16 @@ interface ArrivedMessage {
   readonly caller: McpCaller;
 }
 
-/** What the endpoint looks at in a message before the protocol's own server judges it; whatever is amiss is left to that. */
+/**
+ * The fields of a message that the endpoint needs before the protocol's own server validates it. Errors are left to that
+ * server.
+ */
 export interface PeekedMessage {
   readonly method: string | null;
   readonly id: string | number | null;
-  /** Of a tools/call. */
+  /** For tools/call. */
   readonly toolName: string | null;
-  /** Of notifications/cancelled: the request that is meant. */
+  /** For notifications/cancelled: the id of the cancelled request. */
   readonly cancelledId: string | number | null;
   readonly hasProgressToken: boolean;
 }
@@ -48,9 +51,9 @@ const SUBSCRIPTION_MS = 5_000;
 const BOTH = 'application/json, text/event-stream';
 
 /**
- * Both eras of the protocol on one address, without a session: each request gets a server of its own, so that any
- * process can answer it. A stream is opened where something may come before the result; everything else is one piece
- * of JSON, which costs less and which a client that takes only JSON can read.
+ * Serves both eras of the protocol at one URL, without sessions: each request gets its own server, so that any process can
+ * answer it. A stream is opened only if something may be sent before the result. Otherwise the answer is plain JSON, which
+ * costs less and which clients that accept only JSON can read.
  */
 export function createServeMessage({ toolServer, running, secrets, clock, log }: ServingParts): ServeMessage {
   const arrivals = new WeakMap<Request, ArrivedMessage>();
@@ -88,7 +91,10 @@ export function createServeMessage({ toolServer, running, secrets, clock, log }:
     return withSession(arrived, await answerInOnePiece(serverOf(arrived, true), request, body));
   };
 
-  /** Acknowledged, as the protocol wants. No list of ours changes by itself, so the stream ends soon, before a stop has to wait for it. */
+  /**
+   * Acknowledges, as the protocol requires. Our lists never change on their own, so the stream ends soon and does not delay a
+   * shutdown.
+   */
   async function subscribe(arrived: ArrivedMessage): Promise<Response> {
     const { signal, url, headers } = arrived.request;
     const ending = new AbortController();
@@ -109,7 +115,7 @@ export function createServeMessage({ toolServer, running, secrets, clock, log }:
     if (id !== null && session !== null) running.cancel({ keyId, session, id });
   }
 
-  /** What a client of 2025 names its session by from then on; see running-calls.ts for the one thing it is for. */
+  /** Gives a client of the 2025 protocol its session id; running-calls.ts describes its only use. */
   function withSession({ messages }: ArrivedMessage, response: Response): Response {
     if (messages[0]?.method === 'initialize' && response.ok) {
       response.headers.set(SESSION_HEADER, secrets.newId());
@@ -125,13 +131,13 @@ export function peekMessages(body: unknown): readonly PeekedMessage[] {
 
 type MessageEra = '2025' | '2026';
 
-/** Revisions from before 2026-07-28, which is the first without a handshake. */
+/** Revisions before 2026-07-28, the first one without a handshake. */
 const OLD_REVISION = /^202[45]-\d\d-\d\d$/;
 
 /**
- * In which era a message is to be answered. The library's own judgement checks it against the protocol's schemas, and what
- * answers it does so once more: for what plainly is a tool call of either era a look at its fields says the same.
- * Everything else is left to the library.
+ * Determines the era of a message. The library does so by validating it against the protocol's schemas, which the server then
+ * does again. For a plain tool call of either era, checking its fields gives the same result. Everything else is left to the
+ * library.
  */
 export async function eraOf(request: Request, body: unknown): Promise<MessageEra> {
   const plain = plainEraOf(request.headers.get('mcp-protocol-version'), body);
@@ -139,7 +145,7 @@ export async function eraOf(request: Request, body: unknown): Promise<MessageEra
   return (await isLegacyRequest(request, body)) ? '2025' : '2026';
 }
 
-/** Null for what cannot be cancelled on its own: a batch, or a client that names no session. */
+/** Null if the call cannot be cancelled individually, such as in a batch or without a session. */
 function callNameOf({ request, messages, keyId }: ArrivedMessage): CallName | null {
   const [only, ...more] = messages;
   const session = request.headers.get(SESSION_HEADER);
@@ -151,7 +157,7 @@ async function answerInOnePiece(server: Server, request: Request, body: unknown)
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await server.connect(transport);
   const given = Promise.withResolvers<Response>();
-  // Closed before there is an answer: the client cancelled or disconnected.
+  // If it is closed before there is an answer, the client cancelled or disconnected.
   const { onclose } = server;
   server.onclose = () => {
     onclose?.();
@@ -160,7 +166,7 @@ async function answerInOnePiece(server: Server, request: Request, body: unknown)
   const leave = () => void server.close();
   request.signal.addEventListener('abort', leave, { once: true });
   try {
-    // The transport wants to see both, whatever it then sends.
+    // The transport requires both types, regardless of which one it sends.
     const headers = new Headers(request.headers);
     headers.set('accept', BOTH);
     const asked = new Request(request.url, { method: 'POST', headers });

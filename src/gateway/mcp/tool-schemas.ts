@@ -1,9 +1,9 @@
 import type { Tool } from '@modelcontextprotocol/server';
 
 /**
- * What each tool takes and gives, as JSON Schema that is written once and not made again for each request. Nothing is
- * required of an output and each has `error` among its properties: a failure of the tool's own run is a result of
- * the same tool, with the envelope in it (G-45). A client that checks results against the schema takes both.
+ * The input and output of each tool as JSON Schema, written once instead of generated for each request. No output field is
+ * required and each output has `error` among its properties: a tool that fails returns a result with the envelope in it
+ * (G-45). Clients that validate results against the schema accept both.
  */
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -11,7 +11,7 @@ type Schema = Readonly<Record<string, unknown>>;
 const text = (description: string): Schema => ({ type: 'string', description });
 const count = (description: string): Schema => ({ type: 'integer', minimum: 0, description });
 const listOf = (items: Schema, description: string): Schema => ({ type: 'array', items, description });
-/** In two branches, each of one type: clients that translate schemas for their model may know no list of types. */
+/** Two branches with one type each: clients that convert schemas for their model may not support a list of types. */
 const textOrNull = (description: string): Schema => ({
   anyOf: [{ type: 'string' }, { type: 'null' }],
   description,
@@ -151,7 +151,7 @@ function parseOutput(name: string, description: string): Tool['outputSchema'] {
     model: text('The alias that was used.'),
     engine: text('What read the document: a model, or the embedded engine.'),
     document: anyObject('Language, kind and warnings.'),
-    // Null for a document of another kind, such as a bill.
+    // Null for a document of another type, such as a bill.
     [name]: { anyOf: [{ type: 'object' }, { type: 'null' }], description },
     evidence: listOf(anyObject('A field and where it is in the text.'), 'Where each value was found.'),
     usage: USAGE,

@@ -23,10 +23,10 @@ export interface McpCaller {
 
 export type Arguments = Readonly<Record<string, unknown>>;
 
-/** The same call over REST: what answers it is what answers the route, from admission to the charge. */
+/** The same call over REST: the route's own code answers it, from admission to the charge. */
 interface RestCall {
   readonly method: 'GET' | 'POST';
-  /** Below the base, with its query. */
+  /** Relative to the base path, with its query. */
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
 }
@@ -36,13 +36,13 @@ export type AskRest = (call: RestCall, signal: AbortSignal) => Promise<Response>
 export interface ToolRun {
   readonly arguments: Arguments;
   readonly ask: AskRest;
-  /** Aborts when the client cancels or leaves. */
+  /** Aborts when the client cancels or disconnects. */
   readonly signal: AbortSignal;
-  /** Null where the client did not ask for it. */
+  /** Null if the client did not request progress or does not accept streams. */
   readonly tellProgress: ((progress: number, message: string) => Promise<void>) | null;
 }
 
-/** One tool: how it is shown, whom it is for, and the route that it calls. */
+/** A tool: its definition, the scope that it requires, and the route that it calls. */
 export interface GatewayTool {
   readonly definition: Tool;
   readonly scope: Scope;
@@ -50,12 +50,12 @@ export interface GatewayTool {
   run(run: ToolRun): Promise<CallToolResult>;
 }
 
-/** What stands behind the endpoint. The tests put the fixtures of the official suite in its place. */
+/** The tools behind the endpoint. Tests replace them with the fixtures of the official suite. */
 export interface ToolServer {
   readonly tools: ReadonlyMap<string, GatewayTool>;
-  /** A server for one request, which sees the tools of its key alone. */
+  /** A server for one request, limited to the tools of its key. */
   serverFor(caller: McpCaller): Server;
-  /** Whether a call of this tool may send something before its result though no progress was asked for. */
+  /** Whether a tool call may send something before its result although no progress was requested. */
   readonly sendsUnasked: boolean;
 }
 
@@ -64,13 +64,13 @@ const OPTIONS = {
   capabilities: { tools: {} },
   instructions:
     'Models, usage, jobs and document parsing of one company. Call list_models for what chat takes as model. Calls of chat, parse_cv and parse_jd are charged to the company.',
-  // The list depends on the key, so it must not be cached for another one; a removed scope takes effect at once.
+  // The list depends on the key, so it must not be cached for another key. A removed scope takes effect at once.
   cacheHints: { 'tools/list': { ttlMs: 0, cacheScope: 'private' as const } },
 };
 
 /**
- * G-43: the tools by the key's scopes, in one order for all. The protocol's plain server is used, with the schemas as
- * they stand: they are not made and compiled again for each request, and the arguments are judged once, by the route.
+ * G-43: the tools that the key's scopes allow, always in the same order. Uses the protocol's plain server with static
+ * schemas: they are not built and compiled for each request, and the arguments are validated once, by the route.
  */
 export function createToolServer({
   tools,
@@ -132,7 +132,7 @@ export function createToolServer({
 
 type Body = Record<string, unknown>;
 
-/** What a client hands on to its model: many hand on the text alone, so nothing is in the structure that is not in it. */
+/** Many clients pass only the text to their model, so it must contain everything that the model needs. */
 export function succeeded(body: Body, text: string): CallToolResult {
   return { content: [{ type: 'text', text }], structuredContent: body };
 }
@@ -150,7 +150,7 @@ export function refused(message: string, param: string | null): CallToolResult {
   return failed(refusalEnvelope(refusal));
 }
 
-/** What the route answered, as a result. */
+/** Converts the answer of the route into a result. */
 export async function resultOf(
   response: Response,
   show: (body: Body) => CallToolResult = (body) => succeeded(body, JSON.stringify(body)),
