@@ -12,7 +12,7 @@ import type { Statements } from '../../ports/database.ts';
 import { refusalResponse } from '../admission/refusals.ts';
 import { refusedRead } from './usage.ts';
 
-/** The calls of the calling key, the newest first: a page as JSON, or all of them as a file that streams. */
+/** The calls of the calling key, newest first: a page as JSON, or all of them as a streamed file. */
 export async function answerCalls(
   database: Statements,
   key: Pick<ApiKey, 'id' | 'companyId'>,
@@ -25,7 +25,7 @@ export async function answerCalls(
     return refusalResponse({ name: 'invalidRequest', message, param }, headers);
   }
   const { format, limit, after, filter: asked } = read.parameters;
-  // The key comes last: nothing in the address can name another one.
+  // The key is set last: no parameter can select another one.
   const filter: CallLogFilter = { ...asked, keyId: key.id, companyId: key.companyId };
   if (format !== 'json') {
     const lines = exportCallLines(database, {

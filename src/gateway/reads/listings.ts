@@ -17,7 +17,7 @@ interface Reading {
   readonly client: RefusedClient;
 }
 
-/** Answers a route that costs nothing. `url` is the whole address, for its query. */
+/** Answers a route that is free of charge. `url` is the whole URL, for its query. */
 export async function answerRead(
   parts: ReadParts,
   call: AdmittedRead,
@@ -60,7 +60,7 @@ const USUAL_JOBS = 20;
 const MOST_JOBS = 100;
 const JOB_PARAMETERS = ['limit', 'after', 'updated_since', 'q'] as const;
 
-/** G-6: the active jobs of the key's company, the newest first. */
+/** G-6: the active jobs of the key's company, newest first. */
 async function answerJobs(
   database: Statements,
   companyId: string,
@@ -73,7 +73,7 @@ async function answerJobs(
   }
   const { limit, ...filter } = read.parameters;
   try {
-    // One more than asked for tells whether there are more.
+    // One more than requested shows whether there are more.
     const rows = await listJobs(database, companyId, { ...filter, limit: limit + 1, status: 'ACTIVE' });
     const page = rows.slice(0, limit);
     const hasMore = rows.length > limit;
@@ -118,7 +118,7 @@ function readJobParameters(search: URLSearchParams): ReadJobParameters {
   };
 }
 
-/** As the interface has it; also what the tool list_jobs shows. */
+/** The format of the API, which the tool list_jobs also uses. */
 function shownJob(job: Job) {
   return {
     id: job.id,

@@ -19,7 +19,7 @@ interface Asking {
   readonly client: RefusedClient;
 }
 
-/** G-4: exactly the aliases that this key may call, as the client's wire writes models. */
+/** G-4: exactly the aliases that this key may call, in the client's wire format. */
 export function answerModels(
   { models, clock }: ModelListParts,
   key: Pick<ApiKey, 'models'>,
@@ -41,7 +41,7 @@ export function answerModels(
     : Response.json(page.body, { headers });
 }
 
-/** Of the documented aliases, which are older than any key; clients only want a time here. */
+/** For the documented aliases, which are older than any key; clients only require some time here. */
 const MODELS_CREATED_MS = Date.UTC(2026, 0, 1);
 
 function modelOf(alias: Alias, nowMs: number) {
@@ -70,7 +70,7 @@ function pricingOf({ promptMicro, cachedMicro, completionMicro, cacheWriteMicro 
   };
 }
 
-/** As Anthropic writes it. What a model can do besides is not known of an alias. */
+/** In Anthropic's format. The capabilities of an alias are not known. */
 function messagesModelOf({ alias, kind, createdAtMs, contextLength, maxOutputTokens }: Alias) {
   return {
     type: 'model',
@@ -87,7 +87,9 @@ function messagesModelOf({ alias, kind, createdAtMs, contextLength, maxOutputTok
 const USUAL_MODELS = 20;
 const MOST_MODELS = 1_000;
 
-/** Anthropic's pages: what follows `after_id`, or what precedes `before_id`, with whether there is more that way. */
+/**
+ * Anthropic's pagination: the models after `after_id` or before `before_id`, and whether there are more in that direction.
+ */
 function messagesPage(
   allowed: readonly Alias[],
   search: URLSearchParams,
@@ -112,7 +114,7 @@ function messagesPage(
   return { body: { data, has_more: page.length < rest.length, first_id: firstId, last_id: lastId } };
 }
 
-/** Every alias is active: a list of other stages alone is empty. */
+/** Every alias is active, so a filter for other stages alone returns nothing. */
 function wantsActive(search: URLSearchParams): boolean {
   const stages = [...search.getAll('lifecycle'), ...search.getAll('lifecycle[]')];
   return stages.length === 0 || stages.includes('active');

@@ -22,7 +22,7 @@ import { usedTools } from '../json/tool-uses.ts';
 export interface StoredResponseParts {
   readonly responses: StoredResponses;
   readonly models: ModelDirectory;
-  /** Left out: no company has provider keys of its own. */
+  /** If omitted, no company has its own provider keys. */
   readonly ownKeys?: Pick<OwnKeyDirectory, 'aliasFor'>;
   readonly upstream: ModelUpstream;
   readonly calls: Pick<CallBook, 'settle'>;
@@ -38,8 +38,9 @@ interface Answering {
 }
 
 /**
- * `GET` and `DELETE /responses/{id}` and `GET /responses/{id}/input_items`. Only the company that made the response finds
- * it. What a provider stores is read there, by the target that made it; what is stored here is answered from here.
+ * `GET` and `DELETE /responses/{id}` and `GET /responses/{id}/input_items`. Only the company that created a response can find
+ * it. Responses that a provider stores are read from the target that created them; those that are stored here are answered
+ * from here.
  */
 export async function answerStoredResponse(
   parts: StoredResponseParts,
@@ -86,7 +87,7 @@ function inputItems(content: ResponseContent, search: URLSearchParams): Answered
   return answered(inputItemsPage(content, { limit, after: search.get('after'), order }));
 }
 
-/** The provider first: a row that is left can be deleted again, a response without its row cannot. */
+/** Deletes at the provider first: a remaining row can be deleted again, a response without its row cannot. */
 async function remove(
   parts: StoredResponseParts,
   call: AdmittedRead,
@@ -106,7 +107,7 @@ async function remove(
   return answered({ id, object: 'response', deleted: true });
 }
 
-/** Those of the parameters that providers know. */
+/** The parameters that providers know. */
 const PASSED = ['include', 'include[]', 'limit', 'after', 'order'];
 
 async function readAtProvider(
@@ -126,7 +127,7 @@ async function readAtProvider(
   if (!sent.isFine) return refused({ name: 'unavailable' });
   const read = readWholeAnswer(sent.bytes, stored.alias, 'responses');
   if (!read.isJsonObject) return refused({ name: 'unavailable' });
-  // Whatever of the response is read: its input is worth nothing without the call that was made of it.
+  // Only reading the response itself is charged: its input is worth nothing without the answer.
   if (action === 'read' && stored.chargeCallId !== null && read.usage !== null) {
     const { usage: tokens, bytes } = read;
     const isCharged = await charge(
@@ -144,7 +145,7 @@ async function readAtProvider(
   return { outcome: 'answered', body: read.bytes };
 }
 
-/** Under the id that was set aside for it, which the ledger takes once. False where it cannot be written now. */
+/** Charges under the reserved id, which the ledger accepts only once. Returns false if it cannot be written now. */
 async function charge(
   { calls, clock, responses }: StoredResponseParts,
   { key }: AdmittedRead,
@@ -181,8 +182,8 @@ async function charge(
 }
 
 /**
- * The target that made it, under its alias or, since aliases change, any other: with the company's own key where it has one
- * for that alias, and then with no other.
+ * The target that created it, in its alias or, because aliases change, in any other. If the company has its own key for that
+ * alias, only that key is used.
  */
 function targetOf(
   { models, ownKeys }: StoredResponseParts,

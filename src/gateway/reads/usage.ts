@@ -33,18 +33,18 @@ export interface UsageParts {
   readonly abandoned: Pick<AbandonedStreams, 'look'>;
 }
 
-/** Whose usage is asked for, and how its limits stand. */
+/** The calling key and the state of its limits. */
 interface UsageAsker {
   readonly key: ApiKey;
   readonly allowances: KeyAllowances;
 }
 
-/** What a read of the database has to say. */
+/** The result of reading the database. */
 export type AnsweredRead =
   | { readonly outcome: 'answered'; readonly body: Readonly<Record<string, unknown>> }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
-/** G-5: what the calling key has used, what its company has left, and how its limits stand. */
+/** G-5: the usage of the calling key, the balance that pays for it, and the state of its limits. */
 export async function answerUsage(
   parts: UsageParts,
   asker: UsageAsker,
@@ -150,7 +150,7 @@ function shownAllowance({ limit, remaining, resetMs }: Allowance) {
   return { limit, remaining, reset_ms: Math.ceil(resetMs) };
 }
 
-/** Streams that the key left before their usage: those past the limit are read to their end and billed. */
+/** Streams that the key abandoned before their usage arrived. Those beyond the limit are read to the end and billed. */
 function shownAbandoned({ limit, used, resetMs, isLimited }: AbandonedCount) {
   const remaining = Math.max(0, limit - used);
   return { limit, used, remaining, reset_ms: Math.ceil(resetMs), one_stream_at_a_time: isLimited };
@@ -173,7 +173,7 @@ function monthOf(nowMs: number): { readonly firstDay: string; readonly resetsAt:
 }
 
 interface UsageParameters extends UsageRange {
-  /** Null where no breakdown besides those by model and by day is wanted. */
+  /** Null if no breakdown is requested besides those by model and by day. */
   readonly groupBy: readonly Dimension[] | null;
 }
 
@@ -190,8 +190,8 @@ type Dimension = UsageDimension | SubjectDimension;
 const DIMENSIONS: readonly Dimension[] = ['model', 'day', 'key', 'project', 'user', 'tag'];
 
 /**
- * `from` and `to` are days, both included, or moments, exact to the millisecond: `from` is included, `to` is not. Without
- * them the last 30 days, today included.
+ * `from` and `to` are days, both inclusive, or times with millisecond precision: `from` is inclusive, `to` is exclusive. The
+ * default is the last 30 days, including today.
  */
 export function readUsageParameters(search: URLSearchParams, nowMs: number): ReadUsageParameters {
   for (const param of ['from', 'to'] as const) {
@@ -221,7 +221,10 @@ const WRONG_RANGE: Readonly<Record<'in-future' | 'reversed' | 'too-long', readon
     'too-long': ['from', `At most ${MOST_USAGE_DAYS} days at once: give a later from or an earlier to.`],
   };
 
-/** While the database is unavailable. A statement that it refuses is a fault of ours, which the log is to show. */
+/**
+ * Refuses a read while the database is unavailable. A statement that the database rejects is a bug of ours, which must be
+ * logged.
+ */
 export function refusedRead(error: unknown, message: string): AnsweredRead {
   const { name, reason } = error as Partial<DatabaseFailure>;
   if (name !== 'DatabaseFailure' || reason === 'refused') throw error;
@@ -243,7 +246,7 @@ function timeOf(text: string): UsageBound | null {
   if (match === null) return null;
   const [whole, year = '', month, day, time] = match;
   if (Number(year) < FIRST_YEAR || Number(year) > LAST_YEAR) return null;
-  // Date reads the 30th of February as a day of March; here it is an error.
+  // Date reads February 30 as a day of March; here it is an error.
   const atMidnight = Date.parse(`${year}-${month}-${day}T00:00:00Z`);
   if (Number.isNaN(atMidnight) || dayText(atMidnight) !== `${year}-${month}-${day}`) return null;
   const atMs = time === undefined ? atMidnight : Date.parse(whole.toUpperCase());
