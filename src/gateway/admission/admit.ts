@@ -144,11 +144,12 @@ export type Admission =
   | Refused;
 
 /**
- * Every refusal of the gateway, in its order (G-37): address 429, route 404, key 401, scope 403, body 400 or 413,
- * model 403, overdue invoice 403, credits 402, the key's spending limit 403, budgets 403, key limits 429. The address counts every request; nothing else is
- * consumed by a refused one. Reads are held back by no invoice and no balance. An idempotency key is checked with the
- * body (400), and how it stands (409) after the model; a repeat whose answer is kept goes on like a read. Responses that
- * a body refers to are looked up after that (404), and then hosted tools and tiers that the model does not have are refused (400).
+ * All refusals of the gateway, in order (G-37): address 429, route 404, key 401, scope 403, body 400 or 413, model 403,
+ * overdue invoice 403, credits 402, the key's spending limit 403, budgets 403, key limits 429. Every request counts against
+ * its address; a refused one consumes nothing else. Invoices and balances do not block reads. An idempotency key is validated
+ * with the body (400), and its state is checked after the model (409); a repeat whose answer is stored continues like a read.
+ * Responses that a body refers to are looked up after that (404), and then hosted tools and tiers that the model does not
+ * have are refused (400).
  */
 export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admission> {
   const { request, path, address } = arrival;
@@ -184,7 +185,7 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   arrival.onStep?.('body');
   if (read.outcome === 'refused') return refuse(read.refusal, { route, key });
   const { bytes, fields } = read;
-  // A parse call that names no model is held to the allowlist by its default (G-28).
+  // If a parse call names no model, the allowlist is checked for the default one (G-28).
   const named = fields.model ?? defaultAliasOf(parts.models, route.serves);
   const alias = aliasOfCompany(parts, key.companyId, named);
   const attributed = attributionOf(request, fields.attribution, key.project);
@@ -319,7 +320,7 @@ async function admitPaidCall(
     droppedTools: planned?.dropped,
     attribution: wanted.attribution,
   };
-  // The route determines which of the two kinds the fields are.
+  // The route determines which of the two types the fields have.
   const admitted = { outcome: route.kind, call } as Extract<Admission, { outcome: 'model-call' | 'parse' }>;
   return claim === null ? admitted : await claimed(parts, admitted, claim, known);
 }
@@ -339,7 +340,7 @@ async function claimed(
   return refuse(refusalOfState(state), { ...known, allowances });
 }
 
-/** The first of its kind: svc/extract-default. */
+/** The first alias of these kinds: svc/extract-default. */
 function defaultAliasOf(models: ModelDirectory, kinds: readonly Alias['kind'][]): string {
   return models.all().find(({ kind }) => kinds.includes(kind))?.alias ?? '';
 }

@@ -16,8 +16,8 @@ const NOTHING: Attributed = { outcome: 'attributed', attribution: null };
 
 /**
  * Attributes a call to an end user, tags and a project, by its header, its body and its key. Tags of the header take
- * precedence over those of `metadata`, which clients also use for other purposes: excess metadata is cut off, while a
- * header beyond its bounds is refused.
+ * precedence over those of `metadata`, which clients also use for other purposes: excess metadata is cut off, while a header
+ * beyond its limits is refused.
  */
 export function attributionOf(
   request: Pick<Request, 'headers'>,

@@ -90,8 +90,8 @@ export async function findCached(
 const NOT_CACHED: CacheUse = { digest: null, ttlMs: 0, hit: null };
 
 /**
- * Not for token counts, which are free; not for responses that are stored or continue an earlier one, because they must
- * exist; not for hosted tools, whose results change.
+ * Excludes token counts, which are free; responses that are stored or continue an earlier one, because they must exist; and
+ * hosted tools, whose results change.
  */
 function isCacheable(
   route: Extract<Route, { kind: 'model-call' }>,

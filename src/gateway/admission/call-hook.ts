@@ -31,7 +31,6 @@ interface HookedCall {
   readonly route: Extract<Route, { kind: 'model-call' | 'parse' }>;
   readonly key: KeyInUse;
   readonly alias: Alias;
-  /** Fallback aliases. */
   readonly fallbacks?: readonly Alias[] | undefined;
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly fields: ModelBodyFields | ParseFields;
@@ -82,7 +81,7 @@ export interface CallHookParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly url: string;
-  /** Each of them signs. */
+  /** The request is signed with each of them. */
   readonly secrets: readonly string[];
   readonly timeoutMs: number;
   /** A larger body is not sent to the hook, which then decides without it. */
@@ -91,9 +90,9 @@ export interface CallHookParts {
   readonly onFailure: 'open' | 'closed';
 }
 
-/** The response without a replaced body. */
+/** The size limit of the response, not counting a replaced body. */
 const ANSWER_BYTES = 64 * 1024;
-/** At once in this process: beyond this, a hook that hangs would keep every body in memory. */
+/** The limit of calls that wait in this process: without it, a hook that hangs would keep every body in memory. */
 const MOST_WAITING = 1_000;
 const FAILURES_IN_A_ROW = 5;
 const COOLDOWN_MS = 10_000;
@@ -259,7 +258,7 @@ function none(reason: string): ReadAnswer {
   return { action: 'none', reason };
 }
 
-/** One line of bounded length, without control characters and bidirectional overrides. */
+/** One line of limited length, without control characters and bidirectional overrides. */
 function messageOf(given: unknown): string | null {
   if (typeof given !== 'string') return null;
   const plain = given.toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069\s]+/gu, ' ');
@@ -270,7 +269,7 @@ type Replaced =
   | Extract<HookDecision, { outcome: 'replaced' }>
   | { readonly outcome: 'unusable'; readonly reason: string };
 
-/** Read like a client's own body, and serialized again, so that it has no duplicate members. */
+/** Reads it like a client's own body. It is serialized again, so that it has no duplicate members. */
 function replace(
   parts: CompanyAliasParts,
   call: HookedCall,

@@ -1,7 +1,7 @@
 import { bearerToken } from '../../http/client-identity.ts';
 import type { ClientWire } from '../json/client-wire.ts';
 
-/** The client's headers that are forwarded to a provider, by wire; no others are. */
+/** The client's headers that are forwarded to a provider, by wire format; no others are. */
 const FORWARDED = {
   completions: ['openai-beta'],
   responses: ['openai-beta'],

@@ -65,7 +65,7 @@ export async function continueResponse(
   const rewritten = new TextEncoder().encode(JSON.stringify(written));
   const read = readModelBody(rewritten, 'responses');
   if (read.outcome !== 'read') return refused({ name: 'invalidRequest', message: read.message });
-  // In a member whose name differs in case: ids that the company does not have are sent to no provider.
+  // A dropped id is left in a member whose name differs in case. Ids that the company does not have are never sent.
   if (read.fields.earlier?.itemIds.some((id) => dropped.has(id)) === true) return refused(AMBIGUOUS);
   return { outcome: 'continued', alias: pinned.alias, bytes: rewritten, fields: read.fields };
 }

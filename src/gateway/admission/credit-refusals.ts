@@ -13,7 +13,7 @@ import type { CompanyLimitName } from '../../domain/limits/company-ceilings.ts';
 import type { KeyLimitName } from '../../domain/limits/limits.ts';
 import { type Refusal, suspendedMessage } from './refusals.ts';
 
-/** Whose credits the calls of a key spend, and which budgets of its company they are counted against. */
+/** The balance that pays for a key's calls, and the company's budgets that they count against. */
 export function payerOf(
   key: KeyInUse,
   startedAtMs: number,
@@ -129,7 +129,7 @@ function isCompanyLimit(by: KeyLimitName): by is CompanyLimitName {
   return by in CEILING_MESSAGES;
 }
 
-/** Which limit a call exceeds. */
+/** Names the limit that a call exceeds. */
 export function limitMessage(by: KeyLimitName): string {
   if (by === 'streams') return ONE_STREAM;
   if (isCompanyLimit(by)) {

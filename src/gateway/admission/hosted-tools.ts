@@ -14,7 +14,7 @@ import type { ParseFields } from './read-parse-body.ts';
 import type { Refusal } from './refusals.ts';
 import type { Route } from './routes.ts';
 
-/** What becomes of optional tools that the alias does not have: see `UNAVAILABLE_TOOLS`. */
+/** How optional tools that the alias does not have are handled: see `UNAVAILABLE_TOOLS`. */
 export type UnavailableTools = 'refuse' | 'drop';
 
 export interface HostedCall {
@@ -37,7 +37,7 @@ export function isHosted(call: AnyCall): call is HostedCall {
   return 'hosted' in call.fields && call.fields.hosted !== null;
 }
 
-/** Null for a call without them, as nearly every call is. */
+/** Null for a call without hosted tools, as nearly every call is. */
 export function planTools(route: Route, call: AnyCall, unavailable?: UnavailableTools): Planned | null {
   return route.kind === 'model-call' && isHosted(call) ? planHosted({ ...call, route }, unavailable) : null;
 }
@@ -46,20 +46,20 @@ type Planned =
   | { readonly outcome: 'refused'; readonly refusal: Refusal }
   | {
       readonly outcome: 'planned';
-      /** With those of its targets that can serve the call. */
+      /** Reduced to the targets that can serve the call. */
       readonly alias: Alias;
       readonly bytes: Uint8Array<ArrayBuffer>;
       readonly fields: ModelBodyFields;
-      /** Null where nothing of it costs more than its tokens. */
+      /** Null if it costs nothing besides its tokens. */
       readonly plan: HostedPlan | null;
-      /** Types of tools that the provider does not get. */
+      /** Types of tools that were removed from the body. */
       readonly dropped: readonly string[];
     };
 
 /**
- * A call with hosted tools, or with ids of what is stored at the provider. Both need a target that speaks the client's wire
- * itself, and both must be enabled on the alias. What the call may spend on tools is bounded: by the body's own bound, or
- * by the alias's, which is written into the body. Calls that have neither do not come here.
+ * Plans a call with hosted tools, or with ids of objects stored at the provider. Both require a target that supports the
+ * client's wire format itself, and both must be enabled on the alias. The spending on tools is limited by the body's own
+ * limit, or by the alias's, which is written into the body. Not called for other calls.
  */
 export function planHosted(call: WantedCall, unavailable: UnavailableTools = 'refuse'): Planned {
   const { alias, route, fields } = call;
@@ -101,7 +101,7 @@ export function planHosted(call: WantedCall, unavailable: UnavailableTools = 're
   };
 }
 
-/** Of a response whose request is not known any more: every tool that the alias has, as often as a call may use it. */
+/** For a response whose request is no longer known: every tool of the alias, with the most uses that a call may have. */
 export function planOfAlias({ prices }: AliasTools): HostedPlan {
   const tools = [...prices].map(([name, priceMicro]) => ({ name, priceMicro, mostUses: MOST_TOOL_USES }));
   return { tools, mostMicro: Number.MAX_SAFE_INTEGER };
@@ -112,7 +112,7 @@ function refused(message: string, param: string | null): Extract<Planned, { outc
 }
 
 function toolOf(wire: ClientWire, type: string): HostedTool | null {
-  // The only one that chat completions have; a member of the body enables it.
+  // The only hosted tool in chat completions; a member of the body enables it.
   if (wire === 'completions')
     return HOSTED_TOOLS.find(({ name }) => name === type && name === 'web_search') ?? null;
   return HOSTED_TOOLS.find((tool) => tool[wire]?.types.test(type) === true) ?? null;
@@ -122,8 +122,8 @@ function toolOf(wire: ClientWire, type: string): HostedTool | null {
 const OPTIONAL: ReadonlySet<string> = new Set(['web_search', 'web_fetch', 'image_generation']);
 
 /**
- * Whether the model can do without it: no choice of the client names it. Codex lists a search that is limited to the
- * provider's index in every request, so that one is dropped in any case (decisions/0049).
+ * Whether the tool can be dropped, because no tool choice of the client names it. Codex lists a search that is limited to the
+ * provider's index in every request, so that one is dropped regardless of the setting (decisions/0049).
  */
 function isOptional(
   { bytes, fields: { hosted }, route }: WantedCall,
@@ -152,7 +152,7 @@ function elementsOf(bytes: Uint8Array, list: Span): readonly Span[] {
   return spans;
 }
 
-/** A piece of the body in the place of another; an empty span is an insertion. */
+/** A replacement for a span of the body; an empty span is an insertion. */
 interface Splice {
   readonly span: Span;
   readonly text: string;
@@ -164,7 +164,7 @@ type Bounded =
 
 const NOTHING: Bounded = { outcome: 'bounded', plan: null, splices: [] };
 
-/** How often each tool may be used, as sent to the provider. */
+/** The limit of uses for each tool, as sent to the provider. */
 function boundsOf(
   call: WantedCall,
   tools: AliasTools,
@@ -174,7 +174,7 @@ function boundsOf(
   const priceOf = ({ name }: HostedTool) => tools.prices.get(name) ?? 0;
   switch (route.wire) {
     case 'completions': {
-      // This wire has no bound to send to the provider: uses beyond it are not charged.
+      // This wire format has no limit to send to the provider: uses beyond ours are not charged.
       const planned = [...new Set(used.values())].map((tool) => planOf(tool, priceOf(tool), tools.maxUses));
       return bounded(planned, tools.maxUses, []);
     }
@@ -185,7 +185,7 @@ function boundsOf(
       const splices = most.isGiven
         ? []
         : [spliceOf(maxToolCalls, 'max_tool_calls', most.uses, fields.closingBrace)];
-      // A stored prompt may have tools of its own.
+      // A stored prompt may have its own tools.
       const isPrompt = ids.some(({ param }) => param === 'prompt');
       const own = isPrompt
         ? HOSTED_TOOLS.filter(({ name }) => tools.prices.has(name))
@@ -202,7 +202,7 @@ function boundsOf(
   }
 }
 
-/** Each tool has a bound of its own, where the wire has one for it at all. */
+/** Each tool has its own limit, if the wire format supports one for it. */
 function boundsOfMessages(
   { bytes }: WantedCall,
   tools: AliasTools,
@@ -217,7 +217,7 @@ function boundsOfMessages(
       splices.push(spliceOf(maxUses, 'max_uses', most.uses, span.end - 1));
     }
     const price = tools.prices.get(tool.name) ?? 0;
-    // Two tools of a kind have a bound each.
+    // Two tools of the same type have one limit each.
     const others = planned.get(tool.name)?.mostUses ?? 0;
     const mostUses = tool.messages?.isBounded === true ? most.uses + others : most.uses;
     planned.set(tool.name, planOf(tool, price, mostUses));
@@ -232,7 +232,7 @@ function planOf({ name }: HostedTool, priceMicro: number, mostUses: number): Pla
   return { name, priceMicro, mostUses };
 }
 
-/** One bound for all tools together: the dearest of them may be used every time. */
+/** One limit for all tools together: every use may be of the most expensive one. */
 function bounded(tools: readonly PlannedTool[], uses: number, splices: readonly Splice[]): Bounded {
   const dearest = Math.max(0, ...tools.map(({ priceMicro }) => priceMicro));
   return { outcome: 'bounded', plan: { tools, mostMicro: dearest * uses }, splices };
@@ -240,7 +240,7 @@ function bounded(tools: readonly PlannedTool[], uses: number, splices: readonly 
 
 const BOUND_MESSAGE = `must be a whole number from 1 to ${MOST_TOOL_USES} for hosted tools.`;
 
-/** Null where it is no bound. Left out, or null, the alias's own counts. */
+/** Null if it is invalid. If it is omitted or null, the limit of the alias applies. */
 function boundIn(
   bytes: Uint8Array,
   span: Span | null,
@@ -252,7 +252,7 @@ function boundIn(
   return uses >= 1 && uses <= MOST_TOOL_USES ? { uses, isGiven: true } : null;
 }
 
-/** In the place of a null, or before the brace that ends the object, which is not empty. */
+/** Replaces a null, or inserts before the closing brace of the object, which is not empty. */
 function spliceOf(given: Span | null, name: string, uses: number, brace: number): Splice {
   if (given !== null) return { span: given, text: String(uses) };
   return { span: { start: brace, end: brace }, text: `,"${name}":${uses}` };
@@ -267,7 +267,7 @@ function rewritten(
   if (dropped.length > 0 && hosted.toolList !== null) {
     const starts = new Set(dropped.map(({ span }) => span?.start));
     const kept = elementsOf(bytes, hosted.toolList).filter(({ start }) => !starts.has(start));
-    // Bounds are written into tools that stay, so the list is not replaced whole where both happen.
+    // Removes single elements instead of replacing the list, because limits may be inserted into those that stay.
     for (const removed of removals(elementsOf(bytes, hosted.toolList), kept))
       all.push({ span: removed, text: '' });
   }
@@ -287,7 +287,7 @@ function rewritten(
   );
 }
 
-/** Elements that go, each with the comma and the white space up to a neighbour. At least one stays. */
+/** The removed elements, each with the comma and white space up to a neighbor. At least one element stays. */
 function removals(all: readonly Span[], kept: readonly Span[]): readonly Span[] {
   const first = kept[0] as Span;
   const spans: Span[] = [];

@@ -11,7 +11,7 @@ import type { Refusal } from './refusals.ts';
 
 export const IDEMPOTENCY_KEY_HEADER = 'idempotency-key';
 
-/** On every response that is a stored one. */
+/** Set on every response that is replayed. */
 const REPLAYED_HEADER = 'idempotent-replayed';
 const ORIGINAL_REQUEST_HEADER = 'original-request-id';
 
@@ -47,7 +47,7 @@ export async function askedOnce(
   return { keyId, idempotencyKey, sha256: sha256(`${method} ${path} ${ofBody.toHex()}`) };
 }
 
-/** The refusal for a key that is in use or cannot be replayed; clients retry automatically only where that helps. */
+/** The refusal for a key that is in use or cannot be replayed; clients retry automatically only if that helps. */
 export function refusalOfState(state: Exclude<IdempotencyState, 'free' | 'answered'> | 'away'): Refusal {
   const name = 'idempotencyConflict';
   switch (state) {
@@ -98,7 +98,7 @@ const NOT_KEPT =
   'The call with this Idempotency-Key was answered and charged, but its answer is too large to be stored and cannot be returned again. Use a new key to make a new call.';
 const AWAY = 'Idempotency keys cannot be checked right now. Retry with backoff.';
 
-/** Last of all, so that a call that is refused anyway writes nothing. A replayed one still needs its reservation. */
+/** The last step of admission, so that a call that is refused anyway writes nothing. A replay keeps its reservation. */
 export async function claimOrRelease(
   parts: { readonly idempotency: Pick<IdempotentCalls, 'claim'> },
   claim: IdempotentClaim,

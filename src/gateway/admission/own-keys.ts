@@ -6,7 +6,7 @@ import type { Refusal } from './refusals.ts';
 
 export interface CompanyAliasParts {
   readonly models: Pick<ModelDirectory, 'find'>;
-  /** Undefined: no company has provider keys of its own. */
+  /** If omitted, no company has its own provider keys. */
   readonly ownKeys?: Pick<OwnKeyDirectory, 'aliasFor'>;
 }
 

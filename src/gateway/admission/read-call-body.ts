@@ -7,7 +7,7 @@ type ReadCallBody =
   | { outcome: 'read'; bytes: Uint8Array<ArrayBuffer>; fields: ModelBodyFields }
   | { outcome: 'refused'; refusal: Refusal };
 
-/** The body of a model call: read whole, then once over its bytes. */
+/** Reads the whole body of a model call, then scans its bytes once. */
 export async function readCallBody(
   request: Request,
   bodyBounds: BodyBounds,

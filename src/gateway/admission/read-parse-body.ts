@@ -56,7 +56,6 @@ export async function readParseBody(request: Request, bounds: BodyBounds): Promi
   }
 }
 
-/** A body that is JSON. */
 export function readParseJson(bytes: Uint8Array<ArrayBuffer>): ReadParseBody {
   const json = readBodyJson(bytes);
   if (json.outcome === 'too-deep') return invalid(TOO_DEEP);

@@ -132,7 +132,7 @@ export const REFUSALS = {
   },
 } as const satisfies Record<string, RefusalRow>;
 
-/** With the reason that the operator gave. */
+/** Includes the reason that the operator gave. */
 export function suspendedMessage(reason: string): string {
   const sentence = /[.!?]$/.test(reason) ? reason : `${reason}.`;
   return `Your company is suspended: ${sentence} Contact the operator of this service.`;
@@ -169,7 +169,7 @@ const OWN_HEADERS: Partial<Record<RefusalName, Readonly<Record<string, string>>>
   unsupportedEncoding: { ...ACCEPTED_ENCODINGS, connection: 'close' },
 };
 
-/** Whom a refusal goes to. */
+/** The client that receives a refusal. */
 export interface RefusedClient {
   readonly wire: ClientWire;
   /** Included in the body of Anthropic's errors. */
@@ -226,8 +226,8 @@ const NO_THREADS = { error_code: 'thread_unsupported_request' };
 const MESSAGES_TYPES: Readonly<Record<number, string>> = { 402: 'billing_error', 413: 'request_too_large' };
 
 /**
- * The last event of a stream that broke off (G-38): official clients raise an error on it. It has a name on the wires
- * whose events have names. `sequence` is the number of a response's next event.
+ * The last event of a stream that broke off (G-38): official clients raise an error on it. It has a name in the wire formats
+ * whose events have names. `sequence` is the number of the next event of a response.
  */
 export function brokenStreamEvent(
   refusal: Refusal,

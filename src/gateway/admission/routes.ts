@@ -118,7 +118,7 @@ export function routeNames(): readonly { readonly method: string; readonly path:
 
 function storedResponseRoute(method: string, rest: string): Route | null {
   const [, id, below] = /^([\w-]{1,200})(\/input_items)?$/.exec(rest) ?? [];
-  // No id of a response: the route of another method is named to the client.
+  // Not the id of a response, but a route of another method, which the error message suggests.
   if (id === undefined || ROUTES.has(`POST ${RESPONSES}${id}`)) return null;
   if (method !== 'GET' && (method !== 'DELETE' || below !== undefined)) return null;
   const action = method === 'DELETE' ? 'delete' : below === undefined ? 'read' : 'input-items';

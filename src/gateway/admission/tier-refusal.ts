@@ -17,15 +17,15 @@ type PlannedTiers =
   | { readonly outcome: 'refused'; readonly refusal: Refusal }
   | {
       readonly outcome: 'planned';
-      /** What decides on the price besides the tokens; null where nothing does, as for nearly every call. */
+      /** The tiers that affect the price; null if none do, as for nearly every call. */
       readonly tiers: Tiers | null;
-      /** Those that can be charged for it. */
+      /** The fallbacks that have a price for these tiers. */
       readonly fallbacks: readonly Alias[] | undefined;
     };
 
 /**
- * Tiers that cost the operator more than the price says (priority, fast, a geography) are refused unless the alias has a factor
- * for them. A call without such fields is charged by what its provider reports, where the alias has factors.
+ * Refuses tiers that cost the operator more than the price covers (priority, fast, a geography), unless the alias has a
+ * factor for them. If the alias has factors, a call without such fields is charged by the tiers that its provider reports.
  */
 export function planTiers({ route, alias, fields, fallbacks }: TieredCall): PlannedTiers {
   const asked = 'tiers' in fields ? fields.tiers : null;
@@ -43,7 +43,7 @@ export function planTiers({ route, alias, fields, fallbacks }: TieredCall): Plan
   };
 }
 
-/** Of a call whose body says nothing of tiers, or is not known any more. */
+/** For a call whose body names no tiers or is no longer known. */
 export const NO_TIERS: Tiers = {};
 
 function refusalOf(field: TierField): Refusal {

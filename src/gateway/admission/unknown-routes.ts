@@ -33,7 +33,7 @@ const LONGEST_SHOWN = 100;
 const LISTED = 'GET /docs lists the routes.';
 const ADDRESS = `set the base address of your client to end with ${BASE_PATH}.`;
 
-/** APIs of the wires that we do not offer, by the beginning of their routes. The longest match is named. */
+/** APIs of other services that we do not offer, by the beginning of their routes. The longest match is named. */
 const UNSUPPORTED: Readonly<Record<string, string>> = {
   '/api': 'Ollama’s own API (/api)',
   '/assistants': 'the Assistants API (/assistants)',
