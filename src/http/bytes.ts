@@ -1,21 +1,22 @@
 import { isAscii, isUtf8 as isValidUtf8 } from 'node:buffer';
 
-/** The runtime's own search and copy over large bodies: some tens of times as fast as a loop over their bytes. */
+/** Native search and copy for large bodies: tens of times as fast as a loop over their bytes. */
 
-/** 15 µs for a megabyte of ASCII, up to 170 for other alphabets. */
+/** Takes 15 µs for a megabyte of ASCII, up to 170 µs for other alphabets. */
 export function isUtf8(bytes: Uint8Array): boolean {
   return isValidUtf8(bytes);
 }
 
-/** With DEL, which JSON allows. */
+/** Includes DEL, which JSON allows. */
 const CONTROL = /\p{Cc}/u;
 const CONTROL_CHARACTERS = 0x20;
-/** As text, for the search below: pieces that stay in the processor's cache. */
+/** The size of pieces that are searched as text: they stay in the processor's cache. */
 const PIECE = 32 * 1024;
 
 /**
- * False only where no byte is below 0x20; among ASCII a DEL counts too. As text 150 µs for a megabyte of ASCII. The search in
- * text is slow where bytes from 0x80 to 0x9f are many, so other bytes are searched for each of the 32: 500 µs.
+ * Returns false only if no byte is below 0x20; in ASCII, DEL counts too. ASCII is searched as text: 150 µs for a megabyte.
+ * The search in text is slow if bytes from 0x80 to 0x9f are frequent, so other bytes are searched for each of the 32 codes:
+ * 500 µs.
  */
 export function mayHaveControlCharacter(bytes: Uint8Array): boolean {
   if (!isAscii(bytes)) {
@@ -29,12 +30,12 @@ export function mayHaveControlCharacter(bytes: Uint8Array): boolean {
   return false;
 }
 
-/** Shorter ones are copied sooner by hand. */
+/** Smaller results are copied faster by a loop. */
 const LARGE = 16 * 1024;
 
 /**
- * All pieces as one, a lone one as it is; `size` is their sum. A large result is not filled with zeros first, which takes
- * five times as long.
+ * Joins all pieces; a single one is returned as it is. `size` is their total length. A large result is not filled with zeros
+ * first, which would take five times as long.
  */
 export function joinBytes(pieces: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
   const [only] = pieces;

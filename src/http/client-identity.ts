@@ -3,16 +3,16 @@ import { BlockList, isIP } from 'node:net';
 import type { MiddlewareHandler } from 'hono';
 import { envelopeResponse, errorEnvelope } from './error-envelope.ts';
 
-/** Whose request it is: the peer, or who stands behind proxies that were configured as ours. */
+/** Returns the address of the client: the peer, or the client behind trusted proxies. */
 export type ClientAddress = (request: Request, peerAddress: string) => string;
 
 const FORWARDED_FOR = 'x-forwarded-for';
-/** The longest chain of proxies that is believed. */
+/** The longest chain of proxies that is trusted. */
 const MOST_HOPS = 20;
 
 /**
- * Reads the forwarded-for header from its right end, where trusted proxies append, as long as the address that
- * added the entry is trusted. Headers of other senders are ignored: they would bypass the limit.
+ * Reads the forwarded-for header from its right end, where trusted proxies append, as long as the address that added the
+ * entry is trusted. Headers from other senders are ignored, because they would bypass the limit.
  */
 export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
   if (trustedProxies.length === 0) return (_, peerAddress) => plainAddress(peerAddress);
@@ -33,7 +33,7 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
   };
 }
 
-/** Null for what is neither an address nor a network. */
+/** Null if it is neither an address nor a network. */
 export function readNetwork(text: string): { address: string; bits: number; family: 'ipv4' | 'ipv6' } | null {
   const [address = '', bitsText, ...rest] = text.split('/');
   const version = isIP(address);
@@ -44,7 +44,7 @@ export function readNetwork(text: string): { address: string; bits: number; fami
   return { address, bits, family: version === 6 ? 'ipv6' : 'ipv4' };
 }
 
-/** The token of `Authorization: Bearer …`, or null where there is none in that form. */
+/** The token of `Authorization: Bearer …`; null if there is none in that form. */
 export function bearerToken(request: Request): string | null {
   const match = /^Bearer +([^\s]+) *$/i.exec(request.headers.get('authorization') ?? '');
   return match?.[1] ?? null;
@@ -54,7 +54,7 @@ const NOT_INTERNAL =
   'This route is internal. Send "Authorization: Bearer <internal token>": the token is the INTERNAL_TOKEN ' +
   "setting, and on the embedded default it is internal_token in the data folder's demo.json.";
 
-/** Lets in who holds one of the tokens; everyone else gets one and the same answer. Fails closed. */
+/** Admits requests with one of the tokens; all others get the same answer. Fails closed. */
 export function internalAccess(tokens: readonly string[], message = NOT_INTERNAL): MiddlewareHandler {
   const refusal = errorEnvelope('authentication_error', message);
   return async (context, next) => {
@@ -80,12 +80,12 @@ function blockListOf(networks: readonly string[]): BlockList {
   return list;
 }
 
-/** An IPv4 address that came over an IPv6 socket is the same caller. */
+/** An IPv4 address received over an IPv6 socket is the same client. */
 function plainAddress(address: string): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice('::ffff:'.length) : address;
 }
 
-/** Whether two secrets are equal, in a time that says nothing about where they differ or how long they are. */
+/** Whether two secrets are equal, in a time that does not reveal where they differ or how long they are. */
 function sameSecret(given: string, expected: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given), digest(expected));

@@ -1,4 +1,4 @@
-/** The one shape of a failure, on every surface: OpenAI's error schema, which requires `param`. */
+/** The common format of errors: OpenAI's error schema, which requires `param`. */
 export interface ErrorEnvelope {
   readonly error: {
     readonly message: string;

@@ -1,15 +1,15 @@
 import type { Clock } from '../ports/clock.ts';
 import type { ServiceApp } from './service-app.ts';
 
-/** One thing this process depends on. `check` and `find` reject where it is unavailable. */
+/** A dependency of this process. `check` and `find` reject if it is unavailable. */
 type Dependency = { readonly name: string; readonly timeoutMs: number } & (
   | { check(): Promise<void> }
   | { find(): Promise<DependencyFindings> }
 );
 
-/** What was found besides that the dependency answers. */
+/** The state of a dependency that responds. */
 interface DependencyFindings {
-  /** False where an operator has to see to it. */
+  /** False if an operator has to act. */
   readonly isWell: boolean;
   readonly figures: Readonly<Record<string, number>>;
 }
@@ -23,9 +23,8 @@ export interface DependencyState {
 export type DependencyChecks = () => Promise<Readonly<Record<string, DependencyState>>>;
 
 /**
- * Asks all dependencies at once, each within its own time, and remembers the answers for a moment: a load
- * balancer that asks a hundred times a second costs one look each second. A check that hangs is not asked again
- * before it has ended.
+ * Checks all dependencies at once, each with its own time-out, and caches the results briefly: a load balancer that asks a
+ * hundred times a second causes one check per second. A check that hangs is not repeated before it has ended.
  */
 export function createDependencyChecks(
   dependencies: readonly Dependency[],
@@ -43,8 +42,8 @@ export function createDependencyChecks(
 }
 
 /**
- * P-1 and P-2, on the backend and the gateway alike: /health is 200 whenever the process runs, and its body says
- * how the dependencies are; /healthz touches nothing.
+ * P-1 and P-2, for the backend and the gateway: /health is 200 whenever the process runs, and its body reports the state of
+ * the dependencies; /healthz checks nothing.
  */
 export function addServiceHealth(app: ServiceApp, dependencies: DependencyChecks): void {
   app.get('/healthz', (context) => context.text('ok'));
@@ -89,7 +88,7 @@ function createLook(dependency: Dependency, clock: Clock, freshMs: number): () =
     const timer = clock.after(dependency.timeoutMs, () => late.resolve(DOWN));
     asked ??= ask();
     const first = await Promise.race([asked, late.promise]).finally(() => timer.cancel());
-    // A clock that was set back meanwhile makes no time negative.
+    // A clock that was set back must not make the latency negative.
     const state = { ...first, latencyMs: Math.max(0, clock.now() - start) };
     last = { state, at: clock.now() };
     return state;
@@ -97,7 +96,7 @@ function createLook(dependency: Dependency, clock: Clock, freshMs: number): () =
 
   return async () => {
     const ageMs = last === null ? freshMs : clock.now() - last.at;
-    // Below zero: the clock was set back, and the answer would serve until it is there again.
+    // Below zero, the clock was set back, and the result would be used until the clock catches up.
     if (last !== null && ageMs >= 0 && ageMs < freshMs) return last.state;
     running ??= measure().finally(() => {
       running = null;

@@ -1,7 +1,7 @@
 /**
- * Times of ISO 8601, as other systems send them: calendar, week and ordinal dates, in the extended or the basic format, with
- * or without a time of day, with fractions of its last part, with or without a zone. `Date.parse` reads a few of these, and
- * takes one without a zone in the local time of the process.
+ * Times in ISO 8601, as other systems send them: calendar, week and ordinal dates, in the extended or the basic format, with
+ * or without a time of day, with fractions of its last part, with or without a zone. `Date.parse` reads only a few of these,
+ * and interprets a time without a zone in the local time of the process.
  */
 
 /** Longer than any time with nine digits of a fraction. */
@@ -11,16 +11,16 @@ const DATE =
   /^(?<year>\d{4})(?:-(?<month>\d\d)(?:-(?<day>\d\d))?|(?<basicMonth>\d\d)(?<basicDay>\d\d)|-?W(?<week>\d\d)(?:-?(?<weekday>[1-7]))?|-?(?<ordinal>\d{3}))$/;
 const TIME = /^(?<hour>\d\d)(?::?(?<minute>\d\d)(?::?(?<second>\d\d))?)?(?:[.,](?<fraction>\d+))?$/;
 const ZONE = /^(?<sign>[+\-\u2212])(?<hours>\d\d)(?::?(?<minutes>\d\d))?$/;
-/** A date, perhaps a time of day after T or a space, perhaps a zone. */
+/** A date, optionally a time of day after T or a space, optionally a zone. */
 const PARTS = /^(?<date>[\dW-]+)(?:[T ](?<time>[\d:.,]+)(?<zone>Z|[+\-\u2212][\d:]+)?)?$/;
 
-/** Years before the Gregorian calendar need an agreement of sender and receiver, says the standard. */
+/** According to the standard, years before the Gregorian calendar require an agreement of sender and receiver. */
 const FIRST_YEAR = 1583;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Milliseconds since the epoch; a time without a zone is in UTC. Null for what is no time of ISO 8601. */
+/** Milliseconds since the epoch; a time without a zone is in UTC. Null if it is not a time in ISO 8601. */
 export function readIsoTime(text: string): number | null {
   if (text.length > LONGEST_ISO_TIME) return null;
   const parts = PARTS.exec(text.trim().toUpperCase())?.groups;
@@ -50,7 +50,7 @@ function dayOfYear(year: number, ordinal: number): number | null {
   return ordinal >= 1 && new Date(ms).getUTCFullYear() === year ? ms : null;
 }
 
-/** The week with the year's fourth of January is its first; weeks begin on Mondays. */
+/** The first week of a year contains January 4; weeks begin on Mondays. */
 function dayOfWeek(year: number, week: number, weekday: number): number | null {
   const mondayOf = (ofYear: number) => {
     const fourth = Date.UTC(ofYear, 0, 4);
@@ -60,7 +60,7 @@ function dayOfWeek(year: number, week: number, weekday: number): number | null {
   return week >= 1 && ms < mondayOf(year + 1) ? ms : null;
 }
 
-/** 24:00 is the end of the day; a leap second is the first moment of the next minute. A fraction is of the last part. */
+/** 24:00 is the end of the day; a leap second is the first moment of the next minute. A fraction belongs to the last part. */
 function readTimeOfDay(text: string): number | null {
   const found = TIME.exec(text)?.groups;
   if (found === undefined) return null;

@@ -1,13 +1,13 @@
 /**
  * How one of several processes on a port leaves it without failing a call.
  *
- * The kernel gives each process on a shared port a queue of its own for connections that it has opened and the process
- * has not yet taken. Closing the listener resets what waits there: at 7,000 new connections a second two or three
- * clients saw their connection reset at every stop. So a process leaves in three steps: it lets no further handshake
- * begin (a packet filter on its own listener drops them; the client's kernel asks again after a second and meets another
- * process), takes what is still on its way, and only then gives the listener up. The runtime's own stop would do the
- * last step by closing idle kept connections too, which loses the call that a client has just put on one; here they
- * stay open. Where the kernel migrates queued connections by itself (net.ipv4.tcp_migrate_req), that second is not spent.
+ * The kernel gives each process on a shared port its own queue of connections that are open but not yet accepted. Closing the
+ * listener resets the connections in it: at 7,000 new connections a second, two or three clients saw their connection reset
+ * at every stop. So a process leaves in three steps. It allows no further handshake to begin: a packet filter on its own
+ * listener drops them, and the client's kernel retries after a second and reaches another process. It accepts the connections
+ * that are still on their way. Only then does it give up the listener. The runtime's own stop would also close idle kept
+ * connections in the last step, which loses a call that a client has just sent on one; here they stay open. If the kernel
+ * migrates queued connections itself (net.ipv4.tcp_migrate_req), the filter is not needed and that second is saved.
  */
 import { dlopen, ptr } from 'bun:ffi';
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
@@ -15,14 +15,17 @@ import type { Clock } from '../ports/clock.ts';
 
 export type Left = { outcome: 'left' } | { outcome: 'cannot'; reason: string };
 
-/** A handshake's round trip, and the turn of our loop that takes it. Well below the second after which SYN is repeated. */
+/**
+ * The round trip of a handshake, and the turn of our event loop that accepts it. Well below the second after which SYN is
+ * repeated.
+ */
 const HANDSHAKE_MS = 250;
 const MOVES_CONNECTIONS = '/proc/sys/net/ipv4/tcp_migrate_req';
 const LISTENERS = ['/proc/self/net/tcp', '/proc/self/net/tcp6'];
 const IS_LISTENING = '0A';
 const [SOL_SOCKET, SO_ATTACH_FILTER, O_CLOEXEC] = [1, 26, 0o2000000];
 
-/** Linux only; elsewhere, or on another C library, it says that it cannot and nothing has changed. */
+/** Linux only. On other systems or with another C library, it returns `cannot` and changes nothing. */
 export async function leavePort(port: number, clock: Clock): Promise<Left> {
   try {
     const libc = dlopen('libc.so.6', {
@@ -41,7 +44,7 @@ export async function leavePort(port: number, clock: Clock): Promise<Left> {
       }
       await clock.sleep(HANDSHAKE_MS);
     }
-    // In the listener's place comes something harmless, so that the number that the runtime knows stays valid.
+    // Replaces the listener by something harmless, so that the descriptor that the runtime knows stays valid.
     const nothing = openSync('/dev/null', 'r');
     for (const descriptor of listeners) libc.symbols.dup3(nothing, descriptor, O_CLOEXEC);
     closeSync(nothing);
@@ -76,12 +79,15 @@ function linkOf(descriptor: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${descriptor}`);
   } catch {
-    // It was the folder's own, closed since.
+    // It was the descriptor of the folder itself, which has been closed.
     return '';
   }
 }
 
-/** A classic packet filter: what has SYN and not ACK is dropped, all else passes. It sees the packet from its TCP header on. */
+/**
+ * A classic packet filter, which sees packets from the TCP header on. It drops those with SYN and without ACK, and passes all
+ * others.
+ */
 function refuseHandshakes() {
   const [loadByte, and, jumpIfEqual, answer] = [0x30, 0x54, 0x15, 0x06];
   const [FLAGS_AT, SYN, SYN_AND_ACK, WHOLE] = [13, 0x02, 0x12, 0xffffffff];
@@ -102,6 +108,6 @@ function refuseHandshakes() {
   const program = new DataView(new ArrayBuffer(16));
   program.setUint16(0, steps.length, true);
   program.setBigUint64(8, BigInt(ptr(instructions)), true);
-  // The instructions are named by their address alone: kept here, they live as long as the program.
+  // The program refers to the instructions only by address. Returning them keeps them alive as long as the program.
   return { program, bytes: program.byteLength, instructions };
 }

@@ -11,15 +11,15 @@ export interface ListenOptions {
   readonly fetch: (request: Request, connection: Connection) => Response | Promise<Response>;
   readonly hostname: string;
   readonly port: number;
-  /** Several processes on one port: the kernel spreads the connections. */
+  /** For several processes on one port: the kernel distributes the connections. */
   readonly reusePort: boolean;
   /** The code of a 503 while the process shuts down. */
   readonly unavailableCode?: string | undefined;
-  /** Of an error on a path where that is not the envelope itself; null where it is. */
+  /** Returns the body of an error on a path that does not use the envelope; null on other paths. */
   readonly errorBody?: ErrorBody | undefined;
-  /** A client that reads nothing of its answer for so long is cut. The runtime counts in steps of 4 seconds. */
+  /** A client that reads nothing of its answer for this long is disconnected. The runtime counts in steps of 4 seconds. */
   readonly unreadSeconds?: number | undefined;
-  /** Left out where a service has no WebSockets. */
+  /** Omitted if the service has no WebSockets. */
   readonly sockets?: SocketService | undefined;
   readonly clock: Clock;
   readonly secrets: Pick<Secrets, 'randomBytes'>;
@@ -33,19 +33,19 @@ export type ErrorBody = (
   requestId: string,
 ) => object | null;
 
-/** What a handler may know and do about the connection its request came on. */
+/** The connection of a request, for its handler. */
 export interface Connection {
   readonly peerAddress: string;
-  /** This answer may be silent for as long as it likes: its handler has time-outs of its own. */
+  /** Allows this answer to be silent indefinitely: its handler has its own time-outs. */
   mayBeSilent(): void;
   /**
-   * Ends what `mayBeSilent` began: something is ready for the client, which is cut unless it reads on. A slow reader is
-   * not cut: the time starts again with every write that the socket takes.
+   * Reverts `mayBeSilent`: data is ready for the client, which is disconnected if it does not read. A slow reader is not
+   * disconnected: the time restarts with every write that the socket accepts.
    */
   mustBeRead(): void;
 }
 
-/** An answer whose body another part of the program writes: it may be silent, and what has come has to be read. */
+/** For an answer whose body another part of the program writes: it may be silent, but available data must be read in time. */
 export function readInTime(response: Response, connection: Connection): Response {
   connection.mustBeRead();
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
@@ -66,9 +66,9 @@ export function readInTime(response: Response, connection: Connection): Response
   return new Response(body, response);
 }
 
-/** What a service does with requests that ask for a WebSocket. */
+/** How a service handles requests for a WebSocket. */
 export interface SocketService {
-  /** Null where such a request is none of its own: it is then answered like any other. */
+  /** Null if the service does not handle the request: it is then answered like any other. */
   answer(request: Request, connection: Connection): SocketAnswer | null;
 }
 
@@ -76,15 +76,15 @@ type SocketAnswer =
   | { readonly outcome: 'refused'; readonly response: Response }
   | {
       readonly outcome: 'accepted';
-      /** The subprotocol that was agreed on; null for none. */
+      /** The agreed subprotocol; null for none. */
       readonly protocol: string | null;
       opened(socket: OpenSocket): SocketEvents;
     };
 
 export interface OpenSocket {
   /**
-   * In one write. Resolves once the client keeps up, so an awaiting sender buffers only what is in transit. Data sent
-   * to a closed socket is lost.
+   * Sends all messages in one write. Resolves once the client keeps up, so an awaiting sender buffers only what is in
+   * transit. Data sent to a closed socket is lost.
    */
   send(messages: readonly string[]): Promise<void>;
   close(code: number, reason: string): void;
@@ -98,27 +98,27 @@ export interface SocketEvents {
 export interface Listening {
   readonly url: string;
   /**
-   * For one of several processes on a port, before `drain`: no new connections from now on; the next call on a kept
-   * connection is answered, and with it the connection closes. Resolves when none has come for a while.
+   * For one of several processes on a port, before `drain`: accepts no new connections. The next call on a kept connection is
+   * answered, and the connection closes with that answer. Resolves when no call has arrived for a while.
    */
   retire(): Promise<void>;
-  /** No new calls from now on; running ones may finish until the deadline, then they are cut. */
+  /** Accepts no new calls. Running ones may finish until the deadline and are then aborted. */
   drain(deadlineMs: number): Promise<void>;
 }
 
-/** A connection on which nothing moves for this long is closed; streams say otherwise for themselves. */
+/** A connection without traffic for this long is closed, unless a stream allows silence. */
 const IDLE_SECONDS = 60;
-/** Below 120 by the step in which the runtime counts. */
+/** Below 120, because the runtime counts in steps. */
 const UNREAD_SECONDS = 112;
 /**
- * Bodies are counted in read-body.ts: the runtime's own limit answers with an empty body. A body that is not read is not
- * buffered: the runtime stops taking it after about 6 MB, most of it in the kernel.
+ * Bodies are limited in read-body.ts, because the runtime's own limit responds with an empty body. A body that is not read is
+ * not buffered: the runtime stops receiving it after about 6 MB, most of it in the kernel.
  */
 const NO_RUNTIME_LIMIT = Number.MAX_SAFE_INTEGER;
 const DRAIN_LOOK_MS = 20;
-/** A kept connection on which nothing has come for this long is idle, and closing it fails no call. */
+/** A kept connection without a call for this long is idle, and closing it fails no call. */
 const QUIET_MS = 2_000;
-/** Clients that open no new connections and never pause: their calls get 503 after this. */
+/** For clients that open no new connections and never pause: their calls get 503 after this. */
 const LONGEST_RETIREMENT_MS = 20_000;
 
 export function listen(options: ListenOptions): Listening {
@@ -130,7 +130,7 @@ export function listen(options: ListenOptions): Listening {
   let retiring = false;
   let lastCallAt = 0;
 
-  /** With this answer the connection closes, and the client's next call goes to another process. */
+  /** The connection closes with this answer, and the client's next call reaches another process. */
   async function lastOnItsConnection(answering: Response | Promise<Response>): Promise<Response> {
     lastCallAt = clock.now();
     const answer = await answering;
@@ -149,7 +149,7 @@ export function listen(options: ListenOptions): Listening {
       if (draining) return ownAnswers.goingDown(arrived);
       const host = arrived.headers.get('host');
       if (host !== null && !isHost(host)) return ownAnswers.wrongHost(arrived);
-      // HTTP/1.0 needs no Host, and health checks of load balancers still use it.
+      // HTTP/1.0 does not require Host, and health checks of load balancers still use it.
       const request = host === null ? new Request(`http://localhost${arrived.url}`, arrived) : arrived;
       const connection = new ServedConnection(self, arrived, unreadSeconds);
       if (options.sockets !== undefined && request.headers.get('upgrade')?.toLowerCase() === 'websocket') {
@@ -161,7 +161,7 @@ export function listen(options: ListenOptions): Listening {
     },
     websocket: webSockets.handler,
     error(error) {
-      // Only what fails outside of the service's own last resort comes here.
+      // Only errors outside of the service's own error handler reach this.
       log.error('the server failed', { service: name, error });
       return ownAnswers.failed();
     },
@@ -186,7 +186,7 @@ export function listen(options: ListenOptions): Listening {
     async drain(deadlineMs) {
       draining = true;
       server.stop(false);
-      // Their clients connect again, to another process.
+      // Their clients reconnect to another process.
       webSockets.closeAll();
       const deadline = clock.now() + deadlineMs;
       while (server.pendingRequests > 0 && clock.now() < deadline) await clock.sleep(DRAIN_LOOK_MS);
@@ -198,7 +198,7 @@ export function listen(options: ListenOptions): Listening {
   };
 }
 
-/** Made for every request: one object, and no closures. */
+/** Created for every request: one object, and no closures. */
 class ServedConnection implements Connection {
   readonly #server: Server<SocketState>;
   readonly #request: Request;
@@ -226,7 +226,7 @@ class ServedConnection implements Connection {
 const GOING_DOWN = 'This process is shutting down. Retry: another one will answer.';
 const WRONG_HOST = 'The Host header is empty, repeated or not a host name. Send exactly one.';
 
-/** What is answered before any service sees the request, with a request id as every other answer. */
+/** Answers of the server itself, with a request id like all others. */
 function createOwnAnswers({ secrets, unavailableCode = 'SHUTTING_DOWN', errorBody }: ListenOptions) {
   const requestIdOf = createRequestIds(secrets);
   const answer = (request: Request | null, status: number, envelope: ErrorEnvelope, headers = {}) => {
@@ -238,7 +238,7 @@ function createOwnAnswers({ secrets, unavailableCode = 'SHUTTING_DOWN', errorBod
     });
   };
   return {
-    /** For calls that come on a connection from before. */
+    /** For calls on existing connections. */
     goingDown(request: Request): Response {
       const envelope = errorEnvelope('api_error', GOING_DOWN, unavailableCode);
       return answer(request, 503, envelope, { connection: 'close', 'retry-after': '1' });
@@ -251,11 +251,14 @@ function createOwnAnswers({ secrets, unavailableCode = 'SHUTTING_DOWN', errorBod
   };
 }
 
-/** A name, an IPv4 address or one of IPv6 in brackets, and a port. The runtime joins repeated headers with commas. */
+/**
+ * A name, an IPv4 address or an IPv6 address in brackets, and optionally a port. The runtime joins repeated headers with
+ * commas.
+ */
 const HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/i;
 const HOSTS_REMEMBERED = 100;
 
-/** With any other Host the request's address is no URL, and whatever reads it fails. */
+/** With any other Host, the request has no valid URL, and all code that parses it fails. */
 function createHostCheck(): (host: string) => boolean {
   const known = new Set<string>();
   return (host) => {
@@ -269,7 +272,7 @@ function createHostCheck(): (host: string) => boolean {
 
 interface WebSockets {
   readonly handler: WebSocketHandler<SocketState>;
-  /** Undefined is what the runtime wants for a request that has become a socket. */
+  /** The runtime expects undefined for a request that has become a socket. */
   upgrade(server: Server<SocketState>, request: Request, answer: SocketAnswer): Response | undefined;
   closeAll(): void;
 }
@@ -277,22 +280,22 @@ interface WebSockets {
 interface SocketState {
   readonly opened: (socket: OpenSocket) => SocketEvents;
   events: SocketEvents | null;
-  /** Resolved when the client has read on. */
+  /** Resolved when the client has caught up. */
   waiting: PromiseWithResolvers<void> | null;
   hasAnswered: boolean;
 }
 
 type Socket = ServerWebSocket<SocketState>;
 
-/** What clients send are queries: the longest is 20,000 characters, with its variables. */
+/** Clients send queries: the longest has 20,000 characters, with its variables. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
 /** A client that sends requests and never reads is disconnected at this size. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
-/** With more unread data than this, senders wait. */
+/** Senders wait while more data than this is unread. */
 const ENOUGH_UNREAD_BYTES = 64 * 1024;
 /**
- * A client that has not answered a ping when the next is due is dead, or reads nothing: found after 20 to 40 seconds.
- * Its own messages are no answer: they can be sent without reading.
+ * A client that has not answered a ping when the next one is due is dead or does not read: this is detected after 20 to 40
+ * seconds. Its own messages do not count as an answer, because they can be sent without reading.
  */
 const PING_EVERY_MS = 20_000;
 const GOING_AWAY = 1001;
@@ -319,7 +322,7 @@ function createWebSockets(clock: Clock): WebSockets {
       maxPayloadLength: MAX_MESSAGE_BYTES,
       backpressureLimit: MAX_UNREAD_BYTES,
       closeOnBackpressureLimit: true,
-      // Pings are our own, by our clock.
+      // We send our own pings, by our own clock.
       sendPings: false,
       idleTimeout: 0,
       perMessageDeflate: false,

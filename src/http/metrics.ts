@@ -8,29 +8,29 @@ import { envelopeResponse, errorEnvelope } from './error-envelope.ts';
 export interface MetricSample {
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;
-  /** What follows the name: the parts of a histogram have one. */
+  /** Appended to the name, for the parts of a histogram. */
   readonly suffix?: '_bucket' | '_sum' | '_count';
 }
 
 interface NamedMetric {
-  /** As Prometheus has them: base units, `_total` for what only grows. */
+  /** Named as in Prometheus: base units, and `_total` for counters. */
   readonly name: string;
   readonly help: string;
   readonly samples: readonly MetricSample[];
 }
 
-/** Only grows in the life of a process. The counts of all processes of a host are added. */
+/** Only increases during the life of a process. The counts of all processes of a host are added. */
 export interface Counter extends NamedMetric {
   readonly type: 'counter' | 'histogram';
 }
 
-/** A figure of now. `merge` says what the figures of several processes of a host are together. */
+/** A current value. `merge` determines how the values of several processes of a host are combined. */
 export interface Gauge extends NamedMetric {
   readonly type: 'gauge';
   readonly merge: 'sum' | 'max' | 'min';
 }
 
-/** A count that the machine or the database has: every process that reports it reports the same. */
+/** A counter of the machine or the database: every process that reports it reports the same value. */
 interface SharedCounter extends NamedMetric {
   readonly type: 'counter';
   readonly merge: 'max';
@@ -38,7 +38,7 @@ interface SharedCounter extends NamedMetric {
 
 export type Metric = Counter | Gauge | SharedCounter;
 
-/** What one part of a process measures. Counters are read often and at its end; gauges only for a scrape. */
+/** The metrics of one part of a process. Counters are read often and when the process ends; gauges only for a scrape. */
 export interface MetricSource {
   counters?(): readonly Counter[];
   gauges?(): readonly (Gauge | SharedCounter)[] | Promise<readonly (Gauge | SharedCounter)[]>;
@@ -50,7 +50,7 @@ const UNKNOWN_FIGURES = errorEnvelope(
 );
 const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Prometheus' text. A metric without a sample is left out, and so is a value that is no number. */
+/** Prometheus's text format. Metrics without a sample and values that are not finite are omitted. */
 export function metricsText(metrics: readonly Metric[]): string {
   const lines: string[] = [];
   for (const { name, help, type, samples } of metrics) {
@@ -65,7 +65,7 @@ export function metricsText(metrics: readonly Metric[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** What opens `/metrics`, and the setting that it comes from. */
+/** The tokens for `/metrics`, and the setting that they come from. */
 export interface MetricsAccess {
   readonly tokens: readonly string[];
   readonly setting: string;
@@ -73,7 +73,7 @@ export interface MetricsAccess {
 
 interface MetricsRouteParts {
   readonly access: MetricsAccess;
-  /** Of the whole host; rejects where a part of it is unknown, because a smaller count would look like a restart. */
+  /** Metrics of the whole host. Rejects if a part is unknown, because a smaller count would look like a restart. */
   readonly collect: () => Promise<readonly Metric[]>;
 }
 
@@ -99,7 +99,7 @@ interface ProcessMetricsParts {
   readonly pool: () => PoolStatus;
 }
 
-/** What every process reports of itself, in the names that dashboards know. */
+/** Metrics that every process reports about itself, under the names that dashboards expect. */
 export function processMetrics({ figures, pool }: ProcessMetricsParts): MetricSource {
   return {
     counters() {
@@ -161,7 +161,7 @@ interface ProviderMetricsParts {
   readonly circuitBreakers: () => Readonly<Record<string, string>>;
   /** Targets that are tried last, because their provider limits their rate or refuses their key. */
   readonly coolingTargets: () => readonly CoolingTarget[];
-  /** Each is a part of a price that is below the cost of a target. Left out: there is none. */
+  /** Parts of prices that are below the cost of a target; none if omitted. */
   readonly pricesBelowCost?: () => readonly { readonly alias: string }[];
 }
 
@@ -172,7 +172,7 @@ interface CoolingTarget {
 
 const BREAKER_STATES: Readonly<Record<string, number>> = { closed: 0, 'half-open': 1, open: 2 };
 
-/** What a process that calls models reports of their providers. */
+/** Metrics about providers, from a process that calls models. */
 export function providerMetrics({
   circuitBreakers,
   coolingTargets,

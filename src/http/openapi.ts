@@ -1,14 +1,14 @@
 import { z } from 'zod';
 
-/** A route as its document tells of it. The schemas are those that the route itself reads and answers with. */
+/** A route as documented. The schemas are those with which the route itself reads and answers. */
 export interface DescribedRoute {
   readonly method: 'get' | 'post' | 'delete';
-  /** As `/api/meetings/{id}/transcript`. */
+  /** For example `/api/meetings/{id}/transcript`. */
   readonly path: string;
   readonly summary: string;
   readonly needsToken: boolean;
   readonly query?: z.ZodObject;
-  /** Header fields that the route reads, besides the token. */
+  /** Headers that the route reads, besides the token. */
   readonly headers?: z.ZodObject;
   readonly body?: { readonly schema: z.ZodType; readonly example: unknown };
   readonly answers: readonly DescribedAnswer[];
@@ -17,25 +17,25 @@ export interface DescribedRoute {
 export interface DescribedAnswer {
   readonly status: number;
   readonly means: string;
-  /** JSON of this schema; left out where the answer is no JSON. */
+  /** The schema of a JSON answer; omitted if the answer is not JSON. */
   readonly schema?: z.ZodType;
   readonly contentType?: string;
   readonly example?: unknown;
-  /** By name, where the answer has several forms. */
+  /** By name, if the answer has several forms. */
   readonly examples?: Readonly<Record<string, unknown>>;
 }
 
 interface DescribedService {
   readonly title: string;
   readonly description: string;
-  /** What the bearer token is. */
+  /** The description of the bearer token. */
   readonly token: string;
   readonly routes: readonly DescribedRoute[];
 }
 
 type Json = Record<string, unknown>;
 
-/** The files of the interactive page, from this package's own folder: nothing is asked of the internet. */
+/** The files of the interactive page, from this package's own folder: nothing is loaded from the internet. */
 export interface DocsFiles {
   readonly style: Blob;
   readonly script: Blob;
@@ -47,7 +47,7 @@ interface DocsParts {
   readonly files: DocsFiles;
 }
 
-/** The one shape of a failure, on every surface. */
+/** The common format of errors. */
 export const errorAnswer = z.strictObject({
   error: z.strictObject({
     message: z.string(),
@@ -57,7 +57,7 @@ export const errorAnswer = z.strictObject({
   }),
 });
 
-/** OpenAPI 3.1, whose schemas are JSON Schema as it is. */
+/** OpenAPI 3.1, whose schemas are plain JSON Schema. */
 export function openApiDocument({ title, description, token, routes }: DescribedService): Json {
   const paths: Record<string, Json> = {};
   for (const route of routes) {
@@ -75,13 +75,13 @@ export function openApiDocument({ title, description, token, routes }: Described
   };
 }
 
-/** The page sets styles of its own on its elements; scripts come from here alone. */
+/** The page sets inline styles on its elements; scripts are loaded only from here. */
 const DOCS_CONTENT_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const DOCS_SCRIPT = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null });\n`;
 
-/** Every address that the documentation is at. */
+/** All paths of the documentation. */
 export const DOCS_PATHS = [
   '/docs',
   '/docs/style.css',
@@ -90,7 +90,7 @@ export const DOCS_PATHS = [
   '/openapi.json',
 ] as const;
 
-/** Null for every other path. */
+/** Returns null for all other paths. */
 export function createDocs({ title, document, files }: DocsParts): (path: string) => Response | null {
   const json = JSON.stringify(document);
   const page = pageOf(title);
@@ -179,7 +179,7 @@ function contentOf(
   };
 }
 
-/** Undocumented members are left out; a transformation is described by its input. */
+/** Without the `$schema` member. Types that JSON Schema cannot represent accept any value. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
   return rest;

@@ -17,21 +17,21 @@ export interface BodyBounds {
   readonly clock: Clock;
 }
 
-/** What a request body may be compressed with. zstd is not among them: the runtime takes a truncated one for whole. */
+/** Supported encodings of a request body. zstd is not supported, because the runtime accepts truncated data as complete. */
 const INFLATERS = new Map([
   ['gzip', promisify(gunzip)],
   ['x-gzip', promisify(gunzip)],
   ['deflate', promisify(inflate)],
   ['br', promisify(brotliDecompress)],
 ]);
-/** RFC 9110 12.5.3: a 415 for the encoding says which ones are accepted. */
+/** RFC 9110 12.5.3: a 415 because of the encoding lists the accepted ones. */
 export const ACCEPTED_ENCODINGS = { 'accept-encoding': 'gzip, deflate, br' } as const;
 export const UNKNOWN_ENCODING =
   'The Content-Encoding of the body is not supported. Send it uncompressed, or with one of gzip, deflate and br.';
 
 /**
- * The whole body, counted by us: the runtime's own limit would answer with an empty body. A compressed one is inflated
- * on a thread of the runtime, and is bounded before and after it.
+ * Reads the whole body and counts its bytes, because the runtime's own limit would respond with an empty body. A compressed
+ * body is inflated in a thread of the runtime, and limited before and after.
  */
 export function readBody(request: Request, bounds: BodyBounds): Promise<ReadBody> {
   const encoding = request.headers.get('content-encoding');
@@ -59,14 +59,14 @@ const TOO_LARGE_CODE = 'ERR_BUFFER_TOO_LARGE';
 function readPlainBody(request: Request, bounds: BodyBounds): Promise<ReadBody> {
   const declared = request.headers.get('content-length');
   if (Number(declared ?? 0) > bounds.maxBytes) return Promise.resolve({ outcome: 'too-large' });
-  // The server cuts a body at its declared length, so this cannot be longer; it saves the stream.
+  // The server cuts a body at its declared length, so it cannot be longer; this avoids the stream.
   if (declared !== null) return readAtOnce(request, bounds);
   return request.body === null
     ? Promise.resolve({ outcome: 'read', bytes: new Uint8Array(0) })
     : readStream(request.body, bounds);
 }
 
-/** Nearly every call has its body so: one promise and no race. */
+/** Nearly every call has a declared length: one promise and no race. */
 function readAtOnce(request: Request, { clock, timeoutMs }: BodyBounds): Promise<ReadBody> {
   return new Promise((resolve) => {
     const timer = clock.after(timeoutMs, () => resolve({ outcome: 'too-slow' }));
@@ -92,7 +92,7 @@ async function readStream(body: ReadableStream<Uint8Array>, bounds: BodyBounds):
     if (read.outcome !== 'read') reader.cancel().catch(() => {});
     return read;
   } catch {
-    // The client went away, or its framing was wrong.
+    // The client disconnected, or its framing was invalid.
     return { outcome: 'broken' };
   } finally {
     timer.cancel();
@@ -101,7 +101,7 @@ async function readStream(body: ReadableStream<Uint8Array>, bounds: BodyBounds):
 
 interface GatherBounds {
   readonly maxBytes: number;
-  /** Between two chunks. */
+  /** The longest time between two chunks. */
   readonly idleMs: number;
 }
 
@@ -109,10 +109,10 @@ type Gathered =
   | { readonly outcome: 'whole'; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly outcome: 'too-large' | 'idle' | 'broken' };
 
-/** A whole body of an upstream, within bounds. What is not whole is cancelled. One that comes in one piece is not copied. */
+/** Reads the whole body of an upstream within limits, and cancels it otherwise. A body in one piece is not copied. */
 export function gatherBody(body: UpstreamBody, bounds: GatherBounds): Gathered | Promise<Gathered> {
   const first = body.read(bounds.idleMs);
-  // A short answer that came with its head: all of it is there, and nothing is waited for.
+  // A short answer that arrived with its headers is complete, and is read without waiting.
   if (first instanceof Promise || first === null || typeof first === 'string') {
     return gatherOn(body, bounds, [], first);
   }

@@ -1,9 +1,9 @@
 /**
- * JSON from outside, with a bound on its nesting. JavaScriptCore parses any depth, but writing 50,000 nested arrays again
- * (50 KB) takes 4 seconds and then overflows the stack, so depth is checked on the bytes, before anything is built.
+ * Reads JSON from outside, with a limit on its nesting. JavaScriptCore parses any depth, but serializing 50,000 nested arrays
+ * (50 KB) takes 4 seconds and then overflows the stack, so the depth is checked on the bytes, before anything is built.
  */
 
-/** The deepest of the documents that we take is a tool's input schema in an MCP message, with some 15. */
+/** The deepest document that we accept is the input schema of a tool in an MCP message, with some 15 levels. */
 export const MOST_LEVELS = 64;
 
 export type ReadJson =
@@ -13,7 +13,7 @@ export type ReadJson =
 
 export const TOO_DEEP = `The JSON is nested deeper than ${MOST_LEVELS} levels.`;
 
-/** Strict UTF-8, as RFC 8259 wants it. */
+/** Requires strict UTF-8, as RFC 8259 does. */
 export function readJson(bytes: Uint8Array): ReadJson {
   if (isNestedTooDeep(bytes)) return { outcome: 'too-deep' };
   try {
@@ -25,10 +25,10 @@ export function readJson(bytes: Uint8Array): ReadJson {
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** Opening brackets and braces; the closing ones are two further on in ASCII. */
+/** Opening brackets and braces; the closing ones are two higher in ASCII. */
 const [OPENING_BRACKET, OPENING_BRACE] = [0x5b, 0x7b];
 
-/** Whether the bytes open more than so many brackets at once. What is not JSON gets an answer all the same. */
+/** Whether the bytes open more than `MOST_LEVELS` brackets at once. They do not have to be valid JSON. */
 export function isNestedTooDeep(bytes: Uint8Array): boolean {
   let depth = 0;
   for (let at = 0; at < bytes.length; at += 1) {
@@ -44,7 +44,7 @@ export function isNestedTooDeep(bytes: Uint8Array): boolean {
   return false;
 }
 
-/** The same of a value that has been built. Iterative: a recursive check would overflow on what it looks for. */
+/** The same for a parsed value. Iterative: a recursive check would overflow on the values that it has to find. */
 export function isValueTooDeep(value: unknown): boolean {
   let level: readonly unknown[] = [value];
   for (let depth = 0; depth <= MOST_LEVELS; depth += 1) {
@@ -54,7 +54,7 @@ export function isValueTooDeep(value: unknown): boolean {
   return true;
 }
 
-/** The place of the closing quote; -1 where there is none. */
+/** The position of the closing quote; -1 if there is none. */
 function endOfString(bytes: Uint8Array, start: number): number {
   let end = bytes.indexOf(QUOTE, start + 1);
   while (end !== -1) {

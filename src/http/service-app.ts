@@ -8,7 +8,7 @@ import { createRequestIds, REQUEST_ID_HEADER } from './request-id.ts';
 
 export interface ServiceVariables {
   Variables: { requestId: string };
-  /** What `listen` says about the connection; a request that was made by hand has none. */
+  /** The connection, from `listen`; empty for a request that was created by hand. */
   Bindings: Partial<Connection>;
 }
 
@@ -18,9 +18,9 @@ export interface ServiceAppParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly secrets: Secrets;
-  /** A request that declares a longer body is refused before a byte of it is read. */
+  /** A request that declares a longer body is refused before any of it is read. */
   readonly maxBodyBytes: number;
-  /** How long a handler may take to begin its answer; null where the handler sees to that itself. */
+  /** How long a handler may take to begin its answer; null if the handler has its own time-out. */
   readonly answerTimeoutMs: number | null;
 }
 
@@ -34,9 +34,9 @@ const FOR_BROWSERS = [
 ] as const;
 
 /**
- * What every service starts with: a request id on every response, a body limit, a handler of uncaught errors that logs
- * the details and hides them from the client, and 404 in the error envelope. `addGuards` adds the checks that refuse
- * unauthenticated requests before any other limit shows.
+ * The base of every service: a request id on every response, a body limit, a handler of uncaught errors that logs the details
+ * and hides them from the client, and 404 in the error envelope. `addGuards` adds the checks that refuse unauthenticated
+ * requests before any other limit shows.
  */
 export function createServiceApp(
   parts: ServiceAppParts,
@@ -46,7 +46,7 @@ export function createServiceApp(
   const app: ServiceApp = new Hono<ServiceVariables>();
   const requestIdOf = createRequestIds(secrets);
 
-  // Around everything, the 404 and the last resort too: a handler may return any Response it likes.
+  // Wraps everything, including the 404 and the error handler, because a handler may return any Response.
   app.use(async (context, next) => {
     const requestId = requestIdOf(context.req.raw);
     context.set('requestId', requestId);
@@ -82,7 +82,7 @@ export function createServiceApp(
   return app;
 }
 
-/** The rest of the body is not waited for: the connection ends with this answer. */
+/** Does not wait for the rest of the body: the connection closes with this answer. */
 function tooLarge(maxBodyBytes: number): Response {
   const message = `The body is larger than ${maxBodyBytes} bytes.`;
   return envelopeResponse(413, errorEnvelope('invalid_request_error', message), { connection: 'close' });
