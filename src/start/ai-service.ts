@@ -1,4 +1,4 @@
-/** `npm run start:ai`: the AI service and its workers alone. */
+/** `npm run start:ai`: only the AI service and its workers. */
 import { announceDemoWorld } from './demo/demo-world.ts';
 import { run } from './processes/lifecycle.ts';
 import { reportProcess } from './processes/process-heartbeat.ts';

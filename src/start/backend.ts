@@ -1,4 +1,4 @@
-/** `npm run start:backend`: the backend alone. */
+/** `npm run start:backend`: only the backend. */
 import { ensureDemoCatalog } from './demo/demo-catalog.ts';
 import { announceDemoWorld } from './demo/demo-world.ts';
 import { run } from './processes/lifecycle.ts';
@@ -13,7 +13,7 @@ await run('backend', (configuration) =>
   startService(configuration, async (opening) => {
     const demoFile = await announceDemoWorld(opening, configuredAddresses(configuration));
     const jobs = await openJobs(opening);
-    // The sandbox stands in for the payment provider, whose client the backend is.
+    // The sandbox replaces the payment provider, and the backend is its client.
     const sandbox = startSandbox(opening);
     const payments = openPayments(opening, jobs.queue, sandbox?.url ?? null);
     const server = await startBackend(opening, jobs.queue, payments);

@@ -1,6 +1,6 @@
 /**
- * `npm start`: the three services and the payment sandbox. The gateway has a process of its own, so that nothing that keeps
- * the backend busy holds up a model call; with ONE_PROCESS everything is in one.
+ * `npm start`: the three services and the payment sandbox. The gateway runs in its own process, so that load on the
+ * backend does not delay model calls; with ONE_PROCESS, everything runs in one process.
  */
 import { startVacuum } from '../adapters/database/pglite/pglite.ts';
 import type { Listening } from '../http/listen.ts';
@@ -17,7 +17,7 @@ await run('everything', (configuration) => startService(configuration, openEvery
 
 interface OpenedGateway {
   readonly url: string;
-  /** Empty where it runs in processes of its own. */
+  /** Empty if the gateway runs in separate processes. */
   readonly servers: readonly Listening[];
   readonly modelParts: ModelParts | null;
   stop(): Promise<void>;
@@ -57,7 +57,7 @@ async function openInOneProcess(opening: ServiceOpening): Promise<readonly strin
   return [`gateway ${gateway.url}/llm/v1`, ...platform.places];
 }
 
-/** In this process, or several of its own. */
+/** Runs the gateway in this process, or in several separate ones. */
 async function openGateway(opening: ServiceOpening): Promise<OpenedGateway> {
   const { configuration } = opening;
   if (configuration.gatewayProcesses > 1) {

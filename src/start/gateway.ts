@@ -1,4 +1,4 @@
-/** `npm run start:gateway`: the gateway alone, in one process or, by GATEWAY_PROCESSES, in several. */
+/** `npm run start:gateway`: only the gateway, in one process or, with GATEWAY_PROCESSES, in several. */
 import type { Listening } from '../http/listen.ts';
 import { announceDemoWorld } from './demo/demo-world.ts';
 import { ONE_OF_SEVERAL, SAYS } from './processes/child-process.ts';
@@ -35,17 +35,17 @@ async function openGateway(opening: ServiceOpening): Promise<string | null> {
   return `gateway ${server.url}/llm/v1`;
 }
 
-/** On `retire` it leaves the port without failing a call, and then stops. */
+/** On `retire`, the process leaves the port without failing a call and then stops. */
 function obeyParent({ stop }: ServiceOpening, server: Listening): void {
   process.on('message', (said) => {
     if (said === SAYS.areYouThere) process.send?.(SAYS.here);
     if (said === SAYS.retire) server.retire().finally(() => stop({ reason: 'replaced' }));
     if (said === SAYS.stop) stop({ reason: 'its parent stops' });
   });
-  // Without its parent nothing else would stop it.
+  // Without its parent, nothing else would stop this process.
   const endAlone = () => stop({ reason: 'its parent has ended' });
   process.on('disconnect', endAlone);
-  // It may have ended while this process was starting, when nothing listened for that yet.
+  // The parent may have ended during the start, before there was a listener for `disconnect`.
   if (process.connected) process.send?.(SAYS.ready);
   else endAlone();
 }

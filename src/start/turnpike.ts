@@ -18,7 +18,7 @@ const terminal: Terminal = {
   complain: (line) => void process.stderr.write(`turnpike: ${line}\n`),
 };
 
-// `turnpike companies | head -1` ends the pipe early: that is no failure.
+// `turnpike companies | head -1` closes the pipe early, which is not a failure.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: Error & { readonly code?: string }) => {
     if (error.code === 'EPIPE') process.exit(0);
@@ -26,7 +26,7 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-/** They print a page, take no words and have no help of their own. */
+/** These print a page, take no arguments and have no help text. */
 const WITHOUT_HELP = ['settings', 'commands'];
 
 process.exitCode = await main(process.argv.slice(2));
@@ -92,7 +92,7 @@ async function runOnTheDatabase(
       ...parts,
       whenClosing: (closingName, close) => void closings.unshift({ name: closingName, close }),
     });
-    // Opening has migrated already: these are the steps to tell of.
+    // Connecting has already run the migrations; these are the steps to report.
     const system = openedSystem(parts, jobs.queue, async () => parts.migrated);
     return await command.run({ ...system, terminal }, words);
   } finally {

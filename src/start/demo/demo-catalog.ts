@@ -20,9 +20,9 @@ interface DemoCatalogParts {
 }
 
 /**
- * Something to buy in the demo world: creates whatever is missing, by name, so that an interrupted start is continued
- * by the next. It runs once the sandbox listens, because it calls the payment provider; if that fails, the demo has no
- * packs yet and the log says why.
+ * Packs and plans for the demo world. Creates what is missing, by name, so that the next start continues an interrupted
+ * one. Runs once the sandbox listens, because it calls the payment provider; if that fails, the demo has no packs yet
+ * and the reason is logged.
  */
 export async function ensureDemoCatalog(parts: DemoCatalogParts): Promise<'filled' | 'found' | 'failed'> {
   const { database, secrets, clock, log } = parts;

@@ -13,8 +13,8 @@ import { type SecretsInUse, writeOwnerOnly } from '../settings/secrets.ts';
 import type { Parts } from '../wiring/connect.ts';
 
 /**
- * Makes sure of the demo world and of DATA_DIR/demo.json, which newcomers and outside checks read. Returns the
- * file's path, or null where this database has no demo world of ours.
+ * Ensures that the demo world and DATA_DIR/demo.json exist; newcomers and external checks read that file. Returns its
+ * path, or null if this database does not contain this data folder's demo world.
  */
 export async function announceDemoWorld(parts: Parts, addresses: ServiceAddresses): Promise<string | null> {
   const { configuration, database, secrets, ownSecrets, log } = parts;
@@ -56,7 +56,7 @@ function demoFile(
   return `${JSON.stringify(content, null, 2)}\n`;
 }
 
-/** What a newcomer needs to look around. All of it follows from one seed, so it can be written down again. */
+/** The ids, keys and log-ins of the demo world. All are derived from one seed, so the file can be written again. */
 interface DemoWorld {
   readonly companyId: string;
   readonly apiKey: string;
@@ -73,7 +73,7 @@ interface DemoPerson {
 
 type DemoOutcome = 'made' | 'found' | 'another-world';
 
-/** Names the lock under which one of several starting processes makes the world. */
+/** The lock under which one of several starting processes creates the world. */
 const DEMO_WORLD_LOCK = 7_261_905;
 const TIMEOUT_MS = 60_000;
 
@@ -94,9 +94,9 @@ export function generateDemoWorld(seed: string): DemoWorld {
 }
 
 /**
- * Makes the demo world on an empty database, with credits to spend. A database that holds it already is left as it
- * is, except that one from before there were credits is given them; one with other companies, or another seed's
- * world, is never touched.
+ * Creates the demo world in an empty database, with credits to spend. An existing world is not changed, except that
+ * the credits are granted if they have not been yet. A database with other companies, or the world of another seed, is
+ * never changed.
  */
 export async function ensureDemoWorld(
   database: Database,
@@ -155,7 +155,7 @@ async function makeWorld(
   }
 }
 
-/** Its source is the world, so that it happens once, whatever the setting says at later starts. */
+/** The world is the source of the transaction, so that it is granted only once, whatever the setting is at later starts. */
 async function grantCredits(
   transaction: Transaction,
   companyId: string,
@@ -178,7 +178,7 @@ function idBytes(text: string): Buffer {
   return createHash('sha256').update(`id of ${text}`).digest();
 }
 
-/** The first 16 bytes as a UUID of version 8, which leaves the rest to its maker. */
+/** The first 16 bytes as a version 8 UUID, whose remaining bits are free to choose. */
 function uuidFrom(bytes: Uint8Array): string {
   const sixteen = new Uint8Array(bytes.subarray(0, 16));
   sixteen[6] = ((sixteen[6] ?? 0) & 0x0f) | 0x80;

@@ -1,13 +1,13 @@
 import { formatJsonLine } from '../../adapters/log/console-lines.ts';
 
 interface Ready {
-  /** What runs where, as `gateway http://127.0.0.1:8080/llm/v1, backend and console http://127.0.0.1:8081`. */
+  /** The parts and their addresses, as `gateway http://127.0.0.1:8080/llm/v1, backend and console http://127.0.0.1:8081`. */
   readonly line: string;
   readonly nowMs: number;
-  /** How log lines are written; JSON where a program reads them. */
+  /** Whether log lines are text; otherwise they are JSON. */
   readonly isText: boolean;
   readonly isTerminal: boolean;
-  /** Where the demo's log-ins and keys are; null without a demo world. */
+  /** The file with the demo's log-ins and keys; null without a demo world. */
   readonly demoFile: string | null;
 }
 
@@ -16,8 +16,9 @@ const DIM = '\x1b[2m';
 const RESET = '\x1b[0m';
 
 /**
- * What a process says once all of its servers answer. Standard output is JSON alone where log lines are; scripts that wait
- * for a line that begins with `ready` find it on standard error. In a terminal a start screen says what to open and type.
+ * What a process prints once all of its servers answer. If log lines are JSON, standard output contains only JSON;
+ * scripts that wait for a line that begins with `ready` find it on standard error. In a terminal, a start screen shows
+ * what to open and type.
  */
 export function readyTexts(ready: Ready): { readonly output: string; readonly errors: string } {
   const plain = `ready: ${ready.line}\n`;

@@ -1,7 +1,7 @@
 import { dlopen } from 'bun:ffi';
 import type { Clock } from '../../ports/clock.ts';
 
-/** What parent and child say to each other. */
+/** Messages between parent and child. */
 export const SAYS = {
   loaded: 'loaded',
   ready: 'ready',
@@ -11,7 +11,7 @@ export const SAYS = {
   here: 'here',
 } as const;
 
-/** The word that tells a gateway process that it is one of several and has a parent. */
+/** The argument that marks a gateway process as one of several, which has a parent. */
 export const ONE_OF_SEVERAL = '--one-of-several';
 
 const ASKED_EVERY_MS = 1_000;
@@ -20,11 +20,11 @@ export interface ChildProcess {
   readonly pid: number;
   readonly began: Promise<'ready' | 'ended'>;
   readonly ended: Promise<Ending>;
-  /** The one that `hear` has got. */
+  /** The same function that is passed to `hear`. */
   say(what: unknown): void;
-  /** It leaves the port without failing a call, lets running calls end, and ends. */
+  /** The process leaves the port without failing a call, finishes running calls, and ends. */
   retire(): void;
-  /** By a message: a signal after that of the process group would force its end. */
+  /** Sends a message once it is ready: a signal in addition to the process group's would force it to end. */
   stop(): void;
   kill(): void;
 }
@@ -32,7 +32,7 @@ export interface ChildProcess {
 export interface Ending {
   readonly exitCode: number | null;
   readonly signalCode: string | null;
-  /** Null where it never was ready. */
+  /** Null if it never was ready. */
   readonly readyForMs: number | null;
 }
 
@@ -42,7 +42,7 @@ export interface ChildOptions {
   readonly clock: Clock;
   readonly silentSeconds: number;
   readonly onSilent: (pid: number) => void;
-  /** What it says besides the words of every child, and the way to answer. */
+  /** Receives all messages of the child, with a function to answer. */
   readonly hear?: ((said: unknown, say: (what: unknown) => void) => void) | undefined;
 }
 
@@ -81,7 +81,7 @@ export function startChild(options: ChildOptions): ChildProcess {
     try {
       child.send(what);
     } catch {
-      // It has ended, which `onExit` hears by itself.
+      // The process has ended; `onExit` handles that.
     }
   }
 
@@ -110,9 +110,9 @@ export function startChild(options: ChildOptions): ChildProcess {
 const [PR_SET_PDEATHSIG, SIGKILL] = [1, 9];
 
 /**
- * For a child that can do nothing without its parent: the kernel kills it when that ends, however it ends and whatever the
- * child is busy with, so that its ports are free for the next start. Linux with glibc; elsewhere it notices by the closed
- * channel, as soon as it comes to it.
+ * For a child that cannot work without its parent: the kernel kills it when the parent ends, for whatever reason and
+ * whatever the child is doing, so that its ports are free for the next start. This needs Linux with glibc; elsewhere,
+ * the child exits when it handles the closed channel.
  */
 export function endWithParent(): void {
   process.on('disconnect', () => process.exit(1));

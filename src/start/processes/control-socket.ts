@@ -19,8 +19,8 @@ import { describe, StartProblem } from './lifecycle.ts';
 import type { Opening } from './start-service.ts';
 
 /**
- * The embedded database has one process. The command line reaches it through a socket in the data folder, which
- * only the folder's owner can open: it sends the words that were typed and gets back the lines to show.
+ * Only one process can open the embedded database. The command line connects to it through a socket in the data folder,
+ * which only the folder's owner can open: it sends the typed words and receives the lines to print.
  */
 const FILE_NAME = 'control.sock';
 const LARGEST_BODY_BYTES = 1024 * 1024;
@@ -42,7 +42,7 @@ export function openControlSocket(
   log: Log,
 ): ControlSocket {
   const place = socketPlace(join(dataDir, FILE_NAME));
-  // The process that left this file behind is dead: this one holds the folder's lock.
+  // The process that left this file behind has ended: this one has the folder's lock.
   if (existsSync(place.path)) unlinkSync(place.path);
   const server = Bun.serve({
     unix: place.path,
@@ -79,7 +79,7 @@ async function readWords(request: Request, clock: Clock): Promise<readonly strin
   return typed.safeParse(json.value).data?.words ?? null;
 }
 
-/** Runs the command in the process that holds the folder; its exit code. */
+/** Runs the command in the process that has locked the folder, and returns its exit code. */
 export async function askThroughSocket(
   dataDir: string,
   words: readonly string[],
@@ -105,14 +105,14 @@ export async function askThroughSocket(
   }
 }
 
-/** Lets the command line work on the embedded database while this process holds it. */
+/** Lets the command line work on the embedded database while this process has it open. */
 export function openCommandsForOthers(opening: Opening, jobQueue: JobQueue): void {
   const system = openedSystem(opening, jobQueue, () => migrate(opening.database));
   const socket = openControlSocket(opening.configuration.dataDir, system, opening.log);
   opening.whenClosing('control socket', socket.close);
 }
 
-/** What commands work on, wherever they run. */
+/** The context of commands, wherever they run. */
 export function openedSystem(
   parts: Parts,
   jobQueue: JobQueue,
@@ -129,7 +129,7 @@ export function openedSystem(
     aliasPrefix: configuration.aliasPrefix,
     isProduction: configuration.isProduction,
     accessTokens: async () => await createAccessTokens(accepted(ownSecrets, 'jwtSecret'), clock),
-    // Loaded by those commands alone that ask the provider.
+    // Loaded only by commands that call the provider.
     paymentProvider: async () => (await import('../wiring/open-payments.ts')).openProvider(parts, null),
     payments: async () => {
       const { openPayments } = await import('../wiring/open-payments.ts');

@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import { describe, StartProblem } from './lifecycle.ts';
 
 const LOCK_FILE = 'lock';
-/** The embedded database, its log and one checkpoint need about 80 MB; below this a start would end half way. */
+/** The embedded database, its log and one checkpoint need about 80 MB; with less than this, a start could fail halfway. */
 const LEAST_FREE_BYTES = 128 * 1024 * 1024;
 
 export interface DataFolder {
   readonly path: string;
-  /** Gives the folder to the next process. */
+  /** Unlocks the folder for the next process. */
   release(): void;
 }
 
-/** Makes the folder where there is none, readable by its owner only, and sees that it can be written. */
+/** Creates the folder if it does not exist, accessible to its owner only, and checks that it is writable. */
 export function prepareDataFolder(path: string, leastFreeBytes = LEAST_FREE_BYTES): void {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });
-    // Several processes may start on one folder at once.
+    // Several processes may start on one folder at the same time.
     const probe = join(path, `.write-probe-${process.pid}`);
     writeFileSync(probe, 'x');
     unlinkSync(probe);
@@ -37,8 +37,8 @@ export function prepareDataFolder(path: string, leastFreeBytes = LEAST_FREE_BYTE
 }
 
 /**
- * Takes the folder for this process alone: two processes on one embedded database would destroy it. The lock is
- * a locked SQLite file, because the kernel lets go of such a lock when its process ends, however it ends.
+ * Locks the folder for this process: two processes on one embedded database would destroy it. The lock is a locked
+ * SQLite file, because the kernel releases such a lock whenever its process ends, for whatever reason.
  */
 export function lockDataFolder(path: string): DataFolder {
   prepareDataFolder(path);
@@ -53,7 +53,7 @@ export function lockDataFolder(path: string): DataFolder {
   return { path, release: () => lock.close() };
 }
 
-/** Whether another process has the folder now. */
+/** Whether another process has locked the folder. */
 export function isDataFolderHeld(path: string): boolean {
   if (!existsSync(join(path, LOCK_FILE))) return false;
   const lock = tryLock(path);
@@ -61,7 +61,7 @@ export function isDataFolderHeld(path: string): boolean {
   return lock === null;
 }
 
-/** Null where another process has it. */
+/** Null if another process has the lock. */
 function tryLock(path: string): Sqlite | null {
   let lock: Sqlite | null = null;
   try {
@@ -71,7 +71,7 @@ function tryLock(path: string): Sqlite | null {
   } catch (error) {
     lock?.close();
     if (error instanceof SQLiteError && error.code?.startsWith('SQLITE_BUSY') === true) return null;
-    // A full disk, or a folder of another user.
+    // For example a full disk, or a folder of another user.
     throw new StartProblem(
       `DATA_DIR ${path} cannot be locked (${describe(error)}): free some disk, mend its permissions or name another folder`,
     );

@@ -3,9 +3,9 @@ import { cpus, freemem, loadavg, totalmem, uptime } from 'node:os';
 import type { Clock } from '../../ports/clock.ts';
 import type { HostFigures } from '../../ports/host-figures.ts';
 
-/** Two looks within this time share one figure: the kernel counts in hundredths of a second. */
+/** Reads within this time share one figure: the kernel counts in hundredths of a second. */
 const SHORTEST_LOOK_MS = 1_000;
-/** What cgroups say where there is no limit is far above any machine's memory. */
+/** The value that cgroups report without a limit is far above any machine's memory. */
 const NO_LIMIT_BYTES = 2 ** 60;
 
 interface CpuTimes {
@@ -16,7 +16,7 @@ interface CpuTimes {
 interface HostFiguresParts {
   readonly clock: Clock;
   readonly dataDir: string;
-  /** For tests: where the kernel's files are. */
+  /** For tests: the root of the kernel's files. */
   readonly root?: string;
 }
 
@@ -68,13 +68,13 @@ function shareOf({ busyMs, idleMs }: CpuTimes): number {
   return Number.isFinite(share) ? Math.round(Math.min(1, Math.max(0, share)) * 1_000) / 1_000 : 0;
 }
 
-/** Free memory does not count what the page cache would give back. */
+/** Free memory does not include what the page cache could release. */
 function availableMemory(root: string): number {
   const kilobytes = /^MemAvailable:\s+(\d+) kB$/m.exec(readText(`${root}/proc/meminfo`))?.[1];
   return kilobytes === undefined ? freemem() : Number(kilobytes) * 1_024;
 }
 
-/** cgroup v2, then v1. */
+/** Reads cgroup v2, then v1. */
 function memoryLimit(root: string): number | null {
   const files = ['memory.max', 'memory/memory.limit_in_bytes'];
   for (const file of files) {

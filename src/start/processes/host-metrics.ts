@@ -1,34 +1,34 @@
 /**
- * The metrics of all processes that one command started, whichever of them is scraped. The parent has the figures of its own
- * and asks each child for theirs; a child that is scraped asks its parent. Counters are added, and a process that has ended
- * keeps its share, so that they never fall while the parent runs. Each child reports its counters every two seconds and once
- * more before it ends: of one that is killed, what it counted after its last report is lost.
+ * The metrics of all processes that one command started, whichever of them is scraped. The parent has its own figures
+ * and asks each child for theirs; a child that is scraped asks its parent. Counters are summed, and those of a process
+ * that has ended are kept, so that the sums never fall while the parent runs. Each child reports its counters every two
+ * seconds and once more before it ends; if it is killed, the counts since its last report are lost.
  */
 import { z } from 'zod';
 import type { Counter, Metric, MetricSample, MetricSource } from '../../http/metrics.ts';
 import type { Clock } from '../../ports/clock.ts';
 
 const REPORT_EVERY_MS = 2_000;
-/** A child that does not answer in time is shown with its last counters and without gauges. */
+/** A child that does not answer in time is included with its last counters and without gauges. */
 const CHILD_TIMEOUT_MS = 1_000;
-/** More than a child may take: the parent answers even if one of its children hangs. */
+/** Longer than the limit of a child, so that the parent answers even if one of its children hangs. */
 const PARENT_TIMEOUT_MS = 3_000;
 const LAST_REPORT_TIMEOUT_MS = 1_000;
 
 export interface HostMetrics {
   add(source: MetricSource): void;
-  /** Rejects where this is a child whose parent does not answer. */
+  /** Rejects in a child whose parent does not answer. */
   collect(): Promise<readonly Metric[]>;
-  /** In the parent: what a child has said, and that it has ended. `say` is the child. */
+  /** In the parent: handles a message of a child. `say` identifies the child. */
   heard(said: unknown, say: Say): void;
   ended(say: Say): void;
-  /** Gives the parent the last counters. */
+  /** Sends the last counters to the parent. */
   close(): Promise<void>;
 }
 
 type Say = (what: unknown) => void;
 
-/** The way to the parent of this process. */
+/** The channel to the parent of this process. */
 export interface ToParent {
   readonly say: Say;
   hear(listener: (said: unknown) => void): void;
@@ -36,12 +36,12 @@ export interface ToParent {
 
 const metricList = z.array(z.custom<Metric>((value) => typeof value === 'object' && value !== null));
 const messageForm = z.discriminatedUnion('metrics', [
-  /** Child to parent: its counters, unasked. */
+  /** Child to parent: its counters, sent regularly. */
   z.strictObject({ metrics: z.literal('counted'), counters: metricList }),
-  /** Child to parent: the last ones; it waits until they were heard. */
+  /** Child to parent: its last counters; the child waits for `heard`. */
   z.strictObject({ metrics: z.literal('ending'), counters: metricList }),
   z.strictObject({ metrics: z.literal('heard') }),
-  /** Parent to child and back. */
+  /** Parent to child, and the answer. */
   z.strictObject({ metrics: z.literal('report'), id: z.number() }),
   z.strictObject({
     metrics: z.literal('reported'),
@@ -49,7 +49,7 @@ const messageForm = z.discriminatedUnion('metrics', [
     counters: metricList,
     gauges: metricList,
   }),
-  /** Child to parent and back: of the whole host. */
+  /** Child to parent, and the answer: the metrics of all processes. */
   z.strictObject({ metrics: z.literal('collect'), id: z.number() }),
   z.strictObject({ metrics: z.literal('collected'), id: z.number(), all: metricList }),
 ]);
@@ -68,7 +68,7 @@ export function createHostMetrics({
   parent: ToParent | null;
 }): HostMetrics {
   const sources: MetricSource[] = [];
-  /** With the last counters of each. */
+  /** The last counters of each child. */
   const children = new Map<Say, readonly Metric[]>();
   const answers = createAnswers(clock);
   const neverFalling = createFloor();
@@ -83,13 +83,16 @@ export function createHostMetrics({
     return { counters: ownCounters(), gauges: gauges.flat() };
   }
 
-  /** Its counters are remembered when they arrive. */
+  /** The counters in the answer are stored when it arrives. */
   async function gaugesOf(say: Say): Promise<readonly Metric[]> {
     const asked = answers.ask<Figures>((id) => say({ metrics: 'report', id }), CHILD_TIMEOUT_MS);
     return await asked.then(({ gauges }) => gauges).catch(() => []);
   }
 
-  /** In the parent. A child that ends meanwhile is counted once: counters are read after all have answered, at once. */
+  /**
+   * In the parent. Counters are read in one step after all children have answered, so that a child that ends in the
+   * meantime is counted once.
+   */
   async function collectHost(): Promise<readonly Metric[]> {
     const [own, ...gauges] = await Promise.all([ownFigures(), ...[...children.keys()].map(gaugesOf)]);
     const counters = mergeMetrics([ownCounters(), shareOfEnded, ...children.values()]);
@@ -106,7 +109,7 @@ export function createHostMetrics({
       const { id } = message;
       collectHost().then(
         (all) => say({ metrics: 'collected', id, all }),
-        // It is not answered and reports that itself.
+        // The child gets no answer and reports that itself.
         () => {},
       );
     }
@@ -166,7 +169,7 @@ export function createHostMetrics({
   };
 }
 
-/** The parent of this process, which it talks to by messages. */
+/** The parent of this process, over the IPC channel. */
 export function toParentProcess(): ToParent {
   return {
     say: (what) => void process.send?.(what),
@@ -196,7 +199,7 @@ function createAnswers(clock: Pick<Clock, 'after'>) {
   };
 }
 
-/** The figures of several processes as those of one. */
+/** Merges the metrics of several processes into one list. */
 export function mergeMetrics(lists: readonly (readonly Metric[])[]): readonly Metric[] {
   const merged = new Map<string, { metric: Metric; samples: Map<string, MetricSample> }>();
   for (const metric of lists.flat()) {
@@ -214,7 +217,7 @@ export function mergeMetrics(lists: readonly (readonly Metric[])[]): readonly Me
   return [...merged.values()].map(({ metric, samples }) => ({ ...metric, samples: [...samples.values()] }));
 }
 
-/** Fractions that are added in another order may come out smaller by a bit, which Prometheus takes for a restart. */
+/** Fractions that are added in another order may yield a slightly smaller sum, which Prometheus would take for a restart. */
 function createFloor(): (counters: readonly Metric[]) => readonly Metric[] {
   const highest = new Map<string, number>();
   return (counters) =>

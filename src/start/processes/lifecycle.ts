@@ -9,11 +9,11 @@ import {
 } from '../settings/configuration.ts';
 
 /**
- * The beginning of every process: reads the configuration, says all that is wrong with it, runs `start`. Whatever
- * keeps it from starting is one line on standard error and an exit code that is not 0.
+ * The start of every process: reads the configuration, reports everything that is wrong with it, and runs `start`. A
+ * failure to start is reported on standard error, with a non-zero exit code.
  */
 export async function run(role: Role, start: (configuration: Configuration) => Promise<void>): Promise<void> {
-  // What this process writes (secrets, the database, the socket) is its owner's alone.
+  // Files that this process writes (secrets, the database, the socket) are accessible to their owner only.
   process.umask(0o077);
   const read = readConfiguration(role, ownEnvironment());
   if (read.outcome === 'refused') {
@@ -34,25 +34,31 @@ export async function run(role: Role, start: (configuration: Configuration) => P
   }
 }
 
-/** One thing that must end in order: servers first, then work, then what both stand on. */
+/** A part to close, in order: servers first, then workers, then the parts that both depend on. */
 export interface Closing {
   readonly name: string;
   close(): Promise<void> | void;
 }
 
-/** What closing may take besides the running calls: putting jobs back, the last log entries, the database. */
+/**
+ * The time limit for closing, besides the running calls: returning jobs, writing the last log entries, closing the
+ * database.
+ */
 const CLOSING_MS = 15_000;
 
 /**
- * A terminal and systemd signal the whole process group, and npm forwards its signal as well: one request to stop reaches
- * a process two or three times within milliseconds. What is repeated within this time counts as one.
+ * A terminal and systemd signal the whole process group, and npm forwards its signal as well: one request to stop
+ * reaches a process two or three times within milliseconds. Repetitions within this time count as one signal.
  */
 const REPEATED_WITHIN_MS = 2_000;
 
 export interface Stop {
-  /** Closes everything in order and ends the process with 0, or 1 where something could not be closed. Once. */
+  /**
+   * Closes everything in order and ends the process with 0, or 1 if something could not be closed. Later calls do
+   * nothing.
+   */
   begin(reason: Readonly<Record<string, string>>): void;
-  /** The first signal begins the stop; one that comes more than two seconds later ends the process at once. */
+  /** The first signal starts the stop; one that arrives more than two seconds later ends the process immediately. */
   onSignal(signal: NodeJS.Signals): void;
 }
 
@@ -85,7 +91,7 @@ export function createStop(
   };
 }
 
-/** Closes all, one after the other, whatever fails on the way; the number of those that failed. */
+/** Closes all, one after the other, even if some fail. Returns the number of failures. */
 export async function closeAll(log: Log, closings: readonly Closing[]): Promise<number> {
   let failures = 0;
   for (const { name, close } of closings) {
@@ -99,15 +105,15 @@ export async function closeAll(log: Log, closings: readonly Closing[]): Promise<
   return failures;
 }
 
-/** A reason not to start that the operator can mend: shown as its message alone, without a stack. */
+/** A reason not to start that the operator can fix: only its message is shown, without a stack. */
 export class StartProblem extends Error {
   override readonly name = 'StartProblem';
 }
 
-/** A child process has written what keeps it from starting: nothing is to be added. */
+/** A child process has already reported why it cannot start; nothing is added. */
 export class ReportedProblem extends Error {}
 
-/** One line of text for whatever was thrown. */
+/** One line of text for any thrown value. */
 export function describe(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.replace(/\s*\n\s*/g, ' ');

@@ -10,9 +10,9 @@ import type { ServiceOpening } from './start-service.ts';
 import { superviseProcesses } from './supervised-processes.ts';
 
 /**
- * `npm start` is two processes: this one has the gateway and owns the embedded parts, the other has the backend, the AI
- * service and the background jobs. Whatever keeps the other busy, or ends it, holds up no model call. If the other dies it
- * is started again; if this one dies the other ends with it.
+ * `npm start` runs two processes: this one has the gateway and owns the embedded parts, the other has the backend, the
+ * AI service and the background jobs. Load in the other process, or its end, delays no model call. If the other process
+ * dies it is restarted; if this one dies, the other ends too.
  */
 const PROGRAM = fileURLToPath(new URL('../platform.ts', import.meta.url));
 
@@ -24,12 +24,12 @@ type PlatformOrder = z.output<typeof orderForm>;
 const placesForm = z.strictObject({ places: z.array(z.string()) });
 
 interface PlatformProcess {
-  /** Where its parts are, for the `ready` line. */
+  /** The addresses of its parts, for the `ready` line. */
   readonly places: readonly string[];
   stop(): Promise<void>;
 }
 
-/** The sockets through which the other process reaches the parts that are embedded in this one. */
+/** The sockets through which the other process connects to the parts that are embedded in this one. */
 function socketsOf({ postgres, redis, dataDir }: Configuration): AttachedParts {
   return {
     database: postgres === null ? join(dataDir, DATABASE_SOCKET) : null,
@@ -37,14 +37,14 @@ function socketsOf({ postgres, redis, dataDir }: Configuration): AttachedParts {
   };
 }
 
-/** The program is loaded while the gateway opens; it begins when the gateway's address is known. */
+/** The program is loaded while the gateway opens; it starts once the gateway's address is known. */
 export async function startPlatform(
   opening: ServiceOpening,
   gatewayUrl: Promise<string>,
 ): Promise<PlatformProcess> {
   const { configuration, clock, log, sharedState, metrics } = opening;
   const attached = socketsOf(configuration);
-  // Where the gateway cannot be opened, this process ends and says why, and the other ends with it.
+  // If the gateway cannot be opened, this process reports why and ends, and the other ends with it.
   gatewayUrl.catch(() => {});
   if (attached.state !== null) {
     const server = serveChannel(attached.state, serveState(sharedState));
@@ -64,7 +64,7 @@ export async function startPlatform(
   return { places, stop: supervised.stop };
 }
 
-/** In the other process: what its parent wants. */
+/** Called in the other process: waits for the order of its parent. */
 export async function platformOrder(): Promise<PlatformOrder> {
   endWithParent();
   const { promise, resolve } = Promise.withResolvers<PlatformOrder>();

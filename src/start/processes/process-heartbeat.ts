@@ -17,7 +17,7 @@ import type { HostFigures } from '../../ports/host-figures.ts';
 import { checksOf } from '../wiring/open-server.ts';
 import type { ServiceOpening } from './start-service.ts';
 
-/** The parts of a process that it reports; one that is missing does not run in this process. */
+/** The parts of a process to report; a missing one does not run in this process. */
 export interface HeartbeatParts {
   readonly services: readonly ServiceName[];
   readonly breakers?: Pick<Breakers, 'states' | 'failuresInARow' | 'troubleOf'>;
@@ -26,7 +26,7 @@ export interface HeartbeatParts {
   readonly jobRates?: JobRates;
 }
 
-/** Lists this process among those that operators see, until it closes. */
+/** Lists this process among those shown to operators, until it closes. */
 export function reportProcess(
   opening: ServiceOpening,
   { services, breakers, models, workers, jobRates }: HeartbeatParts,

@@ -16,24 +16,24 @@ import { createHostMetrics, type HostMetrics, toParentProcess } from './host-met
 import { type Closing, closeAll, createStop, type Stop } from './lifecycle.ts';
 
 export interface Opening extends Parts {
-  /** What is opened later is closed earlier. */
+  /** Parts are closed in the reverse order of opening. */
   whenClosing(name: string, close: Closing['close']): void;
 }
 
 export interface ServiceOpening extends Opening {
-  /** What Prometheus reads, of this process and those that belong to it. */
+  /** The metrics for Prometheus, of this process and the processes that belong to it. */
   readonly metrics: HostMetrics;
-  /** Of the process, whatever services run in it. */
+  /** The figures of the process, whichever services run in it. */
   readonly processFigures: () => ProcessFigures;
   readonly hostFigures: () => HostFigures;
   readonly databaseEpoch: DatabaseEpoch;
-  /** Stops this process as a signal does. */
+  /** Stops this process like a signal. */
   readonly stop: Stop['begin'];
 }
 
 /**
- * The life of a service's process: opens the parts, lets `open` start what runs on them, prints `ready` and the line
- * that `open` returns (null where a parent prints it), and closes everything in order on a signal. `attached` are the
+ * Runs the process of a service: connects the parts, lets `open` start the service on them, prints `ready` and the line
+ * that `open` returns (null if a parent prints it), and closes everything in order on a signal. `attached` are the
  * embedded parts of that parent.
  */
 export async function startService(
@@ -49,7 +49,7 @@ export async function startService(
   whenClosing('database epoch', databaseEpoch.close);
   const isChild = attached !== null || process.argv.includes(ONE_OF_SEVERAL);
   const metrics = createHostMetrics({ clock: parts.clock, parent: isChild ? toParentProcess() : null });
-  // Opened before all that counts, so that nothing is counted after its last report.
+  // Opened before everything that counts, so that nothing is counted after the last report.
   whenClosing('metrics', metrics.close);
   try {
     const processFigures = openProcessFigures(parts.clock, databaseEpoch.stepBacks);
@@ -76,7 +76,7 @@ function announceReady(configuration: Configuration, clock: Clock, line: string)
   if (errors !== '') process.stderr.write(errors);
 }
 
-/** All servers of a process drain side by side, under one deadline, and its child processes stop beside them. */
+/** All servers of a process drain in parallel, under one deadline, while its child processes stop. */
 export function drainTogether(
   opening: Opening,
   servers: readonly Listening[],
@@ -91,13 +91,13 @@ export function drainTogether(
   });
 }
 
-/** Delays of long ago would hide those of now. */
+/** Limited, so that old delays do not hide the current ones. */
 const DELAY_WINDOW_MS = 60_000;
 const DELAY_RESOLUTION_MS = 20;
 
 /**
  * This process's figures, opened once and shared by its services. Delays are the maximum of the current and the
- * previous minute, however often they are read, so that no stall is lost between two reads.
+ * previous minute, independent of reads, so that no stall between two reads is missed.
  */
 export function openProcessFigures(clock: Clock, databaseStepBacks: () => number): () => ProcessFigures {
   const delays = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });

@@ -13,37 +13,37 @@ import type { ServiceOpening } from './start-service.ts';
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
-/** Who was ready for this long and ended then did not fail to start. */
+/** A process that ends after being ready for this long is not considered to have failed to start. */
 const SETTLED_MS = 10_000;
 const SILENT_SECONDS = 15;
 
 export interface SupervisedProcesses {
-  /** One after the other: a new one is ready before the old one leaves. Resolves with whether all were replaced. */
+  /** Replaces one process after the other: the new one is ready before the old one leaves. */
   replaceAll(): Promise<'replaced' | 'kept'>;
-  /** Tells all of them to stop and waits until they have. */
+  /** Asks all of them to stop and waits until they have ended. */
   stop(): Promise<void>;
   kill(): void;
   pids(): number[];
 }
 
 interface SupervisorOptions extends Pick<ChildOptions, 'clock' | 'program' | 'words' | 'hear'> {
-  /** For the log. */
+  /** Used in log messages. */
   readonly what: string;
   readonly count: number;
   readonly log: Log;
   readonly silentSeconds?: number;
-  /** Of this process: the children's figures are a part of them. */
+  /** The metrics of this process, which include those of its children. */
   readonly metrics: Pick<HostMetrics, 'heard' | 'ended'>;
 }
 
 /**
- * Processes of one kind, each at its place. A process is starting, ready, or leaving; a place belongs to
- * one process, and what has left its place is only waited for.
+ * Processes of the same type, each in a slot. A process is starting, ready, or leaving. A slot belongs to one process;
+ * a process that has left its slot is only waited for.
  *
- * One that dies is started again, after a pause that doubles while it keeps crashing; the others go on. On SIGUSR2 all are
- * replaced, place by place: the new process takes the place when it is ready, and only then the old one leaves the port.
- * Where a new one does not become ready, the old one keeps its place and the rest are left alone: a broken deployment
- * costs no call. Resolves once all answer.
+ * A process that dies is restarted, after a pause that doubles while it keeps crashing; the others continue. On SIGUSR2
+ * all are replaced, slot by slot: the new process takes the slot once it is ready, and only then does the old one leave
+ * the port. If a new one does not become ready, the old one keeps its slot and the rest are not replaced, so that a
+ * broken deployment fails no call. Resolves once all are ready.
  */
 export async function superviseProcesses(options: SupervisorOptions): Promise<SupervisedProcesses> {
   const { what, count, clock, log, program, words, metrics, silentSeconds = SILENT_SECONDS } = options;
@@ -97,7 +97,7 @@ export async function superviseProcesses(options: SupervisorOptions): Promise<Su
     const old = places[place] ?? null;
     take(place, next, FIRST_PAUSE_MS);
     old?.retire();
-    // With its calls: two of them at a place is all the memory that a replacement takes.
+    // Waits for its calls as well, so that a replacement needs the memory of at most one additional process.
     await old?.ended;
     return !isStopping;
   }
@@ -149,14 +149,14 @@ export async function superviseProcesses(options: SupervisorOptions): Promise<Su
 
 const GATEWAY_PROGRAM = fileURLToPath(new URL('../gateway.ts', import.meta.url));
 
-/** GATEWAY_PROCESSES of them: replaced one by one on SIGUSR2 of this process. */
+/** Starts GATEWAY_PROCESSES gateways, which are replaced one by one when this process receives SIGUSR2. */
 export async function superviseGateways(opening: ServiceOpening): Promise<SupervisedProcesses> {
   const { configuration, clock, log, metrics } = opening;
   const several = await superviseProcesses({
     ...{ what: 'gateway', count: configuration.gatewayProcesses, clock, log, metrics },
     ...{ program: GATEWAY_PROGRAM, words: [ONE_OF_SEVERAL], hear: undefined },
   });
-  // None is left after a stop in order; a stop that was forced ends them too.
+  // After an orderly stop none is left; after a forced stop this kills them.
   process.on('exit', several.kill);
   process.on('SIGUSR2', () => {
     several.replaceAll().catch((error: unknown) => {

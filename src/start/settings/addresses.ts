@@ -3,7 +3,7 @@ import type { Configuration } from './configuration.ts';
 /** The base URL of each service. */
 export type ServiceAddresses = Readonly<Record<keyof Configuration['ports'], string>>;
 
-/** As configured. A port of 0 is known only once its server listens. */
+/** The configured addresses. A port of 0 is known only once its server listens. */
 export function configuredAddresses({ host, ports }: Configuration): ServiceAddresses {
   const address = (port: number) => reachable(`http://${host.includes(':') ? `[${host}]` : host}:${port}`);
   return {
@@ -14,12 +14,12 @@ export function configuredAddresses({ host, ports }: Configuration): ServiceAddr
   };
 }
 
-/** Where people open the console: links in mails and the payment provider's redirects lead there. */
+/** The address at which users open the console, for links in mails and the payment provider's redirects. */
 export function consoleUrl(configuration: Configuration): string {
   return configuration.consoleUrl ?? configuredAddresses(configuration).backend;
 }
 
-/** Where the console's playground calls the models. */
+/** The address at which the console's playground calls the models. */
 export function gatewayUrl(configuration: Configuration): string {
   const origin = configuration.gatewayUrl ?? configuredAddresses(configuration).gateway;
   return `${origin.replace(/\/+$/, '')}/llm/v1`;

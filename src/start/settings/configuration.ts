@@ -22,7 +22,7 @@ import {
   refuseHalfHooks,
 } from './webhooks.ts';
 
-/** What this process runs; it decides which settings are needed. */
+/** The services that this process runs, which determine the required settings. */
 export type Role = 'everything' | 'gateway' | 'backend' | 'ai-service' | 'command-line';
 
 export interface Configuration extends StoredContent {
@@ -31,37 +31,37 @@ export interface Configuration extends StoredContent {
   readonly host: string;
   readonly ports: { gateway: number; backend: number; ai: number; sandbox: number };
   readonly gatewayProcesses: number;
-  /** The backend, the AI service and their jobs run in the gateway's process. */
+  /** Whether the backend, the AI service and their jobs run in the gateway's process. */
   readonly oneProcess: boolean;
   readonly dataDir: string;
-  /** Null is the embedded database. */
+  /** Null selects the embedded database. */
   readonly postgres: PostgresConfiguration | null;
   readonly statementTimeoutMs: number;
   readonly databaseMaxWaiting: number;
-  /** Where finished calls go while the database is unavailable. */
+  /** Stores finished calls while the database is unavailable. */
   readonly journal: { commitDeadlineMs: number; maxCalls: number };
-  /** What is kept of calls with an idempotency key, and how long. */
+  /** The limits of stored answers to calls with an idempotency key. */
   readonly idempotency: { maxAnswerBytes: number; keepMs: number };
   /** Responses that no provider stores, and how long any response can be continued. */
   readonly storedResponses: { isOn: boolean; keepMs: number; maxBytes: number; maxCompanyBytes: number };
-  /** How long single calls are kept, in whole months (0: for good), and how they are parted. */
+  /** How long individual calls are kept, in whole months (0: permanently), and how they are partitioned. */
   readonly calls: {
     keepMonths: number;
     keepNamesMonths: number;
     namesPerDay: number;
     span: 'month' | 'week' | 'day';
   };
-  /** Null is this process's memory. */
+  /** Null selects this process's memory. */
   readonly redis: RedisConfiguration | null;
-  /** Null where none was given: outside of production one is made and stored in the data folder, but for the metrics. */
+  /** Null if not set. Outside production it is then generated and stored in the data folder, except for the metrics token. */
   readonly secrets: Readonly<Record<SecretName, string | null>>;
-  /** Accepted beside them, while a secret is changed. */
+  /** Also accepted, while a secret is being rotated. */
   readonly secretsAlso: Readonly<Record<SecretName, string | null>>;
   /** Whether super admins have their rights only with two-factor authentication. */
   readonly requireSuperAdminTotp: boolean;
-  /** Null where none is set: then the backend's own address. */
+  /** If null, the backend's own address is used. */
   readonly consoleUrl: string | null;
-  /** Where browsers reach the gateway. Null where none is set: then the gateway's own address. */
+  /** The address at which browsers reach the gateway. If null, the gateway's own address is used. */
   readonly gatewayUrl: string | null;
   readonly payments: {
     secretKey: string | null;
@@ -71,23 +71,23 @@ export interface Configuration extends StoredContent {
   };
   readonly mail: { smtpUrl: string | null; from: string; fromName: string };
   readonly signUpMode: 'open' | 'invited' | 'closed';
-  /** Null where people sign in with a password only. */
+  /** Null if users sign in with a password only. */
   readonly oidc: OidcConfiguration | null;
   readonly demoWorld: boolean;
   readonly demoCredits: number;
   readonly trialCredits: number;
-  /** 0 is no notice. */
+  /** 0 sends no notice. */
   readonly creditExpiryNoticeDays: number;
   readonly paymentSandbox: boolean;
   readonly models: ModelConfig;
   readonly aliasPrefix: string;
-  /** 0 is no limit. */
+  /** 0 is unlimited. */
   readonly addressRequestsPerMinute: number;
-  /** Per user, or per address without a session; 0 is no limit. */
+  /** Per user, or per address without a session; 0 is unlimited. */
   readonly backendRequestsPerMinute: number;
-  /** What new companies begin with. */
+  /** The ceilings of new companies. */
   readonly companyCeilings: Ceilings;
-  /** What a process grants of each limit while it limits by itself. */
+  /** The share of each limit that a process grants while it limits on its own. */
   readonly limitShareAlone: number;
   readonly trustedProxies: readonly string[];
   readonly upstream: {
@@ -95,25 +95,25 @@ export interface Configuration extends StoredContent {
     readonly connectTimeoutMs: number;
     readonly firstByteTimeoutMs: number;
     readonly idleTimeoutMs: number;
-    /** Inside of which providers may stand. */
+    /** The private networks in which providers may be. */
     readonly privateNetworks: readonly string[] | 'all';
   };
   readonly alerts: AlertConfiguration;
   readonly callHooks: CallHookConfiguration;
   readonly breakers: { failures: number; cooldownMs: number };
-  /** What becomes of streams whose clients leave before their usage has come. */
   readonly streamUsageChunk: 'always' | 'asked';
   readonly unavailableTools: 'refuse' | 'drop';
+  /** How streams are handled whose clients disconnect before the usage has arrived. */
   readonly abandonedStreams: { mode: 'free' | 'drain'; freePerHour: number; drainMs: number };
-  /** What a POSTPAID company pays for a credit, and within how many days. */
+  /** The price of a credit for a POSTPAID company, and the days until payment is due. */
   readonly postpaid: { currency: string; pricePerCredit: string; dueDays: number };
   readonly bodyTimeoutMs: number;
-  /** The runtime's fetch goes through the proxy that these variables name. */
+  /** Whether the runtime's fetch uses a proxy from the environment. */
   readonly hasHttpProxy: boolean;
   readonly maxBodyBytes: number;
   readonly answerTimeoutMs: number;
   readonly shutdownTimeoutMs: number;
-  /** No endpoint, no traces. */
+  /** Without an endpoint, there are no traces. */
   readonly traces: {
     readonly endpoint: string | null;
     readonly headers: Readonly<Record<string, string>>;
@@ -140,7 +140,7 @@ const SECRETS_NEEDED: Record<Role, readonly SecretName[]> = {
   'command-line': [],
 };
 
-/** Bun's fetch queues past 256 requests at once unless this is set before the process starts. */
+/** Bun's fetch queues more than 256 concurrent requests unless this is set before the process starts. */
 const FETCH_LIMIT = 'BUN_CONFIG_MAX_HTTP_REQUESTS';
 const FETCH_LIMIT_NEEDED = 1_024;
 
@@ -151,12 +151,12 @@ type ReadConfiguration =
   | { outcome: 'read'; configuration: Configuration }
   | { outcome: 'refused'; problems: readonly string[] };
 
-/** The environment of this process. The only place that reads it. */
+/** The environment of this process. Only this function reads it. */
 export function ownEnvironment(): Environment {
   return process.env;
 }
 
-/** All problems at once, each with what to do. */
+/** Reports all problems at once, each with what to do. */
 export function readConfiguration(role: Role, environment: Environment): ReadConfiguration {
   const problems: string[] = [];
   const values = readSettings(environment, problems);
@@ -262,7 +262,7 @@ function abandonedStreamsIn(values: SettingValues): Configuration['abandonedStre
   };
 }
 
-/** The settings, by what they are for. */
+/** Groups the settings by purpose. */
 function assemble(
   role: Role,
   isProduction: boolean,
@@ -368,7 +368,7 @@ function upstreamOf(values: SettingValues, isProduction: boolean): Configuration
     connectTimeoutMs: values.UPSTREAM_CONNECT_TIMEOUT_MS,
     firstByteTimeoutMs: values.UPSTREAM_FIRST_BYTE_TIMEOUT_MS,
     idleTimeoutMs: values.UPSTREAM_IDLE_TIMEOUT_MS,
-    // Developers have their models at hand.
+    // Outside production, models often run on the developer's own machine.
     privateNetworks:
       isProduction || values.UPSTREAM_PRIVATE_NETWORKS.length > 0 ? values.UPSTREAM_PRIVATE_NETWORKS : 'all',
   };

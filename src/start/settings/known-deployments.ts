@@ -4,10 +4,10 @@ import { z } from 'zod';
 import { configuredAddresses } from './addresses.ts';
 import { ownEnvironment, readConfiguration } from './configuration.ts';
 
-/** Of demo.json, which has the ports of a system that chose them itself. */
+/** The addresses in demo.json, which has the actual ports if the system chose them. */
 const demoAddresses = z.object({ backend_url: z.string(), gateway_url: z.string(), ai_url: z.string() });
 
-/** Where the services of this machine are, by demo.json and by the settings; none where the settings are incomplete. */
+/** The addresses of this machine's services, from demo.json and from the settings; empty if the settings are invalid. */
 export function knownDeployments() {
   const read = readConfiguration('command-line', ownEnvironment());
   if (read.outcome === 'refused') return [];

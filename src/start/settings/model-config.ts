@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DEFAULT_PROVIDER, providerPreset } from '../../domain/models/providers.ts';
 
 const LARGEST_BYTES = 1024 * 1024;
-/** The last ones are seen at the next start. */
+/** Any further problems are shown at the next start. */
 const MOST_SHOWN = 20;
 
 const price = z.strictObject({
@@ -13,7 +13,7 @@ const price = z.strictObject({
 });
 
 const givenTarget = z.strictObject({
-  /** Left out: that of the provider's preset. */
+  /** Defaults to that of the provider's preset. */
   base_url: z.url({ protocol: /^https?$/ }).optional(),
   model: z.string().min(1).max(200),
   api_key: z.string().min(1).max(4_096).optional(),
@@ -52,7 +52,7 @@ const alias = z.strictObject({
   provider_ids: z.array(z.string().min(1).max(200)).max(100).optional(),
 });
 
-/** The file behind MODEL_CONFIG: which providers serve an alias, and what it costs in credits a million. */
+/** The file that MODEL_CONFIG names: which providers serve an alias, and its price in credits per million tokens. */
 const modelConfig = z.strictObject({
   aliases: z.record(z.string().min(1).max(100), alias, 'must be an object of aliases by their names'),
 });
@@ -60,7 +60,7 @@ const modelConfig = z.strictObject({
 type GivenTarget = z.output<typeof givenTarget>;
 type GivenAlias = z.output<typeof alias>;
 
-/** With every key read and every address filled in. */
+/** With all keys read and all addresses filled in. */
 interface ConfiguredTarget extends Omit<GivenTarget, 'api_key_file' | 'api_key_env'> {
   readonly base_url: string;
 }
@@ -75,7 +75,7 @@ export interface ConfigSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** The file's aliases; what is wrong with it goes to `problems`, without a value of it: it holds keys. */
+/** The file's aliases. Problems are added to `problems` without quoting a value, because the file contains keys. */
 export function readModelConfig(path: string, sources: ConfigSources, problems: string[]): ModelConfig {
   const complain = (what: string): ModelConfig => {
     problems.push(`MODEL_CONFIG: ${path} ${what}`);
@@ -120,7 +120,7 @@ function completed(
   return config;
 }
 
-/** What is wrong, without a value that could be a key; or the target. */
+/** The target, or what is wrong with it, without quoting a value that could be a key. */
 function completedTarget(given: GivenTarget, sources: ConfigSources): ConfiguredTarget | string {
   const { api_key, api_key_file, api_key_env, base_url, ...same } = given;
   const ways = [api_key, api_key_file, api_key_env].filter((way) => way !== undefined);

@@ -6,13 +6,13 @@ export interface OidcConfiguration {
   readonly clientId: string;
   readonly clientSecret: string | null;
   readonly roleClaim: string | null;
-  /** The company of each domain; null where only existing accounts sign in. */
+  /** The company of each domain; null if only existing accounts may sign in. */
   readonly domains: Readonly<Record<string, string | null>>;
   readonly roles: Readonly<Record<string, 'MEMBER' | 'COMPANY_ADMIN' | 'SUPER_ADMIN'>>;
   readonly name: string;
 }
 
-/** Sign-in is set up whole or not at all. */
+/** Sign-in must be configured completely or not at all. */
 export function refuseHalfOidc(values: SettingValues, problems: string[]): void {
   const { OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, OIDC_CLIENT_SECRET_FILE } = values;
   if (OIDC_ISSUER === null) {

@@ -15,7 +15,10 @@ import type { Secrets } from '../../ports/secrets.ts';
 import { StartProblem } from '../processes/lifecycle.ts';
 import type { Configuration, SecretName } from './configuration.ts';
 
-/** What the embedded default makes up at its first start and keeps: the demo world is drawn from `demoSeed`. */
+/**
+ * Secrets that are generated at the first start outside production and then kept. The demo world is derived from
+ * `demoSeed`.
+ */
 const keptSecrets = z.strictObject({
   jwtSecret: z.string().min(32),
   internalToken: z.string().min(32),
@@ -26,17 +29,23 @@ const keptSecrets = z.strictObject({
 
 export type KeptSecrets = z.output<typeof keptSecrets>;
 
-/** Null only in production, for secrets that are not set and that this process does not need. */
+/**
+ * Null in production for secrets that are not set and that this process does not need; `metricsToken` may be null
+ * anywhere.
+ */
 export type SecretsInUse = Readonly<Record<SecretName | 'demoSeed', string | null>> & {
   readonly also?: Configuration['secretsAlso'];
 };
 
-/** The first is used for what is new, all of them open what is there: so a secret is changed without an outage. */
+/**
+ * The first secret is used for new values; all of them are accepted for existing ones. This allows rotation without an
+ * outage.
+ */
 export type AcceptedSecrets = readonly [string, ...string[]];
 
 /**
- * The secrets of the settings; outside of production, what is missing there comes from `secrets.json` in the data
- * folder, which is made once.
+ * The secrets from the settings. Outside production, missing ones are read from `secrets.json` in the data folder,
+ * which is generated once.
  */
 export function secretsInUse(configuration: Configuration, random: Secrets): SecretsInUse {
   const { secrets: given, secretsAlso: also } = configuration;
@@ -47,14 +56,14 @@ export function secretsInUse(configuration: Configuration, random: Secrets): Sec
     internalToken: given.internalToken ?? kept.internalToken,
     masterKey: given.masterKey ?? kept.masterKey,
     webhookSecret: given.webhookSecret ?? kept.webhookSecret,
-    // None is made: without one the internal token opens the metrics.
+    // None is generated: without one, the internal token gives access to the metrics.
     metricsToken: given.metricsToken,
     demoSeed: kept.demoSeed,
     also,
   };
 }
 
-/** A secret that cannot be done without. */
+/** Throws if the secret is missing. */
 export function needed(keys: SecretsInUse, name: SecretName): string {
   const secret = keys[name];
   if (secret !== null) return secret;
@@ -67,7 +76,7 @@ export function accepted(keys: SecretsInUse, name: SecretName): AcceptedSecrets 
   return also === null ? [needed(keys, name)] : [needed(keys, name), also];
 }
 
-/** What opens `/metrics`: tokens of their own, or the internal ones; none where this process has neither. */
+/** The tokens for `/metrics`: its own, or the internal ones; empty if this process has neither. */
 export function metricsAccess(keys: SecretsInUse): { tokens: readonly string[]; setting: string } {
   if (keys.metricsToken !== null) return { tokens: accepted(keys, 'metricsToken'), setting: 'METRICS_TOKEN' };
   const tokens = keys.internalToken === null ? [] : accepted(keys, 'internalToken');
@@ -77,7 +86,8 @@ export function metricsAccess(keys: SecretsInUse): { tokens: readonly string[]; 
 function readOrMake(file: string, random: Secrets): KeptSecrets {
   if (!existsSync(file)) {
     const made = draw(random);
-    // Several processes may start at once on one folder: the first one's secrets count, the others read them.
+    // Several processes may start on one folder at the same time: the secrets of the first are used, and the others
+    // read them.
     const wasFirst = writeOwnerOnly(file, written(made), 'keep-existing');
     return wasFirst ? made : readOrMake(file, random);
   }
@@ -95,7 +105,7 @@ function readOrMake(file: string, random: Secrets): KeptSecrets {
   }
   const whole = keptSecrets.safeParse(read.data);
   if (whole.success) return whole.data;
-  // A file from before a secret was needed gets what it lacks.
+  // Adds secrets that were introduced after the file was written.
   const completed: KeptSecrets = { ...draw(random), ...(read.data as Partial<KeptSecrets>) };
   writeOwnerOnly(file, written(completed), 'replace');
   return completed;
@@ -117,8 +127,8 @@ function written(secrets: KeptSecrets): string {
 }
 
 /**
- * Whole or not at all, on the disk before it is named, readable by its owner only. False where there was a file
- * that is to be kept.
+ * Writes the file atomically, synced to disk before it gets its name, and accessible to its owner only. False if an
+ * existing file was kept.
  */
 export function writeOwnerOnly(file: string, text: string, mode: 'replace' | 'keep-existing'): boolean {
   const unfinished = `${file}.${process.pid}.unfinished`;

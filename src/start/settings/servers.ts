@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs';
 import type { RedisTopology } from '../../adapters/shared-state/redis/topology.ts';
 import type { SettingValues } from './settings.ts';
 
-/** Where PostgreSQL and Redis are and how they are reached; null is the embedded part. */
+/** The addresses of PostgreSQL and Redis and how to connect; null selects the embedded part. */
 
 export interface PostgresConfiguration {
   readonly url: string;
-  /** The server itself, where `url` is a pooler. */
+  /** The server itself, if `url` is a pooler. */
   readonly directUrl: string | null;
-  /** Read for each connection, so that a password can be changed without a restart. Null: it is in the URLs. */
+  /** Read for each connection, so that a password can be changed without a restart. Null if it is in the URLs. */
   readonly password: (() => string) | null;
-  /** Certificates of authorities, as PEM. */
+  /** CA certificates, as PEM. */
   readonly ca: string | null;
   readonly poolSize: number;
   readonly connectTimeoutMs: number;
@@ -104,7 +104,7 @@ function withoutPassword(address: string): string {
   return url.href;
 }
 
-/** While the file is being replaced it may be missing or empty: then the last password that was read counts. */
+/** While the file is being replaced it may be missing or empty; the last password is then used. */
 function passwordIn(path: string | null): (() => string) | null {
   if (path === null) return null;
   let last = '';
@@ -118,7 +118,7 @@ function fileAt(path: string | null): string | null {
   return path === null ? null : readTextFile(path);
 }
 
-/** Without the line's end that editors leave; null where there is nothing. */
+/** Trimmed, because editors add a newline. Null if the file is empty or cannot be read. */
 export function readTextFile(path: string): string | null {
   try {
     return readFileSync(path, 'utf8').trim() || null;

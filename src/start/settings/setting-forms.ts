@@ -11,7 +11,7 @@ import { isKnownCurrency } from '../../domain/catalog/currency.ts';
 import { readPrice } from '../../domain/credits/invoices/monthly-invoices.ts';
 import { readNetwork } from '../../http/client-identity.ts';
 
-/** How a setting's text is read: each form complains in one sentence. An empty text counts as not set. */
+/** The formats of settings. Each reports a violation in one sentence. An empty text counts as not set. */
 
 export function text<Fallback extends string | null>(fallback: Fallback, meaning: string) {
   const schema = z.string().max(4_096).optional();
@@ -73,7 +73,7 @@ export function url(protocols: readonly string[], meaning: string) {
   };
 }
 
-/** Where servers listen: an address, or a name that stands for one. */
+/** The address that servers listen on, or a name for it. */
 export function host(fallback: string, meaning: string) {
   const complaint = 'must be an address of this machine, or a name of one, such as 127.0.0.1, ::1 or 0.0.0.0';
   const schema = z
@@ -109,7 +109,7 @@ export function price(fallback: string, meaning: string) {
   return { schema: schema.transform((value) => value ?? fallback), fallback, meaning };
 }
 
-/** An address without a password in it, so it may be shown; no slash at its end. */
+/** A URL without a password, so that it may be shown; trailing slashes are removed. */
 export function httpUrl<Fallback extends string | null>(fallback: Fallback, meaning: string) {
   const complaint = 'must be an address that begins with http:// or https://, without a user in it';
   const schema = z
@@ -124,7 +124,7 @@ export function httpUrl<Fallback extends string | null>(fallback: Fallback, mean
   return { schema: schema.transform((value) => value ?? fallback), fallback, meaning };
 }
 
-/** The address of the gateway's server; its routes are ours to add. */
+/** The address of the gateway's server, without the path of its routes. */
 export function gatewayAddress(meaning: string) {
   const { schema, ...rest } = httpUrl(null, meaning);
   const complaint = 'must be the address without /llm/v1, such as https://gateway.example.org';
@@ -144,7 +144,7 @@ export function networks(meaning: string) {
   return { schema: schema.transform((value): readonly string[] => value ?? []), fallback: null, meaning };
 }
 
-/** Some of a list of words, all of them by default; `none` is none. */
+/** Some of a list of words, all of them by default; `none` is an empty list. */
 export function someOf<Word extends string>(words: readonly Word[], meaning: string) {
   const complaint = `must be some of ${words.join(', ')}, with commas between them, or none`;
   const isWord = (one: string): one is Word => words.some((word) => word === one);
@@ -179,7 +179,7 @@ export function part(fallback: string, meaning: string) {
   return { schema: schema.transform((value) => Number(value ?? fallback)), fallback, meaning };
 }
 
-/** They may hold a token, so they are never shown. */
+/** The values may contain a token, so they are never shown. */
 export function headerPairs(meaning: string) {
   const complaint = 'must be pairs such as name=value, with commas between them';
   const schema = z
@@ -198,7 +198,7 @@ export function headerPairs(meaning: string) {
   };
 }
 
-/** Values are escaped as in a URL, as OpenTelemetry has it. */
+/** Values are percent-encoded, as specified by OpenTelemetry. */
 function pairOf(pair: string): [string, string] {
   const at = pair.indexOf('=');
   const value = pair.slice(at + 1);
@@ -219,7 +219,7 @@ export function secret(meaning: string) {
   };
 }
 
-/** `true` or `false`; null where it is left out, because the default depends on NODE_ENV. */
+/** `true` or `false`; null if not set, because the default depends on NODE_ENV. */
 export function truth(fallback: string, meaning: string) {
   const schema = z.enum(['true', 'false'], 'must be true or false').optional();
   return {
@@ -235,7 +235,7 @@ export function flag(meaning: string) {
   return { schema: transformed, fallback: 'on, in production off', meaning: `${meaning} \`on\` or \`off\`.` };
 }
 
-/** Off unless the operator says so. */
+/** Off by default. */
 export function permission(meaning: string) {
   const schema = z.enum(['on', 'off'], 'must be on or off').optional();
   return {
@@ -245,7 +245,7 @@ export function permission(meaning: string) {
   };
 }
 
-/** `name=value` with commas; each pair must have the form. */
+/** `name=value` pairs separated by commas; each pair must match the form. */
 export function pairs(form: RegExp, example: string, meaning: string) {
   const complaint = `must be pairs such as ${example}, with commas between them`;
   const schema = z

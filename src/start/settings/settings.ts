@@ -27,15 +27,15 @@ import { STORED_CONTENT_SETTINGS } from './stored-content.ts';
 import { ALERT_SETTINGS, CALL_HOOK_SETTINGS } from './webhook-rows.ts';
 
 /**
- * Every setting, with its form, its default and its meaning: the environment is read by this table, and
- * docs/configuration.md is written from it. Values come as text; an empty one counts as not set.
+ * All settings, with their format, default and meaning. The environment is read with this table, and
+ * docs/configuration.md is generated from it. Values are text; an empty one counts as not set.
  */
 interface Setting<T> {
   readonly schema: z.ZodType<T, string | undefined>;
-  /** As it is shown in the table; null where there is none. */
+  /** As shown in the table; null if there is none. */
   readonly fallback: string | null;
   readonly meaning: string;
-  /** Its value is never shown, not even in a complaint about it. */
+  /** The value is never shown, not even in an error message about it. */
   readonly isSecret?: true;
 }
 
@@ -356,7 +356,7 @@ export const SETTINGS = {
 export type SettingName = keyof typeof SETTINGS;
 export type SettingValues = { [Name in SettingName]: z.output<(typeof SETTINGS)[Name]['schema']> };
 
-/** docs/configuration.md, whole. */
+/** The whole of docs/configuration.md. */
 export function settingsPage(): string {
   const rows = Object.entries(SETTINGS).map(([name, { fallback, meaning }]) => {
     const shown = fallback === null ? '' : fallback.includes(' ') ? fallback : `\`${fallback}\``;

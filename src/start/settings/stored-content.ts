@@ -3,7 +3,7 @@ import type { PayloadLogParts } from '../../domain/call-payloads/payload-log.ts'
 import { REDACTED_KINDS } from '../../domain/call-payloads/redaction.ts';
 import { part, permission, someOf, whole } from './setting-forms.ts';
 
-/** The settings of answers that are stored on request of a key or a call, as rows of the table in settings.ts. */
+/** The settings for answers that are stored if a key or a call requests it, as rows of the table in settings.ts. */
 export const STORED_CONTENT_SETTINGS = {
   CACHE_MAX_TTL_SECONDS: whole(
     0,
@@ -61,12 +61,12 @@ export const STORED_CONTENT_SETTINGS = {
 };
 
 export interface StoredContent {
-  /** Of the exact cache. */
+  /** For the exact cache. */
   readonly answerCache: Pick<
     AnswerCacheParts,
     'maxTtlSeconds' | 'maxAnswerBytes' | 'maxCompanyBytes' | 'maxCompanyAnswers' | 'priceShareMillionths'
   >;
-  /** Of stored prompts and answers. */
+  /** For stored prompts and answers. */
   readonly payloads: Pick<PayloadLogParts, 'retentionDays' | 'maxRetentionDays' | 'maxBytes' | 'redacts'>;
   readonly tracesPayloads: boolean;
 }

@@ -1,9 +1,12 @@
 import { isIPv4 } from 'node:net';
 import type { SettingName, SettingValues } from './settings.ts';
 
-/** What production and an open port refuse, so that a mistake ends the start instead of opening the system. */
+/**
+ * Settings that are refused in production or on a public port, so that a mistake prevents the start instead of exposing
+ * the system.
+ */
 
-/** Every setting that is a secret of ours, with the second one of a rotation. */
+/** Our own secrets, each with the second one for a rotation. */
 const SECRET_PAIRS: readonly (readonly [SettingName, SettingName])[] = [
   ['JWT_SECRET', 'JWT_SECRET_ALSO'],
   ['INTERNAL_TOKEN', 'INTERNAL_TOKEN_ALSO'],
@@ -12,7 +15,7 @@ const SECRET_PAIRS: readonly (readonly [SettingName, SettingName])[] = [
   ['METRICS_TOKEN', 'METRICS_TOKEN_ALSO'],
 ];
 
-/** Given by others, so that their form is not ours to judge. */
+/** Issued by others, so that we do not check their format. */
 const FOREIGN_SECRETS: readonly SettingName[] = ['PAYMENT_PROVIDER_KEY', 'OIDC_CLIENT_SECRET'];
 const ADDRESSES_WITH_PASSWORD: readonly SettingName[] = [
   'DATABASE_URL',
@@ -20,7 +23,7 @@ const ADDRESSES_WITH_PASSWORD: readonly SettingName[] = [
   'REDIS_URL',
   'SMTP_URL',
 ];
-/** Passwords, sessions, keys and payments pass through these. */
+/** These URLs carry passwords, sessions, keys and payments. */
 const PUBLIC_URLS: readonly SettingName[] = [
   'CONSOLE_URL',
   'GATEWAY_URL',
@@ -44,7 +47,7 @@ export function refuseUnsafeProduction(values: SettingValues, problems: string[]
   }
 }
 
-/** Outside of production: the demo world's accounts and a sandbox that takes any key are for this machine only. */
+/** Outside production. The demo world's accounts, and a sandbox that accepts any key, are for this machine only. */
 export function refusePublicDemo(values: SettingValues, problems: string[]): void {
   if (isLoopbackHost(values.HOST) || values.ALLOW_PUBLIC_DEMO) return;
   const open = [
@@ -77,7 +80,7 @@ function refuseWeakSecrets(values: SettingValues, problems: string[]): void {
   }
 }
 
-/** One secret in two places: the one that leaks opens the other place too. */
+/** A secret that is used for two purposes would compromise both if it leaked. */
 function refuseEqualSecrets(values: SettingValues, problems: string[]): void {
   const seen = new Map<string, { readonly setting: SettingName; readonly group: number }>();
   const groups = [...SECRET_PAIRS, ...FOREIGN_SECRETS.map((setting) => [setting])];
@@ -123,15 +126,15 @@ function refusePlainHttp(values: SettingValues, problems: string[]): void {
   }
 }
 
-/** The words of which values in examples are made. */
+/** Words that example values consist of. */
 const EXAMPLE_WORDS =
   /change[-_ ]?me|change|replace|example|placeholder|sample|dummy|default|insecure|unsafe|passwords?|passw0rd|secrets?|tokens?|keys?|internal|master|webhook|whsec|metrics|string|random|characters?|output|openssl|rand|base64|least|long|bits?|your|this|with|here|from|test(?:ing)?|demo|sandbox|dev(?:elopment)?|local(?:host)?|turnpike|jwt|sk_|the|for|and|256|[\W_]+/gi;
-/** A value with this many characters beside such words is random enough. */
+/** A value with this many characters besides these words counts as random. */
 const RANDOM_CHARACTERS = 20;
 const RANDOM_CHARACTERS_OF_PASSWORDS = 6;
 const COMMON_PASSWORDS = new Set(['postgres', 'redis', 'admin', 'root', 'user', '1234', '12345', '123456']);
 
-/** What others can read in a document, a sample or a tutorial: words, with little or nothing random beside them. */
+/** Values known from documentation, samples or tutorials: words with few or no random characters. */
 function isExample(value: string, random = RANDOM_CHARACTERS): boolean {
   if (value === '') return false;
   const rest = value.replace(EXAMPLE_WORDS, '');
@@ -143,14 +146,14 @@ function isExamplePassword(value: string): boolean {
   return isExample(value, RANDOM_CHARACTERS_OF_PASSWORDS) || COMMON_PASSWORDS.has(value.toLowerCase());
 }
 
-/** The same block again and again is no longer than the block. */
+/** A repeated block is only as strong as the block itself. */
 function isRepetition(value: string): boolean {
   return value.length > 1 && (value + value).indexOf(value, 1) < value.length;
 }
 
 const LONGEST_SEQUENCE = 10;
 
-/** 0123456789, abcdefghij. */
+/** For example 0123456789 or abcdefghij. */
 function hasSequence(value: string): boolean {
   let run = 1;
   for (let at = 1; at < value.length; at += 1) {
@@ -168,7 +171,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Whether only this machine reaches the host of a setting or a URL. */
+/** Whether the host of a setting or a URL is reachable from this machine only. */
 function isLoopbackHost(host: string): boolean {
   const name = host
     .toLowerCase()

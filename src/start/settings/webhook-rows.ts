@@ -1,6 +1,6 @@
 import { httpUrl, networks, oneOf, secret, text, whole } from './setting-forms.ts';
 
-/** The settings of webhooks that we send, as rows of the table in settings.ts. */
+/** The settings of outgoing webhooks, as rows of the table in settings.ts. */
 
 export const ALERT_SETTINGS = {
   ALERT_PRIVATE_NETWORKS: networks(

@@ -1,10 +1,10 @@
 import { readTextFile } from './servers.ts';
 import type { SettingValues } from './settings.ts';
 
-/** Webhooks that we send. */
+/** Outgoing webhooks. */
 
 export interface AlertConfiguration {
-  /** Inside of which the receivers of companies' alerts may be. */
+  /** The private networks in which receivers of companies' alerts may be. */
   readonly privateNetworks: readonly string[] | 'all';
   readonly allowsHttp: boolean;
   readonly keepDays: number;
@@ -21,7 +21,7 @@ export function alertsOf(values: SettingValues, isProduction: boolean): AlertCon
 }
 
 export interface CallHookConfiguration {
-  /** Null where there is none. */
+  /** Null if there is none. */
   readonly before: {
     readonly url: string;
     readonly timeoutMs: number;
@@ -29,7 +29,7 @@ export interface CallHookConfiguration {
     readonly maxBodyBytes: number;
   } | null;
   readonly afterUrl: string | null;
-  /** All of them sign. */
+  /** Each request is signed with all of them. */
   readonly secrets: readonly string[];
   readonly keepDays: number;
 }

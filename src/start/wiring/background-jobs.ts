@@ -32,11 +32,11 @@ import { mailOutbox, openMail } from './open-mail.ts';
 export interface Jobs {
   readonly queue: JobQueue;
   readonly rates: JobRates;
-  /** This process takes jobs from now on: those of every process with workers, and `more`. */
+  /** Starts to process jobs: those of every process with workers, and `more`. */
   startWorkers(more: readonly QueueWork[]): Promise<WorkerBoard>;
 }
 
-/** Every queue there is: a process that only enqueues or lists jobs defines them too. */
+/** All queues: a process that only enqueues or lists jobs defines them too. */
 const QUEUES: readonly QueueDefinition[] = [
   ...MAIL_QUEUES,
   ...ALERT_QUEUES,
@@ -59,7 +59,7 @@ const MAIL_CLOSES_WITHIN_MS = 5_000;
 
 export async function openJobs(opening: Opening): Promise<Jobs> {
   const { database, log, configuration, whenClosing } = opening;
-  // Opened before the queue, so that it is closed after the jobs that send mail.
+  // Opened before the queue, so that it is closed after the jobs that send mail have ended.
   const mail = await openMail(opening);
   whenClosing('mail', () => mail.close(MAIL_CLOSES_WITHIN_MS));
   const rates = createJobRates(opening.clock);
@@ -82,7 +82,7 @@ export async function openJobs(opening: Opening): Promise<Jobs> {
   };
 }
 
-/** Schedules of earlier versions whose queues have other names now. They would fill queues without a worker. */
+/** Schedules of earlier versions whose queues have been renamed. They would fill queues that have no worker. */
 const RENAMED_QUEUES = [
   'accounts-upkeep',
   'calls-upkeep',

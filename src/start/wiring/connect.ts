@@ -45,21 +45,21 @@ export interface Parts {
   readonly ownSecrets: SecretsInUse;
   readonly database: Database;
   readonly sharedState: SharedState;
-  /** The steps that opening took to bring the database to this code's version. */
+  /** The migration steps that were applied on opening. */
   readonly migrated: readonly string[];
-  /** In the order in which they are to be closed: what stands on others first. */
+  /** In closing order: dependents before their dependencies. */
   readonly closings: readonly Closing[];
 }
 
-/** The sockets of embedded parts that the parent of this process owns; null for those that are servers. */
+/** The sockets of embedded parts that the parent of this process owns; null for parts that are servers. */
 export interface AttachedParts {
   readonly database: string | null;
   readonly state: string | null;
 }
 
 /**
- * Opens the parts that the configuration names and brings the database to this code's version. Where one cannot
- * be opened, those before it are closed again.
+ * Opens the configured parts and migrates the database to this code's version. If one cannot be opened, those opened
+ * before it are closed again.
  */
 export async function connect(
   configuration: Configuration,
@@ -112,12 +112,12 @@ export async function connect(
   }
 }
 
-/** All gateway processes on one data folder share it. */
+/** Shared by all gateway processes on the same data folder. */
 export function journalFolder({ dataDir }: Configuration): string {
   return `${dataDir}/journal`;
 }
 
-/** Charges what a process that was killed had deferred; without `keep`, what the database does not take stays in its log. */
+/** Charges calls that a killed process had deferred. Without `keep`, calls that the database rejects stay in its log. */
 export async function recoverDeferred(
   configuration: Configuration,
   statements: Database,
@@ -163,14 +163,14 @@ function whereIs(postgres: PostgresConfiguration): string {
   return `${hostname}:${port || '5432'}`;
 }
 
-/** By PostgreSQL's code: what to do where its answer to a migration does not say so. */
+/** Advice by PostgreSQL error code, for migration errors whose message does not say what to do. */
 const MIGRATION_ADVICE: Readonly<Record<string, string>> = {
   '42501': 'the user must own the database and what is in it (alter database … owner to …)',
   '25006': 'it must be a server that takes writes, not a standby',
   '42P07': 'use a database of its own, without tables of other programs',
 };
 
-/** Where PostgreSQL refuses the migrations: which database, and what to do. */
+/** Adds the database and the advice to an error with which PostgreSQL rejected the migrations. */
 function explain(error: DatabaseFailure, { postgres }: Configuration): never {
   const advice = MIGRATION_ADVICE[error.sqlState ?? ''];
   if (postgres === null || advice === undefined) throw error;
@@ -180,7 +180,7 @@ function explain(error: DatabaseFailure, { postgres }: Configuration): never {
 }
 
 function channelTo(path: string) {
-  // A lost connection is noticed by the next request; with the parent's end this process ends too.
+  // The next request notices a lost connection. If the parent ends, this process ends too.
   return (onEvent: (event: unknown) => void) => connectChannel({ path, onEvent, onClosed() {} });
 }
 
@@ -201,12 +201,12 @@ async function openSharedState(
 
 interface OwnLog {
   readonly log: Log;
-  /** From now on entries are also published, and kept for the log viewer. */
+  /** From this call on, entries are also published, and stored for the log viewer. */
   keepIn(database: Database, sharedState: SharedState): { close(): Promise<void> };
   flush(): Promise<void>;
 }
 
-/** Lines on standard output from the first moment on; the other two places once they are open. */
+/** Writes to standard output from the start; the two other sinks are added once they are open. */
 function openLog(configuration: Configuration, clock: Clock): OwnLog {
   const lines = consoleLines(configuration, clock);
   const context = { process: process.pid };
@@ -241,7 +241,7 @@ function consoleLines(configuration: Configuration, clock: Clock): ConsoleLines 
   });
 }
 
-/** Lines for people; JSON where a program reads them. */
+/** Text for people; JSON if a program reads the log. */
 export function isTextLog({ log: { format } }: Pick<Configuration, 'log'>, isTerminal: boolean): boolean {
   return format === 'text' || (format === 'auto' && isTerminal);
 }

@@ -1,6 +1,6 @@
 /**
- * Reading a long document takes up to a second of uninterrupted computation, in which no stream of the gateway would
- * move. So the embedded engine has a thread of its own.
+ * Reading a long document takes up to a second of uninterrupted computation, which would block all streams of the
+ * gateway. The embedded engine therefore runs in its own thread.
  */
 import { createSystemClock } from '../../adapters/clock/system-clock.ts';
 import { createTokenScores } from '../../adapters/networks/token-scores.ts';
@@ -27,7 +27,7 @@ const engine = createDocumentEngine({
   }),
 });
 
-/** Companies take turns for this thread; in it there is one text at a time. */
+/** Companies take turns before a text reaches this thread, which reads one text at a time. */
 const TURNS_TAKEN_BEFORE = '';
 
 serveRequests<EngineRequest, EngineResult>(({ kind, text, answer }, signal) =>

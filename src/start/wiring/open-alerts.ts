@@ -6,8 +6,9 @@ import type { Parts } from './connect.ts';
 import { catalogueParts } from './open-models.ts';
 
 /**
- * What sending alerts to channels needs. Companies set the addresses, so they have networks of their own that are allowed,
- * none in production unless said: those in which an operator runs providers are no business of theirs.
+ * The parts for sending alerts to channels. Companies set the addresses, so these have their own list of allowed
+ * private networks, which is empty in production by default: companies must not reach the networks in which an operator
+ * runs providers.
  */
 export function alertParts(parts: Parts): { readonly webhooks: WebhookSender; readonly cipher: Cipher } {
   const { configuration, clock } = parts;

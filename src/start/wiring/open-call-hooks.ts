@@ -6,15 +6,18 @@ import type { Opening } from '../processes/start-service.ts';
 import { hookWebhooks } from './open-hook-deliveries.ts';
 
 interface OpenedHooks {
-  /** Null where there is none: then a call does nothing for it. */
+  /** Null if there is no hook before calls. */
   readonly callHook: CallHook | null;
-  /** The book itself where there is no hook after calls. */
+  /** The given book, unless there is a hook after calls. */
   readonly calls: CallBook;
-  /** Null where there is neither hook. */
+  /** Null if there is no hook at all. */
   readonly metrics: MetricSource | null;
 }
 
-/** The operator's hooks around calls. Their addresses come from the environment, and are held to UPSTREAM_PRIVATE_NETWORKS too. */
+/**
+ * The operator's hooks around calls. Their addresses are set in the environment, but UPSTREAM_PRIVATE_NETWORKS applies
+ * to them too.
+ */
 export function openCallHooks(opening: Opening, calls: CallBook, log: Opening['log']): OpenedHooks {
   const { configuration, clock, database, secrets } = opening;
   const { before, afterUrl, secrets: signing } = configuration.callHooks;
@@ -38,7 +41,7 @@ function withAfterCalls(book: CallBook, after: AfterCalls): CallBook {
     ...book,
     settle(call, onSent) {
       const settling = book.settle(call, onSent);
-      // Once it is charged, or in the journal; the call itself waits for nothing more.
+      // Noted once the call is charged or in the journal; the call itself does not wait for it.
       settling.then(
         ({ outcome }) => outcome !== 'not-written' && after.note(call),
         () => undefined,

@@ -4,7 +4,7 @@ import type { WebhookSender } from '../../ports/webhooks/webhook-sender.ts';
 import type { Parts } from './connect.ts';
 import { openApproveHost } from './open-models.ts';
 
-/** For the job that sends again what the hook after calls did not accept. */
+/** For the job that resends what the hook after calls did not accept. */
 export function hookDeliveryParts(opening: Parts): HookDeliveryParts {
   const { configuration, database, clock, log } = opening;
   const { afterUrl, secrets, keepDays } = configuration.callHooks;

@@ -8,14 +8,14 @@ import type { CapturedMail, Mail } from '../../ports/mail.ts';
 import { StartProblem } from '../processes/lifecycle.ts';
 import type { Parts } from './connect.ts';
 
-/** Takes mails within the transactions that want them; sending is the mail worker's. */
+/** Accepts mails within the caller's transactions; the mail worker sends them. */
 export function mailOutbox({ configuration, secrets, clock, log }: Parts, jobQueue: JobQueue): MailOutbox {
   const { from } = configuration.mail;
   const messageIdDomain = from.slice(from.lastIndexOf('@') + 1);
   return createMailOutbox({ jobQueue, secrets, clock, log, messageIdDomain });
 }
 
-/** The mail server, or without one a folder in DATA_DIR. */
+/** The mail server, or a folder in DATA_DIR if none is configured. */
 export async function openMail({ configuration, clock }: Parts): Promise<Mail> {
   const { smtpUrl } = configuration.mail;
   if (smtpUrl === null) return await openMailFolder({ configuration, clock });

@@ -38,7 +38,7 @@ import { accepted } from '../settings/secrets.ts';
 import type { Parts } from './connect.ts';
 import type { EngineRequest, EngineResult } from './document-engine-thread.ts';
 
-/** What every process that calls models has, once: gateway and workers in one process share it. */
+/** The parts of every process that calls models, opened once: gateway and workers in one process share them. */
 export interface ModelParts {
   readonly models: ModelDirectory;
   readonly ownKeys: OwnKeyDirectory;
@@ -115,7 +115,7 @@ export async function openModelParts(opening: ServiceOpening): Promise<ModelPart
   };
 }
 
-/** The providers that are configured, and the match score generator where one of them answers for it. */
+/** The configured providers, and the match score generator if one of them serves it. */
 function breakerNames(aliases: readonly Alias[]): Set<string> {
   const names = new Set<string>();
   for (const { kind, targets } of aliases) {
@@ -129,15 +129,15 @@ function breakerNames(aliases: readonly Alias[]): Set<string> {
   return names;
 }
 
-/** One company has two of them at most. */
+/** A single company uses at most two of them. */
 const READING_PROCESSES = 3;
 
-/** Texts in the thread at once, and how long one may take, including those before it. */
+/** The maximum number of texts in the thread, and the time limit of each, including the wait for earlier ones. */
 const ENGINE_LIMITS = { maxWaiting: 4, timeoutMs: 60_000 };
-/** A text is with the thread when the one before it is done; a company waits for one text of another. */
+/** Two places, so that the thread always has the next text. A company waits for at most one text of another company. */
 const ENGINE_TURNS = { places: 2, perCompany: 1, maxWaiting: 256, waitMs: 60_000 };
 
-/** The embedded engine, whose long computations run in a thread of their own. */
+/** The embedded engine, which runs long computations in its own thread. */
 export function openEngine({
   clock,
   secrets,
@@ -175,7 +175,7 @@ export function openEngine({
   };
 }
 
-/** What reading and changing the aliases needs. */
+/** The parts for reading and changing aliases. */
 export function catalogueParts({ configuration, database, sharedState, secrets, ownSecrets, log }: Parts) {
   const cipher = createCipher({ masterKeys: accepted(ownSecrets, 'masterKey'), secrets });
   return { database, sharedState, secrets, cipher, log, prefix: configuration.aliasPrefix };
@@ -197,7 +197,7 @@ async function applyConfiguredModels(opening: Opening): Promise<void> {
   }
 }
 
-/** For every address that a person sets, and not the environment. Null where calls may go anywhere. */
+/** For every address that is set by a user rather than by the environment. Null if calls may reach any network. */
 export function openApproveHost({
   configuration,
   clock,
@@ -207,7 +207,7 @@ export function openApproveHost({
   return allowed === 'all' ? null : createApproveHost({ clock, allowed, hasProxy });
 }
 
-/** Providers over HTTP alone: for a process that only tests them. */
+/** Only providers over HTTP, for a process that merely tests them. */
 export function openProviders(parts: Parts): ModelUpstream & { close(): void } {
   const { secrets, clock } = parts;
   const http = openHttp(parts);
@@ -216,7 +216,7 @@ export function openProviders(parts: Parts): ModelUpstream & { close(): void } {
   return { ...translating, close: http.close };
 }
 
-/** Providers over HTTP, and the embedded models, which are loaded at their first call. */
+/** Providers over HTTP, and the embedded models, which are loaded on their first call. */
 function openUpstream(opening: Opening): ModelUpstream {
   const { clock, log, secrets } = opening;
   const http = openHttp(opening);
@@ -238,7 +238,10 @@ function openUpstream(opening: Opening): ModelUpstream {
   return createTranslatingUpstream({ upstream, pairs, secrets, clock });
 }
 
-/** Through a proxy it is the runtime's fetch, and a direct connection to the provider proves nothing. */
+/**
+ * Behind a proxy, the runtime's fetch is used, and no direct connection to the provider is tried because it would prove
+ * nothing.
+ */
 function openHttp({ configuration, clock, log }: Parts) {
   const { client, privateNetworks: allowed, ...timeouts } = configuration.upstream;
   const parts = { clock, log, ...timeouts };
@@ -251,7 +254,7 @@ function openHttp({ configuration, clock, log }: Parts) {
 
 const COUNT_LIMITS = { maxWaiting: 256, timeoutMs: 60_000 };
 
-/** As the embedded models count; the thread and its table are loaded when a document is first counted. */
+/** Counts like the embedded models. The thread and its table are loaded when the first document is counted. */
 function openTokenCount({ clock, log, whenClosing }: Opening): (text: string) => Promise<number> {
   const entry = new URL('./token-count-thread.ts', import.meta.url);
   const thread = createRequestThread<string, number>({

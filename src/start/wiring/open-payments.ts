@@ -21,16 +21,16 @@ import { openServer } from './open-server.ts';
 export interface Payments {
   readonly provider: PaymentProvider;
   readonly paymentEvents: PaymentEvents;
-  /** For the process that has workers. */
+  /** For a process that has workers. */
   readonly work: readonly QueueWork[];
 }
 
-/** The sandbox takes any key. */
+/** The sandbox accepts any key. */
 const SANDBOX_KEY = 'sk_test_sandbox';
 const NOT_CONFIGURED =
   'No payment provider is set up here, so nothing can be bought: set PAYMENT_PROVIDER_KEY for all services.';
 
-/** `sandboxUrl` is the sandbox of this process; null where another process runs it, or where there is none. */
+/** `sandboxUrl` is the sandbox of this process; null if another process runs it, or if there is none. */
 export function openPayments(opening: Parts, jobQueue: JobQueue, sandboxUrl: string | null): Payments {
   const { database, sharedState, secrets, clock } = opening;
   const log = opening.log.with({ part: 'payments' });
@@ -52,7 +52,7 @@ export function openPayments(opening: Parts, jobQueue: JobQueue, sandboxUrl: str
 export function openProvider(parts: Parts, sandboxUrl: string | null): PaymentProvider {
   const { configuration, clock, log, secrets, ownSecrets } = parts;
   const { payments, paymentSandbox } = configuration;
-  // Workers verify no events: without a configured secret a random one refuses all of them.
+  // Workers verify no events: without a configured secret, a random one makes verification fail for all of them.
   const webhookSecrets =
     ownSecrets.webhookSecret === null
       ? [secrets.randomBytes(32).toHex()]
@@ -67,7 +67,7 @@ export function openProvider(parts: Parts, sandboxUrl: string | null): PaymentPr
   return secretKey === null ? withoutProvider(provider) : provider;
 }
 
-/** Events that are rightly signed are still taken; whatever would ask the provider is refused with a reason. */
+/** Correctly signed events are still accepted; anything that would call the provider is refused with a reason. */
 function withoutProvider(provider: PaymentProvider): PaymentProvider {
   const failure = { reason: 'refused', message: NOT_CONFIGURED, code: null } as const;
   const refuse = async () => ({ outcome: 'failed', failure }) as const;
@@ -76,11 +76,11 @@ function withoutProvider(provider: PaymentProvider): PaymentProvider {
 }
 
 export interface StartedSandbox extends Listening {
-  /** Starts to deliver events, once the sandbox and the backend listen at these addresses. */
+  /** Starts to deliver events. Called once the sandbox and the backend listen at these addresses. */
   begin(addresses: { readonly sandbox: string; readonly backend: string }): Promise<void>;
 }
 
-/** Null where the sandbox is off. */
+/** Null if the sandbox is off. */
 export function startSandbox(opening: Opening): StartedSandbox | null {
   const { configuration, clock, secrets, log, database, ownSecrets } = opening;
   if (!configuration.paymentSandbox) return null;

@@ -14,11 +14,14 @@ import { startBackend } from './start-backend.ts';
 
 export interface Platform {
   readonly servers: readonly Listening[];
-  /** Where its parts are, for the `ready` line. */
+  /** The addresses of its parts, for the `ready` line. */
   readonly places: readonly string[];
 }
 
-/** The backend, the AI service with all background jobs, and the payment sandbox, beside a gateway that listens already. */
+/**
+ * The backend, the AI service with all background jobs, and the payment sandbox, next to a gateway that is already
+ * listening.
+ */
 export async function openPlatform(
   opening: ServiceOpening,
   modelParts: ModelParts,

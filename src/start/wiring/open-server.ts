@@ -22,7 +22,7 @@ import type { Parts } from './connect.ts';
 const DATABASE_CHECK_MS = 2_000;
 const CACHE_CHECK_MS = 1_000;
 
-/** What a gateway's own journal holds. */
+/** The counts of a gateway's own journal. */
 type OwnJournal = () => { readonly waiting: number; readonly setAside: number };
 
 export function checksOf(
@@ -38,7 +38,7 @@ export function checksOf(
   return createDependencyChecks(dependencies, clock);
 }
 
-/** A standby, or a server that was set read-only, answers and takes nothing. */
+/** A standby, or a server that was set to read-only, answers but accepts no writes. */
 function databaseFindings(database: Database) {
   return async () => {
     const [row] = await database.query<{ isReadOnly: boolean }>(
@@ -48,11 +48,11 @@ function databaseFindings(database: Database) {
   };
 }
 
-/** Calls that could not be charged from a journal wait for an operator; calls that wait for the database need none. */
+/** Calls from a journal that could not be charged need an operator; calls that wait for the database do not. */
 function journalFindings(database: Database, ownJournal: OwnJournal | undefined) {
   let lastCount = 0;
   return async () => {
-    // Without the database, which is reported by itself, the last count stays.
+    // If the database fails, which its own check reports, the last count is kept.
     lastCount = await countSetAside(database).catch(() => lastCount);
     const own = ownJournal?.();
     const set_aside = lastCount + (own?.setAside ?? 0);
@@ -61,7 +61,7 @@ function journalFindings(database: Database, ownJournal: OwnJournal | undefined)
   };
 }
 
-/** Usage that no call can have, by its alias, is not charged and waits for an operator. */
+/** Usage that is impossible for a call, given its alias, is not charged and waits for an operator. */
 function usageFindings(database: Database) {
   let withheld = 0;
   return async () => {
@@ -77,7 +77,7 @@ interface ServerChoices {
   readonly errorBody?: ErrorBody;
 }
 
-/** Listens, or says in one sentence why it cannot. */
+/** Listens, or throws a one-sentence explanation. */
 export function openServer(
   { configuration, clock, secrets, log }: Parts,
   name: string,
@@ -103,22 +103,19 @@ function whyNotOpen(error: unknown, setting: string, port: number, host: string)
   if (code === 'EACCES') {
     return `port ${port} needs rights that this user does not have: set ${setting} to one from 1024 on`;
   }
-  // The runtime gives any code, even one of an earlier system call, where a name has no address.
+  // If a host name has no address, the runtime reports an arbitrary code, even that of an earlier system call.
   const reason =
     isIP(host) === 0 || code === 'EADDRNOTAVAIL' ? 'not an address of this machine' : describe(error);
   return `${setting} ${port} on HOST ${host} cannot be opened (${reason}): set HOST to an address of this machine, such as 127.0.0.1 or 0.0.0.0`;
 }
 
-/**
- * `/metrics` beside a surface that knows nothing of it. Every other request is passed on as it is, for the price of
- * looking at how its address ends.
- */
+/** Adds `/metrics` to a surface. All other requests are passed on unchanged, at the cost of checking the end of their URL. */
 export function withMetrics(
   { ownSecrets, metrics }: Pick<ServiceOpening, 'ownSecrets' | 'metrics'>,
   fetch: ListenOptions['fetch'],
 ): ListenOptions['fetch'] {
   const access = metricsAccess(ownSecrets);
-  // Only the AI service refuses to start without a token. Figures that no token guards are not served.
+  // Without a token, metrics are not served. Only the AI service refuses to start without one.
   if (access.tokens.length === 0) return fetch;
   const route = createMetricsRoute({ access, collect: metrics.collect });
   return (request, connection) => {
@@ -129,7 +126,7 @@ export function withMetrics(
   };
 }
 
-/** Opened when the page is first requested. */
+/** The files are opened when the page is first requested. */
 export function docsFiles(): DocsFiles {
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   return {

@@ -25,7 +25,7 @@ import { checksOf, docsFiles, openServer } from './open-server.ts';
 
 export interface StartedAiService {
   readonly server: Listening;
-  /** As the process heartbeat reports them. */
+  /** For the process heartbeat. */
   readonly workers: { readonly board: WorkerBoard; readonly names: readonly string[] };
 }
 
@@ -67,7 +67,7 @@ export async function startAiService(
   return { server, workers: { board, names: NAMED_WORKERS } };
 }
 
-/** CVs, postings and meetings, read and summarised by calls that their company pays for. */
+/** CVs, postings and meetings, which are read and summarised by calls that their company pays for. */
 function aiWork(opening: Opening, modelParts: ModelParts, jobQueue: JobQueue): readonly QueueWork[] {
   const { database, clock, secrets, configuration } = opening;
   const log = opening.log.with({ service: 'ai-service' });
@@ -104,7 +104,7 @@ interface Matching {
   readonly modelCalls: PlatformModelCalls;
 }
 
-/** The match score generator of this process. It is closed before the models that it asks. */
+/** The match score generator of this process. It is closed before the models that it calls. */
 async function openMatching(opening: Opening, modelParts: ModelParts): Promise<Matching> {
   const { database, clock, secrets, configuration, whenClosing } = opening;
   const log = opening.log.with({ service: 'ai-service' });

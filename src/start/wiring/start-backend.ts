@@ -39,7 +39,7 @@ export async function startBackend(
   return openServer(opening, 'backend', 'BACKEND_PORT', ports.backend, measured, { sockets });
 }
 
-/** What the backend needs besides the parts of every process. */
+/** The parts of the backend besides those of every process. */
 async function openBackendParts(
   opening: Opening,
   jobQueue: JobQueue,
@@ -103,7 +103,7 @@ function openBackendProviders(opening: Opening) {
   return providers;
 }
 
-/** Sign-in by an OpenID provider, where one is set up. */
+/** Sign-in through an OpenID provider, if one is configured. */
 function openOidc(opening: Opening): Pick<BackendParts, 'oidc'> {
   const { configuration, clock, secrets } = opening;
   const { oidc: configured, signUpMode } = configuration;
@@ -115,7 +115,10 @@ function openOidc(opening: Opening): Pick<BackendParts, 'oidc'> {
   return { oidc: { oidc, name, rules: { domains, roles, signUpMode } } };
 }
 
-/** A pasted posting, by the embedded engine. Where that fails there is no draft: the document worker reads it anyway. */
+/**
+ * Reads a pasted posting with the embedded engine. If that fails there is no draft; the document worker reads the
+ * posting anyway.
+ */
 function openDraftPosting(opening: Opening): BackendParts['draftPosting'] {
   const engine = openEngine(opening);
   return async (text, companyId) => {
@@ -132,8 +135,8 @@ function openDraftPosting(opening: Opening): BackendParts['draftPosting'] {
 const CONSOLE_SOURCE = join(import.meta.dir, '../../../console');
 
 /**
- * Bundles the console from its source, so no build step is needed before a start. If the build fails, the log says
- * why, and the backend runs without pages.
+ * Bundles the console from its source, so that no build step is needed before a start. If the build fails, the reason
+ * is logged and the backend runs without pages.
  */
 export async function buildConsole(log: Log, source = CONSOLE_SOURCE): Promise<ConsoleBuild> {
   try {

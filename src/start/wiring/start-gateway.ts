@@ -38,7 +38,7 @@ import { openCallHooks } from './open-call-hooks.ts';
 import type { ModelParts } from './open-models.ts';
 import { checksOf, docsFiles, openServer, withMetrics } from './open-server.ts';
 
-/** In a file of its own: a process that is only a gateway loads nothing of the other surfaces. */
+/** In a separate file, so that a process that is only a gateway loads none of the other surfaces. */
 export async function startGateway(
   opening: ServiceOpening,
   modelParts: ModelParts,
@@ -65,7 +65,7 @@ interface OwnMetrics {
   readonly hookMetrics: MetricSource | null;
 }
 
-/** What the gateway needs besides the parts of every process. */
+/** The parts of the gateway besides those of every process. */
 async function openGatewayParts(
   opening: Opening,
   modelParts: ModelParts,
@@ -98,7 +98,7 @@ async function openGatewayParts(
   const cache = createAnswerCache({
     ...{ database, clock, log, cipher, masterKeys, ...configuration.answerCache },
   });
-  // Before the stored prompts, for which spans may wait: what is opened last is closed first.
+  // Opened before the stored prompts, for which spans may wait: parts are closed in reverse order.
   const tracer = openTracer(opening, log);
   const payloads = createPayloadLog({ database, clock, log, cipher, ...configuration.payloads });
   opening.whenClosing('stored prompts', payloads.close);
@@ -106,7 +106,7 @@ async function openGatewayParts(
   const abandoned = await createAbandonedStreams({
     ...{ sharedState, ownState, clock, log, ...configuration.abandonedStreams },
   });
-  // Opened after the call book, so that what is still drained at a stop is ended before that closes.
+  // Opened after the call book, so that streams still being drained at shutdown are ended before the book is closed.
   opening.whenClosing('abandoned streams', abandoned.close);
   const running = await createRunningCalls({ sharedState, log });
   opening.whenClosing('running tool calls', running.close);
@@ -142,7 +142,7 @@ async function openCallBook(opening: Opening, log: Log): Promise<CallBook> {
   return book;
 }
 
-/** Undefined where calls wait for their commit: on PostgreSQL. */
+/** Undefined on PostgreSQL, where calls wait for their commit. */
 async function openDeferring(
   opening: Opening,
   journal: CallJournal,
@@ -151,7 +151,7 @@ async function openDeferring(
   const { database, configuration } = opening;
   const writes = database.deferred;
   if (writes === undefined) return undefined;
-  // What opening the database has not charged goes to the journal.
+  // Calls that opening the database could not charge are moved to the journal.
   await recoverDeferred(configuration, database, log, async (entries) => {
     return (await journal.append(entries)).outcome === 'written';
   });
@@ -168,7 +168,7 @@ interface OwnMeasured {
   readonly payloads: PayloadLog;
 }
 
-/** What the gateway of this process measures. What the database has is the same in every process. */
+/** Metrics of this process's gateway. Figures from the database are the same in every process. */
 function gatewayMetrics(
   { meters, calls, abandoned, cache, payloads }: OwnMeasured,
   { limits }: Pick<ModelParts, 'limits'>,
@@ -271,7 +271,7 @@ function counter(name: string, help: string, samples: readonly MetricSample[]): 
   return { name, help, type: 'counter', samples };
 }
 
-/** Null while tracing is off. */
+/** Null if tracing is off. */
 function openTracer(opening: Opening, log: Log): Tracer | null {
   const { configuration, clock, secrets } = opening;
   const { endpoint, headers, sampledPart } = configuration.traces;
@@ -282,12 +282,12 @@ function openTracer(opening: Opening, log: Log): Tracer | null {
   return tracer;
 }
 
-/** On loopback without a proxy, so every legitimate request names this machine as its host. */
+/** On loopback without a proxy, every legitimate request names this machine as its host. */
 function isReachedByItself({ host, trustedProxies }: Configuration): boolean {
   return ['127.0.0.1', '::1', 'localhost'].includes(host) && trustedProxies.length === 0;
 }
 
-/** The gateway's documentation beside its calls, which pass on as they are. */
+/** Serves the gateway's documentation next to its calls, which are passed on unchanged. */
 function withGatewayDocs(fetch: ListenOptions['fetch']): ListenOptions['fetch'] {
   const docs = createDocs({ title: 'Turnpike gateway', document: gatewayDocument(), files: docsFiles() });
   return (request, connection) => {

@@ -1,6 +1,6 @@
 /**
- * Loading the table of tokens takes half a second without a pause, two on a busy machine, and counting a long document some
- * 50 ms: no stream of the gateway would move meanwhile. So documents are counted in a thread of their own.
+ * Loading the token table blocks for half a second, or two on a busy machine, and counting a long document for about 50
+ * ms. That would delay all streams of the gateway, so documents are counted in a separate thread.
  */
 import { loadTokens } from '../../adapters/model-upstream/embedded/tokens.ts';
 import { serveRequests } from '../../adapters/worker-thread/request-thread.ts';
