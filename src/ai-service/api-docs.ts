@@ -30,7 +30,7 @@ const eachWorker = <T extends z.ZodType>(schema: T) =>
 const readiness = z.enum(['healthy', 'degraded', 'unhealthy']);
 const waitingForOperator = z.enum(['healthy', 'degraded']);
 
-/** The first documented form, with the components of the second beside it. */
+/** The first documented format, extended by the components of the second. */
 const readyAnswer = z
   .strictObject({
     status: readiness,
@@ -54,7 +54,7 @@ const readyAnswer = z
   })
   .meta({ title: 'Readiness', description: 'Without `form`: each component with its figures.' });
 
-/** The second documented form. */
+/** The second documented format. */
 const flatReadyAnswer = z
   .strictObject({
     status: readiness,
@@ -298,7 +298,7 @@ function describedEvent(path: string, summary: string, example: unknown): Descri
   };
 }
 
-/** A-5: every route of the service but the documentation itself. */
+/** A-5: every route of the service except the documentation itself. */
 export const AI_SERVICE_ROUTES: readonly DescribedRoute[] = [
   ...describedHealth,
   ...events,

@@ -11,15 +11,15 @@ export interface AiHealthParts {
   readonly dependencies: DependencyChecks;
   readonly pool: () => PoolStatus;
   readonly workers: WorkerBoard;
-  /** One for each external AI service, by its host. */
+  /** One for each external AI service, by host. */
   readonly circuitBreakers: () => Readonly<Record<string, string>>;
-  /** Model targets that are tried last, because their provider limits their rate or refuses their key. */
+  /** Model targets that are tried last because their provider limits their rate or rejects their key. */
   readonly coolingTargets?: () => readonly CoolingTarget[];
-  /** Requests with one of these are shown the hosts. */
+  /** Requests with one of these tokens are shown the hosts. */
   readonly internalTokens: readonly string[];
 }
 
-/** The background workers that readiness names one by one (A-2). */
+/** The background workers that readiness lists by name (A-2). */
 export const NAMED_WORKERS = [
   'match_score_generator',
   'email_worker',
@@ -27,11 +27,11 @@ export const NAMED_WORKERS = [
   'document_worker',
 ] as const;
 
-/** What a worker does, in the word of the queue or the generator. */
+/** The states of a worker, as reported by the queue or the generator. */
 export const WORKER_STATES = ['running', 'processing', 'failing', 'stopped'] as const;
 type WorkerState = (typeof WORKER_STATES)[number];
 
-/** The same as a component of readiness. `failing` goes on trying, which is worse than running and better than nothing. */
+/** The status of each state in readiness. `failing` is only `degraded`, because the worker keeps trying. */
 const WORKER_STATUS: Readonly<Record<WorkerState, WorkersSummary['status']>> = {
   running: 'healthy',
   processing: 'healthy',
@@ -39,7 +39,7 @@ const WORKER_STATUS: Readonly<Record<WorkerState, WorkersSummary['status']>> = {
   stopped: 'stopped',
 };
 
-/** A-1 to A-4. None of these routes needs a token, and without one none shows more than states and counts. */
+/** A-1 to A-4. None of these routes needs a token; without one, they show only states and counts. */
 export function addHealth(app: ServiceApp, parts: AiHealthParts): void {
   const { dependencies, pool, workers, circuitBreakers, coolingTargets, internalTokens } = parts;
   app.get('/health', (context) => context.json({ status: 'healthy' }));
@@ -56,7 +56,7 @@ export function addHealth(app: ServiceApp, parts: AiHealthParts): void {
     const cache = component(states.cache);
     const isThere = database.status === 'healthy';
     const httpStatus = isThere ? 200 : 503;
-    // A worker finds out at its next look. Until then it would say that it runs, without a database to take jobs from.
+    // A worker notices a lost database only at its next poll; until then it would be reported as running.
     const stateOf = (name: string) => {
       const state = workers.detailOf(name);
       return state !== 'stopped' && !isThere ? 'failing' : state;
@@ -96,7 +96,7 @@ export function addHealth(app: ServiceApp, parts: AiHealthParts): void {
   });
 }
 
-/** Who the providers are is a trade secret: others see `service-1`, `service-2`, in the order of the hosts. */
+/** The names of the providers are a trade secret: without a token, `service-1`, `service-2` are shown, ordered by host. */
 function withoutHosts(breakers: Readonly<Record<string, string>>): Record<string, string> {
   const { [MATCH_GENERATOR_BREAKER]: generator, ...services } = breakers;
   const hosts = Object.keys(services).sort();
@@ -106,13 +106,13 @@ function withoutHosts(breakers: Readonly<Record<string, string>>): Record<string
   };
 }
 
-/** What cools a target, for operators. */
+/** A cooling target and the reason, for operators. */
 export function shownCooling({ alias, target, reason, untilMs }: CoolingTarget) {
   const until = new Date(untilMs).toISOString();
   return { alias, service: serviceOf(target) ?? '', model: target.model, status: Number(reason), until };
 }
 
-/** What could not be charged and waits for an operator; absent where it is not known. */
+/** Counts of what could not be charged and waits for an operator; omitted if unknown. */
 function waiting(name: string, state: DependencyState | undefined) {
   if (state?.figures === undefined) return {};
   return { [name]: { status: state.status === 'up' ? 'healthy' : 'degraded', ...state.figures } };
@@ -122,7 +122,7 @@ function component(state: DependencyState | undefined) {
   return { status: state?.status === 'up' ? 'healthy' : 'unhealthy', latency_ms: state?.latencyMs ?? 0 };
 }
 
-/** Without its database the service can do nothing; without any other part it works on, worse. */
+/** Without its database the service cannot work; without any other component it continues, degraded. */
 function readiness(database: string, isWhole: boolean): string {
   if (database !== 'healthy') return 'unhealthy';
   return isWhole ? 'healthy' : 'degraded';
@@ -130,12 +130,12 @@ function readiness(database: string, isWhole: boolean): string {
 
 interface BoardWorker {
   status(): QueueWorkerStatus;
-  /** An operator may stop it, which is no fault. */
+  /** An operator may stop it, which is not a fault. */
   readonly mayRest?: boolean;
 }
 
 interface WorkersSummary {
-  /** `degraded` where some of them do not work, `stopped` where none runs or tries to. */
+  /** `degraded` if some of them do not work, `stopped` if none is running or retrying. */
   readonly status: 'healthy' | 'degraded' | 'stopped';
   readonly active: number;
   readonly idle: number;
@@ -143,16 +143,16 @@ interface WorkersSummary {
 
 interface SeenWorker extends QueueWorkerStatus {
   readonly name: string;
-  /** It runs, or was stopped by an operator. */
+  /** It is running, or an operator stopped it. */
   readonly isWell: boolean;
 }
 
-/** Which background workers run in this process, for readiness and monitoring: as they are at the moment of asking. */
+/** The background workers of this process, for readiness and monitoring, with their current state. */
 export interface WorkerBoard {
   add(name: string, worker: BoardWorker): void;
-  /** `stopped` for one that is not here. */
+  /** `stopped` for a worker that is not in this process. */
   stateOf(name: string): QueueWorkerStatus['state'];
-  /** The same, and `processing` for one that runs and has work in hand. */
+  /** Like `stateOf`, but `processing` for a running worker that is handling a job. */
   detailOf(name: string): WorkerState;
   each(): readonly SeenWorker[];
   summary(): WorkersSummary;
@@ -188,7 +188,7 @@ export function createWorkerBoard(): WorkerBoard {
   };
 }
 
-/** The match score generator among the workers: stopped if an operator stopped it, failing if its last turn failed. */
+/** Adds the match score generator to the workers: stopped if an operator stopped it, failing if its last turn failed. */
 export function addGenerator(board: WorkerBoard, generator: Pick<Generator, 'own' | 'isFailing'>): void {
   board.add('match_score_generator', {
     mayRest: true,

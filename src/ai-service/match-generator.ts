@@ -16,7 +16,7 @@ export interface MatchGeneratorParts {
 
 const state = z.enum(['running', 'stopped', 'processing']);
 
-/** A-9's answer, in the documented names; `desired_state` differs from `status` while a batch still runs. */
+/** The answer of A-9, with the documented names; `desired_state` differs from `status` while a batch is still running. */
 export const generatorStatus = z.strictObject({
   status: state,
   uptime_seconds: z.number(),
@@ -35,7 +35,7 @@ const figures = {
   error_rate: z.number(),
 };
 
-/** A-11's answer. */
+/** The answer of A-11. */
 export const generatorMetrics = z.strictObject({
   ...figures,
   queue_depth: z.int(),
@@ -45,7 +45,7 @@ export const generatorMetrics = z.strictObject({
 
 export const GENERATOR_PATH = '/api/v1/background-tasks/match-score-generator';
 
-/** A-9 to A-11. All of it is internal: the caller has put the guard in front. */
+/** A-9 to A-11. All routes are internal: the caller must have added the guard. */
 export function addMatchGenerator(app: ServiceApp, parts: MatchGeneratorParts): void {
   app.get(`${GENERATOR_PATH}/status`, async (context) => context.json(await statusOf(parts)));
   app.post(`${GENERATOR_PATH}/start`, (context) => change(context, parts, 'running'));
@@ -53,7 +53,7 @@ export function addMatchGenerator(app: ServiceApp, parts: MatchGeneratorParts): 
   app.get(`${GENERATOR_PATH}/metrics`, async (context) => context.json(await metricsOfGenerator(parts)));
 }
 
-/** Of all processes, with this one's own counts as they are now. */
+/** The metrics of all processes, with the current counts of this one. */
 export async function metricsOfGenerator({
   database,
   clock,

@@ -27,7 +27,7 @@ const time = z.iso.datetime({ offset: true }).transform((text) => new Date(text)
 
 const SERVICE_FILTER = 'gateway, backend, ai-service, or shared for lines of none of them.';
 
-/** The log viewer's query. Names it does not know are refused: a misspelt filter would show too much. */
+/** The query of the log viewer. Unknown names are refused, because a misspelt filter would show too much. */
 export const entryQuery = z.strictObject({
   level: z.enum(['debug', 'info', 'warn', 'error']).optional(),
   contains: z.string().max(200).optional(),
@@ -40,7 +40,7 @@ export const entryQuery = z.strictObject({
   after: z.string().max(200).optional(),
 });
 
-/** What operators look at. All of it is internal: the caller has put the guard in front. */
+/** The log, for operators. All routes are internal: the caller must have added the guard. */
 export function addMonitoring(app: ServiceApp, database: Database): void {
   app.get('/monitoring/app-logs', (context) => showEntries(database, context.req.query()));
   app.get('/monitoring/errors', (context) =>
@@ -77,16 +77,16 @@ export interface MonitoringStatsParts {
 }
 
 const HOUR_MS = 3_600_000;
-/** As the answers tell the outcome of a call. */
+/** The outcome of a call, as shown in answers. */
 const LOWERCASE = { SUCCEEDED: 'succeeded', FAILED: 'failed', REFUSED: 'refused' } as const;
 const FAILURES_OF_MS = 24 * HOUR_MS;
-/** One failing call in so many is worth a look. */
+/** The status is degraded if more than this share of calls fails. */
 const DEGRADED_SHARE = 0.1;
 
-/** How far back the counts go: past a week a month's invoice knows more. */
+/** The counted period, at most a week: beyond that, monthly invoices are more informative. */
 export const operationsQuery = z.strictObject({ hours: z.coerce.number().int().min(1).max(168).default(1) });
 
-/** A-8, besides the log. All of it is internal: the caller has put the guard in front. */
+/** A-8, except the log. All routes are internal: the caller must have added the guard. */
 export function addMonitoringStats(app: ServiceApp, parts: MonitoringStatsParts): void {
   app.get('/monitoring/stats', async (context) => context.json(await statsOf(parts)));
   app.get('/monitoring/operations', async (context) => {
@@ -169,7 +169,8 @@ async function servicesOf(parts: MonitoringStatsParts): Promise<z.output<typeof 
           .map(({ id }) => ({ alias, id })),
       );
     const trouble = breakers.troubleOf(service);
-    // Processes tell each other of a breaker that opens or closes. What failed elsewhere without that is in the log.
+    // Processes inform each other when a breaker opens or closes. Other failures of other processes are read from the
+    // stored log.
     const errors = failures
       .filter(({ targetId }) => served.some(({ id }) => id === targetId))
       .map(({ reason, failedAt }) => ({ reason, atMs: failedAt.getTime() }));
@@ -188,7 +189,7 @@ async function servicesOf(parts: MonitoringStatsParts): Promise<z.output<typeof 
   return { services: services.toSorted((a, b) => (a.service < b.service ? -1 : 1)) };
 }
 
-/** The generator's breaker is over every provider that answers for it. */
+/** The generator's breaker covers all providers that serve it. */
 function servesBreaker(name: string, kind: string, service: string | null): boolean {
   if (name !== MATCH_GENERATOR_BREAKER) return service === name;
   return kind !== 'chat' && service !== null;
@@ -204,7 +205,7 @@ export function addMetrics(app: ServiceApp, { metricsAccess: access, metrics }: 
   app.get('/metrics', (context) => route.fetch(context.req.raw));
 }
 
-/** What the AI service tells Prometheus: the machine, the queues, the generator and the AI operations of the last hour. */
+/** Metrics of the AI service: the machine, the queues, the generator and the AI operations of the last hour. */
 export function aiServiceMetrics(parts: MonitoringStatsParts & MatchGeneratorParts): MetricSource {
   return { gauges: async () => [...hostMetrics(parts.hostFigures()), ...(await workMetrics(parts))] };
 }
@@ -271,7 +272,7 @@ async function workMetrics(parts: MonitoringStatsParts & MatchGeneratorParts): P
   ];
 }
 
-/** The machine of this process. Where a node exporter runs beside it, its figures are finer. */
+/** The machine of this process. A node exporter on the same machine gives more detailed figures. */
 function hostMetrics({ cpu, loadAverage, memory, disk }: HostFigures) {
   const bytes = (kind: string, value: number | null | undefined) =>
     value == null ? [] : [{ labels: { kind }, value }];
@@ -298,7 +299,10 @@ function hostMetrics({ cpu, loadAverage, memory, disk }: HostFigures) {
   ];
 }
 
-/** What the monitoring routes answer with: the documents are made from these, and the answers are typed by them. */
+/**
+ * The answers of the monitoring routes. The API documentation is generated from these schemas, and the answers are
+ * typed by them.
+ */
 const count = z.int().nonnegative();
 const delay = z.number().nonnegative();
 
@@ -347,7 +351,7 @@ export const operationsAnswer = z.strictObject({
   ),
 });
 
-/** A target that is tried last, because its provider limits its rate or refuses its key. */
+/** A target that is tried last because its provider limits its rate or rejects its key. */
 export const coolingTarget = z.strictObject({
   alias: z.string(),
   service: z.string(),

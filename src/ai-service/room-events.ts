@@ -22,17 +22,17 @@ export interface RoomEventParts {
   readonly jobQueue: Pick<JobQueue, 'enqueue'>;
 }
 
-/** A thousand people in a room are 300 KB. */
+/** An event with a thousand occupants has about 300 KB. */
 const MOST_EVENT_BYTES = 1024 * 1024;
 const MOST_TRANSCRIPT_BYTES = 4 * LONGEST_TRANSCRIPT;
 const BODY_TIMEOUT_MS = 10_000;
 
 export const transcriptBody = z.strictObject({
   text: z.string().min(1).max(LONGEST_TRANSCRIPT),
-  /** What it is: the words that were said, or notes of them. */
+  /** Whether the text is a literal transcript or notes. */
   kind: z.enum(['transcript', 'notes']).default('transcript'),
 });
-/** 202 of every event: the meeting that it belongs to, which it may have made, and what was wrong with its times. */
+/** The 202 answer to every event: its meeting, which the event may have created, and what is wrong with its times. */
 export const eventAnswer = z.strictObject({
   meeting_id: z.uuid(),
   repeated: z.boolean(),
@@ -41,8 +41,8 @@ export const eventAnswer = z.strictObject({
 export const transcriptAnswer = z.strictObject({ meeting_id: z.uuid() });
 
 /**
- * A-7. All of it is internal: the caller has put the guard in front. The meeting server sends an event again after a
- * 5xx and drops it after a 4xx, so that what can never be right is a 4xx and nothing else is.
+ * A-7. All routes are internal: the caller must have added the guard. The meeting server resends an event after a 5xx
+ * and drops it after a 4xx, so only events that can never be accepted get a 4xx.
  */
 export function addRoomEvents(app: ServiceApp, parts: RoomEventParts): void {
   const routes: readonly (readonly [path: string, kind: RoomEventKind])[] = [
@@ -119,7 +119,7 @@ async function jsonOf(
   switch (read.outcome) {
     case 'too-large':
       return refuse(413, `The body is larger than ${maxBytes} bytes.`, null);
-    // No 408 and no 400: what did not arrive may be right, and is to be sent again.
+    // Not a 408 or 400: the body may be valid and must be sent again.
     case 'too-slow':
       return refuse(503, 'The body did not come in time: send it again.', null);
     case 'broken':
@@ -142,13 +142,13 @@ function refuse(status: number, message: string, param: string | null, headers =
 const LONGEST_ROOM = 300;
 const MOST_OCCUPANTS = 1_000;
 const LONGEST_TEXT = 300;
-/** Past this a number is not one of seconds but of milliseconds. */
+/** A larger number is in milliseconds rather than seconds. */
 const LARGEST_SECONDS = 100_000_000_000;
 const LATEST_MS = Date.UTC(9999, 11, 31);
 
 /**
- * What people can choose (names) and what clocks can spoil (times) is no reason to refuse an event: a refused one is
- * dropped by its sender, and with it the end of a meeting. Long texts are cut, times that are none are unknown.
+ * Values that people choose (names) or that clocks distort (times) are no reason to refuse an event: the sender drops a
+ * refused event, and with it the end of a meeting. Long texts are truncated, and invalid times count as unknown.
  */
 const text = z.string();
 const eventTime = z.union([z.number(), z.string()]).meta({
@@ -165,7 +165,7 @@ const occupant = z.object({
   total_dominant_speaker_time: z.number().nonnegative().nullish(),
 });
 
-/** The documented object. */
+/** The documented format. */
 const plainEvent = z.object({
   event: z.enum(['room_created', 'room_destroyed']),
   room: z.string().min(1).max(LONGEST_ROOM),
@@ -176,7 +176,7 @@ const plainEvent = z.object({
     .meta({ format: 'date-time', description: 'ISO 8601. A time without a zone is in UTC.' }),
 });
 
-/** What Jitsi's event_sync sends: times are seconds since the epoch, and members it does not know are left alone. */
+/** The format of Jitsi's event_sync: times are seconds since the epoch, and unknown members are ignored. */
 const serverEvent = z.object({
   event_name: z.enum(['muc-room-created', 'muc-room-destroyed', 'muc-occupant-joined', 'muc-occupant-left']),
   room_name: z.string().min(1).max(LONGEST_ROOM),
@@ -207,7 +207,7 @@ const KINDS: Readonly<Record<string, RoomEventKind>> = {
   'muc-occupant-left': 'left',
 };
 
-/** Either form, as one thing. */
+/** Reads either format into the same event. */
 function readEvent(body: unknown, kind: RoomEventKind): ReadEvent {
   const isServer = typeof body === 'object' && body !== null && 'event_name' in body;
   const name = isServer ? body.event_name : (body as { event?: unknown } | null)?.event;
@@ -296,7 +296,7 @@ function shortened(value: string | number | null | undefined): string | null {
   return cleaned === '' ? null : cleaned.slice(0, LONGEST_TEXT).toWellFormed();
 }
 
-/** Null for what is no time. */
+/** Null if it is not a valid time. */
 function toMs(sent: SentTime): number | null {
   if (sent == null) return null;
   if (typeof sent === 'string') return readIsoTime(sent);

@@ -25,7 +25,7 @@ export type AiServiceParts = ServiceAppParts &
     readonly docsFiles: DocsFiles;
   };
 
-/** Surface 3: background work and its monitoring. Everything but health and documentation is internal. */
+/** Surface 3: background work and its monitoring. Everything except health and documentation is internal. */
 export function createAiService(parts: AiServiceParts): ServiceApp {
   const guard = internalAccess(parts.internalTokens);
   const app = createServiceApp(parts, (guarded) => {

@@ -25,8 +25,8 @@ interface DocumentWorkParts extends DocumentReadingParts {
 }
 
 /**
- * CVs and postings. A job waits for its company's turn at the reader in its place here, so a company has half of the
- * places at most, and the other half is there for others.
+ * CVs and postings. A job occupies its place while it waits for its company's turn at the reader, so a company gets at
+ * most half of the places, and the other half remains for others.
  */
 const PLACES = { concurrency: 6, perOwner: 3 };
 
@@ -43,12 +43,12 @@ export function documentWork(parts: DocumentWorkParts): readonly QueueWork[] {
   ];
 }
 
-/** A document of a company that a worker has taken up. */
+/** A company's document that a worker is processing. */
 interface DocumentToRead {
   readonly kind: ParseKind;
   readonly companyId: string;
   readonly bytes: Uint8Array;
-  /** Names the job in the record of the call. */
+  /** Identifies the job in the record of the call. */
   readonly requestId: string;
   readonly signal: AbortSignal;
 }
@@ -59,16 +59,16 @@ type ReadDocument =
       readonly text: string;
       readonly parsed: ParsedText;
       readonly engine: 'model' | 'embedded';
-      /** In the transaction that writes the record down. */
+      /** Must be called in the transaction that stores the record. */
       charge(transaction: Transaction): Promise<void>;
-      /** After it, whatever came of it. */
+      /** Must be called after that transaction, whatever its outcome. */
       release(): Promise<void>;
     }
   /** Permanent, with a sentence for the sender of the document. */
   | { readonly outcome: 'unreadable'; readonly problem: string };
 
 interface DocumentReading {
-  /** Rejects where it may go better later. */
+  /** Rejects if a later attempt may succeed. */
   read(document: DocumentToRead): Promise<ReadDocument>;
 }
 
@@ -76,14 +76,14 @@ interface DocumentReadingParts {
   readonly reader: Pick<FairReader, 'read'>;
   readonly parser: TextParser;
   readonly platformCalls: PlatformCalls;
-  /** The one that documents are read by. */
+  /** The alias that reads documents. */
   readonly extractAlias: () => Alias;
 }
 
-/** A company whose documents fail is paused for up to five minutes; a run has ten. */
+/** A company whose documents fail is paused for up to five minutes; a run may take ten. */
 const WAIT_MS = 6 * 60_000;
 
-/** From bytes to a record: the reader's text, the company's credits, a model or the embedded engine. */
+/** From bytes to a record: extracts the text, checks the company's credits, and asks a model or the embedded engine. */
 export function createDocumentReading(parts: DocumentReadingParts): DocumentReading {
   const { reader, parser, platformCalls, extractAlias } = parts;
   return {
@@ -121,7 +121,7 @@ export function createDocumentReading(parts: DocumentReadingParts): DocumentRead
   };
 }
 
-/** What the reader left out or guessed stands beside what the engine did. */
+/** Adds the reader's warnings, about what it omitted or guessed, to those of the engine. */
 function withWarnings(parsed: ParsedText, warnings: readonly string[]): ParsedText {
   if (warnings.length === 0) return parsed;
   const { document } = parsed;
@@ -138,10 +138,10 @@ interface CvWorkerParts {
 const NOT_A_CV = 'This document does not look like a CV. Send the CV itself, or fill in the profile by hand.';
 
 /**
- * A CV, from the queue to a profile. Everything before the last step may be repeated: only there something is written,
- * the profile and the charge of its call in one transaction, and only while the talent still waits for it. So a worker
- * may crash anywhere. An unreadable document is FAILED at once and blocks no other; a temporary failure is retried
- * by the queue, and after the last attempt it is FAILED with a dead letter, which can be run again.
+ * Processes a CV, from the queue to a profile. All steps but the last can be repeated: only the last one writes, the
+ * profile and the charge of its call in one transaction, and only while the talent still waits for it. A worker may
+ * therefore crash at any point. An unreadable document is FAILED immediately and blocks no other; a temporary failure
+ * is retried by the queue, and after the last attempt it is FAILED with a dead letter, which can be run again.
  */
 export function createCvWorker({ database, reading, clock, log }: CvWorkerParts): JobHandler {
   return async ({ id: requestId, data, attempt, signal }) => {
@@ -188,7 +188,7 @@ interface DocumentWorkerParts {
 const NOT_A_POSTING =
   'This document does not look like a job posting. Send the posting itself, or fill in the fields by hand.';
 
-/** A posting, from the queue to a job's fields, in the manner of the CV worker: see there. */
+/** Processes a posting, from the queue to a job's fields, in the same way as `createCvWorker`. */
 export function createDocumentWorker({ database, reading, clock, log }: DocumentWorkerParts): JobHandler {
   return async ({ id: requestId, data, attempt, signal }) => {
     const waiting = await findWaitingPosting(database, String(data.jobId));

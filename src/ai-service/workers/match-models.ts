@@ -33,17 +33,17 @@ interface MatchModelParts extends AskModelParts {
   readonly platformCalls: PlatformCalls;
   /** The version of the embedded encoder. */
   readonly embeddedEncoder: string;
-  /** Null where the alias has no target. */
+  /** Null if there is no such alias. */
   readonly aliases: () => { readonly embed: Alias | null; readonly extract: Alias | null };
 }
 
 /**
- * Model calls of matching, as calls of the company whose talents and jobs they are about (G-28): its credit is checked
- * before, the call and its charge are written after. Refused for credits, the embedded embeddings work on unpaid, and
- * no reasons are worded. Nothing here rejects: matching does without.
+ * Model calls of matching, made as calls of the company that owns the talents and jobs (G-28): its credit is checked
+ * before, and the call and its charge are written afterwards. If credits do not suffice, the embedded embeddings are
+ * still used, unpaid, and no reasons are written. These functions never reject: matching continues without the result.
  *
- * The generator has a breaker of its own over the providers': five calls in a row that came to nothing, for whatever
- * reason, open it, as the documents say. A provider's own counts only what is the provider's fault.
+ * The generator has its own breaker, in addition to those of the providers: five consecutive unsuccessful calls, for
+ * whatever reason, open it, as documented. A provider's breaker counts only failures of that provider.
  */
 export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCalls {
   const { database, platformCalls, secrets, clock, log, aliases } = parts;
@@ -82,7 +82,7 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
     }
   }
 
-  /** Only where a provider may be called: the embedded models need no breaker. */
+  /** Used only if a provider may be called: the embedded models need no breaker. */
   async function guarded<Asked extends AskedModel | EmbeddedTexts>(
     { targets, ownKey }: Alias,
     mayAsk: boolean,
@@ -94,7 +94,7 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
     let result: CallResult = 'ignored';
     try {
       const asked = await ask();
-      // The breaker is of all companies: what one company's own key meets says nothing about the others.
+      // All companies share the breaker: a failure with a company's own key is not representative of the others.
       result = ownKey !== undefined && asked.outcome === 'failed' ? 'ignored' : resultOf(asked);
       return asked;
     } finally {
@@ -116,7 +116,7 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
       const { vectors, model, targetId, promptTokens } = asked;
       const tokens = { promptTokens, cachedTokens: 0, completionTokens: 0 };
       const paid = { tokens, targetId, reason: null, answeredAtMs: clock.now(), prompts: texts.length };
-      // Without credits it was the embedded model, unpaid: the refusal is what is written down.
+      // Without credits the embedded model was used, unpaid; only the refusal is recorded.
       return { result: { outcome: 'embedded', vectors, model }, usage: mayAsk ? paid : NOTHING_USED };
     });
   }
@@ -161,14 +161,16 @@ type Words = Exclude<Answered, Unavailable>;
 
 interface Worked<Result> {
   readonly result: Result | Unavailable;
-  /** What is written down of the call; null where no model was called. */
+  /** The usage to record; null if no model was called. */
   readonly usage: CallUsage | null;
 }
 
 const REJECTED = { outcome: 'failed', reason: NOT_TRIED, targetId: null } as const;
 
-/** A provider whose breaker is open was not called, and a call that was ended by us says nothing. */
-/** A model that declines one question is well. */
+/**
+ * Not failures: a provider whose breaker is open was not called, a call that we ended proves nothing, and a model that
+ * declines one question is working.
+ */
 const NO_FAILURE: ReadonlySet<string> = new Set([NOT_TRIED, ABORTED, REFUSED]);
 
 function resultOf(asked: AskedModel | EmbeddedTexts): CallResult {

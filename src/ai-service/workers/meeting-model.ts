@@ -12,7 +12,7 @@ import type { Alias } from '../../domain/models/aliases.ts';
 
 export interface MeetingModelParts extends AskModelParts {
   readonly platformCalls: PlatformCalls;
-  /** Null where the alias has no target. */
+  /** Null if there is no such alias. */
   readonly extractAlias: () => Alias | null;
 }
 
@@ -20,8 +20,8 @@ const NO_MODEL = { answer: null, charge: async () => {}, release: async () => {}
 const NOT_PAYABLE: AskedModel = { outcome: 'failed', reason: 'not-payable', targetId: null };
 
 /**
- * Summaries by the extract alias, as calls of the company whose meeting it is (G-28). Where no provider answers for the
- * alias none is called. An answer of no use is not paid for.
+ * Summaries by the extract alias, made as calls of the company that owns the meeting (G-28). If no provider serves the
+ * alias, no model is called. An unusable answer is not charged.
  */
 export function createMeetingModel(parts: MeetingModelParts): MeetingModel {
   const { platformCalls, extractAlias, clock } = parts;
