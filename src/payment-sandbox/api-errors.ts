@@ -1,4 +1,4 @@
-/** An answer of the provider's that is not what was asked for, in its envelope. Thrown: nothing of the request stays. */
+/** An error answer in the provider's envelope. It is thrown, so that all changes of the request are rolled back. */
 export interface Refusal extends Error {
   readonly name: 'Refusal';
   readonly status: number;
@@ -33,7 +33,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'billing_portal.session': 'billing_portal session',
 };
 
-/** A path that names it is 404, a parameter that names it 400; the words are the same. */
+/** 404 if the path names the object, 400 if a parameter does; the message is the same. */
 export function noSuch(kind: string, id: string, param: string, status: 400 | 404 = 400): Refusal {
   const message = `No such ${NAMES[kind] ?? kind}: '${id.slice(0, 255)}'`;
   return refusal(status, { type: 'invalid_request_error', message, code: 'resource_missing', param });

@@ -27,7 +27,7 @@ const LONGEST_KEY = 255;
 const NO_API_KEY =
   "You did not provide an API key. You need to provide your API key in the Authorization header, using Bearer auth (e.g. 'Authorization: Bearer YOUR_SECRET_KEY'). See https://stripe.com/docs/api#authentication for details, or we can help at https://support.stripe.com/.";
 
-/** The provider's wire: who asks, in which version, for what, and whether it was asked before. */
+/** The provider's API: authentication, version, routing and idempotency. */
 export function createApi({ world, courier, clock, secrets, log }: ApiOptions) {
   async function answer(request: Request, requestId: string): Promise<KeptReply & { replayed?: boolean }> {
     const url = new URL(request.url);
@@ -98,7 +98,7 @@ export function createApi({ world, courier, clock, secrets, log }: ApiOptions) {
   };
 }
 
-/** Any secret key will do: nothing here belongs to anybody. None at all is what a wrong setting looks like. */
+/** Any key is accepted, because nothing here belongs to anyone. A missing key is refused: it indicates a wrong setting. */
 function refuseStrangers({ headers }: Request): void {
   const [scheme = '', credentials = ''] = (headers.get('authorization') ?? '').split(' ');
   const isGiven = /^(?:bearer|basic)$/i.test(scheme) && credentials !== '';
@@ -111,7 +111,7 @@ function refuseStrangers({ headers }: Request): void {
   }
 }
 
-/** What can be asked for by its id, and what the provider calls the id when there is no such thing. */
+/** Objects that can be retrieved by id, and the parameter that the provider names if there is no such object. */
 const retrievable: readonly (readonly [path: string, kind: Kind, param: string])[] = [
   ['/v1/products', 'product', 'id'],
   ['/v1/prices', 'price', 'price'],
@@ -148,7 +148,7 @@ const routes: readonly Route[] = [
   ...retrieveRoutes,
 ];
 
-/** By method and path with every id as `:id`; no path of the wire has two ids or words that look like one. */
+/** Found by method and path, with the id as `:id`. No path of the API has two ids, or a word that could be an id. */
 interface FoundRoute {
   readonly route: Route;
   readonly id: string;
@@ -180,7 +180,7 @@ const MAX_DEPTH = 4;
 
 type Fields = Record<string, unknown>;
 
-/** Puts whole objects where only their ids stand, as `expand[]` asks: `latest_invoice.payment_intent`, `line_items`. */
+/** Replaces ids by whole objects, as requested by `expand[]`: `latest_invoice.payment_intent`, `line_items`. */
 async function expand(objects: ObjectStore, body: object, paths: readonly string[]): Promise<object> {
   if (paths.length > MAX_PATHS) throw invalid(`You can expand at most ${MAX_PATHS} properties.`, 'expand');
   let expanded = body as Fields;

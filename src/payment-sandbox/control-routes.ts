@@ -18,7 +18,7 @@ const MOST_EVENTS = 1_000;
 const LONGEST_DELAY_MS = 24 * 3_600_000;
 const FURTHEST_SECONDS = 5 * 366 * 86_400;
 
-/** What the real provider does not have: a clock to move, cards that fail, and switches for what goes wrong. */
+/** Routes that the real provider does not have: a clock to move, cards that fail, and switches that cause faults. */
 export function createOwnRoutes({ world, database, time }: OwnRoutesOptions) {
   async function moveClock(params: Params): Promise<object> {
     const seconds = params.whole('advance_seconds', { min: 1, max: FURTHEST_SECONDS });
@@ -33,7 +33,7 @@ export function createOwnRoutes({ world, database, time }: OwnRoutesOptions) {
         const max = name === 'delay_ms' ? LONGEST_DELAY_MS : MOST_EVENTS;
         switches[name] = params.whole(name, { min: 0, max }) ?? switches[name];
       }
-      // A delay without a number of events is meant for the next one.
+      // A delay without a number of events applies to the next event only.
       if (params.has('delay_ms') && !params.has('delay')) switches.delay = switches.delay_ms > 0 ? 1 : 0;
       await writeSwitches(statements, switches);
       return switches;

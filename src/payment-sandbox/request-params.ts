@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { invalid, refusal } from './api-errors.ts';
 
-/** Reads the parameters of a request, refusing what is not as it must be in the provider's words. */
+/** Reads the parameters of a request and refuses invalid ones in the provider's words. */
 export interface Params {
   text(name: string, longest?: number): string | undefined;
   needed(name: string, longest?: number): string;
@@ -13,7 +13,7 @@ export interface Params {
   groups(name: string): Params[];
   metadata(): Stripe.Metadata | undefined;
   has(name: string): boolean;
-  /** As the provider writes it: `line_items[0][price]`. */
+  /** The full name in the provider's notation: `line_items[0][price]`. */
   named(name: string): string;
 }
 
@@ -109,7 +109,7 @@ export function createParams(tree: FormGroup, prefix = ''): Params {
   };
 }
 
-/** The parameters of a request of the wire: in the address of a GET, form-encoded in the body of all others. */
+/** The parameters of an API request: in the URL of a GET or DELETE, form-encoded in the body of all others. */
 export async function readParameters(request: Request, url: URL): Promise<FormGroup> {
   if (request.method === 'GET' || request.method === 'DELETE') return readForm(url.search.slice(1));
   const text = await readText(request);
@@ -121,7 +121,7 @@ export async function readParameters(request: Request, url: URL): Promise<FormGr
   return readForm(text);
 }
 
-/** The parameters of the sandbox's own switches, which may also come as JSON. */
+/** The parameters of the sandbox's own routes, which may also be sent as JSON. */
 export async function readOwnParameters(request: Request): Promise<FormGroup> {
   const text = await readText(request);
   if (!(request.headers.get('content-type') ?? '').includes('json')) return readForm(text);
@@ -135,7 +135,7 @@ export async function readOwnParameters(request: Request): Promise<FormGroup> {
   }
 }
 
-/** The same request always gives the same text, in whatever order its parameters come. */
+/** The same text for the same parameters, in any order. */
 export function canonical(node: FormNode): string {
   if (typeof node === 'string') return JSON.stringify(node);
   const entries = [...node].sort(([one], [other]) => (one < other ? -1 : 1));
@@ -143,8 +143,8 @@ export function canonical(node: FormNode): string {
 }
 
 /**
- * The sandbox has no passwords, so pages of other sites must not be able to send requests to it. Browsers send
- * their origin; a request without one is not from a browser.
+ * The sandbox has no passwords, so pages of other sites must not be able to send requests to it. Browsers send their
+ * origin; a request without one is not from a browser.
  */
 export function isFromElsewhere({ headers }: Request, url: URL): boolean {
   const site = headers.get('sec-fetch-site');
@@ -167,7 +167,7 @@ function readForm(text: string): FormGroup {
   if (pairs.length > MAX_PAIRS) throw invalid(`A request has at most ${MAX_PAIRS} parameters.`);
   for (const [name, value] of pairs) {
     if (name === '') continue;
-    // The two kinds of text that the database cannot keep.
+    // Text that the database cannot store.
     if (value.includes('\0') || name.includes('\0') || !value.isWellFormed()) {
       throw invalid('Invalid string: it must be UTF-8 without the character 0.', name.slice(0, 100));
     }
@@ -207,7 +207,7 @@ function place(tree: FormGroup, steps: readonly string[], value: string, name: s
 
 const LARGEST_BODY_BYTES = 1024 * 1024;
 
-/** The body as text, up to a bound that is counted here whatever its header says. */
+/** Reads the body as text, up to a limit that is enforced here whatever its headers say. */
 async function readText(request: Request): Promise<string> {
   if ((request.headers.get('content-encoding') ?? 'identity') !== 'identity') {
     const message = 'Compressed request bodies are not supported. Send the body uncompressed.';

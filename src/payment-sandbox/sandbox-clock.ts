@@ -10,10 +10,10 @@ import { type Kind, readAhead, writeAhead } from './state/object-store.ts';
 import { idIn, need, type Turn, type World } from './state/transaction.ts';
 import type { Courier } from './state/webhook-delivery.ts';
 
-/** Renewals, expiries and retries: with real time by themselves, and at once when the clock is moved. */
+/** Renewals, expiries and retries: they happen in real time, and immediately when the clock is moved. */
 export interface SandboxTime {
   begin(): void;
-  /** Everything that becomes due on the way happens at its own moment, in order. */
+  /** Everything that becomes due in between happens at its own time, in order. */
   advance(seconds: number): Promise<{ readonly now: number; readonly steps: number }>;
   close(): Promise<void>;
 }
@@ -28,7 +28,7 @@ interface TimeOptions {
 
 const LOOK_MS = 15_000;
 const PRUNE_EVERY_LOOKS = 240;
-/** What one look or one move does at most: a subscription by the day, moved by five years, is 3,650 steps. */
+/** The most steps of one poll or one move of the clock: a daily subscription moved by five years takes 3,650 steps. */
 const MOST_STEPS = 10_000;
 
 export function createSandboxTime({ world, database, courier, clock, log }: TimeOptions): SandboxTime {
@@ -37,7 +37,7 @@ export function createSandboxTime({ world, database, courier, clock, log }: Time
   let looks = 0;
   let isClosed = false;
 
-  /** Each step is a change of its own; two that run at once do different steps. */
+  /** Each step is a separate change; concurrent runs perform different steps. */
   async function catchUp(until: number): Promise<number> {
     let steps = 0;
     for (; steps < MOST_STEPS && !isClosed; steps += 1) {
@@ -89,7 +89,7 @@ export function createSandboxTime({ world, database, courier, clock, log }: Time
   };
 }
 
-/** Does what is due for one object, at its moment. What it does makes the next thing due, or nothing. */
+/** Performs what is due for one object, at its time, which also sets the object's next due time, if any. */
 async function doDueWork(turn: Turn, due: { readonly kind: string; readonly id: string }): Promise<void> {
   const { id } = due;
   if (due.kind === 'subscription') {
@@ -116,7 +116,7 @@ async function isWanted(turn: Turn, invoice: Stripe.Invoice): Promise<boolean> {
 
 /** The provider lists events for 30 days. */
 const EVENT_SECONDS = 30 * 86_400;
-/** Of each kind the newest so many are kept, enough for years of clicking; what is still due stays in any case. */
+/** The newest objects of each type are kept, enough for years of manual tests; objects with a due time are always kept. */
 const MOST_OF_A_KIND = 50_000;
 
 const prunedKinds: readonly Kind[] = [
@@ -134,7 +134,7 @@ const prunedKinds: readonly Kind[] = [
   'billing_portal.session',
 ];
 
-/** Deliveries go with their events. */
+/** Deliveries are deleted with their events. */
 export async function pruneSandbox(database: Database, realNowMs: number, now: number): Promise<void> {
   await pruneReplays(database, realNowMs);
   await database.query(`delete from payment_sandbox_objects where kind = 'event' and created < $1`, [

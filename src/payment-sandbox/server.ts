@@ -16,26 +16,26 @@ interface PaymentSandboxOptions {
   readonly secrets: Secrets;
   readonly log: Log;
   readonly database: Database;
-  /** Where a browser reaches the sandbox. Asked for when it is needed, for a port may be known only then. */
+  /** The address at which a browser reaches the sandbox. A function, because the port may not be known at first. */
   readonly baseUrl: () => string;
-  /** Where the backend takes events. */
+  /** The address at which the backend receives events. */
   readonly webhookUrl: () => string;
   readonly webhookSecret: string;
-  /** The kinds of events that the backend handles: its endpoint is registered for these. */
+  /** The types of events that the backend handles, for which its endpoint is registered. */
   readonly eventKinds: readonly string[];
-  /** Which hosts other endpoints may be at; left out where any. */
+  /** Approves the hosts of other endpoints; without it, any host is allowed. */
   readonly approveHost?: ApproveHost | null;
 }
 
 export interface PaymentSandbox {
   fetch(request: Request): Promise<Response>;
-  /** Once everything listens: registers the endpoint, goes on with what was not delivered, starts the renewals. */
+  /** Called once everything listens: registers the endpoint, resumes pending deliveries and starts the renewals. */
   begin(): Promise<void>;
-  /** After the listener is closed and before the database is. */
+  /** Called after the listener is closed and before the database is. */
   close(): Promise<void>;
 }
 
-/** Takes the place of the payment provider on its own wire, with pages to click; its state is in the database. */
+/** Replaces the payment provider, with the same API and with pages to click through; its state is in the database. */
 export function createPaymentSandbox(options: PaymentSandboxOptions): PaymentSandbox {
   const { clock, database, webhookSecret, eventKinds, approveHost, webhookUrl: ownUrl } = options;
   if (webhookSecret.trim() === '')

@@ -9,11 +9,11 @@ type Session = Kept<'checkout.session'>;
 
 type CheckoutResult =
   | { readonly outcome: 'paid'; readonly session: Stripe.Checkout.Session }
-  /** It stays open: the buyer may try again. */
+  /** The session stays open: the buyer may try again. */
   | { readonly outcome: 'declined'; readonly session: Stripe.Checkout.Session }
   | { readonly outcome: 'closed'; readonly session: Stripe.Checkout.Session };
 
-/** What the buyer's click does. Of two clicks at once the second finds the session closed. */
+/** Handles the buyer's click. Of two concurrent clicks, the second finds the session closed. */
 export async function completeCheckout(turn: Turn, kept: Session, card: Card): Promise<CheckoutResult> {
   const current = await expireIfDue(turn, kept);
   if (current.body.status !== 'open') return { outcome: 'closed', session: current.body };
@@ -49,7 +49,7 @@ async function completePayment(turn: Turn, kept: Session, buyer: Buyer, card: Ca
   return { outcome: 'declined', session };
 }
 
-/** The provider makes the subscription only when it is paid: a declined card leaves none behind. */
+/** The provider creates the subscription only once it is paid: a declined card leaves none behind. */
 async function completeSubscription(
   turn: Turn,
   kept: Session,

@@ -6,9 +6,9 @@ import { idIn, keepUpdate, need, type Turn } from '../state/transaction.ts';
 import { refundCharge, settlePaid } from './payments.ts';
 
 /**
- * Of an open invoice it lowers what is due and leaves the total as it is. Of a paid one the money goes to the customer's
- * balance (`credit_amount`), back to the card (`refund_amount`), or is returned outside of the provider
- * (`out_of_band_amount`); together they are the note's amount.
+ * For an open invoice, a credit note reduces the amount due and does not change the total. For a paid one, the money is
+ * added to the customer's balance (`credit_amount`), refunded to the card (`refund_amount`), or returned outside the
+ * provider (`out_of_band_amount`); these must add up to the note's amount.
  */
 export async function createCreditNote(turn: Turn, params: Params): Promise<Stripe.CreditNote> {
   const { body: invoice } = await need(turn, 'invoice', params.needed('invoice', 255), 'invoice');

@@ -8,14 +8,17 @@ const STATES = ['needs_response', 'under_review', 'won', 'lost', 'warning_closed
 const ENDS: readonly string[] = ['won', 'lost', 'warning_closed'];
 const FAILURES = ['failed', 'canceled'] as const;
 
-/** The customer's bank disputes a charge, or decides a dispute: `payment_intent` or `charge`, `amount`, `status`. */
+/**
+ * The customer's bank disputes a charge, or decides a dispute. Parameters: `payment_intent` or `charge`, `amount`,
+ * `status`.
+ */
 export async function disputeCharge(turn: Turn, params: Params): Promise<Stripe.Dispute> {
   const status = params.choice('status', STATES) ?? 'needs_response';
   const charge = await disputedCharge(turn, params);
   const { data } = await turn.objects.list('dispute', { where: { charge: charge.id }, limit: 1 });
   const [before] = data;
   if (before !== undefined) {
-    // A bank may decide a lost one again.
+    // A bank may reverse a lost dispute.
     const isReversal = before.status === 'lost' && status === 'won';
     if (ENDS.includes(before.status) && !isReversal)
       throw invalid(`Dispute ${before.id} is ${before.status} already.`);
@@ -42,7 +45,7 @@ async function disputedCharge(turn: Turn, params: Params): Promise<Stripe.Charge
   return (await need(turn, 'charge', chargeId ?? '', 'charge')).body;
 }
 
-/** The bank returns a refund: its charge counts it no more. */
+/** The bank returns a refund, which is then deducted from the refunded amount of its charge. */
 export async function failRefund(turn: Turn, params: Params): Promise<Stripe.Refund> {
   const status = params.choice('status', FAILURES) ?? 'failed';
   const { body: refund } = await need(turn, 'refund', params.needed('refund', 255), 'refund');

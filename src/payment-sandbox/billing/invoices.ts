@@ -6,7 +6,7 @@ import { idIn, keepUpdate, need, type Turn } from '../state/transaction.ts';
 import { settlePaid } from './payments.ts';
 import { nextEnd } from './subscription-state.ts';
 
-/** A draft with its lines, announced. */
+/** Stores a draft with its lines and emits its event. */
 export async function draftInvoice(
   turn: Turn,
   given: GivenInvoice,
@@ -44,7 +44,7 @@ export function withLines(turn: Turn, invoice: Stripe.Invoice, lines: readonly G
   };
 }
 
-/** The one rate that the sandbox has: 20 percent on top, wherever the customer is. */
+/** The only tax rate of the sandbox: 20 percent on top, wherever the customer is. */
 const TAX_PERCENT = 20;
 const TAX_RATE = 'txr_sandbox';
 
@@ -59,7 +59,7 @@ function taxAmount(amount: number, taxable: number): Stripe.Invoice.TotalTaxAmou
   };
 }
 
-/** The next invoice of a subscription, which does not exist yet: it has no id. */
+/** The next invoice of a subscription. It does not exist yet and therefore has no id. */
 export async function upcomingInvoice(
   turn: Turn,
   subscription: Stripe.Subscription,
@@ -85,7 +85,7 @@ type Finalized =
 const FINALIZATION_FAILED =
   'Automatic tax could not be calculated: the customer’s location is not recognized.';
 
-/** Gives it its number and a page to pay it on. One that asks for nothing is paid by that. */
+/** Assigns the number and a page to pay it on. An invoice with no amount due is paid immediately. */
 export async function finalizeInvoice(turn: Turn, draft: Stripe.Invoice): Promise<Finalized> {
   if (draft.status !== 'draft') {
     throw invalid("This invoice is already finalized, you can't re-finalize a non-draft invoice.");
@@ -110,7 +110,7 @@ export async function finalizeInvoice(turn: Turn, draft: Stripe.Invoice): Promis
   return { outcome: 'finalized', invoice: await settlePaid(turn, invoice, { amountPaid: 0 }) };
 }
 
-/** What the customer has as a credit is used up first; what an invoice gives back becomes one. */
+/** A credit of the customer is used first; a negative total becomes a credit. */
 async function opened(turn: Turn, draft: Stripe.Invoice): Promise<Stripe.Invoice> {
   const { body: customer, hidden } = await need(turn, 'customer', String(draft.customer), 'customer');
   const sequence = customer.next_invoice_sequence ?? 1;
@@ -138,15 +138,15 @@ async function opened(turn: Turn, draft: Stripe.Invoice): Promise<Stripe.Invoice
 interface InvoicedPeriod {
   readonly reason: Stripe.Invoice.BillingReason;
   readonly period: { readonly start: number; readonly end: number };
-  /** A trial's first invoice asks for nothing. */
+  /** The first invoice of a trial charges nothing. */
   readonly isTrial?: boolean;
-  /** Only what waits for the customer: changes within a period. */
+  /** Only pending items: changes within a period. */
   readonly onlyPending?: boolean;
 }
 
 const MAX_PENDING = 100;
 
-/** What a subscription costs for a period, with the changes that waited for it. Not kept: see `draftFor`. */
+/** The lines of a subscription for a period, without pending items; nothing is stored. */
 async function linesFor(
   turn: Turn,
   subscription: Stripe.Subscription,
@@ -180,13 +180,13 @@ async function linesFor(
   return lines;
 }
 
-/** The coupon that is in force, if there is one. */
+/** The coupon in force, or null. */
 export function discountOf(subscription: Stripe.Subscription, now: number): Stripe.Discount | null {
   const { discount } = subscription;
   return discount === null || (discount.end !== null && discount.end <= now) ? null : discount;
 }
 
-/** How much of the gross price of its period an invoice asks for, after the coupon. */
+/** The share of its period's gross price that an invoice charges, after the coupon. */
 export function paidShareOf(invoice: Stripe.Invoice): PaidShare {
   const lines = invoice.lines.data.filter(({ type }) => type === 'subscription');
   const gross = lines.reduce((sum, { amount }) => sum + amount, 0);
@@ -217,7 +217,7 @@ async function givenFor(
 ): Promise<GivenInvoice> {
   const customerId = idIn(subscription.customer) ?? '';
   const { body: customer } = await need(turn, 'customer', customerId, 'customer');
-  // The window in which use is counted: the period before, and nothing at the very beginning.
+  // The period in which usage is counted: the previous one for a renewal, otherwise an empty one.
   const start = reason === 'subscription_cycle' ? subscription.current_period_start : turn.now;
   return {
     customer,
@@ -245,7 +245,7 @@ async function pendingLines(
 ): Promise<{ item: Stripe.InvoiceItem; line: GivenLine }[]> {
   const own = { subscription: subscription.id, invoice: null };
   const { data } = await turn.objects.list('invoiceitem', { where: own, limit: MAX_PENDING });
-  // What was added to the customer by hand comes with the next invoice of a subscription.
+  // Items that were added to the customer manually are part of the next invoice of a subscription.
   const byHand = { customer: idIn(subscription.customer), subscription: null, invoice: null };
   const { data: more } = await turn.objects.list('invoiceitem', { where: byHand, limit: MAX_PENDING });
   return [...data.reverse(), ...more.reverse()].map((item) => {

@@ -10,7 +10,7 @@ interface TriedInvoice {
   readonly invoice: Stripe.Invoice;
 }
 
-/** After each failed try at a subscription's invoice; after the last the subscription ends. */
+/** The wait after each failed attempt to collect a subscription's invoice; after the last one, the subscription ends. */
 const NEXT_TRY_SECONDS = [3 * DAY, 5 * DAY, 7 * DAY];
 
 export async function cardOf(turn: Turn, invoice: Stripe.Invoice): Promise<Card> {
@@ -18,7 +18,7 @@ export async function cardOf(turn: Turn, invoice: Stripe.Invoice): Promise<Card>
   return hidden.card;
 }
 
-/** One try at an open invoice. A refused card is a result: what it changed stays. */
+/** One attempt to pay an open invoice. A declined card is a result rather than an error: its changes are kept. */
 export async function payInvoice(turn: Turn, invoice: Stripe.Invoice, card: Card): Promise<TriedInvoice> {
   if (invoice.status === 'paid') throw invalid('Invoice is already paid', undefined, 'invoice_already_paid');
   if (invoice.status !== 'open') throw invalid('This invoice can no longer be paid.');
@@ -50,7 +50,7 @@ export async function payInvoice(turn: Turn, invoice: Stripe.Invoice, card: Card
   return { result, invoice: await settleFailed(turn, tried, result) };
 }
 
-/** Money that came another way, also for an invoice that was given up. */
+/** Records a payment made outside the provider, also for an uncollectible invoice. */
 export async function payOutOfBand(turn: Turn, invoice: Stripe.Invoice): Promise<Stripe.Invoice> {
   if (invoice.status === 'paid') throw invalid('Invoice is already paid', undefined, 'invoice_already_paid');
   if (invoice.status !== 'open' && invoice.status !== 'uncollectible')
@@ -97,7 +97,7 @@ async function settleFailed(
   return failed;
 }
 
-/** It asks for nothing any more, unpaid. */
+/** Closes an invoice unpaid, so that nothing more is collected. */
 export async function closeInvoice(
   turn: Turn,
   invoice: Stripe.Invoice,
@@ -127,13 +127,13 @@ interface TakenPayment {
 interface Payer {
   readonly email: string | null;
   readonly name: string | null;
-  /** An earlier try at the same payment. */
+  /** The intent of an earlier attempt at the same payment. */
   readonly intentId: string | null;
 }
 
 const DECLINED = 'Your card was declined.';
 
-/** Charges the card; the payment's intent remembers what became of it, and a charge every try that reached a bank. */
+/** Charges the card. The payment intent records the outcome; an attempt creates a charge unless an action is required. */
 export async function takePayment(
   turn: Turn,
   given: GivenPayment & Payer,
@@ -189,13 +189,13 @@ function declinedError(charge: string, card: Card): Stripe.PaymentIntent.LastPay
 }
 
 interface WantedRefund {
-  /** Undefined is all that is left. */
+  /** Undefined refunds the entire remaining amount. */
   readonly amount: number | undefined;
   readonly reason: Stripe.Refund.Reason | null;
   readonly metadata: Stripe.Metadata;
 }
 
-/** The charge counts what was given back in all; it is `refunded` only when that is everything. */
+/** The charge adds up all refunds; it is `refunded` only once they reach the full amount. */
 export async function refundCharge(
   turn: Turn,
   charge: Stripe.Charge,

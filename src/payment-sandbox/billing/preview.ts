@@ -5,8 +5,8 @@ import { upcomingInvoice } from './invoices.ts';
 import { changeSubscription, type SubscriptionChanges } from './subscriptions.ts';
 
 /**
- * What a change of price comes to, as an upcoming invoice. With `always_invoice` it is the invoice that the change makes
- * at once; otherwise the next one. The caller takes everything back that this changes.
+ * Previews a change of price as an upcoming invoice. If the change creates an invoice immediately, as with
+ * `always_invoice`, it is that one; otherwise the next one. The caller must roll back all changes made here.
  */
 export async function previewChange(
   turn: Turn,
@@ -14,7 +14,7 @@ export async function previewChange(
   { price, proration }: Pick<SubscriptionChanges, 'price' | 'proration'>,
 ): Promise<Omit<Stripe.Invoice, 'id'>> {
   if (price === undefined) return await upcomingInvoice(turn, kept.body);
-  // A preview says what is asked for, not whether it can be paid.
+  // A preview shows the amount, not whether it can be paid.
   const { body: customer } = await need(turn, 'customer', String(kept.body.customer), 'customer');
   await turn.objects.put('customer', customer, { hidden: { card: 'works' } });
   const { body: changed } = await changeSubscription(turn, kept, { price, proration });

@@ -3,17 +3,17 @@ import type { Kept } from '../state/object-store.ts';
 import { idIn, keepUpdate, type Turn } from '../state/transaction.ts';
 
 /**
- * A subscription begins `incomplete` (or `trialing`), is `active` while its invoices are paid and `past_due` while one
- * is not, and ends `canceled` or, never having been paid, `incomplete_expired`: from these two there is no way back.
- * `paused` is a trial that ended without a card; resuming makes it `active`.
+ * A subscription starts as `incomplete` (or `trialing`), is `active` while its invoices are paid and `past_due` while
+ * one is not, and ends as `canceled` or, if it was never paid, `incomplete_expired`; both are final. `paused` is a
+ * trial that ended without a card; resuming makes it `active`.
  */
 
 const INCOMPLETE_SECONDS = 23 * 3_600;
-/** In seconds, as all times of the wire. */
+/** In seconds, like all times of the API. */
 export const DAY = 86_400;
 const TRIAL_WARNING_SECONDS = 3 * DAY;
 
-/** When something is to happen to it next. */
+/** When the next step of the subscription is due. */
 export function dueOf({ body, hidden }: Kept<'subscription'>): number | null {
   const { status, current_period_start: start, current_period_end: end, trial_end: trialEnd } = body;
   if (status === 'trialing' && trialEnd !== null) {
@@ -92,8 +92,8 @@ async function subscriptionOf(turn: Turn, invoice: Stripe.Invoice): Promise<Kept
 }
 
 /**
- * The end of the period that begins at `start`: the first of the anchor's anniversaries after it. Counted from the
- * anchor and not from the last period, so that a subscription of the 31st comes back to the 31st after February.
+ * The end of the period that begins at `start`: the anchor's first anniversary after it. Counted from the anchor rather
+ * than the last period, so that a subscription of the 31st returns to the 31st after February.
  */
 export function periodEnd(
   anchor: number,
@@ -117,13 +117,13 @@ function monthsBetween(from: number, to: number): number {
   return years * 12 + other.getUTCMonth() - one.getUTCMonth();
 }
 
-/** Where the period that begins at `start` ends. */
+/** The end of the period that begins at `start`. */
 export function nextEnd(subscription: Stripe.Subscription, start: number): number {
   const recurring = subscription.items.data[0]?.price.recurring ?? { interval: 'month', interval_count: 1 };
   return periodEnd(subscription.billing_cycle_anchor, start, recurring);
 }
 
-/** The same day of a later month, or its last one; UTC. */
+/** The same day of a later month, or its last day, in UTC. */
 function plusMonths(seconds: number, months: number): number {
   const from = new Date(seconds * 1000);
   const [year, month] = [from.getUTCFullYear(), from.getUTCMonth() + months];
@@ -133,7 +133,7 @@ function plusMonths(seconds: number, months: number): number {
   return (Date.UTC(year, month, day) + (from.getTime() - midnight)) / 1000;
 }
 
-/** How long before a renewal its invoice is announced: a week, or a seventh of a short period. */
+/** When the invoice of a renewal is announced: a week before, or a seventh of the period if that is shorter. */
 function announcedAt(start: number, end: number): number {
   return end - Math.min(7 * DAY, Math.floor((end - start) / 7));
 }

@@ -30,7 +30,10 @@ interface StartedSubscription {
   readonly invoice: Stripe.Invoice;
 }
 
-/** With its first invoice, tried at once. A trial's first invoice asks for nothing and is paid by that. */
+/**
+ * Creates the subscription and its first invoice, and tries to collect it. The first invoice of a trial is 0 and
+ * therefore paid.
+ */
 export async function startSubscription(
   turn: Turn,
   wanted: WantedSubscription,
@@ -80,17 +83,17 @@ export interface SubscriptionChanges {
   readonly cancelAtPeriodEnd?: boolean | undefined;
   readonly endsTrialNow?: boolean | undefined;
   readonly pause?: Stripe.Subscription.PauseCollection | null | undefined;
-  /** Another price in the place of the first item's. */
+  /** Replaces the price of the first item. */
   readonly price?: { readonly price: Stripe.Price; readonly quantity: number } | undefined;
-  /** Null takes off the one that it has. */
+  /** Null removes the current one. */
   readonly coupon?: Stripe.Coupon | null | undefined;
   readonly proration: 'create_prorations' | 'always_invoice' | 'none';
 }
 
 /**
- * A change of plan within a period gives back what is left of the old price and takes what is left of the new: at
- * once, with the next invoice, or not at all. A price of another interval begins a new period, and is invoiced at
- * once, with what is left of the old one given back.
+ * A change of plan within a period credits the unused time at the old price and charges the remaining time at the new
+ * one: immediately, with the next invoice, or not at all. A price with another interval begins a new period, which is
+ * invoiced immediately, with a credit for the unused time.
  */
 export async function changeSubscription(
   turn: Turn,
@@ -136,7 +139,7 @@ export async function changeSubscription(
   return await need(turn, 'subscription', body.id, 'id');
 }
 
-/** A paused one begins a new period now. */
+/** A paused subscription begins a new period now. */
 export async function resumeSubscription(turn: Turn, kept: Subscription): Promise<Subscription> {
   if (kept.body.status !== 'paused') {
     throw invalid('You can only resume subscriptions that are in the status `paused`.');
@@ -152,7 +155,7 @@ export async function resumeSubscription(turn: Turn, kept: Subscription): Promis
   return await need(turn, 'subscription', kept.body.id, 'id');
 }
 
-/** What is due for a subscription at this moment: a warning, an announcement, an end or a new period. */
+/** Performs the step that is due: a warning, an announcement, an end or a new period. */
 export async function subscriptionDue(turn: Turn, kept: Subscription): Promise<void> {
   const { body, hidden } = kept;
   if (body.status === 'incomplete') {
@@ -175,7 +178,7 @@ export function refuseEnded({ body }: Subscription): void {
   throw invalid('A canceled subscription can only update its cancellation_details and metadata.');
 }
 
-/** Nothing of it is kept but the event. */
+/** Only the event is stored, not the invoice. */
 async function announceInvoice(turn: Turn, kept: Subscription): Promise<void> {
   const invoice = await upcomingInvoice(turn, kept.body);
   await keepSubscription(turn, kept, {}, { upcomingSaidFor: kept.body.current_period_end });
@@ -195,7 +198,7 @@ async function endTrial(turn: Turn, kept: Subscription): Promise<void> {
   }
 }
 
-/** The next period begins with its invoice, whether or not that is paid: the standing follows the payment. */
+/** The next period begins with its invoice, whether or not it is paid: the status follows the payment. */
 async function beginPeriod(
   turn: Turn,
   kept: Subscription,
@@ -218,14 +221,14 @@ async function beginPeriod(
   await collect(turn, draft);
 }
 
-/** Finalizes an invoice and tries the customer's card. */
+/** Finalizes an invoice and charges the customer's card. */
 async function collect(turn: Turn, draft: Stripe.Invoice): Promise<void> {
   const finalized = await finalizeInvoice(turn, draft);
   if (finalized.outcome === 'failed' || finalized.invoice.status !== 'open') return;
   await payInvoice(turn, finalized.invoice, await cardOf(turn, finalized.invoice));
 }
 
-/** Nothing is collected for the time being: the invoice stays a draft or is closed unpaid. */
+/** Collection is paused: the invoice stays a draft or is closed unpaid. */
 async function keepPaused(
   turn: Turn,
   draft: Stripe.Invoice,
@@ -269,14 +272,14 @@ function discounted(
   return discountShape(turn.newId('di_1'), turn.now, given);
 }
 
-/** A coupon for one invoice is gone with that. */
+/** A coupon for one invoice is removed once that is created. */
 function usedDiscount({ discount }: Stripe.Subscription): Partial<Stripe.Subscription> {
   return discount?.coupon.duration === 'once' ? { discount: null } : {};
 }
 
 /**
- * Both lines are net, without showing a discount: unused time at what the period was invoiced with, the rest of the
- * period at the coupon of now. Unused time is credited at the present price, whether or not that was ever paid for.
+ * Both lines are net and show no discount: unused time at the discount with which the period was invoiced, the
+ * remaining time at the current coupon. Unused time is credited at the previous price, whether or not it was paid.
  */
 async function prorate(
   turn: Turn,
@@ -307,7 +310,7 @@ async function creditUnused(
   await addProration(turn, body, { item, amount, words: 'Unused time on' });
 }
 
-/** What the rest of the period costs. */
+/** The cost of the rest of the period. */
 function restOf(
   turn: Turn,
   body: Stripe.Subscription,
@@ -326,7 +329,7 @@ interface Proration {
   readonly words: string;
 }
 
-/** It waits for the next invoice. */
+/** The item is added to the next invoice. */
 async function addProration(
   turn: Turn,
   body: Stripe.Subscription,

@@ -187,7 +187,7 @@ const NOTHING_CHARGED = {
   total_tax_amounts: [],
 } satisfies Partial<Stripe.Invoice>;
 
-/** What the sandbox has no use for and the wire always has. */
+/** Fields that the sandbox does not use but the API always has. */
 const UNUSED = {
   account_country: 'US',
   account_name: 'Payment sandbox',
@@ -226,14 +226,14 @@ export interface GivenLine {
   readonly item: Stripe.SubscriptionItem | null;
   readonly invoiceItem: string | null;
   readonly metadata: Stripe.Metadata;
-  /** Of a line for a period. A proration is net already, and shows no discount. */
+  /** For the line of a period. A proration is already net and shows no discount. */
   readonly discount?: { readonly id: string; readonly amount: number } | undefined;
 }
 
-/** What an invoice shows of its lines, in events and answers; `/lines` has all of them. */
+/** The lines that an invoice shows in events and answers; `/lines` has all of them. */
 const SHOWN_LINES = 10;
 
-/** As the wire shows it: invoices, in it and in lists, with the first lines alone. */
+/** The object as the API shows it: invoices, also nested or in lists, have only their first lines. */
 export function shown(body: object): object {
   if ('object' in body && body.object === 'list' && 'data' in body && Array.isArray(body.data)) {
     return { ...body, data: body.data.map((one: object) => shown(one)) };

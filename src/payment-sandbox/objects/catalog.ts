@@ -72,7 +72,7 @@ export function priceShape(id: string, created: number, given: GivenPrice): Stri
   };
 }
 
-/** The older form of a recurring price, which subscriptions and invoices still carry beside it. */
+/** The older format of a recurring price, which subscriptions and invoices still contain as well. */
 export function planShape(price: Stripe.Price): Stripe.Plan {
   return {
     id: price.id,

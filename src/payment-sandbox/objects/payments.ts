@@ -23,7 +23,7 @@ interface GivenSession {
   readonly mode: 'payment' | 'subscription';
   /** Without tax. */
   readonly amount: number;
-  /** Null where it is not calculated. */
+  /** Null if it is not calculated. */
   readonly tax: number | null;
   readonly collectsTaxIds: boolean;
   readonly currency: string;

@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import type { Card, Kept } from '../state/object-store.ts';
 import { day, escaped, money, page } from './page.ts';
 
-/** What is bought, for how much, and the three things a buyer can do. Once it is closed, only the way back. */
+/** Shows the items, the total and the buyer's three choices. A closed session shows only the link back. */
 export function checkoutPage(
   { body, hidden }: Kept<'checkout.session'>,
   now: number,
@@ -79,7 +79,7 @@ interface PortalView {
   readonly card: Card;
   readonly subscriptions: readonly Stripe.Subscription[];
   readonly invoices: readonly Stripe.Invoice[];
-  /** Names of products by their ids. */
+  /** Product names by id. */
   readonly names: ReadonlyMap<string, string>;
 }
 
@@ -90,7 +90,7 @@ const CARD_WORDS: Readonly<Record<Card, string>> = {
   none: 'No card',
 };
 
-/** A customer's own view: subscriptions to end or keep, the card they are paid with, and the invoices. */
+/** The customer's view: subscriptions to cancel or keep, the card that pays for them, and the invoices. */
 export function portalPage(view: PortalView): Response {
   const { session, customer, card } = view;
   const options = Object.entries(CARD_WORDS).map(([value, words]) => {
@@ -137,7 +137,7 @@ function invoiceTable(invoices: readonly Stripe.Invoice[]): string {
 <tbody>${rows.join('\n') || '<tr><td colspan="4">None yet.</td></tr>'}</tbody></table>`;
 }
 
-/** Where an open invoice can be paid. */
+/** The page on which an open invoice can be paid. */
 export function invoicePage(invoice: Stripe.Invoice): Response {
   const { currency, due_date: due } = invoice;
   const rows = invoice.lines.data.map(({ description, amount }) => {

@@ -16,11 +16,11 @@ interface PagesOptions {
   readonly clock: Clock;
 }
 
-/** The provider waits as long for the webhook's answer before it sends the buyer back. */
+/** The provider waits this long for the webhook's answer before it redirects the buyer. */
 const WAITED_MS = 10_000;
 const MANY = 100;
 
-/** What a person sees and clicks. Every click is a form's, without a script. */
+/** The pages for users. Every action is a form, without a script. */
 export function createPages({ world, courier, clock }: PagesOptions) {
   async function deliverAll(): Promise<void> {
     const waiting = new AbortController();
@@ -41,7 +41,7 @@ export function createPages({ world, courier, clock }: PagesOptions) {
     );
     await deliverAll();
     if (result.outcome === 'declined') return seeOther(`/checkout/${id}?declined`);
-    // A second click of the same buyer ends where the first one did.
+    // A second click of the same buyer has the same result as the first.
     const isPaid = result.session.status === 'complete';
     return isPaid ? seeOther(successUrl(result.session)) : seeOther(`/checkout/${id}`);
   }

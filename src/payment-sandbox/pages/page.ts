@@ -1,9 +1,9 @@
-/** A page is text that is already safe: whatever comes from outside goes through `escaped` on its way in. */
+/** The body must already be safe HTML: all external text is passed through `escaped`. */
 interface PageOptions {
   readonly title: string;
   readonly body: string;
   readonly status?: number;
-  /** Where its forms may lead, besides here: a browser checks what a form is redirected to, too. */
+  /** Other origins that its forms may lead to: browsers also check the redirects of a form. */
   readonly formTargets?: readonly (string | null)[];
 }
 
@@ -57,7 +57,7 @@ export function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }
 
-/** Of the wire's minor units; the browser's own knowledge of currencies is not asked, for the wire has its own. */
+/** The decimal places of currencies in the provider's API, which can differ from the runtime's own tables. */
 const NO_DIGITS = new Set('bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf'.split(' '));
 const THREE_DIGITS = new Set('bhd jod kwd omr tnd'.split(' '));
 
@@ -85,7 +85,7 @@ export function notFoundPage(): Response {
   return page({ title: 'Not found', body, status: 404 });
 }
 
-/** One sheet for all pages; it follows the reader's preference for light or dark. */
+/** One style sheet for all pages; it follows the user's preference for light or dark. */
 export function styleSheet(): Response {
   const headers = { 'content-type': 'text/css; charset=utf-8', 'cache-control': 'max-age=3600' };
   return new Response(STYLE, { headers: { ...headers, 'x-content-type-options': 'nosniff' } });

@@ -32,7 +32,7 @@ export const subscriptionRoutes: readonly Route[] = [
     read: (objects, call) => {
       const { status, ...where } = filters(call.params, ['customer', 'status']);
       const isOne = status !== undefined && status !== 'all';
-      // Without a status the provider leaves out what has been canceled.
+      // Without a status, the provider omits canceled subscriptions.
       const more = {
         where: isOne ? { ...where, status } : where,
         leavesOutCanceled: status === undefined,
@@ -135,7 +135,7 @@ async function updateSubscription(turn: Turn, { params, id }: Call): Promise<Str
     coupon: params.has('coupon') ? await couponOf(turn, params) : undefined,
     proration: params.choice('proration_behavior', PRORATIONS) ?? 'create_prorations',
   });
-  // Nothing is changed by a request that throws.
+  // If this throws, all changes of the request are rolled back.
   if (params.choice('payment_behavior', INCOMPLETE) === 'error_if_incomplete') {
     await refuseUnpaid(turn, kept.body, changed.body);
   }
@@ -154,7 +154,7 @@ async function refuseUnpaid(
   throw refusal(402, cardError('Your card was declined.', 'card_declined', 'generic_decline'));
 }
 
-/** The invoice that a change of price makes at once, or the next one of the subscription as it is. */
+/** The invoice that a change of price creates immediately, or the subscription's next one. */
 async function previewUpcoming(turn: Turn, { params }: Call): Promise<object> {
   const kept = await need(turn, 'subscription', params.needed('subscription', 255), 'subscription');
   const price = await newPrice(turn, params, kept.body, 'subscription_items');
@@ -162,7 +162,7 @@ async function previewUpcoming(turn: Turn, { params }: Call): Promise<object> {
   return await previewChange(turn, kept, { price, proration });
 }
 
-/** Null where none is named, or an empty one: then a coupon is taken off. */
+/** Null if the parameter is missing or empty; an update with an empty one removes the coupon. */
 async function couponOf(turn: Turn, params: Params): Promise<Stripe.Coupon | null> {
   const id = params.text('coupon', 255) ?? '';
   return id === '' ? null : (await need(turn, 'coupon', id, 'coupon')).body;
@@ -238,7 +238,7 @@ async function createInvoice(turn: Turn, { params }: Call): Promise<Stripe.Invoi
   return await draftInvoice(turn, given, []);
 }
 
-/** For a draft that is named, or pending: then the customer's next invoice of a subscription has it. */
+/** Adds the item to the given draft; without one it is pending, and added to the customer's next subscription invoice. */
 async function createItem(turn: Turn, { params }: Call): Promise<Stripe.InvoiceItem> {
   const customer = params.needed('customer', 255);
   const { body: owner } = await need(turn, 'customer', customer, 'customer');

@@ -165,7 +165,7 @@ async function updateCustomer(turn: Turn, { params, id }: Call): Promise<Stripe.
     description: params.text('description') ?? body.description,
     address: params.has('address') ? addressOf(params.group('address')) : (body.address ?? null),
     invoice_settings: { ...body.invoice_settings, ...customFieldsOf(params.group('invoice_settings')) },
-    // Below zero it is a credit of the customer's, which the next invoices use up.
+    // A negative balance is a credit of the customer, which the next invoices use up.
     balance: params.whole('balance', { min: -99_999_999 }) ?? body.balance,
     metadata: { ...body.metadata, ...params.metadata() },
   };
@@ -173,7 +173,7 @@ async function updateCustomer(turn: Turn, { params, id }: Call): Promise<Stripe.
   return after;
 }
 
-/** An empty parameter takes the address off. */
+/** An empty parameter removes the address. */
 function addressOf(group: Params | undefined): Stripe.Address | null {
   if (group === undefined) return null;
   const line = (name: string) => group.text(name, 500) ?? null;

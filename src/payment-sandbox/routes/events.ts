@@ -64,7 +64,7 @@ export async function ensureEndpoint(world: World, wanted: DefaultEndpoint): Pro
 
 const MAX_KINDS = 20;
 
-/** The secret is in this answer alone. */
+/** Only this answer contains the secret. */
 async function createEndpoint(turn: Turn, { params }: Call): Promise<Stripe.WebhookEndpoint> {
   const url = params.needed('url');
   const parsed = URL.parse(url);

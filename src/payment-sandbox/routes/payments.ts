@@ -119,7 +119,7 @@ async function createSession(turn: Turn, { params }: Call): Promise<Stripe.Check
   return session;
 }
 
-/** With a customer that there is, both write to it, which the request has to allow. */
+/** For an existing customer, both update the customer, which the request must allow. */
 function taxesOf(
   params: Params,
   customer: string | null,
@@ -204,7 +204,7 @@ function expiryOf(turn: Turn, params: Params): number {
   return given;
 }
 
-/** Only cards are known here. */
+/** The sandbox supports only cards. */
 function cardOnly(params: Params): string[] {
   const wanted = params.texts('payment_method_types');
   const other = wanted.find((one) => one !== 'card');

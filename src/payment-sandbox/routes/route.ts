@@ -3,7 +3,7 @@ import type { Params } from '../request-params.ts';
 import type { AskedList, Kind, ListedObjects, ObjectStore, Trial } from '../state/object-store.ts';
 import type { Turn } from '../state/transaction.ts';
 
-/** Reads look at the world as it is, writes change it within one turn. */
+/** Reads query the current state; writes change it within one turn. */
 export type Route =
   | {
       readonly method: 'GET';
@@ -13,7 +13,7 @@ export type Route =
   | {
       readonly method: 'GET';
       readonly path: string;
-      /** What a change would come to. */
+      /** Returns what a change would result in. */
       readonly preview: (turn: Turn, call: Call) => Promise<object>;
     }
   | {
@@ -22,14 +22,14 @@ export type Route =
       readonly write: (turn: Turn, call: Call) => Promise<object | Reply>;
     };
 
-/** One request of the wire. */
+/** One API request. */
 export interface Call {
   readonly params: Params;
-  /** What stands in the place of `:id` in the path. */
+  /** The value of `:id` in the path. */
   readonly id: string;
 }
 
-/** What changed stays, also where the answer is an error: a declined card. */
+/** An answer whose changes are kept even if it is an error, such as a declined card. */
 export interface Reply {
   readonly status: number;
   readonly body: object;
@@ -54,7 +54,7 @@ export function listObject(url: string, data: readonly object[], hasMore = false
   return { object: 'list', data, has_more: hasMore, url };
 }
 
-/** A list of one kind, filtered by those of its fields that the request names. */
+/** One page of the objects of one type, filtered by `more` and by the time of creation. */
 export async function listOf<K extends Kind>(
   objects: ObjectStore,
   call: Call,
@@ -88,7 +88,7 @@ export function filters(params: Params, names: readonly string[]): Record<string
 
 const MISSING_CARD = ['cancel', 'create_invoice', 'pause'] as const;
 
-/** The trial of a subscription, as its own parameters and those of a checkout session name it. */
+/** The trial of a subscription, from its own parameters or those of a checkout session. */
 export function trialOf(params: Params | undefined): Trial {
   const ending = params?.group('trial_settings')?.group('end_behavior');
   return {
@@ -97,7 +97,7 @@ export function trialOf(params: Params | undefined): Trial {
   };
 }
 
-/** The parameters that every list has. */
+/** The parameters of every list. */
 function pageOf({ params }: Call): AskedList {
   const range = params.has('created') ? createdOf(params) : {};
   return {

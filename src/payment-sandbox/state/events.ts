@@ -8,15 +8,15 @@ export interface Emission {
   readonly objects: ObjectStore;
   readonly statements: Statements;
   readonly now: number;
-  /** By the real clock: deliveries are made in real time, whatever the sandbox's clock says. */
+  /** By the real clock: deliveries are made in real time, whatever the sandbox's clock shows. */
   readonly realNowMs: number;
-  /** Asked once for each change of the world. */
+  /** Read at most once for each change. */
   endpoints(): Promise<readonly Stripe.WebhookEndpoint[]>;
   readonly request: { readonly id: string; readonly idempotencyKey: string | null } | null;
   newId(prefix: string): string;
 }
 
-/** As many as the provider lets a test account have. */
+/** The provider's limit for a test account. */
 export const MAX_ENDPOINTS = 16;
 
 export async function enabledEndpoints(objects: ObjectStore): Promise<readonly Stripe.WebhookEndpoint[]> {
@@ -24,7 +24,7 @@ export async function enabledEndpoints(objects: ObjectStore): Promise<readonly S
   return (await objects.list('webhook_endpoint', asked)).data;
 }
 
-/** Keeps the event and one delivery of it for each endpoint that wants its type, as the switches say. */
+/** Stores the event, and a delivery for each endpoint that is enabled for its type, according to the switches. */
 export async function emitEvent(
   emission: Emission,
   type: Stripe.Event.Type,
@@ -94,9 +94,10 @@ function eventShape(
 }
 
 /**
- * What goes wrong on purpose, for the next so many events. `duplicate` sends an event twice, `second_id` sends the
- * same fact as a second event, `reorder` and `concurrent` hold so many back and send them newest first or all at the
- * same moment, `delay` sends `delay_ms` late, `drop` never sends, the last two spoil the first attempt.
+ * Deliberate faults, each with the number of next events that it applies to. `duplicate` sends an event twice,
+ * `second_id` sends the same fact as a second event, `reorder` and `concurrent` hold this number of events and send
+ * them newest first or all at the same time, `delay` sends them `delay_ms` late, `drop` never sends them, and
+ * `bad_signature` and `stale_timestamp` spoil the first attempt.
  */
 interface Switches {
   readonly duplicate: number;
@@ -108,7 +109,7 @@ interface Switches {
   readonly drop: number;
   readonly bad_signature: number;
   readonly stale_timestamp: number;
-  /** Invoices whose finalization fails, instead of events. */
+  /** Counts invoices whose finalization fails, rather than events. */
   readonly finalization_failure: number;
 }
 
@@ -129,7 +130,7 @@ const allOff: Switches = {
 
 export const switchNames = Object.keys(allOff) as SwitchName[];
 
-/** What happens to one event. */
+/** How one event is sent. */
 interface SendingPlan {
   readonly copies: 1 | 2;
   readonly hasSecondId: boolean;
@@ -137,18 +138,18 @@ interface SendingPlan {
   readonly flaw: 'bad_signature' | 'stale_timestamp' | null;
   readonly delayMs: number;
   readonly atOnce: boolean;
-  /** Lower goes first. */
+  /** Lower values are sent first. */
   readonly sendOrder: number;
-  /** Held until the last of its group is there, or for this long. */
+  /** Held until its group is complete, or for `HELD_MS`. */
   readonly isHeld: boolean;
   readonly releases: 'reordered' | 'at-once' | null;
 }
 
 const HELD_MS = 30_000;
-/** Far below every other. */
+/** Far below all others. */
 const REORDERED_FROM = -1_000_000;
 
-/** The plan for the next event, and the switches as they are after it. */
+/** The plan for the next event, and the remaining switches. */
 function planSending(switches: Switches): { plan: SendingPlan; left: Switches } {
   const isOn = (name: SwitchName) => switches[name] > 0;
   const left = { ...switches };

@@ -4,7 +4,7 @@ import { refusal } from '../api-errors.ts';
 export interface KeyedRequest {
   readonly key: string;
   readonly path: string;
-  /** The same for the same parameters, and for no others. */
+  /** Equal if and only if the parameters are equal. */
   readonly fingerprint: string;
 }
 
@@ -16,7 +16,7 @@ export interface KeptReply {
 /** The provider forgets a key after a day. */
 const KEPT_MS = 24 * 3_600_000;
 
-/** The first answer to this key, or null where there was none. A key of another request is refused. */
+/** The first answer to this key, or null if there was none. A key that was used for another request is refused. */
 export async function findReplay(
   statements: Statements,
   { key, path, fingerprint }: KeyedRequest,

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import type { SqlValue, Statements } from '../../ports/database.ts';
 
-/** Every kind of object the sandbox keeps, in the shape of the pinned version; the client's types prove it. */
+/** All types of objects that the sandbox stores, in the format of the pinned version, checked by the client's types. */
 export interface Bodies {
   product: Stripe.Product;
   price: Stripe.Price;
@@ -23,33 +23,33 @@ export interface Bodies {
 
 export type Kind = keyof Bodies;
 
-/** What a card does when it is charged. `none` is a customer without one. */
+/** What happens when a card is charged. `none` is a customer without a card. */
 export type Card = 'works' | 'declines' | 'requires_action' | 'none';
 
 export const cards: readonly Card[] = ['works', 'declines', 'requires_action', 'none'];
 
-/** What the provider knows of an object and does not show. */
+/** Data of an object that the provider has but does not show. */
 interface Hidden {
   customer: { readonly card: Card };
   'checkout.session': {
     readonly lines: readonly Stripe.LineItem[];
     readonly paymentMetadata: Stripe.Metadata;
-    /** Of the subscription that the session starts. */
+    /** For the subscription that the session starts. */
     readonly subscription:
       | (Trial & { readonly metadata: Stripe.Metadata; readonly automaticTax?: boolean })
       | null;
   };
   subscription: {
-    /** Of which period's end it was said that an invoice comes. */
+    /** The end of the period whose upcoming invoice was announced. */
     readonly upcomingSaidFor: number | null;
     readonly trialEndSaid: boolean;
-    /** How much of its gross price the present period costs, after its coupon: a credit for unused time is net. */
+    /** The share of its gross price that the current period costs, after its coupon: credits for unused time are net. */
     readonly paidShare?: PaidShare;
   };
   webhook_endpoint: { readonly secret: string };
 }
 
-/** A fraction of minor units. */
+/** A fraction of two amounts in minor units. */
 export interface PaidShare {
   readonly net: number;
   readonly gross: number;
@@ -67,16 +67,16 @@ export interface Kept<K extends Kind> {
   readonly hidden: HiddenOf<K>;
 }
 
-/** The sandbox's objects in the database, on whatever runs its statements: a transaction where anything changes. */
+/** The sandbox's objects in the database. Changes must be made in a transaction. */
 export interface ObjectStore {
   find<K extends Kind>(kind: K, id: string): Promise<Kept<K> | null>;
-  /** Of whatever kind. */
+  /** Of any type. */
   findAny(id: string): Promise<Bodies[Kind] | null>;
-  /** New, or in the place of the one with its id. `dueAt` is when something is to happen to it; null is never. */
+  /** Inserts the object, or replaces the one with the same id. `dueAt` is when its next step is due; null is never. */
   put<K extends Kind>(kind: K, body: Bodies[K], rest: PutRest<K>): Promise<void>;
   remove(kind: Kind, id: string): Promise<void>;
   list<K extends Kind>(kind: K, asked?: AskedList): Promise<ListedObjects<K>>;
-  /** The one for which it is highest time. */
+  /** The object that has been due for the longest time. */
   nextDue(now: number): Promise<{ readonly kind: Kind; readonly id: string; readonly dueAt: number } | null>;
   earliestDue(): Promise<number | null>;
 }
@@ -87,7 +87,7 @@ interface PutRest<K extends Kind> {
 }
 
 export interface AskedList {
-  /** Fields of the body with the values they must have. */
+  /** Fields of the body with their required values. */
   readonly where?: Readonly<Record<string, string | boolean | null>>;
   readonly limit?: number;
   readonly startingAfter?: string | undefined;
@@ -96,7 +96,7 @@ export interface AskedList {
   readonly createdUntil?: number | undefined;
   readonly anyOfTypes?: readonly string[] | undefined;
   readonly leavesOutCanceled?: boolean;
-  /** Events only. */
+  /** For events only. */
   readonly delivered?: boolean | undefined;
 }
 
@@ -140,7 +140,7 @@ export function createObjectStore({ query }: Statements): ObjectStore {
       const { text, values } = listStatement(kind, asked, limit + 1);
       const rows = await query<{ body: Bodies[K] }>(text, values);
       const page = rows.slice(0, limit).map((row) => row.body);
-      // Backwards the database counts upwards; a page is always shown newest first.
+      // Backward pages are read in ascending order; a page is always shown newest first.
       const data = asked.endingBefore === undefined ? page : page.reverse();
       return { data, hasMore: rows.length > limit };
     },
@@ -193,7 +193,7 @@ function listStatement(kind: Kind, asked: AskedList, count: number): { text: str
   return { text, values };
 }
 
-/** The sandbox's few settings that outlive it: how far its clock was moved, and its switches. */
+/** The persistent settings of the sandbox: how far its clock was moved, and its switches. */
 export async function readSetting<T>(statements: Statements, name: string): Promise<T | null> {
   const text = 'select value from payment_sandbox_settings where name = $1';
   const rows = await statements.query<{ value: T }>(text, [name]);
@@ -212,7 +212,7 @@ export async function writeSetting(
   );
 }
 
-/** Seconds that the sandbox's clock is ahead of the real one. */
+/** By how many seconds the sandbox's clock is ahead of the real one. */
 export async function readAhead(statements: Statements): Promise<number> {
   return (await readSetting<{ seconds: number }>(statements, 'clock'))?.seconds ?? 0;
 }

@@ -17,33 +17,33 @@ import {
 } from './object-store.ts';
 
 export interface World {
-  /** Of several changes at once, one after the other; all of it or nothing. */
+  /** Runs as one transaction; concurrent changes are serialized. */
   change<T>(work: (turn: Turn, statements: Statements) => Promise<T>, how?: ChangeOptions): Promise<T>;
-  /** What a change would come to: it is made and taken back. */
+  /** The result that a change would have: it is made and rolled back. */
   preview<T>(work: (turn: Turn) => Promise<T>): Promise<T>;
   readonly objects: ObjectStore;
-  /** Seconds, by the sandbox's clock. */
+  /** In seconds, by the sandbox's clock. */
   now(): Promise<number>;
   newId(prefix: string, length?: number): string;
 }
 
 interface ChangeOptions {
-  /** At another moment than now, in the sandbox's seconds. */
+  /** The time of the change if it is not now, in seconds of the sandbox's clock. */
   readonly at?: number;
   readonly request?: Emission['request'];
 }
 
-/** One change of the sandbox's world: everything in it is kept together with its events, or not at all. */
+/** One change of the sandbox: its objects and events are stored together, or not at all. */
 export interface Turn {
   readonly objects: ObjectStore;
-  /** Seconds, by the sandbox's clock. */
+  /** In seconds, by the sandbox's clock. */
   readonly now: number;
-  /** Where a person reaches the sandbox's pages. */
+  /** The address of the sandbox's pages for users. */
   readonly baseUrl: string;
-  /** A prefix and random letters and digits, as the provider's ids look. */
+  /** A prefix and random letters and digits, like the provider's ids. */
   newId(prefix: string, length?: number): string;
   emit(type: Stripe.Event.Type, object: object, previous?: object): Promise<void>;
-  /** True as many times as the switch was set to; then false. */
+  /** True as many times as the switch was set to, then false. */
   takeSwitch(name: 'finalization_failure'): Promise<boolean>;
 }
 
@@ -54,14 +54,14 @@ interface WorldOptions {
   readonly baseUrl: () => string;
 }
 
-/** Any number will do, as long as it stays the same: it names the lock of the sandbox's changes. */
+/** The advisory lock of the sandbox's changes: an arbitrary number, which must not change. */
 const LOCK = 7_261_905;
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const ID_LENGTH = 24;
 
 export function createWorld({ database, clock, secrets, baseUrl }: WorldOptions): World {
   function newId(prefix: string, length = ID_LENGTH): string {
-    // 62 letters out of 256 values: the first eight are a little likelier, which an id can bear.
+    // 62 characters for 256 values: the first eight are slightly more likely, which is harmless for an id.
     const letters = [...secrets.randomBytes(length)].map((byte) => ALPHABET[byte % ALPHABET.length]);
     return `${prefix}${letters.join('')}`;
   }
@@ -127,7 +127,7 @@ export async function need<K extends Kind>(
   return found;
 }
 
-/** Keeps the object as it is now and says what it was before. Nothing is said where nothing changed. */
+/** Stores the object and emits the previous values. No event is emitted if nothing changed. */
 export async function keepUpdate<K extends Kind>(
   turn: Turn,
   kind: K,
@@ -140,7 +140,7 @@ export async function keepUpdate<K extends Kind>(
   if (Object.keys(previous).length > 0) await turn.emit(rest.event, after, previous);
 }
 
-/** The old values of what changed; of a nested object only its changed parts, of a list all of it. */
+/** The old values of changed fields; for a nested object only its changed parts, for a list all of it. */
 export function differences(before: object, after: object): Record<string, unknown> {
   const found: Record<string, unknown> = {};
   const newer = after as Record<string, unknown>;
@@ -154,7 +154,7 @@ export function differences(before: object, after: object): Record<string, unkno
   return found;
 }
 
-/** An object of the wire refers to another by its id, or has it in it where that was asked for. */
+/** Objects of the API refer to others by id, or contain them if that was requested. */
 export function idIn(reference: string | { readonly id: string } | null): string | null {
   return typeof reference === 'string' || reference === null ? reference : reference.id;
 }

@@ -5,27 +5,27 @@ import type { Log } from '../../ports/log.ts';
 import type { ApproveHost } from '../../ports/outgoing-addresses.ts';
 import { signWebhook } from '../../ports/webhooks/webhook-signature.ts';
 
-/** Brings events to their endpoints: one after the other, in order, each again after a while where it failed. */
+/** Delivers events to their endpoints, one after the other, in order, with retries after failures. */
 export interface Courier {
-  /** There may be something to bring. Resolves once nothing is due any more. */
+  /** Called if there may be something to deliver. Resolves once nothing is due. */
   nudge(): Promise<void>;
   close(): Promise<void>;
 }
 
 const ATTEMPT_MS = 10_000;
-/** Before each attempt after the first: about four and a half hours in all. Later ones are signed afresh. */
+/** The wait before each retry, about four hours in all. Each attempt is signed anew. */
 const RETRY_AFTER_MS = [5, 30, 120, 600, 3_600, 10_800].map((seconds) => seconds * 1_000);
 const STALE_SECONDS = 3_600;
-/** What comes back from an endpoint is of no use but for an operator's look. */
+/** The answer of an endpoint is only shown to operators. */
 const LONGEST_ERROR = 300;
-/** Where nothing waits, or the database is unavailable. */
+/** Used if nothing is pending, or if the database is unavailable. */
 const LOOK_AGAIN_MS = 30_000;
 
 interface CourierOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
-  /** Left out where events may be sent anywhere. */
+  /** Without it, events may be sent to any host. */
   readonly approveHost?: ApproveHost | null | undefined;
   /** The backend's own endpoint, which needs no approval. */
   readonly ownUrl: () => string;
@@ -43,7 +43,7 @@ export function createCourier(options: CourierOptions): Courier {
     wantsMore = true;
     running ??= run().then(() => {
       running = null;
-      // Asked for after the last look, while the time of the next attempt was read.
+      // Requested after the last poll, while the time of the next attempt was read.
       return wantsMore ? nudge() : undefined;
     });
     return running;
@@ -75,7 +75,7 @@ export function createCourier(options: CourierOptions): Courier {
 
   async function bring(delivery: DueDelivery): Promise<void> {
     const { status, error } = await attempt(delivery);
-    // Cut off by the shutdown: whether it arrived is unknown, so it is delivered again.
+    // Aborted by the shutdown: it is unknown whether the event arrived, so it is delivered again.
     if (closing.signal.aborted) return;
     const isDelivered = status !== null && status >= 200 && status < 300;
     const retryMs = delivery.url === null ? undefined : RETRY_AFTER_MS[delivery.attempts];
@@ -144,7 +144,7 @@ async function beginningOf({ body }: Response): Promise<string> {
   return storable(new TextDecoder().decode(value?.subarray(0, LONGEST_ERROR)));
 }
 
-/** The database keeps neither the character 0 nor half a character. */
+/** The database can store neither the character 0 nor a lone surrogate. */
 function storable(text: string): string {
   return text.replaceAll('\0', ' ').toWellFormed().slice(0, LONGEST_ERROR);
 }
@@ -167,7 +167,7 @@ interface DueDelivery {
   readonly at_once: boolean;
   readonly attempts: number;
   readonly event: Stripe.Event;
-  /** Null where the endpoint was deleted meanwhile. */
+  /** Null if the endpoint has been deleted. */
   readonly url: string | null;
   readonly secret: string | null;
 }
@@ -184,7 +184,7 @@ export async function addDelivery(statements: Statements, delivery: NewDelivery)
   );
 }
 
-/** The group that was held back is whole: it may go. */
+/** The held group is complete and can be sent. */
 export async function releaseHeld(
   statements: Statements,
   group: 'reordered' | 'at-once',
@@ -198,7 +198,7 @@ export async function releaseHeld(
   );
 }
 
-/** Those to be sent now: the first one, or all that are to go at the same moment. */
+/** The deliveries to send now: the first one, or all that are to be sent concurrently. */
 async function takeDue(statements: Statements, nowMs: number): Promise<DueDelivery[]> {
   const due = await statements.query<DueDelivery>(
     `select d.id, d.flaw, d.at_once, d.attempts, e.body as event, w.body ->> 'url' as url,
@@ -245,7 +245,7 @@ async function markAttempt(statements: Statements, id: string, attempted: Attemp
   );
 }
 
-/** To look at: newest first. */
+/** For display, newest first. */
 export async function listDeliveries(statements: Statements, limit: number): Promise<Row[]> {
   return await statements.query(
     `select d.id, d.event_id, e.body ->> 'type' as event_type, e.body #>> '{data,object,id}' as object_id,
