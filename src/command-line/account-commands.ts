@@ -32,7 +32,7 @@ export const companiesCommand: Command = {
 const PASSWORD_BYTES = 18;
 const LONGEST_NAME = 200;
 
-/** In production there is no demo world: this makes the first person who can log in. */
+/** In production there is no demo world: this command creates the first user who can log in. */
 export const createSuperAdmin: Command = {
   name: 'create-super-admin',
   usage: 'EMAIL [--json]',
@@ -65,7 +65,7 @@ export const createSuperAdmin: Command = {
   },
 };
 
-/** Where SIGN_UP is invited or closed this is how a company comes in. */
+/** Needed to add companies if SIGN_UP is invited or closed. */
 export const createCompany: Command = {
   name: 'create-company',
   usage: 'NAME EMAIL [--json]',
@@ -135,7 +135,7 @@ export const issueToken: Command = {
   },
 };
 
-/** For a super admin who has lost device and recovery codes, where no other one can reset them. */
+/** For a super admin who has lost the device and the recovery codes, if no other super admin can reset them. */
 export const resetTotpCommand: Command = {
   name: 'reset-totp',
   usage: 'EMAIL',

@@ -13,7 +13,7 @@ import type { Secrets } from '../ports/secrets.ts';
 import type { SharedState } from '../ports/shared-state.ts';
 import type { TableFiles } from '../ports/table-files.ts';
 
-/** What a command says, line by line: results on the one side, complaints on the other. */
+/** The output of a command, line by line: results and error messages. */
 export interface Terminal {
   print(line: string): void;
   complain(line: string): void;
@@ -24,25 +24,25 @@ export interface OpenedSystem {
   readonly database: Database;
   readonly jobQueue: JobQueue;
   readonly sharedState: SharedState;
-  /** Rejects where this process was not given the secret that the services sign with. */
+  /** Rejects if this process does not have the secret that the services sign with. */
   accessTokens(): Promise<AccessTokens>;
-  /** In production no alias is served by the embedded models. */
+  /** In production, the embedded models serve no alias. */
   readonly isProduction?: boolean;
-  /** What stands before the slash of every model alias. */
+  /** The part before the slash of every model alias. */
   readonly aliasPrefix: string;
-  /** For providers' keys. Rejects where this process was not given the MASTER_KEY of the services. */
+  /** For providers' keys. Rejects if this process does not have the MASTER_KEY of the services. */
   cipher(): Promise<Cipher>;
-  /** For stored texts of customers. Rejects as `cipher` does. */
+  /** For stored texts of customers. Rejects like `cipher`. */
   answerCipher(): Promise<AnswerCipher>;
-  /** For test calls. Left out where no provider can be called. */
+  /** For test calls. Undefined if no provider can be called. */
   providers?(): Promise<ModelUpstream & { close(): void }>;
-  /** Where this process was given one. */
+  /** Undefined if this process has no payment provider. */
   paymentProvider?(): Promise<PaymentProvider>;
-  /** Where this process was given a payment provider: what applies its events, with what that needs. */
+  /** The parts that apply a payment provider's events. Undefined if this process has no payment provider. */
   payments?(): Promise<MissedEventsParts>;
-  /** Files for analytics in a folder of the machine that has the database. Left out where none can be written. */
+  /** Files for analytics in a folder of the machine that runs the database's process. Undefined if none can be written. */
   tableFiles?(folder: string): Promise<TableFiles>;
-  /** Brings the database to this code's version; the names of the steps it took. */
+  /** Migrates the database to this code's version and returns the names of the steps. */
   migrate(): Promise<readonly string[]>;
 }
 
@@ -50,13 +50,13 @@ export interface CommandContext {
   readonly terminal: Terminal;
   readonly clock: Clock;
   readonly secrets: Secrets;
-  /** Deployments that this machine knows of: the demo's, and the one of the settings. */
+  /** The deployments known on this machine: that of the demo, and that of the settings. */
   deployments?(): readonly Readonly<Record<'backend' | 'gateway' | 'ai', string>>[];
 }
 
 /**
- * A command that works on the database runs where the database is: on the embedded one inside the process that
- * holds it, if one runs. So it speaks only through the terminal given, and reads no standard input.
+ * A command that uses the database runs where the database is: for the embedded one, in the process that has it open,
+ * if one is running. It must therefore write only to the given terminal and not read standard input.
  */
 export type Command = CommandWords &
   (
@@ -69,7 +69,7 @@ export type Command = CommandWords &
 
 interface CommandWords {
   readonly name: string;
-  /** What follows the name. */
+  /** The arguments after the name. */
   readonly usage: string;
   readonly summary: string;
 }
@@ -83,7 +83,7 @@ export function complainOfNoCompany(terminal: Terminal, companyId: string): numb
   return EXIT_FAILED;
 }
 
-/** Says how the command is written; `usage` where the command's own is shortened for the list of commands. */
+/** Prints the usage of the command. `usage` is given if the command's own is shortened for the list of commands. */
 export function complainOfUsage(
   terminal: Terminal,
   command: Pick<Command, 'name' | 'usage'>,
@@ -93,10 +93,10 @@ export function complainOfUsage(
   return EXIT_USAGE;
 }
 
-/** A day in UTC, or a moment with its zone: the local time of the process is not the operator's. */
+/** A day in UTC, or a time with its zone: the local time of the process may not be the operator's. */
 const ISO_DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
 
-/** An invalid Date for any other text, which the domain refuses. */
+/** Returns an invalid Date for any other text, which the domain refuses. */
 export function momentIn(text: string): Date {
   return new Date(ISO_DATE.test(text) ? text : Number.NaN);
 }
@@ -104,8 +104,8 @@ export function momentIn(text: string): Date {
 type Options = NonNullable<ParseArgsConfig['options']>;
 
 /**
- * The options and the words beside them. Null for an unknown option, one without its value and more words than
- * `maxWords`: the command then shows its usage.
+ * The options and positional arguments. Null for an unknown option, an option without its value, or more than
+ * `maxWords` arguments; the command then shows its usage.
  */
 export function readOptions<const Wanted extends Options>(
   words: readonly string[],
@@ -120,7 +120,7 @@ export function readOptions<const Wanted extends Options>(
   }
 }
 
-/** `--json` may be anywhere among the words. */
+/** `--json` may be at any position. */
 export function takeJson(words: readonly string[]): {
   readonly isJson: boolean;
   readonly words: readonly string[];
@@ -129,8 +129,8 @@ export function takeJson(words: readonly string[]): {
 }
 
 /**
- * Lists are one array, a single thing is one object. Amounts of micro-credits are written as credits, exact decimals in
- * strings, and lose the unit in their name: `balanceMicro` becomes `balance`.
+ * Lists are printed as an array, a single item as an object. Amounts in micro-credits are printed as credits, as exact
+ * decimals in strings, and lose the unit in their name: `balanceMicro` becomes `balance`.
  */
 export function printJson(terminal: Terminal, value: unknown): number {
   terminal.print(JSON.stringify(value, readable, 2));

@@ -55,7 +55,7 @@ import { repairCallsCommand, setAsideCallsCommand } from './set-aside-commands.t
 import { verifyDeployment } from './verify-deployment.ts';
 import { withheldUsageCommand } from './withheld-usage-command.ts';
 
-/** Everything an operator can type after `turnpike`, besides `help` and `settings`. */
+/** All commands of `turnpike` except `help`, `version`, `settings` and `commands`. */
 export const COMMANDS: readonly Command[] = [
   migrateCommand,
   createSuperAdmin,
@@ -141,7 +141,7 @@ export function help(): string {
 const EXIT_CODES =
   'Exit codes: 0 it is done; 1 it failed, or found something wrong; 2 it was typed wrongly, and nothing was changed.';
 
-/** docs/command-line.md, whole. */
+/** The whole of docs/command-line.md. */
 export function commandsPage(): string {
   const rows = COMMANDS.map(({ name, usage, summary }) => {
     const typed = `${name} ${usage}`.trim().replaceAll('|', '\\|');
@@ -179,7 +179,7 @@ ${rows.join('\n')}
 `;
 }
 
-/** How one command is typed. */
+/** The usage of one command, with examples. */
 export function helpOf({ name, usage, summary }: Command): string {
   return [
     `usage: turnpike ${name} ${usage}`.trimEnd(),
@@ -193,14 +193,14 @@ export function helpOf({ name, usage, summary }: Command): string {
   ].join('\n');
 }
 
-/** The command whose name is nearest to what was typed; null where none is near. */
+/** The command with the most similar name; null if none is similar. */
 export function nearestCommand(typed: string): string | null {
   const near = COMMANDS.map(({ name }) => ({ name, steps: editsBetween(typed, name) }));
   const [best] = near.sort((a, b) => a.steps - b.steps);
   return best !== undefined && best.steps <= Math.max(1, Math.floor(best.name.length / 3)) ? best.name : null;
 }
 
-/** Letters to add, drop or replace. What is typed is cut: no command has a longer name. */
+/** The number of characters to add, remove or replace. The input is truncated: no command has a longer name. */
 function editsBetween(typed: string, name: string): number {
   const given = typed.slice(0, 64);
   let row = Array.from({ length: name.length + 1 }, (_, at) => at);

@@ -31,7 +31,7 @@ const ADJUST_USAGE = 'ACCOUNT_ID CREDITS --reason TEXT --idempotency-key KEY';
 const LONGEST_REASON = 500;
 const LONGEST_KEY = 200;
 
-/** The key makes a retry safe when the result of the first command is unknown. */
+/** The key makes it safe to retry if the result of the first attempt is unknown. */
 export const adjustCreditsCommand: Command = {
   name: 'adjust-credits',
   usage: 'ACCOUNT_ID CREDITS …',
@@ -79,7 +79,7 @@ export const adjustCreditsCommand: Command = {
 };
 
 function readAdjustment(words: readonly string[]) {
-  // A negative amount looks like an option to the parser, so it is taken out first.
+  // The parser would take a negative amount for an option, so it is removed first.
   const [accountId, credits, ...options] = words;
   const amountMicro = microOfCredits(credits ?? '');
   if (accountId === undefined || !isId(accountId) || amountMicro === null) return null;
@@ -91,7 +91,7 @@ function readAdjustment(words: readonly string[]) {
   return { accountId, amountMicro, reason, key };
 }
 
-/** What is printed is kept in memory on its way through a running process's socket. */
+/** Limited, because printed lines are kept in memory on their way through the socket of a running process. */
 const MOST_PRINTED = 50_000;
 const LINES_AT_ONCE = 1_000;
 const OWNER_ONLY = 0o600;
@@ -170,7 +170,7 @@ function dayIn(text: string | undefined): Date | null {
 
 type WrittenFile = { outcome: 'written'; lines: number } | { outcome: 'failed'; reason: string };
 
-/** Never over a file that is there, and readable for its owner alone. */
+/** Never overwrites a file; the new one is accessible to its owner only. */
 async function writeLines(path: string, lines: AsyncIterable<string>): Promise<WrittenFile> {
   let file: FileHandle;
   try {
@@ -193,7 +193,7 @@ async function writeLines(path: string, lines: AsyncIterable<string>): Promise<W
     await flush();
     return { outcome: 'written', lines: count };
   } catch (error) {
-    // A part of it would look whole, and would be in the way of the next attempt.
+    // A partial file would look complete and block the next attempt.
     await rm(path, { force: true });
     if ((error as { syscall?: string }).syscall !== 'write') throw error;
     return { outcome: 'failed', reason: reasonOf(error) };

@@ -1,12 +1,12 @@
 import type { Clock } from '../ports/clock.ts';
 
-/** The base address of each service of a deployment; null for one that nothing names. */
+/** The base address of each service of a deployment; null if unknown. */
 export type DeploymentAddresses = Readonly<Record<ServiceName, string | null>>;
 export type ServiceName = 'backend' | 'gateway' | 'ai';
 
 export type Fetch = (url: string, init: RequestInit & { signal: AbortSignal }) => Promise<Response>;
 
-/** `warn` is what an operator should look at and what keeps nothing from working. */
+/** `warn` needs the attention of an operator but does not prevent anything from working. */
 export interface CheckResult {
   readonly service: ServiceName;
   readonly check: string;
@@ -15,7 +15,7 @@ export interface CheckResult {
   readonly message: string;
 }
 
-/** One request to a service, within its time; rejects with a message for people. */
+/** One request to a service, with a time limit; rejects with a readable message. */
 export type Ask = (
   url: string,
   init?: RequestInit,
@@ -48,7 +48,7 @@ export function createAsk(fetchAnswer: Fetch, clock: Clock, timeoutMs = REQUEST_
   };
 }
 
-/** Every check of the services whose addresses are known, in the order in which they are shown. */
+/** All checks of the services whose addresses are known, in display order. */
 export function checksOf({ backend, gateway, ai }: DeploymentAddresses): readonly Check[] {
   return [
     ...(backend === null ? [] : backendChecks(backend)),
@@ -78,7 +78,7 @@ function backendChecks(base: string): readonly Check[] {
   ];
 }
 
-/** The gateway's address ends in /llm/v1; its health and its documentation are at the root. */
+/** The gateway's address ends in /llm/v1; its health and documentation routes are at the root. */
 function gatewayChecks(base: string): readonly Check[] {
   const root = base.replace(/\/llm\/v1$/, '');
   return [
@@ -110,7 +110,7 @@ function checker(service: ServiceName, base: string) {
 
 type Answer = Awaited<ReturnType<Ask>>;
 
-/** Of /health on backend and gateway: what is down, and what waits for an operator. */
+/** Reads /health of the backend or gateway: what is down, and what needs an operator. */
 function dependencies(answer: Answer): Finding {
   const body = jsonOf(answer.text);
   const status = at(body, 'status');
@@ -126,7 +126,7 @@ function dependencies(answer: Answer): Finding {
   return status === 'ok' ? ok(`Up: ${named('up').join(', ')}.`) : fail(`Its status is ${status}.`);
 }
 
-/** An open breaker is a provider's fault, and calls that wait for an operator keep nothing from working. */
+/** An open breaker is caused by a provider, and calls that wait for an operator do not prevent anything from working. */
 function readiness(answer: Answer): Finding {
   const components = at(jsonOf(answer.text), 'components');
   if (typeof components !== 'object' || components === null) return unexpected(answer);
@@ -152,7 +152,7 @@ function readiness(answer: Answer): Finding {
   return answer.response.status === 200 ? ok('Database, cache and workers are healthy.') : unexpected(answer);
 }
 
-/** 401 in the error envelope: a request without key or token is refused with a reason. */
+/** Expects a 401 in the error envelope, for a request without a key or token. */
 function refusal(answer: Answer): Finding {
   const error = at(jsonOf(answer.text), 'error');
   const isEnvelope = at(error, 'type') === 'authentication_error' && typeof at(error, 'message') === 'string';
@@ -160,7 +160,7 @@ function refusal(answer: Answer): Finding {
   return ok('It is refused with 401 in the error envelope.');
 }
 
-/** The page, and every script, style sheet and icon that it names. */
+/** Checks the page, and every script, style sheet and icon that it refers to. */
 async function consoleAssets(ask: Ask, url: string): Promise<Finding> {
   const page = await ask(url, { headers: { accept: 'text/html' } });
   if (page.response.status !== 200 || !isOfType(page, 'text/html')) return unexpected(page);
@@ -186,7 +186,7 @@ function docsCheck(service: ServiceName, base: string): Check {
   });
 }
 
-/** Which of the services answer at one address: a proxy may have all of them behind it. */
+/** The services that answer at one address: a proxy may serve all of them. */
 export async function servicesAt(base: string, ask: Ask): Promise<readonly ServiceName[]> {
   const probes: readonly (readonly [ServiceName, string, RequestInit?])[] = [
     ['backend', '/graphql', jsonBody({ query: '{ __typename }' })],
@@ -202,12 +202,12 @@ export async function servicesAt(base: string, ask: Ask): Promise<readonly Servi
   return found.flat();
 }
 
-/** Where the console says that the gateway is; null where it does not. */
+/** The gateway's address according to the console; null if it has none. */
 export async function gatewayOf(backend: string, ask: Ask): Promise<string | null> {
   const page = await ask(`${backend}/`, { headers: { accept: 'text/html' } }).catch(() => null);
   const content = /<meta name="gateway-url" content="([^"]+)"/.exec(page?.text ?? '')?.[1];
   const url = URL.parse((content ?? '').replaceAll('&amp;', '&'));
-  // A backend whose gateway chose its port itself does not know it.
+  // If the gateway's port is chosen by the system, the backend does not know it.
   return url === null || url.port === '0' ? null : url.href.replace(/\/+$/, '');
 }
 
@@ -251,7 +251,7 @@ function fail(message: string): Finding {
   return { status: 'fail', message };
 }
 
-/** What it answered instead, on one line: the operator may know the text from a proxy. */
+/** Shows the actual answer on one line: the operator may recognize the text of a proxy. */
 function unexpected({ response, text }: Answer): Finding {
   const line = text.replace(/[\s\p{C}]+/gu, ' ').trim();
   const begin = line.length > MOST_BODY_CHARACTERS ? `${line.slice(0, MOST_BODY_CHARACTERS)}…` : line;

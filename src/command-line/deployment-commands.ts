@@ -81,7 +81,7 @@ export const redriveCommand: Command = {
   },
 };
 
-/** To be typed again, or run by a timer: it goes on where it stopped, and repeats harm nothing. */
+/** Can be run again, or by a timer: it continues where it stopped, and repetition is harmless. */
 export const exportCallsCommand: Command = {
   name: 'export-calls',
   usage: '--out /FOLDER [--from YYYY-MM-DD] [--json]',

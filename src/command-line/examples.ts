@@ -1,4 +1,4 @@
-/** What `turnpike help COMMAND` shows: each command as it is typed, with values that look like real ones. */
+/** The examples of `turnpike help COMMAND`, with realistic values. */
 const COMPANY = '019a6f0e-5f00-7000-8000-000000000001';
 const KEY = '019a6f0e-5f00-7000-8000-000000000002';
 const OTHER = '019a6f0e-5f00-7000-8000-000000000003';

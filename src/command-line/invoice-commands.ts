@@ -67,7 +67,7 @@ export const invoicesCommand: Command = {
   },
 };
 
-/** Only the services know the price of a credit: a shell without their settings would invoice by the default. */
+/** Done by the workers, which have the price of a credit: a shell without their settings would use the default price. */
 export const invoiceMonthCommand: Command = {
   name: 'invoice-month',
   usage: '[--month YYYY-MM]',
@@ -204,7 +204,7 @@ function day(date: Date): string {
   return date.toISOString().slice(0, 10);
 }
 
-/** Undefined where it is not given, null where the words cannot be read. */
+/** Undefined if the option is missing, null if the arguments are invalid. */
 function optionIn(words: readonly string[], name: string): string | undefined | null {
   const typed = readOptions(words, { [name]: { type: 'string' } });
   return typed === null ? null : typed.values[name];

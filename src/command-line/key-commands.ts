@@ -169,7 +169,7 @@ type Payer =
   | { readonly outcome: 'pays'; readonly userId: string | null }
   | { readonly outcome: 'no-such-payer' | 'payer-of-another-company' };
 
-/** The company, or the member whose own balance pays; that balance is opened where there is none yet. */
+/** The company, or the member whose own balance pays; the balance is opened if it does not exist yet. */
 async function payerOf(
   transaction: Transaction,
   { companyId, payer }: { readonly companyId: string; readonly payer: string | null },
@@ -181,7 +181,7 @@ async function payerOf(
   return isOpen ? { outcome: 'pays', userId: user.id } : { outcome: 'payer-of-another-company' };
 }
 
-/** Null where it cannot be read at all; what it says is judged by the domain. */
+/** Null if the arguments cannot be parsed; the domain validates the values. */
 function readKeyToMint(words: readonly string[]): (KeyToMint & { readonly payer: string | null }) | null {
   const option = { type: 'string' } as const;
   const options = {
@@ -225,7 +225,7 @@ function readKeyToMint(words: readonly string[]): (KeyToMint & { readonly payer:
   };
 }
 
-/** Null where it cannot be read; without --expires the expiry is undefined. */
+/** Null if the arguments are invalid; without --expires, the expiry is undefined. */
 function readKeyToRotate(words: readonly string[]) {
   const typed = readOptions(words, { expires: { type: 'string' } }, 2);
   const [companyId, keyId] = typed?.positionals ?? [];

@@ -212,7 +212,10 @@ export const setPriceCommand: Command = {
 
 type WarnParts = Pick<CommandContext & OpenedSystem, 'database' | 'aliasPrefix' | 'terminal' | 'clock'>;
 
-/** Of this alias, or with null of all: prices that are below what a target costs. They are in force all the same. */
+/**
+ * Warns of prices below the cost of a target, for one alias or, with null, for all. Such prices are in force
+ * nevertheless.
+ */
 async function warnOfCosts(
   { terminal, database, aliasPrefix, clock }: WarnParts,
   only: string | null,
@@ -232,7 +235,7 @@ async function warnOfCosts(
   }
 }
 
-/** Null where it cannot be read at all; what it says is judged by the domain. */
+/** Null if the arguments cannot be parsed; the domain validates the values. */
 function readPriceChange(words: readonly string[]) {
   const option = { type: 'string' } as const;
   const options = {
@@ -303,7 +306,7 @@ function describedMargin(margin: Margin): string {
   return `${calls} calls, ${credits}, ${left}`;
 }
 
-/** Null where it cannot be read. */
+/** Null if the arguments are invalid. */
 function readMarginQuestion(words: readonly string[], nowMs: number): MarginQuestion | null {
   const option = { type: 'string' } as const;
   const typed = readOptions(words, { by: option, from: option, to: option });

@@ -107,7 +107,7 @@ export const replayPaymentsCommand: Command = {
   },
 };
 
-/** However old it is: the provider stores events for 30 days, and objects for good. */
+/** Works for objects of any age: the provider stores events for 30 days, but objects permanently. */
 async function replayOne(
   { terminal, payments, paymentProvider, database, sharedState }: Context,
   [id, ...rest]: readonly string[],
@@ -255,7 +255,7 @@ export const recreateWebhookEndpointCommand: Command = {
     const [url = ''] = words;
     const present = await endpointsAt(provider, url);
     if ('failure' in present) return complainOfProvider(context.terminal, present);
-    // The new one first: between the two every event has somewhere to go.
+    // The new endpoint is created first, so that every event can be delivered in the meantime.
     const code = await createEndpoint(context, provider, url);
     if (code !== EXIT_OK) return code;
     for (const { id } of present.endpoints) {
@@ -273,7 +273,7 @@ export const recreateWebhookEndpointCommand: Command = {
 type RunOnDatabase = Extract<Command, { works: 'on-the-database' }>['run'];
 type Context = Parameters<RunOnDatabase>[0];
 
-/** The provider, or the exit code where there is nothing to begin with. */
+/** The provider, or an exit code if the arguments are invalid or there is no provider. */
 async function checkEndpointCommand(context: Context, name: string, words: readonly string[]) {
   const [url, ...rest] = words;
   const parsed = url === undefined ? null : URL.parse(url);

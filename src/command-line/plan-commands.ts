@@ -111,7 +111,7 @@ export const assignPlanCommand: Command = {
 
 type RefusedAssignment = Exclude<Awaited<ReturnType<typeof assignPlan>>, { outcome: 'assigned' }>;
 
-/** Rolls the transaction back: a refusal may come after the billing mode was written. */
+/** Thrown to roll back the transaction: the refusal may follow after the billing mode was written. */
 class NotAssigned extends Error {
   readonly outcome: RefusedAssignment;
 
@@ -121,7 +121,7 @@ class NotAssigned extends Error {
   }
 }
 
-/** Null where it cannot be read; what it says is judged by the domain. */
+/** Null if the arguments cannot be parsed; the domain validates the values. */
 function readAssignment(words: readonly string[]) {
   const option = { type: 'string' } as const;
   const options = { line: option, 'due-days': option, 'invoice-day': option };

@@ -85,7 +85,7 @@ function ageOf(model: KnownModel, nowMs: number): string {
   return isStale(model, nowMs) ? `STALE: of ${model.asOf}, check ${model.pricePage}` : `of ${model.asOf}`;
 }
 
-/** The provider's key comes from a file: on a command line every process of the machine could read it. */
+/** The provider's key is read from a file: every process of the machine could read it on a command line. */
 export const setAliasCommand: Command = {
   name: 'set-alias',
   usage: 'ALIAS --provider NAME --model MODEL …',
@@ -139,7 +139,10 @@ export const setAliasCommand: Command = {
   },
 };
 
-/** What the catalogue of well-known models says of the target: printed, and with --suggested taken where nothing is given. */
+/**
+ * Prints the figures of the target from the catalogue of well-known models. With --suggested, they replace missing
+ * settings.
+ */
 function withSuggestions(
   { target, settings, isSuggested, isAdded }: AliasChange,
   nowMs: number,
@@ -168,7 +171,7 @@ type KnownKind =
   | { readonly outcome: 'known'; readonly kind: AliasKind; readonly isNew: boolean }
   | { readonly outcome: 'unknown-alias'; readonly problem: string };
 
-/** Of the alias, or of the one that is to be added. */
+/** The type of the alias, or of the one to be added. */
 async function kindOf(
   { database, aliasPrefix }: OpenedSystem,
   alias: string,
@@ -183,7 +186,7 @@ async function kindOf(
   return { outcome: 'unknown-alias', problem: `--kind is ${ALIAS_KINDS.join(', ')}` };
 }
 
-/** All tools that are named, and no others; what is not named of the rest stays. */
+/** Replaces the given tool settings as a whole; those that are not given stay unchanged. */
 async function setTools(
   { terminal, database, sharedState, aliasPrefix: prefix }: CommandContext & OpenedSystem,
   { alias, tools }: ToolChange,
@@ -201,7 +204,7 @@ async function setTools(
 const ANY_ID_WARNING =
   'Every company that may call this alias can now name whatever is stored in your account at its providers. Use it only for an alias that one company calls.';
 
-/** One small call; its result is printed. */
+/** Makes one small call and prints its result. */
 async function isAnswering(
   system: CommandContext & OpenedSystem,
   kind: AliasKind,
@@ -209,7 +212,7 @@ async function isAnswering(
 ): Promise<boolean> {
   const { terminal, clock } = system;
   const checked = checkTargets([wanted]);
-  // The change itself refuses it, and says why.
+  // The change itself refuses an invalid target, with a reason.
   if (checked.outcome === 'wrong' || system.providers === undefined) return true;
   const [target] = checked.targets;
   if (target === undefined) return true;
@@ -234,7 +237,7 @@ type KeyRead =
 
 const LARGEST_KEY_FILE = 8_192;
 
-/** Read where the command runs, which may be a service in another folder and under another user. */
+/** The file is read where the command runs, which may be a service in another folder and under another user. */
 async function readKey(path: string | null): Promise<KeyRead> {
   if (path === null) return { outcome: 'read', apiKey: null };
   const failed = (problem: string): KeyRead => ({ outcome: 'failed', problem: `--key-file: ${problem}` });

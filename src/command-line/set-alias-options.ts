@@ -29,20 +29,20 @@ export interface ToolChange {
 
 export interface AliasChange {
   readonly alias: string;
-  /** Null is the embedded models; undefined leaves the targets as they are. */
+  /** Null selects the embedded models; undefined keeps the targets. */
   readonly target: WantedTarget | null | undefined;
   readonly keyFile: string | null;
   readonly isAdded: boolean;
   readonly isTested: boolean;
-  /** Whether the figures of the catalogue of well-known models are taken where none are given. */
+  /** Whether figures from the catalogue of well-known models are used if none are given. */
   readonly isSuggested: boolean;
-  /** Everything else of the alias; a new one where it has a kind. */
+  /** All other settings of the alias. With a kind, a new alias can be added. */
   readonly settings: Omit<WantedAlias, 'alias' | 'targets'>;
 }
 
 type AliasOptions = NonNullable<ReturnType<typeof readOptions<typeof OPTIONS>>>['values'];
 
-/** Null where it cannot be read at all; a sentence where one of the options is wrong. */
+/** Null if the arguments cannot be parsed; a sentence if one of the options is invalid. */
 export function readAliasChange(words: readonly string[]): AliasChange | ToolChange | string | null {
   const typed = readOptions(words, OPTIONS, 3);
   if (typed === null) return null;
@@ -105,7 +105,7 @@ function readTarget(
   };
 }
 
-/** What is not given is undefined; a sentence where one is wrong. Numbers are judged by the domain. */
+/** Options that are not given are undefined; a sentence if one is invalid. The domain validates numbers. */
 function readSettings(values: AliasOptions): AliasChange['settings'] | string {
   const { prompt, cached, completion, 'cache-write': cacheWrite } = values;
   const price = priceIn(prompt, cached, completion, cacheWrite);
@@ -127,7 +127,7 @@ function readSettings(values: AliasOptions): AliasChange['settings'] | string {
   };
 }
 
-/** Null where no option is about tools; a sentence where one is wrong. */
+/** Null if no option is about tools; a sentence if one is invalid. */
 function readToolChange(alias: string, values: AliasOptions): ToolChange | string | null {
   const { tool, 'no-tools': noTools, 'max-tool-uses': most } = values;
   const { 'provider-id': ids, 'no-provider-ids': noIds } = values;
@@ -210,7 +210,7 @@ const OPTIONS = {
   ...{ 'byok-fee-percent': text, 'price-factor': several },
 } as const;
 
-/** What only a target has. */
+/** Options that apply only to a target. */
 const TARGET_OPTIONS = [
   ...([
     'provider',

@@ -46,7 +46,7 @@ function shownCall({ fields, ...call }: SetAsideCall) {
   return { ...call, ...Object.fromEntries(SHOWN_FIELDS.map((name) => [name, fields?.[name] ?? null])) };
 }
 
-/** Amounts and ids only; of the record's texts none but the alias. */
+/** Shows ids, the outcome and amounts; the alias is the only free text of the record that is shown. */
 function lineOf({ id, reason, setAsideAt, tries, fields }: SetAsideCall): string {
   const shown = (name: string) => JSON.stringify(fields?.[name] ?? null);
   const call = SHOWN_FIELDS.map((name) => `${name} ${shown(name)}`).join(', ');
@@ -56,8 +56,8 @@ function lineOf({ id, reason, setAsideAt, tries, fields }: SetAsideCall): string
 const REPAIR_USAGE = 'ID …|--all [--set FIELD=JSON …] | ID … --drop REASON';
 
 /**
- * To be typed again after a failure: a call is charged once by its id. `--set` is for a record with a wrong field, for
- * example --set 'tokens={"promptTokens":10,"cachedTokens":0,"completionTokens":5}'.
+ * Can be run again after a failure: each call is charged only once, by its id. `--set` is for a record with a wrong
+ * field, for example --set 'tokens={"promptTokens":10,"cachedTokens":0,"completionTokens":5}'.
  */
 export const repairCallsCommand: Command = {
   name: 'repair-calls',
@@ -123,7 +123,7 @@ function readRepair(words: readonly string[]): Repair | null {
   try {
     return { ids, all, drop, changes: Object.fromEntries(set.map(readChange)) };
   } catch {
-    // A value that is not JSON.
+    // A change is not FIELD=JSON.
     return null;
   }
 }

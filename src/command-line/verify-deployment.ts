@@ -20,11 +20,11 @@ import {
   servicesAt,
 } from './deployment-checks.ts';
 
-/** P-6: /health is requested 20 times, 3 s apart, 60 s in all. */
+/** P-6: /health is requested up to 20 times, 3 s apart, for at most 60 s. */
 const ATTEMPTS = 20;
 const INTERVAL_MS = 3_000;
 const TOTAL_MS = 60_000;
-/** What else is wrong once the services answer is checked again: workers start after their service. */
+/** Failed checks are repeated once the services answer, because workers start after their service. */
 const CHECK_ATTEMPTS = 3;
 
 const SERVICES = ['backend', 'gateway', 'ai'] as const;
@@ -97,7 +97,7 @@ async function verify(wanted: Wanted, parts: Verifying): Promise<Verification> {
     return { url, ok: false, attempts: first.attempts, checks };
   }
   const addresses = await addressesOf(wanted, present, parts);
-  // The others may still be starting. Those that never answer fail their own checks.
+  // Other services may still be starting. Those that never answer fail their own checks.
   const others = SERVICES.filter((service) => !present.includes(service)).flatMap((service) => {
     const base = addresses[service]?.replace(/\/llm\/v1$/, '');
     return base === undefined ? [] : [`${base}/health`];
@@ -109,7 +109,10 @@ async function verify(wanted: Wanted, parts: Verifying): Promise<Verification> {
   return { url, ok: checks.every(({ status }) => status !== 'fail'), attempts: first.attempts, checks };
 }
 
-/** What was given counts, then what answers at the address itself, what this machine knows, what the console says. */
+/**
+ * In order of precedence: given addresses, services that answer at the URL itself, deployments known on this machine,
+ * and the console's setting for the gateway.
+ */
 async function addressesOf(
   { url, given }: Wanted,
   present: readonly ServiceName[],
@@ -216,7 +219,7 @@ const OPTIONS = {
   json: { type: 'boolean' },
 } as const;
 
-/** Null for what is not understood. */
+/** Null if the arguments are invalid. */
 function readWords(words: readonly string[]): Wanted | null {
   const typed = readOptions(words, OPTIONS, 1);
   if (typed === null) return null;
@@ -227,14 +230,14 @@ function readWords(words: readonly string[]): Wanted | null {
   return { url, given: Object.fromEntries(given), json };
 }
 
-/** The base address of a service, given as that or as one of its routes. */
+/** The base address of a service, given as such or as one of its routes. */
 function baseOf(word: string): string | null {
   const url = URL.parse(word);
   if (url === null || !/^https?:$/.test(url.protocol)) return null;
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/(?:healthz?|graphql|llm\/v1)$/, '');
 }
 
-/** Two names of one machine are one. */
+/** Treats localhost and 127.0.0.1 as the same. */
 function originOf(address: string | null): string | null {
   const url = URL.parse(address ?? '');
   return url === null ? null : url.origin.replace('//localhost', '//127.0.0.1');

@@ -25,7 +25,7 @@ const MOST_SHOWN = 1_000;
 const USAGE =
   '[CALL_ID …|--all [--model ALIAS] --post REASON | CALL_ID …|--all [--model ALIAS] --drop REASON]';
 
-/** To be typed again after a failure: what was posted or dropped before stays so. */
+/** Can be run again after a failure: usage that was already posted or dropped is not changed. */
 export const withheldUsageCommand: Command = {
   name: 'withheld-usage',
   usage: '[CALL_ID …] [--json]',
@@ -57,7 +57,7 @@ async function list({ terminal, database }: CommandContext & OpenedSystem, isJso
   return EXIT_OK;
 }
 
-/** At most so many at a time: type it again for the rest. */
+/** At most `MOST_SHOWN` at a time; run the command again for the rest. */
 async function openCalls({ database }: OpenedSystem, model: string | null): Promise<readonly string[]> {
   const open = await listWithheldUsage(database, { limit: MOST_SHOWN, after: null, onlyOpen: true, model });
   return open.map(({ callId }) => callId);
@@ -127,7 +127,7 @@ type Wanted =
       readonly action: 'post' | 'drop';
       readonly callIds: readonly string[];
       readonly all: boolean;
-      /** With `--all`: only those of this alias. */
+      /** With `--all`: only calls of this alias. */
       readonly model: string | null;
       readonly note: string;
     };

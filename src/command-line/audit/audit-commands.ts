@@ -22,12 +22,12 @@ import {
 
 const PROVIDER_USAGE = '--provider [--from TIME --to TIME] [--json]';
 const DAY_MS = 24 * 60 * 60_000;
-/** As the daily audit. */
+/** Like the daily audit. */
 const DAYS = 35;
 
 type Context = Parameters<Extract<Command, { works: 'on-the-database' }>['run']>[0];
 
-/** `turnpike audit --provider`: what the payment provider has against what we have, in both directions. */
+/** `turnpike audit --provider`: compares the payment provider's records with ours, in both directions. */
 export async function auditProvider(context: Context, given: readonly string[]): Promise<number> {
   const { terminal, clock, payments, paymentProvider, secrets } = context;
   const { isJson, words } = takeJson(given);
@@ -112,7 +112,7 @@ const LONGEST_REASON = 500;
 const LONGEST_ID = 120;
 const LONGEST_KEY = 60;
 
-/** The remedy of differences for which there is no event: what was posted for a source is corrected by one more posting. */
+/** Fixes differences for which there is no event: a further posting corrects what was posted for a source. */
 export const correctCommand: Command = {
   name: 'correct',
   usage: 'KIND/ID [--credits=N] [--cash-minor=N]',

@@ -6,13 +6,13 @@ import { sealFaults } from '../../domain/reconciliation/seal-checks.ts';
 import type { Database } from '../../ports/database.ts';
 import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, printJson, type Terminal } from '../command.ts';
 
-/** A million accounts. */
+/** Enough for a million accounts. */
 const MOST_BYTES = 128 * 1024 * 1024;
 const COMPARED_AT_ONCE = 1_000;
 const HEAD_LINE = /^([0-9a-f-]{36}) (\d{1,18}) ([0-9a-f]{64})$/;
 const LAST_LINE = /^# (\d+) accounts, sha256 ([0-9a-f]{64})$/;
 
-/** A line for each account, and one with their digest, which alone is enough to show that a stored list is whole. */
+/** Prints a line for each account, and one with their digest, which is enough to show that a stored list is complete. */
 export async function printHeads(terminal: Terminal, database: Database, isJson: boolean): Promise<number> {
   const digest = createHash('sha256');
   const heads: LedgerHead[] = [];
@@ -34,7 +34,10 @@ function lineOf({ accountId, version, seal }: LedgerHead): string {
   return `${accountId} ${version} ${seal}`;
 }
 
-/** Whether every account goes on from the seal that was stored elsewhere, and every transaction is as it was sealed. */
+/**
+ * Checks that every account continues from the seal that was stored elsewhere, and that all transactions match their
+ * seals.
+ */
 export async function compareHeads(terminal: Terminal, database: Database, path: string): Promise<number> {
   if (!isAbsolute(path)) {
     terminal.complain('--since-head: give the whole path: the process that has the database reads the file');

@@ -90,7 +90,7 @@ export const setBudgetCommand: Command = {
       terminal.complain(problem);
       return EXIT_FAILED;
     }
-    // Where shared state is unavailable the gateways read it by themselves, within a second.
+    // If shared state is unavailable, the gateways read the budget within a second.
     await announceCompany(sharedState, companyId).catch(() => {});
     const named = budgetOwner(scope, subject ?? '', null);
     const amount = monthlyMicro === null ? 'none' : `${creditsOfMicro(monthlyMicro)} credits a month`;
@@ -108,7 +108,7 @@ interface BudgetToSet {
   readonly isHard: boolean;
 }
 
-/** Null where it cannot be read. */
+/** Null if the arguments are invalid. */
 function readBudget(given: readonly string[]): BudgetToSet | null {
   const words = given.filter((word) => word !== '--alert-only');
   const [companyId, named, ...rest] = words;

@@ -8,7 +8,7 @@ import { resealOwnKeys } from '../../domain/own-keys/own-keys.ts';
 import { resealResponses } from '../../domain/stored-responses/stored-responses.ts';
 import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK, type OpenedSystem } from '../command.ts';
 
-/** What was encrypted again, and what opens under no master key of this process, as complaints. */
+/** The number of entries that are encrypted under MASTER_KEY, and complaints about those that cannot be decrypted. */
 interface Resealed {
   readonly what: string;
   readonly count: number;
@@ -19,7 +19,7 @@ type Needs = Pick<OpenedSystem, 'database' | 'sharedState' | 'aliasPrefix' | 'ci
 
 const UNREADABLE = 'cannot be decrypted with MASTER_KEY or MASTER_KEY_ALSO';
 
-/** After all processes have the new MASTER_KEY, and before MASTER_KEY_ALSO is removed: docs/operations.md. */
+/** Run after all processes have the new MASTER_KEY, and before MASTER_KEY_ALSO is removed: docs/operations.md. */
 export const resealKeysCommand: Command = {
   name: 'reseal-keys',
   usage: '',
@@ -78,7 +78,7 @@ async function resealSecrets(system: Needs): Promise<Resealed[]> {
   ];
 }
 
-/** Texts of customers, which expire by themselves. */
+/** Texts of customers, which expire on their own. */
 async function resealContents({ database, answerCipher }: Needs): Promise<Resealed[]> {
   const cipher = await answerCipher();
   const contents = [
