@@ -13,13 +13,13 @@ export interface Match extends ScoreNumbers, Explanation {
 
 interface MatchPageArgs {
   readonly limit: number;
-  /** Of the last match of the page before. */
+  /** The cursor of the last match of the previous page. */
   readonly after: MatchCursor | null;
   readonly jobId: string | null;
   readonly talentId: string | null;
 }
 
-/** The best first: a cursor is a score, and an id for those with the same one. */
+/** Matches are ordered by descending score; the id orders those with the same score. */
 interface MatchCursor {
   readonly score: number;
   readonly id: string;
@@ -55,30 +55,30 @@ export function writeMatchCursor({ score, id }: MatchCursor): string {
   return `${score}:${id}`;
 }
 
-/** Null for what is no cursor of ours. */
+/** Null if the text is not a valid cursor. */
 export function readMatchCursor(text: string): MatchCursor | null {
   const [, score, id] =
     /^(\d{1,3}(?:\.\d{1,2})?):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/.exec(text) ?? [];
   return score === undefined || id === undefined ? null : { score: Number(score), id };
 }
 
-/** All that matching stores of one talent: for the export of a person's data. */
+/** All data that matching stores about a talent, for the export of a person's data. */
 interface TalentMatchData {
-  /** What scores are made of; null where the talent cannot be matched or was not processed yet. */
+  /** The facts that scores are computed from; null if the talent cannot be matched or was not processed yet. */
   readonly facts: MatchFacts | null;
-  /** Every score with its parts and reasons, the best first. */
+  /** Every score with its parts and reasons, best first. */
   readonly matches: readonly Match[];
 }
 
 interface MatchFacts {
-  /** Of the talent. */
+  /** The version of the talent. */
   readonly version: number;
   readonly known: TalentFacts;
-  /** The model of the stored vector; the vector itself says nothing to a person. */
+  /** The model of the stored vector. The vector itself is meaningless to a person. */
   readonly embedModel: string | null;
 }
 
-/** A talent has a score for each job it was compared with: no company has had that many jobs. */
+/** A talent has one score for each job it was compared with; no company has 100,000 jobs. */
 const MOST_PAGES = 100;
 
 export async function exportMatchData(

@@ -1,6 +1,6 @@
 import type { Statements } from '../../ports/database.ts';
 
-/** The parts of a score, in the order in which they are shown. */
+/** The parts of a score, in display order. */
 export const PARTS = [
   'skills',
   'titles',
@@ -13,13 +13,13 @@ export const PARTS = [
 
 export type PartName = (typeof PARTS)[number];
 
-/** How much each part counts. Only their relation matters: they are shared out over the parts that apply to a pair. */
+/** How much each part counts. Only the ratios matter: the weights are distributed over the parts that apply to a pair. */
 export type Weights = Readonly<Record<PartName, number>>;
 
 /**
- * What a company begins with: learnt from judged pairs of several sources by `bun quality/match-weights.ts`, which prints
- * them (docs/quality.md). The closeness of the texts decides most. A part that a job says nothing about does not count at all,
- * so a posting without a degree gives education no weight.
+ * The weights of a new company, learned from judged pairs of several sources by `bun quality/match-weights.ts`, which
+ * prints them (docs/quality.md). The closeness of the texts has the most influence. A part that the job does not
+ * mention does not count: if a posting asks for no degree, education has no weight.
  */
 export const DEFAULT_WEIGHTS: Weights = {
   skills: 10,
@@ -31,7 +31,7 @@ export const DEFAULT_WEIGHTS: Weights = {
   closeness: 57,
 };
 
-/** A company's weights as they are stored; version 0 are the defaults. */
+/** A company's stored weights; version 0 is the defaults. */
 export interface CompanyWeights {
   readonly version: number;
   readonly weights: Weights;
@@ -45,7 +45,7 @@ type WantedWeights =
   | { readonly outcome: 'accepted'; readonly weights: Weights }
   | { readonly outcome: 'refused'; readonly part: string; readonly problem: string };
 
-/** Each from 0 to 100; what is left out keeps its default; not all of them 0. */
+/** Each weight is 0 to 100, and at least one is above 0. An omitted part keeps its default. */
 export function readWeights(wanted: Readonly<Record<string, number | null | undefined>>): WantedWeights {
   for (const [part, weight] of Object.entries(wanted)) {
     if (!PARTS.includes(part as PartName)) return refused(part, `the parts are ${PARTS.join(', ')}`);
@@ -73,15 +73,15 @@ export async function findWeights(statements: Statements, companyId: string): Pr
     [companyId],
   );
   const [own] = rows;
-  // A part that came later than the row has its default.
+  // A part that was added after the row was stored has its default.
   return own === undefined
     ? DEFAULT_COMPANY_WEIGHTS
     : { version: own.version, weights: { ...DEFAULT_WEIGHTS, ...own.weights } };
 }
 
 /**
- * From the commit on all of the company's pairs are scored anew, in the background, job by job: their facts and vectors
- * stay as they are. The caller's transaction, so that the change and its record are one.
+ * After the commit, all pairs of the company are scored again in the background, job by job; facts and vectors are
+ * kept. Runs in the caller's transaction, so that the change and its audit record are committed together.
  */
 export async function setWeights(
   transaction: Statements,

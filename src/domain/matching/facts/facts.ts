@@ -1,13 +1,13 @@
 /**
- * All that matching knows of a talent and of a job. Whatever is not named here cannot enter a score: no name, age, sex,
- * origin or photo, and nothing that stands for one of them (the names of schools and employers, a summary about oneself).
+ * All that matching knows about a talent and a job. Nothing else can influence a score: no name, age, sex, origin or
+ * photo, and no proxy for one of them (names of schools and employers, a personal summary).
  */
 export interface TalentFacts {
-  /** Canonical names in lower case, as the vocabulary gives them. */
+  /** Canonical names in lower case, from the vocabulary. */
   readonly skills: readonly string[];
-  /** The newest first. */
+  /** Newest first. */
   readonly roles: readonly Role[];
-  /** Null where the CV has no dates. */
+  /** Null if the CV has no dates. */
   readonly totalMonths: number | null;
   readonly degree: DegreeLevel | null;
   /** Fields of study. */
@@ -16,26 +16,26 @@ export interface TalentFacts {
   /** The language of the CV itself, if known: its author can write it. */
   readonly writtenIn: string | null;
   readonly certificates: readonly string[];
-  /** Classes of the driving licence; null where none is named. */
+  /** Classes of the driving licence; null if none is named. */
   readonly licence?: readonly string[] | null;
   readonly place: Place | null;
-  /** The words of the CV, without those that tell whose it is. */
+  /** The words of the CV, without those that identify the person. */
   readonly terms: readonly string[];
-  /** How often each of them occurs; facts of an earlier version have none. */
+  /** How often each term occurs; missing in facts of an earlier version. */
   readonly counts?: readonly number[];
   /** Those of `skills` that are mentioned without a job, project, school or certificate that shows them. */
   readonly named?: readonly string[];
-  /** Null where there is no text. */
+  /** Null if there is no text. */
   readonly outline?: Outline | null;
 }
 
 /**
- * The words of a CV in order, as numbers, and at which of them its values are: so that a passage that repeats the posting
- * can be left out of a comparison. A value without a place is one that the text does not have.
+ * The words of a CV in order, as numbers, and the positions of its values among them, so that a passage that repeats
+ * the posting can be removed from a comparison. A value without positions does not occur in the text.
  */
 export interface Outline {
   readonly words: ArrayLike<number>;
-  /** By the order of the facts of the same name. */
+  /** In the order of the facts with the same name. */
   readonly skills: readonly (readonly number[])[];
   readonly roles: readonly (readonly number[])[];
   readonly languages: readonly (readonly number[])[];
@@ -48,16 +48,16 @@ export interface Outline {
 export interface JobFacts {
   readonly title: string;
   readonly must: readonly Requirement[];
-  /** Whether a person listed them: those that were read out of a text are less sure. */
+  /** Whether a person listed them; those read from a text are less certain. */
   readonly isMustGiven?: boolean;
   readonly nice: readonly Requirement[];
-  /** Named in the posting, but neither as a must nor as a nice-to-have. */
+  /** Named in the posting, but neither as a must-have nor as a nice-to-have. */
   readonly mentioned: readonly string[];
   readonly minMonths: number | null;
   readonly places: readonly Place[];
   readonly remote: boolean;
   readonly terms: readonly string[];
-  /** As for a talent. */
+  /** How often each term occurs, as for a talent. */
   readonly counts?: readonly number[];
   /** Its words in order, as in the outline of a talent. */
   readonly words?: readonly number[];
@@ -65,12 +65,12 @@ export interface JobFacts {
 
 export interface Role {
   readonly title: string;
-  /** Null where it has no dates. */
+  /** Null if it has no dates. */
   readonly months: number | null;
 }
 
 export interface Language {
-  /** ISO 639, two letters where there are two. */
+  /** ISO 639, with two letters if such a code exists. */
   readonly code: string;
   readonly level: LanguageLevel | null;
 }
@@ -88,19 +88,19 @@ export interface Place {
   readonly country: string | null;
 }
 
-/** One thing that a job asks for, with the posting's words for it. */
+/** One requirement of a job, with the posting's words for it. */
 export type Requirement = { readonly text: string } & (
   | {
       readonly kind: 'skills';
       readonly skills: readonly string[];
-      /** One of them is enough. */
+      /** Whether one of them is enough. */
       readonly isAny: boolean;
     }
   | { readonly kind: 'language'; readonly code: string; readonly level: LanguageLevel | null }
   | { readonly kind: 'degree'; readonly level: DegreeLevel; readonly orExperience: boolean }
   | { readonly kind: 'experience'; readonly months: number }
   | { readonly kind: 'certificate'; readonly name: string }
-  /** What no list of ours knows: compared by its words, and never a reason to turn anybody down. */
+  /** Not in any known list: compared by its words, and never a must-have. */
   | { readonly kind: 'words'; readonly terms: readonly string[] }
 );
 
@@ -111,23 +111,26 @@ export interface SkillMention {
 
 /** The canonical names of skills. */
 export interface SkillVocabulary {
-  /** The canonical name in lower case; an unknown name is itself in lower case. */
+  /** The canonical name in lower case; an unknown name is only lower-cased. */
   canonical(name: string): string;
-  /** Those a text speaks of, canonical, each once. */
+  /** The canonical names of the skills in a text, each once. */
   findIn(text: string): readonly string[];
-  /** Each mention of one, and where it begins. */
+  /** Each mention of a skill with its start position. */
   mentionsIn(text: string): readonly SkillMention[];
 }
 
-/** Raised with every change of how facts are read or scores computed: everything is then scored anew, in the background. */
+/**
+ * Raised with every change to how facts are read or scores are computed. Everything is then scored again in the
+ * background.
+ */
 export const SCORER_VERSION = 7;
 
 /**
- * A unit vector in whole numbers of one byte: 384 bytes instead of 1.5 KB, and the same number on every machine. The
- * cosine of two of them is off by less than 0.005, which is far less than the model's own noise.
+ * A unit vector in integers of one byte: 384 bytes instead of 1.5 KB, and identical on every machine. The cosine of two
+ * of them is off by less than 0.005, far less than the model's own noise.
  */
 export interface StoredVector {
-  /** Vectors of different models have nothing to say about each other. */
+  /** Vectors of different models cannot be compared. */
   readonly model: string;
   readonly values: Int8Array;
 }
@@ -135,7 +138,7 @@ export interface StoredVector {
 const VECTOR_SCALE = 127;
 const LONGEST_VECTOR = 4_096;
 
-/** Null for what is no direction. */
+/** Null if the numbers have no direction. */
 export function storedVector(model: string, numbers: readonly number[]): StoredVector | null {
   const unit = unitVector(numbers);
   if (unit === null) return null;
@@ -143,15 +146,16 @@ export function storedVector(model: string, numbers: readonly number[]): StoredV
 }
 
 /**
- * What the embed alias is asked about a talent or a job: all of it, then titles and skills alone, which count for little in the
- * vector of a long text. One text where there is nothing but titles and skills, none where there is nothing at all.
+ * The texts of a talent or job that are sent to the embed alias: the whole, then only titles and skills, which have
+ * little influence in the vector of a long text. One text if there are only titles and skills, none if there is
+ * nothing.
  */
 export type TextsToEmbed = readonly string[];
 
-/** Of titles and skills, beside 1 for the whole. */
+/** The weight of titles and skills, relative to 1 for the whole. */
 const HEAD_WEIGHT = 0.5;
 
-/** One vector for a talent or a job, out of those of its texts. */
+/** Combines the vectors of the texts of a talent or job into one. */
 export function meanVector(model: string, vectors: readonly (readonly number[])[]): StoredVector | null {
   const [whole, head] = vectors.map(unitVector);
   if (whole == null || head == null || whole.length !== head.length) return storedVector(model, whole ?? []);
@@ -161,14 +165,14 @@ export function meanVector(model: string, vectors: readonly (readonly number[])[
   );
 }
 
-/** Null for what is no direction: nothing, zeros, or something that is no number. */
+/** Null if there is no direction: no numbers or too many, only zeros, or a value that is not a finite number. */
 function unitVector(numbers: readonly number[]): readonly number[] | null {
   if (numbers.length === 0 || numbers.length > LONGEST_VECTOR) return null;
   const length = Math.sqrt(numbers.reduce((sum, number) => sum + number * number, 0));
   return Number.isFinite(length) && length > 0 ? numbers.map((number) => number / length) : null;
 }
 
-/** -1 to 1; null where one is missing or they cannot be compared. */
+/** -1 to 1; null if one is missing or they cannot be compared. */
 export function cosine(one: StoredVector | null, other: StoredVector | null): number | null {
   if (one === null || other === null) return null;
   if (one.model !== other.model || one.values.length !== other.values.length) return null;
@@ -181,7 +185,7 @@ function dot(one: Int8Array, other: Int8Array): number {
   return sum;
 }
 
-/** As it goes into the database. */
+/** The form stored in the database. */
 export function vectorBytes(vector: StoredVector): Uint8Array {
   return new Uint8Array(vector.values.buffer, vector.values.byteOffset, vector.values.byteLength);
 }

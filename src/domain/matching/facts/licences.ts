@@ -1,6 +1,7 @@
 /**
- * Driving licences by their classes, which are the same in all of Europe: "Führerschein Klasse CE" and "driving licence C+E" are one
- * licence. They are read apart from other certificates because a single letter is no word.
+ * Driving licences by their classes, which are the same throughout Europe: "Führerschein Klasse CE" and "driving
+ * licence C+E" are the same licence. They are read separately from other certificates, because a single letter is not a
+ * word.
  */
 const LICENCE =
   /(?:führerschein|fahrerlaubnis|driv(?:er['’]?s?|ing) licen[cs]e|permis de conduire|permis|carnet de conducir|patente|rijbewijs|prawo jazdy|permis de conducere)(?!\p{L})/giu;
@@ -11,10 +12,10 @@ const CLASSES = new RegExp(
   `(?<![\\p{L}\\p{N}])${CLASS}(?:${BETWEEN}${LABEL}?\\s*${CLASS}(?![\\p{L}\\p{N}]))*(?![\\p{L}\\p{N}])`,
   'u',
 );
-/** How far behind the word for a licence its classes are looked for: the rest of its line, or the line below a heading. */
+/** How far after the word for a licence its classes are searched: the rest of its line, or the line below a heading. */
 const FAR = 60;
 
-/** What holders of a class may drive besides. */
+/** The other classes that each class includes. */
 const INCLUDED: Readonly<Record<string, readonly string[]>> = {
   BE: ['B'],
   C1: ['B'],
@@ -28,7 +29,7 @@ const INCLUDED: Readonly<Record<string, readonly string[]>> = {
 };
 
 export interface LicenceMention {
-  /** As they are written; none where the text only says that there is a licence. */
+  /** As written; empty if the text names a licence without classes. */
   readonly classes: readonly string[];
   readonly start: number;
 }
@@ -42,7 +43,7 @@ export function licencesIn(text: string): readonly LicenceMention[] {
   });
 }
 
-/** Whether who holds these classes may drive what another one is for. */
+/** Whether the held classes include the wanted one. */
 export function isHeld(wanted: string, held: readonly string[]): boolean {
   return held.some((one) => one === wanted || INCLUDED[one]?.includes(wanted) === true);
 }

@@ -6,7 +6,7 @@ import { degreeIn, languageCode } from './qualifications.ts';
 import { termOf } from './words.ts';
 import type { PlacedWord } from './work-text.ts';
 
-/** A word of a CV that counts. */
+/** A meaningful word of a CV. */
 interface SaidTerm {
   readonly term: string;
   readonly start: number;
@@ -14,10 +14,10 @@ interface SaidTerm {
 }
 
 const MOST_WORDS = 2_000;
-/** So many words in a row that a text had before are said again, and count once. */
+/** A sequence of this many words that occurred before is a repetition, and is not counted again. */
 const REPEATED_RUN = 4;
 
-/** The words of a text in order, each run of them once. */
+/** The words of a text in order, without repetitions. */
 export function saidTerms(
   lines: readonly (readonly PlacedWord[])[],
   sections: readonly Section[],
@@ -30,7 +30,7 @@ export function saidTerms(
   return said.filter((_, at) => repeated[at] === 0).slice(0, MOST_WORDS);
 }
 
-/** The lines of a text in words, each run of words once. */
+/** The lines of a text as words, without repetitions. */
 export function unrepeatedLines(lines: readonly (readonly PlacedWord[])[]): readonly string[] {
   const said = lines.flatMap((line, row) => line.map(({ word }) => ({ word, row, term: termOf(word) })));
   const telling = said.filter(({ term }) => term !== null);
@@ -54,10 +54,10 @@ function repeatedIn(terms: readonly string[]): Uint8Array {
   return repeated;
 }
 
-/** What a word counts that only a list of skills has, however often. */
+/** The count of a word that occurs only in lists of skills, regardless of how often. */
 const IN_LIST = 0.5;
 
-/** How often each word is said. */
+/** How often each word occurs. */
 export function saidCounts(said: readonly SaidTerm[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { term, isInList } of said) if (!isInList) counts.set(term, (counts.get(term) ?? 0) + 1);
@@ -72,7 +72,7 @@ interface Section {
 
 const ENTRY_PATH = /^(work|education|projects|certificates)\[\d+\]\./;
 
-/** What kind of section begins where: by its headings, and by where the reader found jobs, projects and schools. */
+/** The start and type of each section, by headings and by the positions of jobs, projects, schools and certificates. */
 export function sectionsOf(text: string, evidence: readonly Place[]): readonly Section[] {
   const headings = segmentsOf(text).flatMap((segment): Section[] => {
     const heading = headingOf(segment);
@@ -97,7 +97,7 @@ function kindAt(sections: readonly Section[], start: number): SectionKind {
 
 const SHOWING: ReadonlySet<SectionKind> = new Set(['work', 'projects', 'education', 'certificates']);
 
-/** The skills that a job, a project, a school or a certificate shows. */
+/** The skills that a job, project, school or certificate shows. */
 export function shownSkills(
   mentions: readonly SkillMention[],
   sections: readonly Section[],
@@ -107,7 +107,7 @@ export function shownSkills(
   );
 }
 
-/** Where a value of the profile is in the text. */
+/** The position of a profile value in the text. */
 export interface Place {
   readonly path: string;
   readonly start: number;
@@ -164,12 +164,12 @@ export function outlineOf(
   };
 }
 
-/** 16 bits: of two different words one in 65,536 pairs is the same. */
+/** 16 bits: one in 65,536 pairs of different words has the same number. */
 export function wordNumber(term: string): number {
   return hashOf(term) & 0xffff;
 }
 
-/** The first word that begins at `start` or behind it, or the last one. */
+/** The first word that starts at or after `start`, or the last word. */
 function firstFrom(starts: readonly number[], start: number): number {
   let [low, high] = [0, starts.length];
   while (low < high) {

@@ -1,7 +1,7 @@
 import type { Place } from './facts.ts';
 
 const countries = countriesByName();
-/** Names of countries that the runtime writes otherwise. */
+/** Names of countries that differ from those of the runtime. */
 const FURTHER: Readonly<Record<string, string>> = {
   usa: 'US',
   'u.s.a.': 'US',
@@ -24,7 +24,9 @@ const NO_PLACE = /\b(?:remote|hybrid|on-?site|anywhere|worldwide|home ?office|te
 const LONGEST_TEXT = 300;
 const MOST_PLACES = 5;
 
-/** "Berlin, Germany; Munich" as places. What stands between commas is city, region, country, as far as it is there. */
+/**
+ * Reads "Berlin, Germany; Munich" as places. The parts between commas are city, region and country, as far as present.
+ */
 export function placesIn(text: string): readonly Place[] {
   return text
     .slice(0, LONGEST_TEXT)
@@ -48,7 +50,7 @@ export function placeOf(parts: readonly string[]): Place | null {
   return city === null && region === null && country === null ? null : { city, region, country };
 }
 
-/** The code of a country by its English name, its code, or what people write for it. */
+/** The code of a country by its English name, its code, or a common abbreviation. */
 export function countryOf(text: string): string | null {
   const name = text.trim().toLowerCase();
   return (
@@ -56,7 +58,7 @@ export function countryOf(text: string): string | null {
   );
 }
 
-/** Two capitals may be a country or a state of the USA; those that are both are taken for the state. */
+/** Two capital letters may be a country or a US state; those that are both are read as the state. */
 function codeOrNull(code: string): string | null {
   return STATES.has(code) ? null : [...countries.values()].includes(code) ? code : null;
 }
@@ -71,7 +73,7 @@ export function plain(text: string | null | undefined): string | null {
   return cut === '' ? null : cut.slice(0, 100);
 }
 
-/** 1 the same place, less the farther; null where nothing can be compared. */
+/** 1 for the same place, less for farther ones; null if nothing can be compared. */
 export function placeCloseness(one: Place, other: Place): number | null {
   if (one.city !== null && one.city === other.city) {
     return one.country !== null && other.country !== null && one.country !== other.country ? 0 : 1;

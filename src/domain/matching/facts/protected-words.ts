@@ -1,7 +1,7 @@
 /**
- * Words that tell a person's sex, age, family, origin, faith or body. They are taken out of every free text before it is
- * compared or sent to a model, so that two CVs that differ only in them are the same CV here. Languages are not among
- * them by their codes: a language counts where a job asks for it, and only then.
+ * Words that reveal a person's sex, age, family, origin, faith or body. They are removed from every free text before it
+ * is compared or sent to a model, so that two CVs that differ only in them are treated alike. Languages are kept as
+ * codes: a language counts only if a job asks for it.
  */
 export const PROTECTED: ReadonlySet<string> = new Set(
   `he him his himself she her hers herself they themself mr mrs ms miss mx sir madam
@@ -39,16 +39,16 @@ const AGE =
   /\b\d{1,2}[- ]?(?:years?[- ]old|y\.?o\.?)\b|\b(?:aged?|age:)\s*\d{1,2}\b|\bborn\b(?:[^.;\n]|(?<=\d)\.){0,40}|\b\d{1,2} (?:jahre? alt|ans(?! d)|años(?! de)|anni(?! di)|anos(?! de)|jaar oud|lat(?! doświadczeni))(?!\p{L})|(?<!\p{L})(?:geboren|née?(?= (?:le|en|à) )|nacid[oa]|nat[oa](?= (?:il|a|nel) )|nascid[oa]|urodzon[ya])(?!\p{L})(?:[^.;\n]|(?<=\d)\.){0,40}/giu;
 const WORD = /[\p{L}][\p{L}'’]*/gu;
 
-/** Service that men had to do, leave for children, and how many there are: each word alone may be one of work. */
+/** Compulsory service of men, parental leave, and the number of children: each of these words alone may describe work. */
 const SERVICE_AND_LEAVE =
   /(?<!\p{L})(?:(?:compulsory |mandatory )?(?:military|national|civilian|compulsory) service|service (?:militaire|national|civil)|servici?z?io militare?|(?:grund)?wehrdienst|(?:wehr)?ersatzdienst|zivildienst|(?:maternity|paternity|parental|adoption|child-?care) leave|elternzeit|mutterschutz|erziehungsurlaub|babypause|congé (?:de )?(?:maternité|paternité|parental)|(?:a )?(?:mother|father|parent) of \p{L}+|(?:mutter|vater) von \p{L}+)(?!\p{L})/giu;
 
-/** A text without what is said of an age, a birth, compulsory service or leave for children. */
+/** Removes mentions of an age, a birth, compulsory service or parental leave. */
 export function withoutAges(text: string): string {
   return text.replace(AGE, ' ').replace(SERVICE_AND_LEAVE, (phrase) => ' '.repeat(phrase.length));
 }
 
-/** A text without those words, for whatever reads whole sentences. */
+/** Removes protected words, for readers of whole sentences. */
 export function withoutProtected(text: string): string {
   return withoutAges(text)
     .replace(WORD, (word) => (PROTECTED.has(word.toLowerCase()) ? '' : word))

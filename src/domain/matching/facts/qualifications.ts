@@ -5,10 +5,10 @@ import type { DegreeLevel, LanguageLevel, SkillMention, SkillVocabulary } from '
 import words from './near-skills.json' with { type: 'json' };
 
 const LONGEST_TEXT = 100_000;
-/** A line this short is a list of names rather than a sentence: "Go", "R, SQL". */
+/** A line of at most this many words is a list of names rather than a sentence: "Go", "R, SQL". */
 const WORDS_OF_A_LIST = 4;
 
-/** The names of skills that documents are read by, so that a CV and a posting speak of the same ones. */
+/** Uses the skill names of the document reader, so that CVs and postings name the same skills. */
 export function createSkillVocabulary(): SkillVocabulary {
   function mentionsIn(text: string): readonly SkillMention[] {
     const segments = segmentsOf(text.slice(0, LONGEST_TEXT));
@@ -27,18 +27,18 @@ export function createSkillVocabulary(): SkillVocabulary {
   };
 }
 
-/** As people write it. */
+/** The skill's usual spelling. */
 export function shownSkill(name: string): string {
   return canonicalSkill(name) ?? name;
 }
 
-/** What a skill is worth in another one's place: who knows React knows JavaScript, who knows MySQL is near PostgreSQL. */
+/** The credit of a skill in place of another: React implies JavaScript, and MySQL is similar to PostgreSQL. */
 const IMPLIED = 0.9;
 const ALIKE = 0.5;
 
 const nearSkills = nearTable();
 
-/** Skills that stand in for this one in part, the better ones first. Itself is not among them. */
+/** Skills that partly substitute for this one, best first. The skill itself is not included. */
 export function nearTo(skill: string): readonly NearSkill[] {
   return nearSkills.get(skill) ?? [];
 }
@@ -48,7 +48,7 @@ export interface NearSkill {
   readonly credit: number;
 }
 
-/** Soft skills, which never count against a candidate: their absence in a CV means nothing. */
+/** Soft skills, which never count against a talent: their absence from a CV means nothing. */
 const SOFT = new Set(
   `communication|written communication|verbal communication|interpersonal skills|teamwork|problem solving|critical thinking|
   analytical skills|creativity|innovation|adaptability|time management|organizational skills|multitasking|attention to detail|
@@ -92,7 +92,7 @@ function listed(text: string): readonly string[] {
   return text.split(',').map((name) => name.trim());
 }
 
-/** The highest first: a line that names two means the higher one. */
+/** Highest first: if a line names two, the higher one applies. */
 const DEGREE_PATTERNS: readonly (readonly [DegreeLevel, RegExp])[] = [
   [5, /\b(?:ph\.?\s?d|doctorate|doctoral|d\.?phil|dr\.?[- ](?:ing|rer)|doktor|doctorat|doctorado)\b/iu],
   [
@@ -125,7 +125,7 @@ export function degreeIn(text: string): DegreeLevel | null {
   return DEGREE_PATTERNS.find(([, pattern]) => pattern.test(text))?.[0] ?? null;
 }
 
-/** The lowest one named: "Bachelor's or Master's" asks for a bachelor's. */
+/** The lowest degree named: "Bachelor's or Master's" asks for a bachelor's. */
 export function lowestDegreeIn(text: string): DegreeLevel | null {
   const named = DEGREE_PATTERNS.filter(([, pattern]) => pattern.test(text)).map(([level]) => level);
   return named.length === 0 ? null : (Math.min(...named) as DegreeLevel);
@@ -135,14 +135,14 @@ export function degreeName(level: DegreeLevel): string {
   return DEGREE_NAMES[level];
 }
 
-/** Two-letter codes of the languages that people write into CVs and postings. */
+/** Two-letter codes of the languages that are common in CVs and postings. */
 const LANGUAGE_CODES =
   `af am ar az be bg bn bs ca cs cy da de el en es et eu fa fi fr ga gl gu he hi hr hu hy id is it ja ka kk km kn ko ku lt lv
   mk ml mn mr ms mt my ne nl no pa pl ps pt ro ru sk sl so sq sr sv sw ta te th tl tr uk ur uz vi zh zu`.split(
     /\s+/,
   );
 
-/** Names that the runtime does not give, and those that people use instead. */
+/** Names that the runtime lacks, and common alternatives. */
 const FURTHER_LANGUAGES: Readonly<Record<string, string>> = {
   mandarin: 'zh',
   cantonese: 'zh',
@@ -168,7 +168,7 @@ const FLUENCY_PATTERNS: readonly (readonly [RegExp, LanguageLevel])[] = [
   [/\ba1\b|\b(?:basic\w*|beginner|grundkenntnisse|notions)\b/iu, 1],
 ];
 
-/** Documents in these name other languages in their own words: "Englisch", "anglais". */
+/** Documents in these languages use their own names for other languages: "Englisch", "anglais". */
 const DOCUMENT_LANGUAGES = ['de', 'fr', 'es', 'it', 'pt', 'nl', 'pl', 'ro'];
 
 const languagesByName = namesOfLanguages();
@@ -190,7 +190,7 @@ export function levelIn(text: string): LanguageLevel | null {
 /** "Deutschkenntnisse", "deutschsprachig". */
 const OF_LANGUAGE = /(?:sprach)?kenntnissen?$|sprachig(?:e[mnrs]?)?$/u;
 
-/** Every language that a text names by a whole word. */
+/** Every language that a text names as a whole word. */
 export function languagesIn(text: string): readonly string[] {
   const found = new Set<string>();
   for (const [word] of text.toLowerCase().matchAll(/\p{L}+/gu)) {

@@ -7,14 +7,14 @@ import { line, list, months, object, textsToEmbed } from './read-talent.ts';
 import { countedWords, termOf, wordsOf } from './words.ts';
 import { postingWords } from './work-text.ts';
 
-/** A job as the database has it. `posting` is what was read out of its text, and may be null. */
+/** A job as stored in the database. `posting` is the result of reading its text, and may be null. */
 export interface StoredJob {
   readonly title: string;
   readonly description: string;
   readonly location: string | null;
   readonly remote: boolean;
   readonly mustHave: readonly string[];
-  /** Whether a person listed the must-haves; else they were read out of the posting. */
+  /** Whether a person listed the must-haves; otherwise they were read from the posting. */
   readonly isMustGiven?: boolean;
   readonly niceToHave: readonly string[];
   readonly minMonthsExperience: number | null;
@@ -24,7 +24,7 @@ export interface StoredJob {
 const MOST = { requirements: 60, mentioned: 30, places: 5, lines: 60, terms: 300, words: 2_000 } as const;
 const LONGEST_LINE = 300;
 const BULLET = /^[\s\-–—*•·▪●]+/u;
-/** The part of a description that is about the work; firms write about themselves at the end. */
+/** The length of a description that is about the work; companies describe themselves at the end. */
 const READ_DESCRIPTION = 12_000;
 
 export function readJob(job: StoredJob, vocabulary: SkillVocabulary): JobFacts {
@@ -54,7 +54,7 @@ export function readJob(job: StoredJob, vocabulary: SkillVocabulary): JobFacts {
       months(job.minMonthsExperience) ?? months(experience.monthsOfExperience) ?? yearsIn(nice, isListed),
     places: placesOf(job.location, posting.jobLocation),
     remote: job.remote || posting.jobLocationType === 'TELECOMMUTE',
-    // The title says most; what is listed beside the description may stand in it as well.
+    // The title matters most, so it is counted twice. Listed items may also occur in the description.
     ...countedWords(
       [job.title, job.title, ...job.mustHave, ...job.niceToHave, ...duties, description].map(
         withoutProtected,
@@ -68,7 +68,7 @@ export function readJob(job: StoredJob, vocabulary: SkillVocabulary): JobFacts {
   };
 }
 
-/** As for a talent, in the same order, so that like stands beside like. */
+/** In the same order as for a talent, so that corresponding parts are compared. */
 export function jobTexts(facts: JobFacts, { description, posting }: StoredJob): TextsToEmbed {
   const skills = [...facts.must, ...facts.nice].flatMap((one) => (one.kind === 'skills' ? one.skills : []));
   const words = facts.must.flatMap((one) => (one.kind === 'words' ? [one.text] : []));
@@ -79,8 +79,9 @@ export function jobTexts(facts: JobFacts, { description, posting }: StoredJob): 
 }
 
 /**
- * Without listed requirements, the lines and sentences of the description that name a known skill are the list. None of
- * them counts as a must-have, because a description also says what the job is about.
+ * If no requirements are listed, the lines and sentences of the description that name a skill, degree, language,
+ * certificate or experience are used. None of them counts as a must-have, because a description also says what the job
+ * is about.
  */
 function described(description: string, vocabulary: SkillVocabulary): readonly Requirement[] {
   const lines = description
@@ -98,7 +99,7 @@ function requirements(lines: readonly string[], vocabulary: SkillVocabulary): re
     .slice(0, MOST.requirements);
 }
 
-/** Only out of a description: of what is listed as nice to have, years are no condition. */
+/** Only from a description: years in a listed nice-to-have are not required. */
 function yearsIn(nice: readonly Requirement[], isListed: boolean): number | null {
   return isListed ? null : (nice.find((one) => one.kind === 'experience')?.months ?? null);
 }
@@ -125,22 +126,22 @@ const YEARS = new RegExp(
   'iu',
 );
 const MONTHS = /(\d{1,3})\s*\+?\s*(?:months?|monate|mois|meses)/iu;
-/** A language of people, not of programs: the text speaks of speaking it, or of nothing else. */
+/** A human language, not a programming language: the text is about speaking it, or is very short. */
 const SPEAKS =
   /\b(?:language|languages|speak\w*|spoken|written|fluen\w*|native|proficien\w*|[abc][12]|level|verbal|bilingual|\p{L}*kenntnissen?|sprach\w*|verhandlungssicher\p{L}*|fließend\p{L}*)(?!\p{L})/iu;
 const CERTIFIED =
   /\b(?:certifi\w+|licen[cs]e[sd]?|registered|registration|chartered|permis|accredit\w+|qualified teacher status)\b|(?:meister|gesellen)brief|führerschein|fahrerlaubnis|\p{L}{3}-?schein(?!\p{L})|approbation|zertifi\p{L}+|(?<!\p{L})geprüfte[rnms]?(?!\p{L})|fahrerkarte|gesundheitszeugnis/iu;
-/** Vocational training by its level, and more than that: a degree does not stand for it. */
+/** Certificates at the level of vocational training that a degree does not replace. */
 const TRADE_CERTIFICATE = /(?:meister|gesellen)brief/iu;
 const OR_EXPERIENCE = /\b(?:or )?(?:equivalent|comparable|similar) (?:\w+ )?(?:experience|qualification)/iu;
-/** Where one of several is enough: "Tableau or Power BI", "Jest/Mocha"; but not "A/B testing". */
+/** One of several is enough: "Tableau or Power BI", "Jest/Mocha"; but not "A/B testing". */
 const ANY = /\b(?:or|oder|ou|any of|one of|such as|e\.g\.|like|similar)\b|\p{L}{2}\/\p{L}{2}/iu;
-/** What stands on both sides is asked for: "Python, with Django or FastAPI" is Python, and one of the two. */
+/** Both sides are required: "Python, with Django or FastAPI" is Python and one of the other two. */
 const AND = /\b(?:with|and|plus|including|und|mit|et|avec)\b|[;:]/iu;
 
 /**
- * What one line of a posting asks for. A line may ask for several things ("Bachelor's degree and 3 years of Java"): each
- * becomes a requirement with the line's words. What no list of ours knows is kept by its words.
+ * The requirements in one line of a posting. A line may contain several ("Bachelor's degree and 3 years of Java"); each
+ * becomes a requirement with the text of the line. A line without a known requirement is kept as words.
  */
 function readRequirement(line: string, vocabulary: SkillVocabulary): readonly Requirement[] {
   const text = line.trim().replace(/\s+/g, ' ').slice(0, LONGEST_REQUIREMENT);

@@ -26,14 +26,17 @@ import { degreeIn, languageCode, levelIn } from './qualifications.ts';
 import { countedWords, isWorkWord } from './words.ts';
 import { isPersonalLine, workText, workWords } from './work-text.ts';
 
-/** A talent as the database has it. `profile` is JSON Resume from a parser or from a client: nothing in it is certain. */
+/**
+ * A talent as stored in the database. `profile` is JSON Resume from a parser or a client and must be treated as
+ * untrusted.
+ */
 export interface StoredTalent {
   readonly profile: unknown;
-  /** What the reader said of the document; its `language` is used. */
+  /** The reader's findings about the document; only its `language` is used. */
   readonly document: unknown;
-  /** The text of the CV; null where no CV was sent, or it is not read yet. */
+  /** The text of the CV; null if no CV was sent, or it was not read yet. */
   readonly text: string | null;
-  /** Where the values of the profile stand in the text. */
+  /** The positions of the profile's values in the text. */
   readonly evidence: unknown;
 }
 
@@ -53,9 +56,9 @@ const READ_TEXT = 40_000;
 const LEAST_NAMED = 5;
 
 /**
- * Copies skills and experience, field by field. Everything else is left out: name, photo, birth,
- * contact, schools' and employers' names. Of the text only the words of work are taken (work-text.ts): a CV of which the
- * reader finds little is compared by them.
+ * Copies skills and experience, field by field. Everything else is omitted: name, photo, birth, contact details, and
+ * the names of schools and employers. Only work-related words of the text are used (work-text.ts), which allows
+ * comparing a CV in which the reader found little.
  */
 export function readTalent(stored: StoredTalent, vocabulary: SkillVocabulary): TalentFacts {
   const { profile, document } = stored;
@@ -97,7 +100,7 @@ export function readTalent(stored: StoredTalent, vocabulary: SkillVocabulary): T
     writtenIn: writtenIn(document),
     licence: licences.length === 0 ? null : [...new Set(licences.flatMap(({ classes }) => classes))],
     place: placeOfTalent(object(object(record.basics).location)),
-    // Without a text the list was entered by the company: there is no CV that could show more.
+    // Without a text, the company entered the list itself: there is no CV that could show more.
     named: stored.text === null ? [] : read.skills.filter((skill) => !shown.has(skill)),
     ...(said.length === 0
       ? countedWords(texts, MOST.terms)
@@ -115,7 +118,7 @@ export function readTalent(stored: StoredTalent, vocabulary: SkillVocabulary): T
   };
 }
 
-/** By their names in the text, and where the reader found others. */
+/** Mentions in the text by name, and those found by the reader. */
 function skillMentions(
   text: string,
   places: readonly TextPlace[],
@@ -127,7 +130,7 @@ function skillMentions(
   return [...vocabulary.mentionsIn(text), ...found];
 }
 
-/** What a recruiter added to the profile is not in the text. Of it, words that may be names do not count either. */
+/** Words of the profile that the text does not have, such as those a recruiter added. Possible names are omitted. */
 function unsaid(texts: readonly string[], lines: readonly string[]): readonly string[] {
   const said = new Set(lines.flatMap((one) => one.split(' ')));
   const isNew = (word: string) => {
@@ -142,7 +145,7 @@ function unsaid(texts: readonly string[], lines: readonly string[]): readonly st
   );
 }
 
-/** The same things in few words, so that encoding is quick and the vector says what counts. */
+/** A short version of the talent, so that encoding is fast and the vector reflects what matters. */
 export function talentTexts(facts: TalentFacts, { text, evidence }: StoredTalent): TextsToEmbed {
   const [titles, skills] = [talentTitles(facts), headSkills(facts)];
   return textsToEmbed(
@@ -155,7 +158,7 @@ export function talentTexts(facts: TalentFacts, { text, evidence }: StoredTalent
   );
 }
 
-/** As many without evidence as with it, and always some. */
+/** As many skills without evidence as with it, but at least 5. */
 function headSkills({ skills, named = [] }: TalentFacts): readonly string[] {
   const mentioned = new Set(named);
   const shown = skills.filter((skill) => !mentioned.has(skill));
@@ -164,7 +167,7 @@ function headSkills({ skills, named = [] }: TalentFacts): readonly string[] {
   return skills.filter((skill) => !mentioned.has(skill) || kept.has(skill)).slice(0, 40);
 }
 
-/** Those that are compared with a job's title, the newest first. */
+/** The titles that are compared with the job's title, newest first. */
 export function talentTitles({ roles }: TalentFacts): readonly string[] {
   return roles.slice(0, MOST.titles).map(({ title }) => title);
 }
@@ -220,7 +223,7 @@ function skillsOf(record: Fields, texts: readonly string[], vocabulary: SkillVoc
     })
     .filter((name) => !isPersonalLine(name));
   const skills = new Set(named.map((name) => vocabulary.canonical(name)));
-  // One name may be several ("Java/J2EE"), and what was done names more than the list does.
+  // One name may contain several skills ("Java/J2EE"), and descriptions of work name more than the list.
   for (const text of [...named, ...texts]) for (const skill of vocabulary.findIn(text)) skills.add(skill);
   return [...skills].slice(0, MOST.skills);
 }
@@ -236,7 +239,7 @@ function rolesOf(record: Fields, work: readonly Fields[]): readonly Role[] {
   const isNew = (named: string) => !roles.some(({ title }) => title.toLowerCase() === named.toLowerCase());
   const current = line(record.current_title);
   const label = line(object(record.basics).label);
-  // The headline of the CV comes after the current title.
+  // The headline of the CV is placed after the current title.
   if (label !== null && isNew(label)) {
     roles.splice(current === null ? 0 : 1, 0, { title: withoutProtected(label), months: null });
   }
@@ -244,7 +247,7 @@ function rolesOf(record: Fields, work: readonly Fields[]): readonly Role[] {
   return roles.filter(({ title }) => title !== '' && !isPersonalLine(title));
 }
 
-/** A role that lasts until today has lasted as long as the others leave of the whole; that stays true. */
+/** The length of a role that lasts until today is the total minus all other roles. */
 function openEnded(roles: Role[], total: number | null): void {
   const at = roles.findIndex((role) => role.months === null);
   const role = roles[at];
@@ -254,7 +257,7 @@ function openEnded(roles: Role[], total: number | null): void {
   roles[at] = { ...role, months: Math.max(0, total - others) };
 }
 
-/** Null where one end is missing: what lasts until today has no length that would stay true. */
+/** Null if either date is missing: the length of a role that lasts until today changes with time. */
 function monthsBetween(start: unknown, end: unknown): number | null {
   const from = monthNumber(start);
   const to = monthNumber(end);
@@ -266,7 +269,7 @@ function monthNumber(date: unknown): number | null {
   return year === undefined ? null : Number(year) * 12 + (month === undefined ? 0 : Number(month) - 1);
 }
 
-/** As a parsed CV names the highest one. */
+/** The names that parsed CVs use for the highest degree. */
 const LEVEL_NAMES: Readonly<Record<string, DegreeLevel>> = {
   doctorate: 5,
   master: 4,
@@ -277,7 +280,7 @@ const LEVEL_NAMES: Readonly<Record<string, DegreeLevel>> = {
 
 function highestDegree(record: Fields, education: readonly Fields[]): DegreeLevel | null {
   const stated = LEVEL_NAMES[line(record.highest_degree_level)?.toLowerCase() ?? ''];
-  // Readers have no name for vocational training, and call it secondary.
+  // Readers have no name for vocational training and report it as secondary.
   if (stated !== undefined && stated > 1) return stated;
   const texts = education.flatMap(({ studyType, area }) => [studyType, area]);
   const levels = texts.flatMap((text) => (typeof text === 'string' ? (degreeIn(text) ?? []) : []));

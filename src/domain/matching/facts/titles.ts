@@ -1,6 +1,6 @@
 import { isFunctionWord, titleTerm } from './words.ts';
 
-/** One word for those that name the same work, the name first. What is not here stands for itself. */
+/** Words for the same work, after their common name. A word that is not listed is used as is. */
 const GROUPS = `engineer: developer programmer coder engineer engineering development swe sde sdev entwickler entwicklung
   frontend: frontend front-end fe
   backend: backend back-end
@@ -73,7 +73,7 @@ const GROUPS = `engineer: developer programmer coder engineer engineering develo
   gardener: gardener gardening landscaper
   intern: internship intern`;
 
-/** Maps, because "constructor" is a title in some languages and a property of every object. */
+/** A map, because "constructor" is a title in some languages and a property of every object. */
 const SAME: ReadonlyMap<string, string> = new Map(
   GROUPS.split('\n').flatMap((line) => {
     const [name = '', members = ''] = line.trim().split(': ');
@@ -81,7 +81,7 @@ const SAME: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Words of rank, and how far up they stand; a title without one stands at 3. */
+/** Words that express a rank, and their level; a title without one has level 3. */
 const RANKS: ReadonlyMap<string, number> = new Map(
   Object.entries({
     intern: 0,
@@ -109,7 +109,7 @@ const RANKS: ReadonlyMap<string, number> = new Map(
   }),
 );
 
-/** Several words that are one name; written with a hyphen before the words are looked up. */
+/** Names of several words, which are hyphenated before words are looked up. */
 const NAMES = `front end|back end|machine learning|deep learning|human resources|user experience|quality assurance|
   business development|account executive|talent acquisition|service desk|help desk|care assistant|healthcare assistant|
   intensive care|critical care|shift leader|accounts payable|accounts receivable|physical therapist|legal counsel|
@@ -128,7 +128,7 @@ const IGNORED: ReadonlySet<string> = new Set(
   examinierte examinierter staatlich geprüfter geprüfte anerkannte anerkannter`.split(/\s+/),
 );
 
-/** Words of the kind of work weigh less than those of its field: two managers may do quite different things. */
+/** Words for the type of work weigh less than those for its field: two managers may do quite different things. */
 const GENERAL: ReadonlySet<string> = new Set(
   `engineer manager administrator consultant analyst assistant designer specialist officer scientist software lead
   coordinator team expert operator worker executive associate technical project member owner agent senior`.split(
@@ -137,16 +137,16 @@ const GENERAL: ReadonlySet<string> = new Set(
 );
 
 export interface TitleShape {
-  /** The words of the work, without those of rank; each once. */
+  /** The words for the work, without those of rank; each once. */
   readonly words: readonly string[];
   readonly rank: number;
 }
 
-/** The ending for the other sex: "Verkäufer/in", "Director/a", "Vendeur(se)", "Mitarbeiter*innen". */
+/** Endings for the other sex: "Verkäufer/in", "Director/a", "Vendeur(se)", "Mitarbeiter*innen". */
 const OTHER_ENDING =
   /(?<=\p{L}{4})[/*:_·•(](?:innen|in|as|a|os|o|ă|e|euse|ère|ière|trice|rice|ienne|enne|nne|se|ne|ra|ora|dora|tora)\)?(?!\p{L})/gu;
 
-/** German writes the field and the occupation as one word: "Finanzbuchhalterin", "Instandhaltungsmechaniker", "Elektromeister". */
+/** German combines field and occupation in one word: "Finanzbuchhalterin", "Instandhaltungsmechaniker", "Elektromeister". */
 const OCCUPATIONS =
   `fahrer mechaniker mechatroniker elektroniker elektriker buchhalter pfleger lehrer entwickler verkäufer
   friseur architekt anwalt techniker`.split(/\s+/);
@@ -166,14 +166,14 @@ function occupationIn(written: string): Pick<TitleShape, 'words'> & { readonly r
   return { words: [SAME.get(ending) ?? ending, ...(term === null ? [] : [term])], rank: null };
 }
 
-/** "(m/f/d)" and "(all genders)" are no part of the work; "(Python)" is. */
+/** "(m/f/d)" and "(all genders)" are not part of the work; "(Python)" is. */
 export function shapeOfTitle(title: string): TitleShape {
   const text = title
     .slice(0, 200)
     .toLowerCase()
     .replace(/\((?:[mwfdxhi](?:[/|*-][mwfdxhi])+|[^)]*\bgenders?)\)/g, ' ')
     .replace(OTHER_ENDING, '')
-    // Who does both is at home in either.
+    // Full stack counts as both.
     .replace(/\bfull[ -]?stack\b/g, 'frontend backend')
     .replace(/\b(?:(?:berufs)?kraft|lkw-?)fahrer(?:in)?\b/g, 'truck driver')
     .replace(/\bgesundheits- und (?=krankenpfleger)/g, '')
@@ -185,7 +185,7 @@ export function shapeOfTitle(title: string): TitleShape {
     .map((word) => word.replace(/^[.-]+|[.-]+$/g, ''));
   for (const [at, plain] of all.entries()) {
     const ranked = RANKS.get(plain);
-    // In "Principal Engineer" it is a rank, in "Assistant Principal" an occupation.
+    // A rank in "Principal Engineer", but an occupation in "Assistant Principal".
     const isRank = ranked !== undefined && !(plain === 'principal' && at === all.length - 1);
     const word = SAME.get(plain) ?? (isTelling(plain) ? titleTerm(plain) : null);
     if (isRank) {
@@ -211,7 +211,7 @@ function weightOf(word: string): number {
   return GENERAL.has(word) ? GENERAL_WEIGHT : 1;
 }
 
-/** 0 to 1: how much of both titles is the same, by weight. */
+/** 0 to 1: how much both titles have in common, by weight. */
 export function titleCloseness(one: TitleShape, other: TitleShape): number {
   let [both, all] = [0, 0];
   for (const word of one.words) {
@@ -222,6 +222,6 @@ export function titleCloseness(one: TitleShape, other: TitleShape): number {
   for (const word of other.words) if (!one.words.includes(word)) all += weightOf(word);
   if (all === 0) return 0;
   const share = both / all;
-  // Half of the words in common is far more than half of the work in common.
+  // Titles that share half of their words share far more than half of the work.
   return Math.min(1, share ** 0.6);
 }

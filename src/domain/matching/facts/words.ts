@@ -4,7 +4,7 @@ import furtherWords from './common-words.json' with { type: 'json' };
 import { PROTECTED } from './protected-words.ts';
 import levels from './word-rarity.json' with { type: 'json' };
 
-/** Words that every posting and CV has, and that tell nothing about the work. */
+/** Words that occur in every posting and CV and are not specific to the work. */
 const COMMON = new Set(
   `a about above across after all also am an and any are as at be because been being both but by can could did do does
   during each else etc for from had has have how if in into is it its just like may more most must my near new no nor not
@@ -20,7 +20,7 @@ const COMMON = new Set(
   ),
 );
 
-/** Articles, prepositions and the like of all languages, which the list of rarities does not know. */
+/** Articles, prepositions and similar words of all languages, which the list of rarities does not contain. */
 const FUNCTION_WORDS = new Set(
   [...Object.values(stopWords), ...Object.values(furtherWords)].flatMap((list) => list.split(/\s+/)),
 );
@@ -29,10 +29,10 @@ for (const word of FUNCTION_WORDS) COMMON.add(word);
 const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}+#.]*/gu;
 const LONGEST_TEXT = 40_000;
 const LONGEST_WORD = 40;
-/** Endings of languages that `stem` does not know go with what is cut off. */
+/** Unknown words are cut to this length, which also removes endings that `stem` does not know. */
 const LONGEST_UNKNOWN = 8;
 
-/** What a word goes by; null for one that tells nothing about the work, or about a person what does not count. */
+/** The form in which a word is compared; null if it is not specific to the work, or is protected. */
 export function termOf(written: string): string | null {
   const word = written.toLowerCase().replace(/\.+$/, '');
   if (word.length < 2 || word.length > LONGEST_WORD || /^[\d.]+$/.test(word)) return null;
@@ -42,7 +42,7 @@ export function termOf(written: string): string | null {
   return /[+#.\d]/.test(word) ? word : stemmed.slice(0, LONGEST_UNKNOWN);
 }
 
-/** Registrations and certificates that are known by one word or by their letters alone, as `termOf` gives them. */
+/** Registrations and certificates known by a single word or abbreviation, in the form that `termOf` returns. */
 const QUALIFICATIONS = new Set(
   `qts pgce nqt nmc gmc gphc psi mpsi mpharm hcpc ils bls als acls pals dbs sra cilex pqe arb riba rics ihk hwk acca aca cima cpa cfa
   cia aat cipd mcips cips pmp prince2 itil cissp cism cisa ceh cka ckad adr cpc flt rtitb npors cscs sssts smsts nebosh iosh haccp
@@ -55,29 +55,33 @@ export function isQualification(term: string): boolean {
   return QUALIFICATIONS.has(term);
 }
 
-/** Whether a word is one of work: of the list of rarities, which was counted from descriptions of occupations. */
+/**
+ * Whether a word is in the list of rarities, which was counted from descriptions of occupations, or is a qualification.
+ */
 export function isWorkWord(written: string): boolean {
   const stemmed = stem(written.toLowerCase().replace(/\.+$/, ''));
   return rarities.has(stemmed) || QUALIFICATIONS.has(stemmed.slice(0, LONGEST_UNKNOWN));
 }
 
-/** Words that every text has. They tell nothing, but a sentence reads better with them. */
+/** Words of every text. They carry no information, but keep sentences readable. */
 export function isCommonWord(written: string): boolean {
   return COMMON.has(written.toLowerCase());
 }
 
-/** Function words of Romanian, Dutch and others that are words of work in English. */
+/** Function words of Romanian, Dutch and other languages that are words of work in English. */
 const ENGLISH_WORK = new Set(['care', 'van', 'sale', 'die']);
 
-/** "de", "für", "pentru": in titles of any language they tell nothing. */
+/** "de", "für", "pentru": without meaning in titles of any language. */
 export function isFunctionWord(word: string): boolean {
   return FUNCTION_WORDS.has(word) && !ENGLISH_WORK.has(word);
 }
 
-/** German titles of women: "Verkäuferin", "Ingenieurin". */
+/** Feminine German titles: "Verkäuferin", "Ingenieurin". */
 const OF_WOMEN = /(?<=er|or|eur|ist|ent|ant|oge)in(?:nen)?$/u;
 
-/** What a word of a title goes by: without its ending, and one of other languages also without accents. */
+/**
+ * The form in which a word of a title is compared: stemmed, and without accents and feminine endings if it is unknown.
+ */
 export function titleTerm(word: string): string {
   const stemmed = stem(word);
   if (rarities.has(stemmed) || /[+#.\d]/.test(word)) return stemmed;
@@ -87,7 +91,7 @@ export function titleTerm(word: string): string {
   return plain.slice(0, LONGEST_UNKNOWN);
 }
 
-/** Each stem of a text once: for counting the list of rarities, which `termOf` looks up. */
+/** The distinct stems of a text, for counting the list of rarities, which `termOf` uses. */
 export function stemsIn(text: string): ReadonlySet<string> {
   const words = [...text.toLowerCase().matchAll(WORD)].map(([match]) => match.replace(/\.+$/, ''));
   const said = words.filter(
@@ -98,11 +102,13 @@ export function stemsIn(text: string): ReadonlySet<string> {
 
 export interface CountedWords {
   readonly terms: readonly string[];
-  /** How often each of them occurs. */
+  /** How often each term occurs. */
   readonly counts: readonly number[];
 }
 
-/** The words of texts with their counts, and those counted before; of more than `limit`, those that tell most about the work. */
+/**
+ * The words of texts with their counts, added to those counted before; beyond `limit`, those most specific to the work.
+ */
 export function countedWords(
   texts: readonly string[],
   limit: number,
@@ -122,8 +128,8 @@ export function countedWords(
 }
 
 /**
- * The words of texts, in lower case and without their endings, each once, in the order in which they first came. Words
- * about protected characteristics are left out (protected-words.ts), and at most `limit` come back.
+ * The terms of texts, in lower case and stemmed, each once, in order of first occurrence. Words about protected
+ * characteristics are omitted (protected-words.ts), and at most `limit` are returned.
  */
 export function wordsOf(texts: readonly string[], limit: number): readonly string[] {
   const found = new Set<string>();
@@ -137,10 +143,10 @@ export function wordsOf(texts: readonly string[], limit: number): readonly strin
   return [...found];
 }
 
-/** Takes off the endings that make two words of one: tests, testing, tested. Only for comparing, never shown. */
+/** Removes endings so that forms of a word are equal: tests, testing, tested. Only for comparison, never shown. */
 export function stem(word: string): string {
   if (/[+#.\d]/.test(word)) return word;
-  // Twice: "engineering" is "engineer" and then what "engines" is too.
+  // Applied twice: "engineering" becomes "engineer", and then the same stem as "engines".
   return withoutEnding(withoutEnding(word));
 }
 
@@ -155,7 +161,7 @@ function withoutEnding(word: string): string {
   return word;
 }
 
-/** The longest first. */
+/** Longest first. */
 const ENDINGS: readonly (readonly [string, string])[] = [
   ['isations', 'iz'],
   ['izations', 'iz'],
@@ -210,24 +216,24 @@ function undouble(word: string): string {
 }
 
 /**
- * Words as numbers in ascending order, each with what it weighs, so that two lists are compared in one walk. 32 bits: of
- * 300 words, two meet once in 100,000 pairs of lists.
+ * Words as numbers in ascending order with their weights, so that two lists are compared in one pass. 32 bits: among
+ * 300 words, two collide in one of 100,000 cases.
  */
 export interface WeighedWords {
   readonly hashes: Uint32Array;
   readonly weights: Float32Array;
-  /** Of all of them together. */
+  /** The sum of the weights. */
   readonly total: number;
 }
 
-/** Parameters of BM25. A long CV has more words of any posting: what it has in common counts by its share of the CV. */
+/** Parameters of BM25. A long CV shares more words with any posting, so common words count by their share of the CV. */
 const K1 = 2;
 const B = 0.85;
 const USUAL_LENGTH = 120;
-/** A posting that names a word often means it: the twentieth time counts half. */
+/** A word that a posting repeats counts more, with diminishing returns: 20 occurrences count as 10.5. */
 const ASKED_AGAIN = 20;
 
-/** The words of a CV: how much each counts as said, by how often and in how long a text. */
+/** The words of a CV, weighted by how often they occur and by the length of the text. */
 export function saidWords({ terms, counts = [] }: SomeWords): WeighedWords {
   const length = terms.reduce((sum, _, at) => sum + (counts[at] ?? 1), 0);
   const norm = K1 * (1 - B + (B * length) / USUAL_LENGTH);
@@ -237,7 +243,7 @@ export function saidWords({ terms, counts = [] }: SomeWords): WeighedWords {
   });
 }
 
-/** The words of a posting: what each tells about the work, and how much it is meant. */
+/** The words of a posting, weighted by how specific they are to the work and how often they occur. */
 export function askedWords({ terms, counts = [] }: SomeWords): WeighedWords {
   return weighed(terms, (term, at) => {
     const count = counts[at] ?? 1;
@@ -261,7 +267,7 @@ function weighed(terms: readonly string[], weightOf: (term: string, at: number) 
   };
 }
 
-/** What the words that two lists have in common weigh together: the sum of BM25, with fixed rarities. */
+/** The combined weight of the words that two lists have in common: the BM25 sum, with fixed rarities. */
 export function commonWeight(one: WeighedWords, other: WeighedWords): number {
   const [left, right] = [one.hashes, other.hashes];
   let [sum, at, beside] = [0, 0, 0];
@@ -275,11 +281,11 @@ export function commonWeight(one: WeighedWords, other: WeighedWords): number {
 }
 
 /**
- * What a word tells about the work: 0 for one that every CV and posting has, 1 for one that hardly any has. By how many
- * documents have it, of CVs, postings and descriptions of occupations that are free to use; `bun quality/word-rarity.ts`
- * counts them again. A word that is not in the list is the rarer the longer it is, because short ones are the small words of
- * other languages, and never as rare as a rare word of the list: most of them are everyday words of another language. The list
- * is fixed, so that a score depends on its talent and its job alone.
+ * How specific a word is to the work: 0 if every CV and posting has it, 1 if hardly any has. It is derived from the
+ * number of documents with the word, among freely usable CVs, postings and descriptions of occupations; `bun
+ * quality/word-rarity.ts` counts them again. A word that is not in the list is rarer the longer it is, because short
+ * ones are function words of other languages, but never as rare as a rare word of the list: most are everyday words of
+ * another language. The list is fixed, so that a score depends only on its talent and job.
  */
 const STEPS = 9;
 const RAREST_UNKNOWN = 0.6;

@@ -2,27 +2,28 @@ import { isObject } from '../../../ports/json-object.ts';
 import { PROTECTED, withoutAges } from './protected-words.ts';
 import { isCommonWord, isWorkWord } from './words.ts';
 
-/** A word in lower case, and where in the text it begins. */
+/** A word in lower case, with its start position in the text. */
 export interface PlacedWord {
   readonly word: string;
   readonly start: number;
 }
 
 /**
- * What a CV says about work, line by line, without what it says about the person: for comparing words and for vectors. Four
- * rules, each of which alone would leave something:
+ * The words of a CV about work, line by line, without those about the person, for comparing words and for vectors. Four
+ * rules are combined, because each alone would miss something:
  *
- *   places      what the reader found to be name, contact, home, employer or school is cut out, the name wherever it comes again
- *   lines       the first short line (a name), and lines that are labelled as personal or look like an address are left out
- *   words       words that tell sex, age, family, origin, faith or body are left out (protected-words.ts)
- *   capitals    a word that is always written with a capital counts only if it is a word of work (word-rarity.json) or has the ending of
- *               a German noun for one: names of people, streets, places, firms and schools are none, in whatever culture
+ *   places      removes the name, contact details, home, employers and schools found by the reader; the name everywhere
+ *   lines       skips the first short line (a name), and lines that are labelled as personal or look like an address
+ *   words       skips words that reveal sex, age, family, origin, faith or body (protected-words.ts)
+ *   capitals    a word that is always capitalized counts only if it is a word of work (word-rarity.json) or has the
+ *               ending of a German noun for one: names of people, streets, places, companies and schools are neither,
+ *               in any culture
  */
 export function workWords(text: string, evidence: unknown): readonly (readonly PlacedWord[])[] {
   return saidWords(keptLines(text, evidence));
 }
 
-/** The lines about work as they are written, each where it begins in the text. */
+/** The lines about work as written, each at its position in the text. */
 export function workText(text: string, evidence: unknown): string {
   let kept = '';
   for (const line of keptLines(text, evidence)) kept = kept.padEnd(line.start, '\n') + withoutAges(line.text);
@@ -30,11 +31,11 @@ export function workText(text: string, evidence: unknown): string {
 }
 
 function keptLines(text: string, evidence: unknown): readonly Line[] {
-  // A mark stays, so that its label is not taken for that of the next line, and all else stays in its place.
+  // Placeholders keep the positions, and keep a label from being applied to the next line.
   return aboutWork(linesOf(withoutPlaces(text.slice(0, LONGEST_TEXT), evidence).replace(CONTACT, hidden)));
 }
 
-/** The words of a posting that would count if they stood in a CV: what is copied into one is found by them. */
+/** The words of a posting that would count in a CV, used to find passages copied into one. */
 export function postingWords(text: string): readonly string[] {
   return saidWords(linesOf(text.slice(0, LONGEST_TEXT)))
     .flat()
@@ -79,13 +80,13 @@ function hidden(text: string): string {
 
 const LONGEST_TEXT = 40_000;
 const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}+#.'’]*/gu;
-/** What begins with `\S+` is tried where a run of characters begins, not at each of them: a CV may have one of 40,000. */
+/** Alternatives that start with `\S+` match only at the start of a run of characters: a CV may have a run of 40,000. */
 const CONTACT =
   /(?<!\S)(?:\S+@\S+|\S+\.(?:jpe?g|png|gif|webp|pdf|docx?)\b)|\b(?:https?:\/\/|www\.)\S+|\b[\w-]{1,63}\.(?:com|org|net|io|de|fr|in)(?:\/\S*)?/giu;
-/** A first line of so few words is a name, or a title that the CV has again elsewhere. */
+/** A first line of at most this many words is a name, or a title that the CV repeats elsewhere. */
 const WORDS_OF_A_NAME = 6;
 
-/** By `path`, as the reader gives them. The label of a CV is a title. */
+/** Personal values by their `path` from the reader. The label of a CV is a title, so it is not personal. */
 const PERSONAL_PATH =
   /^(?:basics\.(?!label|summary)|work\[\d+\]\.(?:name|location|url)|education\[\d+\]\.institution|references)/;
 const MOST_PLACES = 2_000;
@@ -101,7 +102,7 @@ function withoutPlaces(text: string, evidence: unknown): string {
     if (path === 'basics.name') names.push(text.slice(start, end));
     cut = cut.slice(0, start) + ' '.repeat(end - start) + cut.slice(end);
   }
-  // One name, in capitals or not; a single word of it may be a word of work as well.
+  // Hides further occurrences of the full name in any case; a single word of it may also be a word of work.
   for (const name of names.filter((one) => /\s/.test(one.trim()))) {
     const pattern = name.trim().split(/\s+/).map(RegExp.escape).join('\\s+');
     cut = cut.replace(new RegExp(pattern, 'giu'), hidden);
@@ -109,7 +110,7 @@ function withoutPlaces(text: string, evidence: unknown): string {
   return cut;
 }
 
-/** What people write before a fact about themselves, in the languages that documents are read in. */
+/** Labels that people write before a fact about themselves, in the supported document languages. */
 const LABELS =
   `(?:full |first |last |sur|family |given )?name|vorname|nachname|nom|pr[ée]nom|nombre|apellidos?|nome|cognome|naam|
   (?:date|place) of birth|birth ?(?:date|day|place)?|d\\.? ?o\\.? ?b\\.?|born(?: on| in)?|geburts(?:datum|tag|ort)|geboren|n[ée]e?(?: le)?|
@@ -127,7 +128,7 @@ const LABELS =
   );
 const LABELLED = new RegExp(`^(?:${LABELS})\\s*(?:[:=–—-]|$)`, 'iu');
 const LABEL_ALONE = new RegExp(`^(?:${LABELS})\\s*[:=–—-]?$`, 'iu');
-/** Whatever is said of a photo: that it is enclosed, or what its file is called. */
+/** Lines about a photo: that it is enclosed, or its file name. */
 const PHOTO = /^(?:photo(?:graph)?|picture|foto|lichtbild|bild)\b|\.(?:jpe?g|png|gif|webp)$/iu;
 const LONGEST_PHOTO = 60;
 const STREET =
@@ -151,18 +152,18 @@ function aboutWork(lines: readonly Line[]): readonly Line[] {
 
 const LONGEST_HOME = 120;
 
-/** A line about the person: labelled so, an address, or about a photo. The reader may take one for something else. */
+/** A line about the person: labelled as such, an address, or about a photo. The reader may misclassify such lines. */
 export function isPersonalLine(line: string): boolean {
   const isHome = line.length <= LONGEST_HOME && STREET.test(line) && /\d/.test(line);
   return isHome || LABELLED.test(line) || (line.length <= LONGEST_PHOTO && PHOTO.test(line));
 }
 
-/** Written in small letters somewhere, so that it is a word and no name. Scripts without capitals have none to go by. */
+/** A word written in lower case somewhere is not a name. Scripts without capitals always qualify. */
 function smallWord(word: string): readonly string[] {
   return word === word.toLowerCase() ? [word] : [];
 }
 
-/** German nouns, which are always written with a capital, by endings of things and work that names do not have. */
+/** German nouns, which are always capitalized, by endings of things and work that names do not have. */
 const GERMAN_NOUN =
   /^\p{Lu}\p{Ll}{2,}(?:ung|ungen|[hk]eit|[hk]eiten|schaft|schaften|tion|tionen|tät|täten|technik|anlagen?|arbeiten?|dienste?|abschluss|abschlüssen?|steuer|maschinen?|geräten?|werkzeugen?|fahrzeugen?|kunden|aufträgen?|angeboten?|berichten?|verkehr|transporten?|pflege|montage|reparaturen?|material(?:ien)?|produkten?|schnitten?|verkauf|einkauf|vertrieb|systemen?|zügen?|schein|karte|konten|gewinnung|sicherung)$/u;
 

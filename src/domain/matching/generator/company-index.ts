@@ -4,17 +4,17 @@ import { titleCloseness } from '../facts/titles.ts';
 import { type JobFeatures, jobFeatures, type TalentFeatures, talentFeatures } from '../scoring/features.ts';
 import type { SubjectKind } from './work-queue.ts';
 
-/** All that can be matched of one company, in memory and ready for scoring. */
+/** All matchable talents and jobs of one company, in memory and ready for scoring. */
 export interface CompanyIndex {
   readonly talents: ReadonlyMap<string, TalentFeatures>;
   readonly jobs: ReadonlyMap<string, JobFeatures>;
-  /** Who has a skill, of either kind: those that share none need not be looked at. */
+  /** The ids of the talents or jobs that have a skill. */
   readonly talentsBySkill: ReadonlyMap<string, ReadonlySet<string>>;
   readonly jobsBySkill: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 export interface CompanyIndexes {
-  /** With everything that was committed before the call. */
+  /** Includes everything that was committed before the call. */
   open(companyId: string): Promise<CompanyIndex>;
 }
 
@@ -23,9 +23,9 @@ interface LoadedIndex extends CompanyIndex {
   readonly jobs: Map<string, JobFeatures>;
   readonly talentsBySkill: Map<string, Set<string>>;
   readonly jobsBySkill: Map<string, Set<string>>;
-  /** Everything written by a transaction before this one has been read. */
+  /** All rows written by transactions before this one have been read. */
   horizon: string;
-  /** Of the database that it was read from; another one has other transactions. */
+  /** Identifies the database that was read; a restored one has other transaction ids. */
   epoch: string;
   readAtMs: number;
 }
@@ -39,15 +39,15 @@ interface Row {
   readonly model: string | null;
 }
 
-/** A talent with a CV of two pages is 25 KB: so many are 1.5 GB. One company with more is kept whole. */
+/** A talent with a two-page CV takes 25 KB, so this many take 1.5 GB. A single company with more is kept whole. */
 const MOST_SUBJECTS = 60_000;
-/** An index that was not refreshed for so long is read anew: rows of what is gone are deleted after twice the time. */
+/** An index that was not refreshed for this long is read again. Retired rows are deleted after twice that time. */
 export const INDEX_LIFETIME_MS = 30 * 60_000;
 const ROWS_AT_ONCE = 2_000;
 
 /**
- * Indexes of the companies that were worked on last. Read whole once, then only what was written since: by the
- * transaction that wrote it and the oldest one still running at the last look, so that a late commit is not missed.
+ * Indexes of the most recently used companies. An index is read completely once, and then updated with the rows written
+ * since. The limit is the oldest transaction still running at the previous read, so that no late commit is missed.
  */
 export function createCompanyIndexes({
   database,
@@ -58,9 +58,9 @@ export function createCompanyIndexes({
 }): CompanyIndexes {
   const loaded = new Map<string, LoadedIndex>();
 
-  /** Answers with a new index where the database was restored or has lost commits since. */
+  /** Returns a new index if the database was restored or lost commits in the meantime. */
   async function refresh(companyId: string, known: LoadedIndex): Promise<LoadedIndex> {
-    // Before the rows: what commits in between is read now, and once more at the next look.
+    // Read before the rows: a change that commits in between is read now and again at the next refresh.
     const [now] = await database.query<{ horizon: string; epoch: string }>(
       'select pg_snapshot_xmin(pg_current_snapshot())::text as horizon, epoch from database_epoch',
     );
@@ -99,7 +99,7 @@ export function createCompanyIndexes({
       const before = loaded.get(companyId);
       const isFresh = before !== undefined && clock.now() - before.readAtMs < INDEX_LIFETIME_MS;
       const index = await refresh(companyId, isFresh ? before : emptyIndex());
-      // The one used last stands at the end.
+      // Map order: the most recently used index is last.
       loaded.delete(companyId);
       loaded.set(companyId, index);
       makeRoom(companyId);
@@ -140,16 +140,17 @@ function skillsOf(features: TalentFeatures | JobFeatures): Iterable<string> {
   return 'weighed' in features ? features.weighed : features.wanted;
 }
 
-/** Of either kind, for one that changed. With fewer in the company, all of them. */
+/** Candidates per changed talent or job. If the company has fewer, all of them are candidates. */
 const MOST_CANDIDATES = 200;
 
-/** A shared skill is worth so much of a cosine; skills that many have say less, as for a search engine. */
+/** The value of a shared skill, relative to a cosine. Common skills count less, as in a search engine. */
 const SKILL_WORTH = 0.15;
 const TITLE_WORTH = 0.3;
 
 /**
- * Those worth scoring: the nearest by vector, shared skills and title together. It looks at everybody, but only at a
- * product of vectors and a few sets: 10,000 take some milliseconds, where scoring them all would take a hundred.
+ * The candidates worth scoring: the nearest by vector, shared skills and title combined. It considers all jobs, but
+ * only by a dot product and a few set lookups: 10,000 take a few milliseconds, whereas scoring them all would take a
+ * hundred.
  */
 export function candidateJobs(talent: TalentFeatures, index: CompanyIndex): readonly string[] {
   if (index.jobs.size <= MOST_CANDIDATES) return [...index.jobs.keys()];

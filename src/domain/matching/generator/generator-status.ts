@@ -1,7 +1,7 @@
 import type { Statements } from '../../../ports/database.ts';
 
 export type GeneratorState = 'stopped' | 'running' | 'processing';
-/** What operators want it to be, in all processes; it outlives every restart. */
+/** The state set by operators, for all processes; it survives restarts. */
 export type DesiredState = 'running' | 'stopped';
 
 /** A process that runs the generator, as of its last heartbeat. */
@@ -9,11 +9,11 @@ export interface GeneratorProcess {
   readonly id: string;
   readonly state: GeneratorState;
   readonly counts: CountsNow;
-  /** Since when it runs; null while it is stopped. */
+  /** When it started running; null while it is stopped. */
   readonly runningSinceMs: number | null;
 }
 
-/** A process counts as gone after six heartbeats without one. */
+/** A process is considered gone after six missed heartbeats. */
 export const HEARTBEAT_MS = 5_000;
 const GONE_MS = 6 * HEARTBEAT_MS;
 
@@ -26,7 +26,7 @@ export async function readDesiredState(statements: Statements): Promise<DesiredS
   return rows[0]?.desired ?? 'running';
 }
 
-/** For all processes, now and after every restart. False where it was so already. */
+/** Applies to all processes, also after restarts. False if it was already so. */
 export async function setDesiredState(
   statements: Statements,
   desired: DesiredState,
@@ -60,7 +60,7 @@ export async function purgeGoneProcesses(statements: Statements, nowMs: number):
   await statements.query('delete from match_processes where seen_at < $1', [new Date(nowMs - GONE_MS)]);
 }
 
-/** All processes with a recent heartbeat; for the caller's own, what it knows itself, which is newer. */
+/** All processes with a recent heartbeat. The caller's own entry replaces the stored one, because it is newer. */
 async function listProcesses(
   statements: Statements,
   nowMs: number,
@@ -77,7 +77,7 @@ async function listProcesses(
   return own === null ? others : [own, ...others];
 }
 
-/** Pairs and changed talents and jobs that wait or are in progress; not those that failed for good. */
+/** Changed talents and jobs, and pairs, that wait or are in progress; without those that failed permanently. */
 export async function queueSize(statements: Statements): Promise<number> {
   const rows = await statements.query<{ size: bigint }>(
     `select (select count(*) from match_pairs where failed_at is null)
@@ -94,7 +94,7 @@ export interface GeneratorStatus {
   readonly queueSize: number;
 }
 
-/** A-9, over all processes: processing while one of them is; up since the first of them that runs. */
+/** A-9, over all processes: processing if any process is; the uptime is that of the process running longest. */
 export async function readStatus(
   statements: Statements,
   nowMs: number,
@@ -116,9 +116,9 @@ export async function readStatus(
   };
 }
 
-/** What one process has computed since it started. Time is the clock's. */
+/** What one process has computed since it started, by the given clock. */
 interface GeneratorCounts {
-  /** A batch of pairs has ended: so many were scored, so many failed, and it took so long. */
+  /** Records a finished batch of pairs: how many were scored, how many failed, and how long it took. */
   note(ended: { readonly processed: number; readonly failed: number; readonly tookMs: number }): void;
   batchBegins(): void;
   read(): CountsNow;
@@ -127,12 +127,12 @@ interface GeneratorCounts {
 interface CountsNow {
   readonly totalProcessed: number;
   readonly totalErrors: number;
-  /** Spent on batches of pairs, from the claim to the commit. */
+  /** Time spent on batches of pairs, from the claim to the commit. */
   readonly busyMs: number;
-  /** Scored in the last 60 seconds. */
+  /** Pairs scored in the last 60 seconds. */
   readonly lastMinute: number;
   readonly lastProcessedAtMs: number | null;
-  /** Batches begun, of changes and of pairs: the number of the current one. */
+  /** Batches started, of changes and of pairs: the number of the current one. */
   readonly batches: number;
 }
 
@@ -150,7 +150,7 @@ const SECOND_MS = 1_000;
 
 export function createGeneratorCounts(clock: { now(): number }): GeneratorCounts {
   let counts = NO_COUNTS;
-  /** By second; at most 61 of them. */
+  /** Pairs scored per second; at most 61 entries. */
   const bySecond = new Map<number, number>();
 
   function lastMinute(): number {
@@ -202,10 +202,10 @@ function latest(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 
-/** A-11, field by field, in the names of the interface. */
+/** A-11, field by field, with the names of the interface. */
 export interface GeneratorMetrics extends ProcessMetrics {
   readonly queue_depth: number;
-  /** The services that the embed and the extract alias are served by: the worst of their states. */
+  /** The worst state of the services behind the embed and extract aliases. */
   readonly circuit_breaker_state: 'CLOSED' | 'OPEN' | 'HALF-OPEN';
   readonly processes: readonly (ProcessMetrics & { readonly id: string; readonly status: GeneratorState })[];
 }
@@ -214,19 +214,19 @@ interface ProcessMetrics {
   /** Matches computed and stored since the last restart. */
   readonly total_processed: number;
   readonly total_errors: number;
-  /** Of one match, from the claim of its batch to the commit, by its share of the batch. */
+  /** Average time of one match: from the claim of a batch to the commit, divided by its scored and failed pairs. */
   readonly avg_processing_time_ms: number;
-  /** Matches of the last 60 seconds. */
+  /** Matches in the last 60 seconds. */
   readonly throughput_per_minute: number;
-  /** ISO 8601, UTC; null before the first. */
+  /** ISO 8601, UTC; null before the first match. */
   readonly last_processed_at: string | null;
-  /** Matches a second while a batch is worked on. */
+  /** Matches per second while a batch is being processed. */
   readonly processing_rate: number;
-  /** Failed calculations in a hundred. */
+  /** Percentage of failed calculations. */
   readonly error_rate: number;
 }
 
-/** Summed over all processes that are alive, and each by itself. */
+/** The sum over all live processes, and each process separately. */
 export async function readMetrics(
   statements: Statements,
   {
@@ -241,7 +241,7 @@ export async function readMetrics(
 ): Promise<GeneratorMetrics> {
   const processes = await listProcesses(statements, nowMs, own);
   const total = sumOfCounts(processes.map(({ counts }) => counts));
-  // Processes work side by side: their time adds up, their pace too.
+  // Processes work in parallel, so the total rate is the sum of their rates.
   const pace = processes.reduce((sum, { counts }) => sum + paceOf(counts), 0);
   return {
     ...metricsOf(total),

@@ -22,23 +22,23 @@ import { rerankBest } from './rerank.ts';
  * The match score generator of one process.
  *
  *   stopped      The desired state is stopped. Nothing is claimed.
- *   running      The desired state is running, and it waits: for work, or for the pause between two batches.
+ *   running      The desired state is running. It waits for work, or for the pause between two batches.
  *   processing   A batch is claimed and in progress: changed talents and jobs, then pairs.
  *
- * The desired state is in the database, holds for all processes, and outlives every restart; at first it is running.
- * Each process reads it before each batch, and at once when it is notified of a change. A stop ends processing after the
- * batch, never within it; a start before that moment only cancels the stop. While the desired state cannot be read, the
- * last known one holds.
+ * The desired state is stored in the database, applies to all processes, and survives restarts; initially it is
+ * running. Each process reads it before each batch, and immediately when notified of a change. A stop takes effect
+ * after the current batch, never within it; a start before that only cancels the stop. While the desired state cannot
+ * be read, the last known one applies.
  *
- * A process that closes ends its batch first. One that dies leaves a claim that runs out, and nothing else.
+ * A process that closes finishes its batch first. One that dies leaves only a claim, which expires.
  */
 export interface Generator {
-  /** For all processes. Harmless when repeated; false where it was so already. */
+  /** Applies to all processes. Idempotent; false if it was already so. */
   setDesiredState(desired: DesiredState): Promise<boolean>;
   own(): GeneratorProcess;
-  /** Its last turn ended in a fault; it goes on trying. */
+  /** Whether its last turn failed; it keeps retrying. */
   isFailing(): boolean;
-  /** Ends the batch; past `deadlineMs` calls to models are broken off. */
+  /** Finishes the batch; after `deadlineMs`, calls to models are aborted. */
   close(deadlineMs: number): Promise<void>;
 }
 
@@ -47,14 +47,14 @@ export interface GeneratorParts extends PairWorkParts {
 }
 
 interface GeneratorPace {
-  /** Changed talents and jobs of a batch. A call to the embed alias has one or two texts of each. */
+  /** Changed talents and jobs per batch. A call to the embed alias contains one or two texts of each. */
   readonly changesAtOnce: number;
   readonly pairsAtOnce: number;
-  /** Between two batches, so that others have their turn at the database. */
+  /** Pause between two batches, so that others can use the database. */
   readonly pauseMs: number;
-  /** How long it waits for a message before it looks by itself. */
+  /** How long it waits for a notification before it polls. */
   readonly idleMs: number;
-  /** Far longer than a batch takes. What a dead process held is free after it. */
+  /** Much longer than a batch takes. The claims of a dead process are free after this time. */
   readonly leaseMs: number;
   readonly sweepMs: number;
 }
@@ -114,7 +114,7 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
     become('processing');
   }
 
-  /** Changes by users come first, then their pairs, so they do not wait for a full sweep. */
+  /** Changes by users are processed first, then pairs, so that they do not wait for a full sweep. */
   async function batch(): Promise<boolean> {
     const working = { ...parts, onClaimed: begin };
     const changes = await workOffChanges(working, claim(pace.changesAtOnce, served.changes), ending.signal);
@@ -181,7 +181,7 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
   const listener: Listener | null = await database
     .listen('match_changes', wake, wake)
     .catch((error: unknown) => {
-      // It polls instead, only a little later.
+      // It polls instead, with a slight delay.
       log.warn('the match score generator receives no notifications of changes and polls instead', { error });
       return null;
     });
@@ -191,7 +191,7 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
     isFailing: () => hasFailed,
     async setDesiredState(desired) {
       const isChanged = await setDesiredState(database, desired, new Date(clock.now()));
-      // A batch ends first; while it only waits, the state changes at once.
+      // A batch in progress is finished first; otherwise the state changes immediately.
       if (state !== 'processing') become(desired);
       wake();
       return isChanged;
@@ -208,7 +208,7 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
   };
 }
 
-/** Rows of what is gone stay until every index that was read before has expired. */
+/** Retired rows are kept until every index that was read earlier has expired. */
 const GONE_ROWS_MS = 2 * INDEX_LIFETIME_MS;
 const EMBED_AGAIN_MS = 600_000;
 const SWEPT_AT_ONCE = 200;

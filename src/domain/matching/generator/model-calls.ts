@@ -1,21 +1,22 @@
 import type { Transaction } from '../../../ports/database.ts';
 
 /**
- * Model calls that the platform makes for a company (G-28): the company's credit is asked before, and it is charged
- * after, as for a call of its own; what the embedded models do in a failing provider's place costs nothing. An
- * implementation also updates the breaker of the service that is called. None of it rejects: matching goes on without.
+ * Model calls that the platform makes for a company (G-28). The company's credit is checked before the call and charged
+ * after it, as for the company's own calls; embedded models that replace a failing provider cost nothing. An
+ * implementation also updates the breaker of the called service. No method rejects: matching continues without a
+ * result.
  */
 export interface PlatformModelCalls {
-  /** Vectors of texts in their order, by the embed alias. No text is empty. */
+  /** Vectors of the texts, in their order, by the embed alias. No text is empty. */
   embed(call: EmbedCall): Promise<Embedded>;
-  /** An answer in JSON by the extract alias, and only where a provider answers for it: never by the embedded models. */
+  /** A JSON answer by the extract alias, and only if a provider serves it; never by the embedded models. */
   answer(call: AnswerCall): Promise<Answered>;
   /**
-   * The model that vectors come from unless it fails: stored ones of another are computed again in the background. Null where
+   * The model of the vectors unless it fails; stored vectors of another model are recomputed in the background. Null if
    * there is none.
    */
   embedModel(): string | null;
-  /** The worst state of the services that the two aliases are served by; closed where there are none. */
+  /** The worst state of the services behind the two aliases; closed if there are none. */
   breakerState(): 'closed' | 'open' | 'half-open';
 }
 
@@ -27,8 +28,8 @@ export interface EmbedCall {
 }
 
 /**
- * Stores the result of a call in the transaction that charges it: a crash leaves both or neither, and no call is charged
- * twice. Not run where nothing is charged; then the caller stores the result itself.
+ * Stores the result of a call in the transaction that charges it, so that a crash leaves both or neither, and no call
+ * is charged twice. Not run if nothing is charged; the caller then stores the result itself.
  */
 export type Keep<Result> = (transaction: Transaction, result: Result) => Promise<void>;
 
@@ -36,7 +37,7 @@ export type Embedded =
   | {
       readonly outcome: 'embedded';
       readonly vectors: readonly (readonly number[])[];
-      /** Which model it was: vectors of different ones cannot be compared. */
+      /** The model used; vectors of different models cannot be compared. */
       readonly model: string;
     }
   | Unavailable;
@@ -54,11 +55,11 @@ export type Answered = { readonly outcome: 'answered'; readonly text: string } |
 
 export interface Unavailable {
   readonly outcome: 'unavailable';
-  /** no-provider and no-credits are no failures: nothing is to be tried again soon. */
+  /** no-provider and no-credits are not failures, and are not retried soon. */
   readonly reason: 'no-provider' | 'no-credits' | 'rejected-by-breaker' | 'failed';
 }
 
-/** Without any provider: scores come from terms and facts alone. */
+/** Used if there is no provider: scores are computed from terms and facts only. */
 export const NO_MODEL_CALLS: PlatformModelCalls = {
   embed: async () => ({ outcome: 'unavailable', reason: 'no-provider' }),
   answer: async () => ({ outcome: 'unavailable', reason: 'no-provider' }),

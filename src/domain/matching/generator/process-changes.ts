@@ -32,7 +32,7 @@ export interface WorkParts {
   readonly indexes: CompanyIndexes;
   readonly vocabulary: SkillVocabulary;
   readonly modelCalls: PlatformModelCalls;
-  /** A batch has begun: something was there to be claimed. */
+  /** Called when a batch starts, that is, when something was claimed. */
   readonly onClaimed?: (() => void) | undefined;
 }
 
@@ -48,11 +48,11 @@ type ReadSubject = Omit<PreparedSubject, 'vector'> & {
 };
 
 /**
- * One batch of changed talents and jobs: facts and vectors of the new versions are stored, then each is compared with
- * the company's others and its pairs are put in line.
+ * Processes one batch of changed talents and jobs: stores facts and vectors of the new versions, then compares each
+ * with the rest of the company and enqueues its pairs.
  *
- * Facts are committed before the index is read. Of a talent and a job that come at the same moment in two processes, at
- * least one sees the other then; the other way round neither might.
+ * Facts are committed before the index is read. If a talent and a job arrive at the same time in two processes, at
+ * least one then sees the other; in the reverse order neither might.
  */
 export async function workOffChanges(
   parts: WorkParts,
@@ -115,7 +115,7 @@ async function findSubjects(
   return new Map([...talents, ...jobs].map((subject) => [subject.id, subject]));
 }
 
-/** One that cannot be read does not hold up the others. */
+/** A subject that cannot be read does not block the others. */
 function readAll(
   { vocabulary, log }: WorkParts,
   changes: readonly ClaimedChange[],
@@ -148,8 +148,8 @@ function readAll(
 }
 
 /**
- * One call for each company of the batch, whose vectors are stored with its charge. Without an answer there is no vector;
- * the sweep asks again later. Returns what is not stored yet.
+ * Makes one call per company of the batch, whose vectors are stored together with its charge. Without an answer there
+ * is no vector, and the sweep retries later. Returns the subjects that are not stored yet.
  */
 async function embedAll(
   parts: WorkParts,
@@ -179,7 +179,7 @@ async function embedAll(
   return unkept;
 }
 
-/** The vectors of a call come in the order of its texts, of which a subject has one or two. */
+/** The vectors of a call are in the order of its texts; a subject has one or two. */
 function vectorsOf(
   subjects: readonly ReadSubject[],
   vectors: readonly (readonly number[])[],
@@ -202,7 +202,7 @@ async function store(
   await storeSubject(statements, { ...subject, vector }, new Date(clock.now()));
 }
 
-/** Null where it went well. */
+/** Null on success, otherwise the reason. */
 async function putInLine(
   { database, indexes, log }: WorkParts,
   change: ClaimedChange,

@@ -18,7 +18,7 @@ import {
 
 interface PairsWorked {
   readonly claimed: number;
-  /** Computed and stored by us. */
+  /** Computed and stored by this process. */
   readonly processed: number;
   readonly failed: number;
   readonly scored: readonly ScoredPair[];
@@ -29,16 +29,16 @@ type PairScorer = (talent: TalentFeatures, job: JobFeatures, weights: Weights) =
 
 export interface PairWorkParts extends WorkParts {
   readonly secrets: Pick<Secrets, 'newId'>;
-  /** Another one only in tests: one that fails, or that tells what it was asked. */
+  /** Replaced only in tests, by one that fails or records its calls. */
   readonly score?: PairScorer;
 }
 
-/** Pairs that are scored before others have a turn: 50 pairs are some milliseconds with their words. */
+/** Pairs scored before other work gets a turn: 50 pairs with their words take a few milliseconds. */
 const PAIRS_A_TURN = 50;
 
 /**
- * One batch of waiting pairs. They are scored in the versions that the index holds, which are those asked for or newer;
- * one that fails is put back by itself, and the others are stored.
+ * Processes one batch of waiting pairs. They are scored in the versions of the index, which are the requested or newer
+ * ones. A pair that fails is put back individually; the others are stored.
  */
 export async function workOffPairs(parts: PairWorkParts, claim: Claim): Promise<PairsWorked> {
   const { database, clock, indexes, log, secrets, score = scorePair } = parts;
@@ -103,7 +103,7 @@ function isSame(
   return jobVersion === job.version && talentVersion === talent.version && weightsVersion === version;
 }
 
-/** A pair in the versions in which it is done. */
+/** A pair with the versions in which it was scored. */
 interface DonePair {
   readonly jobId: string;
   readonly talentId: string;
@@ -127,14 +127,14 @@ interface PairResults {
   readonly failed: readonly FailedPair[];
   /** Already scored in these versions: requested before the result was visible. */
   readonly already: readonly DonePair[];
-  /** Pairs of which one cannot be matched any more. */
+  /** Pairs whose talent or job can no longer be matched. */
   readonly gone: readonly ClaimedPair[];
 }
 
 /**
- * Scores and the end of their waiting, in one transaction. A score is stored only where the pair is still claimed by us:
- * what another process took over after our lease ran out is theirs. A pair that was asked for in newer versions
- * meanwhile goes on waiting. Returns how many scores were stored.
+ * Stores scores and removes their pairs from the queue in one transaction. A score is stored only if the pair is still
+ * claimed by this process: after the lease expired, another process may own it. A pair that was requested in newer
+ * versions in the meantime stays in the queue. Returns the number of stored scores.
  */
 export async function storeResults(
   database: Database,
@@ -202,7 +202,7 @@ async function endWaiting(
        and own.talent_version <= d.tv and own.weights_version <= d.wv and own.scorer_version <= $7`,
     [claimId, ...columns, SCORER_VERSION],
   );
-  // A statement of its own: one that asked for newer versions while the first one waited for it is seen only now.
+  // A separate statement, because it also sees newer versions requested while the first one waited for a lock.
   await transaction.query(
     `update match_pairs as own set claim_id = null, claimed_until = null, attempts = 0
      from unnest($2::uuid[], $3::uuid[]) as d (job_id, talent_id) where ${isOurs}`,
@@ -213,7 +213,7 @@ async function endWaiting(
 const LATEST = 2 ** 31 - 1;
 const NEWEST = { jobVersion: LATEST, talentVersion: LATEST, weightsVersion: LATEST } as const;
 
-/** In which versions claimed pairs have been scored by this scorer, by `jobId talentId`. */
+/** The versions in which claimed pairs were scored by this scorer, by `jobId talentId`. */
 async function scoredVersions(
   statements: Statements,
   pairs: readonly ClaimedPair[],

@@ -13,10 +13,10 @@ export interface RerankParts {
   readonly vocabulary: SkillVocabulary;
 }
 
-/** Of each company in a batch, and only those that are worth a recruiter's look. */
+/** Limits per company and batch: only pairs worth a recruiter's attention. */
 const MOST_RERANKED = 5;
 const LEAST_SCORE = 50;
-/** A model may move a score by so much: it orders the best ones, it does not overrule what was found. */
+/** The maximum by which a model may change a score: it reorders the best pairs but does not overrule the findings. */
 const MOST_MOVED = 5;
 const MOST_REASONS = 6;
 const LONGEST_REASON = 240;
@@ -56,8 +56,8 @@ const answerSchema = z.object({
 });
 
 /**
- * Lets the model order the best of a batch and word their reasons. The scores stand in the database before it is asked,
- * and stay as they are where it does not answer, answers something else, or names what is not there.
+ * Lets the model reorder the best pairs of a batch and word their reasons. Scores are stored before the model is asked,
+ * and are kept if it does not answer, gives an invalid answer, or names facts that the pair does not contain.
  */
 export async function rerankBest(
   parts: RerankParts,
@@ -104,7 +104,7 @@ function keyOf(at: number): string {
   return `match-${at + 1}`;
 }
 
-/** What the model sees is what the score was made of: there is nothing about the person in it. */
+/** The model sees only the inputs and results of the score, which contain nothing about the person. */
 function shownPair({ score, parts, reasons, missing }: ScoredPair, at: number): Record<string, unknown> {
   const shown = parts.map(({ name, score: own, found, missing: lacks }) => ({
     name,
@@ -134,7 +134,7 @@ async function storeReranked(
 ): Promise<void> {
   const grounds = JSON.stringify([pair.parts, pair.reasons, pair.missing]);
   const reasons = grounded(said.reasons, grounds, vocabulary);
-  // Words that nothing bears out are a sign that the judgement is none either.
+  // If none of the reasons is grounded, the adjustment is not trusted either.
   if (reasons.length === 0) return;
   const moved = Math.max(-MOST_MOVED, Math.min(MOST_MOVED, Math.round(said.adjust)));
   const score = rounded(Math.max(0, Math.min(100, pair.score + moved)));
@@ -155,7 +155,7 @@ async function storeReranked(
   );
 }
 
-/** Only lines whose skills and numbers stand in what the score was made of. */
+/** Only lines whose skills and numbers occur in the explanation of the score. */
 export function grounded(
   said: readonly string[],
   grounds: string,

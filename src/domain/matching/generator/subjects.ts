@@ -12,7 +12,9 @@ import type { StoredJob } from '../facts/read-job.ts';
 import type { StoredTalent } from '../facts/read-talent.ts';
 import type { SubjectKind } from './work-queue.ts';
 
-/** A talent or a job as it stands now, and whether it can be matched: a talent that was read, a job that is open. */
+/**
+ * The current version of a talent or job. It is live if it can be matched: a talent that was read, a job that is open.
+ */
 export type FoundSubject = { readonly id: string; readonly version: number; readonly isLive: boolean } & (
   | { readonly kind: 'talent'; readonly stored: StoredTalent }
   | { readonly kind: 'job'; readonly stored: StoredJob }
@@ -43,7 +45,7 @@ export interface PreparedSubject {
   readonly vector: StoredVector | null;
 }
 
-/** Those whose facts and vector are stored for this version already, by this model: only their pairs are to be looked at. */
+/** Those whose facts and vector of this model are stored. If the version is current, only their pairs need processing. */
 export async function preparedVersions(
   statements: Statements,
   ids: readonly string[],
@@ -59,8 +61,8 @@ export async function preparedVersions(
 }
 
 /**
- * Never an older version over a newer one. Where the same version gets a vector that it had not, or one of another
- * model, its scores are marked as old: they were computed without it.
+ * Never overwrites a newer version. If the same version gets its first vector or one of another model, its scores are
+ * marked as outdated, because they were computed without it.
  */
 export async function storeSubject(
   statements: Statements,
@@ -93,7 +95,7 @@ export async function storeSubject(
   );
 }
 
-/** What cannot be matched (any more) has no scores, and is compared with nothing. */
+/** A subject that cannot be matched (any longer) has no scores and no waiting pairs. */
 export async function retireSubjects(
   statements: Statements,
   ids: readonly string[],

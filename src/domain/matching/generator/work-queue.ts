@@ -2,9 +2,9 @@ import type { SqlValue, Statements } from '../../../ports/database.ts';
 import { SCORER_VERSION } from '../facts/facts.ts';
 
 /**
- * Who works on what. A claim is a lease, taken in one short statement that skips what others are claiming, and held
- * without a lock while facts are read, models asked and scores computed: on the embedded database a lock would stop
- * everybody. What a dead process had is free once its lease has run out.
+ * Work is distributed by claims. A claim is a lease, made in one short statement that skips rows that others are
+ * claiming. No lock is held while facts are read, models are called and scores are computed: on the embedded database a
+ * lock would block everything. The claims of a dead process are free when their lease expires.
  */
 export interface Claim {
   readonly id: string;
@@ -22,14 +22,14 @@ export interface ClaimedChange {
   readonly kind: SubjectKind;
   readonly companyId: string;
   readonly changeNo: bigint;
-  /** This one included. */
+  /** Including this one. */
   readonly attempts: number;
 }
 
 export interface ClaimedPair {
   readonly jobId: string;
   readonly talentId: string;
-  /** Those asked for; it is scored in these or newer ones. */
+  /** The requested versions; the pair is scored in these or newer ones. */
   readonly jobVersion: number;
   readonly talentVersion: number;
   readonly companyId: string;
@@ -37,11 +37,12 @@ export interface ClaimedPair {
 }
 
 /**
- * Companies take turns: a claim begins with the companies behind the last one that was served, by id and around, so that
- * one with a hundred thousand waiting delays the others by a batch and not by all of them. The turns are those of one process.
+ * Companies take turns: a claim starts with the companies after the last one served, by id and wrapping around, so that
+ * a company with a hundred thousand waiting items delays the others by one batch only. Each process has its own order.
  *
- *   changes   the batch is shared out evenly; what people changed first, then what sweeps ask for
- *   pairs     as many of a company as the batch holds, then the next company: a model words the best of each company and batch
+ *   changes   the batch is divided evenly; changes by people first, then those from sweeps
+ *   pairs     as many of one company as fit in the batch, then the next company: a model words the best pairs of each
+ *             company per batch
  */
 const MOST_COMPANIES = 16;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
@@ -94,7 +95,7 @@ function claimValues({ id, nowMs, leaseMs, limit, after }: Claim): readonly SqlV
   return [id, new Date(nowMs + leaseMs), new Date(nowMs), limit, after ?? FIRST_ID];
 }
 
-/** The companies that have something free, those behind $5 first. One look into the index for each, however much it has. */
+/** The companies with unclaimed items, those after $5 first. Takes one index lookup per company, whatever its backlog. */
 function turnsOf(table: 'match_changes' | 'match_pairs', condition: string): string {
   const next = (bounds: string) =>
     `select own.company_id from ${table} as own where ${condition} and ${bounds} and ${IS_FREE}
@@ -108,7 +109,7 @@ function turnsOf(table: 'match_changes' | 'match_pairs', condition: string): str
       limit ${MOST_COMPANIES})`;
 }
 
-/** Of the companies that were served, the one whose turn was last: the next claim begins behind it. */
+/** The company that was served last; the next claim starts after it. */
 export function lastServed(
   claimed: readonly { readonly companyId: string }[],
   after: string | undefined,
@@ -117,7 +118,7 @@ export function lastServed(
   return ids.findLast((id) => id <= (after ?? FIRST_ID)) ?? ids.at(-1) ?? after;
 }
 
-/** Tries before something is left alone until it changes. */
+/** Attempts before an item is left alone until it changes. */
 export const MOST_ATTEMPTS = 5;
 const FIRST_RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 300_000;
@@ -126,7 +127,7 @@ export function retryDelayMs(attempts: number): number {
   return Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 4 ** (attempts - 1));
 }
 
-/** Done, unless it has changed again meanwhile: then it is free for the next claim. */
+/** Deletes the finished changes. One that changed again in the meantime is released for the next claim. */
 export async function finishChanges(
   statements: Statements,
   claimId: string,
@@ -139,7 +140,7 @@ export async function finishChanges(
      where own.subject_id = done.subject_id and own.change_no = done.change_no and own.claim_id = $1`,
     [claimId, ids, done.map(({ changeNo }) => changeNo)],
   );
-  // A statement of its own: what changed while the first one waited for it is seen only now.
+  // A separate statement, because it also sees changes made while the first one waited for a lock.
   await statements.query(
     `update match_changes set claim_id = null, claimed_until = null, attempts = 0
      where subject_id = any($2::uuid[]) and claim_id = $1`,
@@ -147,7 +148,7 @@ export async function finishChanges(
   );
 }
 
-/** Another try later; after the last one it waits for a change. */
+/** Schedules a retry; after the last attempt it waits for a change. */
 export async function putBackChange(
   statements: Statements,
   claimId: string,
@@ -165,10 +166,10 @@ export async function putBackChange(
 }
 
 /**
- * Puts pairs of one talent or job in line: its candidates, and those it has a score with, which must not stay old. A pair
- * that is scored in these very versions is left out, and one that waits already is only brought to the newer versions,
- * so that however many changes and processes ask for it, it is scored once. In the order of the key, so that two who
- * ask for the same ones wait for each other and do not lock each other out.
+ * Enqueues the pairs of one talent or job: its candidates, and those that it has a score with, which must not become
+ * outdated. A pair already scored in these versions is skipped, and a waiting pair is only raised to the newer
+ * versions, so that it is scored once even if several changes and processes request it. Rows are inserted in key order,
+ * so that concurrent requests for the same pairs wait for each other instead of deadlocking.
  */
 export async function enqueuePairs(
   statements: Statements,

@@ -2,7 +2,7 @@ import { isHeld } from '../facts/licences.ts';
 import { isQualification } from '../facts/words.ts';
 import { certificateLevel, type SpeechItem, type TalentFeatures } from './features.ts';
 
-/** 0 to 1: how far a language or a certificate that a job asks for is there. */
+/** How far a talent has a language or certificate that a job asks for, 0 to 1. */
 export function speechCredit(item: SpeechItem, talent: TalentFeatures): number {
   const { requirement } = item;
   if (requirement.kind === 'certificate') {
@@ -16,7 +16,7 @@ export function speechCredit(item: SpeechItem, talent: TalentFeatures): number {
   return Math.max(0, 1 - 0.3 * Math.max(0, Math.min(requirement.level, 6) - level));
 }
 
-/** A certificate that the CV names outside of its list of certificates is there, and less sure. */
+/** A certificate that is named outside the CV's list of certificates counts less, because it is less certain. */
 const NAMED_CERTIFICATE = 0.75;
 
 function certificateCredit({ words, level, isOccupation }: SpeechItem, talent: TalentFeatures): number {
@@ -29,7 +29,7 @@ function certificateCredit({ words, level, isOccupation }: SpeechItem, talent: T
       ? NAMED_CERTIFICATE
       : Math.min(0.5, said);
   const levels = talent.facts.certificates.flatMap((name) => certificateLevel(name) ?? []);
-  // Of another level only the lower one is less than what is asked for.
+  // A different level counts less only if it is lower than the requested one.
   const isLower = level !== null && levels.length > 0 && Math.max(...levels) < level;
   return isLower ? 0.5 : Math.min(1, held + 0.25);
 }
@@ -37,7 +37,7 @@ function certificateCredit({ words, level, isOccupation }: SpeechItem, talent: T
 function licenceCredit(wanted: readonly string[], text: string, { facts }: TalentFeatures): number {
   const held = facts.licence ?? null;
   if (held === null) return 0;
-  // A CV that names a licence without a class most often means that of a car.
+  // A CV that names a licence without a class usually means a car licence.
   const classes = held.length === 0 ? ['B'] : held;
   if (wanted.length === 0) return 1;
   const isAny = /(?<!\p{L})(?:or|oder|ou)(?!\p{L})/iu.test(text);

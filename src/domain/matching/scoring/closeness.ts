@@ -5,22 +5,23 @@ import type { JobFeatures, TalentFeatures } from './features.ts';
 export interface WordsCompared {
   readonly byWords: number | null;
   readonly byVectors: number | null;
-  /** 0 to 1: how little of this kind of work is in the CV beside its lists of skills. */
+  /** 0 to 1: how little the CV shows this type of work outside its lists of skills. */
   readonly unshown: number;
 }
 
-/** A long posting has more words that no CV has: what is in common counts by less than the whole of its length. */
+/** A long posting has more words that no CV has, so the common words are divided by less than its full length. */
 const USUAL_WEIGHT = 100;
 const BY_LENGTH = 0.65;
 const WORDS_IN_COMMON = 4;
-/** So much in common with a posting is no chance any more, and so close a title is that of the work. */
+/** From this much in common with a posting, or this close a title, the CV counts as showing this type of work. */
 const SHOWN = { words: 0.4, title: 0.5 } as const;
-/** Of CVs with so much in common by words, three quarters are no nearer by their vector than this times as much. */
+/** Of CVs with a given closeness by words, three quarters have a closeness by vector of at most this multiple of it. */
 const VECTOR_BY_WORDS = 1.25;
 
 /**
- * By words and by vectors. What lists of skills add to the words is taken off both, as far as neither the titles nor the rest of
- * the CV show this kind of work: a list says what is asked for as easily as what was done.
+ * Compares by words and by vectors. The amount that lists of skills add to the closeness by words is subtracted from
+ * both, as far as neither the titles nor the rest of the CV show this type of work: a list can name requested skills as
+ * easily as used ones.
  */
 export function wordsCompared(talent: TalentFeatures, job: JobFeatures, title: number): WordsCompared {
   const all = closenessOfWords(talent.words, job);
@@ -31,7 +32,7 @@ export function wordsCompared(talent: TalentFeatures, job: JobFeatures, title: n
   const added = unshown * Math.max(0, (all ?? 0) - (shown ?? 0));
   const byWords = all === null ? null : all - added;
   const byVectors = vectors === null ? null : Math.max(0, vectors - added);
-  // The vector is of the whole CV, with what was copied.
+  // The vector covers the whole CV, including copied passages.
   const most = talent.isPartCopied ? VECTOR_BY_WORDS * (byWords ?? 0) : 1;
   return {
     byWords,
@@ -40,7 +41,7 @@ export function wordsCompared(talent: TalentFeatures, job: JobFeatures, title: n
   };
 }
 
-/** BM25 of the posting's words in the CV, with fixed rarities, as a share: it grows towards 1 and does not reach it. */
+/** BM25 of the posting's words in the CV, with fixed rarities, as a share that approaches 1 but never reaches it. */
 function closenessOfWords(said: WeighedWords, job: JobFeatures): number | null {
   const asked = job.words.total;
   if (said.hashes.length === 0 || asked === 0) return null;

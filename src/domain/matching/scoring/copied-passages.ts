@@ -3,15 +3,15 @@ import { wordNumber } from '../facts/outline.ts';
 import { wordsOf } from '../facts/words.ts';
 
 /**
- * Passages of a CV that are the posting's own words. They say what the job asks for and not what the talent can do, so a
- * comparison is made without them: without their words, and without the skills, titles, languages, certificates and degrees that only they
- * name. All signs are about words that tell something; function words are not counted. Those who do the work say some of it as the posting
- * does, so a sign is more than they have in common with it:
+ * Finds passages of a CV that repeat the posting. They describe what the job asks for and not what the talent can do,
+ * so they are removed before a comparison: their words, and the skills, titles, languages, certificates and degrees
+ * that only they name. All signs use meaningful words only; function words are not counted. People who do the work
+ * phrase some of it as the posting does, so each sign requires more than that:
  *
- *   threes    of the threes of words that follow each other in the posting, a fifth is in the CV, whatever stands between them: it was pasted
- *   runs      so many words in the order of the posting: a sentence or more of it
- *   windows   so many words of which nearly all are words of the posting, in any order
- *   words     nearly all of the posting's words are in the CV: then shorter windows of them with others between
+ *   threes    a fifth of the posting's sequences of three words is in the CV, whatever is between them: it was pasted
+ *   runs      7 words in the order of the posting: a sentence or more of it
+ *   windows   22 of 24 consecutive words are words of the posting, in any order
+ *   words     80% of the posting's words are in the CV: then 5 of 12 consecutive words are enough
  */
 const THREE = 3;
 const PASTED_SHARE = 0.2;
@@ -25,20 +25,20 @@ const NEAR = 8;
 const BESIDE = 3;
 const LEAST_AMONG = 7;
 
-/** What finds a posting's words in a CV. */
+/** A posting's words, indexed to find them in a CV. */
 export interface PostingPassages {
-  /** Numbers of its threes, ascending, each once. */
+  /** Hashes of its sequences of three words, ascending and unique. */
   readonly threes: Uint32Array;
   readonly order: Uint16Array;
-  /** A bit for each of its words. */
+  /** One bit per word number, set if the posting has the word. */
   readonly words: Uint8Array;
-  /** How many different ones it has. */
+  /** The number of different words. */
   readonly count: number;
 }
 
 export interface SaidPassages {
   readonly words: Uint16Array;
-  /** Ascending, each once. */
+  /** Ascending and unique. */
   readonly threes: Uint32Array;
 }
 
@@ -71,7 +71,7 @@ function threesOf(words: Uint16Array): Uint32Array {
   return threes;
 }
 
-/** A mark for each word of the CV that is copied; null where none is, as for nearly every pair. */
+/** Marks each word of the CV that is copied; null if none is, as for nearly every pair. */
 export function copiedWords(said: SaidPassages, posting: PostingPassages): Uint8Array | null {
   const common = commonCount(said.threes, posting.threes);
   const isPasted = common >= LEAST_PASTED && common >= PASTED_SHARE * posting.threes.length;
@@ -86,7 +86,7 @@ export function copiedWords(said: SaidPassages, posting: PostingPassages): Uint8
   return withNear(marks, said.words, posting);
 }
 
-/** Of a pasted posting every three of its words counts, else only those that are a run together. */
+/** In a pasted posting every sequence of three words counts, otherwise only those that form a run. */
 function threesIn(words: Uint16Array, posting: PostingPassages, isPasted: boolean): Uint8Array | null {
   const known = new Set(posting.threes);
   const least = isPasted ? 1 : RUN - THREE + 1;
@@ -101,7 +101,7 @@ function threesIn(words: Uint16Array, posting: PostingPassages, isPasted: boolea
   return marks !== null && isPasted ? amongOthers(marks) : marks;
 }
 
-/** Without the threes that stand alone: those who do the work have some in their own sentences. */
+/** Removes isolated sequences of three words: people who do the work use some of them in their own sentences. */
 function amongOthers(marks: Uint8Array): Uint8Array {
   return marks.map((mark, at) => {
     const beside = marks.subarray(Math.max(0, at - NEAR), at + NEAR + 1);
@@ -110,8 +110,8 @@ function amongOthers(marks: Uint8Array): Uint8Array {
 }
 
 /**
- * With the words of the posting that are near a copied passage and come before or behind it there, too: its headings, and what stands
- * between its sentences.
+ * Also marks words of the posting that are near a copied passage and precede or follow it in the posting: its headings,
+ * and words between its sentences.
  */
 function withNear(marks: Uint8Array, words: Uint16Array, posting: PostingPassages): Uint8Array {
   return marks.map((mark, at) => {
@@ -149,7 +149,7 @@ function commonCount(one: Uint32Array, other: Uint32Array): number {
   return count;
 }
 
-/** Whether the CV has nearly all words of a posting that has enough of them. */
+/** Whether the CV has nearly all words of a posting that has enough words. */
 function isAllSaid(words: Uint16Array, posting: PostingPassages): boolean {
   const least = SAID_SHARE * posting.count;
   if (posting.count < LEAST_SAID || words.length < least) return false;
@@ -176,7 +176,7 @@ function windowsIn(
   return marks;
 }
 
-/** The facts of a talent as if the marked words were not there. */
+/** The facts of a talent without the marked words. */
 export function withoutWords(facts: TalentFacts, outline: Outline, marks: Uint8Array): TalentFacts {
   const isLeft = (at: readonly number[] | undefined) =>
     at === undefined || at.length === 0 || at.some((word) => marks[word] === 0);
@@ -196,7 +196,7 @@ export function withoutWords(facts: TalentFacts, outline: Outline, marks: Uint8A
   const monthsGone = gone.reduce((sum, { months }) => sum + (months ?? 0), 0);
   const kept = facts.terms.flatMap((term, at) => {
     const before = facts.counts?.[at] ?? 1;
-    // A word of a list counts less than once, so that more of it may be copied than was counted.
+    // A word from a list counts less than once, so more may be copied than was counted.
     const count = Math.max(Math.min(1, before), before - (copied.get(wordNumber(term)) ?? 0));
     return isCopied(term) ? [] : [[term, count] as const];
   });

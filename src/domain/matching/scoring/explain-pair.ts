@@ -22,13 +22,13 @@ export interface MatchPart {
   readonly name: PartName;
   /** 0 to 100. */
   readonly score: number;
-  /** Its share of the whole, 0 to 1. */
+  /** The part's share of the score, 0 to 1. */
   readonly weight: number;
   readonly found: readonly string[];
   readonly missing: readonly string[];
 }
 
-/** A score in words for recruiters, fit to be shown to the candidate. */
+/** A score explained in sentences for recruiters, suitable to be shown to the candidate. */
 export interface Explanation {
   readonly parts: readonly MatchPart[];
   readonly reasons: readonly string[];
@@ -89,7 +89,7 @@ export function explainPair(
 const NOT_ENOUGH = 'The CV does not say enough to judge.';
 const COPIED = 'A part of the CV repeats the words of this posting. That part does not count.';
 
-/** Years and degrees count as must-haves do, and are no lines of their list: the sentence says what it counts. */
+/** Required years and degrees count as must-haves but are not in that list, so the sentence names what it counts. */
 function gateWords(job: JobFeatures, { mustCount, mustMet, parts }: PairScore): string {
   const besides = [
     ...(job.isMonthsMust && (job.months ?? 0) > 0 ? ['experience'] : []),
@@ -123,12 +123,12 @@ function explainExperience({ months: has }: TalentFeatures, { months: asked }: J
   if (asked === null || asked === 0) return NOTHING;
   if (has === null)
     return { found: [], missing: [`The CV gives no dates; ${span(asked)} of experience are asked for.`] };
-  // How much more it is would tell an age, and counts for nothing.
+  // The surplus is not shown: it would reveal an age, and it does not affect the score.
   if (has >= asked) return { found: [`At least ${span(asked)} of experience, as asked for.`], missing: [] };
   return { found: [], missing: [`${span(has)} of experience; ${span(asked)} asked for.`] };
 }
 
-/** "4 years 2 months"; months alone below a year. */
+/** "4 years 2 months"; only months below one year. */
 function span(months: number): string {
   const years = Math.floor(months / 12);
   const rest = months % 12;
@@ -199,7 +199,7 @@ interface ExplainedSkills {
 
 const MOST_NAMED = 8;
 
-/** Skill by skill: there, near (and what stands in for it), or missing; those that must be there first. */
+/** Classifies each skill as present, near (with the similar skill) or missing, must-haves first. */
 function explainSkills(talent: TalentFeatures, job: JobFeatures): ExplainedSkills {
   const lists: Lists = { exact: [], named: [], near: [], missing: [] };
   const worded: string[] = [];
@@ -227,7 +227,7 @@ function explainSkills(talent: TalentFeatures, job: JobFeatures): ExplainedSkill
 
 interface Lists {
   readonly exact: string[];
-  /** There, but nothing in the CV shows them. */
+  /** Present, but nothing in the CV shows them. */
   readonly named: string[];
   readonly near: string[];
   readonly missing: string[];
@@ -241,7 +241,7 @@ function explainItem(item: AskedItem, talent: TalentFeatures, { exact, named, ne
     else if (instead !== undefined) near.push(`${shownSkill(name)} (has ${shownSkill(instead.name)})`);
     else lacking.push(shownSkill(name));
   }
-  // What a posting only mentions is no lack, and of alternatives one is enough.
+  // A skill that a posting only mentions is never missing, and one of several alternatives is enough.
   const isMentioned = item.text === item.skills[0]?.name && !item.isMust && item.weight < 0.5;
   if (isMentioned || (item.isAny && lacking.length < item.skills.length)) return;
   const ending = item.isMust && askedCredit(item, talent) < MET.skills ? ' (must have)' : '';

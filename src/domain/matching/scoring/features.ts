@@ -13,31 +13,31 @@ import {
   withoutWords,
 } from './copied-passages.ts';
 
-/** Facts made ready for scoring, once a version: a pair then costs look-ups and one walk over words. */
+/** Facts prepared for scoring once per version, so that scoring a pair takes lookups and one pass over the words. */
 export interface TalentFeatures {
   readonly id: string;
   readonly version: number;
   readonly facts: TalentFacts;
   readonly skills: ReadonlySet<string>;
-  /** Those that tell something about the work, at most `MOST_WEIGHED`. */
+  /** Skills that are specific to the work, at most `MOST_WEIGHED`. */
   readonly weighed: readonly string[];
   readonly titles: readonly TitleShape[];
   readonly months: number | null;
   readonly languages: ReadonlyMap<string, number>;
   readonly words: WeighedWords;
-  /** Without those that only a list of skills has; null where there is no such list. */
+  /** Without words that occur only in a list of skills; null if there are none of those. */
   readonly shownWords: WeighedWords | null;
   readonly wordSet: ReadonlySet<string>;
   readonly shownSet: ReadonlySet<string>;
   readonly certificateWords: ReadonlySet<string>;
   readonly areaWords: readonly string[];
   readonly vector: StoredVector | null;
-  /** Of `skills`, those that no job, project, school or certificate shows. */
+  /** Those of `skills` that no job, project, school or certificate shows. */
   readonly named: ReadonlySet<string>;
-  /** 0 to 1: less than 1 for more of them than people have. */
+  /** 0 to 1: below 1 if there are more than `MOST_NAMED` of them. */
   readonly namedShare: number;
   readonly passages: SaidPassages | null;
-  /** Whether a passage that repeats the posting was left out. */
+  /** Whether a passage that repeats the posting was removed. */
   readonly isPartCopied: boolean;
 }
 
@@ -47,9 +47,9 @@ export interface JobFeatures {
   readonly facts: JobFacts;
   readonly title: TitleShape;
   readonly asked: readonly AskedItem[];
-  /** 0 to 1: a posting that names one skill by the way says little about skills. Their weight is taken by so much. */
+  /** 0 to 1, a factor for the weight of skills: a posting that only mentions one skill says little about skills. */
   readonly skillSureness: number;
-  /** Every skill that is asked for or mentioned, and those that are near one. */
+  /** Every skill that is asked for or mentioned, and the skills near them. */
   readonly wanted: ReadonlySet<string>;
   readonly wantedCount: number;
   readonly months: number | null;
@@ -59,20 +59,20 @@ export interface JobFeatures {
   readonly speech: readonly SpeechItem[];
   readonly words: WeighedWords;
   readonly wordSet: ReadonlySet<string>;
-  /** The words of the title as texts have them. */
+  /** The words of the title in the form in which texts are compared. */
   readonly titleWords: readonly string[];
   readonly vector: StoredVector | null;
   readonly passages: PostingPassages | null;
 }
 
-/** Skills or words that are asked for, with what they weigh. */
+/** Requested skills or words, with their weight. */
 export interface AskedItem {
   readonly text: string;
   readonly isMust: boolean;
   readonly weight: number;
   readonly isAny: boolean;
   readonly skills: readonly { readonly name: string; readonly near: readonly NearSkill[] }[];
-  /** Where there are no skills. */
+  /** Used if there are no skills. */
   readonly terms: readonly string[];
 }
 
@@ -82,21 +82,21 @@ export interface SpeechItem {
   readonly words: readonly string[];
   /** Classes of a driving licence; null for other certificates. */
   readonly licence: readonly string[] | null;
-  /** "Level 3"; null where the certificate has no levels. */
+  /** "Level 3"; null if the certificate has no level. */
   readonly level: number | null;
-  /** Whether a CV of this occupation has all its words without the certificate: "licensed electrician". */
+  /** Whether any CV of this occupation has all its words, even without the certificate: "licensed electrician". */
   readonly isOccupation: boolean;
 }
 
 const MOST_WEIGHED = 25;
-/** A longer list of skills that nothing shows is worth no more than one of this length. */
+/** A longer list of skills without evidence is worth no more than one of this length. */
 const MOST_NAMED = 40;
-/** Three must-haves are enough to go by. */
+/** Three must-haves are enough for the full weight of skills. */
 const SURE_FROM_WEIGHT = 3;
 const CERTIFICATE_WORDS = 8;
 const TITLE_WORDS = 12;
 const WEIGHT = { must: 1, nice: 0.5, mentioned: 0.2, words: 0.3 } as const;
-/** Said of every certificate. */
+/** Words that occur with any certificate. */
 const OF_CERTIFICATES = new Set(
   [
     'certificate',
@@ -147,20 +147,20 @@ export function talentFeatures(
   };
 }
 
-/** A word that only lists have is counted by less than once (facts/outline.ts). */
+/** A word that occurs only in lists has a count below 1 (facts/outline.ts). */
 function shownWords({ terms, counts = [] }: TalentFacts): WeighedWords | null {
   const isShown = (_: unknown, at: number) => (counts[at] ?? 1) >= 1;
   if (counts.every((count) => count >= 1)) return null;
   return saidWords({ terms: terms.filter(isShown), counts: counts.filter(isShown) });
 }
 
-/** The words of a CV are kept once: as an array of numbers they would be four times as large. */
+/** Stores the words of a CV only once: as an array of numbers they would be four times as large. */
 function compactFacts(facts: TalentFacts, passages: SaidPassages | null): TalentFacts {
   if (passages === null || facts.outline == null) return facts;
   return { ...facts, outline: { ...facts.outline, words: passages.words } };
 }
 
-/** A talent as it is compared with a job: without the passages of the CV that repeat the posting. */
+/** The talent as compared with a job: without the passages of the CV that repeat the posting. */
 export function comparedTalent(talent: TalentFeatures, job: JobFeatures): TalentFeatures {
   const { facts, passages, id, version, vector } = talent;
   if (passages === null || job.passages === null || facts.outline == null) return talent;
@@ -172,7 +172,7 @@ export function comparedTalent(talent: TalentFeatures, job: JobFeatures): Talent
 
 const LEAST_WORDS = 3;
 
-/** A name, an address and a language are no CV: what is unknown of a talent would be all of the score. */
+/** A name, an address and a language are not a CV: the score would consist only of defaults for unknown values. */
 export function saysEnough({ titles, weighed, months, facts }: TalentFeatures): boolean {
   if (titles.length + weighed.length + facts.certificates.length > 0) return true;
   return (months ?? 0) > 0 || facts.degree !== null || facts.terms.length >= LEAST_WORDS;
@@ -255,7 +255,7 @@ function speechItem(
   return [{ requirement, isMust, words, licence, level: certificateLevel(requirement.name), isOccupation }];
 }
 
-/** "Level 3 Food Hygiene" */
+/** Reads "3" from "Level 3 Food Hygiene". */
 export function certificateLevel(name: string): number | null {
   const level = /(?:level|stufe|niveau|grade)\s*(\d)(?!\d)/iu.exec(name)?.[1];
   return level === undefined ? null : Number(level);

@@ -12,19 +12,18 @@ import {
 } from './features.ts';
 
 /**
- * The score of a pair, 0 to 100, in numbers alone; explain-pair.ts says it in words.
+ * The score of a pair, 0 to 100, as numbers only; explain-pair.ts puts it into words.
  *
- *   job to talent   how far the talent fulfils what the job asks for: all parts, each by its weight, shared out over the
- *                   parts that apply to this pair
- *   talent to job   how far the job is for the talent: wanted skills, title, place, closeness
- *   skills          weigh the less the fewer of them a job names
- *   the gate        every must-have of a kind that we can tell (skills, language, degree, years, certificate) is met, in
- *                   part or not. With all of them met the score stays as it is; with none, 0.35 of it is left where a person
- *                   listed them, and 0.9 where they were read out of a posting, which is less sure
- *   combined        six parts of the first to four of the second, under the gate
+ *   job to talent   how far the talent meets the job's requirements: the weighted mean of all parts that apply to the pair
+ *   talent to job   how far the job suits the talent: wanted skills, title, place, closeness
+ *   skills          weigh less the fewer of them a job names
+ *   the gate        each must-have of a known type (skills, language, degree, years, certificate) is met, partly met or
+ *                   not met. If all are met the score is unchanged; if none is, 0.35 of it remains for must-haves listed
+ *                   by a person, and 0.9 for must-haves read from a posting, which are less certain
+ *   combined        60% job to talent and 40% talent to job, both reduced by the gate
  */
 export interface PairScore extends ScoreNumbers {
-  /** By the order of PARTS: 0 to 1, null where the part does not apply. */
+  /** In the order of PARTS: 0 to 1, or null if the part does not apply. */
   readonly parts: readonly (number | null)[];
   readonly mustCount: number;
   readonly mustMet: number;
@@ -39,11 +38,11 @@ export interface ScoreNumbers {
 }
 
 const TO_TALENT = 0.6;
-/** What is left of a score without any of the must-haves that a person listed. */
+/** The share of a score that remains if none of the must-haves listed by a person is met. */
 const WITHOUT_GIVEN_MUSTS = 0.35;
 const SHARE_POWER = 1.5;
 
-/** All that is looked at of a pair, before anything is weighed: each 0 to 1, null where it does not apply. */
+/** All comparisons of a pair before weighting: each 0 to 1, or null if it does not apply. */
 export interface Comparison {
   readonly skills: number | null;
   /** How far the talent's skills are wanted. */
@@ -55,21 +54,21 @@ export interface Comparison {
   readonly place: number | null;
   readonly byWords: number | null;
   readonly byVectors: number | null;
-  /** Whether the CV says enough to be compared at all. */
+  /** Whether the CV contains enough to be compared. */
   readonly isEnough: boolean;
   readonly mustCount: number;
   readonly mustMet: number;
-  /** Of the must-haves, what is there; null where there are none. */
+  /** The met share of the must-haves; null if there are none. */
   readonly mustShare: number | null;
   readonly isMustGiven: boolean;
   readonly skillSureness: number;
 }
 
-/** What was learnt beside the weights of the parts (quality/match-weights.ts). */
+/** Values learned in addition to the weights of the parts (quality/match-weights.ts). */
 export interface Shares {
-  /** Of a closeness of texts, what their words say; the rest is the encoder's. */
+  /** The share of the words in the closeness of texts; the rest is the encoder's. */
   readonly words: number;
-  /** What is left of a score without any of the must-haves that were read out of a posting, which is less sure. */
+  /** The share of a score that remains if none of the must-haves read from a posting is met; these are less certain. */
   readonly withoutReadMusts: number;
 }
 
@@ -144,20 +143,20 @@ export function scoreOf(pair: Comparison, weights: Weights, shares: Shares = SHA
 
 const NO_SCORE: ScoreNumbers = { score: 0, jobToTalent: 0, talentToJob: 0 };
 
-/** By words and by the vectors of the embed alias; by words alone where one of the vectors is missing. */
+/** Combines words and the vectors of the embed alias; only words if either vector is missing. */
 function closeness({ byWords, byVectors }: Comparison, { words }: Shares): number | null {
   if (byWords === null || byVectors === null) return byWords ?? byVectors;
   return words * byWords + (1 - words) * byVectors;
 }
 
-/** What the must-haves leave of a score: all of it where each is met. */
+/** The share of a score that remains after the must-haves; 1 if all are met. */
 function shareLeft({ mustShare, isMustGiven }: Comparison, { withoutReadMusts }: Shares): number {
   if (mustShare === null) return 1;
   const lowest = isMustGiven ? WITHOUT_GIVEN_MUSTS : withoutReadMusts;
   return lowest + (1 - lowest) * Math.min(1, mustShare) ** SHARE_POWER;
 }
 
-/** 0 to 100. Parts that do not apply give their weight to the others. */
+/** 0 to 100. The weight of parts that do not apply is distributed over the others. */
 function weighted(
   parts: readonly (number | null)[],
   weights: Weights,
@@ -179,7 +178,7 @@ function weightFor(at: number, weights: Weights, job: Pick<JobFeatures, 'skillSu
   return at === 0 ? own * job.skillSureness : own;
 }
 
-/** What each part weighs for this pair; 0 where it does not apply. They add up to 1. */
+/** The weight of each part for this pair; 0 if it does not apply. The weights add up to 1, unless none applies. */
 export function appliedWeights(
   parts: readonly (number | null)[],
   weights: Weights,
@@ -190,22 +189,22 @@ export function appliedWeights(
   return own.map((weight) => (sum === 0 ? 0 : weight / sum));
 }
 
-/** One decimal: more would claim what no score knows. */
+/** Rounds to one decimal; a score is not more precise than that. */
 export function rounded(score: number): number {
   return Math.round(score * 10) / 10;
 }
 
-/** What a skill is worth that is mentioned without a job, project, school or certificate that shows it. */
+/** The credit of a skill that is mentioned without a job, project, school or certificate that shows it. */
 const NAMED_CREDIT = 0.75;
 /** A newer title says more about the current occupation. */
 const RECENCY = [1, 0.95, 0.88, 0.8] as const;
-/** For each rank of the job above the title, or below it. */
+/** Per rank that the job is above or below the title. */
 const RANK_UP = 0.12;
 const RANK_DOWN = 0.12;
-/** A role this close to the job's title counts wholly as experience in the job, one half as close by half. */
+/** A role at least this close to the job's title counts fully as experience in the job; one half as close counts half. */
 const SAME_WORK = 0.6;
 const LONG_EXPERIENCE_MONTHS = 60;
-/** A CV that says the words of the title somewhere may be of one who does the work under another name. */
+/** A CV that contains the words of the title may describe the same work under another title. */
 const TITLE_IN_TEXT = 0.5;
 
 function skillCredit(skill: AskedItem['skills'][number], talent: TalentFeatures, ofNamed: number): number {
@@ -215,13 +214,13 @@ function skillCredit(skill: AskedItem['skills'][number], talent: TalentFeatures,
   return best;
 }
 
-/** 1 for a skill that something in the CV shows, less for one that is only mentioned. */
+/** 1 for a skill that the CV shows, less for one that is only mentioned. */
 function heldCredit(name: string, { skills, named }: TalentFeatures, ofNamed: number): number {
   if (!skills.has(name)) return 0;
   return named.has(name) ? ofNamed : 1;
 }
 
-/** `ofNamed` is what a skill counts that is only mentioned. */
+/** `ofNamed` is the credit of a skill that is only mentioned. */
 export function askedCredit(item: AskedItem, talent: TalentFeatures, ofNamed = talent.namedShare): number {
   if (item.skills.length === 0) return wordsCredit(item.terms, talent.wordSet);
   let sum = 0;
@@ -234,15 +233,18 @@ export function askedCredit(item: AskedItem, talent: TalentFeatures, ofNamed = t
   return item.isAny ? best : sum / item.skills.length;
 }
 
-/** From where on a must-have counts as met. */
+/** The credit from which a must-have counts as met. */
 export const MET = { skills: 0.5, speech: 0.7, degree: 0.8, months: 0.75 } as const;
 
-/** How much of what is asked for is there, and how many of the must-haves among it are. One walk: it is most of the work. */
+/**
+ * The met share of the requirements, and how many must-haves are met. Computed in one pass, because it is most of the
+ * work.
+ */
 interface Fulfilled {
   readonly part: number | null;
   readonly mustCount: number;
   readonly mustMet: number;
-  /** What is there of the must-haves: 1 for each that is met, less for one that is near. */
+  /** The sum over the must-haves: 1 for each that is met, less for one that is partly met. */
   readonly mustCredit: number;
 }
 
@@ -252,7 +254,7 @@ function skillsAsked(talent: TalentFeatures, job: JobFeatures, ofNamed: number):
     sum += item.weight * askedCredit(item, talent, ofNamed);
     weight += item.weight;
     if (!item.isMust) continue;
-    // A must-have that is mentioned is met: that nothing shows it lowers the part, and does not close the gate.
+    // A must-have that is only mentioned is met: missing evidence lowers the part but not the gate.
     const credit = askedCredit(item, talent);
     mustCount += 1;
     mustCredit += Math.min(1, credit / MET.skills);
@@ -261,7 +263,10 @@ function skillsAsked(talent: TalentFeatures, job: JobFeatures, ofNamed: number):
   return { part: weight === 0 ? null : sum / weight, mustCount, mustMet, mustCredit };
 }
 
-/** How much of what the talent can do is wanted. A long list of skills is no fault: the job's own list is the measure. */
+/**
+ * The share of the talent's skills that is wanted. A long list is no disadvantage: the shorter of both lists is the
+ * measure.
+ */
 function skillsUsed(talent: TalentFeatures, job: JobFeatures, ofNamed: number): number | null {
   if (talent.weighed.length === 0 || job.wantedCount === 0) return null;
   let used = 0;
@@ -269,13 +274,13 @@ function skillsUsed(talent: TalentFeatures, job: JobFeatures, ofNamed: number): 
   return Math.min(1, used / Math.min(talent.weighed.length, job.wantedCount));
 }
 
-/** How well the titles stand for the job, and the job for the titles. */
+/** How well the titles fit the job, and the job the titles. */
 interface TitleFits {
   readonly forJob: number;
   readonly forTalent: number;
 }
 
-/** A candidate without titles in the CV may still have done the work, but that is the exception. */
+/** A talent without titles in the CV may have done the work, but that is the exception. */
 const NO_TITLES = 0.2;
 
 export function titleFits(
@@ -299,7 +304,7 @@ export function titleFits(
   return { forJob, forTalent };
 }
 
-/** How close each title is to the job's: for the titles and for the experience, so it is looked at once a pair. */
+/** The closeness of each title to the job's, computed once per pair for both titles and experience. */
 export function nearTitles({ titles }: Pick<TalentFeatures, 'titles'>, job: JobFeatures): readonly number[] {
   return titles.map((title) => titleCloseness(title, job.title));
 }
