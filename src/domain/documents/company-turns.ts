@@ -1,40 +1,40 @@
 import type { Clock, Timer } from '../../ports/clock.ts';
 
 /**
- * Places that companies share by turns. Work begins for the company that has used the least time so far, so one that
- * sends a thousand documents, or documents that take long, delays its own and no other company's:
+ * Places that companies share by turns. Work starts for the company that has used the least time so far, so a company
+ * that sends a thousand documents, or slow documents, delays only its own:
  *
  *   idle      A company's used time is raised to that of the company that started last: idle time earns no credit.
  *   waiting   Among companies with a free share, the one with the least used time is next; within one, first come.
- *   running   The time that the work took is added to the company's used time, whatever came of it.
- *   paused    After a failure that cost time, the company's next work begins after a pause of at least that time.
+ *   running   The duration of the work is added to the company's used time, whatever its outcome.
+ *   paused    After a failure that took time, the company's next work starts after a pause of at least that time.
  *
- * No company has all places. Where too many wait, the newest of the company with the most waiting is refused.
+ * No company can use all places. If too many wait, the newest of the company with the most waiting is refused.
  */
 export interface CompanyTurns {
   run<Result>(companyId: string, work: () => Promise<Result>, options?: TurnOptions): Promise<Turn<Result>>;
-  /** Work of this company failed after taking time: the next begins later, twice as much later each time in a row. */
+  /** Delays the company's next work after a failure that took time; the pause doubles with each failure in a row. */
   pauseAfterFailure(companyId: string, tookMs: number): void;
   succeeded(companyId: string): void;
-  /** Work that waits is refused from now on. */
+  /** Refuses all waiting and new work. */
   close(): void;
 }
 
 interface TurnOptions {
-  /** How long the work may wait, if not as long as the bounds say. */
+  /** How long the work may wait; defaults to the limit of all work. */
   readonly waitMs?: number;
-  /** Aborted, it waits no longer. */
+  /** Ends the waiting when aborted. */
   readonly signal?: AbortSignal;
 }
 
 export type Turn<Result> =
   | { readonly outcome: 'done'; readonly result: Result }
-  /** Too much waits, or the company's turn did not come in time. */
+  /** Too much is waiting, or the company's turn did not come in time. */
   | { readonly outcome: 'busy' };
 
 interface TurnBounds {
   readonly places: number;
-  /** Of one company at once: fewer than there are places, so that another company finds one. */
+  /** Per company: fewer than there are places, so that another company finds one free. */
   readonly perCompany: number;
   readonly maxWaiting: number;
   readonly waitMs: number;
@@ -46,15 +46,15 @@ interface Company {
   running: number;
   failuresInRow: number;
   pausedUntilMs: number;
-  /** A Set has the order of insertion. */
+  /** A Set keeps the order of insertion. */
   readonly waiting: Set<Waiting>;
 }
 
 type Waiting = (hasTurn: boolean) => void;
 
-/** Counted when work begins and corrected when it ends, so that a company's second piece does not look free. */
+/** Counted when work starts and corrected when it ends, so that a company's second item does not appear to be free. */
 const ASSUMED_MS = 100;
-/** Of the shortest work, so that companies whose work takes no time still alternate. */
+/** The minimum counted for any work, so that companies whose work takes no time still alternate. */
 const LEAST_MS = 10;
 const LONGEST_PAUSE_MS = 300_000;
 const MOST_COMPANIES = 10_000;
@@ -80,7 +80,7 @@ export function createCompanyTurns(clock: Clock, bounds: TurnBounds): CompanyTur
     return company;
   }
 
-  /** Those that owe nothing first; a company that is paused or has used more than its share stays known. */
+  /** Forgets idle companies, except those that are paused or have used more than their share. */
   function forgetIdle(): void {
     const nowMs = clock.now();
     for (const { id, usedMs, running, waiting, pausedUntilMs } of companies.values()) {
@@ -96,7 +96,7 @@ export function createCompanyTurns(clock: Clock, bounds: TurnBounds): CompanyTur
   function begin(company: Company): void {
     free -= 1;
     company.running += 1;
-    // What it did not use while others were served is not saved up.
+    // Time that it did not use while others were served is not credited.
     company.usedMs = Math.max(company.usedMs, beganAtUsedMs);
     beganAtUsedMs = company.usedMs;
     company.usedMs += ASSUMED_MS;
@@ -127,7 +127,7 @@ export function createCompanyTurns(clock: Clock, bounds: TurnBounds): CompanyTur
     return least;
   }
 
-  /** False where this company itself has the most waiting. */
+  /** False if this company itself has the most waiting. */
   function makeRoom(company: Company): boolean {
     let most = company;
     for (const other of companies.values()) if (other.waiting.size > most.waiting.size) most = other;

@@ -1,10 +1,10 @@
 import type { ModelMessage, ModelQuestion } from '../model-calls/ask-model.ts';
 import type { DocumentFacts, Evidence } from './parsed-document.ts';
 
-/** What a text is to be read as: a CV, or a job description. */
+/** How a text is read: as a CV or as a job description. */
 export type ParseKind = 'cv' | 'jd';
 
-/** A read text: the profile of a CV or the posting of a job description; null where the text is neither. */
+/** The result of reading a text: the profile of a CV or the posting of a job description; null if the text is neither. */
 export interface ParsedText {
   readonly document: DocumentFacts;
   readonly value: Readonly<Record<string, unknown>> | null;
@@ -12,21 +12,24 @@ export interface ParsedText {
 }
 
 export type CheckedAnswer =
-  /** What is not in the text is no part of it any more. `problems`: what had to be left out, worth one repair. */
+  /** Contains only values that are in the text. `problems` lists omitted values, which justify one repair. */
   | { readonly outcome: 'checked'; readonly parsed: ParsedText; readonly problems: readonly string[] }
   | { readonly outcome: 'wrong'; readonly problems: readonly string[] };
 
-/** Too many texts wait to be read: nothing is wrong with this one, it may come again. */
+/** Too many texts are waiting to be read. Nothing is wrong with this one, and it can be retried. */
 export class EngineBusy extends Error {
   override readonly name = 'EngineBusy';
 }
 
 /**
- * The two ways to read a text, as one thing to hand over. A long text takes a while, so it may be in a thread, which
- * companies use by turns; it then rejects with EngineBusy where too many wait.
+ * Both ways to read a text. Since a long text takes a while, it may run in a thread that companies use by turns; it
+ * then rejects with EngineBusy if too many are waiting.
  */
 export interface DocumentEngine {
-  /** The embedded engine. Aborted, it rejects with EngineBusy while the text waits, and leaves out what takes long after. */
+  /**
+   * The embedded engine. When aborted, it rejects with EngineBusy while the text is waiting, and skips slow steps after
+   * that.
+   */
   read(
     kind: ParseKind,
     text: string,

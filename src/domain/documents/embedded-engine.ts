@@ -33,15 +33,15 @@ import { originalPlace, type PlainText, plainCharacters } from './text/plain-cha
 
 const KINDS = { cv: 'cv', jd: 'job_posting' } as const;
 const MARK_BYTES = 12;
-/** Of a kind that the model sees and the embedded engine does not. */
+/** For a kind that only one of the model and the embedded engine recognizes. */
 const ONE_WORD_CONFIDENCE = 0.5;
 const NOTHING_FOUND = 'no value of the answer stands in the document: copy values word for word';
 
-/** The engine of this folder, and its prompt, schema and checks for models, as one thing. */
+/** Combines the embedded engine with the prompt, schema and checks for models. */
 export function createDocumentEngine(parts: {
   readonly clock: Clock;
   readonly secrets: Pick<Secrets, 'randomBytes'>;
-  /** The network beside the linear tagger; without it the linear one reads alone. */
+  /** The network that supplements the linear tagger; without it, only the linear tagger is used. */
   readonly tokenScores?: TokenScores;
 }): DocumentEngine {
   const { clock, secrets, tokenScores } = parts;
@@ -58,7 +58,7 @@ export function createDocumentEngine(parts: {
     return { ...read, check: (text: string) => checkPosting(text, read.value) };
   }
 
-  /** Where the model sees something else, the embedded engine reads the text, short and plain ones too. */
+  /** If the model recognizes another kind, the embedded engine reads the text, including short and plain ones. */
   function factsBeside(kind: ParseKind, text: string, isWanted: boolean): DocumentFacts {
     if (isWanted) return embedded.describe(text);
     const { document } = kind === 'cv' ? embedded.parseCv(text, monthOf(clock)) : embedded.parsePosting(text);
@@ -66,8 +66,8 @@ export function createDocumentEngine(parts: {
   }
 
   /**
-   * What a document is is asked of the model and of the embedded engine: either's word makes it what was wanted, so that
-   * a text cannot talk a model into seeing no CV.
+   * Both the model and the embedded engine decide the kind of a document. Either one is enough to make it the wanted
+   * kind, so that a text cannot persuade a model that it is not a CV.
    */
   function check(kind: ParseKind, text: string, answer: string): CheckedAnswer {
     const claim = claimOf(kind, answer);
@@ -117,27 +117,27 @@ export function createDocumentEngine(parts: {
 
 /**
  * Reads CVs and postings without a model: the same text gives the same record, in milliseconds, and nothing leaves the
- * process. It is what works where no provider is set up, and while one is unavailable.
+ * process. It is used if no provider is set up, and while one is unavailable.
  */
 export interface EmbeddedEngine {
-  /** `today` is what "present" means in a span of time. */
+  /** `today` is the meaning of "present" in a time span. */
   parseCv(text: string, today: Month): ParsedCv;
   parsePosting(text: string): ParsedPosting;
-  /** With what the network says of the text's words, where there is one. Aborted, without. */
+  /** Uses the network's scores for the text's words, if there is a network and it is not aborted. */
   readCv(text: string, today: Month, signal?: AbortSignal): Promise<ParsedCv>;
   readPosting(text: string, signal?: AbortSignal): Promise<ParsedPosting>;
-  /** Kind and language alone, which a model is not asked for. */
+  /** Only kind and language, which a model is not asked for. */
   describe(text: string): DocumentFacts;
 }
 
-/** A text that is laid out to be read as what it was sent as, before anything of it was tagged. */
+/** A text that is laid out to be read as the requested kind, before it is tagged. */
 interface DocumentToRead {
   readonly whole: string;
   readonly plain: PlainText;
   readonly facts: DocumentFacts;
   readonly laidOut: LaidOutText;
   readonly unfolded: UnfoldedText;
-  /** `plain`: with too few signs of its kind. `other`: clearly something else, and not read. */
+  /** `plain`: too few signs of its kind. `other`: clearly something else, and not read. */
   readonly form: 'full' | 'plain' | 'other';
 }
 
@@ -192,7 +192,7 @@ export function createEmbeddedEngine({
     return { document: facts, posting, evidence: placed(document, evidence) };
   }
 
-  /** The network learnt from whole documents: of a few plain lines the linear tagger and the rules know more. */
+  /** The network learned from whole documents. For a few plain lines, the linear tagger and the rules are better. */
   async function scoresOf(
     kind: 'cv' | 'posting',
     { laidOut, form }: DocumentToRead,
@@ -219,7 +219,10 @@ export function createEmbeddedEngine({
   };
 }
 
-/** Evidence by its places in the text that was sent. A description is taken from that text itself; a plain text is not unfolded. */
+/**
+ * Evidence with its positions in the original text. A description is taken from that text itself; a plain text is not
+ * unfolded.
+ */
 function placed({ plain, unfolded, form }: DocumentToRead, evidence: readonly Evidence[]): Evidence[] {
   return evidence.map((one) => {
     if (one.path === 'description') return one;
@@ -228,7 +231,7 @@ function placed({ plain, unfolded, form }: DocumentToRead, evidence: readonly Ev
   });
 }
 
-/** Why there is no record, for a caller who is sure of the document's type. */
+/** Explains why there is no record, for a caller who is sure of the document's kind. */
 function refusedAs(document: DocumentFacts, wanted: string): DocumentFacts {
   const found = { cv: 'it is a CV', job_posting: 'it is a posting', other: 'it looks like something else' };
   const warning = `the text was not read as ${wanted}: ${found[document.kind]}`;
@@ -243,7 +246,7 @@ function takenAs(
   return { ...document, kind, confidence, warnings: [...document.warnings, warning] };
 }
 
-/** What a model did not see, or could not say. */
+/** Warnings about text that the model did not see and answers that it did not finish. */
 function boundsOf(text: string, isCutOff: boolean): string[] {
   const warnings: string[] = [];
   if (text.length > MOST_PROMPT_CHARACTERS)

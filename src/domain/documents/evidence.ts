@@ -2,13 +2,13 @@ import type { Evidence } from './parsed-document.ts';
 import { findDates, isoOf } from './text/dates.ts';
 import type { Found, TextRange } from './text/tokens.ts';
 
-/** A value with the place it was read from. */
+/** A value with its position in the text. */
 export interface Traced extends Found<string> {
   readonly confidence: number;
 }
 
 export interface EvidenceNotes {
-  /** Notes where a value stands and gives the value; null stays null and leaves no note. */
+  /** Records the position of a value and returns the value; null is returned without a record. */
   note(path: string, traced: Traced | null): string | null;
   readonly all: Evidence[];
 }
@@ -26,19 +26,19 @@ export function createEvidenceNotes(): EvidenceNotes {
   };
 }
 
-/** What stands at a place, with its white space made single blanks. */
+/** The text at a position, with white space collapsed to single blanks. */
 export function traced(text: string, start: number, end: number, confidence: number): Traced {
   return { value: text.slice(start, end).replace(/\s+/g, ' ').trim(), start, end, confidence };
 }
 
-/** Keeps of a record's values those that the text has, notes where, and counts the rest. */
+/** Keeps the values of a record that occur in the text, records their positions, and lists the rest as dropped. */
 interface CheckedValues {
   text(path: string, value: string | null): string | null;
-  /** A date that the text has; of a month that it has not, the year, if it has that. */
+  /** A date that the text contains; if it does not contain the month, the year, if that occurs. */
   date(path: string, value: string | null): string | null;
-  /** The items of a list that the text has, each with its place. */
+  /** The items of a list that the text contains, each with its position. */
   list(path: string, values: readonly string[]): string[];
-  /** A value that must be one of those found in the text in their own form: an address, a number, a link. */
+  /** A value that must equal one of those found in the text in a form of their own: an address, a number, a link. */
   oneOf(
     path: string,
     value: string | null,
@@ -49,7 +49,7 @@ interface CheckedValues {
   readonly dropped: readonly string[];
 }
 
-/** The first dropped values are enough of a warning. */
+/** The first dropped values are enough for a warning. */
 const MOST_REPORTED = 20;
 
 export function createCheckedValues(text: string, confidence: number): CheckedValues {
@@ -57,7 +57,7 @@ export function createCheckedValues(text: string, confidence: number): CheckedVa
   const evidence: Evidence[] = [];
   const dropped: string[] = [];
   const dates = datesIn(text);
-  /** Where the latest entry of a list was found: the next one is looked for from there on. */
+  /** The position of the latest list entry; the search for the next one starts there. */
   let latest = 0;
 
   const drop = (path: string) => {
@@ -108,8 +108,8 @@ export function createCheckedValues(text: string, confidence: number): CheckedVa
 }
 
 /**
- * The value as it was given where it differs from the text only by blanks, capitals, quotes and dashes; with other
- * letters (accents that were left out, ligatures) the words of the text.
+ * The given value if it differs from the text only in blanks, capitals, quotes and dashes. If letters differ (missing
+ * accents, ligatures), the words of the text.
  */
 function wordsAt(text: string, { start, end }: TextRange, value: string): string {
   const own = text.slice(start, end);
@@ -124,14 +124,14 @@ function spelling(text: string): string {
 
 interface EvidenceFinder {
   /**
-   * Where the text has a value, whatever white space, capitals, accents, hyphens at line ends and kinds of quotes and
-   * dashes either has; null where it has not. One or two letters must be written alike ("Go" is not "go"). The place
-   * nearest behind `from` is preferred, so that the second job's company is not found in the first.
+   * The position of a value in the text, ignoring white space, capitals, accents, hyphens at line ends and the types of
+   * quotes and dashes; null if it does not occur. One or two letters must be written alike ("Go" is not "go"). The
+   * first position from `from` on is preferred, so that the second job's company is not found in the first.
    */
   find(value: string, from?: number): TextRange | null;
 }
 
-/** A longer value is a copied page, not a value. */
+/** A longer value is a copied page. */
 const LONGEST_VALUE = 20_000;
 
 export function createEvidenceFinder(text: string): EvidenceFinder {
@@ -146,10 +146,10 @@ export function createEvidenceFinder(text: string): EvidenceFinder {
   };
 }
 
-/** More places of one year than this are no help. */
+/** More positions of one year than this are no help. */
 const MOST_PLACES = 50;
 
-/** Every month and year that the text names, with their places. */
+/** Every month and year that the text names, with their positions. */
 function datesIn(text: string): Map<string, TextRange[]> {
   const found = new Map<string, TextRange[]>();
   const add = (iso: string, start: number, end: number) => {
@@ -167,12 +167,12 @@ function datesIn(text: string): Map<string, TextRange[]> {
   return found;
 }
 
-/** The date of an entry is beside its employer and its position. */
+/** The date of an entry is close to its employer and position. */
 function nearestTo(places: readonly TextRange[], at: number): TextRange {
   return places.reduce((best, one) => (Math.abs(one.start - at) < Math.abs(best.start - at) ? one : best));
 }
 
-/** Tries are bounded: a value of one letter could be in the middle of every word. */
+/** Limits the attempts: a value of one letter could occur in the middle of every word. */
 const MOST_TRIES = 2000;
 
 function search(
@@ -193,14 +193,14 @@ function search(
   return null;
 }
 
-/** Behind a character and the accents that are written as characters of their own. */
+/** The position after a character and the combining accents that follow it. */
 function endOf(text: string, last: number): number {
   let end = last + 1;
   while (end < text.length && COMBINING.test(text[end] ?? '')) end++;
   return end;
 }
 
-/** "R" is not found in "R&D", nor "C" in the initial of "C. Smith", nor "Go" in "go to market". */
+/** "R" is not found in "R&D", nor "C" as the initial in "C. Smith", nor "Go" in "go to market". */
 function isShortWord(text: string, start: number, end: number, value: string): boolean {
   const isInitial = /^\.\s?\p{Lu}/u.test(text.slice(end, end + 3));
   const isJoined = /[&'’]/.test(text[end] ?? '') || /[&'’]/.test(text[start - 1] ?? '');
@@ -229,17 +229,17 @@ function isWhole(text: string, start: number, end: number): boolean {
 }
 
 /**
- * A text without its white space, dashes and accents and in small letters, with the way back to the offsets of the original.
- * Line breaks that a reader put into a name, blanks that a PDF put into an address, and capitals are no difference in it.
+ * A text without white space, dashes and accents and in lower case, with a mapping to the offsets of the original. It
+ * ignores line breaks that a reader put into a name, blanks that a PDF put into an address, and capitals.
  */
 interface SqueezedText {
   readonly text: string;
-  /** The offset in the original of each character, and one more for the end. */
+  /** The offset of each character in the original, and one more for the end. */
   readonly offsets: readonly number[];
 }
 
 const BLANK = /\s|\u00a0|\u00ad|\u200b|\u200c|\u200d|\ufeff/;
-/** A hyphen at the end of a line may be of the word or of the line, so none of them counts. */
+/** A hyphen at the end of a line may belong to the word or to the line break, so all of them are ignored. */
 const DASH = /[-\u2010-\u2015\u2212]/;
 const COMBINING = /\p{M}/u;
 
@@ -263,7 +263,7 @@ function plainMark(character: string): string {
   }
 }
 
-/** Letters that no accent makes of another one. */
+/** Letters that are not a base letter with an accent. */
 const SPELLED: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -274,7 +274,7 @@ const SPELLED: Readonly<Record<string, string>> = {
   ı: 'i',
 };
 
-/** In small letters without accents; a ligature as its letters. */
+/** Lower case without accents; a ligature as its letters. */
 function folded(character: string): string {
   const plain = plainMark(character).toLowerCase();
   if (plain.charCodeAt(0) < 128 && plain.length === 1) return plain;

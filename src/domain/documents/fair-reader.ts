@@ -16,14 +16,17 @@ interface FairReadOptions {
 interface FairReaderParts {
   readonly reader: Pick<DocumentReader, 'read'>;
   readonly clock: Clock;
-  /** As many as the reader reads at once. */
+  /** The number of documents that the reader reads at once. */
   readonly places: number;
 }
 
 const MAX_WAITING = 64;
 const WAIT_MS = 30_000;
 
-/** What ends a reading process, or keeps it busy to its bounds: sending it again and again would be a way to use up a core. */
+/**
+ * Failures that end a reading process or use it up to its limits. Sending such documents repeatedly could use up a
+ * core.
+ */
 const COSTLY: ReadonlySet<UnreadableReason> = new Set(['took-too-long', 'too-much-memory', 'broken']);
 
 export function createFairReader({ reader, clock, places }: FairReaderParts): FairReader {
@@ -37,7 +40,7 @@ export function createFairReader({ reader, clock, places }: FairReaderParts): Fa
           const beganAtMs = clock.now();
           const reading = await reader.read(bytes);
           if (reading.outcome === 'read') turns.succeeded(companyId);
-          // Before the place is free again, so that the company's next document does not begin in it.
+          // Pauses before the place is free again, so that the company's next document does not start in it.
           else if (reading.outcome === 'unreadable' && COSTLY.has(reading.reason))
             turns.pauseAfterFailure(companyId, clock.now() - beganAtMs);
           return reading;

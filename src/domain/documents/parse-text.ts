@@ -12,38 +12,38 @@ import type { Alias } from '../models/aliases.ts';
 import type { CheckedAnswer, DocumentEngine, ParsedText, ParseKind } from './document-engine.ts';
 
 /**
- * A text on its way to a record.
+ * How a text becomes a record:
  *
  *   the alias has providers  -> called; the answer is checked against the text; if it has problems, called again with them
- *                               usable -> the better record of the two, paid for by all tokens of both answers
- *                               unusable twice, or no provider answers -> the embedded engine in its place, free
- *   it has none              -> the embedded engine is the model: paid for by the tokens it read and wrote
- *   providers may not be asked (no credits) -> the embedded engine in their place, free
+ *                               usable -> the better record of the two, charged for all tokens of both answers
+ *                               unusable twice, or no provider answers -> the embedded engine instead, free of charge
+ *   it has none              -> the embedded engine is the model: charged for the tokens it read and wrote
+ *   providers may not be called (no credits) -> the embedded engine instead, free of charge
  *
- * Nothing of a model's answer is in a record that does not stand in the text.
+ * A record contains nothing from a model's answer that is not in the text.
  */
 export interface ParsedDocument {
   readonly engine: 'model' | 'embedded';
   readonly parsed: ParsedText;
-  /** What is to be paid for; null where nothing is. */
+  /** The tokens to charge for; null if nothing is charged. */
   readonly tokens: CallTokens | null;
   readonly targetId: string | null;
-  /** Why the embedded engine stood in, or why nothing is to be paid: for the record of the call. */
+  /** Why the embedded engine was used instead, or why nothing is charged, for the record of the call. */
   readonly reason: string | null;
-  /** Until the first answer of a model; null where none answered. */
+  /** The time of a model's first answer; null if none answered. */
   readonly answeredAtMs: number | null;
-  /** How often a model was asked for these tokens; once unless given. */
+  /** How many calls to a model these tokens are for; 1 if omitted. */
   readonly prompts?: number;
   readonly served?: Served | undefined;
 }
 
 export interface TextToParse {
-  /** Whose text it is: companies use the engine by turns. */
+  /** The company of the text; companies use the engine by turns. */
   readonly companyId: string;
   readonly kind: ParseKind;
   readonly text: string;
   readonly alias: Alias;
-  /** The aliases that answer where it cannot. */
+  /** The aliases that answer if this one cannot. */
   readonly fallbacks?: readonly Alias[] | undefined;
   readonly signal: AbortSignal;
   /** False without credits: only the embedded engine is used, free of charge. */
@@ -56,7 +56,7 @@ export interface TextParser {
 
 export interface TextParserParts extends AskModelParts {
   readonly engine: DocumentEngine;
-  /** As the embedded models count. */
+  /** Counts as the embedded models do. */
   readonly countTokens: (text: string, signal: AbortSignal) => Promise<number>;
 }
 
@@ -91,7 +91,7 @@ export function createTextParser(parts: TextParserParts): TextParser {
     const usable = checked.outcome === 'checked' ? checked.parsed : null;
     if (usable !== null && checked.problems.length === 0) return byModel(usable, [first], answeredAtMs);
     const again = repaired(question, (said) => engine.repair(said, first.content, checked.problems));
-    // By the same alias, so that both answers have one price.
+    // Uses the same alias, so that both answers have the same price.
     const answering = first.served?.by ?? alias;
     const second = await askModel(asking, answering, again, signal);
     if (second.outcome === 'failed') {
@@ -115,7 +115,7 @@ export function createTextParser(parts: TextParserParts): TextParser {
   };
 }
 
-/** The question with the round that corrects the answer, for targets of either format. */
+/** Adds the round that corrects the answer to the question, for targets of either format. */
 function repaired(
   question: ModelQuestion,
   add: (said: readonly ModelMessage[]) => readonly ModelMessage[],
@@ -125,7 +125,7 @@ function repaired(
   return { messages: add(messages), responseFormat, plainMessages: plain };
 }
 
-/** The second answer, unless it is unusable, or has problems as well and less that the text bears out. */
+/** The second answer, unless it is unusable, or it has problems as well and the text confirms fewer of its values. */
 function betterOf(first: CheckedAnswer, second: CheckedAnswer): ParsedText | null {
   if (second.outcome !== 'checked') return first.outcome === 'checked' ? first.parsed : null;
   if (first.outcome !== 'checked' || second.problems.length === 0) return second.parsed;

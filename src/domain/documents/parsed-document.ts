@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The languages that the guess can name; `und` where the text is too short or none of them. */
+/** The languages that can be detected; `und` if the text is too short or in another language. */
 const DOCUMENT_LANGUAGES = [
   'en',
   'de',
@@ -24,14 +24,14 @@ const DOCUMENT_LANGUAGES = [
 const documentFactsSchema = z.object({
   kind: z.enum(['cv', 'job_posting', 'other']),
   language: z.enum(DOCUMENT_LANGUAGES),
-  /** Of the kind: 0 to 1. */
+  /** The confidence in the kind, 0 to 1. */
   confidence: z.number().min(0).max(1),
   warnings: z.array(z.string()),
 });
 
 /**
- * Where a value of the record stands: `path` as in `work[0].position`, `start` and `end` offsets in UTF-16 code units
- * into the text that was read.
+ * The position of a value of the record: `path` as in `work[0].position`, `start` and `end` as offsets in UTF-16 code
+ * units into the text that was read.
  */
 const evidenceSchema = z.object({
   path: z.string(),
@@ -45,7 +45,7 @@ export type DocumentKindGuess = DocumentFacts['kind'];
 export type DocumentLanguage = DocumentFacts['language'];
 export type Evidence = z.infer<typeof evidenceSchema>;
 
-/** Bounds of a record: what a long CV or posting has, several times over. */
+/** Limits of a record: several times what a long CV or posting contains. */
 export const MOST = {
   work: 60,
   education: 30,
@@ -66,7 +66,7 @@ const maybeDate = z
   .regex(/^(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?$/, 'a date like 2019 or 2019-03')
   .nullable();
 
-/** From the highest to the lowest. */
+/** From highest to lowest. */
 export const DEGREE_LEVELS = ['doctorate', 'master', 'bachelor', 'associate', 'secondary'] as const;
 
 export type DegreeLevel = (typeof DEGREE_LEVELS)[number];
@@ -74,7 +74,7 @@ export type DegreeLevel = (typeof DEGREE_LEVELS)[number];
 const locationSchema = z.object({
   city: maybe,
   region: maybe,
-  /** ISO 3166-1, two letters; derived from the place that the text names. */
+  /** ISO 3166-1, two letters; derived from the place named in the text. */
   countryCode: z.string().length(2).nullable(),
 });
 
@@ -89,7 +89,7 @@ const basicsSchema = z.object({
   profiles: z.array(z.object({ network: maybe, username: maybe, url: maybe })).max(MOST.other),
 });
 
-/** An entry with a start and no end goes on to this day, as in JSON Resume. */
+/** An entry with a start but no end continues to the present, as in JSON Resume. */
 const workSchema = z.object({
   name: maybe,
   position: maybe,
@@ -108,7 +108,7 @@ const educationSchema = z.object({
   endDate: maybeDate,
 });
 
-/** `name` as the text has it; `canonical` by our list, null for what the list does not know. */
+/** `name` is as in the text; `canonical` is from our list, null if the list does not contain it. */
 const skillSchema = z.object({ name: text, canonical: maybe });
 
 export const cvProfileSchema = z.object({
@@ -121,7 +121,7 @@ export const cvProfileSchema = z.object({
   projects: z
     .array(z.object({ name: text, description: maybe, startDate: maybeDate, endDate: maybeDate, url: maybe }))
     .max(MOST.other),
-  /** Time in work, overlaps counted once; null where no entry has dates. */
+  /** Time at work, with overlaps counted once; null if no entry has dates. */
   total_months_experience: z.number().int().nonnegative().nullable(),
   current_title: maybe,
   current_company: maybe,
@@ -153,18 +153,18 @@ export const EMPLOYMENT_TYPES = [
 
 export const WORK_MODES = ['REMOTE', 'HYBRID', 'ON_SITE'] as const;
 
-/** From the first step to the top; a posting that names no rank has none. */
+/** From lowest to highest; null if the posting names no rank. */
 export const SENIORITIES = ['INTERN', 'JUNIOR', 'MID', 'SENIOR', 'LEAD', 'DIRECTOR', 'EXECUTIVE'] as const;
 
 export const SALARY_UNITS = ['HOUR', 'DAY', 'WEEK', 'MONTH', 'YEAR'] as const;
 
-/** The vocabulary of schema.org's JobPosting, with what must and what may be brought along. */
+/** Uses the vocabulary of schema.org's JobPosting, plus must-haves and nice-to-haves. */
 export const postingSchema = z.object({
   title: maybe,
   description: z.string().max(MOST.descriptionCharacters).nullable(),
   hiringOrganization: z.object({ name: text }).nullable(),
   jobLocation: z.array(z.object({ city: maybe, region: maybe, country: maybe })).max(MOST.locations),
-  /** Work from a distance; null where the text does not say so, and where part of it is done at the employer's. */
+  /** Remote work; null if the text does not mention it, or if part of the work is done on site. */
   jobLocationType: z.literal('TELECOMMUTE').nullable(),
   work_mode: z.enum(WORK_MODES).nullable(),
   seniority: z.enum(SENIORITIES).nullable(),

@@ -7,10 +7,10 @@ import type { LaidOutText } from './text/layout.ts';
 import { firstNames } from './words/word-lists.ts';
 
 /**
- * Short and plain texts. A request to read a text as a CV says that it is one, so three lines without a heading are
- * read, although they have too few signs to be known for a CV among all texts. It is refused where it clearly is something
- * else: the other kind, another form (an invoice, a recipe, a letter, a story), or a text of which nothing was read that a
- * CV or a posting is about.
+ * Short and plain texts. A request to read a text as a CV implies that it is one, so three lines without a heading are
+ * read, although they have too few signs to be recognized as a CV. A text is refused if it is clearly something else:
+ * the other kind, another form (an invoice, a recipe, a letter, a story), or a text in which nothing was found that
+ * belongs to a CV or posting.
  */
 export type PlainJudgement =
   | { readonly outcome: 'taken'; readonly confidence: number; readonly warning: string }
@@ -24,20 +24,20 @@ const WARNINGS = {
 
 const REFUSED: PlainJudgement = { outcome: 'refused' };
 
-/** Below what a text has that is known by its signs, which begins at 0.5. */
+/** Below the confidence of a text recognized by its signs, which starts at 0.5. */
 const LEAST_CONFIDENCE = 0.25;
 const FOR_EACH_FACT = 0.05;
 const MOST_CONFIDENCE = 0.49;
 
-/** Whether reading is worth a try: false where the text is known to be something else. */
+/** Whether to try reading the text: false if it is known to be something else. */
 export function mayBePlain(text: string, guess: KindGuess): boolean {
   if (guess.kind !== 'other' || guess.hasAnotherForm || text.length > MOST_PLAIN_CHARACTERS) return false;
   return !OTHER_FORMS.some((form) => form.test(text)) && !OF_OTHERS.test(text);
 }
 
 /**
- * A plain text has its facts in sentences, and in clauses behind a name, where others have lines. Blanks behind them
- * become line feeds: no character is added or removed, so that every offset stays what it was.
+ * A plain text states its facts in sentences, and in clauses after a name, where other texts have lines. The blanks
+ * after them become line feeds: no character is added or removed, so all offsets stay valid.
  */
 export function inPlainLines(text: string): string {
   const lines = text.replace(SENTENCE_END, '\n');
@@ -47,7 +47,7 @@ export function inPlainLines(text: string): string {
   return `${lines.slice(0, end - 1)}\n${lines.slice(end)}`;
 }
 
-/** A person or their own words, and something of work, study or skill. */
+/** Requires a person or first-person wording, and something about work, education or skills. */
 export function judgePlainCv(laidOut: LaidOutText, profile: CvProfile): PlainJudgement {
   const { text } = laidOut;
   const { basics, work, education, skills } = profile;
@@ -69,7 +69,8 @@ export function judgePlainCv(laidOut: LaidOutText, profile: CvProfile): PlainJud
     pointsOf(text, SPOKEN_TO) > 0 || WANTED.test(text) || (pointsOf(text, POSTING_SIGNS) > 2 && !isReached);
   if (isOffer || !ofWork.includes(true)) return REFUSED;
   const isByItself = (hasJobLine && hasFullJob) || (beginsWithPosition && ofWork.includes(true));
-  // An address alone may be that of a press office; it counts beside a job, a list of skills or a position on top.
+  // An address alone may be that of a press office; it counts together with a job, a list of skills or a position on
+  // top.
   const isAbout = isPerson || isOwnWords || hasSection;
   const isOnTop = [...laidOut.emails, ...laidOut.phones].some(({ start }) => start < ON_TOP);
   const isReachable =
@@ -78,7 +79,7 @@ export function judgePlainCv(laidOut: LaidOutText, profile: CvProfile): PlainJud
   return taken('cv', [...ofPerson, ...ofWork, hasFullJob, laidOut.dates.length > 0]);
 }
 
-/** A position and the search for a person: by a word, by requirements, by terms, pay or place. */
+/** Requires a position and a sign that a person is sought: a word for it, requirements, terms, pay or place. */
 export function judgePlainPosting(laidOut: LaidOutText, posting: Posting): PlainJudgement {
   const { text } = laidOut;
   const isWanted = WANTED.test(text) || pointsOf(text, POSTING_SIGNS.slice(0, 2)) > 0 || GENDERS.test(text);
@@ -115,43 +116,43 @@ function taken(kind: keyof typeof WARNINGS, facts: readonly boolean[]): PlainJud
   return { outcome: 'taken', confidence, warning: WARNINGS[kind] };
 }
 
-/** Three pages; in a longer text signs of a CV or a posting are missing only where it is neither. */
+/** Three pages. A longer text without signs of a CV or posting is neither. */
 const MOST_PLAIN_CHARACTERS = 10_000;
-/** Where a person says first how to reach them. */
+/** The characters at the start in which contact details count as on top. */
 const ON_TOP = 20;
 const SENTENCE_END =
   /(?<=(?:[\p{Ll}\d)]{2}|\p{Lu}{2}|[+#])[.!?;])(?<!(?<!\p{L})(?:min|max|approx|ca|incl|inkl|nr|no|tel)\.) (?=[\p{Lu}\d£$€])/gu;
 /** "Tom Reed, plumber, Leeds". */
 const NAME_CLAUSE = /^\s*([^\n,]{4,50}), /;
 
-/** The first clause, where people put a name or a position. */
+/** The first clause, which usually contains a name or a position. */
 function openingOf({ segments }: LaidOutText): string {
   return segments[0]?.text.split(/[.,;:!(]|\s[–—-]\s/)[0]?.trim() ?? '';
 }
 
-/** In capitals, or all in small letters with a first name that the list has. */
+/** Capitalized, or in lower case with a known first name. */
 function isName(name: string): boolean {
   const [first = ''] = name.split(' ');
   return looksLikeName(name) || (name === name.toLowerCase() && firstNames.has(first));
 }
 
-/** What people say of themselves, in the seven languages. */
+/** Phrases that people use about themselves, in seven languages. */
 const OWN_WORDS =
   /(?<!\p{L})(?:I (?:am|was|have|had|work(?:ed)?|studied|speak|know|can|did|led|built)|I['’](?:m|ve)|my (?:name|experience|skills|last job)|(?<=^|[.\n]\s?)(?:Worked|Working|Employed|Experienced|Skilled|Trained|Qualified)|ich (?:bin|war|habe|arbeite)|je (?:suis|travaille)|j['’]ai|(?:yo )?(?:soy|tengo|trabajo|trabajé)|(?:io )?(?:sono un|ho lavorato|lavoro)|(?:eu )?(?:sou|tenho|trabalho|trabalhei)|ik (?:ben|heb|werk))(?!\p{L})/u;
 const YEARS =
   /(?<!\p{L})(?:\d{1,2}\+?|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty) (?:years?|yrs|Jahren?|ans|años|anni|anos|jaar)(?!\p{L})/iu;
 
-/** The words by which a small advertisement looks for a person. */
+/** Words that a short advertisement uses to look for a person. */
 export const WANTED =
   /(?:^|[\s:,])(?:needed|wanted|required|sought|gesucht|recherchée?s?|(?:re)?cherch(?:e|ons)|buscamos|necesitamos|(?:wir )?suchen|procuramos|precisamos|zoeken|se (?:busca|necesita|precisa)n?|cercasi|cerchiamo|procura-se|precisa-se|gezocht)(?=[\s.,:!]|$)|(?:^|[.!]\s+)(?:seeking|hiring|looking for|now hiring)\b|\bwe need an? \p{L}/iu;
 
-/** "(m/w/d)" behind a title: only offers of work say it. */
+/** "(m/w/d)" after a title: only job offers contain it. */
 const GENDERS = /\(\s*(?:[mwfdx]\s*\/\s*){1,2}[mwfdxa*]\s*\)/iu;
 const DRIVES = /\b(?:driving licen[cs]e|rijbewijs|carta de condução|patente [bc]|permis [bc])(?!\p{L})/iu;
-/** "The Driver" is a poem or a film; a position that is offered has no article. */
+/** "The Driver" is a poem or a film; an offered position has no article. */
 const ARTICLE = /^(?:the|der|die|das|le|la|les|el|los|il|lo|gli|o|os|de|het)\s/i;
 
-/** Forms of papers that say what they are by one word or by their figures. */
+/** Document types that are recognizable by one word or by their figures. */
 const OTHER_FORMS: readonly RegExp[] = [
   /^[^\w\n]{0,20}(?:invoice|receipt|order confirmation|quotation|delivery note|rechnung|quittung|lieferschein|angebot nr|facture|reçu|factura|recibo|fattura|ricevuta|fatura|factuur|bon)(?!\p{L})/imu,
   /\b(?:bill to|amount due|invoice (?:no|number|date)|total due|subtotal|vat (?:no|number|id|\d)|rechnungsbetrag|zahlbar bis|montant (?:ttc|ht)|importe total|imponibile|totaal te betalen)\b/i,
@@ -164,6 +165,6 @@ const OTHER_FORMS: readonly RegExp[] = [
   /\blorem ipsum\b/i,
 ];
 
-/** News, lives and stories speak of others in the past. */
+/** News, biographies and stories describe others in the past tense. */
 const OF_OTHERS =
   /(?<!\p{L})(?:he|she|they|er|il|elle|ella) (?:was|were|is|had|has|said|told|studied|worked|won|became|war|hatte|sagte|était|dit|fue|dijo)(?!\p{L})|(?<!\p{L})who (?:was|were|is|had|has)(?!\p{L})|(?<!\p{L})(?:said|told|announced|once upon a time|according to|sagte|selon|según|secondo|volgens)(?!\p{L})|\(\d{4} ?[-–] ?\d{4}\) was\b/iu;

@@ -10,10 +10,10 @@ import { findName } from './person-name.ts';
 
 const LONGEST_SUMMARY = 1500;
 const MOST_PROFILES = 12;
-/** A home is among the first places or not there at all. */
+/** The place of residence is among the first places, or missing. */
 const MOST_PLACES = 60;
 
-/** Who it is and how to reach them: from the top of the text. */
+/** The person's name and contact details, from the top of the text. */
 export function readBasics(
   laidOut: LaidOutText,
   mentions: readonly Mention[],
@@ -50,8 +50,8 @@ function bestPhone({ phones, text }: LaidOutText): Traced | null {
 }
 
 /**
- * The first place at the top, before any other section speaks of the places of schools and jobs. Towns that no list has are known by
- * their country or their postcode.
+ * The first place at the top, before other sections mention the places of schools and jobs. Towns that are not in the
+ * list are recognized by their country, postcode or label.
  */
 function homeOf(laidOut: LaidOutText, mentions: readonly Mention[], name: Traced | null): PlaceSeen | null {
   const { places, tokens } = laidOut;
@@ -76,7 +76,7 @@ function homeOf(laidOut: LaidOutText, mentions: readonly Mention[], name: Traced
 const MOST_HOME_SEGMENTS = 40;
 const LONGEST_ADDRESS = 300;
 
-/** The top and the details of contact; behind a column that was read first also the lines right below the name. */
+/** The top and the contact details, and also the lines right below the name, which may follow another column. */
 function homeSegments(laidOut: LaidOutText, name: Traced | null): (segment: number) => boolean {
   const { sections, segments, headings } = laidOut;
   const below = new Set<number>();
@@ -106,17 +106,17 @@ const CODE_AND_TOWN = new RegExp(
 const TOWN_LABEL =
   /^(?:city|town|residence|place of residence|wohnort|ville|ciudad|città|cidade|residenza|woonplaats|miasto|miejscowość|miejsce zamieszkania|bydliště|bydlisko|lakóhely|localitate|oraș|localidad|bostadsort|bopæl|bosted)\s?:\s?/iu;
 const LABELLED_TOWN = new RegExp(`^(${TOWN})(?=$| ?[,;(|·])`, 'u');
-/** What ends like this is a street behind its number. */
+/** Such endings are those of a street after its number. */
 const STREET =
   / (?:street|st|road|rd|avenue|ave|drive|dr|lane|ln|boulevard|blvd|way|court|ct|place|pl|circle|highway|hwy|parkway|pkwy|trail|terrace|loop)$/i;
 
-/** With or without its second half; a Canadian one has a digit behind the letters of the half. */
+/** With or without its second half; a Canadian postcode has a digit after the letter of its second half. */
 const POSTCODE_BEHIND = new RegExp(
   `^,? (?:${BRITISH_POSTCODE}|[A-Z]{1,2}\\d{1,2}(?![\\p{L}\\d]| \\d[A-Z]\\d))`,
   'u',
 );
 
-/** "Birmingham B29 6AB" is in Britain, whatever other Birminghams there are. */
+/** "Birmingham B29 6AB" is in Britain, although there are other Birminghams. */
 function withPostcode({ text }: LaidOutText, place: PlaceSeen): PlaceSeen {
   const isBritish =
     place.region === null &&
@@ -125,7 +125,7 @@ function withPostcode({ text }: LaidOutText, place: PlaceSeen): PlaceSeen {
   return isBritish ? { ...place, countryCode: 'GB' } : place;
 }
 
-/** "Bulawayo" of "Bulawayo, Zimbabwe". */
+/** "Bulawayo" in "Bulawayo, Zimbabwe". */
 function townOf(laidOut: LaidOutText, place: PlaceSeen): PlaceSeen | null {
   if (place.country === null || place.region !== null) return null;
   const segment = laidOut.segments[laidOut.tokens[place.from]?.segment ?? 0];
@@ -191,14 +191,17 @@ function locationOf(
 
 const LONGEST_HEADLINE = 12;
 
-/** The headline: a title on a short line at the top, before the first job; without one, what the summary calls them. */
+/**
+ * The headline: a title on a short line at the top, before the first job; otherwise a title in the summary or near the
+ * top.
+ */
 function labelOf(laidOut: LaidOutText, mentions: readonly Mention[], name: Traced | null): Traced | null {
   const { text, sections, tokens, tokenStarts } = laidOut;
   const label = mentions.find(({ kind, segment, start }) => {
     const isTop = sections[segment] === 'top' || sections[segment] === 'contact';
     if (kind !== 'title' || segment >= 20 || !isTop || start < (name?.end ?? 0)) return false;
     const [from = 0, to = 0] = [tokenStarts[segment], tokenStarts[segment + 1]];
-    // A line with a date is a job's, not a headline.
+    // A line with a date belongs to a job.
     return to - from <= LONGEST_HEADLINE && !tokens.slice(from, to).some((token) => token.kind === 'date');
   });
   const isEarly = (section: string | undefined, segment: number) =>

@@ -31,7 +31,7 @@ export function findEducation(laidOut: LaidOutText, mentions: readonly Mention[]
   for (const mention of rest) {
     const { kind, start, end, segment } = mention;
     if (!isAllowed(segment, kind)) continue;
-    // Elsewhere a sentence may look like a degree; there it must name one.
+    // Outside the education section a sentence may look like a degree, so it must name one.
     const isOutside = laidOut.sections[segment] !== 'education';
     if (kind === 'degree' && isOutside && levelOf(laidOut, mention) === null) continue;
     if (kind === 'school') anchors.push({ kind: 'head', start, end, segment, mention });
@@ -40,7 +40,7 @@ export function findEducation(laidOut: LaidOutText, mentions: readonly Mention[]
   const near = new Set(
     anchors.flatMap((anchor) => {
       const { segment } = anchor;
-      // In a form the label of a value is a cell too.
+      // In a form, the label of a value is also a cell.
       const isLabelled = anchor.kind !== 'date' && anchor.mention.isLabelled === true;
       const before = isLabelled ? [segment - 3, segment - 2] : [];
       return [...before, segment - 1, segment, segment + 1, segment + 2];
@@ -58,10 +58,10 @@ export function findEducation(laidOut: LaidOutText, mentions: readonly Mention[]
     .map((entry) => educationOf(laidOut, entry, fields));
 }
 
-/** The field of study of a degree that stands on a line of its own, by the mention of the degree. */
+/** The field of study on a separate line, by the mention of its degree. */
 type Fields = ReadonlyMap<Mention, Mention>;
 
-/** "Bachelor" above "Computer Science", or below it, are one degree: one line names the degree alone, the one beside it a field. */
+/** "Bachelor" above or below "Computer Science" is one degree: one line contains only the degree, the other the field. */
 function pairFields(
   laidOut: LaidOutText,
   mentions: readonly Mention[],
@@ -83,7 +83,7 @@ function pairFields(
   return { rest: mentions.filter((one) => !used.has(one)), fields };
 }
 
-/** A line that is a degree and nothing else, a line that is taken for one and names none, or neither. */
+/** 'degree' for a line with only a degree, 'field' for one tagged as a degree that names none, otherwise null. */
 function degreeKind(
   { tokens, tokenStarts, sections }: LaidOutText,
   mention: Mention,
@@ -105,7 +105,7 @@ function degreeKind(
   return words.length <= own.length + 1 ? 'field' : null;
 }
 
-/** Studies without a degree, or not yet with one. */
+/** Studies without a degree, or before one. */
 const STUDIES = /^(?:(?:under|post)?graduate|doctoral|master'?s) studies$/i;
 const BESIDE_DEGREE = /^(?:degree|hons|honors|honours|studies)$/i;
 
@@ -128,7 +128,7 @@ function educationOf(laidOut: LaidOutText, entry: Entry, fields: Fields): FoundE
 
 const FIELD_JOINT = /^(?:in|of|en|im|in der|di|em|mention|major|specialization|–|-|,|\(|:)$/i;
 
-/** "Bachelor of Science in Computer Science": the degree up to the last word that is one, the field behind it. */
+/** "Bachelor of Science in Computer Science": the degree ends with its last known word, and the field follows. */
 function splitDegree(
   { text, tokens }: LaidOutText,
   part: Mention,
@@ -158,7 +158,7 @@ function splitDegree(
     at++;
   // A degree that names its field with "of" ends before it: "Bachelor" of "Business".
   const endsOpen = /^(?:of|in|en|di|em)$/i.test(own[lastSeen.to - 1]?.text ?? '');
-  // Words before the degree belong to it where an "in" parts it from its field: "Level 3 Diploma in Horticulture".
+  // Words before the degree belong to it if an "in" separates it from its field: "Level 3 Diploma in Horticulture".
   const isParted = own[lastSeen.to - (endsOpen ? 1 : 0)]?.lower === 'in';
   if (at >= own.length || (degree.from > 0 && !isParted)) return unsplit;
   const closes = own[lastSeen.to]?.text === ')' && own.slice(0, lastSeen.to).some((one) => one.text === '(');
@@ -166,12 +166,12 @@ function splitDegree(
   return split(own[end], own[at]) ?? unsplit;
 }
 
-/** Awards that no list of degrees has, by what they begin with. */
+/** Awards that are not in the list of degrees, by their first word. */
 const AWARD =
   /^(?:[BMD](?=\p{L}{0,5}\p{Lu})\p{L}{1,5}|HN[CD]|[NS]VQ|BTEC|PG(?:CE|Cert|Dip)|certificates?|diploma|award|licen[cs]e)$/u;
 const MOST_AWARD = 6;
 
-/** "NVQ Level 3" "Hairdressing", "Certificate" in "Data Analytics": where the award ends and where its field begins. */
+/** "NVQ Level 3" "Hairdressing", "Certificate" in "Data Analytics": where the award ends and its field starts. */
 function awardIn(own: readonly Token[]): { readonly to: number; readonly field: number } | null {
   const joint = own.findIndex(({ lower }) => lower === 'in');
   if (joint > 0 && joint <= MOST_AWARD) return { to: joint, field: joint + 1 };
@@ -184,7 +184,7 @@ function awardIn(own: readonly Token[]): { readonly to: number; readonly field: 
   return /^\p{Lu}/u.test(own[field]?.text ?? '') ? { to, field } : null;
 }
 
-/** The highest level that the words of a mention name. */
+/** The highest level named by the words of a mention. */
 function levelOf({ tokens }: LaidOutText, mention: Mention | null): DegreeLevel | null {
   if (mention === null) return null;
   const own = tokens.slice(mention.from, mention.to);
@@ -198,7 +198,7 @@ export function highestLevel(levels: readonly (DegreeLevel | null)[]): DegreeLev
   return DEGREE_LEVELS.find((level) => levels.includes(level)) ?? null;
 }
 
-/** The level of a degree's wording, for records that came from elsewhere. */
+/** The level of a degree's wording, for records from other sources. */
 export function degreeLevelOf(wording: string): DegreeLevel | null {
   const words = wording.match(/[\p{L}\p{N}.'’+-]+/gu) ?? [];
   for (let length = Math.min(4, words.length); length > 0; length--) {

@@ -6,7 +6,7 @@ import { namesPosition } from '../words/word-lists.ts';
 import { isOfForm } from './form-labels.ts';
 import { isLabel, type SeenMentions, SPAN_WORD } from './mentions.ts';
 
-/** What an entry of a CV is put together from, in the order of the text. */
+/** The parts that an entry of a CV is composed of, in text order. */
 export type Anchor =
   | {
       readonly kind: 'date';
@@ -24,8 +24,8 @@ export type Anchor =
     };
 
 /**
- * One job or one course of study. `head` is the organisation, `part` the position or the degree. An entry that names no
- * organisation of its own may have the one above it (`inherits`).
+ * One job or course of study. `head` is the organisation, `part` the position or degree. An entry without an
+ * organisation may have that of the entry above (`inherits`).
  */
 export interface Entry {
   head: Mention | null;
@@ -39,9 +39,9 @@ export interface Entry {
 }
 
 /**
- * Anchors that stand together are one entry. A new one begins where a kind comes again that the entry already has, and
- * after a description. That reads organisation first, position first, dates first and tables alike, because none of
- * these layouts says a thing twice within an entry.
+ * Groups adjacent anchors into entries. A new entry starts if an anchor has a kind that the entry already has, and
+ * after a description. This works for layouts with the organisation, the position or the dates first and for tables,
+ * because none of them repeats a kind within an entry.
  */
 export function groupEntries(laidOut: LaidOutText, anchors: readonly Anchor[]): Entry[] {
   const entries: Entry[] = [];
@@ -89,18 +89,18 @@ function isNew(laidOut: LaidOutText, entry: Entry, anchor: Anchor): boolean {
   if (distance > 0 && isFilled && hasProse(laidOut, entry.lastSegment, anchor.segment)) return true;
   if (distance > 6) return true;
   if (!isFilled && anchor.kind !== 'date' && isDateOfAbove(laidOut, entry, anchor.segment)) return true;
-  // An entry with its date, then an empty line: whatever follows is the next one.
+  // An entry with its date, then an empty line: the next anchor starts a new entry.
   const isWhole = isFilled && entry.date !== null;
   if (isWhole && beginsBlock(laidOut, entry.lastSegment, anchor.segment)) return true;
   if (anchor.kind !== 'date') {
     if (entry[anchor.kind] === null) return false;
-    // "Developer / Tester": two positions of one line are one entry's, unless each has a date.
+    // "Developer / Tester": two positions on one line belong to one entry, unless each has a date.
     return !(anchor.segment === entry[anchor.kind]?.segment && entry.date === null && entry.head === null);
   }
-  // A year in a name or a remark is weaker than a span of time beside it.
+  // A year in a name or a remark is weaker than a time span next to it.
   if (entry.date === null || (!entry.date.isRange && anchor.date.isRange)) return false;
   if (entry.date.isRange && !anchor.date.isRange && distance === 0) return false;
-  // An organisation's own span, then a position with a span on its line: the position's is the entry's.
+  // If the organisation has a time span and the position has one on its own line, that of the position is used.
   const isPartsOwn =
     entry.part?.segment === anchor.segment &&
     entry.beganWith === 'head' &&
@@ -110,7 +110,7 @@ function isNew(laidOut: LaidOutText, entry: Entry, anchor: Anchor): boolean {
 
 const LONGEST_FORM = 12;
 
-/** In a form the employer may be named below the duties: what a label names belongs to the entry that has labels and lacks it. */
+/** A form may name the employer below the duties: a labelled value belongs to a labelled entry that lacks it. */
 function isNextOfForm(
   entry: Entry,
   { kind, mention }: Exclude<Anchor, { kind: 'date' }>,
@@ -120,7 +120,7 @@ function isNextOfForm(
   return (entry.head ?? entry.part)?.isLabelled === true && distance <= LONGEST_FORM;
 }
 
-/** A span of time that ends a block belongs to what is above it or beside it, whether or not that could be read. */
+/** A time span at the end of a block belongs to the text above or next to it, even if that could not be read. */
 function isDateOfAbove(
   laidOut: LaidOutText,
   { date, firstSegment, lastSegment }: Entry,
@@ -132,7 +132,7 @@ function isDateOfAbove(
   if (!beginsBlock(laidOut, lastSegment, segment)) return false;
   const beside = `${text.slice(own.start, date.start)}${text.slice(date.end, own.end)}`;
   const isAlone = own.beginsBlock && !/\p{L}{3}/u.test(beside);
-  // Where every line is a block of its own, blocks say nothing.
+  // If every line is its own block, blocks carry no information.
   const isBlock = segments[segment + 1]?.beginsBlock === false || segments[segment]?.beginsBlock === false;
   return !isAlone && isBlock;
 }
@@ -143,7 +143,7 @@ function beginsBlock({ segments }: LaidOutText, after: number, upTo: number): bo
   return false;
 }
 
-/** A line that describes: longer than a header, or a bullet of some length. */
+/** A descriptive line: longer than a header, or a bullet of some length. */
 function hasProse({ segments, tokenStarts }: LaidOutText, after: number, before: number): boolean {
   for (let segment = after + 1; segment < before; segment++) {
     const length = (tokenStarts[segment + 1] ?? 0) - (tokenStarts[segment] ?? 0);
@@ -152,7 +152,7 @@ function hasProse({ segments, tokenStarts }: LaidOutText, after: number, before:
   return false;
 }
 
-/** Positions under one organisation: a promotion names its organisation once. */
+/** Positions under one organisation: after a promotion, the organisation is not named again. */
 function inheritHeads(entries: Entry[]): void {
   entries.forEach((entry, at) => {
     const above = entries[at - 1];
@@ -168,9 +168,9 @@ const JOINT = /^(?:,|-|–|—|at|@|\||:|bei|chez|\/|with|for)$/i;
 const MOST_GAP_TOKENS = 9;
 
 /**
- * An entry that has a position and a span of time names its employer too, and one with an employer its position: on the
- * same line, or on the line before or behind. What stands there in capitals, is nothing else and seems likely to the
- * tagger is taken for it.
+ * An entry with a position and a time span also names its employer, and one with an employer its position: on the same
+ * line, or on a line next to it. Capitalized words there are accepted if they are nothing else and the tagger considers
+ * them likely.
  */
 export function fillGaps(
   laidOut: LaidOutText,
@@ -195,7 +195,7 @@ export function fillGaps(
       confidence: 0.4,
     };
     if (isLabel(laidOut, mention) || isOfForm(laidOut, mention)) return null;
-    // A school is an employer too; what is likely to be neither is a word that begins a line.
+    // A school may also be an employer; anything unlikely to be either is just the first word of a line.
     const isPossible =
       isLikely(kind, run.from, run.to) || (kind === 'company' && isLikely('school', run.from, run.to));
     if (!isPossible) return null;
@@ -214,7 +214,7 @@ export function fillGaps(
   }
 }
 
-/** "Developer, Blue Harbour" and "Developer at Blue Harbour": behind the joint, on the same line. */
+/** "Developer, Blue Harbour" and "Developer at Blue Harbour": separated by a comma or a word, on the same line. */
 function besideOf(
   { tokens, tokenStarts }: LaidOutText,
   part: Mention,
@@ -260,7 +260,7 @@ function lineNear(
   return null;
 }
 
-/** Words in capitals with the small ones that names have, from the first token on. */
+/** Capitalized words, with the small words that occur in names, from the first token on. */
 function capitalRun(tokens: readonly Token[], from: number, to: number): { from: number; to: number } | null {
   let end = from;
   for (let at = from; at < to && at - from < MOST_GAP_TOKENS; at++) {
@@ -275,7 +275,7 @@ function capitalRun(tokens: readonly Token[], from: number, to: number): { from:
   return end - from === 1 && first.text.length < 3 ? null : { from, to: end };
 }
 
-/** The segment that holds an offset, or the one before it. */
+/** The segment that contains an offset, or the one before it. */
 export function segmentAt({ segments }: LaidOutText, offset: number): number {
   let low = 0;
   let high = segments.length - 1;

@@ -3,12 +3,15 @@ import type { LaidOutText } from '../text/layout.ts';
 import { spelled } from '../text/sections.ts';
 import labels from '../words/form-labels.json' with { type: 'json' };
 
-/** `label` names a date or nothing that a record has; beside `other` stands what is no job and no study: a birth, a sector, duties. */
+/**
+ * `label` names a date or a value that records do not have; `other` names a value that is not part of a job or study: a
+ * birth, a sector, duties.
+ */
 type FormKind = Extract<MentionKind, 'company' | 'title' | 'school' | 'degree'> | 'label' | 'other';
 
 interface FormLabel {
   readonly kind: FormKind;
-  /** How many characters of the line come before its value; all of them where the value stands elsewhere. */
+  /** The length of the line before its value; the whole line if the value is elsewhere. */
   readonly length: number;
 }
 
@@ -19,11 +22,14 @@ for (const [kind, lines] of Object.entries(labels)) {
 const FIRST_WORDS = new Set([...KINDS.keys()].map(firstWord));
 const LONGEST_LABEL = 130;
 
-/** The level of a study as forms give it: "Niveau CEC 6", "EQF level 5". */
+/** The level of a study as forms state it: "Niveau CEC 6", "EQF level 5". */
 const LEVEL =
   /^(?:niveau|level|nivel|nivelul|livello|nível|poziom|úroveň|szint)?\s?(?:cec|eqf|eqr|mec|qeq|ekr|ekk|isced)(?: (?:level|niveau))?\s?\d\p{L}?$/iu;
 
-/** The label of a form, as that of Europass, at the beginning of a line: alone, before a colon, or of two words and more before its value. */
+/**
+ * A label of a form such as Europass at the start of a line: alone, before a colon, or of at least two words before its
+ * value.
+ */
 export function formLabelOf(line: string): FormLabel | null {
   const head = line.slice(0, LONGEST_LABEL);
   if (LEVEL.test(line)) return { kind: 'other', length: line.length };
@@ -42,7 +48,7 @@ export function formLabelOf(line: string): FormLabel | null {
   return found;
 }
 
-/** "Mother tongue(s)" and "Nume / Prenume", without what forms leave open. */
+/** "Mother tongue(s)" and "Nume / Prenume", without optional parts in brackets. */
 function plainLabel(label: string): string {
   return spelled(label)
     .replace(/\([^()]{1,12}\)/g, '')
@@ -63,7 +69,7 @@ function valueAt(line: string, from: number): number {
 const BIRTH =
   /^(?:born|geboren|geb\.|née? (?:le|à|en)|nat[oa] (?:a|il|nel)|nacid[oa]|nascid[oa]|născut|ur\.|urodzon[ya]|nar\.|narozen|született|född|født|d\.?o\.?b)(?!\p{L})/iu;
 
-/** Whether a line or cell says when the person was born, or has another value that is no part of a job or a study. */
+/** Whether a line or cell contains a date of birth, or another value that is not part of a job or study. */
 export function isBesideWork({ segments }: LaidOutText, at: number): boolean {
   const own = segments[at];
   if (own === undefined) return false;
@@ -73,12 +79,14 @@ export function isBesideWork({ segments }: LaidOutText, at: number): boolean {
   return beside?.kind === 'other' && beside.length === left?.text.length;
 }
 
-/** Service that a state asks of everybody; a soldier by trade has a position. */
+/** Service required by a state; a professional soldier has a position. */
 const SERVICE =
   /(?<!\p{L})(?:(?:grund)?wehrdienst|zivildienst|(?:compulsory|mandatory|obligatory|national|conscript) (?:military |army |civil )?service|service (?:militaire|national)|servicio militar|servizio (?:militare|di leva)|serviço militar|służba wojskowa|zasadnicza służba|(?:základní )?vojenská (?:prezenční )?služba|základná vojenská služba|stagiul? militar|serviciul? militar|dienstplicht|militaire dienst|sorkatonai szolgálat|katonai szolgálat|värnplikt|militärtjänst|værnepligt|verneplikt|askerlik)(?!\p{L})/iu;
 const SERVICE_OR_TRADE = /(?<!\p{L})military service(?!\p{L})/iu;
 
-/** 2 for the segments of military service that is no trade, 1 where that depends on a position, by their line or their heading. */
+/**
+ * By line or heading: 2 for segments of compulsory service, 1 for military service that is a job if it has a position.
+ */
 export function serviceSegments({ segments, headings }: LaidOutText): Uint8Array {
   const found = new Uint8Array(segments.length);
   let line = 0;
@@ -96,7 +104,7 @@ export function serviceSegments({ segments, headings }: LaidOutText): Uint8Array
   return found;
 }
 
-/** Whether a mention is a label of a form, or stands beside one of what is no job and no study. */
+/** Whether a mention is a label of a form, or the value of a label that is not about a job or study. */
 export function isOfForm(laidOut: LaidOutText, { kind, segment, start }: Mention): boolean {
   const own = laidOut.segments[segment];
   if (own === undefined || kind === 'place') return false;

@@ -4,7 +4,7 @@ import { firstOverlap, type Token } from '../text/tokens.ts';
 import { companySuffixes } from '../words/word-lists.ts';
 import { formLabelOf } from './form-labels.ts';
 
-/** What forms and tables call the things of an entry, in ten languages. */
+/** The labels for parts of an entry in forms and tables, in ten languages. */
 const LABELS: readonly (readonly [MentionKind, string])[] = [
   [
     'company',
@@ -25,22 +25,22 @@ const LABELS: readonly (readonly [MentionKind, string])[] = [
 ];
 
 const KIND_OF = LABELS.map(([kind, words]) => [kind, new RegExp(`^(?:${words})$`, 'iu')] as const);
-/** Heads of the other columns and labels of other lines: never a value. */
+/** Headers of other columns and labels of other lines: never a value. */
 const OTHER_LABEL =
   /^(?:from|to|start ?date|end ?date|dates?|period|duration|years?|year of passing|location|place|city|address|responsibilities|duties|summary|description|highlights|website|url|email|e-mail|phone|mobile|name|area|major|field of study|gpa|grade|percentage|board|courses?|zeitraum|von|bis|ort|aufgaben|fechas?|funciones|période|lieu|missions|periodo|período|luogo|atividades|periode)$/iu;
 
-/** What stands beside these says what the person did. */
+/** Labels for descriptions of the person's work. */
 const DUTIES =
   /^(?:(?:key |main )?(?:responsibilities|duties|tasks)|(?:job )?description|aufgaben|aufgabengebiet|tätigkeiten|funciones|tareas|missions|tâches|atividades|mansioni|attività|taken|werkzaamheden|obowiązki|arbetsuppgifter|opgaver|görevler)\s?[:–]?$/iu;
 
 const IN_LINE = /^([\p{L}][\p{L} /-]{2,28}?)\s?[:–]\s?(?=\S)/u;
 const MOST_TOKENS = 10;
-/** "Role: worked on the chat service of a bank" describes. */
+/** "Role: worked on the chat service of a bank" is a description. */
 const MOST_TITLE_TOKENS = 6;
 
 /**
- * Values that a label names: "Employer: Blue Harbour", or a cell beside the label, or the line behind "Employer:". Roles in projects are
- * left to the tagger.
+ * Values named by a label: "Employer: Blue Harbour", a cell next to the label, or the line after "Employer:". Roles in
+ * projects are left to the tagger.
  */
 export function labelledFields(laidOut: LaidOutText): Mention[] {
   const { segments, sections, headings } = laidOut;
@@ -64,7 +64,7 @@ export function labelledFields(laidOut: LaidOutText): Mention[] {
     const next = segments[at + 1];
     const isBeside = next?.beginsLine === false || segment.text.endsWith(':');
     if (next === undefined || !isBeside || headings[at + 1] != null || isLabelText(next.text)) return;
-    // The head of a table's column has another head beside it.
+    // The header of a table column has another header next to it.
     if (!segment.text.endsWith(':') && at > 0 && !segment.beginsLine) return;
     const colon = /^:\s?/.exec(next.text)?.[0].length ?? 0;
     const mention = mentionIn(laidOut, kind, at + 1, next.start + colon);
@@ -73,7 +73,7 @@ export function labelledFields(laidOut: LaidOutText): Mention[] {
   return found;
 }
 
-/** The value of a form's label, in its line or in the next. Behind the comma of a name stands its address. */
+/** The value of a form's label, on its line or the next. The address follows the comma of a name. */
 function formField(
   laidOut: LaidOutText,
   at: number,
@@ -90,7 +90,7 @@ function formField(
   return mentionIn(laidOut, kind, at + 1, next.start + colon, true);
 }
 
-/** Whether a mention stands beside "Responsibilities:", in its line or in the cell behind it. */
+/** Whether a mention follows "Responsibilities:", on its line or in the next cell. */
 export function isBesideDuties({ segments }: LaidOutText, { segment }: Mention): boolean {
   const own = segments[segment];
   const label = IN_LINE.exec(own?.text ?? '')?.[1] ?? (own?.beginsLine ? '' : segments[segment - 1]?.text);
@@ -106,7 +106,7 @@ function isLabelText(text: string): boolean {
   return kindOf(bare) !== null || OTHER_LABEL.test(bare) || formLabelOf(text) !== null;
 }
 
-/** The tokens from an offset to the end of the segment, or to its first date. */
+/** The tokens from an offset to the end of the segment, or to its first date or link. */
 function mentionIn(
   laidOut: LaidOutText,
   kind: MentionKind,
@@ -140,13 +140,13 @@ function mentionIn(
   };
 }
 
-/** Whether the address of an employer or of a school begins: behind a comma or in brackets. */
+/** Whether the address of an employer or school starts here: after a comma or in brackets. */
 function isAddress(tokens: readonly Token[], at: number, kind: MentionKind): boolean {
   if ((kind !== 'company' && kind !== 'school') || !/^[,(;]$/.test(tokens[at]?.text ?? '')) return false;
   return !companySuffixes.has(tokens[at + 1]?.lower ?? '');
 }
 
-/** Labels know better than the tagger: what it saw on the label or on the value gives way. */
+/** Labels take precedence over the tagger, whose mentions on a labelled value are removed. */
 export function withLabelled(mentions: readonly Mention[], labelled: readonly Mention[]): Mention[] {
   if (labelled.length === 0) return [...mentions];
   const rest = mentions.filter(

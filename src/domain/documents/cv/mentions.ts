@@ -23,14 +23,14 @@ import { EDGE, isCapital, joinFaculties, joinShortNames, nextOther, widened } fr
 import { inSentences, namesDegree, plainParts } from './plain-mentions.ts';
 
 export interface SeenMentions {
-  /** In the order of the text. */
+  /** In text order. */
   readonly mentions: readonly Mention[];
   isLikely: Tagged['isLikely'];
 }
 
 /**
- * All names, titles, companies, schools, degrees, places and skills of a text: what the tagger saw, mended at wrapped
- * lines, and what plain rules see where it was not sure.
+ * All names, titles, companies, schools, degrees, places and skills of a text: those found by the tagger, corrected at
+ * wrapped lines, and those found by rules where it was not sure.
  */
 export function mentionsIn(
   laidOut: LaidOutText,
@@ -39,11 +39,12 @@ export function mentionsIn(
   scores: NetworkScores | null = null,
 ): SeenMentions {
   const { mentions: tagged, isLikely: isLikelyInEnglish } = tagMentions(laidOut, weights, scores);
-  // The tagger learnt from long English texts: elsewhere rules and word lists need no leave of it.
+  // The tagger learned from long English texts: for other texts, rules and word lists do not need its confirmation.
   const language = guessLanguage(laidOut.tokens);
   const needsLeave = !isPlain && (language === 'en' || language === 'und');
   const isLikely = needsLeave ? isLikelyInEnglish : () => true;
-  // "Software development" and "SAP WM" are seen as positions and name none: an English one has a word of its kind.
+  // "Software development" and "SAP WM" are tagged as positions but are not: an English position contains a word for
+  // one.
   const namesItsKind = ({ kind, from, to }: Mention) =>
     !needsLeave ||
     kind !== 'title' ||
@@ -81,13 +82,13 @@ export function mentionsIn(
   return { mentions, isLikely };
 }
 
-/** "Beruflicher Werdegang" heads the jobs and is none. */
+/** "Beruflicher Werdegang" is the heading of the jobs, not a job. */
 function isInHeading({ segments, headings }: LaidOutText, { segment, end }: Mention): boolean {
   const heading = headings[segment];
   return heading != null && end <= (segments[segment]?.start ?? 0) + heading.length;
 }
 
-/** A school is an employer too, so either will do for the other. */
+/** A school may also be an employer, so either kind is accepted for the other. */
 function isPossible(isLikely: Tagged['isLikely'], { kind, from, to }: Mention): boolean {
   const isOrganisation = kind === 'company' || kind === 'school';
   return isOrganisation
@@ -95,7 +96,7 @@ function isPossible(isLikely: Tagged['isLikely'], { kind, from, to }: Mention): 
     : isLikely(kind, from, to);
 }
 
-/** "University" at the end of a line and "of Pune" at the beginning of the next are one school. */
+/** "University" at the end of a line and "of Pune" at the start of the next are one school. */
 function joinWrapped({ tokens }: LaidOutText, mentions: readonly Mention[]): Mention[] {
   const joined: Mention[] = [];
   for (const mention of mentions) {
@@ -116,7 +117,7 @@ function joinWrapped({ tokens }: LaidOutText, mentions: readonly Mention[]): Men
   return joined;
 }
 
-/** "B.Tech in Information Technology": what stands behind the "in" of a degree and names no school is its field. */
+/** "B.Tech in Information Technology": the text after the "in" of a degree is its field, if it names no school. */
 function joinFields({ tokens }: LaidOutText, mentions: readonly Mention[]): Mention[] {
   const joined: Mention[] = [];
   for (const mention of mentions) {
@@ -134,7 +135,10 @@ function joinFields({ tokens }: LaidOutText, mentions: readonly Mention[]): Ment
   return joined;
 }
 
-/** "Lecturer in Chemistry, University of Leeds": what stands between the "in" of a position and its employer is its subject. */
+/**
+ * "Lecturer in Chemistry, University of Leeds": the text between the "in" of a position and its employer is its
+ * subject.
+ */
 function joinSubjects({ tokens }: LaidOutText, mentions: readonly Mention[]): Mention[] {
   const joined: Mention[] = [];
   mentions.forEach((mention, at) => {
@@ -158,7 +162,7 @@ function joinSubjects({ tokens }: LaidOutText, mentions: readonly Mention[]): Me
   return joined;
 }
 
-/** "DEGREE IN ROBOTICS Technical" "University of Cluj": where capitals end, so does the degree. */
+/** "DEGREE IN ROBOTICS Technical" "University of Cluj": the degree ends where the capitals end. */
 function partCapitals({ tokens }: LaidOutText, mentions: readonly Mention[]): Mention[] {
   const parted = [...mentions];
   mentions.forEach((degree, at) => {
@@ -176,7 +180,7 @@ function partCapitals({ tokens }: LaidOutText, mentions: readonly Mention[]): Me
   return parted;
 }
 
-/** "Role Developer", where the colon is lost. */
+/** "Role Developer", where the colon was lost. */
 const TITLE_LABEL = /^(?:role|designation|position)$/i;
 
 /** Marks and small words at the edges belong to the sentence, not to the name. */
@@ -201,12 +205,15 @@ function trimmed({ tokens }: LaidOutText, mention: Mention): Mention | null {
   return hasLetters ? { ...mention, from, to, start: first.start, end: last.end } : null;
 }
 
-/** "12 Jahre Erfahrung" is no employer. */
+/** "12 Jahre Erfahrung" is not an employer. */
 export const SPAN_WORD = /^(?:years?|jahren?|berufserfahrung|erfahrung|experience|previously|formerly)$/i;
 const MOST_TITLE = 8;
 const MOST_NAME = 14;
 
-/** What is too long for a name or a position, begins small, or stands in a bullet without a position's word is prose. */
+/**
+ * Text that is too long for a name or position, starts in lower case, or is a bullet without a word for a position is
+ * prose.
+ */
 function isSentence({ tokens, segments }: LaidOutText, { kind, from, to, segment }: Mention): boolean {
   const isName = kind === 'company' || kind === 'school';
   if (kind === 'company' && SPAN_WORD.test(tokens[from]?.text ?? '')) return true;
@@ -236,7 +243,7 @@ function joinTitles({ tokens, segments }: LaidOutText, mentions: readonly Mentio
   return joined;
 }
 
-/** "MBA Symbiosis University", seen as one school where marks are lost, is a degree and its school. */
+/** "MBA Symbiosis University", tagged as one school because punctuation was lost, is a degree and its school. */
 function partedSchool({ tokens }: LaidOutText, mention: Mention): Mention[] {
   if (mention.kind !== 'school') return [mention];
   const degree = degreesIn(tokens.slice(mention.from, mention.to))[0];
@@ -254,7 +261,7 @@ function partedSchool({ tokens }: LaidOutText, mention: Mention): Mention[] {
 const LABEL_WORDS =
   /^(?:company|employer|organi[sz]ation|position|designation|title|role|job title|period|duration|dates?|institution|institute|university|college|school|degree|course|qualification|year|location|place|name|skills?|responsibilities|project|client|board|percentage|marks|address|mobile|phone|email|references?)$/i;
 
-/** The heads of a table's columns and the labels before values are no values. */
+/** Column headers of a table and labels before values are not values. */
 export function isLabel({ text }: LaidOutText, { start, end }: { start: number; end: number }): boolean {
   return isLabelWord(text.slice(start, end).trim());
 }
@@ -267,11 +274,11 @@ const PARTING = /^(?:,|\||–|—|-|@|at|:|\/|bei|chez|bij|;)$/i;
 /** "Bricklayer with CSCS card". */
 const PLAIN_PARTING = /^(?:with|mit|avec|con|com|met|[.;])$/i;
 const MOST_PART = 9;
-/** Tokens of a line that is no prose. A plain text has all it says in one. */
+/** The maximum number of tokens of a line that is not prose. A plain text may have everything on one line. */
 const MOST_LINE = 16;
 const MOST_PLAIN_LINE = 40;
 
-/** Parts of short lines that name their kind by a word of it, where nothing else was seen. */
+/** Parts of short lines that contain a word for their kind, where nothing else was found. */
 function byRules(laidOut: LaidOutText, mentions: readonly Mention[], isPlain: boolean): Mention[] {
   const { tokens, tokenStarts, sections, segments, headings } = laidOut;
   const kindsIn = new Map<number, Set<MentionKind>>();
@@ -329,7 +336,7 @@ function partsOf(
   return parts;
 }
 
-/** `isOpen`: a plain text has no headings, so that any of its lines may be of work or of study. */
+/** `isOpen`: a plain text has no headings, so any of its lines may be about work or education. */
 function kindByWords(words: readonly Token[], section: SectionKind, isOpen: boolean): MentionKind | null {
   const namesSchool = words.some(({ lower }) => isSchoolWord(lower));
   if (section !== 'work') {
@@ -338,7 +345,7 @@ function kindByWords(words: readonly Token[], section: SectionKind, isOpen: bool
     if (isOpen && namesDegree(words)) return 'degree';
     if (!isOpen) return null;
   }
-  // A school that stands among jobs is the employer.
+  // A school among jobs is the employer.
   if (words.length > 1 && namesSchool) return 'school';
   if (
     words.length > 1 &&

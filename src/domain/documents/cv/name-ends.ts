@@ -10,7 +10,10 @@ const TAIL = /^(?:of|for|de|del|della|für|di|da|do|van|voor|des|du|der|-|\/|&|a
 
 const MOST_WIDENED = 5;
 
-/** Where the next mention of another kind begins, as far as a mention may be widened: "Tester - Acme Ltd" ends before Acme. */
+/**
+ * The start of the next mention of another kind, within the distance that a mention may be extended: "Tester - Acme
+ * Ltd" ends before Acme.
+ */
 export function nextOther(mentions: readonly Mention[], at: number): number {
   const { kind, to } = mentions[at] ?? { kind: null, to: 0 };
   for (let next = at + 1; next < mentions.length; next++) {
@@ -22,8 +25,9 @@ export function nextOther(mentions: readonly Mention[], at: number): number {
 }
 
 /**
- * A title goes on over the small words behind it ("Jefe" "de almacén"), a school over a town that follows without a
- * comma ("Technische Universität" "München"), and a place is as wide as the places' list knows it.
+ * Extends a title over the small words after it ("Jefe" "de almacén"), a school over a town that follows without a
+ * comma ("Technische Universität" "München"), a company over its legal form, and a place to the range known from the
+ * list of places.
  */
 export function widened(
   { text, tokens, tokenStarts, places }: LaidOutText,
@@ -58,11 +62,14 @@ export function widened(
   return { ...mention, from, to, start: first.start, end: Math.max(last.end, first.start + full) };
 }
 
-/** Universities of several towns, which name theirs behind a comma. */
+/** Universities in several towns, which name their town after a comma. */
 const HAS_CAMPUSES =
   /\b(?:University of (?:Alabama|Arkansas|California|Colorado|Hawaii|Houston|Illinois|Louisiana|Maine|Maryland|Massachusetts|Michigan|Minnesota|Missouri|Nebraska|Nevada|North Carolina|South Carolina|South Florida|Tennessee|Texas|Wisconsin)|(?:California|Pennsylvania) State University|State University of New York|SUNY)$/;
 
-/** Over a town ("Technische Universität" "München", "University of California" ", Santa Cruz") and over a name behind "of" ("The Art Institute" "of Orange County"). */
+/**
+ * Extends over a town ("Technische Universität" "München", "University of California" ", Santa Cruz") and over a name
+ * after "of" ("The Art Institute" "of Orange County").
+ */
 function endOfSchool(
   { text, tokens, places }: Pick<LaidOutText, 'text' | 'tokens' | 'places'>,
   { segment, start, end: endsAt, from, to }: Mention,
@@ -95,7 +102,7 @@ export function isCapital(token: Token | undefined, segment: number): boolean {
   );
 }
 
-/** How far a company's name goes on behind its last word: a legal form's full stop, and a remark about the name itself. */
+/** The length of a company's name, including a legal form's full stop and a remark about the name itself. */
 function nameLength(text: string, start: number, end: number): number {
   const legal = LEGAL_TAIL.exec(text.slice(start, end + 10))?.[0].length ?? 0;
   const length = Math.max(legal, end - start);
@@ -151,7 +158,10 @@ export function joinFaculties({ text, tokens }: LaidOutText, mentions: readonly 
 const UNIVERSITY =
   /^(?:univer[sz]it|uniwersytet|universit|politech|polytech|politec|technolog|institut|akadem|academ|hochschule|fachhochschule|egyetem|üniversite)/iu;
 
-/** "VŠB – Technická univerzita Ostrava" and "AGH – Akademia Górniczo-Hutnicza" are one school: its short name and its long one. */
+/**
+ * "VŠB – Technická univerzita Ostrava" and "AGH – Akademia Górniczo-Hutnicza" are one school: the short and the long
+ * name.
+ */
 export function joinShortNames({ text, tokens }: LaidOutText, mentions: readonly Mention[]): Mention[] {
   const isShort = ({ kind, from, to }: Mention) =>
     to - from === 1 &&

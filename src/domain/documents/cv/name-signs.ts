@@ -13,21 +13,21 @@ import {
   titleModifiers,
 } from '../words/word-lists.ts';
 
-/** Tokens from, up to and not including to. */
+/** Tokens `from` to `to`, exclusive. */
 export interface Run {
   readonly from: number;
   readonly to: number;
 }
 
-/** What speaks for a run of words being the person's name, and what against it, in points. */
+/** Points for and against a run of words being the person's name. */
 export interface NameSigns {
-  /** By the words themselves. */
+  /** Points for the words themselves. */
   looks(run: Run): number;
-  /** By what stands behind the run on the same line, which ends at the token `lineEnd`. */
+  /** Points for the text after the run on the same line, which ends at the token `lineEnd`. */
   ending(run: Run, lineEnd: number): number;
-  /** Whether an e-mail address or a profile's address has one of its words. */
+  /** Whether an email or profile address contains one of its words. */
   sharesWord(run: Run): boolean;
-  /** Whether such an address is made of all its words. */
+  /** Whether such an address consists of all its words. */
   isSpelt(run: Run): boolean;
 }
 
@@ -35,14 +35,14 @@ const PARTICLE =
   /^(?:de|da|do|di|das|dos|du|des|del|della|van|von|der|den|dem|zu|zum|zur|ter|ten|la|las|le|los|y|bin|al|el)$/i;
 const NO_NAME =
   /^(?:resume|curriculum|vitae|cv|lebenslauf|street|road|avenue|drive|lane|city|district|ward|india|usa|email|phone|mobile|address|objective|summary|profile|skills|experience|education|engineering|software|management|marketing|page|contact|confidential|applicant|candidate|degree|highest)$/i;
-/** What stands behind a name where a text has lost its lines. */
+/** Words that follow a name in a text that has lost its lines. */
 const FOLLOWS =
   /^(?:address|adresse|email|e-mail|mail|phone|mobile|mob|ph|tel|cell|contact|current|permanent|home|location|basics|label|gender|sex|male|female|date|dob|born|birth|nationality|age|linkedin|github|profile|summary|objective|about|education|experience|experienced|skills|position|having|im|seeking|willing|looking|working|need|total)$/i;
 const STREET = /^(?:street|st|road|rd|avenue|ave|lane|drive|boulevard|blvd)$/i;
 const STOP_WORDS: ReadonlySet<string> = new Set(stopWords.en.split(' '));
 const ACRONYM = /^\p{Lu}{2,4}$/u;
 const CAPITALS = /^[\p{Lu}][\p{Lu}.'’-]+$/u;
-/** One letter for a name. */
+/** A single letter for a name. */
 export const INITIAL = /^\p{Lu}\.?$/u;
 
 export function createNameSigns(laidOut: LaidOutText): NameSigns {
@@ -54,13 +54,13 @@ export function createNameSigns(laidOut: LaidOutText): NameSigns {
   const wordsOf = ({ from, to }: Run) => tokens.slice(from, to).filter(({ kind }) => kind === 'word');
   const isPlace = ({ start, end, lower }: Token) =>
     isTaken(places, start, end) || (isSmall && placeBook.of(lower) !== undefined);
-  // "San Francisco" and "Ho Chi Minh" are made of names.
+  // "San Francisco" and "Ho Chi Minh" consist of names.
   const isInLongPlace = ({ start, end }: Token) => {
     const place = firstOverlap(places, start, end);
     return place !== undefined && place.to - place.from > 1;
   };
   const isShared = (word: Token) => handles.some((one) => holds(one, word));
-  /** "Bidar Karnataka": a word before a region is a town, though no list has it. */
+  /** "Bidar Karnataka": a word before a region is a town, even if it is not in the list. */
   const isTown = (at: number) => {
     const next = tokens[at + 1];
     const place = next === undefined ? undefined : firstOverlap(places, next.start, next.end);
@@ -86,7 +86,8 @@ export function createNameSigns(laidOut: LaidOutText): NameSigns {
     const words = wordsOf(run);
     const full = words.filter((word) => !INITIAL.test(word.text));
     const known = full.filter(({ lower }) => isNameWord(lower));
-    // "Jan van den Berg" has two words as "Jan Berg" has, and "Jan van" is no name. Texts without lines may be without capitals.
+    // "Jan van den Berg" has two words, as "Jan Berg" has, and "Jan van" is not a name. Texts without lines may have no
+    // capitals.
     const own = words.filter((word, at) => isFlat || at === words.length - 1 || !isParticle(word.text));
     const fullOwn = own.filter((word) => !INITIAL.test(word.text));
     let score = own.length === 2 || own.length === 3 ? 1.5 : own.length === 1 ? -2 : 0;
@@ -140,17 +141,17 @@ export function createNameSigns(laidOut: LaidOutText): NameSigns {
     if (isPlace(next)) return isKnown ? score : score + 1;
     if (isKnown || INITIAL.test(next.text)) return score - (endsInInitial ? 3 : 1.5);
     if (ordinary.has(next.lower) || isTown(to)) return score + 1;
-    // "Jane Maria Robinson Quillfeather": three known names and a last word, which is one too.
+    // "Jane Maria Robinson Quillfeather": after three known names, the last word is also a name.
     const known = words.filter(({ lower }) => isNameWord(lower));
     if (!isFlat && known.length > 2 && to + 1 === lineEnd && /^\p{Lu}/u.test(next.text)) return score - 1;
-    // "Jane D Robinson", "Jane Maria Robinson": behind an initial or a second given name the name goes on.
+    // "Jane D Robinson", "Jane Maria Robinson": the name continues after an initial or a second given name.
     return endsInInitial ? score - 3 : isGivenName(last) ? score - 1 : score;
   };
 
   return { looks, ending, sharesWord, isSpelt };
 }
 
-/** Small words inside of names; "Das" and "Le" are names. */
+/** Small words within names; "Das" and "Le" are names. */
 export function isParticle(word: string): boolean {
   return PARTICLE.test(word) && !/^\p{Lu}\p{Ll}/u.test(word);
 }
@@ -165,14 +166,14 @@ function lowerCaseWords(tokens: readonly Token[]): ReadonlySet<string> {
   );
 }
 
-/** Indeed's address of a CV, also one that has lost its marks: `indeed.com/r/Jane-Doe/…`, `indeedcomrJaneDoe…`. */
+/** The address of a CV at Indeed, also without its punctuation: `indeed.com/r/Jane-Doe/…`, `indeedcomrJaneDoe…`. */
 const INDEED = /indeed\.?com\/?r\/?(\p{L}[\p{L} -]{2,60}?)\/?[\da-f]{16}(?![\p{L}\d])/giu;
 const JOINED_PROFILE = /linkedincomin(\p{L}[\p{L}\d]{3,60})(?![\p{L}\d])/giu;
 const JOINED_EMAIL =
   /(?<![\p{L}\d])(\p{L}[\p{L}\d]{3,40}?)\d{0,8}(?:gmail|googlemail|yahoo|hotmail|outlook|icloud|rediffmail|live|ymail)(?:com|co[a-z]{2}|in|de|fr|es|it)(?![\p{L}\d])/giu;
 const MOST_CHARACTERS = 12_000;
 
-/** The letters of the e-mail address and of the names that profiles on the web have, which often are the person's. */
+/** The letters of the email address and of user names in web profiles, which often are the person's name. */
 function handlesIn({ emails, links, text }: LaidOutText): string[] {
   const part = text.slice(0, MOST_CHARACTERS);
   const joined = [INDEED, JOINED_PROFILE, JOINED_EMAIL].flatMap((pattern) =>
@@ -193,7 +194,7 @@ function holds(handle: string, { lower }: Token): boolean {
 
 const MOST_SPELT = 5;
 
-/** Whether a handle is made of these words and of nothing else, each whole or by its first letter, in any order: `hanhnt`. */
+/** Whether a handle consists of exactly these words, each in full or as its first letter, in any order: `hanhnt`. */
 function spells(words: readonly Token[], handle: string): boolean {
   if (words.length < 2 || words.length > MOST_SPELT) return false;
   const letters = words.map(({ lower }) => lower.replace(/[^\p{L}]/gu, ''));

@@ -19,9 +19,9 @@ interface Search {
   readonly isFrench: boolean;
 }
 
-/** A CV says whose it is at its top; lines further down are other people, but for those beside the e-mail address. */
+/** A CV names its person at the top; lines further down name other people, except those near the email address. */
 const TOP_SEGMENTS = 14;
-/** Where a text has lost its lines, so many tokens are its top. */
+/** The number of tokens that count as the top of a text that has lost its lines. */
 const TOP_TOKENS = 80;
 const NEAR_ADDRESS = 2;
 const LEAST_SCORE = 2.5;
@@ -36,7 +36,7 @@ const DOCUMENT_WORD =
   /^(?:resume|résumé|cv|c\.v|curriculum|vitae|vitæ|lebenslauf|biodata|bio-data|bewerbung|currículum|życiorys|özgeçmiş)$/iu;
 const DOCUMENT_JOINT = /^(?:of|for|de|del|di|von|van|für|do|da|pour|:|-|–|—)$/i;
 
-/** The best of the lines and mentions at the top, by what names look like and by the e-mail address. */
+/** The best of the lines and mentions at the top, by the form of names and by the email address. */
 export function findName(laidOut: LaidOutText, mentions: readonly Mention[]): Traced | null {
   const { tokens, segments, sections, text, isFlat } = laidOut;
   const spread = spreadName(laidOut);
@@ -51,7 +51,7 @@ export function findName(laidOut: LaidOutText, mentions: readonly Mention[]): Tr
   for (const mention of mentions) {
     if (mention.kind !== 'name' || mention.to - mention.from > 6) continue;
     const isEarly = isFlat ? mention.from < TOP_TOKENS : mention.segment < TOP_SEGMENTS;
-    // Under "References", "Publications" and the like stand other people.
+    // "References", "Publications" and similar sections name other people.
     if (!isEarly && sections[mention.segment] === 'other' && !search.signs.sharesWord(mention)) continue;
     candidates.push(...aroundMention(search, mention, isEarly ? 5.5 : isFlat ? 2 : 3.5));
   }
@@ -65,7 +65,7 @@ export function findName(laidOut: LaidOutText, mentions: readonly Mention[]): Tr
   return traced(text, start, end, Math.min(0.99, 0.4 + best.score / 16));
 }
 
-/** What the tagger took for the name, and in a text without lines also a little less or more of it. */
+/** The name found by the tagger, and in a text without lines also slightly shorter and longer variants. */
 function aroundMention({ laidOut, signs }: Search, mention: Mention, bonus: number): Candidate[] {
   const { tokens, tokenStarts, isFlat } = laidOut;
   if (!isFlat) return [{ from: mention.from, to: mention.to, score: signs.looks(mention) + bonus }];
@@ -83,7 +83,7 @@ function aroundMention({ laidOut, signs }: Search, mention: Mention, bonus: numb
   return found;
 }
 
-/** In a text that has lost its lines the name may stand behind a label or behind other words: "Sample Resume Jane Doe". */
+/** In a text that has lost its lines, the name may follow a label or other words: "Sample Resume Jane Doe". */
 function withinLines(search: Search): Candidate[] {
   const { tokens, tokenStarts } = search.laidOut;
   const found: Candidate[] = [];
@@ -121,7 +121,7 @@ function isBehindLabel(tokens: readonly Token[], begin: number, at: number): boo
   return /^my name is$/i.test(textOf(tokens, { from: Math.max(begin, at - 3), to: at }));
 }
 
-/** "Jane Doe BEng MIMechE" is Jane Doe: no name begins with two capitals. */
+/** "Jane Doe BEng MIMechE" is Jane Doe: no name starts with two capitals. */
 function withoutLetters(tokens: readonly Token[], { from, to }: Run): number {
   let end = to;
   while (end > from + 2 && /^\p{Lu}{2,}\p{Ll}/u.test(tokens[end - 1]?.text ?? '')) end--;
@@ -147,7 +147,7 @@ function candidatesIn(search: Search, segment: number): Candidate[] {
   return scored(search, segment, begin.at, early + (begin.isLabelled ? 5 : 0));
 }
 
-/** The runs that begin at a token, with their points. */
+/** The runs that start at a token, with their points. */
 function scored(
   { laidOut, mentions, signs }: Search,
   segment: number,
@@ -162,7 +162,7 @@ function scored(
   for (const run of runsOf(tokens, at, end)) {
     if (headingOf({ ...line, text: textOf(tokens, run) }) !== null) continue;
     const ending = signs.ending(run, end);
-    // Of a line that is a name the beginning is none.
+    // If a line is a name, its beginning alone is not.
     if (!isFlat && ending < 0) continue;
     const touches = (one: Mention) => one.from < run.to && run.from < one.to;
     const tagged = mentions.some((one) => one.kind === 'name' && touches(one));
@@ -173,7 +173,7 @@ function scored(
   return found;
 }
 
-/** Where a name could begin on a line: behind a label, "Curriculum Vitae of", a title of honour and marks. */
+/** Where a name may start on a line: after a label, "Curriculum Vitae of", an honorific and marks. */
 function beginOf(
   tokens: readonly Token[],
   from: number,
@@ -209,7 +209,7 @@ const NAME_TOKEN = /^(?:\p{L}[\p{L}\p{M}.'’-]*|\.)$/u;
 const LONGEST_NAME = 5;
 const MOST_TOKENS = 9;
 
-/** Runs of words that could be a name: all words, and of a line that goes on behind the name its beginnings. */
+/** Runs of words that may be a name: all words, and the beginnings of a line that continues after the name. */
 function runsOf(tokens: readonly Token[], from: number, to: number): (Run & { bonus: number })[] {
   let end = from;
   while (end < to && end - from < MOST_TOKENS) {
@@ -228,12 +228,12 @@ function runsOf(tokens: readonly Token[], from: number, to: number): (Run & { bo
   return runs;
 }
 
-/** "Ruiz de la Torre" counts as two. */
+/** "Ruiz de la Torre" counts as two words. */
 function countWords(tokens: readonly Token[], from: number, to: number): number {
   return tokens.slice(from, to).filter(({ kind, text }) => kind === 'word' && !isParticle(text)).length;
 }
 
-/** "Doe, Jane": one or two words, a comma and one or two more, of which one is a known name. */
+/** "Doe, Jane": one or two words, a comma and one or two more, one of which is a known name. */
 function familyFirst(
   tokens: readonly Token[],
   from: number,
@@ -248,7 +248,7 @@ function familyFirst(
   return given.some(({ lower }) => isNameWord(lower)) ? { from, to: stop, bonus: 1.5 } : null;
 }
 
-/** A line beside the e-mail address that shares a word with it, wherever the address stands. */
+/** Lines near the email address that share a word with it, wherever the address is. */
 function besideAddress(search: Search, after: number): Candidate[] {
   const { emails, segments } = search.laidOut;
   const email = emails[0];
@@ -265,7 +265,7 @@ const SPREAD =
   /^[ \t]*((?:\p{Lu}[ \u00a0]){2,20}\p{Lu}(?:[ \u00a0]{2,8}(?:\p{Lu}[ \u00a0]){1,20}\p{Lu}){0,3})[ \t]*$/u;
 const TOP_LINES = 6;
 
-/** "J A N E   D O E": letters apart, words by wider gaps or by a known first name. */
+/** "J A N E   D O E": spaced letters, with words separated by wider gaps or by a known first name. */
 function spreadName({ text }: LaidOutText): Traced | null {
   let start = 0;
   for (const line of text.slice(0, 600).split('\n').slice(0, TOP_LINES)) {

@@ -7,8 +7,8 @@ const AT = /^(?:at|@|bei|chez|bij|presso)$/i;
 const MOST_EMPLOYER = 6;
 
 /**
- * "Voilier chez Atlantique Voiles", seen as one title or one company, is a position and its employer; "Maurer, 20 Jahre
- * Erfahrung" and "Designer - Photoshop" are positions with more behind them.
+ * "Voilier chez Atlantique Voiles", tagged as one title or company, is a position and its employer; "Maurer, 20 Jahre
+ * Erfahrung" and "Designer - Photoshop" are positions followed by other text.
  */
 export function plainParts({ tokens }: LaidOutText, mention: Mention): Mention[] {
   if (mention.kind !== 'title' && mention.kind !== 'company') return [mention];
@@ -35,12 +35,12 @@ export function plainParts({ tokens }: LaidOutText, mention: Mention): Mention[]
   return parts.flatMap((part) => (part === null ? [] : [{ ...part, confidence: mention.confidence }]));
 }
 
-/** "BSc Physics", not "Forklift licence". */
+/** "BSc Physics", but not "Forklift licence". */
 export function namesDegree(words: readonly Token[]): boolean {
   return degreesIn(words).length > 0 && !words.some(({ text }) => /^licen[cs]e$/i.test(text));
 }
 
-/** The words in front of a position in a sentence: "I am a …", "worked as a …", "als …". */
+/** Words before a position in a sentence: "I am a …", "worked as a …", "als …". */
 const BEFORE_TITLE = /^(?:an?|as|am|als|eine?|einen|une?|una?|comme|como|come|een|uma?)$/i;
 const MOST_MODIFIERS = 3;
 /** "I worked for …", "ten years at …". */
@@ -49,7 +49,7 @@ const WORKED =
   /^(?:work(?:s|ed|ing)?|employed|years?|arbeite(?:te)?|gearbeitet|jahren?|travaill\p{L}*|ans|trabaj\p{L}*|años|lavor\p{L}*|anni|trabalh\p{L}*|anos|werk\p{L}*|jaar)$/iu;
 const REACH = 6;
 
-/** Positions and employers in the sentences of a text of a few lines, where nothing was seen yet. */
+/** Positions and employers in the sentences of a text of a few lines, where nothing else was found. */
 export function inSentences(
   { tokens, tokenStarts, segments }: LaidOutText,
   seen: readonly Mention[],

@@ -7,8 +7,8 @@ const PROJECT =
 const MOST_ABOVE = 8;
 
 /**
- * Projects of a job are no jobs: blocks that begin with "Project:" or "Client:" below a job whose time has theirs in it. Where no such job
- * stands above, as in the CV of a freelancer, they are its jobs.
+ * Projects within a job are not jobs: blocks that start with "Project:" or "Client:" below a job whose time span
+ * contains theirs. If there is no such job above, as in a freelancer's CV, they are jobs.
  */
 export function withoutProjects(laidOut: LaidOutText, entries: readonly Entry[]): Entry[] {
   let job: Entry | null = null;
@@ -25,7 +25,7 @@ export function withoutProjects(laidOut: LaidOutText, entries: readonly Entry[])
   });
 }
 
-/** Whether the block names a project before it names anything of the entry. */
+/** Whether the block names a project before any part of the entry. */
 function hasProjectLabel({ segments }: LaidOutText, { firstSegment, head }: Entry): boolean {
   if (head?.isLabelled === true) return false;
   for (let at = firstSegment; at >= 0 && firstSegment - at <= MOST_ABOVE; at--) {
@@ -35,7 +35,7 @@ function hasProjectLabel({ segments }: LaidOutText, { firstSegment, head }: Entr
   return false;
 }
 
-/** A year alone may be any of its months. */
+/** A year without a month may be any of its months. */
 function contains(outer: DateSpan | null, inner: DateSpan | null): boolean {
   if (outer?.from == null) return false;
   if (inner?.from == null) return true;

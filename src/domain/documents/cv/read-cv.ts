@@ -16,8 +16,8 @@ interface ReadProfile {
 }
 
 /**
- * `isPlain`: a text of a few lines without headings, in which rules need no leave of the tagger. `scores`: what the network
- * says of its tokens.
+ * `isPlain`: a text of a few lines without headings, in which rules do not need the tagger's confirmation. `scores`:
+ * the network's scores for its tokens.
  */
 export function readProfile(
   laidOut: LaidOutText,
@@ -81,7 +81,7 @@ function workOf(found: FoundWork, path: string, notes: EvidenceNotes): CvWork {
   };
 }
 
-/** A lone date is both ends of a job, and the end of a course of study. */
+/** A single date is both ends of a job, and the end of a course of study. */
 function educationOf(found: FoundEducation, path: string, notes: EvidenceNotes): CvEducation {
   const { date } = found.entry;
   const span = spanOf(date, path, notes);
@@ -114,7 +114,7 @@ interface FoundCertificate {
 
 const MOST_CERTIFICATES = 40;
 
-/** Certificates that are named so wherever they stand. */
+/** Certificates whose names are recognized anywhere. */
 const NAMED_CERTIFICATE =
   /\b(?:AWS Certified [A-Z][\w -]{3,50}|Microsoft Certified[:]? [A-Z][\w -]{3,50}|Certified [A-Z][a-z]+(?: [A-Z][\w-]*){1,5}|Oracle Certified [A-Z][\w -]{3,40}|Cisco Certified [A-Z][\w -]{3,40}|CCNA|CCNP|CCIE|CISSP|CISA|CISM|CEH|PMP|PRINCE2|CSM|ITIL(?: v?\d)? Foundation|CompTIA [A-Z][\w+]*\+?|MCSE|MCSA|MCP|MCTS|OCA|OCP|OCJP|SCJP|RHCE|RHCSA|ISTQB[\w -]{0,20}|CPA|CFA|ACCA|CKA|CKAD|TOEFL|IELTS|Six Sigma (?:Green|Black|Yellow) Belt)\b/g;
 
@@ -154,7 +154,7 @@ function dateOf(date: DateSpan | null): Traced | null {
     : { value: isoOf(point), start: date.start, end: date.end, confidence: 0.8 };
 }
 
-/** "Scrum Master – Scrum Alliance" and "First aid (Red Cross)": the second part gave it. */
+/** "Scrum Master – Scrum Alliance" and "First aid (Red Cross)": the second part is the issuer. */
 function partsOf(text: string, start: number, end: number): [Traced | null, Traced | null] {
   const whole = text.slice(start, end);
   const clean = whole.replace(/[\s,;:(–-]+$/, '');
@@ -183,7 +183,7 @@ const MOST_PROJECTS = 30;
 const LONGEST_PROJECT_NAME = 90;
 const LONGEST_PROJECT_DESCRIPTION = 800;
 
-/** Under a heading for projects a short line begins one, and longer lines and bullets describe it. */
+/** Under a heading for projects, a short line starts a project, and longer lines and bullets describe it. */
 function findProjects(laidOut: LaidOutText): FoundProject[] {
   const { segments, sections, headings, text, dates, links } = laidOut;
   const found: { name: Traced; from: number; to: number; body: number }[] = [];
@@ -223,7 +223,7 @@ function findProjects(laidOut: LaidOutText): FoundProject[] {
   });
 }
 
-/** How far a line's title goes: the whole of a short line, or up to its colon or dash. */
+/** The length of a line's title: the whole of a short line, or up to its colon or dash. */
 function titleEnd(line: string): number | null {
   if (!/^[\p{Lu}\d"'“]/u.test(line)) return null;
   const parted = /^(.{3,70}?)\s*(?::|\s[–—-]\s|\(|,\s(?=(?:19|20)\d\d))/.exec(line)?.[1];

@@ -10,11 +10,11 @@ interface FoundSkill extends Traced {
   readonly canonical: string | null;
 }
 
-/** Words that stand in lists of skills and are none. */
+/** Words in lists of skills that are not skills. */
 const NO_SKILL =
   /^(?:one|two|three|four|five|six|seven|eight|nine|ten|years?|months?|skills?|tools?|languages?|and|or|etc|other|various|including|experience|knowledge|less than \d+ years?|.)$/i;
 
-/** Skills by name, skills that the tagger saw, and the short items of a list under a heading for skills. */
+/** Skills by name and skills found by the tagger, extended to the whole item in a list of skills. */
 export function findSkills(laidOut: LaidOutText, { mentions, isLikely }: SeenMentions): FoundSkill[] {
   const { text } = laidOut;
   const others = mentions
@@ -22,7 +22,7 @@ export function findSkills(laidOut: LaidOutText, { mentions, isLikely }: SeenMen
     .sort((one, other) => one.start - other.start);
   const found: FoundSkill[] = [];
   for (const { start, end, from, to, value } of laidOut.skills) {
-    // Names of products and everyday words alike stand in texts about other things: the tagger has a say.
+    // Names of products and everyday words also occur in texts about other things, so the tagger must confirm them.
     if (!isLikely('skill', from, to)) continue;
     if (isTaken(others, start, end) || !isClaimed(laidOut, from, value.family)) continue;
     found.push({ ...traced(text, start, end, 0.9), canonical: value.canonical });
@@ -31,7 +31,7 @@ export function findSkills(laidOut: LaidOutText, { mentions, isLikely }: SeenMen
   const ends = new Map(known.map(({ start, end }) => [start, end]));
   for (const { kind, start, end, confidence } of mentions) {
     if (kind !== 'skill' || NO_SKILL.test(text.slice(start, end))) continue;
-    // A longer wording that begins with a known name stands for itself beside it.
+    // A longer phrase that starts with a known name is a separate skill.
     const knownEnd = ends.get(start);
     if (
       isTaken(known, start, end) &&
@@ -51,7 +51,10 @@ const ITEM_WORD = /^[\p{L}\d][\p{L}\d'’.+#-]*$/u;
 const NO_ITEM =
   /^(?:and|or|with|of|in|on|for|to|the|a|an|using|including|etc|such|as|by|like|other|various|strong|good|excellent|basic|advanced|proficient|proficiency|experience|experienced|knowledge|years?|skills?)$/i;
 
-/** "planning" of the item "Rota planning" in a list of skills is rota planning. An item with two known names is a row of its own. */
+/**
+ * "planning" in the item "Rota planning" of a list of skills is rota planning. An item with two known names is itself a
+ * list.
+ */
 function wholeItems(
   { text, tokens, tokenStarts, sections, skills }: LaidOutText,
   found: readonly FoundSkill[],
@@ -105,7 +108,7 @@ function isClaimed({ tokens, sections }: LaidOutText, from: number, family: stri
   return section === 'skills' || section === 'languages';
 }
 
-/** One of each, the first place it stands. */
+/** Each skill once, at its first position. */
 function unique(found: readonly FoundSkill[]): FoundSkill[] {
   const kept = new Map<string, FoundSkill>();
   for (const one of [...found].sort((left, right) => left.start - right.start)) {
@@ -140,8 +143,8 @@ const MOST_LANGUAGES = 30;
 const FLUENCY_REACH = 8;
 
 /**
- * Under a heading for languages every language counts; elsewhere one needs a fluency beside it, or another language
- * in the same row, because "French cuisine" is no language.
+ * Under a heading for languages every language counts. Elsewhere it needs a fluency next to it or another language in
+ * the same row, because "French cuisine" is not a language.
  */
 export function findLanguages(laidOut: LaidOutText): FoundLanguage[] {
   const { tokens, sections, text } = laidOut;
@@ -153,7 +156,7 @@ export function findLanguages(laidOut: LaidOutText): FoundLanguage[] {
   const fluencies = fluencyBook.find(tokens);
   const found = new Map<string, FoundLanguage>();
   const listed = new Set<string>();
-  /** The first fluency behind the language in hand; both lists are in order. */
+  /** The first fluency after the current language; both lists are in order. */
   let ahead = 0;
   seen.forEach((one, at) => {
     const first = tokens[one.from];
@@ -188,7 +191,7 @@ export function findLanguages(laidOut: LaidOutText): FoundLanguage[] {
     // "Magyar Telekom" and "Dansk Byg" are names.
     if (!isUnder && beginsName(tokens, one, fluencies[ahead]?.from)) return;
     const key = one.value;
-    // Under the heading for languages the level is said, in a summary perhaps another.
+    // The level under the heading for languages takes precedence over one in a summary.
     if (found.has(key) && (!isUnder || listed.has(key))) return;
     if (isUnder) listed.add(key);
     const place = (from: number, to: number) =>
@@ -201,7 +204,7 @@ export function findLanguages(laidOut: LaidOutText): FoundLanguage[] {
   return [...found.values()];
 }
 
-/** Whether the next word of the line is written as names are, and says no fluency and no other language. */
+/** Whether the next word on the line is capitalized like a name, and is neither a fluency nor another language. */
 function beginsName(
   tokens: readonly Token[],
   { to }: { readonly to: number },

@@ -18,7 +18,7 @@ export interface FoundWork {
   readonly highlights: readonly Traced[];
 }
 
-/** Sections of other things: a job among them has a title, and an employer or a time. */
+/** Sections about other things: a job in them needs a title, and an employer or a date. */
 const CLOSED_SECTIONS: ReadonlySet<SectionKind> = new Set([
   'education',
   'skills',
@@ -28,9 +28,9 @@ const CLOSED_SECTIONS: ReadonlySet<SectionKind> = new Set([
 
 interface FoundJobs {
   readonly jobs: readonly FoundWork[];
-  /** The spans of time of paid work, also where employer and position could not be read. */
+  /** The time spans of paid work, including those whose employer and position could not be read. */
   readonly spans: readonly DateSpan[];
-  /** Months of the jobs of a CV that gives durations and no dates. */
+  /** Months of the jobs in a CV that gives durations but no dates. */
   readonly undatedMonths: number;
 }
 
@@ -68,7 +68,7 @@ export function findWork(laidOut: LaidOutText, seen: SeenMentions): FoundJobs {
   const ranges = dates.filter(({ isRange }) => isRange);
   return {
     jobs,
-    // Where jobs have spans, a lone year beside another is that of a project or a prize.
+    // If jobs have time spans, a single year is that of a project or award.
     spans: ranges.length > 0 ? ranges : dates,
     undatedMonths: dates.length > 0 ? 0 : paid.reduce((sum, entry) => sum + durationOf(laidOut, entry), 0),
   };
@@ -77,7 +77,7 @@ export function findWork(laidOut: LaidOutText, seen: SeenMentions): FoundJobs {
 const UNPAID =
   /volunt|bénévol|ehrenamt|freiwillig|vrijwillig|wolontar|gönüllü|frivillig|^(?:community )?service$|community (?:service|involvement)|extra-?curricular|awards?\b|hono[u]?rs/i;
 
-/** 1 for the segments whose heading is of unpaid work, or of what is no work at all. */
+/** 1 for segments under a heading for unpaid work, or for something that is not work. */
 function unpaidSegments({ headings, segments }: LaidOutText): Uint8Array {
   const found = new Uint8Array(segments.length);
   let isUnpaid = false;
@@ -89,14 +89,16 @@ function unpaidSegments({ headings, segments }: LaidOutText): Uint8Array {
   return found;
 }
 
-/** A time without work, as CVs name it. */
+/** A period without work, as named in CVs. */
 const BREAK =
   /\b(?:career (?:break|gap)|(?:maternity|paternity|parental|family|medical|sick) leave|sabbatical|gap year|full[- ]time (?:parent|mother|father|carer)|stay[- ]at[- ]home|unemployed|elternzeit|congé (?:maternité|parental|sabbatique))\b/i;
 
-/** How far from a span of time a school or a degree makes it one of studies. */
+/** The distance at which a school or degree makes a time span one of education. */
 const NEAR = 2;
 
-/** A span of time among the jobs, on a short line, of which nothing else could be read; no school is near, and no break is meant. */
+/**
+ * A time span among the jobs, on a short line, of which nothing else could be read; not near a school, and not a break.
+ */
 function isBareSpan(laidOut: LaidOutText, entry: Entry, studied: ReadonlySet<number>): boolean {
   const { head, part, date, firstSegment, lastSegment } = entry;
   if (head !== null || part !== null || date?.isRange !== true) return false;
@@ -107,14 +109,17 @@ function isBareSpan(laidOut: LaidOutText, entry: Entry, studied: ReadonlySet<num
   return true;
 }
 
-/** On the line of a segment or on the one above. */
+/** Whether a break is named on the line of a segment or the one above. */
 function namesBreak({ segments }: LaidOutText, at: number): boolean {
   const line = segments[at];
   const above = line?.beginsBlock === false ? segments[at - 1] : undefined;
   return [line, above].some((segment) => BREAK.test(segment?.text ?? ''));
 }
 
-/** "2021 - 2023" before a break, in the cell behind it or on the line below; a "maternity leave cover" with a position is a job. */
+/**
+ * "2021 - 2023" followed by a break, in the next cell or on the line below; a "maternity leave cover" with a position
+ * is a job.
+ */
 function isBreakSpan(
   { segments }: LaidOutText,
   { isRange }: DateSpan,
@@ -129,7 +134,7 @@ function isBreakSpan(
 
 const DURATION =
   /(?<![\p{L}\d.])(?:(\d{1,2}(?:[.,]5)?)\+?\s?(?:years?|yrs?|y|jahren?|ans?|años?|anni|anno|anos?|jaar|lata?|yıl|år))?(?:[\s,]{0,2}(?:and|und|et|y|e|en|i|ve|och)?\s?(\d{1,2})\s?(?:months?|mos?|m|monaten?|monate?|mois|meses|mesi|mese|maanden|miesi[ęą]c\p{L}*|ay|månader))?(?!\p{L})/giu;
-/** More is an age or a whole life, not one job. */
+/** A longer duration is an age or a whole career, not one job. */
 const LONGEST_DURATION = 40 * 12;
 
 /** "Duration: 2 yrs 3 mos" on a short line of a job. */
@@ -162,7 +167,7 @@ function anchorsOf(laidOut: LaidOutText, mentions: readonly Mention[]): Anchor[]
     if (kind === 'title') anchors.push({ kind: 'part', start, end, segment, mention });
     else if (kind === 'company') anchors.push({ kind: 'head', start, end, segment, mention });
     else if (kind === 'place') anchors.push({ kind: 'place', start, end, segment, mention });
-    // A school stands where a teacher's employer stands.
+    // A school takes the place of a teacher's employer.
     else if (kind === 'school' && section === 'work')
       anchors.push({ kind: 'head', start, end, segment, mention });
   }
@@ -181,7 +186,7 @@ function isLong({ tokenStarts }: LaidOutText, segment: number): boolean {
   return (tokenStarts[segment + 1] ?? 0) - (tokenStarts[segment] ?? 0) > 16;
 }
 
-/** A position that a sentence speaks of ("reported to the project manager") heads no entry. */
+/** A position mentioned in a sentence ("reported to the project manager") does not start an entry. */
 function isInProse(laidOut: LaidOutText, mention: Mention, dated: ReadonlySet<number>): boolean {
   if (!isLong(laidOut, mention.segment)) return false;
   if (isBeforeSpan(laidOut, mention)) return false;
@@ -189,11 +194,14 @@ function isInProse(laidOut: LaidOutText, mention: Mention, dated: ReadonlySet<nu
   return mention.from - first > (dated.has(mention.segment) ? 12 : 2);
 }
 
-/** Chosen with the network on CVs that may be looked at. */
+/** Chosen with the network, on CVs that may be inspected. */
 const SURE = 0.7;
 const PAIR_REACH = 4;
 
-/** A position and an employer that are both sure and beside each other, in a sentence too: "as a Senior DBA at Acme Ltd". */
+/**
+ * A position and an employer next to each other, both with high confidence, also in a sentence: "as a Senior DBA at
+ * Acme Ltd".
+ */
 function pairedMentions(mentions: readonly Mention[]): ReadonlySet<Mention> {
   const sure = mentions.filter(
     ({ kind, confidence }) => (kind === 'title' || kind === 'company') && confidence >= SURE,
@@ -210,8 +218,8 @@ function pairedMentions(mentions: readonly Mention[]): ReadonlySet<Mention> {
 const MOST_BEFORE_SPAN = 14;
 
 /**
- * Where lines are lost, a position and an employer are what comes right before a span of time, also where two blanks part
- * them from it.
+ * In a text without lines, a position and an employer come right before a time span, even if two blanks separate them
+ * from it.
  */
 function isBeforeSpan({ tokens, headings }: LaidOutText, { to, segment }: Mention): boolean {
   for (let at = to; at < to + MOST_BEFORE_SPAN; at++) {
@@ -234,7 +242,7 @@ function isJob(laidOut: LaidOutText, entry: Entry): boolean {
   );
 }
 
-/** "Tester at Acme Ltd" outside of the jobs, and again with its time among them, is said once. */
+/** "Tester at Acme Ltd" outside the jobs, repeated with its dates among them, is counted once. */
 function withoutHeadlines(laidOut: LaidOutText, entries: readonly Entry[]): Entry[] {
   const { text, sections } = laidOut;
   const wordsOf = ({ start, end }: Mention) => text.slice(start, end).toLowerCase().replace(/\s+/g, ' ');
@@ -256,7 +264,7 @@ function namesOf({ text }: LaidOutText, { head, part, place }: Entry) {
 
 const LONGEST_SUMMARY = 1200;
 
-/** What stands between an entry's header and the next entry: bullets are highlights, the rest is its summary. */
+/** The text between an entry's header and the next entry: bullets are highlights, the rest is the summary. */
 function described(
   laidOut: LaidOutText,
   entry: Entry,
@@ -268,7 +276,7 @@ function described(
   for (let at = entry.lastSegment + 1; at < before; at++) {
     const segment = segments[at];
     if (segment === undefined || headings[at] !== null || sections[at] !== sections[entry.lastSegment]) break;
-    // The label of the next entry's first line.
+    // A label of the next entry's first line.
     if (isLabel(laidOut, segment) || formLabelOf(segment.text)?.kind === 'label') continue;
     if (segment.isBulleted && highlights.length < MOST.highlights) {
       highlights.push(traced(text, segment.start, segment.end, 0.7));
@@ -281,22 +289,21 @@ function described(
 }
 
 /**
- * The current job: the entry without an end, of several the one that started last. Null where every entry has ended, and
- * where no entry has dates: a job is current only if the text says so.
+ * The current job: the entry without an end, or the one that started last if there are several. Null if every entry has
+ * ended or no entry has dates: a job is current only if the text says so.
  */
 export function currentPosition(work: readonly CvWork[]): CvWork | null {
   const going = work.filter(
     ({ position, name, startDate, endDate }) =>
       (position !== null || name !== null) && startDate !== null && endDate === null,
   );
-  // The first of the latest, because the first entry of a CV is the newest.
+  // The first of those with the latest start, because the first entry of a CV is the newest.
   return going.reduce<CvWork | null>(
     (top, one) => (top === null || (one.startDate ?? '') > (top.startDate ?? '') ? one : top),
     null,
   );
 }
 
-/** A month of a year, as one number. */
 export interface Month {
   readonly year: number;
   /** 1 to 12. */
@@ -305,14 +312,14 @@ export interface Month {
 
 interface DatedEntry {
   readonly startDate: string | null;
-  /** Null goes on to this day. */
+  /** Null continues to the present. */
   readonly endDate: string | null;
 }
 
 /** The longest working life; a longer span is a typing error. */
 const LONGEST_MONTHS = 60 * 12;
 
-/** The months in which there was work, each counted once however many entries it lies in. */
+/** The number of months with work, each counted once even if several entries include it. */
 export function monthsOfExperience(entries: readonly DatedEntry[], today: Month): number | null {
   const now = today.year * 12 + today.month;
   const spans = entries
@@ -329,7 +336,7 @@ export function monthsOfExperience(entries: readonly DatedEntry[], today: Month)
   return months;
 }
 
-/** Months of all spans that were found, and of the jobs that say no more than how long they took. */
+/** The months of all time spans found, and of the jobs that only state a duration. */
 export function monthsWorked({ spans, undatedMonths }: FoundJobs, today: Month): number | null {
   const dated = spans.flatMap(({ from, to }) => {
     if (from === null) return [];
@@ -340,7 +347,10 @@ export function monthsWorked({ spans, undatedMonths }: FoundJobs, today: Month):
   return months === null && undatedMonths === 0 ? null : (months ?? 0) + undatedMonths;
 }
 
-/** From the first month up to, not including, `to`. Years alone: 2015 to 2018 are three years, 2015 to 2015 a half. */
+/**
+ * From the first month to `to`, exclusive. For years without months, 2015 to 2018 is three years, and 2015 to 2015 half
+ * a year.
+ */
 function spanOf({ startDate, endDate }: DatedEntry, now: number): { from: number; to: number } | null {
   if (startDate === null) return null;
   const [year = 0, month] = startDate.split('-').map(Number);

@@ -17,15 +17,15 @@ import type { Found } from '../text/tokens.ts';
 import { canonicalSkill, placeBook } from '../words/word-lists.ts';
 import { withoutOrders } from './extract-prompt.ts';
 
-/** A record of which every value is in the text. */
+/** A record whose values all occur in the text. */
 export interface CheckedRecord<Value> {
   readonly value: Value;
   readonly evidence: readonly Evidence[];
-  /** What was dropped. */
+  /** The values that were dropped. */
   readonly warnings: readonly string[];
 }
 
-/** Of a model's value that the text confirms. */
+/** The confidence in a model's value that the text confirms. */
 const CONFIDENCE = 0.9;
 
 /**
@@ -49,7 +49,7 @@ export function checkCv(source: string, claimed: CvProfile, today: Month): Check
         highlights: values.list(`${path}.highlights`, entry.highlights),
       };
     })
-    // An end that was dropped must not turn a past job into a present one.
+    // A dropped end date must not turn a past job into a current one.
     .map((entry, at) =>
       entry.endDate === null && claimed.work[at]?.endDate != null
         ? { ...entry, endDate: entry.startDate }
@@ -93,7 +93,7 @@ export function checkCv(source: string, claimed: CvProfile, today: Month): Check
 }
 
 /**
- * Checks a model's reading of a posting against its text. Words must be in the text; figures and kinds (pay, months,
+ * Checks a model's reading of a posting against its text. Words must occur in the text; figures and types (pay, months,
  * employment, remote) are read from the text itself, so a model cannot introduce a wrong figure.
  */
 export function checkPosting(source: string, claimed: Posting): CheckedRecord<Posting> {
@@ -158,7 +158,7 @@ export function checkPosting(source: string, claimed: Posting): CheckedRecord<Po
   };
 }
 
-/** "Nice to have:" introduces requirements and is none. */
+/** "Nice to have:" introduces requirements but is not one. */
 function isRequirement(value: string): boolean {
   return !introducesList(value);
 }
@@ -181,7 +181,7 @@ function basicsOf(claimed: CvProfile['basics'], text: string, values: Values): C
   return {
     name: values.text('basics.name', claimed.name),
     label: values.text('basics.label', claimed.label),
-    // The end of another address ("jane@…" of "mary.jane@…") is none that the text has.
+    // The end of another address ("jane@…" of "mary.jane@…") is not an address of the text.
     email: values.oneOf('basics.email', claimed.email, emails, isSameEmail),
     phone: phoneOf(claimed.phone, text, values),
     url: linkOf('basics.url', claimed.url, text, values),
@@ -195,7 +195,7 @@ function isSameEmail(one: string, other: string): boolean {
   return one.toLowerCase() === other.trim().toLowerCase();
 }
 
-/** A number in another form ("+49 30 123456" for "030/123456") is that of the text, in the text's own form. */
+/** A number in another form ("+49 30 123456" for "030/123456") is the one in the text, in the text's form. */
 function phoneOf(claimed: string | null, text: string, values: Values): string | null {
   const phones = findPhones(text, []);
   const isKnown = phones.some(({ value }) => isSameNumber(value, claimed ?? ''));
@@ -204,7 +204,7 @@ function phoneOf(claimed: string | null, text: string, values: Values): string |
     : values.text('basics.phone', claimed);
 }
 
-/** Without the zero before a number inside its country, the last digits of one are the other. */
+/** Without leading zeros, one number ends with the other. */
 function isSameNumber(one: string, other: string): boolean {
   const [left, right] = [one, other].map((number) =>
     number.replace(/\(0\)/g, '').replace(/\D/g, '').replace(/^0+/, ''),
@@ -213,7 +213,7 @@ function isSameNumber(one: string, other: string): boolean {
   return left === right || left.endsWith(right) || right.endsWith(left);
 }
 
-/** Models write "https://" before an address that has none. */
+/** Models add "https://" to addresses without it. */
 function linkOf(path: string, claimed: string | null, text: string, values: Values): string | null {
   if (claimed === null) return null;
   const links = findLinks(text).map(({ start, end, value }) => ({ start, end, value: value.url }));
@@ -294,7 +294,7 @@ function othersOf(claimed: CvProfile, values: Values) {
   };
 }
 
-/** Entries that were dropped leave a gap: the paths of the later ones move up, and those of dropped ones go. */
+/** Dropped entries leave a gap: their paths are removed, and those of later entries move up. */
 function renumbered(kept: Record<string, readonly boolean[]>, evidence: readonly Evidence[]): Evidence[] {
   return evidence.flatMap((one) => {
     const match = /^(\w+)\[(\d+)\](.*)$/.exec(one.path);

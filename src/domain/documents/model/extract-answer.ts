@@ -10,17 +10,17 @@ import {
 import { findDates, isoOf, meansPresent } from '../text/dates.ts';
 
 /**
- * A model's answer as a record, not yet checked against the text: that is the work of check-answer.ts, and nothing of an
- * answer may be shown before it.
+ * A model's answer as a record that is not yet checked against the text. check-answer.ts does that, and nothing of an
+ * answer may be shown before.
  */
 export type ModelAnswer<Value> =
-  /** Usable; `problems` says what of it had to be left out, and is worth one repair where it is not empty. */
+  /** Usable. `problems` lists what had to be omitted; if it is not empty, one repair is worthwhile. */
   | {
       readonly outcome: 'read';
       readonly kind: DocumentKindGuess;
       readonly value: Value;
       readonly problems: readonly string[];
-      /** Whether it broke off, and only what came before was read. */
+      /** Whether the answer was cut off, so that only its beginning was read. */
       readonly isCutOff: boolean;
     }
   | { readonly outcome: 'unreadable'; readonly problems: readonly string[] };
@@ -134,7 +134,7 @@ export function readModelPosting(answer: string): ModelAnswer<Posting> {
     })),
     jobLocationType:
       whole.isRemote === true || whole.jobLocationType === 'TELECOMMUTE' ? 'TELECOMMUTE' : null,
-    // Read from the text, whatever a model says.
+    // Read from the text, regardless of the model.
     work_mode: null,
     seniority: null,
     employmentType: EMPLOYMENT_TYPES.find((type) => type === whole.employmentType) ?? null,
@@ -183,15 +183,15 @@ function salaryOf(value: unknown, { text, number }: LooseFields): Posting['baseS
 }
 
 /**
- * Reads fields of an answer as a model gives them: missing for null, a number for a text, one item for a list. What
- * cannot be read becomes null and one problem; the rest of the answer is not lost for it.
+ * Reads the fields of an answer leniently: a missing value for null, a number for a text, one item for a list. A value
+ * that cannot be read becomes null and adds a problem; the rest of the answer is kept.
  */
 interface LooseFields {
   text(path: string, value: unknown, longest?: number): string | null;
   date(path: string, value: unknown): string | null;
   number(path: string, value: unknown): number | null;
   texts(path: string, value: unknown, most: number): string[];
-  /** The items of a list that are objects, as `read` makes them; null leaves one out. */
+  /** The objects of a list, converted by `read`; null omits an item. */
   items<Item>(
     path: string,
     value: unknown,
@@ -269,10 +269,10 @@ interface JsonObjectRead {
 
 type JsonAnswer = JsonObjectRead | { readonly outcome: 'none'; readonly problem: string };
 
-/** An answer is some thousands of characters; a longer one is a model that does not stop. */
+/** An answer has a few thousand characters; a much longer one is from a model that does not stop. */
 const LONGEST_ANSWER = 400_000;
 
-/** The JSON object of an answer: alone, in a fence, or with prose around it. */
+/** The JSON object of an answer: alone, in a code fence, or surrounded by prose. */
 function readJsonAnswer(answer: string): JsonAnswer {
   if (answer.length > LONGEST_ANSWER) return { outcome: 'none', problem: 'the answer is too long' };
   const fenced = /```(?:json)?\s*([\s\S]*?)```/.exec(answer)?.[1];
@@ -305,14 +305,14 @@ function outermost(text: string): string | null {
 }
 
 /**
- * An object that broke off, closed behind its last whole value: what a model wrote before it reached its limit. Null where
- * there is nothing to close, or where a bracket closes what was not opened.
+ * Closes an object that was cut off after its last complete value, as when a model reaches its limit. Null if there is
+ * nothing to close, or if a bracket closes one that was not opened.
  */
 function closedJson(answer: string): string | null {
   const from = answer.indexOf('{');
   if (from === -1) return null;
   const open: string[] = [];
-  /** Where the text may end, and what closes it there. */
+  /** Where the text can be cut, and the brackets that close it there. */
   let whole: { readonly end: number; readonly closing: string } | null = null;
   const closing = () => open.toReversed().join('');
   let isText = false;

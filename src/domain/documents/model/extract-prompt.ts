@@ -4,13 +4,13 @@ import { EMPLOYMENT_TYPES, SALARY_UNITS } from '../parsed-document.ts';
 
 interface WantedExtract {
   readonly kind: 'cv' | 'job_posting';
-  /** The text that was read: data, whatever it says. */
+  /** The text to read: only data, whatever it says. */
   readonly text: string;
-  /** A fresh random word for each call, which no document can know: with it the document's edges cannot be faked. */
+  /** A new random word for each call, which no document can know, so that a document cannot fake its own boundaries. */
   readonly mark: string;
 }
 
-/** More than this a model would answer slowly and dearly; a CV of fifty pages has it. */
+/** A longer text would make answers slow and expensive; a CV of fifty pages has this many. */
 export const MOST_PROMPT_CHARACTERS = 120_000;
 
 const RULES: Readonly<Record<WantedExtract['kind'], string>> = {
@@ -22,12 +22,12 @@ const RULES: Readonly<Record<WantedExtract['kind'], string>> = {
 const SENT_AS: Readonly<Record<WantedExtract['kind'], string>> = { cv: 'a CV', job_posting: 'a job posting' };
 
 /**
- * The document stands between two lines that hold the mark, in a message of its own. The rules are said before it and
- * once more behind it, because the last word weighs most with a model.
+ * The document is in its own message, between two lines that contain the mark. The rules are stated before it and again
+ * after it, because a model gives the most weight to what it reads last.
  */
 export function extractPrompt({ kind, text, mark }: WantedExtract): ModelMessage[] {
   const [opening, closing] = [`<document ${mark}>`, `</document ${mark}>`];
-  // The mark is random, so this changes no honest document; with a mark that leaked it still holds.
+  // The mark is random, so this changes no honest document; it also protects if a mark leaks.
   const body = text.slice(0, MOST_PROMPT_CHARACTERS).replaceAll(mark, '');
   const system = [
     RULES[kind],
@@ -48,7 +48,7 @@ export function extractPrompt({ kind, text, mark }: WantedExtract): ModelMessage
 const MOST_PROBLEMS = 12;
 const LONGEST_ANSWER = 60_000;
 
-/** One more round with what was wrong; the document is not said again in other words, only the answer is. */
+/** Adds a round that lists the problems of the answer. The document is not repeated. */
 export function repairPrompt(
   first: readonly ModelMessage[],
   answer: string,
@@ -71,13 +71,13 @@ export function repairPrompt(
 const ADDRESSED =
   /\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|all|earlier|your|these)\b.{0,30}\b(?:instructions?|prompts?|rules|directions|messages)\b|\b(?:system prompt|you are (?:now )?(?:an? )?(?:ai|assistant|language model|chatgpt|gpt|llm))\b|\b(?:as an ai|dear (?:ai|llm|model|bot))\b|<\/?(?:system|assistant|document)\b|\b(?:rate|rank|score|recommend) (?:this|the) (?:candidate|applicant|cv|resume)\b.{0,40}\b(?:highest|best|10|100|first|top)\b/i;
 
-/** Orders to a program, without words that are in CVs of people who work with models ("wrote system prompts"). */
+/** Instructions to a program, excluding wording found in CVs of people who work with models ("wrote system prompts"). */
 const ORDER =
   /\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|all|earlier|your|these)\b.{0,30}\b(?:instructions?|prompts?|rules|directions|messages)\b|\byou are now (?:an? )?(?:ai|assistant|language model|chatgpt|gpt|llm|\p{L}+ mode)\b|^\W*(?:system|assistant|user)\s*:|\bdear (?:ai|llm|model|bot)\b|<\/?(?:system|assistant|document)\b|"role"\s*:\s*"(?:system|assistant|user)"|\b(?:rate|rank|score|recommend) (?:this|the) (?:candidate|applicant|cv|resume)\b.{0,40}\b(?:highest|best|10|100|first|top)\b/iu;
 
 /**
- * A text in which lines that give orders to a program are blank, for the check of a model's answer: what only such a line
- * says is no value of the document. Offsets stay what they were.
+ * Blanks the lines of a text that give instructions to a program, for checking a model's answer: a value that occurs
+ * only in such a line is not a value of the document. Offsets stay valid.
  */
 export function withoutOrders(text: string): string {
   if (!speaksToProgram(text) && !ORDER.test(text)) return text;
@@ -86,7 +86,7 @@ export function withoutOrders(text: string): string {
     .map((line) => {
       const order = ORDER.exec(line);
       if (order === null) return line;
-      // A flat text has one line: what is before the sentence of the order stays.
+      // A flat text has only one line: the text before the instruction's sentence is kept.
       const start = line.slice(0, order.index).search(/[.!?][^.!?]*$/) + 1;
       return line.slice(0, start) + ' '.repeat(line.length - start);
     })
@@ -102,8 +102,8 @@ const maybe = z.string().nullable();
 const date = z.string().nullable().describe('YYYY or YYYY-MM as the document says it; null if it does not');
 
 /**
- * What a model is asked for: the profile without what is derived from it (months, levels, canonical names, country
- * codes), because that is computed here from what the text bears out.
+ * The schema that a model fills: the profile without derived values (months, levels, canonical names, country codes),
+ * which are computed here from values that the text confirms.
  */
 const modelCvSchema = z.object({
   document_kind: z.enum(['cv', 'job_posting', 'other']),
@@ -165,7 +165,7 @@ const modelPostingSchema = z.object({
   validThrough: date,
 });
 
-/** The JSON schemas that go along with a request to the extract alias (`response_format: json_schema`). */
+/** The JSON schemas sent with a request to the extract alias (`response_format: json_schema`). */
 export function extractSchema(kind: 'cv' | 'job_posting'): { name: string; schema: Record<string, unknown> } {
   const schema = kind === 'cv' ? modelCvSchema : modelPostingSchema;
   return {
@@ -174,7 +174,7 @@ export function extractSchema(kind: 'cv' | 'job_posting'): { name: string; schem
   };
 }
 
-/** As strict formats take it: every object closed, every property required, and no word of which draft it is. */
+/** As strict formats require: every object closed, every property required, and no `$schema`. */
 function strictSchema(schema: z.ZodType): Record<string, unknown> {
   const { $schema: _draft, ...kept } = z.toJSONSchema(schema, { target: 'draft-7' });
   return kept;

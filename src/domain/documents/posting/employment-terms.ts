@@ -6,7 +6,7 @@ const EMPLOYMENT_TYPE_PATTERNS: readonly (readonly [RegExp, EmploymentType])[] =
     /(?<!\p{L})(?:internships?|praktikum|praktikant(?:in)?|werkstudent(?:in)?|(?:en|un|de|offre de) stage|stage (?:de|en|chez|conventionné|curriculare|di)|stagiaires?|prácticas|becari[oa]|tirocinio|tirocinante|estágio|estagiári[oa]|stagiair)(?!\p{L})/iu,
     'INTERN',
   ],
-  // In small letters "intern" is a German adjective as well.
+  // In lower case, "intern" is also a German adjective.
   [
     /(?<!\p{L})(?:Interns?|INTERNS?|interns)(?!\p{L})|(?<!\p{L})intern(?=\s*(?:$|[,;.(!|\n–-]|needed|wanted|required))/u,
     'INTERN',
@@ -34,23 +34,23 @@ const EMPLOYMENT_TYPE_PATTERNS: readonly (readonly [RegExp, EmploymentType])[] =
   [/\bper diem\b/i, 'PER_DIEM'],
 ];
 
-/** Work without an end is a full week's, unless the text names the hours beside it. */
+/** Permanent work is full time, unless the text names the hours next to it. */
 const PERMANENT =
   /(?<!\p{L})(?:permanent|festanstellung|unbefristet(?:e[rsn]?)?|cdi|indefinido|tempo indeterminato|clt|vast contract)(?!\p{L})/iu;
 const BESIDE_PERMANENT = 80;
 
-/** Named in the title or in the first lines; further down it is a word of something else ("volunteer days"). */
+/** Counts only in the title or the first lines; further down it means something else ("volunteer days"). */
 const NAMED_EARLY: ReadonlySet<EmploymentType> = new Set(['INTERN', 'VOLUNTEER']);
 const EARLY = 200;
 
-/** "16 hours per week", "two days a week": less than a full week, where the text does not name the kind itself. */
+/** "16 hours per week", "two days a week": part time, if the text does not name the type itself. */
 const HOURS_A_WEEK =
   /(?<![\p{L}\d.,-])(?<count>\d{1,2})(?:[.,]\d{1,2})?(?:\s?[-–]\s?\d{1,2}(?:[.,]\d{1,2})?)?\s?(?:(?:h|hrs?|hours?|std\.?|stunden|heures|horas|ore|uur)\s?(?:(?:\/|per|a|an|each|pro|par|por|a la|alla|in der)\s?(?:week|wk|woche|semaine|semana|settimana)|weekly|wöchentlich|hebdomadaires|semanales|semanais|settimanali)|(?:hours?|hrs?|std\.?|stunden|uur)(?=\)))(?!\p{L})/iu;
 const FEW_DAYS_A_WEEK =
   /(?<!\p{L})(?:one|two|three|1|2|3)\s(?:days|evenings|mornings|afternoons|nights|shifts|day|evening|morning)\s(?:a|per|each)\sweek(?!\p{L})(?!\s(?:in (?:the|our) office|from home|on-?site|remote|at home))/iu;
 const FULL_WEEK_HOURS = 30;
 
-/** The kind of employment that the text names first; in "full-time or part-time" that is full time. */
+/** The employment type that the text names first; in "full-time or part-time" that is full time. */
 export function findEmploymentType(text: string): Found<EmploymentType> | null {
   let first: Found<EmploymentType> | null = null;
   for (const [pattern, value] of EMPLOYMENT_TYPE_PATTERNS) {
@@ -77,7 +77,7 @@ function shortWeek(text: string): Found<EmploymentType> | null {
 
 const REMOTE =
   /\b(?:(?:fully |100 ?% |fully-)?remote(?:ly|-first|-friendly)?(?! (?:sensing|control|access|support|monitoring|server|site|location|desktop|hands|user|team|area|village|communit)\w*)|work(?:ing)? from (?:home|anywhere)|wfh|telecommut\w*|telework\w*|home[ -]?office|homeoffice|mobiles arbeiten|ortsunabhängig|télétravail|teletrabajo|trabajo remoto|remoto|en remoto|smart working|da remoto|trabalho remoto|thuiswerk\w*|prac[aęy] zdaln[aąe]j?|zdalnie|anywhere in the world)(?!\p{L})/iu;
-/** Where the person works, whatever the text says of others: "remote" is refused here. */
+/** Negations before "remote", which mean that the work is done on site. */
 const NOT_REMOTE =
   /\b(?:not|no|non|kein(?:e|en)?|pas de|nicht|isn['’]t|cannot be|can['’]t be)\s+(?:\w+\s+){0,3}$/i;
 const DAYS =
@@ -96,7 +96,7 @@ const HYBRID = new RegExp(
 const ON_SITE =
   /(?<!\p{L})(?:(?:5|five|fünf|cinq|cinco|cinque|vijf) (?:full )?(?:days|tage|jours|días|giorni|dagen)(?: (?:a|per|pro|par) week)? (?:in (?:the |our )?office|in-office|on-?site|im büro|au bureau)|(?:in )?(?:the |our )?office (?:5|five) days (?:a|per) week|(?<=location:? )in[- ]person|(?:fully )?on-?site(?! (?:gym|parking|canteen|restaurant|training|childcare|cr[eè]che|interview|visit|support|caf|lunch|kitchen|nursery|facilit)\w*)(?: only)?|in[- ]office only|in-office company|no remote(?: work)?|(?<=^|[,;|/(–-]\s?|\n)on site(?=\s*(?:$|[,;|/)–.\n-]))|(?:arbeit|tätigkeit|präsenz) vor ort|en présentiel|presencial|in presenza|op kantoor|stacjonarn[aeio]\p{L}?)(?!\p{L})/iu;
 
-/** Where the work is done, as the text says it: wholly at home, partly, or at the employer's. */
+/** Where the work is done according to the text: remote, hybrid or on site. */
 export function findWorkMode(text: string): Found<WorkMode> | null {
   const hybrid = HYBRID.exec(text);
   if (hybrid !== null) return foundAt(hybrid, 'HYBRID');
@@ -109,13 +109,13 @@ export function findWorkMode(text: string): Found<WorkMode> | null {
   return isOnSiteOnly ? foundAt(onSite, 'ON_SITE') : foundAt(remote, 'REMOTE');
 }
 
-/** schema.org names only work that is done wholly from a distance. */
+/** schema.org only has a value for fully remote work. */
 export function findRemote(text: string): Found<'TELECOMMUTE'> | null {
   const mode = findWorkMode(text);
   return mode?.value === 'REMOTE' ? { ...mode, value: 'TELECOMMUTE' } : null;
 }
 
-/** Words of rank in a title, the highest first: of several the first that fits is meant. */
+/** Words that express a rank in a title, highest first: the first match is used. */
 const RANKS: readonly (readonly [RegExp, Seniority])[] = [
   [
     /\b(?:vp|svp|evp|vice president|chief \p{L}+(?: \p{L}+)? officer|c[etfoimp]o|geschäftsführer(?:in)?|managing director|directeur général|director general)\b/iu,
@@ -146,7 +146,7 @@ const LEVEL_LABEL =
 const LEVEL_BESIDE =
   /\((?:[^()\n]{0,20}[/, ])?(?:senior|junior|mid|mid-level|lead|principal|entry[- ]level|sr\.?|jr\.?)\)|\b(?:senior|junior|mid|entry)[ -]level\b/iu;
 
-/** The rank that the title names, or a label or a bracket beside it; an assistant to a director is none. */
+/** The rank in the title, or in a label or bracket near it; an assistant to a director has no such rank. */
 export function findSeniority(text: string, title: TextRange | null): Found<Seniority> | null {
   if (title !== null) {
     const words = text.slice(title.start, title.end).replace(/\bto (?:the|our)\b.*$/iu, '');
@@ -213,7 +213,7 @@ const SPAN_OF_TIME = new RegExp(
 );
 const EXPERIENCE =
   'experience|background|track record|working|berufserfahrung|erfahrung|expérience|experiencia|esperienza|experiência|ervaring|doświadczeni\\p{L}+';
-/** What makes a span of time one of experience: the word behind it or before it, what it was spent in, or "at least". */
+/** Shows that a time span is experience: the word after or before it, what it was spent on, or "at least". */
 const OF_EXPERIENCE = new RegExp(
   `^(?:[^.;\\n]{0,60}(?:${EXPERIENCE})|\\s+(?:or more )?(?:in|with|as|of|\\p{L}{3,}ing)(?!\\p{L}))`,
   'iu',
@@ -223,10 +223,10 @@ const EXPERIENCE_BEFORE = new RegExp(
   'iu',
 );
 const OF_THE_COMPANY = /\b(?:our|company|founded|over the (?:last|past)|for more than|since|seit über)\s*$/i;
-/** How long a contract runs, or how old one must be. */
+/** The length of a contract, or a required age. */
 const OF_SOMETHING_ELSE = /^\s?(?:contract|fixed|old|of age|warranty|befristet|vertrag|de edad)/iu;
 
-/** The least experience that the text asks for, in months; of several figures the largest that is asked for overall. */
+/** The required experience in months; the largest figure, if there are several. */
 export function findExperience(text: string): Found<number> | null {
   let best: Found<number> | null = null;
   for (const match of text.matchAll(SPAN_OF_TIME)) {

@@ -14,13 +14,13 @@ export type PostingSection =
 
 export interface PostingHeading {
   readonly section: PostingSection;
-  /** How many characters of the segment are the heading; what follows is already content. */
+  /** The length of the heading within the segment; the rest is content. */
   readonly length: number;
-  /** Whether the content of the heading is on its own line and ends with it. */
+  /** Whether the content of the heading is only on the heading's own line. */
   readonly isInline: boolean;
 }
 
-/** Headings of postings in eight languages, by words that decide; the first that fits is taken. */
+/** Headings of postings in eight languages, by deciding words; the first match is used. */
 const HEADINGS: readonly (readonly [RegExp, PostingSection])[] = [
   [
     /(?<!\p{L})(?:nice.to.haves?|great to have|good to have|preferred|preferences|bonus(?: points)?|desirable|desired|advantage(?:ous|s)?|a plus|plus(?:es|ses)?|big plus|extra credit|optional|assets|brownie points|even better|set you apart|stand out|not (?:required|essential|mandatory|a must)|(?:do not|don['’]t|not) (?:require|expect|need)|love to see|(?:even )?happier|would be (?:nice|great|good|a plus|helpful|even|ideal|lovely|amazing|awesome)|would also (?:love|like)|might also|may also|also (?:nice|great|good|welcome)|(?:is|are|but) welcome|ideally|wünschenswert|von vorteil|vorteilhaft|idealerweise|(?:schön|toll|super|gut|prima|ideal) wäre|wäre (?:schön|toll|super|gut|prima|ideal|von)|nice wäre|ein plus|pluspunkte?|bonuspunkte?|gern gesehen|seraient? un plus|un plus|atouts?|encore mieux|appréciée?s?|souhaitée?s?|idéalement|deseables?|se valorar?á?|valorables?|valoramos|valoraremos|preferenziali|titolo preferenziale|gradit[oaie]|sarebbe un plus|diferenciais|diferencial|desejáve(?:l|is)|valorizamos|pré|pluspunten|mooi meegenomen|bij voorkeur|mile widzian\p{L}+|dodatkow\p{L}+ atut\p{L}*|highly regarded|petits? plus)(?!\p{L})|^(?:should|could|welcome)(?: haves?)?\W*$/iu,
@@ -58,23 +58,29 @@ const HEADINGS: readonly (readonly [RegExp, PostingSection])[] = [
 
 const LONGEST_HEADING = 70;
 const MOST_WORDS = 9;
-/** A line that opens a list may be a sentence that goes on in it: "To be successful in this role you will need". */
+/** A line before a list may be a sentence that the list completes: "To be successful in this role you will need". */
 const LONGEST_LEAD_IN = 110;
 const MOST_LEAD_IN_WORDS = 16;
 
-/** Labels that have their list on the same line, however short it is. */
+/** Labels followed by their list on the same line, even a short one. */
 const ASKED_LABEL =
   /^(?:must(?:.haves?)?|essential|required(?: skills)?|needed|requirements?|you|nice.to.haves?|desirable|good to have|preferred|welcome|plus|pluses|bonus|(?:key |required )?skills|experience|qualifications|anforderungen|voraussetzungen|profil|von vorteil|erforderlich|exigé|requis|souhaité|atouts?|mandatory(?: skills)?|technical skills|wymagania|mile widziane|requisitos|imprescindible|deseable|valorable|requisiti|richiesto|gradito|obrigatório|desejável|diferenciais|vereist|pré)$/iu;
-/** Lines of terms: what they say is neither asked for nor welcome, and they end a list. */
+/** Lines about terms: they are neither required nor nice to have, and they end a list. */
 const TERMS_LABEL =
   /^(?:(?:job |work )?(?:location|place|type|hours|schedule|model|mode)|base|where|day rate|notice period|package|organi[sz]ation|firm|commitment|grade|directorate|standplaats|dienstverband|jahreslohn|lokalizacja|wynagrodzenie|miejsce pracy|when|start(?: date)?|salary(?: range)?|pay(?: range)?|rate|wage|compensation|employment(?: type)?|contract(?: type)?|company|employer|school|department|reports? to|reporting to|closing date|deadline|posted(?: on)?|date posted|ref(?:erence)?|job id|contact|phone|tel|e-?mail|website|duration|standort|arbeitsort|gehalt|vergütung|beginn|arbeitszeit|bewerbungsfrist|lieu|salaire|rémunération|contrat|date limite|ubicación|lugar|salario|jornada|contrato|sede|luogo|retribuzione|ral|contratto|scadenza|local|salário|prazo|locatie|salaris|uren|sluitingsdatum)\s*:/iu;
 
-/** Short lines that are asked for themselves: "Knowledge of SQL", "German is a plus", "First aid certificate required". */
+/**
+ * Short lines that are requirements themselves: "Knowledge of SQL", "German is a plus", "First aid certificate
+ * required".
+ */
 const ITEM =
   /(?<!\p{L})(?:experience|knowledge|skills?|qualifications?) (?:in|with|of|as|on) |(?:minimum|at least|mindestens) (?:of )?\d|^\d|^(?:(?:at least|minimum(?: of)?|mindestens|au moins|al menos|almeno) )?(?:\p{L}+ )(?:years?|months?|jahre?|monate?|ans?|mois|años?|meses|anni|mesi|anos|jaar|maanden)(?:['’]s?)?(?!\p{L})|^(?!(?:it|this|that|what|these|which|things|das|was|dies|ce|not|also|even|nice|skills?|experience|qualifications|criteria|requirements|nothing)(?!\p{L}))[^:]*\p{L}(?<!skills|qualifications|criteria|requirements|experience|would|also|not)\)? (?:(?:is|are|ist|sind|wäre|est|es|è|is een) )?(?:an? (?:\p{L}+ )?(?:plus|bonus|advantage|asset|must)|preferred|desirable|welcome|essential|required|mandatory|needed|von vorteil|wünschenswert|erforderlich|zwingend|appréciée?|souhaitée?|exigée?|deseable|imprescindible|gradit[oa]|richiest[oa]|desejável|vereist|pré)\W*$/iu;
 const QUOTES = /[*_#"“”„«»]+/g;
 
-/** A short line without a full stop, ended by a colon, in capitals, or alone with a deciding word; or a label with its list. */
+/**
+ * A short line without a full stop that ends with a colon, is in capitals, or is alone with a deciding word; or a label
+ * with its list.
+ */
 export function postingHeading(segment: Segment, next: Segment | undefined): PostingHeading | null {
   const { text } = segment;
   if (TERMS_LABEL.test(text)) return { section: 'terms', length: 0, isInline: true };
@@ -116,12 +122,12 @@ function leadInOf(
   return section === null ? null : { section, ...isWhole };
 }
 
-/** The section that words decide; null where none does. */
+/** The section by deciding words; null if there are none. */
 function sectionOf(text: string): PostingSection | null {
   return HEADINGS.find(([pattern]) => pattern.test(text))?.[1] ?? null;
 }
 
-/** Whether a line only introduces what follows: it is never itself asked for. */
+/** Whether a line only introduces a list: it is never a requirement itself. */
 export function introducesList(text: string): boolean {
   const plain = text.replace(QUOTES, '').trim();
   return /[:…]$/.test(plain) || (/\?$/.test(plain) && plain.length <= LONGEST_HEADING);

@@ -16,7 +16,7 @@ const COMPANY_LABEL =
   /^(?:company(?: name)?|employer|organi[sz]ation|school|hiring company|client|firm|firma|unternehmen|arbeitgeber|entreprise|société|empresa|azienda|bedrijf|organisatie|pracodawca)\s*[:–-]\s*/i;
 const TOP = 10;
 
-/** Up to five words with one blank between them: there is one way to cut them, so that time grows with the length alone. */
+/** Up to five words separated by one blank. There is only one way to match them, so the time is linear in the length. */
 const NAME = String.raw`(\p{Lu}[\p{L}\d&.'’-]{0,40}(?:[ \u00a0](?:\p{Lu}[\p{L}\d&.'’-]{0,40}|&)){0,4})`;
 const IS_LOOKING = new RegExp(
   String.raw`(?:^|[.!\n]\s*)${NAME}\s(?:is (?:looking|hiring|seeking|searching|offering|committed to|proud to|a (?!plus|must|bonus)|an (?!advantage|asset)|the |one of)|are (?:looking|hiring|seeking)|(?:makes|builds|develops|provides|helps|runs|designs|operates|has an opening|entwickelt|baut|bietet)\s|sucht|recherche|busca|cerca|zoekt|ist (?:ein|eine|der|die|das)|est (?:un|une|le|la)|es (?:una?|la|el)|è (?:una?|la|il))`,
@@ -26,12 +26,12 @@ const ABOUT = new RegExp(
   String.raw`^(?:[Aa]bout|[Üü]ber|[Àà] propos de|[Ss]obre|[Cc]hi è|[Oo]ver)\s+${NAME}$`,
   'u',
 );
-/** Behind the title: "… at Harley Smiles in Bristol". */
+/** After the title: "… at Harley Smiles in Bristol". */
 const BEHIND_TITLE = new RegExp(
   String.raw`^\s+(?:at|@|bei|chez|bij|presso|with)\s+${NAME}(?=\s*(?:$|[,.!(|\n]|in\s|[–-]\s))`,
   'u',
 );
-/** "Nurse (m/w/d) - Clinique Saint-Roch", "Engineer (Harrier Pumps Ltd)": a firm behind the title's dash, bar or bracket. */
+/** "Nurse (m/w/d) - Clinique Saint-Roch", "Engineer (Harrier Pumps Ltd)": a firm after a dash or bar, or in brackets. */
 const FIRM_BEHIND = new RegExp(
   String.raw`^(?:\s?\([^()\n]{1,12}\))?(?:\s[–—|-]\s|\s\()${NAME}(?=\s*(?:$|[,.!()|\n]|[–-]\s))`,
   'u',
@@ -55,7 +55,10 @@ const AT_COMPANY = new RegExp(String.raw`\s(?:at|@|bei|chez|bij)\s+${NAME}$`, 'u
 const NO_COMPANY =
   /^(?:cdi|cdd|full[ -]?time|part[ -]?time|permanent|remote|hybrid|on-?site|vollzeit|teilzeit|home-?office|télétravail|confidential|login|log in|sign in|home|careers|jobs|menu|search|apply|we|our|notre client|unser kunde|experience|knowledge|this|the (?:role|team|job|position|company|candidate|successful)|you|it|us|role|job|position|company|team|he|she|wir|nous|uns|se|cercasi|cherche|hiring|wanted|seeking|looking)\b/i;
 
-/** `title`: its place, behind which the employer may be named. `isPlain`: a text of a few lines, in which a tagged name must also have the word of a firm or a school. */
+/**
+ * `title` is the position after which the employer may be named. `isPlain` is a text of a few lines, in which a tagged
+ * name must also contain a word for a firm or school.
+ */
 export function findOrganisation(
   laidOut: LaidOutText,
   mentions: readonly Mention[],
@@ -128,7 +131,7 @@ export function findOrganisation(
   return mention === undefined ? null : accept(mention.start, text.slice(mention.start, mention.end), 0.5);
 }
 
-/** The employer in the line of the title: before it, or with the word of a firm behind it. */
+/** The employer on the line of the title: before it, or after it with a word for a firm. */
 function firmBesideTitle(text: string, title: TextRange): TextRange | null {
   const lineStart = text.lastIndexOf('\n', title.start - 1) + 1;
   const before = firmBefore(text.slice(lineStart, lineStart + 200));
@@ -141,7 +144,7 @@ function firmBesideTitle(text: string, title: TextRange): TextRange | null {
   return { start: end - name.length, end };
 }
 
-/** The words in capitals before "Ltd" or "GmbH". */
+/** The capitalized words before "Ltd" or "GmbH". */
 function suffixedName({ tokens }: LaidOutText): TextRange | null {
   const suffixed = tokens.findIndex(
     ({ lower, text: word }, at) =>
@@ -165,7 +168,10 @@ const NAME_LINE =
   /^(?:The )?\p{Lu}[\p{L}\d&.'’-]*(?: (?:\p{Lu}[\p{L}\d&.'’-]*|&|of|and|for|de|du|des|la|für|und|der|van|von)){0,5}$/u;
 const CLAUSE_END = /\s*(?:[·•|,(]|\s[–—-]\s)\s*/;
 
-/** "Nordhaven Bank | Copenhagen" above or below the title: the word of a firm or a school, or a place right behind it. */
+/**
+ * "Nordhaven Bank | Copenhagen" above or below the title: contains a word for a firm or school, or is followed by a
+ * place.
+ */
 function lineBesideTitle({ text, places }: LaidOutText, title: TextRange): TextRange | null {
   const lineStart = text.lastIndexOf('\n', title.start) + 1;
   const lineEnd = text.indexOf('\n', title.end);
@@ -190,7 +196,7 @@ function lineBesideTitle({ text, places }: LaidOutText, title: TextRange): TextR
   return null;
 }
 
-/** "Excel is a must": a skill before the verb is no employer. */
+/** "Excel is a must": a skill before the verb is not an employer. */
 function namesSkill(value: string): boolean {
   return canonicalSkill(value) !== null;
 }
@@ -217,7 +223,7 @@ function dateAfter({ dates, text }: LaidOutText, label: RegExp): Traced | null {
   return null;
 }
 
-/** The day, where the date names one beside its month. */
+/** The date with its day, if it names one next to its month. */
 function dayOf(text: string, { start, end, from }: DateSpan): string | null {
   if (from === null || from.month === null) return null;
   const raw = text.slice(start, end);

@@ -9,20 +9,20 @@ export interface FoundLocation extends TextRange, Location {}
 
 const MOST_PLACES = 10;
 const MOST_LOOKED_AT = 200;
-/** The segments at the top, and lines right behind the title where a page has its menu above it. */
+/** The segments at the top, and the lines after the title, because a page may have its menu above it. */
 const TOP = 8;
 const BEHIND_TITLE = 4;
 
 const PLACE_LABEL =
   /(?:location|place of work|standort|arbeitsort|einsatzort|lieu|ubicación|lugar|sede|local|locatie|based in|office in|in)\s*[:–-]?\s*$/i;
-/** A label whose line, or the line below it, says where the work is. */
+/** A label for the place of work, which is on its line or the line below. */
 const PLACE_LINE =
   /^(?:(?:job |work )?(?:locations?|place of work|workplace)|base|where|standort|arbeitsort|einsatzort|dienstort|lieu(?: de travail)?|ubicación|localización|lugar(?: de trabajo)?|sede(?: di lavoro)?|luogo(?: di lavoro)?|local(?: de trabalho)?|locatie|standplaats|miejsce pracy|lokalizacja)(?:\s*:\s*|\s+[–-]\s+|\s*$)/iu;
 
-/** "900 stores across Canada": where the customers are. */
+/** "900 stores across Canada": the place of customers. */
 const SERVED = /(?<!\p{L})(?:across|throughout|all over|around)(?: the)?\s+$/iu;
 
-/** Places after a label, and those at the top. Further down a place is a customer's or a founder's. */
+/** Places after a label, and those at the top. Further down, a place is that of a customer or founder. */
 export function findLocations(laidOut: LaidOutText, title: TextRange | null): FoundLocation[] {
   const { places, tokens, segments, text } = laidOut;
   const looked = places.slice(0, MOST_LOOKED_AT);
@@ -63,7 +63,7 @@ export function findLocations(laidOut: LaidOutText, title: TextRange | null): Fo
   return [...found.values()];
 }
 
-/** "Manchester, England, United Kingdom": a country behind a place in it is no second place. */
+/** "Manchester, England, United Kingdom": the country after a place in it is not a second place. */
 function isOwnCountry(places: readonly KnownPlace[], place: KnownPlace): boolean {
   if (place.city !== null || place.region !== null) return false;
   return places.some(
@@ -75,7 +75,7 @@ function isOwnCountry(places: readonly KnownPlace[], place: KnownPlace): boolean
   );
 }
 
-/** "UK building regulations": the short name of a country before a word in small letters says of what kind it is. */
+/** "UK building regulations": the abbreviation of a country before a lower-case word is an adjective. */
 function isAdjective(tokens: LaidOutText['tokens'], from: number, to: number): boolean {
   const [first, after] = [tokens[from], tokens[to]];
   if (first === undefined || to - from > 1 || !/^\p{Lu}{2,3}$/u.test(first.text)) return false;
@@ -88,7 +88,7 @@ const TOWN =
 const NO_TOWN =
   /(?<!\p{L})(?:remote\p{L}*|hybrid\p{L}*|on-?site|in[- ]person|home|homeoffice|home-?office|flexible|various|several|multiple|national\p{L}*|nationwide|bundesweit|deutschlandweit|anywhere|worldwide|global|tb[acd]|see|our|the|client|customer|hall|house|building|campus|hospital|headquarters|head|hq|centre|center|school|site|park|tower|court|floor|street|road|avenue|straße|rue|team|department|télétravail|teletrabajo|presencial|remoto|híbrido|ibrido|zdalnie|full[ -]?time|part[ -]?time|you|we|ihr|sie)(?!\p{L})|\d/iu;
 
-/** A labelled town that no list has ("Location: Tamworth"): what the label says is taken. */
+/** A labelled town that is not in the list ("Location: Tamworth") is accepted. */
 function unlistedPlaces({ segments, places }: LaidOutText): FoundLocation[] {
   const hasKnown = ({ start, end }: Segment) =>
     places.some((place) => start <= place.start && place.end <= end);

@@ -3,7 +3,7 @@ import type { Found } from '../text/tokens.ts';
 
 type Pay = NonNullable<Posting['baseSalary']>;
 
-/** A currency's signs, as a text has them before or behind a figure. Longer signs are tried before shorter ones. */
+/** The signs of a currency, before or after a figure. Longer signs are tried first. */
 const CURRENCY_SIGNS: Readonly<Record<string, string>> = {
   CAD: 'CA$ C$ CAD CDN',
   AUD: 'AU$ A$ AUD',
@@ -39,10 +39,10 @@ const CURRENCY_OF = new Map(
     signs.split(' ').map((sign) => [sign.toLowerCase(), code] as const),
   ),
 );
-/** Signs that are words or names as well ("try", "PHP"): they need capitals, and a unit or a word for pay. */
+/** Signs that are also words or names ("try", "PHP"): they need capitals, and a unit or a word for pay. */
 const ALSO_WORDS = /^(?:try|php|ron|sar|ils|zar|r|lei|ft|yen|rs)$/i;
 const escaped = (sign: string) => sign.replace(/[$.]/g, '\\$&');
-/** A sign of letters must not be the end or the beginning of a word: "3 Ft" is one, "3 Ftx" is none. */
+/** A sign of letters must not be part of a word: "3 Ft" has one, "3 Ftx" does not. */
 const MONEY = `(?:${[...CURRENCY_OF.keys()]
   .sort((one, other) => other.length - one.length)
   .map((sign) => (/^\p{L}/u.test(sign) ? `(?<!\\p{L})${escaped(sign)}` : escaped(sign)))
@@ -53,7 +53,7 @@ const FIGURE =
   "(?<![\\d.,])(?:\\d{1,2}(?:,\\d{2})+,\\d{3}(?!\\d)|\\d{1,3}(?:[.,\u00a0\u2009\u202f'’ ]\\d{3})+(?:[.,]\\d{1,2})?|\\d{1,7}(?:[.,]\\d{1,2})?)(?![\\d])(?:[.,][-–—]{1,2})?";
 const SCALE =
   '(?:[ \\t\u00a0]?(?:k|t(?=[ \\t]?(?:€|eur))|tsd\\.?|thousand|mila|mil|lakhs?|lacs?|lpa)(?!\\p{L}))?';
-/** What is said of a sum between it and its unit: gross, net, before tax. */
+/** Words between an amount and its unit: gross, net, before tax. */
 const GROSS =
   '(?:[ /\\t]?[ \\t\u00a0]?\\(?(?:gross|net|brutto|netto|bruttó|brut|nets?|brutos?|brute|bruts|bruto|lord[oiae]|nett[oiae]|net[oa]s?|before tax|base|ote|doe|plus bonus)\\)?\\.?(?!\\p{L}))?';
 const HOUR = 'hours?|hrs?|h|std|stunde|heures?|hora|ora|uur|godz|timme|tim|oră|óra|hod';
@@ -63,7 +63,7 @@ const MONTH =
   'months?|mo|mth|pcm|monat|mois|mes|mese|mês|maand|miesiąc|mies|mån|månad|måned|lună|hó|hónap|měsíc';
 const YEAR = 'years?|yr|annum|jahr|an|año|anno|ano|jaar|rok|år';
 const UNIT_BEHIND = `(?:[ \\t\u00a0]?(?:/|per|an?|pro|par|por|each|im|al|die|de|la|pe|na|za|i|à l['’]|all['’]|l['’]|p)[ \\t\u00a0]?\\.?/?[ \\t\u00a0]?(?:${[HOUR, DAY, WEEK, MONTH, YEAR].join('|')})(?!\\p{L})|[ \\t\u00a0]?(?:hourly|daily|weekly|monthly|yearly|annually|annual|p\\.[ \\t\u00a0]?a\\.?|pa|p\\.[ \\t\u00a0]?m\\.?|pcm|ph|p/h|p\\.[ \\t\u00a0]?h\\.?|pd|jährlich|monatlich|stündlich|stundenlohn|täglich|annuels?|mensuels?|anuales|anual|mensuales|mensual|annui|annuo|mensili|mensile|annue|miesięcznie|rocznie|měsíčně|ročně|lpa)(?!\\p{L}))?`;
-/** A sum from its first figure on; the currency before it is looked for apart, so that only figures cost time. */
+/** An amount from its first figure on. The currency before it is searched separately, so that only figures take time. */
 const AMOUNT = new RegExp(
   `(?<low>${FIGURE})(?<k1>${SCALE})(?<plus>\\+)?(?:[ \\t\u00a0]?(?<c2>${MONEY}))?(?<gross>${GROSS})(?<u1>${UNIT_BEHIND})(?:[ \\t\u00a0]?(?:-|–|—|(?:(?:rising|increasing|up) )?to|bis|à|a|al|y|and|und|et|en|e|até|tot|do)[ \\t\u00a0]?(?:(?<c3>${MONEY})(?:[ \\t\u00a0]?${MONEY})?)?[ \\t\u00a0]?(?<high>${FIGURE})(?<k2>${SCALE})(?:[ \\t\u00a0]?(?<c4>${MONEY}))?)?(?<gross2>${GROSS})(?<u2>${UNIT_BEHIND})`,
   'iuy',
@@ -73,7 +73,7 @@ const FIGURES = new RegExp(FIGURE, 'gu');
 const MONEY_BEFORE = new RegExp(`(?<c1>${MONEY})[ \\t\u00a0]?(?:${MONEY}[ \\t\u00a0]?)?$`, 'iu');
 const LONGEST_MONEY = 16;
 
-/** The unit of a sum, by the words behind it, and by those that name the pay before it ("hourly rate: £20"). */
+/** The unit of an amount, by the words after it, and by words for pay before it ("hourly rate: £20"). */
 const UNITS_BEHIND: readonly (readonly [RegExp, SalaryUnit])[] = [
   [
     new RegExp(`(?:^|[^\\p{L}])(?:${HOUR}|hourly|ph|p/h|stündlich|stundenlohn)(?!\\p{L})|p\\.\\s?h`, 'iu'),
@@ -109,16 +109,16 @@ const UNITS_BEFORE: readonly (readonly [RegExp, SalaryUnit])[] = [
 
 const PAY_WORDS =
   /(?<!\p{L})(?:salary|salaries|compensation|pay|paid|pays|wages?|remuneration|rate|ctc|ote|package|gehalt|vergütung|lohn|stundenlohn|bezahlung|salaire|rémunération|salario|sueldo|retribuzione|stipendio|ral|compenso|salário|remuneração|vencimento|salaris|loon|uurloon|earn|earnings|jahreslohn|monatslohn|wynagrodzenie|stawka)(?!\p{L})/iu;
-/** Sums that are no pay, by the words before them and right behind them. */
+/** Amounts that are not pay, by the words before and right after them. */
 const NO_PAY_BEFORE =
   /(?<!\p{L})(?:revenue|funding|raised|raise|turnover|customers|users|budget|sales of|million|millionen|billion|bonus of|sign-?on|referral|stipend for|allowance|contribution|contribute|reimburse\p{L}*|relocation|worth|invest\p{L}*|grant|donat\p{L}*|portfolio of|assets of|prize|fee)(?!\p{L})(?:[^.,;\n]|[.,](?=\d)){0,40}$/iu;
 const NO_PAY_BEHIND =
   /^[^.,;\n]{0,3}(?:(?:a|per) (?:user|customer)|in (?:revenue|funding|sales|assets|seed)|(?:of |total )?(?:revenue|funding|budget|turnover|customers|users|followers|students|employees|mitarbeiter)|sign-?on|referral|for our|last year|seed|series [a-e]|million|billion)(?!\p{L})/iu;
-/** A price for a piece: a word that is translated, a mile that is driven. */
+/** A price per piece: a translated word, a driven mile. */
 const PIECE =
   /^\s?(?:\/|per|a|each|pro|par|por)\s?(?:word|piece|unit|mile|km|page|item|delivery|drop|lesson|call|user|wort|stück|seite|mot|palabra|parola|m²|employee|person)(?!\p{L})/iu;
 const MILLIONS = /^\s?(?:m|mn|mio|bn|million|billion|milliarden|millionen)(?!\p{L})/iu;
-/** The American pension of that name. */
+/** The American pension plan of that name. */
 const PENSION = /^40[13]\s?\(?k/i;
 /** "60–75 (USD, in thousands)" and "Salary (£000s): 60–75". */
 const IN_THOUSANDS = new RegExp(
@@ -135,7 +135,7 @@ const UP_TO_BEFORE =
   /(?:up to|upto|max(?:imum)?\.?(?: of)?|bis zu|jusqu['’]à|hasta|fino a|até|tot|do)\s*(?:c\.|ca\.)?\s*$/iu;
 const FROM_BEHIND = /^(?:\+|\s?(?:and (?:up|above)|or more|aufwärts))/iu;
 
-/** Whose dollar a bare sign is, where the text is of one country only. */
+/** The country of a bare dollar sign, if the text names only one. */
 const DOLLARS: readonly (readonly [RegExp, string])[] = [
   [/(?<!\p{L})Australia(?!\p{L})|,\s(?:NSW|QLD|VIC|TAS|ACT)(?!\p{L})/u, 'AUD'],
   [/(?<!\p{L})Canada(?!\p{L})|,\s(?:ON|BC|AB|QC|MB|SK|NS|NB)(?!\p{L})/u, 'CAD'],
@@ -148,13 +148,13 @@ const OF_USA =
 const PLUS_SUPER = /^\s*(?:\+|plus|and)\s*super(?:annuation)?(?!\p{L})/iu;
 const COUNTRY_REACH = 20_000;
 
-/** The currencies in which the size of a sum tells its unit. */
+/** The currencies in which the size of an amount indicates its unit. */
 const SIZED: ReadonlySet<string | null> = new Set(['USD', 'EUR', 'GBP', 'CHF', 'CAD', 'AUD', null]);
-/** A year's pay above this is a slip or something else. */
+/** A higher annual pay is a mistake or something else. */
 const MOST_PAY = 2_000_000;
 const BEFORE = 80;
 
-/** The first sum of money that is a pay: with a currency and a unit, a word for pay before it, or the size of one. */
+/** The first amount of money that is pay: with a currency and a unit, a word for pay before it, or a plausible size. */
 export function findSalary(text: string): Found<Pay> | null {
   for (const { index } of text.matchAll(FIGURES)) {
     AMOUNT.lastIndex = index;
@@ -174,7 +174,7 @@ export function findSalary(text: string): Found<Pay> | null {
 
 interface Sum {
   readonly match: RegExpExecArray;
-  /** With the currency before the figure. */
+  /** Including the currency before the figure. */
   readonly start: number;
   readonly sign: string | undefined;
 }
@@ -201,7 +201,7 @@ function payOf(text: string, { match, start, sign: c1 }: Sum): Pay | null {
   if (NO_PAY_BEFORE.test(before.slice(-60)) || NO_PAY_BEHIND.test(behind)) return null;
   if (PIECE.test(behind) || MILLIONS.test(behind) || PENSION.test(match[0])) return null;
   const isLakh = /lakh|lac|lpa/i.test(`${k1}${k2}${u1}${u2}`);
-  // "$120,000 CAD": the letters say whose dollar it is.
+  // "$120,000 CAD": the letters name the dollar's country.
   const code = [c2, c4].find((one) => one !== undefined && /^\p{L}{3}$/u.test(one));
   const sign =
     (c1 === '$' ? code : undefined) ??
@@ -257,11 +257,11 @@ function rangeOf(first: number | null, second: number | null): { low: number; hi
   if (second === null) return { low: first, high: null };
   // "$120-180,000" is in thousands on both sides.
   const low = first < 1000 && second >= 10_000 && first * 1000 <= second ? first * 1000 : first;
-  // "£20 - 3 shifts": a smaller figure behind a dash is something else.
+  // "£20 - 3 shifts": a smaller figure after a dash is something else.
   return { low, high: second >= low ? second : null };
 }
 
-/** "50-60k" at the end of a clause, "Salary: 45,000", "20 per hour": figures that say what they are without a currency. */
+/** "50-60k" at the end of a clause, "Salary: 45,000", "Pay: 20 per hour": figures that are clear without a currency. */
 function isPayWithoutCurrency(sum: {
   readonly said: SalaryUnit | null;
   readonly isNamed: boolean;
@@ -274,7 +274,7 @@ function isPayWithoutCurrency(sum: {
   return isNamed && ((said !== null && top >= 5) || top >= 10_000);
 }
 
-/** The words before a sum on its line; a label may stand on the line above. */
+/** The words before an amount on its line; a label may be on the line above. */
 function lineBefore(text: string, at: number): string {
   const before = text.slice(Math.max(0, at - BEFORE), at);
   const lines = before.split('\n');
@@ -288,7 +288,7 @@ function unitIn(words: string, units: typeof UNITS_BEHIND): SalaryUnit | null {
 
 function amountOf(figure: string, scale: string): number | null {
   const spaced = figure.replace(/[.,][-–—]{1,2}$/, '').replace(/[\u00a0\u2009\u202f'’ ]/g, '');
-  // "6,00,000" as in India.
+  // "6,00,000", as written in India.
   const plain = /^\d{1,2}(?:,\d{2})+,\d{3}$/.test(spaced) ? spaced.replace(/,/g, '') : spaced;
   const isGrouped = /[.,]\d{3}(?:[.,]|$)/.test(plain);
   const digits = isGrouped

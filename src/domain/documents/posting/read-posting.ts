@@ -26,14 +26,14 @@ import { findSalary } from './pay.ts';
 import { itemsOf, sortItems, sortPlainItems } from './requirements.ts';
 import { findTitle } from './title.ts';
 
-/** A posting of more items says what it asks for by headings and words. */
+/** A posting with more items marks its requirements by headings and words. */
 const MOST_PLAIN_ITEMS = 8;
 
 interface PostingOptions {
   readonly whole: string;
   readonly language: string;
   readonly isPlain?: boolean;
-  /** What the network says of the text's tokens. */
+  /** The network's scores for the text's tokens. */
   readonly scores?: NetworkScores | null;
 }
 
@@ -45,7 +45,7 @@ export function readPosting(
   const notes = createEvidenceNotes();
   const { text } = laidOut;
   const { mentions } = mentionsIn(laidOut, weights.cv);
-  // The tagger for postings learnt from English sentences; elsewhere the word list alone speaks.
+  // The tagger for postings learned from English sentences; other languages use only the word list.
   const phrases = language === 'en' ? findPhrases(laidOut, weights.posting, scores) : [];
   const title = findTitle(laidOut);
   const items = itemsOf(laidOut);
@@ -90,7 +90,7 @@ export function readPosting(
   return { posting, evidence: notes.all };
 }
 
-/** The whole text with its lines, which a reader of the posting wants to see. */
+/** The whole text with its lines, for people who read the posting. */
 function descriptionOf(text: string): Traced {
   const value = text.slice(0, MOST.descriptionCharacters).trim();
   const start = text.indexOf(value);
@@ -112,10 +112,10 @@ function locationsOf(
   });
 }
 
-/** More words than this are a duty, which stands among the requirements and cannot be matched as a skill. */
+/** More words than this are a duty, which belongs to the requirements and cannot be matched as a skill. */
 const MOST_WORDS = 4;
 
-/** Known names anywhere, and short phrases that the tagger sees; a posting's own company and place are none. */
+/** Known names anywhere, and short phrases found by the tagger, except the posting's own company and places. */
 function skillsOf(
   { skills, text }: LaidOutText,
   phrases: readonly PostingPhrase[],
@@ -148,7 +148,7 @@ function skillsOf(
   }));
 }
 
-/** "Hiring: React engineer" and "we are hiring" search for a person; "hiring" alone is a recruiter's skill. */
+/** "Hiring: React engineer" and "we are hiring" look for a person; "hiring" alone is a recruiter's skill. */
 function isCall(text: string, start: number, end: number): boolean {
   if (!/^(?:hiring|recruiting)$/i.test(text.slice(start, end))) return false;
   return (
@@ -189,7 +189,7 @@ function degreesOf({ tokens, text }: LaidOutText): Traced[] {
   return found.slice(0, 8);
 }
 
-/** "Master data", "associate director", "intermediate level": the word without a degree's company. */
+/** "Master data", "associate director", "intermediate level": the word without the context of a degree. */
 function isEverydayWord(tokens: LaidOutText['tokens'], from: number, to: number): boolean {
   if (to - from > 1) return false;
   const word = tokens[from]?.lower ?? '';
@@ -209,10 +209,10 @@ interface PostingPhrase extends Traced {
   readonly canonical: string | null;
 }
 
-/** A phrase that says more than this is a sentence. */
+/** A longer phrase is a sentence. */
 const LONGEST_PHRASE = 120;
 
-/** What the tagger for postings sees, in the order of the text. */
+/** The phrases found by the tagger for postings, in text order. */
 export function findPhrases(
   laidOut: LaidOutText,
   weights: TaggerWeights<PostingKind>,

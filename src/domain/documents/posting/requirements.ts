@@ -5,7 +5,7 @@ import { introducesList, type PostingSection, postingHeading } from './headings.
 
 interface PostingItem extends Traced {
   readonly section: PostingSection;
-  /** A clause of the sentence that has the title: a skill in it may be a part of the title's own words. */
+  /** Whether it is a clause of the sentence with the title, where a skill may be part of the title. */
   readonly isBesideTitle?: boolean;
 }
 
@@ -18,7 +18,7 @@ interface Piece {
 
 const LONGEST_ITEM = 400;
 
-/** The items of a posting, each in its section: bullets with their wrapped lines, and sentences where it has prose. */
+/** The items of a posting with their sections: bullets with their wrapped lines, and the sentences of prose. */
 export function itemsOf({ segments, text }: LaidOutText): PostingItem[] {
   const pieces: Piece[] = [];
   let section: PostingSection = 'top';
@@ -33,7 +33,7 @@ export function itemsOf({ segments, text }: LaidOutText): PostingItem[] {
     }
     if (start >= segment.end || (heading === null && introducesList(segment.text))) return;
     if (heading?.section === 'terms' && segment.isBulleted) {
-      // Among what is offered a line of terms is an offer; elsewhere it is neither asked for nor the end of the list.
+      // Among benefits, a line of terms is a benefit; elsewhere it is not a requirement, and does not end the list.
       pieces.push({
         section: section === 'benefits' ? section : 'terms',
         start,
@@ -44,7 +44,7 @@ export function itemsOf({ segments, text }: LaidOutText): PostingItem[] {
     }
     if (heading?.isInline === true) {
       pieces.push({ section: heading.section, start, end: segment.end, isBulleted: segment.isBulleted });
-      // A label with a list below it goes on; one with its list beside it has ended, and so has the list above.
+      // A label with a list below it continues; one with its list on the same line ends, as does the list above.
       section = next?.isBulleted === true && heading.section !== 'terms' ? heading.section : 'other';
       return;
     }
@@ -64,22 +64,22 @@ export function itemsOf({ segments, text }: LaidOutText): PostingItem[] {
   return pieces.flatMap((piece) => (piece.isBulleted ? [item(text, piece)] : sentencesOf(text, piece)));
 }
 
-/** How one applies, and what every employer says of itself: it ends what is asked for. */
+/** Application instructions and standard statements of employers, which end the requirements. */
 const BOILERPLATE =
   /(?<!\p{L})(?:apply now|easy apply|apply (?:via|at|by|through|today|here)|send (?:us )?your (?:cv|resume|application)|interested in (?:hearing|learning) more|equal[- ]opportunit\p{L}+|regardless of race|without regard to|affirmative action|reasonable accommodations?|background check policy|privacy policy|bewerben sie sich|wir freuen uns auf|schwerbehindert\p{L}*|envoyez (?:votre|nous)|candidature à|envía(?:nos)? tu|invia(?:ci)? (?:il|la)|stuur je cv|solliciteer)(?!\p{L})/iu;
 
-/** A longer line is a paragraph, of which one sentence says so. */
+/** A longer line is a paragraph that contains such a sentence. */
 const LONGEST_BOILERPLATE = 110;
 
-/** A line that begins with a sum of money is one of terms. */
+/** A line that starts with an amount of money is about terms. */
 const SUM =
   /^(?:[£$€]\s?\d|(?:CHF|EUR|USD|GBP|PLN|SEK)\s?\d|\d[\d.,' {2}]*(?:\s?[-–]\s?\d[\d.,' {2}]*)?k?\s?(?:€|£|EUR|PLN|SEK|CHF|USD|GBP))/iu;
 
-/** Shorter lines are not wrapped: what follows is the next item of the list. */
+/** Shorter lines are not wrapped: the next line is the next item of the list. */
 const SHORTEST_WRAPPED = 40;
 const UNFINISHED = /(?:[,;–&]|\s(?:and|or|of|in|with|for|the|a|an|to|und|oder|mit|et|ou|de|y|o|con|e|en))$/iu;
 
-/** A line without a bullet of its own goes on with the one above, unless an empty line stands between. */
+/** A line without a bullet continues the one above, unless an empty line is between them. */
 function continues(text: string, last: Piece, segment: Segment): boolean {
   if (segment.isBulleted || segment.beginsBlock || YEARS.test(segment.text)) return false;
   if (segment.beginsLine && SUM.test(segment.text)) return false;
@@ -112,15 +112,15 @@ function sentencesOf(text: string, { start, end, section }: Piece): PostingItem[
   );
 }
 
-/** Words that govern what follows them: "ideally AWS", "bonus points for Kafka". */
+/** Words that apply to what follows: "ideally AWS", "bonus points for Kafka". */
 const NICE_BEFORE =
   'ideally|preferably|bonus points|bonus (?:if|for)|bonus(?=:)|nice to have|extra credit|not required but|plus points for|we would love|idealerweise|gerne auch|vorzugsweise|idéalement|de préférence|idealmente|se valorará|se valora|preferibilmente|de preferência|bij voorkeur|idealiter';
-/** Words that say it of what stands before them: "AWS is a plus". */
+/** Words that apply to what precedes them: "AWS is a plus". */
 const NICE_BEHIND =
   'an? (?:big |huge |strong |definite |real |distinct )?(?:plus|bonus|advantage|asset)(?! (?:of|scheme|plan|payment|structure|based|paid|up|after|every|each)(?!\\p{L}))|preferred|desirable|desired|highly regarded|advantageous|appreciated|(?:is|are|also|very|always) welcome|would be (?:great|good|nice|helpful|ideal|useful|a plus|an advantage|beneficial|lovely)|beneficial|good to have|nice to have|helpful|ideal(?=\\W*$)|von vorteil|vorteilhaft|wünschenswert|gern gesehen|(?:ist|sind|wäre|wären) (?:ein plus|toll|schön|super|gut)|seraient? un plus|un atout|appréciée?s?|souhaitée?s?|bienvenue?s?|deseable|valorable|se valorará|un plus|preferibil\\p{L}*|gradit[oaie]|costituisce titolo preferenziale|desejável|diferencial|valorizado|is een pré|een pré|een pluspunt|mooi meegenomen|mile widzian\\p{L}+|atutem';
 const NICE = new RegExp(`(?<!\\p{L})(?:${NICE_BEFORE}|${NICE_BEHIND})(?!\\p{L})`, 'iu');
 const BEGINS_NICE = new RegExp(`^\\W*(?:and |but |or )?(?:${NICE_BEFORE})(?!\\p{L})`, 'iu');
-/** What is clearly asked for, in one word. */
+/** Words that clearly mark a requirement. */
 const MUST_WORDS =
   'must(?: have| be| know)?|a must|required|requires?|mandatory|essential|necessary|needed|zwingend|erforderlich|voraussetzung|notwendig|exigée?s?|indispensables?|requise?s?|obligatoire|imprescindibles?|necesari[oa]s?|obligatori[oa]s?|richiest[oaie]|obrigatóri[oa]s?|vereist|noodzakelijk|wymagan[aey]|konieczn[aey]|niezbędn[aey]';
 const CLEARLY_MUST = new RegExp(`(?<!\\p{L})(?:${MUST_WORDS})(?!\\p{L})`, 'iu');
@@ -131,14 +131,14 @@ const MUST = new RegExp(
   'iu',
 );
 
-/** "3 years", "5+ Jahre": asked for wherever a posting of a few lines says it. */
+/** "3 years", "5+ Jahre": a requirement anywhere in a posting of a few lines. */
 const YEARS =
   /^(?:at least |min(?:imum)?\.? (?:of )?)?\d{1,2}\s?\+?(?:\s?[-–]\s?\d{1,2})?\s?(?:years?|yrs|jahre|ans|años|anni|anos|jaar)\b/i;
-/** What a few lines say of a person is asked for, unless it is called welcome. */
+/** In a few lines, what is said about a person is a requirement, unless it is marked as nice to have. */
 const PLAIN_MUST =
   /(?<!\p{L})(?:with (?:own|a |an |valid|good|strong|excellent|some|experience)|own (?:car|van|tools|vehicle)|licen[cs]e|certificate|certified|-?qualified|registration|registered with|fluent|skills|mit (?:erfahrung|führerschein)|führerschein|ausbildung|fließend|avec (?:expérience|permis)|permis|diplôme|courant|con (?:experiencia|carn[eé]t?|patente|esperienza)|carn[eé]t?|título|patente|diploma|com experiência|carta de condução|met (?:ervaring|rijbewijs)|rijbewijs|must|needed|necessary|notwendig|nécessaire)(?!\p{L})/iu;
 
-/** Said of all applicants: a must-have wherever it stands. */
+/** Statements about all applicants: a must-have in any section. */
 const SAYS_MUST =
   /^(?:(?:all |successful |interested )?(?:applicants|candidates) |you |the (?:successful|ideal) (?:candidate|applicant) )?must (?:(?:also|currently|already) )?(?:have|be(?! (?:received|submitted|sent|made)(?!\p{L}))|hold|possess|pass|live|speak|own|know)(?!\p{L})/iu;
 
@@ -150,8 +150,8 @@ interface SortedItems {
 }
 
 /**
- * The section says what an item is; its wording can make a must-have a nice-to-have, never the other way round. An item
- * that says both ("Italian (required), German (nice to have)", "cloud, ideally AWS") is cut where it changes.
+ * The section decides what an item is. Its wording can turn a must-have into a nice-to-have, but not the reverse. An
+ * item that contains both ("Italian (required), German (nice to have)", "cloud, ideally AWS") is split.
  */
 export function sortItems(text: string, items: readonly PostingItem[]): SortedItems {
   const hasSections = items.some(({ section }) => section === 'must');
@@ -179,7 +179,7 @@ function asksFor(value: string): boolean {
   return MUST.test(value) && value.length < 300 && !NOT_NEEDED.test(value);
 }
 
-/** Whether an item of several clauses says of some that they are needed and of others that they are welcome. */
+/** Splits an item of several clauses if some are required and others nice to have. */
 function partsOf(text: string, whole: PostingItem): PostingItem[] {
   if (!/[,;(]/.test(whole.value) || !NICE.test(whole.value)) return [whole];
   const clauses = clausesOf(text, whole);
@@ -202,8 +202,8 @@ function partsOf(text: string, whole: PostingItem): PostingItem[] {
 }
 
 /**
- * A posting of a few lines has no headings: what asks for something, and what names a skill, is a must-have. The sentence
- * of the title says the place, the pay and the terms too, so each of its clauses is looked at alone.
+ * A posting of a few lines has no headings: requests and lines that name a skill are must-haves. The sentence with the
+ * title also contains the place, the pay and the terms, so each of its clauses is judged separately.
  */
 export function sortPlainItems(
   { skills, text }: LaidOutText,
@@ -243,14 +243,14 @@ function isAmong(done: ReadonlySet<PostingItem>, one: PostingItem): boolean {
   return false;
 }
 
-/** A sentence that only says that people are hired names no requirement, whatever skills its words are. */
+/** A sentence that only says that people are hired contains no requirement, even if its words are skills. */
 const HIRING =
   /(?<!\p{L})(?:hiring|recruiting|looking for|join (?:us|our)|we need|apply|suchen|sucht|gesucht|recrutons|recherchons|buscamos|cerchiamo|procuramos|zoeken)(?!\p{L})/iu;
 const WITH = /^\s*(?=(?:with|mit|avec|con|com|met)\s)/iu;
 const WANTED_BEHIND =
   /^\s*(?:(?:is |are )?(?:urgently )?(?:needed|wanted|required|sought)|gesucht|recherchée?s?|gezocht)(?!\p{L})(?:\s+(?=with\s|mit\s))?/iu;
 
-/** The clauses behind the title, without "wanted" and without what goes on with the title itself. */
+/** The clauses after the title, without "wanted" and without a continuation of the title itself. */
 function behindTitle(text: string, one: PostingItem, title: Traced): PostingItem[] {
   const { section, confidence } = one;
   let from = title.end;
@@ -268,7 +268,7 @@ function behindTitle(text: string, one: PostingItem, title: Traced): PostingItem
 }
 
 const CLAUSE = /[,;]\s+|$/g;
-/** Dashes and slashes between blanks part the clauses of a line of keywords; in a list of them commas do not. */
+/** Dashes and slashes between blanks separate the clauses of a keyword line; in a list of them, commas do not. */
 const CLAUSE_OF_TITLE = /[,;.!]\s+|\s[–—/|-]\s|$/g;
 const DASHED_CLAUSE = /\s[–—/|-]\s|$/g;
 

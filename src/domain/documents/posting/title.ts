@@ -3,12 +3,12 @@ import type { LaidOutText } from '../text/layout.ts';
 import { companySuffixes, isPositionWord, knownCompanies, placeBook } from '../words/word-lists.ts';
 
 /**
- * The title of a posting, without what is said around it: who is hiring, genders, place, pay and
- * terms. It comes from a labelled line, a line at the top, a sentence that names who is sought, or the first clause.
+ * The title of a posting, without its surroundings: the employer, genders, place, pay and terms. It is taken from a
+ * labelled line, a line at the top, a sentence that names who is sought, the words before genders, or the first clause.
  */
 export function findTitle(laidOut: LaidOutText): Traced | null {
   const [labelled, line] = [labelledTitle(laidOut), topLineTitle(laidOut)];
-  // A label far below the first title is one of another job, or a word of a sentence.
+  // A label far below the first title belongs to another job, or is part of a sentence.
   const isNear =
     labelled !== null && (line === null || labelled.lineStart <= line.start || labelled.isCertain);
   return (
@@ -17,7 +17,7 @@ export function findTitle(laidOut: LaidOutText): Traced | null {
 }
 
 interface LabelledTitle extends Traced {
-  /** "Job title: …" says what it is; "Role: …" may be anything. */
+  /** "Job title: …" is certain; "Role: …" may be anything. */
   readonly isCertain: boolean;
   readonly lineStart: number;
 }
@@ -26,13 +26,13 @@ const LABEL =
   /^(?:job ?title|post(?: title)?|job (?:position|role|offer|ad|opening)|position(?: title)?|title|role|job|vacancy|vacant position|open(?:ing| position| role)|(?:we are |we['’]re )?(?:now |urgently )?(?:hiring|recruiting)|urgently (?:required|needed|wanted)|wanted|needed|stelle|stellenbezeichnung|stellenangebot|stellenanzeige|stellenausschreibung|position|gesucht|poste|intitulé du poste|offre d['’]emploi|recrutement|puesto|oferta de (?:empleo|trabajo)|se busca|posizione|offerta di lavoro|cercasi|cargo|vaga|oferta de emprego|procura-se|functie|functietitel|vacature|gezocht|stanowisko|zatrudni(?:my|ę))\s*(?::|\s[–—-]\s)\s*/iu;
 const LABEL_ALONE =
   /^(?:job ?title|post title|position(?: title)?|title|role|stellenbezeichnung|intitulé du poste|functietitel)\s*:?$/iu;
-/** The heading above the whole text of a posting, which begins with its title. */
+/** The heading above the full text of a posting, which starts with its title. */
 const DESCRIPTION = /^(?:full )?(?:job|role|position) description$|^stellenbeschreibung$/iu;
 const CERTAIN = /^(?:job ?title|post title|position title|stellenbezeichnung|intitulé|functietitel)/iu;
 const TOP = 10;
 const LABELLED_TOP = 30;
 const LONGEST_TITLE = 110;
-/** What is cut off a title begins within so much of its line. */
+/** The part of the line that is searched for the end of the title. */
 const LINE_REACH = 400;
 
 function labelledTitle(laidOut: LaidOutText): LabelledTitle | null {
@@ -61,7 +61,7 @@ function labelledTitle(laidOut: LaidOutText): LabelledTitle | null {
   return null;
 }
 
-/** A short line at the top that names a position and is no sentence. */
+/** A short line at the top that names a position and is not a sentence. */
 function topLineTitle(laidOut: LaidOutText): Traced | null {
   for (const [at, segment] of laidOut.segments.slice(0, TOP).entries()) {
     const { text, start, end } = segment;
@@ -78,11 +78,14 @@ function topLineTitle(laidOut: LaidOutText): Traced | null {
 
 const FIRM_BEFORE =
   /^((?:The )?\p{Lu}[\p{L}\d&.'’-]{0,40}(?: (?:\p{Lu}[\p{L}\d&.'’-]{0,40}|&|of|and|de|la|und)){0,5})(?: is hiring)?(\s?:|\s[–—-])\s+(?=\p{Lu})/u;
-/** What stands before a colon and names no employer: "Exciting Opportunity: Cook". */
+/** Words before a colon that do not name an employer: "Exciting Opportunity: Cook". */
 const NO_FIRM =
   /(?<!\p{L})(?:opportunity|jobs?|positions?|vacanc(?:y|ies)|careers?|openings?|hiring|roles?|team|wanted|urgent|new|immediate|join|remote|location|department|title|offer|required|needed|shift|time|start|contract|permanent|temporary|location|apply|notice|alert|announcement)(?!\p{L})/iu;
 
-/** "Tidewell Analytics: Senior Data Engineer", "Glenmore Hotels - Night Porter": the employer before the title, and where that begins. */
+/**
+ * "Tidewell Analytics: Senior Data Engineer", "Glenmore Hotels - Night Porter": the employer before the title, and the
+ * position where the title starts.
+ */
 export function firmBefore(line: string): { readonly name: string; readonly end: number } | null {
   const match = FIRM_BEFORE.exec(line.slice(0, LONGEST_TITLE));
   const [whole = '', name = '', joint = ''] = match ?? [];
@@ -93,7 +96,7 @@ export function firmBefore(line: string): { readonly name: string; readonly end:
   return (isFirm || isNamed) && namesHead(clause) ? { name, end: whole.length } : null;
 }
 
-/** "We are looking for a …", "Join us as …": the first that names a position; a trade that no list has is taken last. */
+/** "We are looking for a …", "Join us as …": the first that names a known position, otherwise the first unknown one. */
 function soughtTitle(laidOut: LaidOutText): Traced | null {
   const text = laidOut.text.slice(0, SOUGHT_REACH);
   let unknown: Traced | null = null;
@@ -112,7 +115,7 @@ function soughtTitle(laidOut: LaidOutText): Traced | null {
   return unknown;
 }
 
-/** "Wir suchen dich! MFA (w/m/d) für unsere Praxis": what stands before the genders is the name of the work. */
+/** "Wir suchen dich! MFA (w/m/d) für unsere Praxis": the words before the genders name the work. */
 function titleBeforeGenders(laidOut: LaidOutText): Traced | null {
   const before = BEFORE_GENDERS.exec(laidOut.text.slice(0, EARLY));
   const words = before?.[1]?.split(NAMED_AS).at(-1);
@@ -137,7 +140,7 @@ function openingTitle(laidOut: LaidOutText): Traced | null {
   return namesHead(found.value) ? found : null;
 }
 
-/** Of several jobs in one text the first is read. */
+/** If a text lists several jobs, the first is read. */
 const LISTS_JOBS =
   /(?<!\p{L})(?:openings|vacancies|positions|jobs|roles|stellen|postes|puestos|vacatures)(?!\p{L})[^.]*:$/iu;
 const MOST_TITLE_WORDS = 9;
@@ -146,13 +149,13 @@ const SOUGHT_REACH = 6000;
 const MOST_TRIES = 20;
 const NO_TITLE_LINE =
   /^(?:company(?: name)?|employer|organi[sz]ation|hiring company|client|firma|unternehmen|arbeitgeber|entreprise|société|empresa|azienda|bedrijf|location|about|reports? to|contact|department)(?!\p{L})\s*(?:[:–-]|us\b|the\b)/iu;
-/** What is looked for and is no person: "looking for new challenges". */
+/** Sought things that are not a person: "looking for new challenges". */
 const NO_PERSON =
   /^(?:new|people|someone|somebody|you|talent|candidates|applicants|a way|ways|the right|jemand|dich|sie|euch|te|toi|vous|jou)(?!\p{L})/iu;
 
 const ARTICLES =
   '(?:an?|one|two|three|four|several|multiple|some|the|our(?: very)? first|our|our next|your next|einen|eine|ein|unser(?:e[nrs]?)?|mehrere|neue|une?|un\\(e\\)|des|deux|una?|unos|unas|uno|dos|um|uma|een|de|del|twee|another|additional)';
-/** Praise and terms before the name of the work; with a capital they may be a part of it. */
+/** Praise and terms before the name of the work; if capitalized, they may be part of it. */
 const PRAISE =
   '(?:new|next|experienced|motivated|talented|skilled|passionate|enthusiastic|reliable|qualified|dynamic|friendly|great|good|hard-?working|energetic|dedicated|full-?time|part-?time|remote|freelance|permanent|temporary|erfahrenen?|engagierten?|motivierten?|zuverlässigen?|neue[nr]?|expérimentée?|motivée?|nouveau|nouvelle)';
 const VERBS =
@@ -166,7 +169,7 @@ const SOUGHT = new RegExp(
   'iu',
 );
 
-/** The end of a phrase that names who is sought, where the name of the work begins. */
+/** The end of a phrase that names who is sought, where the name of the work starts. */
 function soughtIn(text: string): { readonly end: number } | null {
   const match = SOUGHT.exec(text);
   return match === null ? null : { end: match.index + match[0].length };
@@ -175,7 +178,7 @@ function soughtIn(text: string): { readonly end: number } | null {
 const GENDERS =
   /\s*[([]?\s*(?<![\p{L}\d])(?:[mwfdxhg]\s*[/|*]\s*){1,3}(?:[mwfdxhagi*]|divers)(?![\p{L}\d])\s*[)\]]?|\s*\((?:all genders|gn|alle|any gender|d\/f\/m)\)/iu;
 
-/** Terms that end a title, wherever they stand behind its first word. */
+/** Terms that end a title anywhere after its first word. */
 const TERMS =
   'remote|hybrid|híbrido|ibrido|on-?site|full[ -]?time|part[ -]?time|vollzeit|teilzeit|minijob|temps (?:plein|partiel|complet)|cd[id]|media jornada|jornada (?:completa|parcial)|tiempo (?:completo|parcial)|tempo (?:pieno|parziale|indeterminato|determinato|integral)|fulltime|parttime|contract|permanent|temporary|fixed[ -]term|befristet|unbefristet|freelance|home-?office|télétravail|teletrabajo|(?:outside|inside) ir35|job id|req(?:uisition)?|ref|urgent|immediate start|asap|up to|from|bis zu|salary|pay|start|day shift|night shift|nights|weekends?|weekdays|mon(?:day)?s?|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?|summer|winter|paid|all levels|dringend';
 const TERM_AT = new RegExp(`^#?(?:fully |100 ?% )?(?:${TERMS})(?![\\p{L}])`, 'iu');
@@ -189,10 +192,10 @@ const WANTED =
   '(?:(?:is|are) )?(?:urgently |immediately |asap )?(?:needed|wanted|required|sought|to join)|gesucht|dringend gesucht|recherchée?s?|gezocht|gevraagd|ricercat[oaie]|buscad[oa]';
 const PREPOSITIONS =
   'in|en|em|à|ad?|at|@|bei|bij|chez|presso|near|based|for|für (?:unser|das|die|den|eine?n?|ein|kantine|den standort)|pour|para|per(?! diem)|voor|with|mit|con|avec|com|met|who|that|from|as|on|ab|zum|zur|im|du|located|starting|willing|able|auf|w';
-/** Work whose name goes on behind a preposition. */
+/** Work whose name continues after a preposition. */
 const NAME_GOES_ON =
   /^\s+(?:in (?:test|training|charge|residence|chief)|on[- ]call|at large|en chef|à domicile|ad? interim)(?!\p{L})/iu;
-/** Posts that name their subject: "Lecturer in Modern History". */
+/** Academic positions that name their subject: "Lecturer in Modern History". */
 const ACADEMIC =
   /(?<!\p{L})(?:professor|lecturer|fellow|research (?:associate|assistant)|postdoc\p{L}*|reader|studentship|phd|chair)$/iu;
 /** Labels that lost the line feed before them: "Python DeveloperLocation: Austin". */
@@ -213,7 +216,7 @@ const CUT = new RegExp(
   'giu',
 );
 
-/** The title that begins at a place and ends at the latest at another: without symbols before it and terms behind it. */
+/** The title that starts at `start` and ends at `end` at the latest, without symbols before it and terms after it. */
 function titleAt(laidOut: LaidOutText, start: number, end: number, confidence: number): Traced | null {
   const skipped = symbolsBefore(laidOut.text.slice(start, end));
   const from = start + skipped;
@@ -237,7 +240,7 @@ function lengthOfTitle(line: string, isPlace: (offset: number) => boolean): numb
     const { separator, bracket, preposition, genders, term } = match.groups ?? {};
     const behind = match.index + match[0].length;
     if (genders !== undefined) {
-      // "Koch/Köchin m/w/d"; a single letter may be a part of the name ("UX/D").
+      // "Koch/Köchin m/w/d"; a single letter may be part of the name ("UX/D").
       return match.index;
     }
     if (bracket !== undefined) {
@@ -258,7 +261,10 @@ function lengthOfTitle(line: string, isPlace: (offset: number) => boolean): numb
 
 const MOST_CLAUSE_WORDS = 4;
 
-/** "Engineer, Platform" and "Teacher, Year 4" go on behind the comma; places, terms, sums and companies do not belong. */
+/**
+ * "Engineer, Platform" and "Teacher, Year 4" continue after the comma; places, terms, amounts and companies are not
+ * part of the title.
+ */
 function keepsOn(
   line: string,
   behind: number,
@@ -278,7 +284,7 @@ function keepsOn(
 
 const LABELLED = /^(?:location|salary|pay|start|type|company|contract|hours|job id|ref)[\p{L} ]{0,12}:/iu;
 
-/** "[Remote] ", "(m/w/d) ", "URGENT!!! ", "3 x ": said before the title, and no part of it. */
+/** "[Remote] ", "(m/w/d) ", "URGENT!!! ", "3 x ": text before the title that is not part of it. */
 const NOISE_BEFORE =
   /^(?:(?:vacature|vacancy|stellenangebot|stellenanzeige|offre d['’]emploi|oferta de empleo)\s+(?=\p{L})|#(?:now)?hiring\s*[!:]*\s+(?=\p{L})|#jobs?\s+|[([](?:remote|hybrid|on-?site|urgent|full[ -]?time|part[ -]?time|[mwfdx]\/[mwfdx/]+)[^)\]]{0,20}[)\]]\s*|(?:urgent(?:ly)?|dringend|attention|job alert|new job|hot job|help wanted|now hiring)\s*[!:–\p{Extended_Pictographic}\p{So}]+\s*|\d{1,2}\s?x\s+)+/iu;
 
@@ -288,7 +294,7 @@ function symbolsBefore(text: string): number {
   return symbols + (NOISE_BEFORE.exec(text.slice(symbols))?.[0].length ?? 0);
 }
 
-/** Words that end the name of an employer, and those that begin it. */
+/** Words that end the name of an employer, and those that start it. */
 const FIRM_LAST: ReadonlySet<string> = new Set(
   'hospital clinic council trust hotel hotels inn restaurant restaurants logistics technologies labs partners associates studios solicitors foods brewing brewery bakery pharmacy bank'.split(
     ' ',
@@ -300,7 +306,10 @@ const FIRM_FIRST: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Two words and more with the word of a firm at its place: "Brightloom Logistics", "Clinique Saint-Roch", "Lakeshore Medical Center". */
+/**
+ * At least two words with a word for a firm in the right place: "Brightloom Logistics", "Clinique Saint-Roch",
+ * "Lakeshore Medical Center".
+ */
 export function namesFirm(name: string): boolean {
   const words = name.trim().toLowerCase().split(/\s+/);
   const [first = '', last = ''] = [words[0], words.at(-1)?.replace(/\.$/, '')];
@@ -310,7 +319,7 @@ export function namesFirm(name: string): boolean {
   return words.slice(1).some((word) => companySuffixes.has(word) && word.length > 1);
 }
 
-/** Work that the lists of positions leave out, because in a CV the same words are names or verbs. */
+/** Positions missing from the lists, because in a CV the same words are names or verbs. */
 const MORE_HEADS: ReadonlySet<string> = new Set(
   'internship apprenticeship traineeship praktikum carer sonographer chiropodist dispenser psychiatrist walker picker loader stacker handler groundsworker groundsman groundskeeper farmhand shepherd tiler joiner decorator fabricator rider fishmonger dishwasher actuary organiser purchaser beautician masseuse seamstress strategist solicitor barrister bouncer postman erector mover removalist arborist patissier brewer housemaid butler playworker chaplain ironworker steelworker helper setter turner grinder polisher sprayer valeter sysadmin aushilfe azubi auszubildender auszubildende kommissionierer kraftfahrer bürokauffrau specjalista specjalistka kierowca magazynier sprzedawca sprzedawczyni kasjer księgowy księgowa programista programistka inżynier kierownik pracownik pracownica pielęgniarka pielęgniarz asystent asystentka kucharz kucharka kucharza kelner kelnerka mechanik elektryk spawacz murarz nauczyciel nauczycielka recepcjonista recepcjonistka doradca handlowiec operator opiekun opiekunka analityk'.split(
     ' ',
@@ -319,13 +328,13 @@ const MORE_HEADS: ReadonlySet<string> = new Set(
 const HEADS =
   /(?:entwickler|ingenieur|leiter|berater|manager|kaufmann|kauffrau|techniker|fahrer|pfleger|lehrer|geselle|gesellen|kraft|hilfe|helfer|mitarbeiter|monteur|mechaniker|elektroniker|verkäufer|assistent|sachbearbeiter|medewerker|ontwikkelaar|adviseur|monteur|verzorgende)(?:in|innen|n|en)?$/u;
 
-/** German and Dutch write titles as one word: Softwareentwickler, Projektleiterin. Several people may be sought. */
+/** German and Dutch write titles as one word: Softwareentwickler, Projektleiterin. The word may be a plural. */
 function isHead(word: string): boolean {
   const one = word.replace(/(?:\*in|:in|_in|s|\(e\)|\(in\))$/, '');
   return [word, one].some((form) => isPositionWord(form) || MORE_HEADS.has(form)) || HEADS.test(word);
 }
 
-/** "Job Title", "Vacancy": two words in capitals that are no name of a person. */
+/** "Job Title", "Vacancy": capitalized words that are not a person's name. */
 export function isTitleLabel(words: string): boolean {
   return LABEL.test(`${words}: `);
 }

@@ -1,15 +1,15 @@
 import type { LaidOutText } from '../text/layout.ts';
 import { createFeatureReader, type FeatureReach, MOST_FEATURES } from './features.ts';
 
-/** What a token of a CV can be part of. */
+/** The kinds of mention that a token of a CV can belong to. */
 export const CV_KINDS = ['name', 'title', 'company', 'school', 'degree', 'place', 'skill'] as const;
-/** What a token of a posting can be part of: an ability, or knowledge. */
+/** The kinds of mention that a token of a posting can belong to: an ability, or knowledge. */
 export const POSTING_KINDS = ['ability', 'knowledge'] as const;
 
 export type MentionKind = (typeof CV_KINDS)[number];
 export type PostingKind = (typeof POSTING_KINDS)[number];
 
-/** 0 is outside; then for each kind the label of a first token and the label of the tokens after it. */
+/** 0 is outside; each kind then has a label for its first token and one for the following tokens. */
 const OUTSIDE = 0;
 
 export function labelCount(kinds: readonly string[]): number {
@@ -28,56 +28,56 @@ function labelKind<Kind extends string>(kinds: readonly Kind[], label: number): 
   return label === OUTSIDE ? null : (kinds[(label - 1) >> 1] ?? null);
 }
 
-/** A linear model: a row of weights for each feature, and a weight for each step from one label to the next. */
+/** A linear model: a row of weights for each feature, and a weight for each transition between labels. */
 export interface TaggerWeights<Kind extends string = MentionKind> {
   readonly kinds: readonly Kind[];
   readonly reach: FeatureReach;
-  /** The row of a feature, or -1: as many weights as there are labels from there on in `weights`. */
+  /** The offset of a feature's row in `weights`, or -1; a row has one weight per label. */
   rowOf(feature: number): number;
   readonly weights: Int8Array;
-  /** What one step of a weight is worth: whole bytes are summed up, and only the sums become scores. */
+  /** The value of one unit of a weight: bytes are summed as integers, and only the sums are converted to scores. */
   readonly scale: number;
   readonly steps: Steps;
 }
 
 export interface Mention<Kind extends string = MentionKind> {
   readonly kind: Kind;
-  /** Tokens from, up to and not including to. */
+  /** Tokens `from` to `to`, exclusive. */
   readonly from: number;
   readonly to: number;
   readonly start: number;
   readonly end: number;
   readonly segment: number;
-  /** How far the chosen label is ahead of "nothing": 0 to 1. */
+  /** How far the chosen label leads over "outside", 0 to 1. */
   readonly confidence: number;
-  /** A label beside it says what it is. */
+  /** Set if a label next to it names its kind. */
   readonly isLabelled?: true;
 }
 
 export interface Tagged<Kind extends string = MentionKind> {
   readonly mentions: Mention<Kind>[];
-  /** Whether any of these tokens might be of a kind: what a rule sees as well is then taken. */
+  /** Whether any of these tokens may be of a kind: a rule's finding is then accepted. */
   isLikely(kind: Kind, from: number, to: number): boolean;
 }
 
 /**
- * What a network says of the same tokens: log-probabilities, a row for each token and a column for each label. Tokens
- * behind its last row have the linear model's word alone.
+ * A network's log-probabilities for the same tokens: a row for each token and a column for each label. Tokens after its
+ * last row are scored by the linear model only.
  */
 export type NetworkScores = Float32Array;
 
-/** More than any CV or posting has; what stands behind is not looked at. */
+/** More than any CV or posting has; later tokens are ignored. */
 const MOST_TOKENS = 60_000;
-/** Longer lines are read in pieces, so that the work stays even. */
+/** Longer lines are read in pieces, so that the work per piece is limited. */
 const LONGEST_ROW = 400;
 /**
- * How much a kind is favoured over "nothing", chosen on the tuning part: labellers leave out more companies than skills.
- * What is seen with LIKELY in its place is taken only with a reason more.
+ * How much a kind is favoured over "outside", chosen on the tuning part: labellers omit more companies than skills.
+ * Mentions found only with LIKELY instead are accepted only with additional evidence.
  */
 const FAVOURS: Readonly<Record<string, number>> = { name: 0.3, company: 0.7, degree: 0.4, skill: -0.4 };
 const USUAL = 0.6;
 const LIKELY = 2.5;
-/** How much either says where there is a network, chosen on CVs of other sources that may be looked at. */
+/** The weights of both models if there is a network, chosen on CVs of other sources that may be inspected. */
 const LINEAR_SHARE = 0.6;
 const NETWORK_SHARE = 1.3;
 
@@ -109,7 +109,7 @@ export function tagMentions<Kind extends string>(
       }
       const seen = bestLabels(scores, length, steps, eager);
       likely.set(seen, from);
-      // What is not seen eagerly is not seen at all.
+      // Without any label at the higher favour there is none at the lower one.
       if (seen.some((label) => label !== OUTSIDE))
         collect(bestLabels(scores, length, steps, sure), from, segment);
     }
@@ -145,7 +145,7 @@ function favoursOf(kinds: readonly string[], favour: (kind: string) => number): 
   });
 }
 
-/** Sums of whole numbers, because the rows of all features then fit into the processor's cache. */
+/** Sums integers, because the rows of all features then fit into the processor's cache. */
 function scoreToken(
   features: Int32Array,
   found: number,
@@ -165,7 +165,7 @@ function scoreToken(
   for (let label = 0; label < count; label++) into[row + label] = (sums[label] as number) * scale;
 }
 
-/** Both are logarithms of chances, so that their sum is what both say. */
+/** Both are log-probabilities, so their weighted sum combines them. */
 function addScores(
   network: NetworkScores,
   from: number,
@@ -179,7 +179,7 @@ function addScores(
       LINEAR_SHARE * (into[row + label] as number) + NETWORK_SHARE * (network[from + label] as number);
 }
 
-/** A weight for each step from one label to the next: a row for each label, and one for the beginning of a line. */
+/** A weight for each transition between labels: a row for each label, and one for the start of a line. */
 interface Steps {
   readonly labels: number;
   readonly weights: Float32Array;
@@ -188,8 +188,8 @@ interface Steps {
 const NEVER = -1e9;
 
 /**
- * The best row of labels by Viterbi; `scores` holds one for each label, token after token. `favours` is added to the
- * scores of each label: the larger a kind's is, the more of it is seen and the more of that is wrong.
+ * The best sequence of labels by Viterbi; `scores` has one value per label, token after token. `favours` is added to
+ * the scores of each label: a larger value finds more mentions of its kind, but also more wrong ones.
  */
 export function bestLabels(
   scores: Float32Array,
@@ -207,7 +207,7 @@ export function bestLabels(
   for (let at = 1; at < length; at++) {
     const [row, above] = [at * count, (at - 1) * count];
     for (let label = 0; label < count; label++) {
-      // A later token follows only its own kind; any label follows any for the others.
+      // A label for following tokens can only follow its own kind; the other labels can follow any.
       const isLater = label !== OUTSIDE && !isFirst(label);
       const most = isLater ? label : count - 1;
       let top = NEVER * 2;

@@ -13,17 +13,17 @@ import {
   shapeOf,
 } from './token-features.ts';
 
-/** How many features a token can have at most. */
+/** The maximum number of features of a token. */
 export const MOST_FEATURES = 400;
 
 /**
- * `document` looks at a line's neighbours, its section and its distance from dates and headings, which is what a CV is
- * read by. `line` looks at the line alone: a sentence of a posting means the same wherever it stands.
+ * `document` also uses a line's neighbours, its section and its distance from dates and headings, as needed for a CV.
+ * `line` uses only the line: a sentence of a posting means the same anywhere.
  */
 export type FeatureReach = 'document' | 'line';
 
 export interface FeatureReader {
-  /** Writes the features of a token into `into` and says how many there are. A feature is a hash of 31 bits. */
+  /** Writes the features of a token into `into` and returns their number. A feature is a hash of 31 bits. */
   read(token: number, into: Int32Array): number;
 }
 
@@ -39,7 +39,7 @@ export const SECTIONS = [
   'projects',
   'other',
 ];
-/** Stands for the word or shape beyond a line's end. */
+/** Represents the shape beyond the end of a line. */
 const NOTHING = 2047;
 const SKILL_FLAGS = FLAG.skill | FLAG.skillInside;
 
@@ -58,7 +58,7 @@ export function createFeatureReader(laidOut: LaidOutText, reach: FeatureReach): 
     if (isHighShape(shapes[at] ?? 0)) seen.set(word, (seen.get(word) ?? 0) + 1);
   });
 
-  // One set of places to write to for all tokens: fresh ones for each would cost a third of the time.
+  // Shared by all tokens: allocating for each token would cost a third of the time.
   let out: Int32Array = new Int32Array(0);
   let count = 0;
   const add = (template: number, value: number) => {
@@ -91,7 +91,7 @@ export function createFeatureReader(laidOut: LaidOutText, reach: FeatureReach): 
     },
   };
 
-  /** The word, its shape and what the lists say, for the token and two on either side. */
+  /** The word, its shape and its word-list flags, for the token and two on either side. */
   function addNeighbours(at: number, first: number, last: number): void {
     add(1, 0);
     for (let offset = -2; offset <= 2; offset++) {
@@ -160,7 +160,7 @@ export function createFeatureReader(laidOut: LaidOutText, reach: FeatureReach): 
       if ((summary & (1 << bit)) !== 0) add(template, (bit * 16 + shape) * 4 + place);
   }
 
-  /** The token's part of its line, and the parts beside it: what stands between commas is one thing. */
+  /** The token's part of its line and the neighbouring parts: the text between commas is one unit. */
   function addPart(at: number, part: LinePart, line: number, first: number, last: number): void {
     const index = partOf[at] ?? -1;
     const [before, after] = [parts[index - 1], parts[index + 1]];

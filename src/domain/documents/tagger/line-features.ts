@@ -1,29 +1,29 @@
 import type { LaidOutText } from '../text/layout.ts';
 import { FLAG, isHighShape } from './token-features.ts';
 
-/** A piece of a line between commas, dashes and the like: `Developer`, `Blue Harbour Ltd`, `Leeds`. */
+/** A piece of a line between commas, dashes and similar marks: `Developer`, `Blue Harbour Ltd`, `Leeds`. */
 export interface LinePart {
   readonly from: number;
   readonly to: number;
-  /** What the word lists say of any of its tokens. */
+  /** The word-list flags of all its tokens. */
   readonly flags: number;
-  /** Its place among the parts of its line. */
+  /** Its index among the parts of its line. */
   readonly index: number;
-  /** 2 where all words begin with a large letter, 1 where some do. */
+  /** 2 if all tokens are capitalized, 1 if some are, 0 if none is. */
   readonly high: number;
 }
 
-/** What is the same for all tokens of a line, and what its neighbours look like. */
+/** Facts shared by all tokens of a line, and about its neighbours. */
 export interface LineFacts {
   readonly parts: readonly LinePart[];
-  /** For each token the place of its part in `parts`, -1 for what stands between parts. */
+  /** The index in `parts` of each token's part, or -1 for tokens between parts. */
   readonly partOf: Int32Array;
   readonly partCounts: Int32Array;
-  /** A line in a few bits: which lists it touches, whether it is a heading or a bullet, its length and its case. */
+  /** A line in a few bits: the lists that it matches, whether it is a heading or a bullet, its length and its case. */
   readonly summaries: Int32Array;
-  /** 0 for prose, 1 for capitals, 2 for capitalised words, 3 for a mixture. */
+  /** 0 for prose, 1 for capitals, 2 for capitalized words, 3 for a mixture. */
   readonly cases: Int32Array;
-  /** How much of a line is a list of known skills, in fifths, and how many commas it has. */
+  /** The share of known skills in a line, in fifths, and its number of commas. */
   readonly densities: Int32Array;
   readonly sinceHeading: Int32Array;
   readonly sinceDate: Int32Array;
@@ -140,7 +140,7 @@ function densityOf({ tokens }: LaidOutText, flags: Int32Array, from: number, to:
   return share * 4 + (commas === 0 ? 0 : commas <= 2 ? 1 : commas <= 5 ? 2 : 3);
 }
 
-/** How many lines ago something was last true, up to `most`. */
+/** The number of lines since something was last true, up to `most`. */
 function distances(count: number, most: number, isThere: (line: number) => boolean): Int32Array {
   const found = new Int32Array(count);
   let distance = most;

@@ -5,8 +5,8 @@ import { lengthClass, SECTIONS } from './features.ts';
 import { FLAG_COUNT, flagsOf, shapeClass, shapeOf } from './token-features.ts';
 
 /**
- * What a word's layout says, as rows of zeros and ones: the network's vocabulary has no capitals and no line breaks.
- * The weights of the network know a sign by its column, so the columns never change without new weights.
+ * A word's layout as rows of zeros and ones: the network's vocabulary has no capitals and no line breaks. The network's
+ * weights identify a sign by its column, so columns must not change without new weights.
  */
 export const SIGNS = 80;
 
@@ -80,10 +80,13 @@ function lineClass(line: number): number {
   return found;
 }
 
-/** A longer CV has its name, work and studies in these; the rest is read by the linear tagger alone. A second of one core. */
+/**
+ * In a longer CV, these words include the name, work and education; the rest is read by the linear tagger only. Takes
+ * one second on one core.
+ */
 const MOST_WORDS = 4_000;
 
-/** What the network says of a text's words; null where there is none, and the linear tagger reads alone. */
+/** The network's scores for a text's words; null if there is no network, so that only the linear tagger is used. */
 export async function networkScores(
   network: TokenScores | null,
   document: 'cv' | 'posting',

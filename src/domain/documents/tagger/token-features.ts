@@ -13,7 +13,7 @@ import {
   titleModifiers,
 } from '../words/word-lists.ts';
 
-/** What the word lists say of a token, one bit each. */
+/** The word-list flags of a token, one bit each. */
 export const FLAG = {
   titleHead: 1,
   titleModifier: 2,
@@ -89,10 +89,10 @@ const CAPITALISED = /^\p{Lu}\p{Ll}+$/u;
 const CAPITALS = /^\p{Lu}+$/u;
 const SMALL = /^\p{Ll}+$/u;
 
-/** Where the shapes of words begin; below are numbers, marks and the whole places (dates, links, addresses). */
+/** The first shape of words; lower values are numbers, marks and ranges that are one token (dates, links, addresses). */
 const WORD_SHAPES = 512;
 
-/** How a token looks: which letters are large, whether it has digits, which mark it is. */
+/** The form of a token: which letters are capitals, whether it has digits, which mark it is. */
 export function shapeOf({ text, kind }: Token): number {
   if (kind === 'number') return text.length === 4 ? 11 : 1;
   if (kind === 'mark') return 20 + (hashOf(text) % 97);
@@ -105,7 +105,7 @@ export function shapeOf({ text, kind }: Token): number {
   return /^\p{Lu}/u.test(text) ? WORD_SHAPES + 5 : WORD_SHAPES + 6;
 }
 
-/** The shape in four bits: 0 to 7 for words, 9 for all else. */
+/** The shape in four bits: 0 to 7 for words, 9 for everything else. */
 export function shapeClass(shape: number): number {
   return shape >= WORD_SHAPES ? shape - WORD_SHAPES : 9;
 }
@@ -119,7 +119,7 @@ export function isHighShape(shape: number): boolean {
   );
 }
 
-/** One feature: what is asked (the template) and what the answer is, in 31 bits. */
+/** One feature in 31 bits: the template and its value. */
 export function mixed(template: number, value: number): number {
   let hash = Math.imul(template + 0x9e3779b9, 0x85ebca6b) ^ value;
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
@@ -127,7 +127,7 @@ export function mixed(template: number, value: number): number {
   return (hash ^ (hash >>> 15)) >>> 1;
 }
 
-/** The last `count` characters: words that share an ending share what they are. */
+/** The last `count` characters: words with the same ending are often of the same kind. */
 export function endingOf(text: string, count: number): number {
   return hashOf(text, Math.max(0, text.length - count));
 }

@@ -10,7 +10,7 @@ import {
 import type { FeatureReach } from './features.ts';
 import postingWeights from './posting-weights.json' with { type: 'json' };
 
-/** Weights as quality/train.ts wrote them: hashes of features in order, then a row of signed bytes for each. */
+/** Weights as written by quality/train.ts: sorted hashes of features, then a row of signed bytes for each. */
 export interface StoredWeights {
   readonly features: number;
   readonly scale: number;
@@ -30,7 +30,10 @@ export function readWeights(): EngineWeights {
   };
 }
 
-/** Rows are looked up in an open table more than twice their number, because a look-up is made some ninety times a token. */
+/**
+ * Rows are looked up in an open-addressing table at least 2.5 times their number, because each token needs about ninety
+ * lookups.
+ */
 export function weightsOf<Kind extends string>(
   stored: StoredWeights,
   kinds: readonly Kind[],

@@ -11,25 +11,25 @@ export interface KindGuess {
   readonly kind: DocumentKindGuess;
   /** 0 to 1. */
   readonly confidence: number;
-  /** Whether the text has the form of another document: a letter, an invoice, a contract, a program, a recipe. */
+  /** Whether the text has the form of another document: a letter, an invoice, a contract, a program. */
   readonly hasAnotherForm: boolean;
 }
 
 const LEAST_CV = 3.4;
-/** "We are hiring, full-time" stands in newspapers too: two signs are not enough, three are. */
+/** "We are hiring, full-time" also occurs in newspapers: two signs are not enough, three are. */
 const LEAST_POSTING = 4;
-/** A text of fewer words has too few signs to be known by them. */
+/** A text with fewer words has too few signs to be classified. */
 const LEAST_WORDS = 12;
-/** Who lists three spans of time tells of a life; a posting must be ahead by so much then. */
+/** A text with three time spans usually tells of a life; a posting must then lead by this much. */
 const LEAD_OVER_SPANS = 1;
-/** A file with a letter and a CV is a CV: its sections show it. */
+/** A file with a letter and a CV is a CV, as its sections show. */
 const SECTIONS_OVER_FORM = 2;
 
 /**
- * CV, posting or neither, by what each kind says and how it is laid out, whatever the text was sent as. Points alone do
- * not make either: a CV also has a person to reach or a section of its own, a posting speaks of work, and neither has the
- * form of a letter or an invoice. Short and plain texts come out as neither: `../plain-texts.ts` judges those by the kind
- * they were sent as and by what was read.
+ * Decides between CV, posting and neither by the wording and layout of each kind, whatever the text was sent as. Points
+ * alone are not enough: a CV also has contact details or a section of its own, a posting is about work, and neither has
+ * the form of a letter or an invoice. Short and plain texts are classified as neither; `../plain-texts.ts` judges those
+ * by the requested kind and by what was read.
  */
 export function classifyDocument(laidOut: LaidOutText): KindGuess {
   const words = laidOut.tokens.filter(({ kind }) => kind === 'word').length;
@@ -54,9 +54,9 @@ export function classifyDocument(laidOut: LaidOutText): KindGuess {
 }
 
 const CV_SECTIONS = ['work', 'education', 'skills', 'languages', 'projects'] as const;
-/** The signs that name a CV or a part of one; newspapers also describe what a person did. */
+/** The signs that name a CV or a part of one. Newspapers also describe a person's work. */
 const NAMING_SIGNS = CV_SIGNS.slice(0, 3);
-/** A CV says at its top how to reach the person; at the end of a short text stands who wrote it, or the press office. */
+/** A CV has contact details at the top; at the end of a short text they are the author's or a press office's. */
 const TOP_CHARACTERS = 1500;
 const LEAST_TOP_CHARACTERS = 150;
 const TOP_SHARE = 0.6;
@@ -110,12 +110,12 @@ const NEAR_NAME = 300;
 const NAME =
   /^\p{Lu}[\p{L}.'’-]*(?: (?:v[ao]n|de[rnl]?|d[aiou]s?|la|le|el|bin|al|\p{Lu}[\p{L}.'’-]*)){1,4}$/u;
 
-/** Two to five words in capitals, none of which is the word of a position. */
+/** Two to five capitalized words, none of which is a word for a position. */
 export function looksLikeName(text: string): boolean {
   return NAME.test(text) && !hasTitleHead(text);
 }
 
-/** A name alone on the first line and how to reach them right below: so CVs without any heading begin. */
+/** A name alone on the first line with contact details right below: the start of CVs without headings. */
 function opensWithPerson({ segments, headings, emails, phones }: LaidOutText): boolean {
   const [first] = segments;
   if (first === undefined || headings[0] !== null) return false;
@@ -126,7 +126,7 @@ function opensWithPerson({ segments, headings, emails, phones }: LaidOutText): b
 const MOST_SPANS = 20;
 const NEAR = 80;
 
-/** A span of time beside the word of a position: what even the shortest CV has. */
+/** A time span near a word for a position, which even the shortest CV has. */
 function tellsOfJob({ dates, text }: LaidOutText): boolean {
   return dates
     .filter(({ isRange }) => isRange)
@@ -134,7 +134,7 @@ function tellsOfJob({ dates, text }: LaidOutText): boolean {
     .some(({ start, end }) => hasTitleHead(text.slice(Math.max(0, start - NEAR), end + NEAR)));
 }
 
-/** Headings that only postings have; "Skills" and "Experience" both have. */
+/** Headings that only postings have; both kinds have "Skills" and "Experience". */
 function postingSectionsOf({ segments }: LaidOutText): number {
   const sections = new Set<string>();
   segments.slice(0, 400).forEach((segment, at) => {
@@ -149,15 +149,15 @@ function rounded(value: number): number {
 }
 
 /**
- * Papers that speak of people, positions and pay as CVs and postings do and are neither. Each is known by its form at the
- * top, where a CV has a name and a posting a title: the words themselves stand in CVs and postings too ("processed
- * invoices", "wrote minutes").
+ * Documents that mention people, positions and pay like CVs and postings but are neither. Each is recognized by its
+ * form at the top, where a CV has a name and a posting a title: the words themselves also occur in CVs and postings
+ * ("processed invoices", "wrote minutes").
  */
 const SALUTATION =
   /^(?:dear\b|to whom it may concern|(?:hi|hello|hallo|hola|salut|ciao|hoi)(?: \p{L}+|,)|sehr geehrte|liebe[rs]? \p{L}|guten tag|madame\b|monsieur\b|ch[eè]re?s? \p{L}|bonjour|estimad[oa]s?\b|muy señor|querid[oa]s? \p{L}|gentil[ei]\b|egregi[oa]?\b|spett|car[oaie] \p{L}|prezad[oa]s?\b|exm[oa]|geachte\b|beste \p{L}).{0,60}$/iu;
 const ENDS_SALUTATION = /[,:!]$|^to whom it may concern|^(?:dear|sehr geehrte)\b/i;
 
-/** A letter or an e-mail by which an employer looks for people. */
+/** A letter or email in which an employer looks for people. */
 const OFFERS_WORK =
   /(?<!\p{L})(?:we (?:currently |now )?have (?:an? |several |two |three )?(?:\p{L}+ ){0,2}(?:openings?|vacanc(?:y|ies)|open positions?)|we(?:['’]re| are) (?:currently |now )?(?:hiring|recruiting|looking to hire)|wir (?:suchen|stellen)(?: derzeit| aktuell)? eine?n? |nous recrutons|estamos contratando|stiamo assumendo|estamos a contratar)(?!\p{L})/iu;
 
@@ -174,7 +174,7 @@ const PARTIES =
 const ATTENDANCE =
   /^(?:attendees|apologies|teilnehmer(?:innen)?|anwesend|présents|asistentes|presenti|aanwezig)\s*:/i;
 
-/** Who explains a trade speaks to the reader, too. */
+/** Texts that explain a trade also address the reader. */
 const GUIDE =
   /^how to (?!apply)|^wie (?:man|sie|du) |^comment (?:devenir|faire)|^cómo (?:ser|hacer)|^come (?:diventare|fare)|\bin this (?:article|course|guide|chapter|paper)\b|\bin diesem (?:artikel|kurs)\b|\bdans cet article\b|\ben este (?:artículo|curso)\b|\bin quest(?:o articolo|o corso)\b/i;
 
@@ -191,7 +191,7 @@ const OPENING_SEGMENTS = 8;
 const FIRST_CHARACTERS = 1500;
 const GUIDE_CHARACTERS = 400;
 
-/** Whether a text has the form of a letter, an invoice, a contract, minutes, a program or its description. */
+/** Whether a text has the form of a letter, an invoice, a contract, minutes, a guide, a program or its description. */
 function hasAnotherForm({ text, segments }: LaidOutText): boolean {
   const top = segments.slice(0, TOP_SEGMENTS).map((segment) => segment.text);
   const isLetter =
@@ -223,7 +223,7 @@ const STOP_WORD_SETS = Object.entries(words).map(([code, list]) => ({
   words: new Set(list.split(' ')),
 }));
 
-/** What a short CV or posting has instead of sentences: headings, months, "present". Words of one language alone. */
+/** Words that a short CV or posting has instead of sentences: headings, months, "present". */
 const HEADING_WORDS: Readonly<Record<Exclude<DocumentLanguage, 'und'>, string>> = {
   en: `experience education skills languages work history employment present certificates references summary objective
     qualifications requirements responsibilities january february march june july october december native fluent since`,
@@ -261,14 +261,17 @@ const HEADING_WORD_SETS = Object.entries(HEADING_WORDS).map(([code, list]) => ({
   words: new Set(list.split(/\s+/)),
 }));
 
-/** The first thousands of words tell the language as well as all of them. */
+/** The first few thousand words are enough to detect the language. */
 const MOST_LANGUAGE_TOKENS = 4000;
 const LEAST_HITS = 4;
-/** With so few words one language must be well ahead of the next, or nothing is said. */
+/** With few words, one language must lead clearly, otherwise the result is `und`. */
 const LEAST_POINTS = 2;
 const LANGUAGE_LEAD = 1.5;
 
-/** By the small words that each language has most of, and by headings. A word that several share counts less. */
+/**
+ * By the most frequent function words of each language, and by headings. A word shared by several languages counts
+ * less.
+ */
 export function guessLanguage(tokens: readonly Token[]): DocumentLanguage {
   const words = tokens
     .slice(0, MOST_LANGUAGE_TOKENS)

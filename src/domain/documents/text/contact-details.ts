@@ -1,15 +1,15 @@
 import { type Found, firstOverlap, type TextRange } from './tokens.ts';
 
-/** A run of digits with what people put between them; a label that the layout ran into its end is no part of it. */
+/** A run of digits with the usual separators; a label that the layout joined to its end is not part of it. */
 const PHONE_RUN =
   /(?<![\p{L}\d@#$€£])(?:[+＋] ?|\([+＋])?\(?\d(?:[ ()./\-–\u00a0]{0,3}\d){6,16}(?:\s?(?:x|ext\.?|extension)\s?\d{1,6})?(?![\d@]|(?!E-?mail|EMAIL|Mail|Address|Linked|Skype|Web|Mobile|Phone|Tel|Fax|Git|Date|DOB)\p{L})/gu;
-/** A number that a narrow column broke: it is known by its country code or its label. */
+/** A number broken by a narrow column; it needs a country code or a label. */
 const BROKEN_RUN =
   /(?<![\p{L}\d])(?:\(?[+＋] ?)?\d[\d ()./–-]{2,14}\n[ \t]{0,8}\d[\d ()./–-]{1,12}\d(?=[ \t]*(?:\n|$|[|,;•]))/gu;
 const PHONE_LABEL =
   /(?<!\p{L})(?:phone|mobile|mob|mobil|cell|cel|celular|cellulare|tel|telephone|telefon|telefono|telefone|teléfono|tlf|tfno|handy|handynummer|rufnummer|telefonnummer|mobilnummer|móvil|movil|portable|téléphone|tél|gsm|natel|contact|contacto|call|fax|whatsapp|numéro|número|numero|ph|no|number|[mtpc])[.:#)\s\-–]{0,6}(?:(?:no|number|nr)(?!\p{L}))?(?:\((?:mobile|cell|home|work|privat|m)\))?[.:#)\s\-–]{0,4}$/iu;
 
-/** Telephone numbers; `taken` are the dates, e-mails, links and codes that the text has, sorted. */
+/** Telephone numbers; `taken` contains the dates, email addresses, links and codes of the text, sorted. */
 export function findPhones(text: string, taken: readonly TextRange[]): Found<string>[] {
   const found: Found<string>[] = [];
   const add = (start: number, end: number, value: string) => {
@@ -23,7 +23,7 @@ export function findPhones(text: string, taken: readonly TextRange[]): Found<str
       add(match.index, end, value.replace(/\s*\n\s*/, ' ').replace(/- /, '-'));
   }
   for (const match of text.matchAll(PHONE_RUN)) {
-    // A postal code before it and a house number behind it are the address's.
+    // A postal code before it and a house number after it belong to the address.
     const lead = /^\d{5} (?=\()/.exec(match[0])?.[0].length ?? 0;
     const value = firstNumber(match[0].slice(lead).trim());
     const start = match.index + lead;
@@ -36,19 +36,19 @@ export function findPhones(text: string, taken: readonly TextRange[]): Found<str
   return found.sort((one, other) => one.start - other.start);
 }
 
-/** Behind a plus, or the 1 of North America before three, three and four digits. */
+/** Starts with a plus, or with the North American 1 before three, three and four digits. */
 const HAS_COUNTRY = /^(?:\(?[+＋]|1[-. ]\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}$)/;
 
-/** Without a house number behind it, or a second number behind a slash. */
+/** Without a house number after it, or a second number after a slash. */
 function firstNumber(value: string): string {
   const short = value.replace(/ \d{1,3}\/\d{1,3}$| ?\/ ?\(?\d{3,}[^/]*$/, '');
   return short.replace(/\D/g, '').length >= 9 ? short : value;
 }
 
-/** A CV has one or two. */
+/** A CV usually has one or two. */
 const MOST_PHONES = 20;
 
-/** A number with a label or a country code is one even where its last digits alone would be a postal code or a year. */
+/** A number with a label or country code is accepted even if its last digits alone would be a postal code or a year. */
 function isOther(taken: readonly TextRange[], start: number, end: number, isSure: boolean): boolean {
   const other = firstOverlap(taken, start, end);
   if (other === undefined) return false;
@@ -60,7 +60,7 @@ function isLabelled(text: string, start: number): boolean {
   return PHONE_LABEL.test(text.slice(Math.max(0, start - 28), start));
 }
 
-/** Both lines have too few digits for a number by themselves, and together they have enough. */
+/** Each line has too few digits for a number, but together they have enough. */
 function isBrokenPhone(text: string, value: string, start: number): boolean {
   const [first = '', second = ''] = value.split('\n').map((line) => line.replace(/\D/g, ''));
   if (first.length >= 10 || second.length > 8 || /(?:19|20)\d\d\s*$/.test(value.split('\n')[0] ?? ''))
@@ -77,18 +77,18 @@ function looksLikePhone(value: string, isSure: boolean): boolean {
   if (digits.length < 7 || digits.length > 15 || new Set(digits).size < 3) return false;
   if (/^\d{1,2}\/\d\d ?[-–] ?\d{1,2}\/\d\d$/.test(value)) return false;
   if (isSure) return true;
-  // A house with two numbers, as in Prague: "Vinohradská 1511/230".
+  // Houses with two numbers, as in Prague: "Vinohradská 1511/230".
   if (/^[1-9]\d{1,3}\/\d{1,3}$/.test(value)) return false;
-  // Two years are a span of time, and a lone run of seven to nine digits is more often an id or a sum.
+  // Two years are a time span, and a single run of seven to nine digits is usually an id or an amount.
   if (/^(?:19|20)\d\d\D{1,5}(?:19|20)\d\d$/.test(value)) return false;
   if (DAY.test(value) || /\d {2,}\d/.test(value)) return false;
   const isParted = /\d[ ().\-–/]{1,3}\d/.test(value);
-  // Four pairs are a number of Denmark or Norway; other eight digits are more often a day or an id.
+  // Four pairs are a Danish or Norwegian number; other runs of eight digits are usually a date or an id.
   const isNordic = /^[2-9]\d(?: \d\d){3}$/.test(value);
   return digits.length >= 10 || isNordic || (digits.length >= 7 && isParted && digits.length !== 8);
 }
 
-/** A bracket that the run opened and did not close belongs to what follows. */
+/** An unbalanced bracket does not belong to the number. */
 function balanced(value: string): string {
   const opened = value.split('(').length;
   const closed = value.split(')').length;
@@ -119,7 +119,7 @@ const NETWORKS: readonly (readonly [RegExp, string])[] = [
   [/indeed\./i, 'Indeed'],
 ];
 
-/** Names that end like a site and are technologies. */
+/** Names of technologies and products that look like a site. */
 const NO_SITES = /^(?:asp|ado|vb|vs|ml|socket|monday|salesforce|node|booking|amazon)\.(?:net|io|com|js)$/i;
 
 export interface Link {

@@ -1,7 +1,7 @@
 import { findOtherNumbers } from './other-numbers.ts';
 import { isTaken } from './tokens.ts';
 
-/** The names and short forms of months in sixteen languages; the shortest form is three letters. */
+/** The names and abbreviations of months in sixteen languages; the shortest has three letters. */
 const MONTH_NAMES: readonly string[] = [
   'jan januar january janvier janv enero ene gennaio gen janeiro januari jän jänner styczeń stycznia sty ocak ianuarie январь января янв leden ledna január ian genn oca',
   'feb februar february février févr fevrier febrero febbraio fevereiro fev februari luty lutego lut şubat februarie февраль февраля фев fév únor února február febr şub',
@@ -21,7 +21,7 @@ const MONTHS = new Map(
   MONTH_NAMES.flatMap((names, at) => names.split(' ').map((name): [string, number] => [name, at + 1])),
 );
 
-/** The month in which a season's work or term begins. */
+/** The month in which work or a term of that season starts. */
 const SEASON_MONTHS: Readonly<Record<string, number>> = {
   spring: 3,
   summer: 6,
@@ -45,7 +45,7 @@ const SEASON_MONTHS: Readonly<Record<string, number>> = {
   inverno: 12,
 };
 
-/** Longer forms first, because the first that fits is taken. */
+/** Longer forms are first, because the first match is used. */
 const PRESENT_WORDS =
   'presently|present|currently|current|now|today|till date|to date|till now|till present|until now|(?<=(?:to|till|until|[-–—])\\s{0,2})date|ongoing|on-going|' +
   "heute|aktuell|jetzt|laufend|andauernd|derzeit|fortlaufend|gegenwärtig|(?<=(?:bis|[-–—])\\s{0,2})dato|aujourd['’]hui|présent|actuellement|actuel|ce jour|en cours|maintenant|" +
@@ -56,15 +56,15 @@ const PRESENT_WORDS =
 
 const PRESENT = new RegExp(`^(?:${PRESENT_WORDS}|date)$`, 'i');
 
-/** Whether a text says nothing but "until today". */
+/** Whether a text means only "until today". */
 export function meansPresent(text: string): boolean {
   return PRESENT.test(text);
 }
 
-/** A point in time as a text gives it: a year, perhaps a month; or `present`. */
+/** A year, and a month if the text gives one. */
 interface DatePoint {
   readonly year: number;
-  /** 1 to 12, or null where only the year is said. */
+  /** 1 to 12, or null if only the year is given. */
   readonly month: number | null;
 }
 
@@ -73,10 +73,10 @@ type RangeEnd = DatePoint | 'present' | null;
 export interface DateSpan {
   readonly start: number;
   readonly end: number;
-  /** Where its end is said, if that is on another line; otherwise where all of it is. */
+  /** The start of the end date if that is on another line; otherwise the start of the whole span. */
   readonly endStart: number;
   readonly from: DatePoint | null;
-  /** Null for a lone date. */
+  /** Null for a single date. */
   readonly to: RangeEnd;
   readonly isRange: boolean;
 }
@@ -86,18 +86,18 @@ interface Atom {
   readonly end: number;
   readonly year: number | null;
   readonly month: number | null;
-  /** The month that it ends in, where that is another: of a quarter. */
+  /** The last month, if it differs: for a quarter. */
   readonly lastMonth?: number;
   readonly isPresent: boolean;
-  /** Said with two digits: a date only where a span of time says so. */
+  /** Written with two digits: a date only as part of a time span. */
   readonly isShort: boolean;
   readonly isRoman?: boolean;
 }
 
-/** A word that may be a month or a season; which it is, the tables say. */
+/** A word that may be a month or a season, which the tables decide. */
 const WORD = '\\p{L}{3,12}';
 const YEAR = '(?:19|20)\\d\\d';
-/** Months as Roman numbers, as in Poland and Romania: "III 2015", "15 III 2015". */
+/** Months in Roman numerals, as in Poland and Romania: "III 2015", "15 III 2015". */
 const ROMAN = '(?:XI{0,2}|IX|IV|VI{0,3}|I{1,3})';
 const ROMAN_MONTHS = ['I', 'II', 'III', 'IV', 'V', 'VI', 'VII', 'VIII', 'IX', 'X', 'XI', 'XII'];
 const ATOM = new RegExp(
@@ -128,17 +128,20 @@ const JOINT = new RegExp(
   `^(?:[\\s,.)\\]]{0,3}(?:(?:-{1,3}>?|–|—|−|~|→|>|»)(?:\\s?(?:${JOINT_WORD}))?|${JOINT_WORD}|/)|-?t[óő]l)[\\s(,.]{0,3}$`,
   'iu',
 );
-/** "From: 03/2015 To: 06/2018", "Start date: 2015, End date: 2018", in one line or two. */
+/** "From: 03/2015 To: 06/2018", "Start date: 2015, End date: 2018", on one line or two. */
 const LABELLED_JOINT =
   /^[\s,.;|)•▪●*-]{0,6}(?:to|until|till|end(?:ed|ing)?|finish(?:ed)?|left|bis|ende|hasta|fin|fine|fim|tot|einde|au)(?: ?(?:date|datum|year))?\s{0,2}:?\s{1,3}$|^[\s,.;|)•▪●*-]{0,6}(?:to|end|bis|hasta|fin)(?: ?date)?:$/iu;
-/** Some texts lost their dashes: years in a row, or a year and "present", are a span all the same; so are two cells of a table. */
+/**
+ * In texts that lost their dashes, consecutive years, or a year and "present", are still a span; so are two table
+ * cells.
+ */
 const LOST_JOINT = /^(?:[ \u00a0]{1,3}| ?\t ?)$/;
 const LONGEST_JOINT = 24;
 const SINCE =
   /(?:^|[^\p{L}])(?:since|from|seit|ab|depuis|dès|desde|dal|a partire dal|a partir de|sinds|vanaf|od|sedan|från|siden|fra|începând cu|с)(?: dem| el| le| o)?:?\s{1,2}$/iu;
 /** "2015-től", "2015 óta", "2015'ten beri". */
 const SINCE_BEHIND = /^(?:-?t[óő]l| óta|['’]?[dt][ae]n (?:beri|bu yana|itibaren))(?!\p{L})/iu;
-/** A dash or an arrow and nothing behind it on its line or in its cell: the time goes on. */
+/** A dash or an arrow at the end of its line or cell: the span continues to the present. */
 const OPEN_END = /^ ?(?:[-–—]|→|-{1,2}>)(?:[ \t]*(?:\n|$)| ?\t(?!\d)| {3,}(?![\d ]))/;
 const LONGEST_OPEN_END = 40;
 
@@ -173,7 +176,7 @@ export function findDates(text: string): DateSpan[] {
   return spans;
 }
 
-/** A word that is no month may have taken a date along: the search goes on right behind the word. */
+/** A word that is not a month may have consumed a date, so the search continues right after the word. */
 function atomsIn(text: string): Atom[] {
   const atoms: Atom[] = [];
   ATOM.lastIndex = 0;
@@ -181,7 +184,7 @@ function atomsIn(text: string): Atom[] {
     const { word, monthAfter, monthOnly } = match.groups ?? {};
     const name = word ?? monthAfter ?? monthOnly;
     if (name !== undefined && (monthOrSeason(name) === null || isNextSentence(match))) {
-      // Of "2015 Berlin" the year is read again, alone.
+      // In "2015 Berlin", the year is kept as a date of its own.
       const isYear = monthAfter !== undefined;
       if (isYear) atoms.push(yearOf(match));
       ATOM.lastIndex = match.index + match[0].indexOf(name) + name.length;
@@ -190,10 +193,13 @@ function atomsIn(text: string): Atom[] {
   return atoms;
 }
 
-/** A cell begins here, or a day of the month stands between. */
+/** The start of a cell, optionally followed by a day of the month. */
 const CELL_BEGINS = /(?:^|[\n\t([:|•,;]| {2}) ?(?:\d{1,2}[. ])?$/;
 
-/** "Engineer II 2015" and "Class XII 2013" have a year: Roman months stand at both ends of a span, or before "until today". */
+/**
+ * "Engineer II 2015" and "Class XII 2013" contain only a year: Roman months occur at both ends of a span, or before
+ * "until today".
+ */
 function withoutOtherRoman(text: string, atoms: readonly Atom[]): Atom[] {
   const isPair = (one: Atom | undefined, other: Atom | undefined) =>
     one?.isRoman === true && other?.isRoman === true && isJoined(text, one, other);
@@ -208,7 +214,7 @@ function withoutOtherRoman(text: string, atoms: readonly Atom[]): Atom[] {
   });
 }
 
-/** "2018. szeptember" is a month, "… in 2018. May …" a year and the next sentence. */
+/** "2018. szeptember" is a month, but "… in 2018. May …" is a year and the next sentence. */
 function isNextSentence({ 0: whole, groups }: RegExpExecArray): boolean {
   return groups?.monthAfter !== undefined && whole[4] === '.' && /^\p{Lu}/u.test(groups.monthAfter);
 }
@@ -225,7 +231,7 @@ function yearOf(match: RegExpExecArray): Atom {
   };
 }
 
-/** Only marks, a word or a bracket stand before it on its line: a sentence that is broken at a dash has more. */
+/** Whether at most six words precede it on its line: a sentence that is broken at a dash has more. */
 function opensLine(text: string, start: number): boolean {
   const line = text.slice(Math.max(0, start - 60), start);
   return (
@@ -307,7 +313,7 @@ function atomsOf(match: RegExpMatchArray): Atom[] {
   return numbered(groups, atom);
 }
 
-/** "2015-16" are two years where the second follows the first within ten; otherwise only the first is one. */
+/** "2015-16" is a pair of years if the second is at most ten years later; otherwise only the first is a year. */
 function pairOf(groups: Groups, atom: MakeAtom, start: number, end: number): Atom[] {
   const year = Number(groups.pair);
   const second = Math.floor(year / 100) * 100 + Number(groups.pairEnd);
@@ -334,7 +340,7 @@ function numbered(groups: Groups, atom: MakeAtom): Atom[] {
   return day === null ? [] : [day];
 }
 
-/** Day and month in either order: what cannot be a month is the day; where both could be, the day is first. */
+/** Day and month in either order: a number that cannot be a month is the day; if both could be, the day is first. */
 function numericDay(groups: Groups, atom: MakeAtom): Atom | null {
   const [one, two] = [Number(groups.d1), Number(groups.d2)];
   const month = two <= 12 ? two : one;
@@ -353,7 +359,7 @@ function wordDate(groups: Groups, atom: MakeAtom): Atom[] {
   return [atom(fullYear(raw.replace(/\D/g, '')), month, { isShort: raw.length === 2 })];
 }
 
-/** Two digits are this century up to 40, the last one after it. */
+/** Two digits up to 40 are in this century, others in the last one. */
 function fullYear(digits: string): number {
   const year = Number(digits);
   if (digits.length > 2) return year;

@@ -1,6 +1,6 @@
 import type { Found } from './tokens.ts';
 
-/** Endings of addresses in real use; a sentence that goes on after a dot is not one of them. */
+/** Domain endings in actual use; a sentence that continues after a dot does not match them. */
 const DOMAIN_ENDINGS = new Set(
   (
     'com org net edu gov mil int info biz name io co ai app dev me tv cc in uk us de fr es it pt nl be at ch se no dk fi ' +
@@ -9,9 +9,9 @@ const DOMAIN_ENDINGS = new Set(
   ).split(' '),
 );
 
-/** A CV has one or two; a list of addresses is not read to its end. */
+/** A CV has one or two; a long list of addresses is not read completely. */
 const MOST_EMAILS = 40;
-/** A text that is nothing but signs is not read to its end: its addresses are at its beginning. */
+/** A text with very many signs is not read completely: its addresses are at the beginning. */
 const MOST_SIGNS = 400;
 const LOCAL_REACH = 90;
 const DOMAIN_REACH = 140;
@@ -19,9 +19,10 @@ const DOMAIN_REACH = 140;
 const SIGN = /[@＠]|[([{<] ?(?:at|@) ?[)\]}>]| at (?=[\p{L}\d-]{2,60} dot )/giu;
 
 /**
- * Addresses as people and readers of PDF leave them: `jane @ example . com`, `jane@gmail. com`, `jane at example dot com`,
- * `jane@g mail.com`, broken over two lines, with a label, a number or a second address run into them. Each sign is read to both sides. A
- * gap is mended only next to the sign or a dot, or inside the name of a provider, where nothing else can be meant.
+ * Addresses as people and PDF readers leave them: `jane @ example . com`, `jane@gmail. com`, `jane at example dot com`,
+ * `jane@g mail.com`, broken over two lines, or joined with a label, a number or a second address. Each sign is read in
+ * both directions. A gap is closed only next to the sign or a dot, or inside the name of a provider, where nothing else
+ * can be meant.
  */
 export function findEmails(text: string): Found<string>[] {
   const found: Found<string>[] = [];
@@ -42,7 +43,7 @@ export function findEmails(text: string): Found<string>[] {
   return found;
 }
 
-/** `git@github.com:jane/tool.git` is where a program is fetched from. */
+/** `git@github.com:jane/tool.git` is the address of a repository. */
 function isRemote(local: string, domain: string, next: string | undefined): boolean {
   return local === 'git' && (next === ':' || next === '/' || /^(?:github|gitlab|bitbucket)\./i.test(domain));
 }
@@ -50,7 +51,10 @@ function isRemote(local: string, domain: string, next: string | undefined): bool
 const PROVIDER =
   /^(?:gmail|googlemail|yahoo|hotmail|outlook|live|icloud|gmx|web|aol|protonmail|proton|mail)\./i;
 
-/** "GitHub @jane.dev": a word, a blank and a handle. `jane @gmail.com` is an address, and so is what no sentence goes before. */
+/**
+ * "GitHub @jane.dev" is a word, a blank and a handle. `jane @gmail.com` is an address, and so is anything outside a
+ * sentence.
+ */
 function isHandle(text: string, local: Local, domain: Domain, start: number, end: number): boolean {
   if (!/\s/.test(text[start - 1] ?? '') || /\s/.test(text[end] ?? '') || text[start] !== '@') return false;
   const ending = domain.value.slice(domain.value.lastIndexOf('.') + 1);
@@ -69,13 +73,13 @@ const UNSEEN = /[\u00ad\u200b-\u200d\ufeff]/g;
 const WORD = /[\p{L}\d_][\p{L}\d._%+'\u00ad\u200b-\u200d\ufeff-]{0,63}$/u;
 const LABEL =
   /(?:^|[^\p{L}])(?:e-?mails?|mail|correo|courriel|posta)(?: ?id| address| adresse)?\s{0,3}[:\-–]?\s{0,3}$/iu;
-/** What may be between two parts of what is before the sign, at the end of the text before it. */
+/** Possible gaps between two parts of the local part, at the end of the preceding text. */
 const LOOSE_JOINT = / \. ?$|_\n[ \t]{0,3}$/;
-/** The same after a label, where a dot ends no sentence. */
+/** The same after a label, where a dot does not end a sentence. */
 const LABELLED_JOINT = /[._-][ \n][ \t]{0,3}$| [._-]$/;
 const SPREAD_LETTERS = /(?:(?<![\p{L}\d])[\p{L}\d._-] ){1,40}$/u;
 
-/** What is before the sign: back from `end`, at most to `from`. */
+/** The local part, read backwards from `end`, at most to `from`. */
 function readLocal(text: string, from: number, end: number, isSpread: boolean): Local | null {
   const before = text.slice(from, end).replace(/(?:[ \u00a0]{0,2}|\n[ \t]{0,3}|\\)$/, '');
   const word = WORD.exec(before);
@@ -101,7 +105,7 @@ function readLocal(text: string, from: number, end: number, isSpread: boolean): 
   return unglued({ value: value.replace(/\s/g, '').replace(UNSEEN, ''), start: from + start });
 }
 
-/** `Emailjane@…`, `9876543210jane@…`: what the layout ran into the address. */
+/** `Emailjane@…`, `9876543210jane@…`: removes what the layout joined to the address. */
 function unglued({ value, start }: Local): Local | null {
   const glued =
     /^(?:E-?[Mm]ail(?:ID|Id)?|EMAIL|Mailto)(?=[\p{L}\d])|^\d{10,14}(?=\p{L})/u.exec(value)?.[0].length ?? 0;
@@ -111,7 +115,7 @@ function unglued({ value, start }: Local): Local | null {
     : { value: clean.replace(/[.]+$/, ''), start: start + glued };
 }
 
-/** A hyphen at a line's end is the layout's own, unless the text has the two parts with a hyphen elsewhere. */
+/** A hyphen at the end of a line belongs to the layout, unless the text contains the hyphenated word elsewhere. */
 function isHyphenation(text: string, first: string, second: string): boolean {
   const cut = /([\p{L}\d]+)-\n[ \t]*$/u.exec(first)?.[1];
   const next = /^[\p{L}\d]+/u.exec(second)?.[0];
@@ -122,7 +126,7 @@ function isHyphenation(text: string, first: string, second: string): boolean {
 interface Domain {
   readonly value: string;
   readonly end: number;
-  /** Its letters have blanks between them: `g m a i l . c o m`. */
+  /** Whether its letters are separated by blanks: `g m a i l . c o m`. */
   readonly isSpread: boolean;
 }
 
@@ -186,7 +190,7 @@ function partsOf(text: string, after: string, isSpelled: boolean): DomainPart[] 
   return parts;
 }
 
-/** One part of a domain, over a line's end if a hyphen says so. */
+/** One part of a domain, continued on the next line after a hyphen. */
 function labelAt(text: string, after: string, at: number): DomainPart | null {
   const label = DOMAIN_LABEL.exec(after.slice(at))?.[0];
   if (label === undefined) return null;
@@ -198,7 +202,7 @@ function labelAt(text: string, after: string, at: number): DomainPart | null {
   return { text: `${label}${hyphen}${rest}`, start: at, end: end + wrap + rest.length };
 }
 
-/** How long the dot before the next part is, with the blanks around it; 0 where the domain ends. */
+/** The length of the dot before the next part, with surrounding blanks; 0 if the domain ends. */
 function dotAt(rest: string, label: string, count: number, isSpelled: boolean): number {
   const tight = TIGHT_DOT.exec(rest)?.[0] ?? (isSpelled ? SPELLED_DOT.exec(rest)?.[0] : undefined);
   if (tight !== undefined) return tight.length;
@@ -208,7 +212,7 @@ function dotAt(rest: string, label: string, count: number, isSpelled: boolean): 
   const last = isWhole ? undefined : LAST_DOT.exec(rest)?.[0];
   const gap = wide ?? last;
   if (gap === undefined) return 0;
-  // Behind a gap a word of the next sentence is no part of an address: only an ending is.
+  // After a gap, a word of the next sentence is not part of the address: only an ending is.
   const next = /^[\p{L}\d-]+/u.exec(rest.slice(gap.length))?.[0] ?? '';
   const goesOn = /^\./.test(rest.slice(gap.length + next.length));
   return isEnding(next) || (wide !== undefined && goesOn && !isWhole) ? gap.length : 0;
@@ -220,8 +224,8 @@ const GLUED_WORD =
   /^(?:https?|www|linkedin|github|gitlab|twitter|skype|phone|mobile|mob|tel|telefon|cell|fax|website|web|address|e-?mail)/i;
 
 /**
- * Where the layout ran something into the domain (`example.comPhone`, `example.com555`, `example.comwww`, `gmail.comjohn@…`): how much
- * of the part belongs to it. Null where all of it does.
+ * How much of the part belongs to the domain if the layout joined something to it (`example.comPhone`,
+ * `example.com555`, `example.comwww`, `gmail.comjohn@…`). Null if all of it does.
  */
 function gluedFrom(label: string, parts: readonly DomainPart[], rest: string): number | null {
   const before = parts.at(-1)?.text;
@@ -230,7 +234,7 @@ function gluedFrom(label: string, parts: readonly DomainPart[], rest: string): n
   if (isEnding(before) && /^\p{Lu}\p{Ll}/u.test(label) && parts.every(({ text }) => !/\p{Lu}/u.test(text)))
     return 0;
   if (isEnding(label)) return null;
-  // A capital or a row of digits begins what was run into it, whatever the ending: no ending has either.
+  // A capital or a run of digits starts the joined text, whatever the ending, because no ending contains either.
   const other = /^\p{Ll}{2,12}(?=\p{Lu})|^\p{L}{2,12}(?=\d{3})/u.exec(label)?.[0].length;
   if (other !== undefined) return other;
   const ending = GLUED_ENDING.exec(label)?.[0];

@@ -4,15 +4,15 @@ import type { DateSpan } from './dates.ts';
 import { headingOf } from './sections.ts';
 import type { Segment } from './tokens.ts';
 
-/** Lines of a CV have 50 to 100 characters; longer ones on average are paragraphs that were lines once. */
+/** Lines of a CV have 50 to 100 characters; a higher average indicates paragraphs that were once lines. */
 const FLAT_LINE = 160;
 const LEAST_CHARACTERS = 300;
-/** A text with so many lines of their own for headings has lines. */
+/** A text with this many headings on lines of their own still has its lines. */
 const MOST_HEADINGS = 2;
 
 /**
- * Whether a text has lost its line ends, as texts do that were copied from a page or a table. Some have two blanks where a line
- * ended: their headings are segments of their own.
+ * Whether a text has lost its line ends, as texts copied from a page or table do. Some have two blanks in place of a
+ * line end: their headings are separate segments.
  */
 export function isFlat(text: string, segments: readonly Segment[]): boolean {
   if (text.length < LEAST_CHARACTERS) return false;
@@ -23,7 +23,7 @@ export function isFlat(text: string, segments: readonly Segment[]): boolean {
   return whole.length < MOST_HEADINGS;
 }
 
-/** Single words that head a section more often than they are anything else. */
+/** Single words that are usually a heading. */
 const LONE =
   'education|skills|experience|certifications|certificates|languages|projects|interests|hobbies|references|declaration|achievements|awards|objective|internships';
 const PHRASES = Object.values(headings)
@@ -33,7 +33,7 @@ const PHRASES = Object.values(headings)
   .map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
 const HEADING = new RegExp(`(?<![\\p{L}\\d-])(?:(${PHRASES.join('|')})|(${LONE}))(?![\\p{L}\\d-])`, 'giu');
 
-/** The segments of a flat text, cut before and behind headings, and behind spans of time. */
+/** The segments of a flat text, cut before and after headings, and after time spans. */
 export function cutFlat(segments: readonly Segment[], dates: readonly DateSpan[]): Segment[] {
   const cut: Segment[] = [];
   let next = 0;
@@ -87,7 +87,7 @@ function isCapital(phrase: string): boolean {
   return phrase.split(/[\s&/-]+/).every((word) => /^(?:\p{Lu}|and$|of$|et$|und$|y$|e$|to$)/u.test(word));
 }
 
-/** "… further projects Education Masters in Physics", not "Board of Education" or "Special Education Teacher". */
+/** "… further projects Education Masters in Physics", but not "Board of Education" or "Special Education Teacher". */
 function standsAlone(text: string, start: number, end: number, word: string): boolean {
   const before = /(\S+)\s*$/.exec(text.slice(Math.max(0, start - 40), start))?.[1] ?? '';
   const after = /^\s*:?\s*(\S+)/.exec(text.slice(end, end + 40))?.[1] ?? '';

@@ -43,7 +43,7 @@ const SEPARATORS = new Set([
   '.',
 ]);
 
-/** Skills by their known names. A name that is also an everyday word counts only where it looks like the skill. */
+/** Skills by their known names. A name that is also an everyday word counts only if it looks like the skill. */
 export function knownSkillsIn({ tokens, sections, segments }: Surroundings): SkillSeen[] {
   const shouted = new Set(
     segments.flatMap(({ text }, at) => (text.length > 12 && text === text.toUpperCase() ? [at] : [])),
@@ -58,13 +58,13 @@ export function knownSkillsIn({ tokens, sections, segments }: Surroundings): Ski
     const closedRight = after === undefined || after.segment !== first.segment || SEPARATORS.has(after.lower);
     if (!closedLeft || !closedRight) return false;
     const isAlone = before?.segment !== first.segment && after?.segment !== first.segment;
-    // A lone cell under "Skills" or a row of names: both are lists. A lone line elsewhere may be a name or a heading.
+    // A single cell under "Skills" or a row of names is a list. A single line elsewhere may be a name or a heading.
     return isUnderSkills(first) || !isAlone;
   };
   const accepts = ({ from, to, value }: SeenPhrase<KnownSkill>): boolean => {
     const first = tokens[from];
     if (first === undefined) return false;
-    // The name of a company or school is not a skill.
+    // A single lower-case word of one or two letters is not trusted.
     if (value.trust === 'plain')
       return !(to - from === 1 && first.text.length <= 2 && first.text === first.lower);
     const startsHigh = /^[^\p{Ll}]/u.test(first.text);
@@ -80,7 +80,7 @@ export function knownSkillsIn({ tokens, sections, segments }: Surroundings): Ski
   });
 }
 
-/** Whether one of the names beside it in its row is a skill whose name can be trusted. */
+/** Whether a neighbouring name in its row is a skill with a trusted name. */
 function hasNeighbour(tokens: readonly Token[], from: number, to: number): boolean {
   const segment = tokens[from]?.segment;
   for (const at of [from - 2, from - 3, to + 1, to + 2]) {
@@ -103,7 +103,7 @@ export interface PlaceSeen {
   readonly countryCode: string | null;
 }
 
-/** `Palo Alto, CA`, `Mumbai, Maharashtra, India`, `80331 München`: neighbours that name one place are one. */
+/** `Palo Alto, CA`, `Mumbai, Maharashtra, India`, `80331 München`: neighbouring names of one place are combined. */
 export function knownPlacesIn(tokens: readonly Token[]): PlaceSeen[] {
   const seen = placeBook.find(tokens, (one) => looksLikePlace(tokens, one));
   const places: PlaceSeen[] = [];
@@ -124,7 +124,7 @@ function looksLikePlace(tokens: readonly Token[], { from, to, value }: SeenPhras
   if (!isCode) return true;
   if (first.text !== first.text.toUpperCase()) return false;
   if (value.kind === 'country') return true;
-  // A code alone says nothing: it needs a capitalised word and a comma or blank before it.
+  // A region code alone is ambiguous: it needs a capitalized word and a comma, or a known city, before it.
   const before = tokens[from - 1];
   const earlier = before?.lower === ',' ? tokens[from - 2] : before;
   return (
@@ -217,8 +217,8 @@ const TOWN_BEHIND_HYPHEN =
   /(?<=[\p{L}\d.)])-(?=(\p{Lu}[\p{L}.'’-]+(?: \p{Lu}[\p{L}.'’-]+){0,2}), [A-Z]{2}(?: \d{5})?$)/gu;
 
 /**
- * "Caring Hands LLC-Decatur, GA", as job sites print it, is two parts of a line. "Winston-Salem, NC" and "Coca-Cola, GA" are one:
- * what stands behind the hyphen is a known town, or a town of a name in several words.
+ * "Caring Hands LLC-Decatur, GA", as printed by job sites, is split into two parts. "Winston-Salem, NC" and "Coca-Cola,
+ * GA" are not. The text after the hyphen must be a known town, or follow a name of several words.
  */
 export function cutTowns(segments: readonly Segment[]): Segment[] {
   return segments.flatMap((segment) => {

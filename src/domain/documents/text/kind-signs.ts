@@ -1,7 +1,7 @@
-/** A sign and its points: each counts once, however often a text gives it, so that length alone decides nothing. */
+/** A sign and its points. Each counts once, even if it occurs several times, so that length alone decides nothing. */
 export type Sign = readonly [RegExp, number];
 
-/** The reader is spoken to, as who will do the work. A CV does not speak to its reader. */
+/** The text addresses the reader as the future employee. A CV does not address its reader. */
 export const SPOKEN_TO: readonly Sign[] = [
   [
     /\b(?:the|our) (?:ideal|successful|right) (?:candidate|applicant)\b|\bthe (?:post|job) ?holder\b|\bapplicants (?:need|must|should|will)\b|\bas an? [\p{L} ]{3,40} you\b|\byou (?:will|have|bring|are|must|should)\b|\byou['’]ll\b|\byour (?:profile|role|responsibilities|tasks|mission|skills)\b|(?:^|[.:!?]\s+)you \p{L}{2,}/imu,
@@ -14,8 +14,9 @@ export const SPOKEN_TO: readonly Sign[] = [
 ];
 
 /**
- * What postings say and CVs do not: an employer that speaks of itself, of work, and to the reader. One sign a thing said,
- * in the seven languages that the engine knows. No sign reaches the bound alone: a newspaper, too, says "we are hiring".
+ * Wording of postings that CVs do not have: an employer that describes itself and the work, and addresses the reader.
+ * One sign per statement, in the seven languages that the engine knows. No sign reaches the threshold alone, because
+ * newspapers also write "we are hiring".
  */
 export const POSTING_SIGNS: readonly Sign[] = [
   // A person is wanted.
@@ -34,7 +35,7 @@ export const POSTING_SIGNS: readonly Sign[] = [
     /\b(?:job (?:description|summary|title|type|location|requirements?|id|purpose)|position (?:summary|overview|title)|about (?:the (?:role|job|position|team|company)|us)|what (?:we|you)(?:['’]ll)? (?:offer|do|bring|need)|who you are|who we are|the role)\b|\b(?:stellen(?:beschreibung|anzeige|angebot|ausschreibung)|offre d['’]emploi|oferta de (?:empleo|trabajo)|offerta di lavoro|oferta de emprego|vaga de emprego|vacature|functieomschrijving)\b/i,
     2,
   ],
-  // What is asked for, and what else would be good.
+  // Requirements and nice-to-haves.
   [
     /^\W{0,6}(?:key |main |your |core |essential |job )?(?:responsibilities|duties|requirements|must.haves?|nice.to.haves?|preferred (?:qualifications|skills)|required (?:qualifications|skills|experience)|minimum qualifications|basic qualifications|benefits|perks|what we offer|how to apply)\b|^\W{0,6}(?:essential|desirable|must|good to have)(?: (?:criteria|skills|experience))?\W{0,3}(?:$|:)|\bwhat we(?:['’]re| are)? (?:ask|look|looking) for\b|\bwe (?:expect|ask for)\b|\bmust be able to\b|\bno experience (?:needed|necessary|required)\b/im,
     2,
@@ -47,7 +48,7 @@ export const POSTING_SIGNS: readonly Sign[] = [
     /^\W{0,6}(?:wymagania|oczekujemy|oczekiwania|zakres obowiązków)(?!\p{L})|(?<!\p{L})mile widzian\p{L}+|(?<!\p{L})wymagan[aey] (?:doświadczenie|znajomość|prawo)/imu,
     2,
   ],
-  // What is given for it.
+  // What is offered.
   [
     /\bwe(?: can)? offer\b|\bwir bieten\b|\bbieten wir\b|\bnous (?:offrons|proposons)\b|\bofrecemos\b|\bse ofrece\b|\boffriamo\b|\bsi offre\b|\boferecemos\b|\b(?:wij|we) bieden\b|\boferujemy\b|\bwat bieden (?:wij|we)\b/i,
     1.5,
@@ -56,7 +57,7 @@ export const POSTING_SIGNS: readonly Sign[] = [
     /\b(?:salary|compensation|pay)(?: range)?\s*[:–£$€-]|\bper annum\b|\bcompetitive (?:salary|pay|compensation)\b|[\d£$€] (?:per|an|a) hour\b|[£$€]\s?\d[\d.,]*k? ?[-–] ?[£$€]?\s?\d[\d.,]*k?|\d ?k€|\bgood pay\b|\bwir zahlen\b|\b(?:stundenlohn|lohn)\b[^.\n]{0,12}\d|\b(?:das |ihr |dein )?(?:gehalt|vergütung) (?:liegt|beträgt|nach|von)\b|\b(?:über)?tarifliche (?:bezahlung|vergütung)\b|\b(?:salaire|rémunération|salario|retribuzione|salário|salaris|wynagrodzenie|stawka)\s*(?::|\d|selon|según|de |da |brut|lord|bruto)/i,
     1.5,
   ],
-  // How one applies.
+  // How to apply.
   [
     /\bapply (?:now|today|online|via|by|at|here)\b|\bhow to apply\b|\bclosing date\b|\bwith your cv\b|\bsend (?:your|us your) (?:cv|resume|application)\b|\bapplications?\b.{0,30}\b(?:close|deadline)\b|\bbewerb(?:en sie sich|ung|e dich)\b|\bpostulez\b|\b(?:envoyez|adressez).{0,20}\b(?:cv|candidature)\b|\benvía(?:nos)? tu (?:cv|currículum)\b|\binvia(?:re|ci)? (?:il|la|il tuo|la tua)? ?(?:cv|curriculum|candidatura)\b|\bcandidat[ei](?:vi|ti)\b|\bcandidate-se\b|\bsolliciteer\b/i,
     2,
@@ -72,7 +73,7 @@ export const POSTING_SIGNS: readonly Sign[] = [
 const HOURS_AND_TERM =
   'full.?time|part.?time|fixed.term|vollzeit|teilzeit|unbefristet|befristet|festanstellung|minijob|cd[id]|temps (?:plein|partiel)|jornada (?:completa|parcial)|media jornada|tiempo completo|contrato indefinido|tempo (?:pieno|indeterminato|determinato|inteiro|integral)|vast contract|pełny etat|pół etatu|umow[aęy] (?:o pracę|zlecenie)';
 
-/** Under what terms one works. CVs and contracts name them too. */
+/** Terms of employment. CVs and contracts name them too. */
 export const TERMS_OF_WORK: Sign = [
   new RegExp(
     `\\b(?:${HOURS_AND_TERM}|permanent|hybrid|remote|on.?site|shifts|nights|homeoffice|days a week|montag bis freitag|turnos? (?:partido|de)|télétravail|teletrabajo|\\d\\d (?:hours|stunden|heures|horas|ore|uur))\\b`,
@@ -81,7 +82,7 @@ export const TERMS_OF_WORK: Sign = [
   1,
 ];
 
-/** Flats, courses and programs have requirements too; without any of these words it is not a job. */
+/** Flats, courses and programs have requirements too; a text without any of these words is not about a job. */
 export const SAYS_WORK = new RegExp(
   [
     `\\b(?:${HOURS_AND_TERM})\\b`,

@@ -19,14 +19,14 @@ import {
 /** A text with its layout facts; every later step reads this instead of the text. */
 export interface LaidOutText {
   readonly text: string;
-  /** Whether it has lost its line ends: its segments are long and begin in the middle of things. */
+  /** Whether it has lost its line ends, so that its segments are long and start anywhere. */
   readonly isFlat: boolean;
   readonly segments: readonly Segment[];
   readonly headings: readonly (Heading | null)[];
-  /** The kind of section that each segment lies in. */
+  /** The type of section that contains each segment. */
   readonly sections: readonly SectionKind[];
   readonly tokens: readonly Token[];
-  /** Where each segment's tokens begin; one more than there are segments. */
+  /** The index of each segment's first token; one more entry than there are segments. */
   readonly tokenStarts: readonly number[];
   readonly emails: readonly Found<string>[];
   readonly phones: readonly Found<string>[];
@@ -36,7 +36,7 @@ export interface LaidOutText {
   readonly places: readonly PlaceSeen[];
 }
 
-/** The document reader's limit; of a longer text only the beginning is read. */
+/** The document reader's limit; only the beginning of a longer text is read. */
 export const MOST_CHARACTERS = 500_000;
 
 export function layOut(whole: string): LaidOutText {
@@ -46,7 +46,7 @@ export function layOut(whole: string): LaidOutText {
     (link) => !emails.some((one) => one.start < link.end && link.start < one.end),
   );
   const addresses = [...emails, ...links].sort((one, other) => one.start - other.start);
-  // The year within an address (`/2018/04/post`) is a part of it.
+  // The year within an address (`/2018/04/post`) is part of it.
   const dates = findDates(text).filter(
     ({ start, end }) => !(text[start - 1] === '/' && (firstOverlap(addresses, start, end)?.end ?? 0) > end),
   );
@@ -110,10 +110,10 @@ function startsOf(segments: readonly Segment[], tokens: readonly Token[]): numbe
   return starts;
 }
 
-/** A text whose columns stand one after the other, with the way back to the offsets of the original. */
+/** A text with its columns placed one after the other, and a mapping to the offsets of the original. */
 export interface UnfoldedText {
   readonly text: string;
-  /** Null where the text has no columns and is what it was. */
+  /** Null if the text has no columns and is unchanged. */
   readonly offsets: Int32Array | null;
 }
 
@@ -122,8 +122,8 @@ const LEAST_LINES = 8;
 const LONGEST_LINE = 400;
 
 /**
- * Plain text that was printed in two columns: many lines have a wide gap, and what stands behind it begins at the same
- * place in most of them. The left column is read first, then the right one, as a person would.
+ * Unfolds plain text that was printed in two columns: many lines have a wide gap, and the text after it starts at the
+ * same position in most of them. The left column is read first, then the right one, as a person would.
  */
 export function unfoldColumns(text: string): UnfoldedText {
   const lines = text.split('\n');
@@ -141,7 +141,7 @@ export function unfoldColumns(text: string): UnfoldedText {
     const isParted =
       line.length > column && line.slice(column - 2, column).trim() === '' && /\S/.test(line[column] ?? '');
     begun ||= isParted;
-    // Above the columns stand the name and whatever runs over both.
+    // The name and text that spans both columns are above the columns.
     if (isParted) {
       pieces.push({ text: line.slice(0, column).trimEnd(), at });
       right.push({ text: line.slice(column), at: at + column });
@@ -159,12 +159,12 @@ export function unfoldColumns(text: string): UnfoldedText {
   return { text: left.join('\n'), offsets: Int32Array.from(offsets) };
 }
 
-/** Dates, labels or headings on the left and what they belong to on the right: that is read line by line. */
+/** Dates, labels or headings on the left with their content on the right are read line by line. */
 function isTable(lines: readonly string[], column: number): boolean {
   const cells = lines.flatMap((line) => {
     const cell = line.slice(0, column).trim();
     const isParted = cell !== '' && line.length > column && line.slice(column - 2, column).trim() === '';
-    // The colon of a label may stand at the head of the right column.
+    // The colon of a label may be at the start of the right column.
     return isParted ? [line[column] === ':' ? `${cell}:` : cell] : [];
   });
   const keys = cells.filter(
@@ -176,7 +176,7 @@ function isTable(lines: readonly string[], column: number): boolean {
   return keys.length >= 2 && keys.length >= cells.length / 2;
 }
 
-/** Where the right column begins: in a third of all lines at least, and in most of those that have a gap. */
+/** Where the right column starts: in at least a third of all lines, and in most of those that have a gap. */
 function commonColumn(lines: readonly string[]): number | null {
   const counts = new Map<number, number>();
   let parted = 0;
@@ -194,7 +194,7 @@ function commonColumn(lines: readonly string[]): number | null {
   return count >= lines.length / 3 && count >= parted * 0.6 && count >= 5 ? column : null;
 }
 
-/** A place of the unfolded text in the original one; of a place over several lines, its first line. */
+/** The position of unfolded text in the original; for several lines, that of the first line. */
 export function foldedPlace(
   { text, offsets }: UnfoldedText,
   start: number,

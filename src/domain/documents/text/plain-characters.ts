@@ -1,19 +1,19 @@
 import type { TextRange } from './tokens.ts';
 
-/** A text in plain characters, with the way back to the offsets of the original. */
+/** A text in plain characters, with a mapping to the offsets of the original. */
 export interface PlainText {
   readonly text: string;
-  /** Null where the text is what it was. */
+  /** Null if the text is unchanged. */
   readonly offsets: Int32Array | null;
 }
 
-// Written as escapes: as characters they would be invisible here too.
+// Written as escapes, because the characters would be invisible here.
 const SPECIAL =
   /\r\n?|[\u0085\u2028\u2029\v\f]|[\ufb00-\ufb06]|[\u00ad\u200b\u2060\ufeff]|[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]|[\uf076\uf0a7\uf0b7\uf0d8\uf0fc]|\p{L}\p{M}+/gu;
 
 /**
- * The characters that the document reader leaves of a file, for a text that was sent as such: line feeds, plain blanks and
- * bullets, no soft hyphens, letters in place of ligatures and of letters with a separate accent.
+ * Converts a text that was sent as such to the characters that the document reader produces for a file: line feeds,
+ * plain blanks and bullets, no soft hyphens, and letters in place of ligatures and of letters with a separate accent.
  */
 export function plainCharacters(text: string): PlainText {
   const pieces: string[] = [];
@@ -47,11 +47,11 @@ function plainOf(special: string): string {
   return /^\p{L}/u.test(special) ? special.normalize('NFC') : ' ';
 }
 
-/** A place of the plain text in the original one. */
+/** The position in the original of a range of the plain text. */
 export function originalPlace({ offsets }: PlainText, { start, end }: TextRange): TextRange {
   if (offsets === null) return { start, end };
   const from = offsets[start] ?? 0;
-  // Up to where the next character begins: a ligature is as long as one, a letter and its accent as two.
+  // Up to the start of the next character: a ligature is one character long, a letter with a separate accent two.
   let next = end;
   while (next < offsets.length - 1 && offsets[next] === offsets[end - 1]) next++;
   return { start: from, end: offsets[next] ?? from };

@@ -17,19 +17,19 @@ export type SectionKind =
 
 export interface Heading {
   readonly kind: SectionKind;
-  /** How many characters of the segment are the heading; the rest is already content. */
+  /** The length of the heading within the segment; the rest is content. */
   readonly length: number;
 }
 
-/** Details of contact are a few lines; what follows without a heading goes on where the text was before. */
+/** Contact details take a few lines; text after them without a heading continues the previous section. */
 const LONGEST_CONTACT = 8;
-/** Tokens of the longest line that can head an entry. */
+/** The maximum number of tokens in a line that can head an entry. */
 const LONGEST_LINE = 14;
 
-/** Lines below a heading that are surely of its section, and the first that may not be. */
+/** The first line below an education heading that may belong to another section. */
 const FIRST_LINES = 3;
 
-/** Above all headings the tagger sees for itself, and projects have roles and times as jobs have. */
+/** Above all headings the tagger decides itself, and projects have roles and times like jobs. */
 const KEPT: ReadonlySet<SectionKind> = new Set(['top', 'projects']);
 
 interface Outline {
@@ -40,7 +40,7 @@ interface Outline {
   readonly dates: readonly DateSpan[];
 }
 
-/** The kind of section that each segment lies in: the last heading's, mended where the lines say otherwise. */
+/** The section of each segment: that of the last heading, corrected if the lines indicate otherwise. */
 export function sectionsOf(outline: Outline): SectionKind[] {
   const { segments, headings } = outline;
   const looksLikeJob = jobLines(outline);
@@ -50,7 +50,8 @@ export function sectionsOf(outline: Outline): SectionKind[] {
   let linesBelow = FIRST_LINES;
   return segments.map((segment, at) => {
     const heading = headings[at] ?? null;
-    // What stands right below the heading of studies is a study, whatever it trains for: "Apprenticeship as an electrician".
+    // Entries right below an education heading are education, whatever they train for: "Apprenticeship as an
+    // electrician".
     if (heading !== null)
       linesBelow = heading.kind === 'education' && heading.length === segment.text.length ? 0 : FIRST_LINES;
     else if (segment.beginsLine) linesBelow++;
@@ -66,7 +67,7 @@ export function sectionsOf(outline: Outline): SectionKind[] {
   });
 }
 
-/** Short lines with a span of time and the word of a position, on them or beside them, and nothing of a school. */
+/** Short lines with a time span and a word for a position, on or next to them, and no word for a school. */
 function jobLines({ segments, tokens, tokenStarts, dates }: Outline): Uint8Array {
   const positions = new Uint8Array(segments.length);
   const schools = new Uint8Array(segments.length);
@@ -91,7 +92,7 @@ function jobLines({ segments, tokens, tokenStarts, dates }: Outline): Uint8Array
   return found;
 }
 
-/** "B.A." and "Bachelor", not "Be" at the beginning of a line. */
+/** "B.A." and "Bachelor", but not "Be" at the start of a line. */
 function isDegree({ text }: Token): boolean {
   return looksLikeDegree(text) && degreeBook.of(text) !== undefined;
 }
@@ -102,7 +103,10 @@ for (const [kind, lines] of Object.entries(headings)) {
     HEADING_KINDS.set(spelled(name), kind as SectionKind);
 }
 
-/** In lower case. Capitals do not tell the two Turkish "i" apart, and Romanian is written with cedillas and with commas. */
+/**
+ * Lower case. Merges the two Turkish "i", which capitals do not distinguish, and Romanian letters with cedillas and
+ * commas.
+ */
 export function spelled(heading: string): string {
   return lowerOf(heading)
     .replaceAll('ı', 'i')
@@ -136,17 +140,17 @@ export function headingOf(segment: Segment): Heading | null {
   return null;
 }
 
-/** Whether a text is a heading and nothing else. */
+/** Whether a text is only a heading. */
 export function namesSection(text: string): boolean {
   return text.length <= LONGEST_HEADING && looksLikeHeading(text) && headingKind(text) !== null;
 }
 
-/** A word in the middle of a sentence begins with a small letter; a heading does not. */
+/** A word within a sentence starts with a lower-case letter; a heading does not. */
 function looksLikeHeading(text: string): boolean {
   return /^[^\p{L}]*\p{Lu}/u.test(text);
 }
 
-/** "education", written small, below an empty line and alone on its own. */
+/** "education" in lower case, below an empty line and alone on its line. */
 function isSmallHeading({ text, beginsBlock, isBulleted }: Segment): boolean {
   return beginsBlock && !isBulleted && HEADING_KINDS.has(spelled(text.replace(/ ?:$/, '')));
 }
@@ -184,7 +188,7 @@ const LAST_WORDS: readonly (readonly [RegExp, SectionKind])[] = [
   ],
 ];
 const MOST_WORDS = 5;
-/** "Customer experience" and "mobile technologies" are skills, "5 years' experience" is a claim. */
+/** "Customer experience" and "mobile technologies" are skills; "5 years' experience" is a claim. */
 const NO_HEADING =
   /^(?:customer|user|client|guest|candidate|employee|years?|hands[- ]on|proven|extensive|strong|excellent|good|solid|total|no|my|with|special|elementary|physical|higher|early|teacher|web|mobile|emerging|department|school|college|university|institute|doctor|master|bachelor|masters|bachelors)\b/;
 

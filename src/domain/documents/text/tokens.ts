@@ -1,15 +1,15 @@
 /**
- * A text in the pieces that its layout shows: lines, cells, columns, bullets. Some texts come with their line breaks
- * collapsed to double blanks, others as columns set apart by blanks, so two blanks part as a line feed does.
+ * A piece of a text as its layout shows it: a line, cell, column or bullet. In some texts line breaks are collapsed to
+ * double blanks, in others columns are separated by blanks, so two blanks separate like a line feed.
  */
 export interface Segment {
   readonly start: number;
   readonly end: number;
   readonly text: string;
   readonly isBulleted: boolean;
-  /** Whether a line feed, and not only a wide gap, stands before it. */
+  /** Whether a line feed, and not only a wide gap, precedes it. */
   readonly beginsLine: boolean;
-  /** Whether an empty line stands before it. */
+  /** Whether an empty line precedes it. */
   readonly beginsBlock: boolean;
 }
 
@@ -18,7 +18,7 @@ const SEPARATOR =
 const LEADING_MARK = /^(?:[-–—*·o»>+]\s+|\d{1,2}[.)]\s+)/;
 const BULLETS = /[•▪●◦■‣➢➤✓✔❖\uf0b7\uf0a7\u2023\u2043]/;
 
-/** More than any document has; the rest would be noise. */
+/** More than any document contains; the rest would be noise. */
 const MOST_SEGMENTS = 40_000;
 
 export function segmentsOf(text: string): Segment[] {
@@ -70,11 +70,11 @@ export interface Token {
   readonly text: string;
   readonly lower: string;
   readonly kind: TokenKind;
-  /** The place of its segment in the text's list of segments. */
+  /** The index of its segment. */
   readonly segment: number;
 }
 
-/** A place that is one token whatever it is made of. */
+/** A range that is one token, whatever it consists of. */
 export interface WholePlace {
   readonly start: number;
   readonly end: number;
@@ -83,7 +83,7 @@ export interface WholePlace {
 
 const PIECE = /[\p{L}\p{N}]+(?:[.'’_-](?=[\p{L}\p{N}])[\p{L}\p{M}\p{N}]+)*[+#]*|[^\s\p{L}\p{N}]/gu;
 
-/** The tokens of a phrase of a word list: as a text would be cut, so that the two can be compared. */
+/** The tokens of a phrase in a word list, split like a text so that the two can be compared. */
 function wordsOf(phrase: string): string[] {
   return lowerOf(phrase).match(PIECE) ?? [];
 }
@@ -121,7 +121,7 @@ function addPieces(tokens: Token[], segment: Segment, at: number, from: number, 
   }
 }
 
-/** In lower case, the Turkish capital with its dot as the plain "i" that word lists have. */
+/** Lower case; the Turkish dotted capital becomes the plain "i" of the word lists. */
 export function lowerOf(text: string): string {
   const lower = text.toLowerCase();
   return lower.includes('\u0307') ? lower.replaceAll('i\u0307', 'i') : lower;
@@ -132,7 +132,7 @@ interface Phrase<Value> {
   readonly value: Value;
 }
 
-/** A phrase of a list, seen in a text: tokens `from` up to, not including, `to`. */
+/** A phrase of a list found in a text: tokens `from` to `to`, exclusive. */
 export interface SeenPhrase<Value> {
   readonly from: number;
   readonly to: number;
@@ -140,7 +140,7 @@ export interface SeenPhrase<Value> {
 }
 
 export interface PhraseBook<Value> {
-  /** The longest phrases, from left to right, without overlaps. `accepts` may refuse one by its looks or place. */
+  /** The longest phrases, from left to right, without overlaps. `accepts` may reject one by its form or position. */
   find(tokens: readonly Token[], accepts?: (seen: SeenPhrase<Value>) => boolean): SeenPhrase<Value>[];
   /** The value of exactly this phrase. */
   of(phrase: string): Value | undefined;
@@ -182,7 +182,7 @@ export function createPhraseBook<Value>(entries: Iterable<readonly [string, Valu
   };
 }
 
-/** A phrase may run over a wrapped line, but not over a full column: at most one change of segment. */
+/** A phrase may continue on a wrapped line, but not span a whole column: at most one change of segment. */
 function standsAt(tokens: readonly Token[], at: number, words: readonly string[]): boolean {
   const first = tokens[at];
   const last = tokens[at + words.length - 1];
@@ -193,18 +193,18 @@ function standsAt(tokens: readonly Token[], at: number, words: readonly string[]
   return true;
 }
 
-/** A place of a text: offsets in UTF-16 code units, the end not included. */
+/** A range of a text: offsets in UTF-16 code units, the end excluded. */
 export interface TextRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** Something seen at a place of a text. */
+/** A value found at a range of a text. */
 export interface Found<Value> extends TextRange {
   readonly value: Value;
 }
 
-/** The first of a sorted list that overlaps a range, by binary search. */
+/** The first item of a sorted list that overlaps a range, by binary search. */
 export function firstOverlap<Item extends TextRange>(
   sorted: readonly Item[],
   start: number,
@@ -222,14 +222,14 @@ export function firstOverlap<Item extends TextRange>(
   return next !== undefined && next.start < end ? next : undefined;
 }
 
-/** Whether a sorted list has something that overlaps a range. */
+/** Whether a sorted list contains an item that overlaps a range. */
 export function isTaken(sorted: readonly TextRange[], start: number, end: number): boolean {
   return firstOverlap(sorted, start, end) !== undefined;
 }
 
 /**
- * A word in 32 bits (FNV-1a). The stored weights of the taggers refer to features by it, so it never changes. Of a part
- * of the text where one is given, which saves a new string.
+ * The 32-bit hash of a word (FNV-1a). The stored weights of the taggers refer to features by it, so it must never
+ * change. A range hashes a part of the text without creating a string.
  */
 export function hashOf(text: string, from = 0, to = text.length): number {
   let hash = 0x811c9dc5;

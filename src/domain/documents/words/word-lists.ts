@@ -17,8 +17,8 @@ export const titleHeads = setOf(titles.heads);
 const tradeHeads = setOf(Object.values(trades).flat());
 
 /**
- * Whether a word in lower case names a position: `manager`, `bricklayer`, `fontanero`. The trades of `trades.json` are for
- * rules alone. The weights of the tagger know only `titleHeads`, and some trades are surnames.
+ * Whether a lower-case word names a position: `manager`, `bricklayer`, `fontanero`. The trades of `trades.json` are
+ * used only by rules: the tagger's weights know only `titleHeads`, and some trades are surnames.
  */
 export function isPositionWord(lower: string): boolean {
   return titleHeads.has(lower) || tradeHeads.has(lower);
@@ -28,15 +28,18 @@ const otherHeads = setOf(titles.others);
 const HEAD_ENDING = /(?:ist|ician|ologist|(?:wo)?man|person|keeper|smith|seller|hand|master)$/;
 
 /**
- * Whether one of these words in lower case is of a position, also one that the taggers do not know. "Oracle Certified Professional" is
- * a certificate, "Certified Public Accountant" is a profession.
+ * Whether one of these lower-case words names a position, including those that the taggers do not know. "Oracle
+ * Certified Professional" is a certificate, "Certified Public Accountant" is a profession.
  */
 export function namesPosition(words: readonly string[]): boolean {
   if (words.indexOf('certified') > 0) return false;
   return words.some((word) => isPositionWord(word) || otherHeads.has(word) || HEAD_ENDING.test(word));
 }
 
-/** Words of positions that German, Dutch and the Nordic languages join with others: Lagerleiter, Bäckereifachverkäufer, Bandmonteur. */
+/**
+ * Words for positions that German, Dutch and the Nordic languages use in compounds: Lagerleiter, Bäckereifachverkäufer,
+ * Bandmonteur.
+ */
 export const joinedHeads: readonly string[] = [
   ...new Set([
     ...titleHeads,
@@ -50,8 +53,8 @@ export const lastNames = setOf(names.last);
 const otherNames = setOf(Object.values(personNames).flat());
 
 /**
- * Whether a word is a given name or a surname somewhere in the world. `person-names.json` is for deciding which words are the person's
- * name. The weights of the taggers know only `firstNames` and `lastNames`.
+ * Whether a word is a given name or a surname anywhere in the world. `person-names.json` is used to decide which words
+ * are the person's name. The taggers' weights know only `firstNames` and `lastNames`.
  */
 export function isNameWord(word: string): boolean {
   const plain = withoutAccents(word.toLowerCase());
@@ -85,7 +88,7 @@ export const companySuffixes = setOf(companies.suffixes);
 export const companyHeads = setOf(companies.heads);
 export const schoolHeads = setOf(schools.heads);
 
-/** Whether a word in lower case names a school by its kind: `college`, `hochschule`, `universiteit`. */
+/** Whether a lower-case word names a type of school: `college`, `hochschule`, `universiteit`. */
 export function isSchoolWord(lower: string): boolean {
   return (
     schoolHeads.has(lower) || SCHOOL_ENDING.test(lower) || (lower.includes('universit') && !CARE.test(lower))
@@ -94,7 +97,7 @@ export function isSchoolWord(lower: string): boolean {
 
 /** "Albertsgymnasiet", "Hanzehogeschool", "Handelsschule". */
 const SCHOOL_ENDING = /\p{L}(?:gymnasium|gymnasiet|hochschule|schule|hogeschool|högskolan?|iskola)$/u;
-/** "Universitätsklinikum" and "universitetssjukhus" treat people. */
+/** "Universitätsklinikum" and "universitetssjukhus" are hospitals. */
 const CARE = /klini|spital|sjukhus|hospital|sykehus/;
 
 export const knownCompanies: PhraseBook<true> = createPhraseBook(
@@ -109,7 +112,7 @@ export const degreeBook: PhraseBook<DegreeLevel> = createPhraseBook(
   DEGREE_LEVELS.flatMap((level) => degrees[level].split('|').map((name) => [name, level] as const)),
 );
 
-/** The degrees that tokens name, from left to right. */
+/** The degrees named by tokens, from left to right. */
 export function degreesIn(tokens: readonly Token[]): SeenPhrase<DegreeLevel>[] {
   return degreeBook.find(tokens, ({ from, to }) => {
     const first = tokens[from];
@@ -117,24 +120,24 @@ export function degreesIn(tokens: readonly Token[]): SeenPhrase<DegreeLevel>[] {
   });
 }
 
-/** Degrees of two or three letters are words too: they count with two capitals only, but for "Phd". */
+/** Degrees of two or three letters are also words: they need two capitals or a dot, except "Phd". */
 export function looksLikeDegree(word: string): boolean {
   return word.length > 3 || /^\p{Lu}.?\p{Lu}/u.test(word) || word.includes('.') || /^phd$/i.test(word);
 }
 
 export interface KnownSkill {
-  /** The one name that all its spellings stand for. */
+  /** The common name of all its spellings. */
   readonly canonical: string;
-  /** The family it belongs to, which makes two skills near each other. */
+  /** The family that it belongs to; skills of the same family are similar. */
   readonly family: string;
   /**
-   * How far its spelling can be trusted: `plain` anywhere; `capital` only with a capital letter, or among other
-   * skills (Excel, Swift); `listed` only among other skills or under a heading for them (C, R, Word).
+   * How far its spelling can be trusted: `plain` anywhere; `capital` only with a capital letter, or among other skills
+   * (Excel, Swift); `listed` only among other skills or under a heading for them (C, R, Word).
    */
   readonly trust: 'plain' | 'capital' | 'listed';
 }
 
-/** `Canonical=spelling|spelling`; `!` behind a spelling means `capital`, `!!` means `listed`. */
+/** `Canonical=spelling|spelling`; `!` after a spelling means `capital`, `!!` means `listed`. */
 function* skillEntries(): Generator<readonly [string, KnownSkill]> {
   for (const [family, lines] of Object.entries(skills)) {
     for (const entry of lines.flatMap((line) => line.split('; '))) {
@@ -151,7 +154,7 @@ function* skillEntries(): Generator<readonly [string, KnownSkill]> {
 
 export const skillBook: PhraseBook<KnownSkill> = createPhraseBook(skillEntries());
 
-/** `ReactJS` is `React`; null for what the list does not have. */
+/** `React` for `ReactJS`; null if the list does not contain the name. */
 export function canonicalSkill(name: string): string | null {
   return skillBook.of(name)?.canonical ?? null;
 }
@@ -165,7 +168,7 @@ export type KnownPlace =
   | { readonly kind: 'region'; readonly countryCode: string; readonly isCode: boolean }
   | { readonly kind: 'city'; readonly countryCode: string };
 
-/** Regions whose bare names are cities or people more often are listed as `New York State`. */
+/** Regions whose bare name is more often a city or a person are listed as `New York State`. */
 const REGION_SUFFIX = / (?:State|Province|[A-Z]{2,3}|UK)$/;
 
 function* placeEntries(): Generator<readonly [string, KnownPlace]> {
@@ -190,7 +193,7 @@ function* placeEntries(): Generator<readonly [string, KnownPlace]> {
   }
 }
 
-/** Towns whose names are words or people: they count only with their region or country behind them. */
+/** Towns whose names are words or people: they count only if followed by their region or country. */
 const AMBIGUOUS_TOWNS: ReadonlySet<string> = new Set(
   'mobile reading orange split nice bath essen halle hull faro natal best zug brest tours metz angers kent devon jackson lincoln madison henderson lancaster preston warren aurora elizabeth victoria salem hamilton columbia concord troy auburn regina kota anand salvador santiago mendoza jordan'.split(
     ' ',
