@@ -12,7 +12,7 @@ const RESEND = graphql(`mutation { resendVerification }`);
 const SUSPENSION = graphql(`{ company { suspendedAt suspensionReason } }`);
 const STEP_UP = graphql(`mutation($totp: String!) { stepUp(totp: $totp) }`);
 
-/** What a person still has to do for their account, on top of every page. */
+/** What the user still has to do for their account, shown at the top of every page. */
 export function AccountNotices({ person }: { person: Person }) {
   const { session } = useConsole();
   const [isSent, setSent] = useState(false);
@@ -56,7 +56,7 @@ function SuspensionNotice() {
   );
 }
 
-/** Opens when an operation needs a fresh code; the operation goes on once the code is right. */
+/** Opens when an operation needs a fresh code. The operation continues once the code is accepted. */
 export function StepUpDialog() {
   const { session } = useConsole();
   const [answer, setAnswer] = useState<((isDone: boolean) => void) | null>(null);

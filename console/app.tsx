@@ -43,7 +43,7 @@ function Screen() {
     );
   }
   if (state.status === 'out' || isMailedLink) return <SignInPages />;
-  // By the person: what one has opened or typed is never shown to another who logs in.
+  // Keyed by user, so that what one user opened or typed is never shown to another who logs in.
   return (
     <Fragment key={state.person.id}>
       <Frame person={state.person} />
@@ -81,7 +81,7 @@ function Side({ person }: { person: Person }) {
   const { session, icon } = useConsole();
   const [path] = useLocation();
   const [isOpen, setOpen] = useState(false);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes wherever one goes
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes on every navigation
   useEffect(() => {
     setOpen(false);
     document.querySelector('.side [aria-current=page]')?.scrollIntoView({ block: 'nearest' });
@@ -123,7 +123,7 @@ function Side({ person }: { person: Person }) {
   );
 }
 
-/** A job belongs to the jobs. */
+/** The page of a job is within the list of jobs. */
 function isWithin(place: string, path: string): boolean {
   return place === path || (place !== '/' && path.startsWith(`${place}/`));
 }

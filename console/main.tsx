@@ -24,7 +24,7 @@ guardUnsaved();
 const session = createSession();
 void session.open();
 returnToPage();
-// What the boundary shows is not an error of the browser’s console as well.
+// An error that the boundary shows is not logged to the browser's console as well.
 createRoot(place, { onCaughtError: () => undefined }).render(
   <StrictMode>
     <ConsoleContext value={{ session, gatewayUrl, canSignUp, oidcName, trialCredits, icon }}>

@@ -1,7 +1,7 @@
 import { Component, type ComponentType, type ReactNode, useLayoutEffect, useState } from 'react';
 import { Bones, Notice, Page } from './parts/page.tsx';
 
-/** The script of a page did not come: the connection is down, or a deploy has removed it. */
+/** The script of a page could not be loaded: the connection is down, or a deployment has removed it. */
 export class PageLoadError extends Error {
   constructor(cause: unknown) {
     super('The script of this page could not be loaded.', { cause });
@@ -9,8 +9,8 @@ export class PageLoadError extends Error {
 }
 
 /**
- * A page whose script is loaded when it is opened first, and is there at once from then on. Not by Suspense: React shows what it
- * shows meanwhile for at least 300 ms, and most scripts come within 50.
+ * A page whose script is loaded when it is first opened and kept afterwards. Suspense is not used: React shows its
+ * fallback for at least 300 ms, and most scripts arrive within 50 ms.
  */
 export function pageOnDemand<Name extends string>(
   load: () => Promise<Record<Name, ComponentType>>,
@@ -33,7 +33,7 @@ export function pageOnDemand<Name extends string>(
   };
 }
 
-/** In place of a white screen: what happened, and a reload. It is mounted again for each address. */
+/** Shows what happened and a reload button instead of a blank screen. It is remounted for each URL. */
 export class PageBoundary extends Component<{ readonly children: ReactNode }, { error: Error | null }> {
   override state: { error: Error | null } = { error: null };
 

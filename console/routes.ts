@@ -5,7 +5,7 @@ import type { Person } from './session/session.ts';
 export interface Place {
   readonly path: string;
   readonly page: ComponentType;
-  /** Left out where no line of the navigation leads there. */
+  /** Omitted if the navigation has no entry for it. */
   readonly name?: string;
 }
 
@@ -89,7 +89,7 @@ const OPERATIONS: readonly Place[] = [
   { path: '/logs', name: 'Logs', page: Logs },
 ];
 
-/** What a person may see, and nothing else: an address that is not in here leads nowhere for them. */
+/** The pages that a user may see. For that user, any other URL does not exist. */
 export function roomsOf(person: Person): readonly Room[] {
   const isMember = person.companyId !== null;
   const isAdmin = isMember && person.role === 'COMPANY_ADMIN';

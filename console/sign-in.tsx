@@ -19,7 +19,7 @@ const PASSWORD = {
   required: true,
 } as const;
 
-/** Why a sign-in by the identity provider did not succeed, by the code in the address. */
+/** Why signing in with the identity provider failed, by the code in the URL. */
 const SIGN_IN_PROBLEMS = new Map([
   ['failed', 'The sign-in did not succeed. Try again; if it fails again, tell your administrator.'],
   ['busy', 'There were too many attempts. Try again in a quarter of an hour.'],
@@ -35,7 +35,7 @@ const SIGN_IN_PROBLEMS = new Map([
   ],
 ]);
 
-/** The pages for visitors without a session. Any other address shows the log-in first, and its page afterwards. */
+/** The pages for visitors without a session. Any other URL shows the login first, and its page afterwards. */
 export function SignInPages() {
   const { icon, canSignUp } = useConsole();
   return (
@@ -69,7 +69,7 @@ function useSignIn() {
   };
 }
 
-/** Sends the form once more with a code, where the answer is that one is needed. */
+/** Sends the form again with a code if the server requires one. */
 function useCode() {
   const signIn = useSignIn();
   const [isNeeded, setNeeded] = useState(false);
@@ -135,7 +135,7 @@ function LogInForm({ email = '', beside }: { email?: string; beside?: ReactNode 
   );
 }
 
-/** Over the page, which stays as it is behind it: what was typed there is not lost. Nothing of it is readable. */
+/** Covers the page so that nothing on it can be read. The page stays mounted, so that what was typed is not lost. */
 export function SessionEnded({ person }: { person: Person }) {
   const { session } = useConsole();
   const leave = <Act name="Leave this page" isBig work={session.logOut} />;
@@ -217,7 +217,7 @@ function Reset() {
   );
 }
 
-/** The token is behind the # of the mailed link: it is in no log and no Referer. */
+/** The token is in the fragment of the mailed link, so that it appears in no log and no Referer header. */
 function useMailedToken(): string {
   const [token] = useState(() => new URLSearchParams(location.hash.slice(1)).get('token') ?? '');
   return token;
@@ -234,7 +234,7 @@ function BrokenLink({ title }: { title: string }) {
   );
 }
 
-/** On a click, not by itself: programs that look into mail open links, and the token is good once. */
+/** Verifies on a click, not on load: mail scanners open links, and the token works once. */
 function VerifyEmail() {
   const { session } = useConsole();
   const token = useMailedToken();

@@ -25,7 +25,7 @@ interface AdjustCreditsProps {
   changed(): Promise<void>;
 }
 
-/** Gives a company credits or takes them, as often as the dialog is open; each posting is posted once. */
+/** Adds credits to a company or removes them. The dialog stays open for further postings; each is posted once. */
 export function AdjustCredits({ company, close, changed }: AdjustCreditsProps) {
   const { session } = useConsole();
   const mark = usePostingMark();

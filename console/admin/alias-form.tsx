@@ -16,7 +16,7 @@ const UPDATE = graphql(`mutation($alias: String!, $input: ModelAliasInput!, $ifV
 
 export type KnownModel = RowOf<typeof KNOWN_MODELS>;
 
-/** What the form shows of an alias that is there. */
+/** The fields of an existing alias that the form shows. */
 export interface StoredAlias {
   readonly alias: string;
   readonly kind: string;
@@ -32,16 +32,16 @@ export interface StoredAlias {
 }
 
 interface AliasFormProps {
-  /** Null: a new one. */
+  /** Null for a new alias. */
   readonly stored: StoredAlias | null;
-  /** Those that it may fall back to are of its kind. */
+  /** The aliases it may fall back to are those of the same kind. */
   readonly others: readonly { readonly alias: string; readonly kind: string }[];
   close(): void;
-  /** With the name of the alias. */
+  /** Receives the name of the alias. */
   saved(alias: string): Promise<void>;
 }
 
-/** Name, kind, size and routing of an alias; its price too where it is new. */
+/** Name, kind, size and routing of an alias, and the price of a new one. */
 export function AliasForm({ stored, others, close, saved }: AliasFormProps) {
   const { session } = useConsole();
   const [kind, setKind] = useState(stored?.kind ?? 'chat');
@@ -92,7 +92,7 @@ function settingsIn({ text, number }: FormValues) {
   };
 }
 
-/** Commas and spaces both separate. */
+/** Commas, semicolons and spaces separate. */
 function statusesIn(text: string): number[] {
   const words = text.split(/[\s,;]+/).filter((word) => word !== '');
   const wrong = words.find((word) => !/^[45]\d\d$/.test(word));
@@ -126,7 +126,7 @@ function NameFields({ kind, setKind }: { kind: string; setKind(kind: string): vo
   );
 }
 
-/** With what providers publish of well-known models: entered by a click, and only then. */
+/** Offers the published sizes of well-known models, which are entered only on a click. */
 function SizeFields({ stored, kind }: { stored: StoredAlias | null; kind: string }) {
   const known = useQuery(KNOWN_MODELS).data?.knownModels ?? [];
   const [target] = stored?.targets ?? [];

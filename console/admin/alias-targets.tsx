@@ -48,28 +48,28 @@ interface TargetFormProps {
   changed(): Promise<void>;
 }
 
-/** One row of the form: a target that is stored, or a new one. */
+/** One row of the form: a stored target or a new one. */
 interface Row {
   readonly number: number;
   readonly stored: StoredTarget | null;
 }
 
-/** A row at its place among the targets that are sent, by which errors name it. */
+/** A row with its index among the targets that are sent; errors refer to a target by that index. */
 interface PlacedRow extends Row {
   readonly at: number;
 }
 
-/** Name of a control, and the path of its field in the API. */
+/** The name of a control, and the path of its field in the API. */
 const named = ({ number, at }: PlacedRow, name: string, field = name) => ({
   name: `${name}-${number}`,
   'data-field': `targets.${at}.${field}`,
 });
 
-/** The targets of an alias, one group of fields each. A stored key stays unless another one is entered. */
+/** The targets of an alias, one group of fields each. A stored key is kept unless another one is entered. */
 export function TargetForm({ alias, version, targets, close, changed }: TargetFormProps) {
   const { session } = useConsole();
   const presets = useQuery(PRESETS);
-  // As the rows, of when the form was opened: a change that came since then is not overwritten.
+  // Read when the form is opened, like the rows, so that a later change by someone else is not overwritten.
   const [ifVersion] = useState(version);
   const [rows, setRows] = useState<readonly Row[]>(targets.map((stored, number) => ({ number, stored })));
   const [next, setNext] = useState(targets.length);
@@ -141,7 +141,7 @@ function targetIn(values: FormValues, row: PlacedRow) {
   };
 }
 
-/** Null where all of it is empty. */
+/** Null if all fields are empty. */
 function costIn(values: FormValues, { number, at }: PlacedRow) {
   const [prompt, cached, completion, cacheWrite] = ['Prompt', 'Cached', 'Completion', 'CacheWrite'].map(
     (part) => values.number(`cost${part}-${number}`),
@@ -153,7 +153,7 @@ function costIn(values: FormValues, { number, at }: PlacedRow) {
   return { prompt, cached: cached ?? prompt, completion, cacheWrite: cacheWrite ?? null };
 }
 
-/** One a line, `name: value`; null where the field is empty. */
+/** One header per line, as `name: value`; null if the field is empty. */
 function headersIn(text: string, field: string): Record<string, string> | null {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   if (lines.length === 0) return null;
@@ -246,7 +246,7 @@ function TargetFields({ title, alias, row, presets, remove }: TargetFieldsProps)
   );
 }
 
-/** With the names of the provider's well-known models to choose from. */
+/** Suggests the provider's well-known models. */
 function ModelField({ row, provider }: { row: PlacedRow; provider: string }) {
   const { stored, number } = row;
   const known = (useQuery(KNOWN_MODELS).data?.knownModels ?? []).filter((one) => one.provider === provider);
@@ -269,7 +269,7 @@ function ModelField({ row, provider }: { row: PlacedRow; provider: string }) {
   );
 }
 
-/** What it may take, and what it costs at the provider. */
+/** The target's limits, and what it costs at the provider. */
 function LimitFields({ row }: { row: PlacedRow }) {
   const { stored } = row;
   const amount = { type: 'number', min: 0, step: 'any' } as const;
@@ -357,7 +357,7 @@ function MoreFields({ row, isAzure }: { row: PlacedRow; isAzure: boolean }) {
   );
 }
 
-/** Sends what the form says now, saved or not. */
+/** Sends the current values of the form, saved or not. */
 function TestButton({ title, alias, row }: Pick<TargetFieldsProps, 'title' | 'alias' | 'row'>) {
   const { session } = useConsole();
   const action = useAction();

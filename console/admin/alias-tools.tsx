@@ -22,7 +22,7 @@ interface ToolsFormProps {
   changed(): Promise<void>;
 }
 
-/** Which tools of its providers an alias has. An empty price disables the tool. */
+/** The hosted tools of an alias. An empty price disables a tool. */
 export function ToolsForm({ alias, stored, close, changed }: ToolsFormProps) {
   const { session } = useConsole();
   const known = useQuery(HOSTED_TOOLS);

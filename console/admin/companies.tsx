@@ -155,7 +155,7 @@ function Standing({ company: { standing, suspensionReason } }: { company: Compan
   );
 }
 
-/** For people who have lost their phone and their recovery codes. */
+/** For users who have lost their phone and their recovery codes. */
 function ResetTotp() {
   const { session } = useConsole();
   const [done, setDone] = useState<string | null>(null);
@@ -225,7 +225,7 @@ function Billing({ company, close, changed }: { company: Company; close(): void;
   );
 }
 
-/** For POSTPAID plans, on the terms that were agreed. */
+/** Assigns a POSTPAID plan on the agreed terms. */
 function AssignPlan(props: { company: Company; close(): void; changed(): Promise<void> }) {
   const { company, close, changed } = props;
   const { session } = useConsole();

@@ -26,12 +26,12 @@ const RETIRE = graphql(`mutation($alias: String!) { retireModelAlias(alias: $ali
 const SET_PRICE = graphql(`mutation($alias: String!, $price: AliasPriceInput!, $from: DateTime) {
   setAliasPrice(alias: $alias, price: $price, from: $from) { id } }`);
 
-/** Health changes by itself. */
+/** Health changes without any action on the page. */
 const LOOK_EVERY_MS = 10_000;
 
 type Alias = RowOf<typeof ALIASES>;
 
-/** Which form is open, and for which alias; null with `settings` is a new one. */
+/** The open form and its alias; with `settings`, null is a new alias. */
 type Opened =
   | { readonly form: 'targets' | 'price' | 'tools' | 'own-keys'; readonly alias: Alias }
   | { readonly form: 'settings'; readonly alias: Alias | null };
@@ -40,7 +40,7 @@ export function Models() {
   const [includeRetired, setIncludeRetired] = useState(false);
   const result = useQuery(ALIASES, { includeRetired }, LOOK_EVERY_MS);
   const [opened, setOpened] = useState<Opened | null>(null);
-  // Set with the name of a new alias: its targets are what comes next.
+  // The name of an alias that was just added: the form for its targets opens next.
   const [added, setAdded] = useState<string | null>(null);
   const aliases = result.data?.modelAliases ?? null;
   const next = aliases?.find(({ alias }) => alias === added) ?? null;

@@ -13,7 +13,7 @@ interface FeeFormProps {
   changed(): Promise<void>;
 }
 
-/** Whether companies may call the model with their own provider keys, and what such calls cost. */
+/** Whether companies may call the model with their own provider keys, and what these calls cost. */
 export function OwnKeyFeeForm({ alias, percent, close, changed }: FeeFormProps) {
   const { session } = useConsole();
   return (

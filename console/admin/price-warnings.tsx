@@ -5,7 +5,7 @@ interface Warned {
   readonly priceWarnings: readonly string[] | null;
 }
 
-/** Where a price is below what a target costs: a line each, with what to do. */
+/** A notice for each price that is below the cost of a target, with what to do about it. */
 export function PriceWarnings({ aliases = [] }: { aliases: readonly Warned[] | undefined }) {
   const warnings = aliases.flatMap(({ priceWarnings }) => priceWarnings ?? []);
   return warnings.map((warning) => (

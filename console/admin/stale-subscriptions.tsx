@@ -11,7 +11,7 @@ const LOOK = graphql(`mutation { deactivateStaleSubscriptions(dryRun: true) {
 const END = graphql(`mutation($ids: [String!]!) {
   deactivateStaleSubscriptions(dryRun: false, providerSubscriptionIds: $ids) { id } }`);
 
-/** What is shown is a dry run; what is then ended is exactly what was shown. */
+/** Shows a dry run, and then ends exactly the subscriptions that were shown. */
 export function StaleSubscriptions() {
   const result = useQuery(LOOK);
   const rows = result.data?.deactivateStaleSubscriptions ?? null;

@@ -10,7 +10,7 @@ export interface TargetHealth {
   readonly lastFailureAt: string | null;
 }
 
-/** The provider's breaker, whether the target cools, and its failures of the last 24 hours. */
+/** The state of the provider's breaker, whether the target is cooling down, and its failures in the last 24 hours. */
 export function Health({ health, isLong = false }: { health: TargetHealth | null; isLong?: boolean }) {
   if (health === null) return null;
   const { state, coolingStatus, coolingUntil, recentFailures, lastFailureReason, lastFailureAt } = health;

@@ -16,7 +16,7 @@ const OPERATIONS = graphql(`query($after: ID, $hours: Int, $kind: String, $outco
   aiOperations(first: 30, after: $after, hours: $hours, kind: $kind, outcome: $outcome) {
     nodes { id kind alias outcome reason httpStatus promptTokens completionTokens requestId startedAt firstByteMs
       durationMs } pageInfo { hasNextPage endCursor } } }`);
-/** Percentiles have every call of the time sorted: the longer it is, the less often. */
+/** Percentiles sort every call of the period, so a longer period is refreshed less often. */
 const countEveryMs = (hours: number) => (hours > 24 ? 120_000 : hours > 1 ? 30_000 : 10_000);
 const LOOK_EVERY_MS = 5_000;
 const MOODS: Record<Outcome, Mood> = { SUCCEEDED: 'good', FAILED: 'bad', REFUSED: 'warn' };

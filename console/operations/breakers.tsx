@@ -51,7 +51,7 @@ export function Breakers() {
             {
               name: 'Failures in a row',
               isNumber: true,
-              // Counting ends with the opening.
+              // Failures are counted only until the breaker opens.
               show: ({ state, failuresInARow }) => (state === 'CLOSED' ? count(failuresInARow) : <Nil />),
             },
             {
@@ -105,7 +105,7 @@ const COOLS_BY: Readonly<Record<number, string>> = {
   429: 'rate limit',
 };
 
-/** Targets that are tried last; the others of the service are called as usual. */
+/** Targets that are tried last; the service's other targets are called as usual. */
 function CoolingTargets({ cooling }: Pick<Breaker, 'cooling'>) {
   if (cooling.length === 0) return <Nil />;
   return cooling.map(({ alias, model, status, until }) => (

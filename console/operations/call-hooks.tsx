@@ -13,7 +13,7 @@ type Delivery = RowOf<typeof DELIVERIES>;
 
 const MOODS: Record<Delivery['state'], Mood> = { DELIVERED: 'good', WAITING: 'warn', FAILED: 'bad' };
 
-/** What was sent to the hook after calls. */
+/** The deliveries to the hook that runs after calls. */
 export function CallHooks() {
   const pages = usePages(DELIVERIES);
   return (

@@ -29,7 +29,7 @@ export function DeadLetters() {
   const pages = usePages(LETTERS, { queue: name });
   const [said, setSaid] = useState<string | null>(null);
   const dead = queue?.dead ?? null;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another number of letters means other letters
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a different number of letters means different letters
   useEffect(() => void pages.reload(), [dead]);
   const redrive = async (ids: readonly string[] | null) => {
     const answer = await session.request(REDRIVE, { queue: name, ids });

@@ -16,7 +16,7 @@ const LONGEST_SEARCH = 200;
 
 type Group = RowOf<typeof GROUPS>;
 
-/** A call’s own id stands in the context of its lines; a request’s has an index. */
+/** A call's own id is in the context of its lines; a request id has an index. */
 function linesOf(id: string): LinesFilter {
   return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(id) ? { contains: id } : { requestId: id };
 }

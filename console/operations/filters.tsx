@@ -11,10 +11,10 @@ const SPANS = [
   [168, 'The last week'],
 ] as const;
 
-/** The filters of a page are in its address, so that what one sees can be sent to a colleague. */
+/** The filters of a page are in its URL, so that a view can be shared with a colleague. */
 export function useFilters() {
   const [filters, setSearch] = useSearchParams();
-  /** An empty value takes the filter out. */
+  /** An empty value removes the filter. */
   const setFilters = (values: Readonly<Record<string, string>>, isTyped = false) =>
     setSearch(
       (now) => {
@@ -25,7 +25,7 @@ export function useFilters() {
         }
         return next;
       },
-      // One step back for a word, not one for each letter.
+      // One history entry for a typed word, not one per letter.
       { replace: isTyped },
     );
   return {
@@ -33,25 +33,25 @@ export function useFilters() {
     hours: Number(filters.get('hours') ?? USUAL_HOURS),
     setFilter: (name: string, value: string) => setFilters({ [name]: value }),
     setFilters,
-    /** The days of `PeriodFields` as moments: from the beginning of the one, before the end of the other. */
+    /** The days of `PeriodFields` as times: from the start of the first day to the end of the last. */
     period: () => {
       const [from, to] = [dayIn(filters.get('from'), 0), dayIn(filters.get('to'), 1)];
       return { ...(from === null ? {} : { from }), ...(to === null ? {} : { to }) };
     },
-    /** Spread into a search field. */
+    /** Props for a search field. */
     typed: (name: string) => ({
       type: 'search',
       maxLength: LONGEST_SEARCH,
       value: filters.get(name) ?? '',
       onChange: (event: ChangeEvent<HTMLInputElement>) => setFilters({ [name]: event.target.value }, true),
     }),
-    /** The value where it is one of these; what people type into the address is none of the schema’s words. */
+    /** The value if it is one of these; anything may be typed into the URL. */
     oneOf: <Value extends string>(name: string, values: readonly Value[]) =>
       values.find((value) => value === filters.get(name)),
   };
 }
 
-/** Two days, in the zone of the browser. */
+/** Two days, in the browser's time zone. */
 export function PeriodFields({
   filter,
   setFilter,
@@ -68,7 +68,7 @@ export function PeriodFields({
   ));
 }
 
-/** The beginning of a day, or of one that many days later; null for what is no day. */
+/** The start of a day, or of the day `later` days after it; null if the text is not a day. */
 function dayIn(text: string | null, later: number): string | null {
   const parts = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text ?? '');
   if (parts === null) return null;

@@ -15,7 +15,7 @@ const KEPT_LINES = 500;
 type Line = DataOf<typeof LOG_STREAM>['logStream'] & { readonly number: number };
 type LiveFilter = Variables<typeof LOG_STREAM>;
 
-/** What all processes log from now on, as far as the filter lets it pass. */
+/** Lines that all processes log from now on, if they match the filter. */
 export function LiveLines({ filter }: { filter: LiveFilter }) {
   const [isPaused, setPaused] = useState(false);
   const { lines, status, clear } = useLines(filter, isPaused);
@@ -53,13 +53,13 @@ export function LiveLines({ filter }: { filter: LiveFilter }) {
   );
 }
 
-/** The last lines while it follows; a pause keeps what is seen and what comes is not shown. */
+/** The latest lines. A pause keeps those shown; lines logged during the pause are not shown. */
 function useLines(filter: LiveFilter, isPaused: boolean) {
   const { session } = useConsole();
   const [lines, setLines] = useState<readonly Line[]>([]);
   const [status, setStatus] = useState('connecting');
   const counter = useRef(0);
-  // By its text, so that an equal filter is no change.
+  // Compared as text, so that an equal filter is not a change.
   const given = JSON.stringify(filter);
   useEffect(() => {
     if (isPaused) return;
@@ -76,7 +76,7 @@ function useLines(filter: LiveFilter, isPaused: boolean) {
       {
         next: ({ data }) => {
           if (data == null) return;
-          // The first line of each subscription: from now on nothing is missed.
+          // The first message of each subscription: no line is missed after it.
           if (objectIn(data.logStream.context).watching === true) return setStatus('connected');
           counter.current += 1;
           const line = { ...data.logStream, number: counter.current };

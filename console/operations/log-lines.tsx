@@ -21,7 +21,7 @@ export const LEVEL_MOODS: Record<Line['level'], Mood> = {
 type Line = RowOf<typeof LINES>;
 export type LinesFilter = Omit<Variables<typeof LINES>, 'after'>;
 
-/** Kept lines of the log, the newest first. */
+/** Stored log lines, newest first. */
 export function LogLines({ filter }: { filter: LinesFilter }) {
   const pages = usePages(LINES, filter);
   return (
@@ -31,7 +31,7 @@ export function LogLines({ filter }: { filter: LinesFilter }) {
       error={pages.error}
       retry={pages.reload}
       more={pages}
-      // Two lines may say the same in the same millisecond.
+      // Two lines may be identical, even in the same millisecond.
       keyOf={({ key }) => key}
       nothing="No such line"
       empty={<p>The log may not reach back that far.</p>}
@@ -52,7 +52,7 @@ export function LogLines({ filter }: { filter: LinesFilter }) {
   );
 }
 
-/** Fields beside each other. Of an error its words, and where it happened behind a click. */
+/** The fields side by side. An error shows its message, and its stack on a click. */
 function Context({ context }: { context: unknown }) {
   const fields = Object.entries(objectIn(context)).flatMap(([name, value]) => fieldsOf(name, value));
   const stack = fields.find(({ name }) => name === 'error stack');

@@ -15,7 +15,7 @@ type Level = keyof typeof LEVEL_MOODS;
 const LEVELS = Object.keys(LEVEL_MOODS) as Level[];
 const LONGEST_TEXT = 200;
 
-/** The log of all processes: what was stored, or what is logged from now on. The filters are in the address. */
+/** The log of all processes, either stored lines or lines as they are logged. The filters are in the URL. */
 export function Logs() {
   const { filter, setFilters } = useFilters();
   const isStored = filter('show') === 'stored';
@@ -69,7 +69,7 @@ interface FiltersProps {
 
 function Filters({ filter, level, isStored, apply }: FiltersProps) {
   const named = { maxLength: LONGEST_TEXT, spellCheck: false, autoComplete: 'off' };
-  // Anew where the address changes, as by the browser's back button.
+  // Recreated when the URL changes, for example with the browser's back button.
   const key = ['service', 'level', 'request', 'company', 'text', 'from', 'to'].map(filter).join('|');
   return (
     <Form
@@ -110,7 +110,7 @@ function given<Name extends string>(name: Name, value: string): Partial<Record<N
   return value === '' ? {} : ({ [name]: value } as Partial<Record<Name, string>>);
 }
 
-/** In the zone of the browser, as the fields have them; what is no time narrows nothing. */
+/** In the browser's time zone, like the fields. Text that is not a time is ignored. */
 function spanOf(from: string, to: string): Pick<LinesFilter, 'from' | 'to'> {
   const iso = (text: string) => {
     const ms = Date.parse(text);

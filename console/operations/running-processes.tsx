@@ -82,7 +82,7 @@ export function Services() {
   );
 }
 
-/** Each host once, by the process that reported last. */
+/** Each host once, as reported by the process that was seen last. */
 function Machines({ processes }: { processes: readonly Process[] | null }) {
   const byHost = new Map<string, Process>();
   for (const process of processes ?? []) {

@@ -2,7 +2,7 @@ import { useRef } from 'react';
 import { Act } from './dialog.tsx';
 import { Notice } from './page.tsx';
 
-/** From here on a digit too many is more likely than the amount. */
+/** From this amount on, a digit too many is more likely than the amount itself. */
 const LARGE_CREDITS = 10_000;
 
 export function isLarge(credits: number): boolean {
@@ -33,8 +33,8 @@ export function LargeAmount({
 }
 
 /**
- * The idempotency key of what a form posts: the same values sent again after a broken connection are the same posting,
- * other values and whatever follows a success are another one.
+ * The idempotency key of what a form posts. The same values sent again after a broken connection are the same posting;
+ * other values, and anything sent after a success, are a new one.
  */
 export function usePostingMark() {
   const known = useRef({ values: '', mark: '' });
@@ -50,7 +50,7 @@ export function usePostingMark() {
   };
 }
 
-/** Unlike randomUUID, there over plain HTTP too. */
+/** Unlike randomUUID, this also works over plain HTTP. */
 function newMark(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -23,7 +23,7 @@ export const CEILING_WORDS: Readonly<Record<CeilingName, string>> = {
   members: 'Members and open invitations',
 };
 
-/** What is used of each ceiling; without `showsAll` only of those that are set. */
+/** The use of each ceiling; without `showsAll` only of those that are set. */
 export function CeilingUse(props: { ceilings: Amounts & { readonly use: Amounts }; showsAll?: boolean }) {
   const { ceilings, showsAll = false } = props;
   const names = CEILING_NAMES.filter((name) => showsAll || ceilings[name] !== null);

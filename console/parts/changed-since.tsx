@@ -2,15 +2,15 @@ import { useState } from 'react';
 import { Notice } from './page.tsx';
 
 /**
- * The version that a form began with. It is sent with the save, which is refused where another tab or person has saved
- * meanwhile, so that neither takes back what the other did.
+ * The version that a form started with. It is sent with the save, which is refused if another tab or user has saved
+ * meanwhile, so that neither overwrites the other.
  */
 export function useFirstVersion(version: number): { readonly first: number; readonly isOld: boolean } {
   const [first] = useState(version);
   return { first, isOld: first !== version };
 }
 
-/** Shown as soon as the page hears of it, before anything is sent. */
+/** Shown as soon as the page learns of the change, before anything is sent. */
 export function ChangedSince({ what, load }: { what: string; load(): void }) {
   return (
     <Notice mood="warn">

@@ -13,7 +13,7 @@ const upForm = new Intl.NumberFormat('en', { notation: 'compact', maximumSignifi
 const valueForm = new Intl.NumberFormat('en', { maximumFractionDigits: 6 });
 const dayForm = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
-/** Days across, numbers up. What it shows is in the table behind it too. */
+/** Days on the horizontal axis, values on the vertical one. The table below has the same data. */
 export function Chart({
   label,
   days,
@@ -25,7 +25,7 @@ export function Chart({
 }) {
   const place = useRef<HTMLDivElement>(null);
   const isDark = useDark();
-  // By its text: a page asks again every few seconds, and a chart that is drawn anew loses what the pointer shows.
+  // Compared as text: pages refresh every few seconds, and a redrawn chart loses what the pointer shows.
   const drawn = JSON.stringify([days, series]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text has the values, and another colour scheme other colours
   useEffect(() => {
@@ -50,7 +50,7 @@ export function Chart({
     const options: uPlot.Options = {
       width: box.clientWidth,
       height: HEIGHT_PX,
-      // The values of the day under the pointer, beside the colours that they have.
+      // Shows the values of the day under the pointer, next to their colours.
       legend: { show: true, live: true },
       cursor: { y: false },
       scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
@@ -118,7 +118,7 @@ export function Chart({
   );
 }
 
-/** A canvas does not know light-dark(): the browser says which of the two it is. */
+/** A canvas does not support light-dark(), so the browser resolves the colour. */
 function resolved(box: HTMLElement, colour: string): string {
   box.style.color = colour;
   const known = getComputedStyle(box).color;

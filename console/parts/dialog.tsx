@@ -6,13 +6,13 @@ import { useButtonName } from './row-name.tsx';
 
 interface DialogProps {
   readonly title: string;
-  /** For what has a table in it. */
+  /** For dialogs with a table. */
   readonly isWide?: boolean;
-  /** Escape does not close it: for what is shown once. */
+  /** Escape does not close it, because its content is shown once. */
   readonly isLasting?: boolean;
-  /** Lasting, and it hides the page behind it. */
+  /** Lasting, and hides the page behind it. */
   readonly isCovering?: boolean;
-  /** The id of the text that is read after the title. */
+  /** The id of the text that is announced after the title. */
   readonly describedBy?: string;
   readonly children: ReactNode;
   close(): void;
@@ -23,14 +23,15 @@ export function Dialog(props: DialogProps) {
   const described = props.describedBy === undefined ? {} : { 'aria-describedby': props.describedBy };
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  // While the dialog is still in the document: a browser gives the focus back on close, and not on removal.
+  // A layout effect, which closes the dialog while it is still in the document: browsers restore the focus when a
+  // dialog closes, not when it is removed.
   useLayoutEffect(() => {
     const shown = dialog.current;
     if (shown?.open === false) shown.showModal();
     shown?.querySelector<HTMLElement>('[data-first]')?.focus();
     return () => {
       shown?.close();
-      // What opened it may go with the row that it was in, in the same commit.
+      // The element that opened it may be removed with its row in the same commit.
       queueMicrotask(keepFocus);
     };
   }, []);
@@ -40,10 +41,10 @@ export function Dialog(props: DialogProps) {
       aria-labelledby={titleId}
       {...described}
       className={[isWide ? 'wide' : '', isCovering ? 'covering' : ''].join(' ').trim() || undefined}
-      // A browser closes on a second Escape whatever onCancel says, unless the key itself is refused.
+      // Browsers close a dialog on a second Escape regardless of onCancel, unless the key itself is prevented.
       onKeyDown={(event) => isLasting && event.key === 'Escape' && event.preventDefault()}
       onCancel={(event) => {
-        // A file field of the dialog cancels too.
+        // A file field in the dialog also fires cancel.
         if (event.target !== event.currentTarget) return;
         const isTouched = event.currentTarget.querySelector('form[data-touched]') !== null;
         if (isLasting || (isTouched && !confirm('Close this without saving what you typed?')))
@@ -67,12 +68,12 @@ interface ConfirmedProps {
   readonly title: string;
   readonly says: ReactNode;
   readonly danger?: boolean;
-  /** Among the actions of a page, where the others are of full size. */
+  /** Full size, like the other actions of a page. */
   readonly isBig?: boolean;
   work(): Promise<unknown>;
 }
 
-/** A button for what cannot be undone: it asks first. */
+/** A button for an action that cannot be undone: it asks first. */
 export function Confirmed({ name, title, says, danger = true, isBig = false, work }: ConfirmedProps) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -94,7 +95,10 @@ interface QuestionProps extends Pick<ConfirmedProps, 'name' | 'title' | 'says' |
   close(): void;
 }
 
-/** Before something that cannot be undone. Cancel has the focus first: Enter that is held down for too long confirms nothing. */
+/**
+ * Shown before an action that cannot be undone. Cancel has the initial focus, so that holding down Enter confirms
+ * nothing.
+ */
 export function Question({ name, title, says, danger = true, work, close }: QuestionProps) {
   const action = useAction();
   const saysId = useId();
@@ -124,7 +128,7 @@ export function Question({ name, title, says, danger = true, work, close }: Ques
   );
 }
 
-/** For what can be repeated or undone: no question, but the error stays readable. */
+/** For actions that can be repeated or undone: no question, but the error stays readable. */
 export function Act({
   name,
   main = false,
@@ -159,12 +163,12 @@ export function Act({
   );
 }
 
-/** `label` where a page has several that copy different things. */
+/** `label` is for pages with several buttons that copy different things. */
 export function Copy({ text, name = 'Copy', label }: { text: string; name?: string; label?: string }) {
   const [copied, setCopied] = useState<string | null>(null);
   const isCopied = copied === text;
   const clipboard: Clipboard | undefined = navigator.clipboard;
-  // Over plain HTTP from another machine there is none: the text can still be selected.
+  // Not available over plain HTTP from another machine; the text can still be selected.
   if (clipboard === undefined) return null;
   const copy = async () => {
     await clipboard.writeText(text);

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 
 export type Fact = readonly [name: string, value: ReactNode];
 
-/** Names and values beside each other; what has no value is left out. */
+/** Names and values side by side; facts without a value are omitted. */
 export function Facts({ facts }: { facts: readonly Fact[] }) {
   const known = facts.filter(
     ([, value]) => value !== null && value !== undefined && value !== false && value !== '',
@@ -34,7 +34,7 @@ export function Chips({ words, mood = '' }: { words: readonly ReactNode[]; mood?
   );
 }
 
-/** A score of 0 to 100 as a number and a bar. */
+/** A score from 0 to 100 as a number and a bar. */
 export function Score({ value }: { value: number }) {
   const width = `${Math.min(100, Math.max(0, value))}%`;
   return (

@@ -1,7 +1,7 @@
 /** The values of a form, by the names of its fields. */
 export interface FormValues {
   text(name: string): string;
-  /** As it was typed, blanks at its ends included. */
+  /** As typed, including leading and trailing blanks. */
   password(name: string): string;
   /** Null for an empty field. */
   number(name: string): number | null;
@@ -20,8 +20,8 @@ export function formValues(data: FormData): FormValues {
 }
 
 /**
- * What differs from what a form began with. The rest is not sent, so that it stays as it is even where it was changed
- * elsewhere meanwhile.
+ * The values that differ from those the form started with. The rest is not sent, so that changes made elsewhere
+ * meanwhile are kept.
  */
 export function changedFrom<Values extends object>(before: Values, after: Values): Partial<Values> {
   const names = Object.keys(after) as (keyof Values)[];

@@ -19,7 +19,7 @@ interface FieldProps extends ComponentProps<'input'> {
   readonly hint?: string | undefined;
 }
 
-/** A label, what it is the label of, and a hint that is read after it. */
+/** A label, its control, and a hint that is announced after it. */
 function Labelled(props: {
   label: string;
   hint?: string | undefined;
@@ -49,7 +49,7 @@ export function Field({ label, hint, ...input }: FieldProps) {
   );
 }
 
-/** A code of an authenticator app. `isFirst` where it appears after the rest of the form was sent. */
+/** A code from an authenticator app. `isFirst` if it appears after the rest of the form was sent. */
 export function CodeField({ orRecoveryCode = false, isFirst = false }) {
   const hint = orRecoveryCode ? 'From your authenticator app, or a recovery code.' : undefined;
   const field = useRef<HTMLInputElement>(null);
@@ -105,15 +105,15 @@ interface FormProps {
   readonly submit: string;
   readonly children: ReactNode;
   readonly beside?: ReactNode;
-  /** Empty again once it is sent: for forms that add one thing after the other. */
+  /** Resets the form after it was sent, for forms that add several things in a row. */
   readonly clears?: boolean;
-  /** Asks before the page is left with something typed that was not sent. */
+  /** Asks before the user leaves the page with unsent input. */
   readonly guards?: boolean;
   /** It ends or erases something. */
   readonly isDanger?: boolean;
-  /** False while what it offers to choose from is loading. */
+  /** False while its choices are loading. */
   readonly isReady?: boolean;
-  /** The question before it is sent, where that cannot be undone; null where there is none. */
+  /** The question to confirm before it is sent, if that cannot be undone; null if there is none. */
   asks?(values: FormValues): { readonly title: string; readonly says: ReactNode } | null;
   send(values: FormValues): Promise<unknown>;
 }
@@ -186,7 +186,7 @@ function useSending({ submit, clears = false, isDanger = false, asks, send }: Fo
   const question = asked !== null && (
     <Question
       {...{ name: submit, title: asked.title, says: asked.says, danger: isDanger }}
-      // Not awaited: what goes wrong is shown at the form.
+      // Not awaited: errors are shown in the form.
       work={async () => asked.confirm()}
       close={() => setAsked(null)}
     />
@@ -203,8 +203,8 @@ interface QuestionOf {
 type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
 /**
- * Marks the control that an error is about, and returns its label. `pathOf` says where the form has a field of the API, where
- * that is not its own path.
+ * Marks the control that an error is about, and returns its label. `pathOf` maps the path of a field in the API to its
+ * path in the form, if they differ.
  */
 export function useWrongField(
   form: HTMLFormElement | null,
@@ -221,7 +221,7 @@ export function useWrongField(
   return wrong === null ? undefined : labelOf(wrong);
 }
 
-/** The control of a field of the API: by `data-field`, the end of its path, or by its name. */
+/** The control for a field of the API, found by `data-field`, which is the end of its path, or by name. */
 function controlOf(form: HTMLFormElement | null, field: string): Control | null {
   const name = field.slice(field.lastIndexOf('.') + 1);
   const controls = [...(form?.elements ?? [])] as Control[];
@@ -240,7 +240,7 @@ function labelOf(control: Control): string {
   return label?.textContent ?? '';
 }
 
-/** Focused, and described by the error until it is changed or the error is another one. */
+/** Focuses the control and describes it by the error, until it is edited or the error changes. */
 function markWrong(control: Control, problemId: string): () => void {
   const described = control.getAttribute('aria-describedby');
   control.setAttribute('aria-invalid', 'true');

@@ -1,10 +1,10 @@
-/** How numbers, times, names and recorded values are written on all pages. */
+/** How numbers, times, names and recorded values are formatted on all pages. */
 const creditForm = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 6 });
 const countForm = new Intl.NumberFormat('en', { maximumFractionDigits: 2 });
 const msForm = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
-/** In the zone of the browser, which it names. */
+/** In the browser's time zone, with its name. */
 const exactForm = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'long' });
-/** “In 1 day”, not “tomorrow”: 30 hours from now may be the day after. */
+/** “In 1 day”, not “tomorrow”: 30 hours from now may be two days ahead. */
 const relativeForm = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
 const UNITS = [
   ['year', 31_536_000],
@@ -25,12 +25,15 @@ export function credits(amount: number): string {
 
 const roundedForm = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
-/** For figures that are read at a glance; below a credit every digit counts. */
+/** For figures that are read at a glance. Amounts below one credit keep every digit. */
 export function roundedCredits(amount: number): string {
   return Math.abs(amount) < 1 ? credits(amount) : roundedForm.format(amount);
 }
 
-/** A sentence of a log for people: amounts in credits, times in their zone, the end of an id in place of all of it. */
+/**
+ * A sentence from a log in readable form: amounts in credits, times in the browser's time zone, ids shortened to their
+ * end.
+ */
 export function readable(sentence: string): string {
   return sentence
     .replaceAll(
@@ -57,12 +60,12 @@ export function relative(moment: string, nowMs: number): string {
   return seconds > 0 ? 'in a moment' : 'just now';
 }
 
-/** Seconds from now, negative for the past. */
+/** Negative for times in the past. */
 export function secondsUntil(moment: string): number {
   return (Date.parse(moment) - Date.now()) / 1_000;
 }
 
-/** A time span in its two largest units: 42 s, 3 min 5 s, 2 d 4 h. */
+/** A duration in its two largest units: 42 s, 3 min 5 s, 2 d 4 h. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   for (const [at, [unit, length]] of DURATION_UNITS.entries()) {
@@ -97,15 +100,15 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
 
 export const isUuid = (text: string) => new RegExp(`^${ID}$`).test(text);
 
-/** The parts of a text, of which every second one is an id. */
+/** Splits a text at its ids; every second part is an id. */
 export const partsByIds = (text: string) => text.split(new RegExp(`(${ID})`));
 
-/** What a recorded field is called: `talentId` is “Talent”, and `excessMicro` “Excess”, which is shown in credits. */
+/** The label of a recorded field: `talentId` is “Talent”, and `excessMicro`, which is shown in credits, is “Excess”. */
 export function fieldLabel(name: string): string {
   return spoken(name.replace(/(Id|Micro)$/, ''));
 }
 
-/** A recorded value in words: lists by commas, and what lies deeper as name and value. */
+/** A recorded value in words: lists are separated by commas, and objects are listed as names and values. */
 export function fieldWords(name: string, value: unknown): string {
   if (value === null || value === undefined) return 'none';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';

@@ -1,4 +1,4 @@
-/** Reading JSON whose form the schema does not promise: a value of another form reads as nothing. */
+/** Reads JSON whose shape the schema does not guarantee: a value of an unexpected type is read as missing. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export const objectIn = (value: unknown): JsonObject =>

@@ -14,14 +14,14 @@ interface ListProps<Row> {
   readonly rows: readonly Row[] | null;
   readonly columns: readonly Column<Row>[];
   readonly keyOf: (row: Row) => string;
-  /** What a row is called in the names of its buttons. */
+  /** The name of a row, used in the names of its buttons. */
   readonly nameOf?: (row: Row) => string;
   readonly empty: ReactNode;
-  /** What an empty list is called. */
+  /** The title of an empty list. */
   readonly nothing?: string;
   readonly error?: Error | null;
   readonly retry?: () => unknown;
-  /** The rows are those of an earlier filter: they are shown until the answer comes, and cannot be used. */
+  /** The rows belong to an earlier filter: they are shown, but cannot be used, until the new ones arrive. */
   readonly isStale?: boolean;
   readonly more?: {
     readonly hasMore: boolean;
@@ -31,7 +31,7 @@ interface ListProps<Row> {
   };
 }
 
-/** A table with its three other faces: still loading, nothing there, not to be had. */
+/** A table, or in its place a loading state, an empty state or an error. */
 export function List<Row>(props: ListProps<Row>) {
   const {
     label,
@@ -111,7 +111,9 @@ interface Searched {
   more(): unknown;
 }
 
-/** Below a list that looks at a bounded number of rows for each page: how far back that was, and a way to go on. */
+/**
+ * Below a list whose pages each search a limited number of rows: how far back the search went, and a way to continue.
+ */
 export function SearchedUntil({ pages }: { pages: Searched }) {
   if (pages.searchedUntil === null || pages.isStale) return null;
   return (
@@ -129,7 +131,7 @@ export function SearchedUntil({ pages }: { pages: Searched }) {
   );
 }
 
-/** A small button of a row. */
+/** A small button in a row. */
 export function RowButton(props: { onClick(): void; children: string; isDanger?: boolean }) {
   const { onClick, children, isDanger = false } = props;
   return (
@@ -144,7 +146,7 @@ export function RowButton(props: { onClick(): void; children: string; isDanger?:
   );
 }
 
-/** A cell without a value: it holds its place in a table, and is left out on a narrow screen. */
+/** A cell without a value: a placeholder in a table, omitted on a narrow screen. */
 export function Nil({ text = '—' }: { text?: string }) {
   return <span className="nil">{text}</span>;
 }

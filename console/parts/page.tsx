@@ -8,7 +8,7 @@ interface PageProps {
   readonly title: string;
   readonly says?: ReactNode;
   readonly actions?: ReactNode;
-  /** The list that it is one of. */
+  /** The list that the page belongs to. */
   readonly back?: { readonly href: string; readonly name: string };
   readonly children: ReactNode;
 }
@@ -65,7 +65,7 @@ export function Card({
 interface FigureProps {
   readonly name: string;
   readonly value: ReactNode;
-  /** All digits of a rounded value, on hover. */
+  /** The unrounded value, shown on hover. */
   readonly exact?: string | undefined;
   readonly says?: ReactNode;
 }
@@ -87,7 +87,10 @@ const isLong = (value: ReactNode) => typeof value === 'string' && value.length >
 
 export type Mood = 'good' | 'bad' | 'warn' | 'plain';
 
-/** Errors are read out as they appear. Of others screen readers know the place first, and read what comes into it. */
+/**
+ * Errors are announced as they appear. For other notices the live region is rendered first and its text afterwards,
+ * because screen readers announce what is added to a region.
+ */
 export function Notice({ mood = 'plain', children }: { mood?: Mood; children: ReactNode }) {
   const isError = mood === 'bad';
   const [isPlaced, setPlaced] = useState(isError);
@@ -108,7 +111,7 @@ export function Notice({ mood = 'plain', children }: { mood?: Mood; children: Re
 
 const PLACED_MS = 50;
 
-/** Where a person does something about it, by the code of the error. */
+/** Where the user can resolve an error, by its code. */
 const REMEDIES = new Map([
   ['INSUFFICIENT_CREDITS', { href: '/billing', name: 'Buy credits' }],
   ['PLAN_LIMIT_EXCEEDED', { href: '/billing', name: 'See the invoices' }],
@@ -117,7 +120,7 @@ const REMEDIES = new Map([
 
 interface ProblemProps {
   readonly error: Error | null;
-  /** The label of the field that it is about, where the page has it. */
+  /** The label of the field that the error is about, if the page has it. */
   readonly about?: string | undefined;
   readonly retry?: () => unknown;
 }

@@ -23,17 +23,16 @@ interface Found<Node> {
 interface PickerProps<Node> {
   readonly label: string;
   readonly name: string;
-  /** With a variable `search`, and one connection as its only field. */
+  /** Has a variable `search` and a connection as its only field. */
   readonly query: Query<Found<Node>, { search?: string | null }>;
   readonly none: string;
-  /** One has to be chosen. */
   readonly isRequired?: boolean;
-  /** What is chosen at first, which need not be among the first rows. */
+  /** The initial choice, which may not be among the first rows. */
   readonly chosen?: { readonly id: string; readonly name: string } | null;
   nameOf(node: Node): string;
 }
 
-/** One of many: a list to choose from, and a search where there are more than it shows. */
+/** Chooses one of many: a list, and a search if there are more than it shows. */
 export function Picker<Node extends { readonly id: string }>(props: PickerProps<Node>) {
   const { label, name, query, none, isRequired = false, chosen = null, nameOf } = props;
   const [search, setSearch] = useState('');
@@ -81,17 +80,17 @@ export function Picker<Node extends { readonly id: string }>(props: PickerProps<
 
 type KeyPickerProps = Pick<PickerProps<never>, 'name' | 'none' | 'isRequired'> & {
   readonly chosenId?: string;
-  /** Revoked and expired ones cannot be chosen. */
+  /** Excludes revoked and expired keys. */
   readonly isLive?: boolean;
 };
 
-/** One of the company's keys, however many there are. */
+/** Chooses one of the company's keys, from any number of them. */
 export function KeyPicker({ chosenId = '', isLive = false, ...rest }: KeyPickerProps) {
   const keyName = useKeyNames();
   const chosen = chosenId === '' ? null : { id: chosenId, name: keyName(chosenId) };
   return (
     <Picker
-      // Anew once the name is known.
+      // Recreated once the name is known.
       key={chosen?.name}
       label="Key"
       query={isLive ? LIVE_KEYS : KEYS}
@@ -102,7 +101,7 @@ export function KeyPicker({ chosenId = '', isLive = false, ...rest }: KeyPickerP
   );
 }
 
-/** Some of the company's people, by address: those that are chosen are always among the boxes. */
+/** Chooses some of the company's members by address; the chosen ones are always among the boxes. */
 export function PeopleChecks({
   legend,
   name,
@@ -154,7 +153,7 @@ export function PeopleChecks({
   );
 }
 
-/** A form that is emptied after it was sent empties what React holds too. */
+/** Resets React's state too when the form is reset after it was sent. */
 function useReset(place: RefObject<HTMLElement | null>, reset: () => void): void {
   const latest = useRef(reset);
   latest.current = reset;

@@ -1,6 +1,7 @@
 /**
- * QR codes (ISO/IEC 18004) of a text: bytes, error correction level L, versions 1 to 20, which is up to 858 bytes. Enough for
- * an `otpauth:` address with the longest e-mail address. Drawn here, because no secret may go to a service that draws it.
+ * QR codes (ISO/IEC 18004) for text: byte mode, error correction level L, versions 1 to 20, which is up to 858 bytes.
+ * This is enough for an `otpauth:` address with the longest email address. Drawn in the browser, because the secret
+ * must not be sent to an external service.
  */
 const EC_BYTES = [0, 7, 10, 15, 20, 26, 18, 20, 24, 30, 18, 20, 24, 26, 30, 22, 24, 28, 30, 28, 28];
 const BLOCKS = [0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 4, 6, 6, 6, 6, 7, 8];
@@ -28,7 +29,7 @@ function versionFor(length: number): number {
 
 const at = (list: readonly number[], index: number) => list[index] ?? 0;
 
-/** All modules that are not patterns, in whole bytes. */
+/** The number of bytes in all modules that are not patterns. */
 function rawSize(version: number): number {
   let modules = (16 * version + 128) * version + 64;
   if (version >= 2) {
@@ -121,7 +122,7 @@ const MASKS: readonly ((x: number, y: number) => boolean)[] = [
   (x, y) => (((x + y) % 2) + ((x * y) % 3)) % 2 === 0,
 ];
 
-/** Patterns first, then the data in its zigzag from the lower right, turned over where the mask says so. */
+/** Draws the patterns first, then the data in a zigzag from the lower right, inverted where the mask applies. */
 function draw(version: number, bytes: readonly number[], mask: number): boolean[][] {
   const size = version * 4 + 17;
   const dark = Array.from({ length: size }, () => new Array<boolean>(size).fill(false));
@@ -222,7 +223,9 @@ function drawFormat(size: number, mask: number, set: SetModule): void {
   set(8, size - 8, true);
 }
 
-/** What makes a code hard to read: long runs, squares of one colour, shapes like a finder, too much of one colour. */
+/**
+ * Scores what makes a code hard to read: long runs, squares of one colour, finder-like shapes, too much of one colour.
+ */
 function penaltyOf(modules: readonly (readonly boolean[])[]): number {
   const size = modules.length;
   const columns = Array.from({ length: size }, (_, x) => modules.map((row) => row[x] === true));

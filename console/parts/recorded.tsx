@@ -1,10 +1,10 @@
-/** What reports and logs have recorded, for people: names for ids, credits for micro-credits, times of their zone. */
+/** Recorded values of reports and logs in readable form: names for ids, credits for micro-credits, local times. */
 import type { ReactNode } from 'react';
 import { endOf, useObjectNames } from '../session/object-names.ts';
 import { Copy } from './dialog.tsx';
 import { exact, fieldLabel, fieldWords, isUuid, partsByIds, readable, relative } from './format.ts';
 
-/** A moment as people read it first, and to the second below it. */
+/** A relative time, with the exact one below it. */
 export function When({ at }: { at: string }) {
   return (
     <>
@@ -14,7 +14,7 @@ export function When({ at }: { at: string }) {
   );
 }
 
-/** The name of what an id is of, then the id to be copied. What is not a UUID is a name itself. */
+/** The name of the object with this id, followed by the id to copy. An id that is not a UUID is shown as it is. */
 export function Named({ id }: { id: string }) {
   const nameOf = useObjectNames();
   if (!isUuid(id)) return <code>{id}</code>;
@@ -28,7 +28,10 @@ export function Named({ id }: { id: string }) {
   );
 }
 
-/** A sentence of a report, with names in the place of ids; an unknown id by its end, all of it on hover. */
+/**
+ * A sentence of a report with names instead of ids. An unknown id is shortened to its end; the whole id is shown on
+ * hover.
+ */
 export function Sentence({ text }: { text: string }) {
   const nameOf = useObjectNames();
   const parts = partsByIds(text);

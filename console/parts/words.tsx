@@ -3,7 +3,7 @@ import { exact, relative } from './format.ts';
 
 export * from './format.ts';
 
-/** Relative to read, exact on hover and for machines. */
+/** Shows a relative time; the exact one is shown on hover and is in `dateTime`. */
 export function Moment({ at, never = 'never' }: { at: string | null; never?: string }) {
   if (at === null) return <span className="quiet">{never}</span>;
   return (
@@ -13,7 +13,7 @@ export function Moment({ at, never = 'never' }: { at: string | null; never?: str
   );
 }
 
-/** A long word that may go on in the next line after each of its parts: a code after “_”, an address after “@”. */
+/** A long word that may be wrapped after each part: a code after “_”, an address after “@”. */
 export function Breakable({ text, after }: { text: string; after: '_' | '@' }): ReactNode {
   return text.split(after).map((part, at, parts) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text, which have no state

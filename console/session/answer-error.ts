@@ -1,10 +1,10 @@
-/** What went wrong, in words for a person. */
+/** An error with a message for the user. */
 export class AnswerError extends Error {
   readonly code: string;
   readonly requestId: string | null;
-  /** The field of the API that it is about, as input.name; the message is without it. */
+  /** The API field that the error is about, such as input.name; the message does not contain it. */
   readonly field: string | null;
-  /** Of an answer of the gateway; GraphQL has codes alone. */
+  /** The HTTP status of a gateway response; GraphQL errors only have codes. */
   readonly status: number | null;
 
   constructor(
@@ -21,7 +21,7 @@ export class AnswerError extends Error {
   }
 }
 
-/** For what a page refuses itself, before it is sent. */
+/** For input that a page rejects before it is sent. */
 export function fieldError(field: string, message: string): AnswerError {
   return new AnswerError(message, 'BAD_USER_INPUT', null, { field });
 }
@@ -31,7 +31,7 @@ interface GraphqlAnswer<Data> {
   readonly errors?: readonly { message: string; extensions?: { code?: string; field?: string } }[];
 }
 
-/** What to do about an answer that has no words of its own, as those of proxies. */
+/** What to do about a response without a message of its own, such as one from a proxy. */
 export function statusWords(status: number): string {
   if (status === 413) return 'What was sent is too large for the server. Send less at once.';
   if (status === 429) return 'There were too many requests. Wait a minute, then try again.';
@@ -47,7 +47,7 @@ export function offline(): AnswerError {
   );
 }
 
-/** Of an answer that is a file where it succeeds. */
+/** For responses that are a file on success. */
 export async function refusalOf(response: Response): Promise<AnswerError> {
   const answer = (await response.json().catch(() => ({}))) as GraphqlAnswer<never>;
   const error = answer.errors?.[0];
@@ -63,7 +63,7 @@ export async function refusalOf(response: Response): Promise<AnswerError> {
 const TIMEOUT_MS = 60_000;
 const SMALL_BYTES = 100_000;
 
-/** Sends JSON to the backend; whatever is not an answer becomes an AnswerError. */
+/** Sends JSON to the backend; anything that is not a valid answer becomes an AnswerError. */
 export async function post<Data>(path: string, body: unknown, token: string | null): Promise<Data> {
   const headers: Record<string, string> = { 'content-type': 'application/json', accept: 'application/json' };
   if (token !== null) headers.authorization = `Bearer ${token}`;

@@ -3,13 +3,13 @@ import type { Session, SessionState } from './session.ts';
 
 export interface Console {
   readonly session: Session;
-  /** Where the models are called, with its path. */
+  /** The base URL for calling models, including its path. */
   readonly gatewayUrl: string;
   /** Whether anyone may sign up a company here. */
   readonly canSignUp: boolean;
-  /** The name of the identity provider; empty where people sign in with a password only. */
+  /** The name of the identity provider; empty if users sign in with a password only. */
   readonly oidcName: string;
-  /** What a new company gets once its first admin has verified the address; 0 is nothing. */
+  /** Granted to a new company once its first admin has verified their address; 0 is none. */
   readonly trialCredits: number;
   readonly icon: string;
 }
@@ -22,7 +22,7 @@ export function useConsole(): Console {
   return found;
 }
 
-/** For what is shown to admins of a company alone; the backend decides in any case. */
+/** For what is only shown to admins of a company. The backend enforces it in any case. */
 export function useIsAdmin(): boolean {
   const state = useSessionState();
   return state.status === 'in' && state.person.companyId !== null && state.person.role === 'COMPANY_ADMIN';

@@ -6,7 +6,7 @@ import type { Session } from './session.ts';
 const NAMES = graphql(`query($ids: [ID!]!) { objectNames(ids: $ids) { id name } }`);
 const MOST_AT_ONCE = 100;
 
-/** Names by ids, loaded as they are shown; null while a name is unknown. Members may not ask for them. */
+/** Names by id, loaded when they are shown; null while a name is unknown. Members may not query them. */
 export function useObjectNames(): (id: string) => string | null {
   const { session } = useConsole();
   const state = useSessionState();
@@ -18,13 +18,13 @@ export function useObjectNames(): (id: string) => string | null {
   return (id) => (mayAsk ? names.of(id) : null);
 }
 
-/** Names of keys; where a name is unknown, the end of the id. */
+/** Names of keys, or the end of the id while a name is unknown. */
 export function useKeyNames(): (id: string) => string {
   const nameOf = useObjectNames();
   return (id) => nameOf(id) ?? endOf(id);
 }
 
-/** What of an id is enough to tell it from others. */
+/** Enough of an id to distinguish it from others. */
 export const endOf = (id: string) => `…${id.slice(-6)}`;
 
 function createNames(session: Session, loaded: () => void) {
@@ -41,13 +41,13 @@ function createNames(session: Session, loaded: () => void) {
       const { objectNames } = await session.request(NAMES, { ids });
       for (const { id, name } of objectNames) names.set(id, name);
     } catch {
-      // The id stays in its place: the page's own query shows what is wrong.
+      // The id is shown instead; the page's own query shows the error.
     }
     if (wanted.size > 0) await load();
     else if (!isClosed) loaded();
   };
   return {
-    /** Null while it is not known. */
+    /** Null while it is unknown. */
     of(id: string): string | null {
       const known = names.get(id);
       if (known !== undefined) return known;

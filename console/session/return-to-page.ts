@@ -1,11 +1,14 @@
 const NAME = 'return-to';
 
-/** Before this tab leaves for the identity provider, which leads back to the beginning. */
+/** Called before this tab leaves for the identity provider, which redirects back to the start page. */
 export function comeBackHere(): void {
   if (location.pathname !== '/') sessionStorage.setItem(NAME, location.pathname + location.search);
 }
 
-/** Back on the page from which this tab went to the identity provider. A refused sign-in stays where it says so. */
+/**
+ * Returns to the page from which this tab went to the identity provider. After a refused sign-in the page with the
+ * reason stays.
+ */
 export function returnToPage(): void {
   const page = sessionStorage.getItem(NAME);
   sessionStorage.removeItem(NAME);

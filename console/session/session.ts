@@ -9,11 +9,11 @@ export type Person = DataOf<typeof WHO_AM_I>['whoAmI'];
 export type SessionState =
   | { readonly status: 'opening' }
   | { readonly status: 'out' }
-  /** `hasEnded`: the server has ended the session. The page stays as it is behind the form for logging in again. */
+  /** `hasEnded`: the server has ended the session. The page stays as it is behind the login form. */
   | { readonly status: 'in'; readonly person: Person; readonly hasEnded: boolean }
   | { readonly status: 'unreachable'; readonly error: Error };
 
-/** What starts a session; the names are those of the routes under /session. */
+/** Starts a session; the names are those of the routes under /session. */
 export type SignInRoute = 'login' | 'sign-up' | 'accept-invitation' | 'reset-password' | 'change-password';
 
 export interface Session {
@@ -23,16 +23,17 @@ export interface Session {
   open(): Promise<void>;
   signIn(route: SignInRoute, variables: object): Promise<void>;
   logOut(): Promise<void>;
-  /** An access token that is valid for a while, refreshed if need be; null without a session. */
+  /** An access token that is valid for a while, refreshed if necessary; null without a session. */
   token(): Promise<string | null>;
-  /** `ask` shows the person a form for a fresh code, and says whether one was given. */
+  /** `ask` shows a form for a fresh code and resolves to whether one was entered. */
   onStepUp(ask: () => Promise<boolean>): () => void;
-  /** Runs a query or a mutation. */
   request<Data, Variables>(
     query: Query<Data, Variables>,
     ...variables: VariablesArgument<Variables>
   ): Promise<Data>;
-  /** `changed` runs when another tab of this browser has changed something, or a change was refused because another person has. */
+  /**
+   * `changed` runs when another tab of this browser has changed something, or when a change was refused as a conflict.
+   */
   onChangeElsewhere(changed: () => void): () => void;
 }
 
@@ -42,13 +43,14 @@ interface Tokens {
 }
 
 const REFRESH_BEFORE_MS = 60_000;
-/** A page that sends nothing by itself finds out within this that its session has ended. */
+/** A page that sends no requests detects within this time that its session has ended. */
 const CHECK_EVERY_MS = 30_000;
 
 /**
- * Who is logged in, in this tab. opening → in or out; in → out on a log-out here or in another tab; in → in with
- * `hasEnded` when the server says that the session is over, and back on a log-in here or in another tab; out → in on a
- * log-in likewise. The access token lives in this closure alone, and the refresh token in a cookie that no script reads.
+ * Who is logged in in this tab. opening → in or out; in → out on a log-out here or in another tab; in → in with
+ * `hasEnded` when the server reports that the session is over, and back on a log-in here or in another tab; out → in on
+ * a log-in likewise. The access token is kept in this closure only, and the refresh token in a cookie that no script
+ * can read.
  */
 export function createSession(): Session {
   let state: SessionState = { status: 'opening' };
@@ -73,7 +75,7 @@ export function createSession(): Session {
     if (state.status !== 'in') return out();
     if (!state.hasEnded) become({ ...state, hasEnded: true });
   };
-  // One tab at a time: a refresh token is good once, and the next tab then sends the new one.
+  // One tab at a time: a refresh token works once, and the next tab then sends the new one.
   const refresh = () => {
     const exchange = () => post<{ session: Tokens | null }>('/session/refresh', {}, null);
     refreshing ??= oneTabAtATime(exchange)
@@ -109,7 +111,7 @@ export function createSession(): Session {
       return answer;
     } catch (error) {
       if (!(error instanceof AnswerError) || tokens === null) throw error;
-      // Another person has saved first: what the page shows is old.
+      // Another user has saved first: the page shows outdated data.
       if (error.code === 'CONFLICT') for (const listener of listeners) listener();
       if (error.code === 'STEP_UP_REQUIRED' && (await askForCode?.()) === true) return await once();
       if (error.code !== 'UNAUTHENTICATED') throw error;
@@ -168,7 +170,7 @@ export function createSession(): Session {
         await learnWho();
       } catch (error) {
         if (state.status === 'in') throw error;
-        // The session has begun all the same: the page offers to try again.
+        // The session has started nevertheless: the page offers to try again.
         become({ status: 'unreachable', error: asError(error) });
       }
       otherTabs.postMessage('in');
@@ -201,7 +203,7 @@ function endedError(): AnswerError {
   return new AnswerError('Your session has ended. Log in, then try again.', 'UNAUTHENTICATED', null);
 }
 
-/** Over plain HTTP from another machine a browser has no locks; the server then tolerates a repeated refresh. */
+/** Over plain HTTP from another machine, browsers have no locks; the server then tolerates a repeated refresh. */
 function oneTabAtATime<Answer>(work: () => Promise<Answer>): Promise<Answer> {
   const locks: LockManager | undefined = navigator.locks;
   return locks === undefined ? work() : locks.request('turnpike-session', work);

@@ -1,11 +1,14 @@
 const QUESTION = 'What you typed here is not saved. Leave without saving it?';
 
-/** Whether a form that guards what is typed into it has something in it that was not sent. */
+/** Whether a form that guards its input contains something that was not sent. */
 function hasUnsaved(): boolean {
   return document.querySelector('form[data-guards][data-touched]') !== null;
 }
 
-/** Asks before a link, the back button, a reload or closing the tab takes what was typed. Before any other listener. */
+/**
+ * Asks before a link, the back button, a reload or closing the tab discards unsent input. Must be called before other
+ * listeners are added.
+ */
 export function guardUnsaved(): void {
   let here = location.href;
   addEventListener('beforeunload', (event) => {
@@ -25,7 +28,7 @@ export function guardUnsaved(): void {
       here = location.href;
       const link = event.target instanceof Element ? event.target.closest('a[href]') : null;
       if (!(link instanceof HTMLAnchorElement) || event.ctrlKey || event.metaKey || event.shiftKey) return;
-      // The form’s own link is its Cancel.
+      // A link within the form is its Cancel.
       const leaves = link.origin === location.origin && link.pathname !== location.pathname;
       if (!leaves || link.closest('form') !== null || !hasUnsaved() || confirm(QUESTION)) return;
       event.preventDefault();

@@ -4,7 +4,7 @@ import { type Query, type ReadOnly, textOf, type VariablesArgument } from './gra
 
 export interface QueryResult<Data> {
   readonly data: Data | null;
-  /** The data is of earlier variables: the answer to those of now is under way, or was an error. */
+  /** The data belongs to earlier variables: the request with the current ones is pending or failed. */
   readonly isStale: boolean;
   readonly error: Error | null;
   reload(): Promise<void>;
@@ -13,25 +13,25 @@ export interface QueryResult<Data> {
 /** How often a query is repeated while its tab is visible; null is never. */
 type Interval<Data> = number | null | ((data: Data | null) => number | null);
 
-/** After this a request that was not answered no longer holds back the next repeat. */
+/** A request that is unanswered for longer than this no longer delays the next repeat. */
 const PATIENCE_MS = 30_000;
 
-/** The variables may be left out where the query requires none. */
+/** The variables are optional if the query requires none. */
 type Rest<Variables, Last> = object extends Variables
   ? [variables?: ReadOnly<Variables>, last?: Last]
   : [variables: ReadOnly<Variables>, last?: Last];
 
 /**
- * Runs a query when the component appears, when the variables change and when another tab has changed something, and
- * repeats it every so often; how often may depend on the data, for as long as something is still in progress. A repeat is
- * left out while a request is under way: where answers take longer than the interval, each would discard the one before.
+ * Runs a query when the component mounts, when the variables change and when another tab has changed something, and
+ * repeats it at an interval. The interval may depend on the data, for example while something is in progress. A repeat
+ * is skipped while a request is pending.
  */
 export function useQuery<Data, Variables>(
   query: Query<Data, Variables>,
   ...[variables, everyMs = null]: Rest<Variables, Interval<Data>>
 ): QueryResult<Data> {
   const { session } = useConsole();
-  // By their text, so that an equal object is no change.
+  // Compared as text, so that an equal object is not a change.
   const given = JSON.stringify(variables ?? {});
   const load = useCallback(
     () => session.request(query as Query<Data, object>, JSON.parse(given)),
@@ -41,8 +41,8 @@ export function useQuery<Data, Variables>(
 }
 
 /**
- * `load` is another function where `given`, the text of the variables, is another one. While there is nothing to show for
- * `given` yet, what it passes to `show` is shown before it is done.
+ * `load` must change with `given`, the text of the variables. Until a complete result for `given` has arrived, what
+ * `load` passes to `show` is shown.
  */
 function useLoaded<Data>(
   load: (show: (part: Data) => void) => Promise<Data>,
@@ -63,7 +63,7 @@ function useLoaded<Data>(
     latest.current += 1;
     const mine = latest.current;
     pendingSince.current = performance.now();
-    // Not only the answer to the latest request: with requests that come faster than answers none would ever be shown.
+    // Not only the answer to the latest request: if requests were sent faster than answers arrive, none would be shown.
     const isNews = () => mine > shown.current && given === current.current;
     try {
       const data = await load((part) => {
@@ -106,7 +106,7 @@ export interface Action {
   run(work: () => Promise<unknown>): Promise<boolean>;
 }
 
-/** Something that a person does: busy while it lasts, with its error afterwards. */
+/** An action of the user: busy while it runs, with its error afterwards. */
 export function useAction(): Action {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
@@ -126,12 +126,12 @@ export function useAction(): Action {
   return { isBusy, error, run };
 }
 
-/** The second click of a double click: where the first was answered at once, it would do the same again, or undo it. */
+/** The second click of a double click: if the first was answered at once, it would repeat or undo the action. */
 export function isSecondOfTwo({ detail }: { readonly detail: number }): boolean {
   return detail > 1;
 }
 
-/** Runs a mutation and then `reload`, so that the page shows what was changed. */
+/** Runs a mutation and then `reload`, so that the page shows the change. */
 export function useChange(reload: () => Promise<void>) {
   const { session } = useConsole();
   return async <Data, Variables>(
@@ -147,18 +147,19 @@ export function useChange(reload: () => Promise<void>) {
 interface Connection<Node> {
   readonly nodes: readonly Node[];
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
-  /** Of lists that look at a bounded number of rows for each page. */
+  /** For lists whose pages each search a limited number of rows. */
   readonly searchedUntil?: string | null;
 }
 
 const LIST_EVERY_MS = 10_000;
-/** So many pages at most are loaded anew; the rest on demand again. */
+/** The most pages that a reload loads; further pages are loaded on demand again. */
 const MOST_PAGES = 10;
 
 /**
  * A paged list, from a query whose only field is a connection. The first page is repeated like any query, so that two
- * tabs agree; further pages come on demand, and from then on the list is no longer repeated by itself. After an action, a
- * reload of the page and a step back it has as many pages as before. `hurryMs` may return a shorter time between two repeats.
+ * tabs agree. Further pages are loaded on demand; a list with more than one page is not repeated automatically. After
+ * an action, a reload of the page and a step back it has as many pages as before. `hurryMs` may return a different
+ * interval between two repeats.
  */
 export function usePages<Node, Variables>(
   query: Query<{ readonly [field: string]: Connection<Node> }, Variables>,
@@ -188,7 +189,7 @@ export function usePages<Node, Variables>(
     },
     [pageAfter, wanted],
   );
-  // What was added to the pages of one load, by them: after the next load it is among them.
+  // The pages added to a load, identified by that load: the next load includes them.
   const [further, setFurther] = useState<Further<Node>>({ to: null, pages: [] });
   const first = useLoaded(load, given, (pages) => {
     if (pages !== null && (pages.length > 1 || isFurther(further, pages))) return null;
@@ -210,7 +211,7 @@ export function usePages<Node, Variables>(
     more: () =>
       action.run(async () => {
         const [to, next] = [first.data, await pageAfter(last)];
-        // Rows were added above, or the filter is another one: it is not what follows the list of now.
+        // Rows were added above, or the filter has changed: the page does not continue the current list.
         if (to === null || loaded.current !== to) return;
         wanted.set(pages.length + 1);
         setFurther({ to, pages: [...pages.slice(to.length), next] });
@@ -229,9 +230,9 @@ function isFurther<Node>({ to }: Further<Node>, pages: readonly Connection<Node>
   return to !== null && to === pages;
 }
 
-/** How many pages a list has, stored with the entry of the browser's history, by the text of its query. */
+/** The number of pages of a list, stored in the entry of the browser's history, by the text of its query. */
 function usePageCount(query: string, given: string) {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: with other variables it is another list
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other variables are another list
   return useMemo(() => {
     let pages = storedCounts()[query] ?? 1;
     return {

@@ -70,7 +70,7 @@ function Details({ entry }: { entry: Entry }) {
   const nameOf = useObjectNames();
   const { objectId, objectKind } = entry;
   const details = objectIn(entry.details);
-  // As it was called then, or as it is called now.
+  // The name recorded at the time, or else the present one.
   const then = textIn(details.name) || textIn(details.title) || textIn(details.email);
   const name = then || (isUuid(objectId) ? (nameOf(objectId) ?? endOf(objectId)) : objectId);
   return (

@@ -130,7 +130,7 @@ function Profile({
   );
 }
 
-/** What was not touched is not sent: another tab or person may have changed it meanwhile. */
+/** Unchanged fields are not sent: another tab or user may have changed them meanwhile. */
 function changed(profile: ReturnType<typeof read>, first: Company): Partial<ReturnType<typeof read>> {
   const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
   return {
@@ -141,7 +141,7 @@ function changed(profile: ReturnType<typeof read>, first: Company): Partial<Retu
   };
 }
 
-/** An empty field removes what was there; an address begins with its first line. */
+/** An empty field removes its value. The address is sent as a whole, and removed if all of its fields are empty. */
 function read({ text }: FormValues) {
   const orNull = (name: string) => text(name) || null;
   const rest = ['line2', 'postalCode', 'city', 'state', 'country'].some((name) => text(name) !== '');

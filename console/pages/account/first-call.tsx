@@ -21,7 +21,7 @@ interface FirstCallProps {
   readonly hasCalls: boolean;
 }
 
-/** From a new company to its first answered call. It is shown to admins until all of it is done, or it is dismissed. */
+/** Guides a new company to its first successful call. Shown to admins until every step is done or it is dismissed. */
 export function FirstCall(props: FirstCallProps) {
   const state = useSessionState();
   const person = state.status === 'in' ? state.person : null;
@@ -55,7 +55,7 @@ function Checklist({
   const steps = stepsOf({
     person,
     hasCredits,
-    // The playground's own key is shown to no one.
+    // The playground's own key does not count: it is never shown to a user.
     hasKey: nodes.some(({ name }) => name !== 'Playground'),
     hasCalls: hasCalls || nodes.some(({ lastUsedAt }) => lastUsedAt !== null),
     create: async () => {
@@ -65,7 +65,8 @@ function Checklist({
     },
   });
   const left = steps.filter(({ isDone }) => !isDone).length;
-  // Those who had it all done before they came see nothing; those who finish it here see that it is done.
+  // Hidden if every step was done before the page was opened. A user who completes the steps here sees that they are
+  // done.
   if (left === 0 && !wasOpen && created === null) return null;
   if (left > 0 && !wasOpen) setWasOpen(true);
   const close = (

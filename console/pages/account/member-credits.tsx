@@ -30,7 +30,7 @@ interface MemberCreditsProps {
   moved(): Promise<void>;
 }
 
-/** A member's own balance: what is on it, how it came there, and moving credits to it or back. */
+/** A member's own balance with its transactions, and transfers of credits to it or back. */
 export function MemberCredits({ member, close, moved }: MemberCreditsProps) {
   const { session } = useConsole();
   const { id: userId, email, creditBalance } = member;

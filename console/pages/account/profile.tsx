@@ -154,7 +154,7 @@ const SYSTEMS = [
   [/Linux/, 'Linux'],
 ] as const;
 
-/** Chrome on Linux; what is no known browser is named as it names itself. */
+/** For example “Chrome on Linux”. An unknown browser is shown by its user agent. */
 function browserWords(userAgent: string): string {
   const browser = BROWSERS.find(([sign]) => sign.test(userAgent))?.[1];
   const system = SYSTEMS.find(([sign]) => sign.test(userAgent))?.[1];

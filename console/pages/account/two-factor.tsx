@@ -79,7 +79,7 @@ function SetUp({ begun, confirm }: { begun: Begun; confirm(code: string): Promis
 
 const QUIET_ZONE = 4;
 
-/** Dark on white in both colour schemes: that is what cameras read. */
+/** Dark on white in both colour schemes, as cameras expect. */
 function QrCode({ text }: { text: string }) {
   const { size, path } = useMemo(() => {
     const modules = qrModules(text);

@@ -39,7 +39,7 @@ const KINDS = { EMAIL: 'E-mail', WEBHOOK: 'Webhook', SLACK: 'Slack' } as const;
 const STATES = { WAITING: 'waiting', DELIVERED: 'delivered', FAILED: 'failed' } as const;
 const MOODS: Record<Delivery['state'], Mood> = { WAITING: 'warn', DELIVERED: 'good', FAILED: 'bad' };
 
-/** Where alerts go besides the mails to the receivers. */
+/** Where alerts are sent in addition to the mails to the receivers. */
 export function AlertChannels() {
   const { session } = useConsole();
   const { data, error, reload } = useQuery(CHANNELS, {}, LOOK_EVERY_MS);

@@ -23,14 +23,14 @@ interface AlertSettingsProps {
 /** Changes which alerts are sent and to whom, and switches all of them off and on. */
 export function ChangeAlerts(props: AlertSettingsProps) {
   const { session } = useConsole();
-  // As they were when the form was opened: a save from another tab since then is a conflict.
+  // The settings when the form was opened: a save from another tab since then is a conflict.
   const [opened, setOpened] = useState<AlertSettings | null>(null);
   const { settings, changed, reload } = props;
   const set = async (input: AlertSettingsInput) => {
     try {
       await session.request(SET, { input });
     } catch (error) {
-      // Another person may have saved first: the page shows what they set.
+      // Another user may have saved first: the page then shows their settings.
       await reload();
       throw error;
     }
@@ -126,7 +126,7 @@ function inputOf({ version, isOn, mail, balanceThresholds, limitPercents, receiv
   return { version, isOn, mail, balanceThresholds, limitPercents, receivers: emails };
 }
 
-/** A field that is not shown stays as it was; an empty one goes back to its default. */
+/** A field that is not shown keeps its value; an empty one returns to its default. */
 function read({ text, all }: FormValues, settings: AlertSettings) {
   const present = inputOf(settings);
   const balances = numbersIn(text('balances'), {
@@ -148,7 +148,7 @@ function read({ text, all }: FormValues, settings: AlertSettings) {
 
 const orNull = <Item,>(list: readonly Item[]) => (list.length === 0 ? null : list);
 
-/** A comma or semicolon at a word's end is no part of it; one within a number could mean two things. */
+/** Removes a trailing comma, semicolon or percent sign. A comma within a number would be ambiguous. */
 function wordsIn(line: string): readonly string[] {
   return line
     .split(/\s+/)

@@ -101,7 +101,7 @@ function wordsOf({ kind, thresholdPercent, threshold, keyName, budgetOf }: Alert
   }
 }
 
-/** What is watched and who gets the alerts, in words. */
+/** What is watched and who receives the alerts. */
 function AlertsWatched({ company, apiKeyPage, alertSettings, members }: AlertsData) {
   const { balanceThresholds, limitPercents, receivers } = alertSettings;
   const isPrepaid = company.billingMode === 'PREPAID';

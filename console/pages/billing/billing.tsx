@@ -67,7 +67,7 @@ export function Billing() {
 
 type Lot = Shop['creditLots'][number];
 
-/** Nothing where no credits expire. */
+/** Nothing if no credits expire. */
 function NextExpiry({ lots }: { lots: readonly Lot[] }) {
   const [next] = lots;
   if (next === undefined) return null;
@@ -106,7 +106,7 @@ function Lots({ lots }: { lots: readonly Lot[] }) {
   );
 }
 
-/** The payment provider leads back here; the credits come with its event, a moment later. */
+/** The payment provider redirects here. The credits arrive with its event, shortly afterwards. */
 function ComingBack() {
   const search = new URLSearchParams(useSearch());
   const [, navigate] = useLocation();

@@ -27,7 +27,7 @@ const SCOPES: Readonly<Record<Scope, string>> = {
   END_USER: 'An end user',
 };
 
-/** Monthly budgets, with what this month has brought. */
+/** Monthly budgets, with what was spent this month. */
 export function Budgets() {
   const budgets = useQuery(BUDGETS, {}, LOOK_EVERY_MS);
   const change = useChange(budgets.reload);

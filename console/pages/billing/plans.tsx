@@ -55,7 +55,7 @@ interface PlansProps {
   subscribe(planId: string): Promise<void>;
 }
 
-/** What the company is on, and what else it can have. */
+/** The company's current plan, and the plans that it can choose. */
 export function Plans({ shop, reload, subscribe }: PlansProps) {
   const { subscription } = shop;
   const plans = shop.plans.filter(({ active, needsProviderPricing }) => active && !needsProviderPricing);
@@ -106,7 +106,7 @@ function Current({ isActive, plan, status, currentPeriodEnd, cancelAtPeriodEnd, 
   );
 }
 
-/** Nothing where they never expire. */
+/** Empty if the credits never expire. */
 export function lastingWords(days: number | null): string {
   if (days === null) return '';
   return days === 1 ? ', valid for 1 day' : `, valid for ${days} days`;
@@ -140,7 +140,7 @@ function PlanButton(props: {
   );
 }
 
-/** Its terms are agreed on: the operator gets a mail and answers by mail. */
+/** For plans with negotiated terms: the operator receives a mail and replies by mail. */
 function ContactUs({ plan }: { plan: PlanOffer }) {
   const { session } = useConsole();
   const [isOpen, setOpen] = useState(false);
@@ -183,7 +183,7 @@ function ContactUs({ plan }: { plan: PlanOffer }) {
   );
 }
 
-/** Says what it costs before anything is charged. */
+/** Shows what the change costs before anything is charged. */
 function ChangePlan(props: { plan: PlanOffer; close(): void; changed(): Promise<void> }) {
   const { plan, close, changed } = props;
   const { data, error, reload } = useQuery(PREVIEW, { id: plan.id });

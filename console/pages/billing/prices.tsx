@@ -12,7 +12,7 @@ const MODELS = graphql(`{ modelAliases { alias kind contextLength maxOutputToken
 type Model = RowOf<typeof MODELS>;
 type Price = Model['prices'][number];
 
-/** What the company can call, and what it costs. */
+/** The models that the company can call, and their prices. */
 export function Prices() {
   const { data, error, reload } = useQuery(MODELS);
   const isAdmin = useIsAdmin();

@@ -7,7 +7,7 @@ export interface Version {
   readonly what: string;
   readonly changedByEmail: string | null;
   readonly changedAt: string;
-  /** What it was after the change. */
+  /** The state after the change. */
   readonly after: unknown;
 }
 
@@ -28,7 +28,7 @@ interface Change {
   readonly after: string;
 }
 
-/** Who changed what and when: the newest first, each compared with the one before. */
+/** Who changed what and when, newest first, each compared with the previous version. */
 export function History({ versions, worker }: { versions: readonly Version[]; worker: string }) {
   const rows = versions.map((version, at) => ({
     ...version,
@@ -80,7 +80,7 @@ function changesBetween(older: unknown, newer: unknown): readonly Change[] {
   });
 }
 
-/** Every value with a name that people can read: work[0].startDate becomes “Work 1, start date”. */
+/** Every value with a readable name: work[0].startDate becomes “Work 1, start date”. */
 function* leavesOf(value: unknown, name: string): Iterable<[string, string]> {
   if (value === null || value === undefined || value === '') return;
   if (Array.isArray(value) && value.every((one) => typeof one === 'string')) {

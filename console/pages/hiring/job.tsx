@@ -22,7 +22,7 @@ const CLOSE = graphql(`mutation($id: ID!) { closeJob(id: $id) { id } }`);
 export const JOB_MOODS: Record<Job['status'], Mood> = { ACTIVE: 'good', DRAFT: 'warn', CLOSED: 'plain' };
 export const LOOK_WHILE_READING_MS = 1_500;
 const KINDS = ['full-time', 'part-time', 'contract', 'temporary', 'internship', 'apprenticeship'];
-/** What advertisements call the same, in the words of schema.org. */
+/** The employment types of schema.org, which advertisements use, and our names for them. */
 const SAME_KINDS: Readonly<Record<string, string>> = {
   FULL_TIME: 'full-time',
   PART_TIME: 'part-time',
@@ -34,7 +34,7 @@ const SAME_KINDS: Readonly<Record<string, string>> = {
   OTHER: 'other',
 };
 
-/** One word for one kind, whether a person chose it or it was read from an advertisement. */
+/** One name for each employment type, whether it was chosen or read from an advertisement. */
 function employmentWords(kind: string | null): string | null {
   return kind === null ? null : (SAME_KINDS[kind] ?? kind);
 }
@@ -235,7 +235,7 @@ export function JobFields({ job }: { job?: Job }) {
   );
 }
 
-/** The values of the form, as the backend takes them. */
+/** The values of the form as input for the backend. */
 export function jobInput({ text, number, all }: FormValues) {
   const lines = (value: string) =>
     value

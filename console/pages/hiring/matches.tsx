@@ -137,7 +137,7 @@ function Reasons({ match, close }: { match: Match; close(): void }) {
   );
 }
 
-/** What counts how much, for those who may set it. */
+/** The weights of the match score, shown to admins, who may set them. */
 function MatchWeights() {
   const { session } = useConsole();
   const state = useSessionState();

@@ -1,6 +1,6 @@
 import { numberIn, objectIn, textIn, textsIn } from '../../parts/json.ts';
 
-/** What is known of a meeting, as the backend words it; whatever is of another form is nothing. */
+/** What the backend knows about a meeting. Values of an unexpected type are treated as missing. */
 export interface Insight {
   readonly status: string;
   readonly durationSeconds: number | null;
@@ -35,7 +35,7 @@ export interface Briefing {
   readonly askAbout: readonly string[];
 }
 
-/** With who said it, where that is known. */
+/** With the speaker, if known. */
 const saidIn = (value: unknown): readonly string[] =>
   Array.isArray(value)
     ? value
@@ -83,7 +83,7 @@ export function briefingOf(value: unknown): Briefing | null {
   return { score: numberIn(score), fits: textsIn(fits), askAbout: textsIn(askAbout) };
 }
 
-/** 3,725 becomes “1 h 2 min”; below a minute it is seconds. */
+/** 3,725 becomes “1 h 2 min”; less than a minute is given in seconds. */
 export function lengthWords(seconds: number): string {
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.round(seconds / 60);

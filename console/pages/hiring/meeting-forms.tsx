@@ -26,7 +26,7 @@ interface FormProps {
   changed(): Promise<void>;
 }
 
-/** As bytes; the server takes 500,000 characters and says so where there are more. */
+/** In bytes. The server accepts 500,000 characters and refuses longer text. */
 const LARGEST_FILE = 2_000_000;
 
 /** A transcript or notes, typed, pasted, or from a file whose text is put into the field. */
@@ -98,7 +98,7 @@ export function AddText({ id, changed, hasText }: FormProps & { hasText: boolean
   );
 }
 
-/** Which job and talent it was about. */
+/** The job and the talent that the meeting was about. */
 export function LinkMeeting(props: FormProps & { jobId: string | null; talentId: string | null }) {
   const { session } = useConsole();
   const { id, changed, jobId, talentId } = props;
@@ -129,7 +129,7 @@ export function LinkMeeting(props: FormProps & { jobId: string | null; talentId:
   );
 }
 
-/** The summary as a file, and by mail to members. */
+/** Saves the summary as a file, or mails it to members. */
 export function PassOn({ id, room }: { id: string; room: string }) {
   const { session } = useConsole();
   const action = useAction();

@@ -43,7 +43,7 @@ function ProfileForm({ talent, loadNewer }: { talent: Talent; loadNewer(): void 
   const [, navigate] = useLocation();
   const profile = profileOf(talent.profile);
   const whole = objectIn(talent.profile);
-  // What the fields show is of the version that the form began with.
+  // The fields show the version that was loaded when the form was opened.
   const [first] = useState(whole);
   const [sections, setSections] = useState<Sections>(() => keyed(profile));
   const { basics } = profile;

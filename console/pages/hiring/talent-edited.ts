@@ -4,7 +4,7 @@ import { type Entry, profileOf } from './talent-profile.ts';
 
 export interface KeyedEntry {
   readonly key: number;
-  /** As it was before. */
+  /** The entry before the edit. */
   readonly entry: Entry;
 }
 
@@ -16,14 +16,14 @@ interface SectionField {
   readonly name: string;
   readonly label: string;
   readonly hint?: string;
-  /** Of several lines. */
+  /** Has several lines. */
   readonly isLong?: true;
 }
 
 const FROM = { name: 'startDate', label: 'From', hint: '2019 or 2019-03' };
 const UNTIL = { name: 'endDate', label: 'Until', hint: 'Empty: to this day' };
 
-/** What of each section can be edited; the rest of an entry stays as it was. */
+/** The editable fields of each section; an entry's other fields are kept. */
 export const SECTIONS: Readonly<
   Record<keyof Sections, { title: string; one: string; fields: readonly SectionField[] }>
 > = {
@@ -71,7 +71,7 @@ export const SECTIONS: Readonly<
 
 const BASICS = ['name', 'label', 'email', 'phone', 'url', 'summary'];
 
-/** The whole profile with what was typed in its place: whatever the form does not show is kept. */
+/** The whole profile with the typed values. Everything that the form does not show is kept. */
 export function editedProfile(whole: Entry, sections: Sections, typed: FormValues): Entry {
   const { text, number } = typed;
   const { basics, skills } = profileOf(whole);
@@ -100,7 +100,7 @@ export function editedProfile(whole: Entry, sections: Sections, typed: FormValue
   };
 }
 
-/** Nothing where nothing was typed. */
+/** An entry whose fields are all empty is removed. */
 function editedEntry(
   section: keyof Sections,
   { key, entry }: KeyedEntry,

@@ -1,6 +1,6 @@
 import { type JsonObject, objectIn } from '../../parts/json.ts';
 
-/** A profile as the console reads it: JSON Resume in its outlines. Whatever is of another form is nothing. */
+/** A profile as the console reads it, roughly JSON Resume. Values of an unexpected type are treated as missing. */
 export interface Profile {
   readonly basics: Readonly<Record<string, unknown>>;
   readonly work: readonly Entry[];
@@ -22,7 +22,7 @@ export interface Evidence {
 }
 
 const listIn = (value: unknown): readonly Entry[] => (Array.isArray(value) ? value.map(objectIn) : []);
-/** JSON Resume allows a list of plain words where others have objects. */
+/** Some profiles list plain words instead of objects. */
 const namedIn = (value: unknown, name: string): readonly Entry[] =>
   Array.isArray(value) ? value.map((one) => (typeof one === 'string' ? { [name]: one } : objectIn(one))) : [];
 
@@ -49,11 +49,11 @@ export function evidenceOf(value: unknown): readonly Evidence[] {
 
 export interface Piece {
   readonly text: string;
-  /** The places that this piece belongs to; none for the text in between. */
+  /** The paths of the values found in this piece; empty for the text in between. */
   readonly paths: readonly string[];
 }
 
-/** The text cut wherever a place begins or ends: places may lie in each other. */
+/** Splits the text wherever evidence starts or ends, because evidence may overlap. */
 export function piecesOf(text: string, evidence: readonly Evidence[]): readonly Piece[] {
   const inside = evidence.filter(({ start, end }) => start >= 0 && start < end && end <= text.length);
   const cuts = new Set([0, text.length, ...inside.flatMap(({ start, end }) => [start, end])]);
@@ -78,7 +78,7 @@ export interface Placed<Item> {
   readonly entry: Item;
 }
 
-/** Each with its place in the list, which is its name in the evidence; the lists of a profile never move by themselves. */
+/** Adds the index of each entry, by which the evidence refers to it. The lists of a profile are not reordered. */
 export function placed<Item>(entries: readonly Item[]): readonly Placed<Item>[] {
   return entries.map((entry, at) => ({ at, entry }));
 }

@@ -17,7 +17,7 @@ interface Open {
   readonly changes: readonly { readonly field: string; readonly before: unknown; readonly after: unknown }[];
 }
 
-/** What a newer CV would change, to be accepted field by field, or rejected. */
+/** The changes that a newer CV would make, to be accepted field by field or rejected. */
 export function Proposal({ proposal, decided }: { proposal: Open; decided(): Promise<void> }) {
   const { session } = useConsole();
   const { id, fromTalentId, createdAt, changes } = proposal;
@@ -63,7 +63,7 @@ export function Proposal({ proposal, decided }: { proposal: Open; decided(): Pro
 
 const LONGEST = 120;
 
-/** A list by the names of its entries, so that people see which ones come and go. */
+/** Shows a list by the names of its entries, so that added and removed ones are visible. */
 function inWords(value: unknown): string {
   if (value === null || value === undefined || value === '') return 'nothing';
   const text = Array.isArray(value) ? value.map(nameOf).join(', ') : nameOf(value);

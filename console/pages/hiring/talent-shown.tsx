@@ -5,7 +5,7 @@ import { spoken } from '../../parts/words.tsx';
 import { type Entry, experienceWords, type Profile, placed } from './talent-profile.ts';
 import { Value } from './talent-source.tsx';
 
-/** A profile to be read; every value that the CV has leads there. */
+/** A read-only profile. Each value that was found in the CV links to its place there. */
 export function ShownProfile({ profile, whole }: { profile: Profile; whole: unknown }) {
   const { basics, work, education, projects } = profile;
   const place = objectIn(basics.location);
@@ -77,7 +77,7 @@ function given<Shown>(value: unknown, shown: Shown): Shown | null {
   return textIn(value) === '' ? null : shown;
 }
 
-/** 2019-03 – 2021, or to this day where there is no end. */
+/** For example 2019-03 – 2021; without an end, to the present day. */
 function Span({ path, entry }: { path: string; entry: Entry }) {
   const [start, end] = [textIn(entry.startDate), textIn(entry.endDate)];
   if (start === '' && end === '') return null;
@@ -138,7 +138,7 @@ function EducationEntry({ entry, at }: { entry: Entry; at: number }) {
   );
 }
 
-/** What a CV has as lists of words. */
+/** Skills, languages and certificates as lists of words. */
 function Words({ profile: { skills, languages, certificates } }: { profile: Profile }) {
   const named = (section: string, entries: readonly Entry[], name: string, beside: string) =>
     placed(entries).flatMap(({ entry, at }) =>

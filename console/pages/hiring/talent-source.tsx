@@ -11,7 +11,7 @@ interface Tracing {
 
 const TracingContext = createContext<Tracing>({ chosen: null, has: () => false, choose: () => undefined });
 
-/** Whatever is inside knows where its values stand in the text. */
+/** Lets its children locate their values in the text. */
 export function Traces({ evidence, children }: { evidence: readonly Evidence[]; children: ReactNode }) {
   const [chosen, setChosen] = useState<string | null>(null);
   const paths = useMemo(() => new Set(evidence.map(({ path }) => path)), [evidence]);
@@ -22,7 +22,7 @@ export function Traces({ evidence, children }: { evidence: readonly Evidence[]; 
   );
 }
 
-/** A value; where the text has it, a button that leads to its place. */
+/** A value. If it was found in the text, it is a button that leads to its place. */
 export function Value({ path, of }: { path: string; of: unknown }) {
   const { chosen, has, choose } = use(TracingContext);
   const text = textIn(of);
@@ -41,12 +41,12 @@ export function Value({ path, of }: { path: string; of: unknown }) {
   );
 }
 
-/** The text that was read, with every place a value came from; the chosen one is brought into view. */
+/** The text that was read, with the evidence of every value marked; the chosen mark is scrolled into view. */
 export function SourceText({ text, evidence }: { text: string | null; evidence: readonly Evidence[] }) {
   const { chosen } = use(TracingContext);
   const place = useRef<HTMLElement>(null);
   const pieces = useMemo(() => (text === null ? [] : piecesOf(text, evidence)), [text, evidence]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the mark that is chosen is another one then
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another choice is another mark
   useEffect(() => {
     place.current?.scrollIntoView({ block: 'center', inline: 'nearest' });
   }, [chosen]);

@@ -107,11 +107,14 @@ const CHUNK = 0x8000;
 
 interface SentFile {
   readonly file: File;
-  /** Null while it waits or is being sent; '' once it is sent; otherwise why it was refused. */
+  /** Null while it is waiting or being sent; empty once it is sent; otherwise why it was refused. */
   readonly problem: string | null;
 }
 
-/** By drop, or by the button for keyboards. One after the other: a file that is refused does not stop the others. */
+/**
+ * Files are dropped, or chosen with a button, which works by keyboard. They are sent one after the other; a refused
+ * file does not stop the rest.
+ */
 function CvDrop({ add }: { add(file: NonNullable<TalentInput['file']>): Promise<void> }) {
   const [isOver, setOver] = useState(false);
   const [sent, setSent] = useState<readonly SentFile[]>([]);

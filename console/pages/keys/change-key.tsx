@@ -91,7 +91,7 @@ export function EditKey({ apiKey, close, changed }: ChangeProps & { changed(): P
 
 type KeyToEdit = ChangeProps['apiKey'];
 
-/** What the form shows of a key. */
+/** The fields of a key that the form shows. */
 function settingsOf(apiKey: KeyToEdit) {
   const { name, requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimit } = apiKey;
   const { streamUsageChunk, project, cacheTtlSeconds, logPayloads, expiresAt } = apiKey;
@@ -112,14 +112,14 @@ function settingsIn(values: FormValues, { expiresAt, ...old }: KeyToEdit): Retur
     streamUsageChunk: usageChunkIn(text('usageChunk')),
     project: text('project') === '' ? null : text('project'),
     ...storedContentIn(values),
-    // Seconds are not in the field: an expiry that was not touched is as it was.
+    // The field has no seconds; an unchanged expiry keeps its exact value.
     expiresAt: text('expires') === localTime(expiresAt) ? expiresAt : expiryIn(text('expires')),
   };
 }
 
 type RotatedKey = DataOf<typeof ROTATE>['rotateApiKey'];
 
-/** A key that expires is mostly rotated because it does: the dialog asks until when the new one is valid. */
+/** A key that expires is usually rotated for that reason, so the dialog asks when the new one expires. */
 export function RotateKey({
   apiKey,
   close,
@@ -188,13 +188,13 @@ export function expiryIn(text: string): string | null {
   return text === '' ? null : new Date(text).toISOString();
 }
 
-/** As long from now as the old key was valid in all. */
+/** As long as the old key's whole validity, counted from now. */
 function sameSpan(createdAt: string, expiresAt: string): string {
   const spanMs = Date.parse(expiresAt) - Date.parse(createdAt);
   return localTime(new Date(Date.now() + spanMs).toISOString());
 }
 
-/** As a datetime-local field has it: in the zone of the browser, to the minute. */
+/** Formatted for a datetime-local field: in the browser's time zone, to the minute. */
 function localTime(moment: string | null): string {
   if (moment === null) return '';
   const at = new Date(moment);

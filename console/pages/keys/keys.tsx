@@ -140,7 +140,7 @@ export function Keys() {
   );
 }
 
-/** A rotated key has the name of the one that it replaces: the list says which is which. */
+/** A rotated key has the same name as the key that it replaces, so the list shows which is which. */
 function columnOfName(keys: readonly ApiKey[]): Column<ApiKey> {
   const replaced = new Set(keys.map(({ rotatedFromId }) => rotatedFromId));
   return {
@@ -290,7 +290,7 @@ function CreateKey({ close, created }: CreateKeyProps) {
   );
 }
 
-/** An empty field is left out and gets the backend's default. */
+/** An empty field is omitted and gets the backend's default. */
 function newKeyInput(values: FormValues, names: readonly string[]) {
   const { text, number, all } = values;
   const models = all('models');
@@ -303,7 +303,7 @@ function newKeyInput(values: FormValues, names: readonly string[]) {
     streamUsageChunk: usageChunkIn(text('usageChunk')),
     project: text('project') === '' ? null : text('project'),
     ...storedContentIn(values),
-    // Without a list it may call what is added later, so that is a choice of its own.
+    // Without a list, the key may also call models that are added later, so that is a separate choice.
     models: models.length === names.length && text('laterModels') === 'on' ? null : models,
     payer: text('payer') === '' ? null : ('USER' as const),
     payerUserId: text('payer') === '' ? null : text('payer'),

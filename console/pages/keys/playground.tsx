@@ -15,7 +15,7 @@ const CREATE = graphql(`mutation($input: CreateApiKeyInput!) { createApiKey(inpu
 const KEY_LIFE_MS = 60 * 60_000;
 const RENEW_BEFORE_MS = 60_000;
 
-/** Credits for a million tokens. */
+/** Credits per million tokens. */
 type ModelPrice = RowOf<typeof ALIASES>['prices'][number];
 
 interface Answer {
@@ -59,7 +59,7 @@ export function Playground() {
       const ended = await streamChat({ gatewayUrl, key, body: wanted, signal: control.signal, onText });
       setAnswer((now) => ({ text: now?.text ?? '', ...ended }));
     } catch (error) {
-      // Revoked under API keys: the next call gets a new one.
+      // The key was revoked, for example on the API keys page: the next call creates a new one.
       if (error instanceof AnswerError && error.status === 401) playgroundKey.drop();
       throw error;
     } finally {
@@ -127,7 +127,7 @@ function Equivalent({ gatewayUrl, body }: { gatewayUrl: string; body: string }) 
   );
 }
 
-/** Held in memory only, for as long as this tab has the console open: another visit of the page uses the same key. */
+/** Kept in memory only, while this tab has the console open. Another visit to the page uses the same key. */
 const playgroundKeys = new Map<string, { readonly key: Promise<string>; readonly untilMs: number }>();
 
 export function usePlaygroundKey(): { get(): Promise<string>; drop(): void } {
@@ -145,7 +145,7 @@ export function usePlaygroundKey(): { get(): Promise<string>; drop(): void } {
       const known = playgroundKeys.get(personId);
       if (known !== undefined && known.untilMs - nowMs > RENEW_BEFORE_MS) return known.key;
       const created = { key: create(nowMs + KEY_LIFE_MS), untilMs: nowMs + KEY_LIFE_MS };
-      // One person's at a time.
+      // Only one user's key is kept.
       playgroundKeys.clear();
       playgroundKeys.set(personId, created);
       created.key.catch(() => playgroundKeys.delete(personId));
@@ -186,7 +186,7 @@ function priceOf(usage: StreamedUsage, price: ModelPrice): number {
   return perMillion / 1_000_000;
 }
 
-/** A streamed call of the gateway from the browser. That the person stops it is no error. */
+/** Calls the gateway from the browser and streams the answer. If the user stops it, that is not an error. */
 async function streamChat(call: ChatCall): Promise<{ usage: StreamedUsage | null; isStopped: boolean }> {
   let usage: StreamedUsage | null = null;
   try {

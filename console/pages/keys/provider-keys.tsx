@@ -105,7 +105,7 @@ const COLUMNS: readonly Column<ProviderKey>[] = [
   { name: 'Stored', show: ({ changedAt }) => <Moment at={changedAt} /> },
 ];
 
-/** A key that no call can use makes calls fail: it never goes unseen. */
+/** Calls fail if the stored key cannot be used, so the list always shows whether it can. */
 function statusOf(options: readonly Option[]): Column<ProviderKey> {
   return {
     name: 'Calls',
@@ -140,7 +140,7 @@ function StoreKey({ replaced, options, close, stored }: StoreKeyProps) {
     if (option === undefined) throw new Error('Choose a model and its provider.');
     return { alias: option.alias, host: option.host, apiKey: text('apiKey') };
   };
-  /** Refused by its provider, it would refuse every call from now on: so it is tested first. */
+  /** The key is tested before it is stored: if its provider refuses it, every call would fail. */
   const send = async (values: FormValues) => {
     const input = inputIn(values);
     const { testOwnProviderKey } = await session.request(TEST, { input });

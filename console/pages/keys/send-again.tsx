@@ -8,7 +8,7 @@ import { useQuery } from '../../session/use-query.ts';
 import { PAYLOAD, prettyJson } from '../usage/payloads.tsx';
 import { usePlaygroundKey } from './playground.tsx';
 
-/** The playground with a stored call: its body can be changed and sent again, to the same route. */
+/** The playground for a stored call: its body can be edited and sent again to the same route. */
 export function SendAgain() {
   const { requestId } = useParams<{ requestId: string }>();
   const { gatewayUrl } = useConsole();
@@ -29,7 +29,7 @@ export function SendAgain() {
       setAnswer(await sent(call));
     } catch (error) {
       if (control.signal.aborted) return;
-      // Revoked under API keys: the next call gets a new one.
+      // The key was revoked, for example on the API keys page: the next call creates a new one.
       if (error instanceof AnswerError && error.status === 401) keyFor.drop();
       throw error;
     }
@@ -71,7 +71,7 @@ export function SendAgain() {
   );
 }
 
-/** Without a stream: the answer is shown in one piece. */
+/** Without streaming: the answer is shown as a whole. */
 function wholeBody(text: string): string {
   try {
     const {

@@ -9,7 +9,7 @@ interface ShownKeyProps {
   close(): void;
 }
 
-/** The only time that a key is shown: Escape does not close it. */
+/** A key is shown only once, so Escape does not close the dialog. */
 export function ShownKey({ created, close }: ShownKeyProps) {
   const { gatewayUrl } = useConsole();
   return (

@@ -19,7 +19,7 @@ const NOTHING: StoredContent = { cacheTtlSeconds: null, logPayloads: false };
 /** Thirty days. */
 const LONGEST_TTL = 2_592_000;
 
-/** What of the calls of a key is stored. */
+/** Which content of a key's calls is stored. */
 export function StoredContentFields({ value = NOTHING }: { value?: StoredContent }) {
   return (
     <>
@@ -63,7 +63,7 @@ export function StoredContentNote({ cacheTtlSeconds, logPayloads }: StoredConten
   );
 }
 
-/** Removes what is cached of all keys. */
+/** Removes the cached answers of all keys. */
 export function CacheCard() {
   const { session } = useConsole();
   const [removed, setRemoved] = useState<number | null>(null);

@@ -137,7 +137,7 @@ function Latest({ calls, nameOf }: { calls: readonly FailedCall[] | null; nameOf
   );
 }
 
-/** Why a call failed, for people. What is not in here is shown by its own word. */
+/** Why a call failed, in readable words. A reason that is not listed is shown as it is. */
 const REASONS: Readonly<Record<string, string>> = {
   'client-left': 'The caller hung up before the answer had ended',
   'drained-without-usage': 'The caller hung up, and no usage came while the stream was read to its end',
@@ -167,7 +167,7 @@ const REASONS: Readonly<Record<string, string>> = {
   unsupportedEncoding: 'The request was compressed in a way that is not supported',
 };
 
-/** What a person can do about it, where there is something. */
+/** What the user can do about it, if anything. */
 const WAYS_OUT: Readonly<Record<string, { readonly href: string; readonly name: string }>> = {
   INSUFFICIENT_CREDITS: { href: '/billing', name: 'Buy credits' },
   KEY_SPENDING_LIMIT: { href: '/keys', name: 'Raise its limit' },
@@ -179,7 +179,7 @@ const WAYS_OUT: Readonly<Record<string, { readonly href: string; readonly name: 
   rateLimited: { href: '/keys', name: 'See its limits' },
 };
 
-/** A call that failed with one of these had passed our own look: it was the provider that said no. */
+/** A call that failed for one of these reasons had passed our own checks: the provider refused it. */
 const SAID_BY_PROVIDERS = ['invalidRequest', 'rateLimited', 'notFound', 'tooLarge', 'tooSlow'];
 
 interface Failed {

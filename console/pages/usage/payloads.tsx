@@ -17,7 +17,7 @@ const ERASE = graphql(`mutation($requestId: String, $endUser: String) {
 export const PAYLOAD = graphql(`query($requestId: String!) { callPayload(requestId: $requestId) {
   endpoint request response requestTruncated responseTruncated storedAt expiresAt } }`);
 
-/** How prompts and answers are stored, and finding and erasing them. */
+/** Settings for stored prompts and answers, and ways to find and erase them. */
 export function Payloads() {
   const result = useQuery(SETTINGS);
   const change = useChange(result.reload);
@@ -141,7 +141,6 @@ function erasedWords(erased: number): string {
   return erased === 1 ? '1 stored call was erased.' : `${count(erased)} stored calls were erased.`;
 }
 
-/** One stored call. */
 export function StoredCall() {
   const { requestId } = useParams<{ requestId: string }>();
   const { session } = useConsole();

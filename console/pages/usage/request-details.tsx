@@ -16,7 +16,7 @@ export const CALLS = graphql(`query($filter: CallFilter, $after: ID) {
 
 export type Call = RowOf<typeof CALLS>;
 
-/** Everything that is known of a call, and why it was refused. */
+/** All details of a call, including why it was refused. */
 export function RequestDetails({ call, close }: { call: Call; close(): void }) {
   const isAdmin = useIsAdmin();
   const { outcome, code, status } = call;

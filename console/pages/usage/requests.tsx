@@ -29,20 +29,20 @@ const SPANS = [
   ['own', 'From and until'],
 ] as const;
 const MOODS: Record<Call['outcome'], Mood> = { SUCCEEDED: 'good', FAILED: 'bad', REFUSED: 'warn' };
-/** Of the address. */
+/** The parameters in the URL. */
 const FIELDS = [
   ...['key', 'model', 'status', 'code', 'user', 'tag', 'request', 'ms', 'credits', 'company'],
   ...['time', 'from', 'to'],
 ] as const;
 
-/** The calls of the person's company. */
+/** The calls of the user's company. */
 export function Requests() {
   const state = useSessionState();
   const companyId = state.status === 'in' ? state.person.companyId : null;
   return <RequestLog companyId={companyId} says="Every call of your keys, within two seconds of its end." />;
 }
 
-/** Those of all companies, for operators. */
+/** The calls of all companies, for operators. */
 export function AllRequests() {
   return (
     <RequestLog
@@ -55,13 +55,13 @@ export function AllRequests() {
 function RequestLog({ companyId, says }: { companyId: string | null; says: string }) {
   const { filter, setFilter, setFilters } = useFilters();
   const isLive = filter('live') === '1';
-  // By the text of the address: a span that ends now would be another one with each look.
+  // Compared by the text of the URL: a span that ends now would differ with each render.
   const address = FIELDS.map(filter).join('\n');
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the address has all that the filter is made of
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the address has everything that the filter is made of
   const wanted = useMemo(() => filterOf(filter, companyId), [address, companyId]);
   const pages = usePages(CALLS, { filter: wanted }, () => (isLive ? LIVE_EVERY_MS : LOOK_EVERY_MS));
   const [opened, setOpened] = useState<Call | null>(null);
-  // What was opened stays open although newer calls have moved it out of the list.
+  // An opened call stays open even if newer calls move it out of the list.
   const shown = [...(pages.nodes ?? []), opened].find((call) => call?.id === filter('open')) ?? null;
   const open = (call: Call) => {
     setOpened(call);
@@ -128,7 +128,7 @@ interface LinkedRequestProps {
   close(): void;
 }
 
-/** The request of a link, where the list does not have it: it is older, or the filters leave it out. */
+/** A linked request that the list does not contain, because it is older or the filters exclude it. */
 function LinkedRequest({ id, requestId, companyId, close }: LinkedRequestProps) {
   const filter = { requestId, ...given('companyId', companyId ?? '') };
   const { data, error, reload } = useQuery(CALLS, { filter });
@@ -211,7 +211,7 @@ interface FiltersProps {
 
 function Filters({ filter, isOperator, apply }: FiltersProps) {
   const named = { maxLength: LONGEST_TEXT, spellCheck: false, autoComplete: 'off' };
-  // Anew where the address changes, as by the browser's back button.
+  // Recreated when the URL changes, for example with the browser's back button.
   const key = FIELDS.map(filter).join('\n');
   const nothing = Object.fromEntries(FIELDS.map((name) => [name, '']));
   const place = useFocusKept(key);
@@ -271,7 +271,7 @@ function Filters({ filter, isOperator, apply }: FiltersProps) {
   );
 }
 
-/** Times that were typed are the period; those from before give way to a span that is chosen instead. */
+/** Newly typed times take precedence over a selected span. Otherwise the span clears the times typed before. */
 function periodOf(typed: Readonly<Record<string, string>>, filter: (name: string) => string) {
   if (typed.time === '' || typed.time === 'own') return {};
   const isTyped = (['from', 'to'] as const).some(
@@ -280,11 +280,11 @@ function periodOf(typed: Readonly<Record<string, string>>, filter: (name: string
   return isTyped ? { time: 'own' } : { from: '', to: '' };
 }
 
-/** A form that is made anew loses the focus: it goes to its button. */
+/** When the form is recreated and the focus is lost with it, its button receives the focus. */
 function useFocusKept(key: string) {
   const place = useRef<HTMLDivElement>(null);
   const shown = useRef(key);
-  // With the change itself, before the focus goes to the heading of the page.
+  // A layout effect, so that it runs before the focus moves to the heading of the page.
   useLayoutEffect(() => {
     if (shown.current === key) return;
     shown.current = key;
@@ -296,7 +296,7 @@ function useFocusKept(key: string) {
 
 type CallFilter = ReturnType<typeof filterOf>;
 
-/** What of the address narrows the list; what is no id, number or time does not. */
+/** The filter in the URL. A status, minimum or time that cannot be parsed is ignored. */
 function filterOf(filter: (name: string) => string, companyId: string | null) {
   const numberIn = (name: string) => (filter(name) === '' ? Number.NaN : Number(filter(name)));
   const [status, minDurationMs, minCredits] = [numberIn('status'), numberIn('ms'), numberIn('credits')];
@@ -323,7 +323,7 @@ function given<Name extends string>(name: Name, value: string): Partial<Record<N
   return value === '' ? {} : ({ [name]: value } as Partial<Record<Name, string>>);
 }
 
-/** In the zone of the browser, as the fields have them. */
+/** In the browser's time zone, like the fields. */
 function isoOf(text: string): string {
   const ms = Date.parse(text);
   return Number.isNaN(ms) ? '' : new Date(ms).toISOString();
@@ -334,7 +334,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   ...{ minDurationMs: 'min_duration_ms', minCredits: 'min_credits' },
 };
 
-/** All that match, not only what the page shows. */
+/** Exports all matching calls, not only those on the page. */
 function Exports({ filter }: { filter: CallFilter }) {
   const { session } = useConsole();
   const action = useAction();

@@ -12,12 +12,12 @@ export type UsageRow = UsageData['usage']['rows'][number];
 
 const DAY_MS = 86_400_000;
 
-/** A day in UTC, so that the same question stays the same all day. */
+/** A day in UTC, so that the query stays the same all day. */
 export function daysAgo(days: number, nowMs: number): string {
   return new Date(Math.floor(nowMs / DAY_MS) * DAY_MS - days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** One point for each day, those without a call too. */
+/** One point per day, including days without calls. */
 export function byDay(rows: readonly UsageRow[], from: string, to: string) {
   const found = new Map(rows.map((row) => [row.day, row.totals]));
   const days: string[] = [];

@@ -139,7 +139,7 @@ function groupIn(given: string): Group {
   return group in GROUPS ? (group as Group) : 'ALIAS';
 }
 
-/** What the rows leave out: calls that carry none. A call with several tags is in several rows. */
+/** Which calls are in no row. A call with several tags is in several rows. */
 const WITHOUT: Partial<Record<Group, string>> = {
   PROJECT: 'Calls of keys without a project are in no row.',
   END_USER: 'Calls that name no end user are in no row.',
@@ -192,7 +192,7 @@ function saveUsage(rows: readonly UsageRow[], group: Group, nameOf: (row: UsageR
   saveCsv(`usage-${group.toLowerCase()}.csv`, [GROUPS[group], ...numbers], lines);
 }
 
-/** Only where the operator has set one. */
+/** Shown only if the operator has set a ceiling. */
 function Ceilings() {
   const { data } = useQuery(CEILINGS, {}, LOOK_EVERY_MS);
   const ceilings = data?.company.ceilings;
