@@ -6,7 +6,7 @@ import { itemsOf, meaningfulStems, stemOf, wordsOfName } from './text-parts.ts';
 import type { FittedText, Tokens } from './tokens.ts';
 import { writeAnswer } from './written-answer.ts';
 
-/** What is said: the same for each choice, for there is no chance in it. */
+/** The reply, which is the same for every choice because the model is deterministic. */
 export type ChatReply =
   | { readonly kind: 'words'; readonly content: FittedText; readonly finish: 'stop' | 'length' }
   | {
@@ -16,7 +16,7 @@ export type ChatReply =
       readonly finish: 'tool_calls' | 'length';
     };
 
-/** The longest answer where the client names no bound; the output limit of OpenAI's smaller models. */
+/** The longest answer if the client sets no limit; the output limit of OpenAI's smaller models. */
 export const LONGEST_ANSWER = 16_384;
 
 export function replyTo(request: ChatRequest, tokens: Tokens): ChatReply {
@@ -42,16 +42,16 @@ function textOf({ format, messages }: ChatRequest): string {
   return format.kind === 'json-object' ? answerAsObject(messages) : writeAnswer(messages);
 }
 
-/** A call is charged by its name and its arguments. */
+/** A call is charged by the tokens of its name and its arguments. */
 export function replyTokens(reply: ChatReply, tokens: Tokens): number {
   if (reply.kind === 'words') return reply.content.tokenCount;
   return tokens.countNow(reply.name) + reply.arguments.tokenCount;
 }
 
 /**
- * OpenAI's rule for chats: 3 tokens around each message besides those of its role and its content, one more and
- * its own for a name, and 3 that begin the answer. Calls that a message holds count as content, by name and
- * arguments. Definitions of tools are no messages and are not counted.
+ * OpenAI's rule for chats: 3 tokens around each message in addition to its role and content, one more and its own for a
+ * name, and 3 that start the answer. The tool calls in a message count as content, by name and arguments. Tool
+ * definitions are not messages and are not counted.
  */
 export async function promptTokens(
   messages: readonly ChatMessage[],
@@ -68,13 +68,13 @@ export async function promptTokens(
 }
 
 const MAX_KEYS = 50;
-/** Where keys are looked for: what asks for them is at the beginning or the end of a message. */
+/** How much of a message is searched for keys, which are named at its beginning or end. */
 const LOOKED_AT_FOR_KEYS = 20_000;
 const QUOTED_KEY = /["'`]([\p{L}_][\p{L}\p{N}_-]{0,40})["'`]\s*:/gu;
 const NAMED_KEYS =
   /\b(?:keys?|fields?|properties|attributes)\b(?: (?:named|called|are|for))?[\s:]*([^\n:{]{1,300})/iu;
 
-/** What the conversation holds that values can be taken from; the system's own words are instructions. */
+/** The parts of the conversation that values are taken from. System messages are instructions and are excluded. */
 function conversationOf(messages: readonly ChatMessage[]): Conversation {
   const said = messages.filter(({ role }) => role === 'user' || role === 'tool' || role === 'function');
   return {
@@ -83,14 +83,14 @@ function conversationOf(messages: readonly ChatMessage[]): Conversation {
   };
 }
 
-/** The schema's own value where it describes none but an object: OpenAI's schemas always do. */
+/** An empty object if the schema yields null; OpenAI's schemas always describe an object. */
 function answerBySchema(messages: readonly ChatMessage[], schema: unknown): string {
   return JSON.stringify(schemaValue(schema, findValues(conversationOf(messages))) ?? {});
 }
 
 /**
- * An object with the keys that the messages show (`{"name": …}`) or name ("with the keys name and age"), and
- * what the text says of them; null where it says nothing. Without keys, the answer in prose under `answer`.
+ * An object with the keys that the messages show (`{"name": …}`) or name ("with the keys name and age"), and the values
+ * that the text gives for them; null for a key without one. Without keys, the answer in prose under `answer`.
  */
 export function answerAsObject(messages: readonly ChatMessage[]): string {
   const found = findValues(conversationOf(messages));
@@ -113,7 +113,7 @@ function keysIn(text: string): string[] {
   return [...new Set(keys)].filter((key) => /^[\p{L}_][\p{L}\p{N}_-]{0,40}$/u.test(key)).slice(0, MAX_KEYS);
 }
 
-/** Numbers and yes or no as what they are: `42` is not `"42"`. */
+/** Keeps the type of numbers and booleans: `42` is not `"42"`. */
 function valueUnder(key: string, found: FoundValues): unknown {
   const text = found.text(key);
   if (text === null) return found.list(key) ?? found.number(key);
@@ -121,9 +121,9 @@ function valueUnder(key: string, found: FoundValues): unknown {
   return /^(?:true|false)$/u.test(text) ? text === 'true' : text;
 }
 
-/** Only so much of a message is compared with the tools: the work stays bounded. */
+/** How much of a message is compared with the tools, which limits the work. */
 const LOOKED_AT_FOR_TOOLS = 4_000;
-/** Words that are in the names of most tools and say nothing of one. */
+/** Words that are in the names of most tools and do not identify one. */
 const COMMON_IN_NAMES = new Set([
   'get',
   'set',
@@ -143,7 +143,7 @@ const COMMON_IN_NAMES = new Set([
 function pickTool({ messages, tools, toolChoice }: ChatRequest): ChatTool | null {
   if (toolChoice.kind === 'none') return null;
   if (toolChoice.kind === 'named') return tools.find(({ name }) => name === toolChoice.name) ?? null;
-  // A result that has come in is reported, not asked for again.
+  // A tool result that has arrived is reported, not requested again.
   if (toolChoice.kind === 'auto' && messages.at(-1)?.role !== 'user') return null;
 
   const asked = messages.findLast(({ role }) => role === 'user')?.text.slice(0, LOOKED_AT_FOR_TOOLS) ?? '';
@@ -157,8 +157,8 @@ function pickTool({ messages, tools, toolChoice }: ChatRequest): ChatTool | null
 }
 
 /**
- * 0 is no match. A message matches that has the function's name, or all words of it that say something, or one
- * of them and another word of its description. The more words, the better.
+ * 0 is no match. A message matches if it contains the function's name, all meaningful words of the name, or one of them
+ * and another word of its description. More matching words score higher.
  */
 function scoreOf({ name, description }: ChatTool, asked: string, stems: ReadonlySet<string>): number {
   if (asked.includes(name)) return 1_000;

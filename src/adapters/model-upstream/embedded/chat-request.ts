@@ -11,7 +11,7 @@ import {
 
 export interface ChatRequest extends Sampling {
   readonly messages: readonly ChatMessage[];
-  /** Null: as many as the answer has, up to the model's own bound. */
+  /** Null for as many as the answer has, up to the model's own limit. */
   readonly maxTokens: number | null;
   readonly format: AnswerFormat;
   readonly tools: readonly ChatTool[];
@@ -20,7 +20,7 @@ export interface ChatRequest extends Sampling {
 
 export interface ChatMessage {
   readonly role: string;
-  /** All parts of it, one after the other; what is no text is named: `[image]`. */
+  /** All parts concatenated; parts that are not text are named, such as `[image]`. */
   readonly text: string;
   readonly name: string | null;
   readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
@@ -79,7 +79,7 @@ const chatBody = z.object({
   tools: z
     .array(
       z.object({
-        // Tools of other kinds are the provider's own, or take free text: this model calls functions only.
+        // Tools of other types are hosted by the provider or accept free text: this model only calls functions.
         type: z.string(),
         function: z
           .object({ name: z.string(), description: z.string().nullish(), parameters: z.unknown().optional() })

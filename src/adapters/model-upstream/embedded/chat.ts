@@ -23,7 +23,7 @@ export async function answerChat(call: OpenCall): Promise<UpstreamAnswer> {
   return jsonAnswer([JSON.stringify(chatCompletion(reply, envelope))], signal);
 }
 
-/** Everything that an answer says besides the reply itself. */
+/** The fields of an answer besides the reply itself. */
 interface ChatEnvelope {
   readonly id: string;
   /** Seconds since the epoch. */
@@ -31,9 +31,9 @@ interface ChatEnvelope {
   readonly model: string;
   readonly choices: number;
   readonly promptTokens: number;
-  /** Of all choices together. */
+  /** The total of all choices. */
   readonly completionTokens: number;
-  /** For each tool call one. */
+  /** Called once per tool call. */
   readonly newCallId: () => string;
 }
 
@@ -72,8 +72,8 @@ function messageOf(reply: ChatReply, newCallId: () => string) {
 }
 
 /**
- * The chunks in OpenAI's order: who speaks, the reply in pieces, why it ended, and last, where it was asked for,
- * a chunk without choices that has the usage. The choices take turns, as if they were made side by side.
+ * The chunks in OpenAI's order: the role, the reply in pieces, the finish reason and, if requested, a last chunk
+ * without choices that has the usage. The choices alternate, as if they were generated in parallel.
  */
 export function* chatChunks(reply: ChatReply, envelope: ChatEnvelope, includesUsage: boolean) {
   const indexes = Array.from({ length: envelope.choices }, (_, index) => index);
@@ -83,7 +83,7 @@ export function* chatChunks(reply: ChatReply, envelope: ChatEnvelope, includesUs
     created: envelope.created,
     model: envelope.model,
     choices: [{ index, delta, logprobs: null, finish_reason }],
-    // Present and null in all but the last chunk, and only where usage was asked for.
+    // Null in all chunks but the last, and only present if usage was requested.
     ...(includesUsage ? { usage: null } : {}),
   });
 

@@ -36,13 +36,13 @@ export async function answerCompletion(call: OpenCall): Promise<UpstreamAnswer> 
 }
 
 interface WrittenChoices {
-  /** All choices of the first prompt, then of the second, as OpenAI counts them. */
+  /** All choices of the first prompt, then those of the second, in OpenAI's order. */
   readonly choices: readonly WrittenCompletion[];
   readonly promptTokens: number;
   readonly completionTokens: number;
 }
 
-/** A prompt is answered as a user's message would be. */
+/** A prompt is answered like a user's message. */
 async function writeChoices(
   request: CompletionRequest,
   { tokens, signal }: OpenCall,
@@ -69,15 +69,15 @@ async function writeChoices(
 interface CompletionRequest extends Sampling {
   readonly prompts: readonly TextInput[];
   readonly maxTokens: number;
-  /** Whether the answer begins with the prompt. */
+  /** Whether the answer starts with the prompt. */
   readonly echoes: boolean;
 }
 
-/** OpenAI's own, of this endpoint. */
+/** OpenAI's default for this endpoint. */
 const DEFAULT_MAX_TOKENS = 16;
-/** OpenAI's model starts from nothing where there is no prompt; ours from an empty one. */
+/** Without a prompt, OpenAI's model starts from nothing; this one starts from an empty prompt. */
 const NO_PROMPT: TextInput = { kind: 'text', text: '' };
-/** Prompts times choices: each is an answer of its own in memory. */
+/** The limit for prompts times choices, because each is a separate answer in memory. */
 const MAX_CHOICES = MAX_INPUTS;
 
 const completionBody = z.object({
@@ -104,7 +104,7 @@ function readCompletionRequest(body: unknown): Accepted<CompletionRequest> {
   });
 }
 
-/** The legacy shape. */
+/** The fields of the legacy completions format. */
 interface CompletionEnvelope {
   readonly id: string;
   /** Seconds since the epoch. */
@@ -116,7 +116,7 @@ interface CompletionEnvelope {
 
 interface WrittenCompletion {
   readonly index: number;
-  /** The prompt, where it is to be echoed; else empty. */
+  /** The prompt if it is to be echoed, otherwise empty. */
   readonly echo: string;
   readonly text: FittedText;
 }
@@ -129,7 +129,7 @@ function completionUsage({ promptTokens, completionTokens }: CompletionEnvelope)
   };
 }
 
-/** In parts, one to a choice: 2,048 choices are never in memory as one text. */
+/** In parts, one per choice, so that 2,048 choices are never in memory as one text. */
 function* completionParts(
   written: Iterable<WrittenCompletion>,
   envelope: CompletionEnvelope,
@@ -145,7 +145,7 @@ function* completionParts(
   yield `],"usage":${JSON.stringify(completionUsage(envelope))}}`;
 }
 
-/** The legacy chunks have the shape of the whole answer: the finish comes in a last one without text. */
+/** The legacy chunks have the shape of the whole answer. The finish reason is in a last chunk without text. */
 function* completionChunks(
   written: Iterable<WrittenCompletion>,
   envelope: CompletionEnvelope,

@@ -41,7 +41,7 @@ interface EmbeddingRequest {
   readonly dimensions: number;
 }
 
-/** OpenAI's bounds, of each input and of all of them together. */
+/** OpenAI's limits, for each input and for all of them together. */
 const MAX_TOKENS = 8_192;
 const MAX_TOKENS_OF_ALL = 300_000;
 
@@ -94,8 +94,8 @@ function tooLong(count: number, tokenCount: number) {
 }
 
 /**
- * In parts, one to a vector: 2,048 of them as one text would be 15 MB and a fifth of a second without a pause. The
- * fingerprint names the encoder's version, by which matching knows vectors that have to be computed again.
+ * In parts, one per vector: 2,048 of them as one text would be 15 MB and block for a fifth of a second. The fingerprint
+ * is the encoder's version, by which matching detects vectors that must be recomputed.
  */
 function* embeddingParts(
   vectors: Float32Array<ArrayBuffer>,
@@ -115,7 +115,7 @@ function* embeddingParts(
   yield `],"model":${JSON.stringify(model)},"usage":${JSON.stringify(usage)},"system_fingerprint":${fingerprint}}`;
 }
 
-/** Fewer dimensions are the first ones, at unit length again, as OpenAI does it. */
+/** Fewer dimensions are the first ones, scaled to unit length again, as OpenAI does it. */
 function toUnitLength(vector: Float32Array<ArrayBuffer>): Float32Array<ArrayBuffer> {
   const length = Math.hypot(...vector);
   return length === 0 ? vector : vector.map((part) => part / length);
@@ -125,6 +125,6 @@ function encoded(
   vector: Float32Array<ArrayBuffer>,
   encoding: EmbeddingRequest['encoding'],
 ): string | number[] {
-  // Every machine that Bun runs on is little-endian, which is what the wire wants.
+  // All platforms that Bun supports are little-endian, as the API format requires.
   return encoding === 'base64' ? Buffer.from(vector.buffer).toString('base64') : Array.from(vector);
 }

@@ -1,35 +1,35 @@
 import { inShort, itemsOf, linesOf, summarise, wordsOfName } from './text-parts.ts';
 
 /**
- * What a conversation says about a name: `Email: a@b.c` of the name email, `"age": 42` of age, `42 years` of
- * years. The text is gone through once for what is labelled; everything else is a bounded number of searches.
+ * Finds what a conversation says about a name: `Email: a@b.c` for email, `"age": 42` for age, `42 years` for years. The
+ * text is scanned once for labels; everything else is a limited number of searches.
  */
 export interface FoundValues {
-  /** Word for word; null where there is nothing. */
+  /** Verbatim; null if there is none. */
   text(name: string): string | null;
   number(name: string): number | null;
   boolean(name: string): boolean | null;
-  /** Items of an enumeration, or of the list below a heading. */
+  /** The items of an enumeration, or of the list below a heading. */
   list(name: string): readonly string[] | null;
-  /** Those of these words or phrases that the text has, in its order. */
+  /** Those of these words or phrases that are in the text, in its order. */
   mentioned(options: readonly string[]): readonly string[];
 }
 
 export interface Conversation {
-  /** All that was said by users and tools. */
+  /** Everything said by users and tools. */
   readonly text: string;
   readonly lastMessage: string;
 }
 
-/** Values stand early or late in a text; of a longer one the middle is not looked at. */
+/** Values are early or late in a text; the middle of a longer one is skipped. */
 const LOOKED_AT = 60_000;
-/** Of the whole text, 10 µs each: a schema of a thousand names stays a matter of milliseconds. */
+/** The limit for searches of the whole text. Each takes 10 µs, so a schema of a thousand names takes milliseconds. */
 const MAX_SEARCHES = 1_000;
 
 const A_NAME = ['name', 'full name', 'candidate name', 'person name', 'user name', 'customer name', 'author'];
 const A_PLACE = ['city', 'place', 'location', 'country', 'address'];
 
-/** Kinds of value that are known by their look, by the names (or their last words) that they go under. */
+/** Values that are recognized by their pattern, by the names (or last words of names) they are found for. */
 const KNOWN_BY_LOOK: readonly (readonly [names: readonly string[], look: RegExp])[] = [
   [['email', 'mail', 'email address'], /[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}/u],
   [['linkedin', 'linkedin url'], /(?:https?:\/\/)?(?:www\.)?linkedin\.com\/[^\s)>\]"',]{1,200}/iu],
@@ -44,13 +44,13 @@ const KNOWN_BY_LOOK: readonly (readonly [names: readonly string[], look: RegExp]
     A_NAME,
     /(?<=\b(?:I am|I'm|[Mm]y name is|called|named|name is) )\p{Lu}[\p{L}'’-]{1,30}(?: \p{Lu}[\p{L}'’-]{1,30}){0,3}/u,
   ],
-  // Two to four capitalised words that have a line to themselves, as at the head of a CV.
+  // Two to four capitalised words on a line of their own, as at the top of a CV.
   [A_NAME, /(?<=^|\n)\p{Lu}[\p{L}'’-]{1,30}(?: \p{Lu}[\p{L}'’.-]{0,30}){1,3}(?=[ \r]*(?:\n|$|,|\())/u],
   [A_PLACE, /(?<=\b(?:[Ii]n|[Ff]rom|at|to|near) )\p{Lu}[\p{L}'’-]{1,30}(?: \p{Lu}[\p{L}'’-]{1,30}){0,2}/u],
 ];
 const IN_SHORT = ['summary', 'overview', 'abstract', 'description', 'gist'];
 const AS_ASKED = ['query', 'q', 'search', 'question', 'prompt', 'input', 'text', 'message', 'topic'];
-/** Of `company name` the word name alone says nothing: `Name: Jane` is no answer to it. */
+/** Too general as the last word of a longer name: `Name: Jane` does not answer `company name`. */
 const TOO_GENERAL = ['name', 'title', 'id', 'type', 'date', 'description', 'number', 'value', 'text'];
 
 export function findValues({ text: all, lastMessage }: Conversation): FoundValues {
@@ -59,7 +59,7 @@ export function findValues({ text: all, lastMessage }: Conversation): FoundValue
   const { values, lists } = labelsIn(text);
   let searchesLeft = MAX_SEARCHES;
 
-  /** `candidate_email` is also answered by `Email:`: the last words are what it is. */
+  /** `Email:` also answers `candidate_email`, because the last words name the type of value. */
   function labelled(words: readonly string[]): string | null {
     for (let start = 0; start < words.length; start += 1) {
       const label = words.slice(start).join(' ');
@@ -131,7 +131,7 @@ function numberIn(value: string | null): number | null {
   return digits === undefined ? null : Number(digits.replaceAll(',', ''));
 }
 
-/** `age 42`, `7 years`, `quantity of 3`: the number after the word, or else before it. */
+/** For `age 42`, `7 years` or `quantity of 3`: the number after the word, or else the one before it. */
 function numberBeside(lower: string, word: string): number | null {
   const at = placeOfWords(lower, word);
   const after = lower.slice(at + word.length, at + word.length + 24);
@@ -146,7 +146,7 @@ function booleanIn(value: string | null): boolean | null {
   return /^(?:no|false|off|n|0)\b/iu.test(value) ? false : null;
 }
 
-/** Where it first stands as words of its own; looked for at up to 100 places. */
+/** The first place where the words are not part of a longer one; checks up to 100 places. */
 function placeOfWords(lower: string, words: string): number {
   let at = lower.indexOf(words);
   for (let looks = 0; at >= 0 && looks < 100; looks += 1) {
@@ -157,10 +157,12 @@ function placeOfWords(lower: string, words: string): number {
   return -1;
 }
 
-/** What a text says in so many words, by the words of its labels: `first name`. The first of a label wins. */
+/**
+ * The labelled values of a text, by the words of their labels, such as `first name`. The first value of a label wins.
+ */
 interface LabelledValues {
   readonly values: ReadonlyMap<string, string>;
-  /** Lists that stand below a heading. */
+  /** Lists below a heading. */
   readonly lists: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -169,10 +171,10 @@ const LABELLED =
   /^\s*(?:[-*•#]+\s*)?["'`*_]*(\p{L}[\p{L}\p{N} _-]{0,40}?)["'`*_]*\s*[:=]["'`*_]*(?!\/\/)\s*(.*?)\s*,?\s*$/u;
 const HEADING = /^\s*#{1,6}\s+\S/u;
 const LIST_ITEM = /^\s*(?:[-*•]|\d{1,3}[.)])\s+\S/u;
-/** JSON in a text, on one line or on many, is read as a list of labels: each of its keys begins a line. */
+/** Reads JSON within a text, on one line or several, as a list of labels: each of its keys starts a line. */
 const BEFORE_KEY = /([{,])\s*(?=["'][\p{L}_])/gu;
 
-/** `"name": string` in a prompt shows a shape and no value. */
+/** `"name": string` in a prompt describes a shape and is not a value. */
 const PLACEHOLDER =
   /^[[{"'<]{0,3}(?:string|number|integer|float|boolean|bool|array|object|list|\.{3}|…)[^\p{L}\p{N}]{0,6}$|^<[^>]*>$/iu;
 

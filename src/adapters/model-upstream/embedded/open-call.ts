@@ -2,7 +2,7 @@ import { type ZodError, z } from 'zod';
 import type { UpstreamAnswer, UpstreamBody, UpstreamFailure } from '../../../ports/model-upstream.ts';
 import type { Tokens } from './tokens.ts';
 
-/** A call whose body has been read as JSON, and what every answer needs. */
+/** A call whose body has been parsed as JSON, with what every answer needs. */
 export interface OpenCall {
   readonly model: string;
   readonly body: unknown;
@@ -18,7 +18,7 @@ export function jsonAnswer(parts: Iterable<string>, signal: AbortSignal): Upstre
   return { status: 200, contentType: 'application/json', body: pulledBody(parts, signal) };
 }
 
-/** Server-sent events, one to a part. */
+/** Server-sent events, one per part. */
 export function eventAnswer(events: Iterable<object>, signal: AbortSignal): UpstreamAnswer {
   return { status: 200, contentType: 'text/event-stream', body: pulledBody(asEvents(events), signal) };
 }
@@ -33,7 +33,7 @@ function* asEvents(events: Iterable<object>): Generator<string> {
   yield 'data: [DONE]\n\n';
 }
 
-/** A part is made when it is asked for: a client that reads slowly holds up its own answer and no memory. */
+/** Each part is created when it is read, so that a slow client delays only its own answer, which is not buffered. */
 function pulledBody(parts: Iterable<string>, signal: AbortSignal): UpstreamBody {
   const iterator = parts[Symbol.iterator]();
   const toBytes = new TextEncoder();
@@ -59,7 +59,7 @@ export function upstreamFailure(reason: 'aborted' | 'broken', cause?: unknown): 
   return Object.assign(error, { name: 'UpstreamFailure' as const, reason });
 }
 
-/** An answer other than 200, as OpenAI words it. */
+/** An answer other than 200, in OpenAI's format. */
 export interface Refusal {
   readonly status: 400 | 404 | 503;
   readonly message: string;
@@ -78,7 +78,7 @@ export function refuse(message: string, param: string | null): { outcome: 'refus
   return { outcome: 'refused', refusal: { status: 400, message, param } };
 }
 
-/** The first thing that is wrong, with the way to it: `messages.0.role`. */
+/** The first problem, with its path, such as `messages.0.role`. */
 export function refuseShape(error: ZodError): { outcome: 'refused'; refusal: Refusal } {
   const [issue] = error.issues;
   const param = issue === undefined || issue.path.length === 0 ? null : issue.path.join('.');
@@ -91,15 +91,18 @@ function refusalBody({ status, message, param }: Refusal): string {
   return JSON.stringify({ error: { message, type, param, code: null } });
 }
 
-/** Texts, or texts that the client has turned into tokens already. */
+/** A text, or a text that the client has already encoded as tokens. */
 export type TextInput =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'tokens'; readonly tokens: readonly number[] };
 
-/** OpenAI's, of embeddings. */
+/** OpenAI's limit for embeddings. */
 export const MAX_INPUTS = 2_048;
 
-/** A string, several strings, one array of tokens, or several. By hand: it may hold millions of numbers. */
+/**
+ * A string, several strings, one array of tokens, or several. Parsed by hand, because it may contain millions of
+ * numbers.
+ */
 export function readTextInputs(value: unknown, param: string): Accepted<readonly TextInput[]> {
   if (typeof value === 'string') return accept([{ kind: 'text', text: value }]);
   if (!Array.isArray(value)) {
@@ -128,7 +131,7 @@ function tokensIn(value: readonly unknown[]): readonly number[] | null {
   return value.length > 0 && value.every(isToken) ? (value as readonly number[]) : null;
 }
 
-/** What chat and the legacy completions have in common. What a model without chance has no use for is ignored. */
+/** The fields that chat and legacy completions share. Fields that do not apply to a deterministic model are ignored. */
 export const samplingFields = {
   n: z.int().min(1).max(16).nullish(),
   max_tokens: z.int().min(0).nullish(),
@@ -149,14 +152,14 @@ type SamplingFields = z.infer<z.ZodObject<typeof samplingFields>>;
 export function samplingOf({ n, stop, stream, stream_options }: SamplingFields): Sampling {
   return {
     choices: n ?? 1,
-    // An empty stop would end every answer before it begins.
+    // An empty stop sequence would end every answer before it starts.
     stop: (typeof stop === 'string' ? [stop] : (stop ?? [])).filter((one) => one !== ''),
     isStream: stream === true,
     includesUsage: stream_options?.include_usage === true,
   };
 }
 
-/** The text before the first of the stops. */
+/** The text before the first stop sequence. */
 export function beforeStop(text: string, stops: readonly string[]): string {
   const places = stops.map((stop) => text.indexOf(stop)).filter((place) => place >= 0);
   return places.length === 0 ? text : text.slice(0, Math.min(...places));

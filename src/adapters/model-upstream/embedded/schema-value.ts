@@ -2,16 +2,18 @@ import { isObject } from '../../../ports/json-object.ts';
 import type { FoundValues } from './found-values.ts';
 
 /**
- * A value that follows a JSON schema: what the conversation says under a property's name, or else the plainest
- * value that fits. It knows types, enum, const, default, properties, required, items, prefixItems, bounds,
- * formats, anyOf, oneOf, allOf and $ref; not `pattern`, which is the client's and might run for hours.
+ * A value that follows a JSON schema: what the conversation says under a property's name, or else the simplest value
+ * that is valid. Supports types, enum, const, default, properties, required, items, prefixItems, bounds, formats,
+ * anyOf, oneOf, allOf and $ref, but not `pattern`: a client's expression might run for hours.
  *
- * Bounded: 12 levels and 1,000 values; past them objects stay empty and lists as short as they may be.
+ * Limited to 12 levels and 1,000 values; beyond them, objects and lists are not filled any further.
  */
 export function schemaValue(root: unknown, found: FoundValues): unknown {
   let valuesLeft = MAX_VALUES;
 
-  /** `isFound` tells what the conversation says from what only fills a gap: an optional gap is left out. */
+  /**
+   * `isFound` distinguishes values from the conversation from fillers; an optional property without a value is omitted.
+   */
   function fill(given: unknown, name: string, level: number): Filled {
     if (valuesLeft <= 0) return { value: null, isFound: false };
     valuesLeft -= 1;
@@ -50,7 +52,7 @@ export function schemaValue(root: unknown, found: FoundValues): unknown {
     return { value: mentioned ?? options[0], isFound: mentioned !== undefined };
   }
 
-  /** The first, but deep inside nothing where nothing is allowed: that ends schemas that hold themselves. */
+  /** The first option, but null at deeper levels if it is allowed, which ends recursive schemas. */
   function fillOption(options: readonly unknown[], name: string, level: number): Filled {
     const allowsNull = options.some((option) => typeOf(schemaAt(root, option)).type === 'null');
     if (allowsNull && level >= NULL_LEVEL) return { value: null, isFound: false };
@@ -67,7 +69,7 @@ export function schemaValue(root: unknown, found: FoundValues): unknown {
       if (level >= MAX_LEVEL || valuesLeft <= 0) break;
       const filled = fill(property, name, level + 1);
       if (!filled.isFound && !required.has(name)) continue;
-      // Not by assignment: `__proto__` is a name like others.
+      // Not assigned: `__proto__` is an ordinary name here.
       Object.defineProperty(value, name, { value: filled.value, enumerable: true });
       isFound ||= filled.isFound;
     }
@@ -125,7 +127,7 @@ function itemFrom(items: Schema, type: string, text: string): unknown[] {
 const DEFAULT_MAX_ITEMS = 100;
 const LONGEST_TEXT = 4_000;
 
-/** Fixed values, for nothing is known: the same schema always gets the same. */
+/** Fixed values for when nothing is known: the same schema always gets the same value. */
 const OF_FORMAT: Readonly<Record<string, string>> = {
   'date-time': '1970-01-01T00:00:00Z',
   date: '1970-01-01',
@@ -140,7 +142,7 @@ const OF_FORMAT: Readonly<Record<string, string>> = {
   uuid: '00000000-0000-4000-8000-000000000000',
 };
 
-/** A found text, where the schema's bounds let it pass; else the plainest value that does. */
+/** The found text if it satisfies the schema, cut to its longest length; otherwise the simplest value that does. */
 function textWithin(schema: Schema, found: string | null): string {
   const min = wholeOf(schema.minLength) ?? 0;
   const max = Math.min(wholeOf(schema.maxLength) ?? LONGEST_TEXT, LONGEST_TEXT);
@@ -202,7 +204,7 @@ function wholeOf(value: unknown): number | null {
   return Number.isInteger(value) && (value as number) >= 0 ? (value as number) : null;
 }
 
-/** A JSON schema as it came: nothing in it is sure to have the right shape. */
+/** A JSON schema as received: no part of it is guaranteed to have the right shape. */
 interface Schema {
   readonly type?: unknown;
   readonly enum?: unknown;
@@ -219,7 +221,7 @@ interface Schema {
 
 const MAX_REFERENCES = 16;
 
-/** The schema itself: references followed, allOf merged. */
+/** The schema with references resolved and allOf merged. */
 function schemaAt(root: unknown, given: unknown): Schema {
   let schema = asSchema(given);
   for (let hops = 0; typeof schema.$ref === 'string'; hops += 1) {
@@ -244,7 +246,7 @@ function propertiesOf(schema: Schema): Readonly<Record<string, unknown>> {
   return asSchema(schema.properties);
 }
 
-/** The first type that is not null, guessed from other keywords where there is none. */
+/** The first type that is not null, inferred from other keywords if there is none. */
 function typeOf(schema: Schema): { type: string; isNullable: boolean } {
   const types = (Array.isArray(schema.type) ? schema.type : [schema.type]).filter(
     (type) => typeof type === 'string',
@@ -258,7 +260,7 @@ function typeOf(schema: Schema): { type: string; isNullable: boolean } {
   return { type: 'string', isNullable };
 }
 
-/** `#/$defs/person` and `#`; what points elsewhere is nothing. */
+/** Resolves `#/$defs/person` and `#`; any other reference yields an empty schema. */
 function pointedAt(root: unknown, reference: string): unknown {
   if (!reference.startsWith('#')) return {};
   return reference

@@ -1,10 +1,10 @@
-/** Sentences, lines and words of a text, and which of its words carry meaning. Each in one pass over the text. */
+/** Sentences, lines and words of a text, and which of its words carry meaning. Each takes one pass over the text. */
 
 const SENTENCE = /[^.!?。！？\n]*(?:[.!?](?!\s)[^.!?。！？\n]*)*[.!?。！？]*/gu;
 const LIST_MARK = /^\s*(?:[-*•·–]|\d{1,3}[.)])\s+/u;
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}'’_-]*/gu;
 
-/** Words that say nothing of what a text is about. */
+/** Words that do not indicate what a text is about. */
 const EMPTY_WORDS = new Set(
   `a about above after again all also am an and any are as at be because been before being below between both
   but by can could did do does doing down during each few for from further get give had has have having he her
@@ -18,7 +18,7 @@ export function sentencesOf(text: string): string[] {
   return [...text.matchAll(SENTENCE)].map(([sentence]) => sentence.trim()).filter((one) => one !== '');
 }
 
-/** Without what marks them as items of a list. */
+/** Without list markers. */
 export function linesOf(text: string): string[] {
   return text
     .split('\n')
@@ -26,7 +26,7 @@ export function linesOf(text: string): string[] {
     .filter((line) => line !== '');
 }
 
-/** An enumeration in one line: by semicolons, or else by commas and a last `and`. */
+/** The items of an enumeration in one line, separated by semicolons, or else by commas and a last `and`. */
 export function itemsOf(text: string): string[] {
   const separator = text.includes(';') ? ';' : ',';
   return text
@@ -45,7 +45,7 @@ export function wordsOf(text: string): string[] {
   return text.match(WORD) ?? [];
 }
 
-/** Lower-case, without its ending: `Summaries` and `summary`, `hiring` and `hires` become one. */
+/** Lower case without its ending: `Summaries` and `summary`, or `hiring` and `hires`, become the same. */
 export function stemOf(word: string): string {
   const lower = word.toLowerCase();
   if (lower.length <= 3) return lower;
@@ -61,7 +61,7 @@ export function meaningfulStems(text: string): string[] {
     .map(stemOf);
 }
 
-/** `firstName`, `first_name` and `First name` are the words first and name. */
+/** `firstName`, `first_name` and `First name` all become the words first and name. */
 export function wordsOfName(name: string): string[] {
   return name
     .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
@@ -70,7 +70,7 @@ export function wordsOfName(name: string): string[] {
     .map((word) => word.toLowerCase());
 }
 
-/** At most `length` characters, cut between words, with a sign that there was more. */
+/** At most `length` characters, cut between words, with an ellipsis if there was more. */
 export function inShort(text: string, length: number): string {
   const line = text
     .slice(0, length * 2)
@@ -82,14 +82,14 @@ export function inShort(text: string, length: number): string {
   return `${cut.slice(0, lastSpace > length / 2 ? lastSpace : length).toWellFormed()}…`;
 }
 
-/** Of a longer text the beginning and the end are looked at: the work stays bounded. */
+/** For a longer text, only the beginning and the end are read, which limits the work. */
 const LOOKED_AT = 200_000;
 const SHORTEST_SENTENCE_WORDS = 3;
 
 /**
- * The sentences that say most of what the text is about, in their order. A sentence weighs as much as its words
- * are frequent in the whole text, each counted once, over the root of how many there are: neither the longest
- * nor the shortest wins. The first sentence gets a tenth more, for texts begin with what they are about.
+ * The most representative sentences of the text, in their order. A sentence's weight is the sum of how frequent its
+ * words are in the whole text, each counted once, divided by the square root of their number, so that neither the
+ * longest nor the shortest wins. The first sentence gets a tenth more, because texts start with their topic.
  */
 export function summarise(text: string, sentenceCount: number): string {
   const looked =

@@ -1,40 +1,41 @@
-/** OpenAI's o200k_base. What it says of a text is what usage says of it. */
+/** OpenAI's o200k_base tokenizer. Usage is counted with it. */
 export interface Tokens {
-  /** Lets others run between slices. Rejects with the signal's reason. */
+  /** Yields to other work between slices. Rejects with the signal's reason. */
   count(text: string, signal: AbortSignal): Promise<number>;
-  /** For short texts: at once. */
+  /** Synchronous, for short texts. */
   countNow(text: string): number;
-  /** The text's beginning in at most `limit` tokens. */
+  /** The beginning of the text in at most `limit` tokens. */
   fit(text: string, limit: number): FittedText;
-  /** Null where a number is no token. A character broken off at an end becomes U+FFFD. */
+  /** Null if a number is not a token. A character cut off at either end becomes U+FFFD. */
   decode(tokens: readonly number[]): string | null;
 }
 
 export interface FittedText {
   readonly text: string;
   readonly tokenCount: number;
-  /** The text in pieces of a few tokens, never within a character. */
+  /** The text in pieces of a few tokens, never split within a character. */
   readonly pieces: readonly string[];
   readonly isCut: boolean;
 }
 
-/** Tokens to a piece: a stream of single tokens is four fifths envelope. */
+/** Tokens per piece: in a stream of single tokens, four fifths are envelope. */
 const PIECE_TOKENS = 4;
-/** Short slices are cut-up runs, which take eight times as long to a character. */
+/** Short slices are parts of long runs, which take eight times as long per character. */
 const SHORT_SLICE_COST = 1_024;
-/** Of the tokenizer's own cache; its default of 100,000 may grow to 50 MB. */
+/** The size of the tokenizer's own cache; its default of 100,000 may grow to 50 MB. */
 const MERGE_CACHE = 10_000;
-/** Special tokens in a text are text: `<|endoftext|>` in a prompt ends nothing. */
+/** Special tokens in a text are treated as text: `<|endoftext|>` in a prompt ends nothing. */
 const AS_TEXT = { disallowedSpecial: new Set<string>() };
 
-/** A byte order mark is a character like others. */
+/** A byte order mark is an ordinary character. */
 const newDecoder = () => new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
- * Loaded at first use: 80 MB of memory and half a second, only where an embedded model is called.
+ * Loaded on first use, because it takes 80 MB of memory and half a second, and is only needed if an embedded model is
+ * called.
  *
- * Decoding is done here from the tokenizer's table: its own decoder is one for all calls and keeps half a
- * character of one call for the next.
+ * Decoding uses the tokenizer's table directly: its own decoder is shared by all calls and carries a partial character
+ * of one call over to the next.
  */
 export async function loadTokens(): Promise<Tokens> {
   const [{ encode, countTokens, setMergeCacheSize }, { default: table }] = await Promise.all([
@@ -69,7 +70,7 @@ export async function loadTokens(): Promise<Tokens> {
     return Buffer.concat(parts);
   }
 
-  /** Without the character that the last token begins and does not end. */
+  /** Without an incomplete character at the end. */
   function wholeCharacters(tokens: readonly number[]): string {
     return newDecoder().decode(bytesOf(tokens) ?? new Uint8Array(), { stream: true });
   }
@@ -86,8 +87,8 @@ export async function loadTokens(): Promise<Tokens> {
   }
 
   /**
-   * A beginning of a text may have fewer tokens than it had in the whole (`8  25` has four, `8  ` two), or end
-   * within a character. Usage is what its own text has; should that ever be more than asked for, it gets shorter.
+   * The beginning of a text may have fewer tokens than it had within the whole (`8  25` has four, `8  ` two), or end
+   * within a character. Usage counts the text's own tokens; if those exceed the limit, the text is shortened.
    */
   function beginning(tokens: readonly number[], limit: number): string {
     for (let kept = limit; kept > 0; kept -= 1) {
@@ -130,18 +131,18 @@ export async function loadTokens(): Promise<Tokens> {
 }
 
 /**
- * Cuts a text for the tokenizer, in one pass and no further than it is asked to.
+ * Splits a text for the tokenizer, in one pass and only as far as it is read.
  *
- * The tokenizer merges byte pairs in a time that grows with the square of a run: 100,000 spaces took it 38 s.
- * So a run of letters, of marks or of white space is cut after 128 characters; one so long is counted as at most
- * one token more for each cut. And a long text is cut into slices, so that other work can run
- * in between: there only between a letter and a space that a letter follows, where the tokenizer's own
- * pattern always ends a piece. The count stays exact.
+ * The tokenizer merges byte pairs in a time that grows with the square of a run: 100,000 spaces took it 38 s. A run of
+ * letters, of marks or of white space is therefore cut after 128 characters; each cut adds at most one token to the
+ * count. A long text is also cut into slices, so that other work can run in between: only between a letter and a space
+ * that is followed by a letter, where the tokenizer's own pattern always ends a piece. These cuts leave the count
+ * exact.
  */
 const LONGEST_RUN = 128;
 /** About 4,000 tokens of English, 1 to 2 ms. */
 const SLICE_LENGTH = 16_384;
-/** A text without such a place (Chinese, say) is cut where any run ends, at this length. */
+/** A text without such a boundary (such as Chinese) is cut where any run ends, at this length. */
 const LONGEST_SLICE = 2 * SLICE_LENGTH;
 
 export function* tokenSlices(text: string): Generator<string> {
@@ -150,7 +151,7 @@ export function* tokenSlices(text: string): Generator<string> {
   let runKind = -1;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    // The second half of a pair belongs to its first: no cut between them.
+    // The second half of a surrogate pair belongs to the first: there is no cut between them.
     if (code >= 0xdc00 && code <= 0xdfff) continue;
     const kind = kindOf(text, at, code);
     const runEnds = kind !== runKind;
@@ -173,7 +174,7 @@ const LETTER = 1;
 const DIGIT = 2;
 const MARK = 3;
 
-/** As the tokenizer's pattern tells them apart; digits are never more than three to a piece. */
+/** Classified like the tokenizer's pattern does; digits are at most three to a piece. */
 function kindOf(text: string, at: number, code: number): number {
   if (code < 0x80) {
     if (isAsciiLetter(code)) return LETTER;

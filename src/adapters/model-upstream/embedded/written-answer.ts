@@ -8,9 +8,9 @@ const ABILITIES =
   'I can summarise, list, count or repeat text that I am given, fill in a JSON schema and call tools. ' +
   'For answers that need understanding, have your operator add a provider.';
 
-/** More is not looked at: the work stays bounded, and the answer says so. */
+/** Text beyond this is ignored, which limits the work; the answer states it. */
 const LONGEST_GIVEN = 1_000_000;
-/** A list longer than this says how many items are left. */
+/** A longer list ends with the number of remaining items. */
 const LONGEST_LIST = 200;
 
 /** The same conversation always gets the same answer. */
@@ -33,7 +33,7 @@ function answerTo(messages: readonly ChatMessage[]): string {
   return carryOut(instruction, given);
 }
 
-/** What the system message asks for is done with the user's message: "You summarise what you are given". */
+/** Applies the system message's instruction to the user's message: "You summarise what you are given". */
 function answerByRole(messages: readonly ChatMessage[], text: string): string {
   const system = messages.find(({ role }) => role === 'system' || role === 'developer');
   const instruction: Instruction = system === undefined ? { kind: 'other' } : readInstruction(system.text);
@@ -64,7 +64,7 @@ function workOn(instruction: Instruction, given: string): string {
   }
 }
 
-/** "Summarise this" without a text means what was said before. */
+/** "Summarise this" without a text refers to the earlier messages. */
 function earlierText(messages: readonly ChatMessage[]): string {
   const lastUser = messages.findLastIndex(({ role }) => role === 'user');
   return messages
@@ -107,7 +107,7 @@ function bulletList(text: string): string {
   return `${parts.length} items${shown.join('')}${rest > 0 ? `\n… and ${rest} more` : ''}`;
 }
 
-/** The results after the last thing that the assistant said, each with the name that it was called by. */
+/** The results after the assistant's last message, each with the name of its tool. */
 function reportTools(messages: readonly ChatMessage[]): string {
   const callAt = messages.findLastIndex(({ role }) => role === 'assistant');
   const calls = messages[callAt]?.toolCalls ?? [];
@@ -122,8 +122,8 @@ function reportTools(messages: readonly ChatMessage[]): string {
 }
 
 /**
- * The task of a message, recognised by its first or last line, and the text that comes with it. Deliberately few:
- * what a program can do without understanding the text.
+ * The task of a message, recognised by its first or last line, and the text it applies to. Deliberately few: only what
+ * a program can do without understanding the text.
  */
 type Instruction =
   | { readonly kind: 'summarise'; readonly sentenceCount: number; readonly given: string }
@@ -135,7 +135,7 @@ type Instruction =
 
 type CountedUnit = 'words' | 'lines' | 'sentences' | 'characters' | 'items';
 
-/** Where an instruction is looked for; the rest is given text. */
+/** How much of a message is searched for an instruction; the rest is given text. */
 const LONGEST_INSTRUCTION = 400;
 
 const SUMMARISE =
@@ -163,7 +163,7 @@ function readInstruction(message: string): Instruction {
   }
   const verb = ECHO.exec(instruction);
   if (verb !== null) {
-    // Below a colon or a line end stands what is meant; else it is all that follows the verb.
+    // The text after a colon or line end, or else the quoted text, or else everything after the verb.
     const echoed = isSetOff ? given : (QUOTED.exec(instruction)?.[1] ?? text.slice(verb[0].length).trim());
     return { kind: 'echo', given: echoed };
   }
@@ -174,13 +174,13 @@ function readInstruction(message: string): Instruction {
 interface PartedText {
   readonly instruction: string;
   readonly given: string;
-  /** Whether a colon or a line end stands between them. */
+  /** Whether a colon or a line end separates them. */
   readonly isSetOff: boolean;
 }
 
 /**
- * The instruction is what ends at the first colon, line end or sentence end by which something is asked for; or
- * the last line, below its text. Without either it is all instruction.
+ * The instruction ends at the first colon, line end or sentence end at which it is recognised, or it is the last line,
+ * below its text. Without either, there is no given text, and the beginning is the instruction.
  */
 function partText(text: string): PartedText {
   const head = text.slice(0, LONGEST_INSTRUCTION);
@@ -210,7 +210,7 @@ function unitOf(unit: string): CountedUnit {
   return word.startsWith('character') || word.startsWith('letter') ? 'characters' : 'items';
 }
 
-/** `in two sentences`, `3 key points`; three where nothing is said. */
+/** For `in two sentences` or `3 key points`; three if no number is given. */
 function sentenceCountOf(instruction: string): number {
   const number = /\b(\d{1,2}|one|two|three|four|five|six)\b/u.exec(instruction)?.[1];
   if (number !== undefined) return Math.min(20, Math.max(1, COUNT_WORDS[number] ?? Number(number)));
