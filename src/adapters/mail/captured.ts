@@ -17,14 +17,14 @@ interface Kept {
   readonly path: string;
 }
 
-/** The time in milliseconds, up to the year 2096, so that names sort by it, and a mark of the Message-ID. */
+/** The time in milliseconds, up to the year 2096, so that names sort by it, and a hash of the Message-ID. */
 const FILE_NAME = /^([0-3]\d{12}-[0-9a-f]{16})\.eml$/;
 const MAX_LISTED = 100;
 
 /**
- * Keeps mail in a folder instead of sending it: a file a message, which any mail program opens, its owner's alone.
- * The oldest make room for the newest. A message that comes again under its Message-ID takes the place of the
- * first: what was repeated after a crash is there once.
+ * Stores mail in a folder instead of sending it: one file per message, readable by its owner only, which any mail
+ * program can open. The oldest messages are removed to make room for new ones. A message with a known Message-ID
+ * replaces the earlier one, so that a message repeated after a crash is stored once.
  */
 export async function openCapturedMail(options: CapturedMailOptions): Promise<Mail & CapturedMail> {
   const { folder, clock, maxMessages = 500, maxBytes = 50 * 1024 * 1024 } = options;
@@ -33,11 +33,11 @@ export async function openCapturedMail(options: CapturedMailOptions): Promise<Ma
   for (const name of await readdir(folder)) {
     if (name.endsWith('.unfinished')) await rm(join(folder, name), { force: true });
   }
-  // Whatever the clock did meanwhile, what comes now is newer than what is there.
+  // New messages sort after the existing ones, even if the clock was set back.
   let lastMs = Math.max(0, ...(await keptFiles()).slice(0, 1).map(({ id }) => msOf(id)));
   let writing: Promise<unknown> = Promise.resolve();
 
-  /** The newest first. */
+  /** Newest first. */
   async function keptFiles(): Promise<Kept[]> {
     const ids = (await readdir(folder)).flatMap((name) => FILE_NAME.exec(name)?.[1] ?? []);
     return ids
@@ -53,7 +53,7 @@ export async function openCapturedMail(options: CapturedMailOptions): Promise<Ma
   async function write(messageId: string, raw: Buffer): Promise<void> {
     const mark = createHash('sha256').update(messageId).digest('hex').slice(0, 16);
     const earlier = (await keptFiles()).find(({ id }) => id.endsWith(mark));
-    // Two messages of one millisecond keep their order.
+    // Two messages of the same millisecond keep their order.
     lastMs = Math.max(clock.now(), lastMs + 1);
     const id = earlier?.id ?? `${String(lastMs).padStart(13, '0')}-${mark}`;
     await writeWhole(pathOf(id), raw);
@@ -64,7 +64,7 @@ export async function openCapturedMail(options: CapturedMailOptions): Promise<Ma
     let bytes = 0;
     for (const [place, { path }] of (await keptFiles()).entries()) {
       bytes += (await sizeOf(path)) ?? 0;
-      // The newest one stays, however large it is.
+      // The newest message is kept, whatever its size.
       if (place >= maxMessages || (place > 0 && bytes > maxBytes)) await rm(path, { force: true });
     }
   }
@@ -99,7 +99,7 @@ export async function openCapturedMail(options: CapturedMailOptions): Promise<Ma
       return loaded.filter((one) => one !== null).map(headOf);
     },
     async read(id) {
-      // The id comes from outside: only what could be a name of ours becomes a path.
+      // The id comes from outside: only a valid name becomes a path.
       return FILE_NAME.test(`${id}.eml`) ? await load({ id, path: pathOf(id) }) : null;
     },
   };
@@ -113,7 +113,7 @@ function headOf({ id, messageId, from, to, subject, capturedAt, bytes }: Capture
   return { id, messageId, from, to, subject, capturedAt, bytes };
 }
 
-/** Whole or not at all, on the disk before it counts as accepted. */
+/** Writes the whole file or nothing, and to disk before the message counts as accepted. */
 async function writeWhole(path: string, raw: Buffer): Promise<void> {
   const unfinished = `${path}.unfinished`;
   const file = await open(unfinished, 'w', 0o600);

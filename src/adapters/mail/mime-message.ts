@@ -5,20 +5,20 @@ export type Composed =
   | { readonly outcome: 'composed'; readonly raw: Buffer; readonly from: string; readonly to: string }
   | { readonly outcome: 'refused'; readonly reason: string };
 
-/** Mail of ours has some kilobytes; servers take ten megabytes and more. */
+/** Our mails are a few kilobytes; servers accept ten megabytes and more. */
 const MAX_BYTES = 1024 * 1024;
-/** A header of ours that long is a mistake, and past 998 characters a line is no mail any more. */
+/** A header of ours that is this long is a mistake, and a line of more than 998 characters is not valid in a mail. */
 const MAX_HEADER_CHARACTERS = 900;
 const HEADER_NAME = /^[A-Za-z][A-Za-z0-9-]{0,60}$/;
-/** What could end a header, and all else that has no place in one. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+/** Characters that could end a header, and others that do not belong in one. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it matches
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 const ADDRESS = /^[^\s<>()[\]\\,;:"@]{1,64}@[^\s<>()[\]\\,;:"@]{1,253}$/u;
 const MESSAGE_ID = /^[A-Za-z0-9._-]{1,100}@[A-Za-z0-9.-]{1,200}$/;
 
 /**
- * The message as it goes over the wire. It is the last door before the server: whatever came here, nothing in a
- * header can begin another one. The same message gives the same bytes, so that a repeat is one.
+ * The message as it is sent. This is the last check before the server: whatever the input, nothing in a header can
+ * start another one. The same message gives the same bytes, so that a repeat can be recognized.
  */
 export async function composeMessage(message: MailMessage): Promise<Composed> {
   const problem = findProblem(message);
@@ -91,8 +91,8 @@ interface Part {
 }
 
 /**
- * Reads back what composeMessage wrote: one message, a part of plain text and a part of HTML. Of a file that is
- * something else it makes what it can, and what it cannot find is empty.
+ * Reads what composeMessage wrote: one message with a plain text part and an HTML part. Other files are read as far as
+ * possible; what cannot be found is empty.
  */
 export function readEml(eml: string): ReadEml {
   const message = splitPart(eml);
@@ -117,7 +117,7 @@ function splitPart(source: string): Part {
   const end = source.indexOf('\r\n\r\n');
   const head = end === -1 ? source : source.slice(0, end);
   const headers = new Map<string, string>();
-  // A line that begins with a blank goes on with the one before it.
+  // A line that starts with a blank continues the previous one.
   for (const line of head.replace(/\r\n[ \t]+/g, ' ').split('\r\n')) {
     const colon = line.indexOf(':');
     const name = line.slice(0, colon).toLowerCase();
@@ -134,7 +134,7 @@ function splitBody(body: string, boundary: string): Part[] {
 function decodeBody({ headers, body }: Part): string {
   const encoding = headers.get('content-transfer-encoding')?.toLowerCase();
   if (encoding === 'base64') return Buffer.from(body, 'base64').toString('utf8');
-  // An equals sign at the end of a line says that the line goes on.
+  // An equals sign at the end of a line means that the line continues.
   if (encoding === 'quoted-printable') return unquote(body.replace(/=[ \t]*\r\n/g, '')).toString('utf8');
   return body;
 }
@@ -144,7 +144,7 @@ function unquote(text: string): Buffer {
   return Buffer.from(text.replace(/=([0-9A-F]{2})/gi, character), 'latin1');
 }
 
-/** Words in other than plain letters stand encoded in a header, and a long one in several pieces. */
+/** Words with non-ASCII characters are encoded in a header, long ones in several pieces. */
 function decodeWords(value: string): string {
   const joined = value.replace(/\?=\s+=\?/g, '?==?');
   return joined.replace(/(?:=\?utf-8\?[qb]\?[^?]*\?=)+/gi, (run) => {

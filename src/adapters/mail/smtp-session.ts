@@ -2,35 +2,35 @@ import SMTPConnection from 'nodemailer/lib/smtp-connection';
 
 interface SessionOptions {
   readonly server: MailServer;
-  /** PEM; without it those that the runtime trusts. */
+  /** PEM; defaults to those that the runtime trusts. */
   readonly certificateAuthorities?: string;
   readonly connectTimeoutMs: number;
   readonly greetingTimeoutMs: number;
-  /** The server says nothing for this long: it is gone. */
+  /** A server that sends nothing for this long is considered gone. */
   readonly silenceTimeoutMs: number;
 }
 
 /** One connection to the server, used for one message at a time. Rejections are nodemailer's errors. */
 export interface SmtpSession {
-  /** Connects, encrypts, logs in. */
+  /** Connects, encrypts and logs in. */
   open(): Promise<void>;
-  /** True where the server still listens, with nothing left of the message before. */
+  /** True if the server still responds; resets whatever the previous message left. */
   isReady(): Promise<boolean>;
-  /** Resolves once the server has taken the message. */
+  /** Resolves once the server has accepted the message. */
   send(from: string, to: string, raw: Buffer): Promise<void>;
   readonly sent: number;
   readonly isBroken: boolean;
-  /** Says good-bye. */
+  /** Ends the session with QUIT. */
   end(): void;
-  /** Cuts the line: what the server does not have by now it does not get. */
+  /** Cuts the connection: what the server has not received by now is not sent. */
   destroy(reason: string): void;
 }
 
 type Done<T> = (error?: Error | null, value?: T) => void;
 
 /**
- * nodemailer has a pool of its own, but that one sends a message again by itself where a connection breaks, and
- * cannot end a single delivery. Whether a message goes out twice is ours to decide, so the pool is ours too.
+ * nodemailer has its own pool, but that one resends a message on its own if a connection breaks, and cannot end a
+ * single delivery. Whether a message may be sent twice is our decision, so the pool is ours.
  */
 export function createSmtpSession(options: SessionOptions): SmtpSession {
   const { server } = options;
@@ -87,7 +87,7 @@ export function createSmtpSession(options: SessionOptions): SmtpSession {
       const socket = connection._socket;
       breakOff(new Error(reason));
       connection.close();
-      // Closing alone lets what is already buffered go out.
+      // Closing alone would still send what is already buffered.
       if (socket) socket.destroy();
     },
   };
@@ -115,18 +115,18 @@ function connectionOptions(options: SessionOptions): SMTPConnection.Options {
 
 interface KeptSessions {
   take(): SmtpSession | null;
-  /** Keeps it for the next message, or ends it where it is broken or has done its share. */
+  /** Keeps it for the next message, or ends it if it is broken or has sent its number of messages. */
   keep(session: SmtpSession): void;
   endAll(): void;
 }
 
 interface Bounds {
   readonly idleMs: number;
-  /** Some servers count, and hang up in the middle of one more. */
+  /** Some servers count messages, and disconnect in the middle of one too many. */
   readonly messagesPerConnection: number;
 }
 
-/** Connections between two messages. */
+/** Idle connections, kept for the next message. */
 export function createKeptSessions({ idleMs, messagesPerConnection }: Bounds): KeptSessions {
   const idle = new Map<SmtpSession, ReturnType<typeof setTimeout>>();
 
@@ -160,8 +160,8 @@ export interface MailServer {
   readonly host: string;
   readonly port: number;
   /**
-   * `from-the-start` as smtps:// has it; `required` and `where-offered` by STARTTLS. A certificate is checked
-   * wherever there is one: a server with a wrong one gets no mail.
+   * `from-the-start` for smtps://; `required` and `where-offered` use STARTTLS. A certificate is always verified: a
+   * server with an invalid one gets no mail.
    */
   readonly encryption: 'from-the-start' | 'required' | 'where-offered' | 'none';
   readonly account: { readonly user: string; readonly pass: string } | null;
@@ -169,15 +169,15 @@ export interface MailServer {
 
 type ReadServerAddress =
   | { readonly outcome: 'read'; readonly server: MailServer }
-  /** Never holds the address itself, which may hold a password. */
+  /** Never contains the address itself, which may contain a password. */
   | { readonly outcome: 'invalid'; readonly reason: string };
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
 const MAX_CHARACTERS = 2_000;
 
 /**
- * `smtps://user:password@host:465` or `smtp://user:password@host:587`, with `?tls=required` or `?tls=off`. A
- * password is not sent over an open line to another machine unless `?tls=off` says so.
+ * `smtps://user:password@host:465` or `smtp://user:password@host:587`, with `?tls=required` or `?tls=off`. A password
+ * is not sent unencrypted to another machine unless `?tls=off` is given.
  */
 export function readServerAddress(address: string): ReadServerAddress {
   const url = address.length > MAX_CHARACTERS ? null : URL.parse(address);

@@ -4,16 +4,16 @@ import { createKeptSessions, createSmtpSession, type MailServer, type SmtpSessio
 
 export interface SmtpOptions {
   readonly server: MailServer;
-  /** PEM; without it those that the runtime trusts. */
+  /** PEM; defaults to those that the runtime trusts. */
   readonly certificateAuthorities?: string;
   readonly maxConnections?: number;
   readonly connectTimeoutMs?: number;
   readonly greetingTimeoutMs?: number;
-  /** Servers look through a message before they answer; two minutes are long, but they exist. */
+  /** Servers scan a message before they answer; two minutes are rare, but do occur. */
   readonly silenceTimeoutMs?: number;
   /**
-   * From the first step to the server's last word. The line is cut past it, whatever a server that trickles its
-   * answers has to say. A mail that is claimed before it is sent is claimed for longer than this.
+   * From the first step to the server's last reply. The connection is cut after this time, even if a slow server is
+   * still sending. A mail that is claimed before it is sent must be claimed for longer than this.
    */
   readonly sendTimeoutMs?: number;
   readonly idleMs?: number;
@@ -26,8 +26,8 @@ const MAX_WAITING = 1_000;
 const STOPPING = 'the process stops';
 
 /**
- * Mail by SMTP, over a few connections that are kept for the next message. A connection that was kept is asked
- * (RSET) before a message goes over it, so a server that hung up meanwhile costs a new connection and not a try.
+ * Sends mail by SMTP, over a few connections that are kept for the next message. A kept connection is checked (RSET)
+ * before it is used, so that a server that has disconnected costs a new connection and not an attempt.
  */
 export function createSmtpMail(options: SmtpOptions): Mail {
   const { maxConnections = 4, idleMs = 10_000, messagesPerConnection = 100 } = options;
@@ -114,7 +114,7 @@ export function createSmtpMail(options: SmtpOptions): Mail {
 }
 
 interface Delivery {
-  /** The connection it goes over now. Throws where it has been cut off. */
+  /** Sets and returns the current connection. Throws if the delivery has been cut off. */
   use(session: SmtpSession): SmtpSession;
   session(): SmtpSession | null;
   cut(reason: string): void;
@@ -137,26 +137,26 @@ function createDelivery(): Delivery {
   };
 }
 
-/** What nodemailer's errors may carry. */
+/** The fields that nodemailer's errors may have. */
 interface SmtpError {
   readonly message?: unknown;
   readonly code?: unknown;
-  /** The step that failed: `CONN`, `AUTH PLAIN`, `MAIL FROM`, `RCPT TO`, `DATA`, or `API` where nothing was sent. */
+  /** The step that failed: `CONN`, `AUTH PLAIN`, `MAIL FROM`, `RCPT TO`, `DATA`, or `API` if nothing was sent. */
   readonly command?: unknown;
   readonly response?: unknown;
   readonly responseCode?: unknown;
 }
 
-/** The steps that are about this message. A refusal at any other is about the server or our account there. */
+/** The steps that concern this message. A refusal at any other concerns the server or our account there. */
 const MESSAGE_STEPS = new Set(['MAIL FROM', 'RCPT TO', 'DATA']);
 /**
- * Refusals for good by their first digit that are about the session all the same: commands not known or out of
- * order, log-in missing or too weak. An operator mends them, and then the mail goes out.
+ * Permanent refusals by their first digit that nevertheless concern the session: commands that are unknown or out of
+ * order, a log-in that is missing or too weak. Once an operator has fixed the cause, the mail is sent.
  */
 const ABOUT_THE_SESSION = new Set([500, 502, 503, 530, 534, 535, 538]);
 const MAX_REASON_CHARACTERS = 300;
 
-/** What a failed try means for the mail. What is not known to be for good may be tried again. */
+/** What a failed attempt means for the mail. A failure that is not known to be permanent may be retried. */
 function judgeFailure(error: unknown, to: string): MailOutcome {
   const { message, code, command, response, responseCode } = (error ?? {}) as SmtpError;
   const step = typeof command === 'string' ? command : 'CONN';
@@ -171,11 +171,11 @@ function isForGood(step: string, code: unknown, responseCode: unknown): boolean 
   if (typeof responseCode === 'number') {
     return responseCode >= 500 && MESSAGE_STEPS.has(step) && !ABOUT_THE_SESSION.has(responseCode);
   }
-  // Found by the client itself: an address no server takes, or more bytes than this one said it takes.
+  // Detected by the client: an address that no server accepts, or more bytes than this server accepts.
   return (code === 'EENVELOPE' && step === 'API') || (code === 'EMESSAGE' && step === 'MAIL FROM');
 }
 
-/** One short line without addresses and links: servers repeat to us what we sent to them. */
+/** One short line without addresses and links, because servers repeat what we sent them. */
 export function cleanReason(text: string, to: string): string {
   const localPart = to.split('@')[0] ?? '';
   const name =
