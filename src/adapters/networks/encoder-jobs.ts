@@ -1,27 +1,27 @@
 import type { EncodedText } from './word-pieces.ts';
 
-/** What the main thread sends to the thread that runs the encoder. */
+/** Messages from the main thread to the encoder's thread. */
 export type ToThread =
   | { readonly kind: 'embed'; readonly id: number; readonly texts: readonly string[] }
-  /** The caller is gone: the rest of its request need not be computed. */
+  /** The caller has left: the rest of its request is not computed. */
   | { readonly kind: 'forget'; readonly id: number }
-  /** Frees the weights and ends the thread; ending it from outside would free neither. */
+  /** Frees the weights and ends the thread; terminating it from outside would free neither. */
   | { readonly kind: 'close' };
 
 export type FromThread =
-  /** One vector after the other, all of unit length. */
+  /** The vectors in one array, one after the other, each of unit length. */
   | { readonly kind: 'embedded'; readonly id: number; readonly vectors: Float32Array<ArrayBuffer> }
-  /** The network failed at this request; others go on. */
+  /** The network failed for this request; others continue. */
   | { readonly kind: 'failed'; readonly id: number; readonly message: string }
-  /** The network does not run on this platform: no request ever will. */
+  /** The network does not run on this platform, so that every request will fail. */
   | { readonly kind: 'unavailable'; readonly reason: string }
-  /** The thread cannot go on. */
+  /** The thread cannot continue. */
   | { readonly kind: 'broken'; readonly message: string };
 
 /**
- * The requests that the encoder works on, and which window it takes next: one of each request in turn, so that one
- * sentence does not wait for the two thousand texts that came before it. Windows run one by one. In a batch the
- * numbers of a window would depend on the windows beside it, because the network scales its numbers over all of them.
+ * The encoder's requests, and which window is computed next: one of each request in turn, so that a single sentence
+ * does not wait for two thousand texts that arrived before it. Windows are computed one by one: in a batch the result
+ * of a window would depend on the others, because the network scales its numbers over all of them.
  */
 interface EncoderJobs {
   add(id: number, texts: readonly string[]): void;
@@ -57,7 +57,7 @@ interface Job {
 }
 
 export function createEncoderJobs(cut: (text: string) => readonly (readonly number[])[]): EncoderJobs {
-  // A Map keeps the order of insertion; the one that was served goes to its end.
+  // A Map keeps its insertion order; a request that was served moves to the end.
   const jobs = new Map<number, Job>();
 
   return {
@@ -92,12 +92,12 @@ export function createEncoderJobs(cut: (text: string) => readonly (readonly numb
   };
 }
 
-/** Of pieces, without the two that begin and end every window. The network has places for 512. */
+/** In pieces, without the two that start and end every window. The network has 512 positions. */
 const WINDOW_PIECES = 510;
 /**
- * A longer text is cut between words; its vector is the mean of its windows', each weighted by its pieces, at unit
- * length. Of more than four windows, four are taken, evenly spread: a text of 8,192 tokens would take 20 of them and
- * hold the thread for seconds, and one among 20 hardly moves the mean.
+ * A longer text is cut between words; its vector is the mean of its windows' vectors, weighted by their numbers of
+ * pieces, at unit length. If there are more than four windows, four evenly spread ones are used: a text of 8,192 tokens
+ * would have 20 and block the thread for seconds, and a single one of 20 hardly changes the mean.
  */
 const MAX_WINDOWS = 4;
 
@@ -107,16 +107,16 @@ export function windowsOf({ ids, isFirst }: EncodedText): readonly (readonly num
   while (ids.length - from > WINDOW_PIECES) {
     let to = from + WINDOW_PIECES;
     while (to > from && isFirst[to] !== true) to -= 1;
-    // A word has at most 100 pieces, so that a window always begins before it.
+    // A word has at most 100 pieces, so there is always a word start to cut at.
     windows.push(ids.slice(from, to));
     from = to;
   }
-  // A text without pieces has one window without any: it gets a vector too.
+  // A text without pieces has one empty window, so that it gets a vector too.
   windows.push(ids.slice(from));
   return windows.length <= MAX_WINDOWS ? windows : evenlySpread(windows);
 }
 
-/** The first and the last are always among them. */
+/** Always includes the first and the last. */
 function evenlySpread<Window>(windows: readonly Window[]): Window[] {
   const step = (windows.length - 1) / (MAX_WINDOWS - 1);
   const places = new Set(Array.from({ length: MAX_WINDOWS }, (_, place) => Math.round(place * step)));
@@ -140,7 +140,7 @@ export function meanVector(
 export function toUnitLength(vector: Float32Array<ArrayBuffer>): Float32Array<ArrayBuffer> {
   let squares = 0;
   for (const part of vector) squares += part * part;
-  // Vectors that cancel each other out have no direction: they stay as they are.
+  // Vectors that cancel each other out have no direction: they are returned unchanged.
   if (squares === 0) return vector;
   const length = Math.sqrt(squares);
   return vector.map((part) => part / length);

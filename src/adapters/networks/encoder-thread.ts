@@ -1,4 +1,4 @@
-/** The encoder has this thread to itself: a window of 512 pieces takes a tenth of a second without a pause. */
+/** The encoder runs on its own thread, because a window of 512 pieces blocks for a tenth of a second. */
 import {
   createEncoderJobs,
   type FromThread,
@@ -20,7 +20,7 @@ interface OpenEncoder {
 let encoder: OpenEncoder | null = null;
 let isWorking = false;
 
-/** Null, reported, if the platform has no runtime. */
+/** Null if the platform has no runtime, which is reported. */
 function openEncoder(): OpenEncoder | null {
   if (encoder !== null) return encoder;
   const loaded = loadOnnxRuntime();
@@ -34,7 +34,7 @@ function openEncoder(): OpenEncoder | null {
   return encoder;
 }
 
-/** One window after the other until nothing is left; a failed one takes its request with it, not the thread. */
+/** Computes one window after the other until none is left. A failure ends its request, not the thread. */
 async function work({ session, jobs }: OpenEncoder): Promise<void> {
   if (isWorking) return;
   isWorking = true;
@@ -46,13 +46,13 @@ async function work({ session, jobs }: OpenEncoder): Promise<void> {
       jobs.forget(window.jobId);
       report({ kind: 'failed', id: window.jobId, message: String(error) });
     }
-    // New requests and aborted ones arrive between windows.
+    // New and aborted requests arrive between windows.
     await new Promise((resolve) => setImmediate(resolve));
   }
   isWorking = false;
 }
 
-/** The vector of the first piece stands for the text: the network was trained so. */
+/** The vector of the first piece represents the text, as the network was trained. */
 function vectorOf(session: OnnxSession, ids: readonly number[]): Float32Array<ArrayBuffer> {
   const pieces = BigInt64Array.from([CLS_PIECE, ...ids, SEP_PIECE], BigInt);
   const shape = [1, pieces.length];

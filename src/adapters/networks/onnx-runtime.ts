@@ -2,8 +2,8 @@ import { CFunction, CString, dlopen, FFIType, type Pointer, ptr, read, toArrayBu
 import { dirname, join } from 'node:path';
 
 /**
- * ONNX Runtime through its C interface. Its package for Node is 288 MB, and addons of that kind end a process of this
- * runtime that uses them in threads; the library alone is 27 MB, in a package for each platform (decisions/0068).
+ * ONNX Runtime through its C API. Its Node package is 288 MB, and addons of that type crash a Bun process that uses
+ * them in threads; the library alone is 27 MB, in one package per platform (decisions/0068).
  */
 export interface OnnxRuntime {
   /** Loads a network from a file. Throws if it cannot be loaded. */
@@ -12,9 +12,9 @@ export interface OnnxRuntime {
 
 export interface OnnxSession {
   readonly inputs: readonly string[];
-  /** Runs the network without a pause, on this thread alone, and returns a copy of its first output. */
+  /** Runs the network synchronously, on this thread only, and returns a copy of its first output. */
   run(inputs: readonly OnnxInput[]): Float32Array<ArrayBuffer>;
-  /** Weights are outside of what the garbage collector sees: they are freed here or not at all. */
+  /** The garbage collector does not see the weights: they are freed only here. */
   close(): void;
 }
 
@@ -26,7 +26,7 @@ export interface OnnxInput {
 
 export type LoadedRuntime =
   | { readonly outcome: 'loaded'; readonly runtime: OnnxRuntime }
-  /** This platform has no library, or it does not load. The reason is for operators. */
+  /** There is no library for this platform, or it does not load. The reason is for operators. */
   | { readonly outcome: 'unavailable'; readonly reason: string };
 
 const LIBRARIES: Readonly<Record<string, readonly [name: string, file: string]>> = {
@@ -38,7 +38,7 @@ const LIBRARIES: Readonly<Record<string, readonly [name: string, file: string]>>
 
 const loadedHere = new Map<string, LoadedRuntime>();
 
-/** Loads it once for each thread. */
+/** Loads it once per thread. */
 export function loadOnnxRuntime(platform = `${process.platform}-${process.arch}`): LoadedRuntime {
   const known = loadedHere.get(platform) ?? load(platform);
   loadedHere.set(platform, known);
@@ -66,7 +66,7 @@ function createRuntime(api: Api): OnnxRuntime {
     open(path) {
       const options = api.made('createSessionOptions');
       try {
-        // One thread, the calling one: the gateway's cores stay free.
+        // Only the calling thread is used, so that the gateway's cores stay free.
         api.check(api.call.setIntraOpNumThreads(options, 1));
         api.check(api.call.setSessionGraphOptimizationLevel(options, ALL_OPTIMIZATIONS));
         const session = api.made('createSession', environment, textBytes(path), options);
@@ -128,10 +128,12 @@ function createSession(api: Api, cpu: Pointer, session: Pointer): OnnxSession {
   };
 }
 
-/** What a running network reads. The garbage collector does not see that the library uses it, but it sees this. */
+/**
+ * The inputs of a running network. This reference keeps them from being garbage collected while the library uses them.
+ */
 const inUse = new Set<unknown>();
 
-/** A copy: the value's own memory is freed with it. */
+/** A copy, because the value's own memory is freed with it. */
 function floatsOf(api: Api, value: Pointer): Float32Array<ArrayBuffer> {
   const info = api.made('getTensorTypeAndShape', value);
   const count = new BigUint64Array(1);
@@ -156,7 +158,7 @@ function namesOf(api: Api, session: Pointer, side: 'Input' | 'Output'): readonly
   });
 }
 
-/** Errors are thrown here; the library would write them to the standard error output too. */
+/** Errors are thrown here; otherwise the library would also write them to standard error. */
 const LOG_FATAL = 4;
 const ALL_OPTIMIZATIONS = 99;
 const ARENA_ALLOCATOR = 1;
@@ -164,12 +166,12 @@ const DEFAULT_MEMORY = 0;
 const FLOAT32 = 1;
 const INT64 = 7;
 
-/** The version of the C interface that is asked for: later libraries have all of it, in the same places. */
+/** The requested version of the C API; later libraries include all of it, at the same positions. */
 const API_VERSION = 14;
 const POINTER_BYTES = 8;
 const { ptr: POINTER, i32, u64, void: NOTHING } = FFIType;
 
-/** Places in the table of functions, with their arguments. All return a status but for those that free something. */
+/** Positions in the function table, with their arguments. All return a status, except those that free something. */
 const FUNCTIONS = {
   getErrorMessage: [2, [POINTER], POINTER],
   createEnv: [3, [i32, POINTER, POINTER], POINTER],
@@ -201,9 +203,9 @@ type Argument = Pointer | number | null | NodeJS.TypedArray;
 
 interface Api {
   readonly call: Readonly<Record<FunctionName, (...given: Argument[]) => Pointer | null>>;
-  /** Throws what a status says. */
+  /** Throws the error of a status, if it has one. */
   check(status: Pointer | null): void;
-  /** Calls a function whose last argument is the place for what it makes. */
+  /** Calls a function whose last argument receives its result. */
   made(name: FunctionName, ...given: Argument[]): Pointer;
 }
 
@@ -240,7 +242,7 @@ function openApi(path: string): Api {
   };
 }
 
-/** Addresses of user space have 47 bits: a number holds them. */
+/** User space addresses have 47 bits, which a number can represent. */
 function pointerFrom(place: BigUint64Array): Pointer {
   return Number(place[0]) as Pointer;
 }

@@ -4,7 +4,7 @@ import type { EmbeddedVectors, TextVectors } from '../../ports/networks/text-vec
 import type { FromThread, ToThread } from './encoder-jobs.ts';
 import { ENCODER } from './network-files.ts';
 
-/** What of a Worker is used. */
+/** The used part of a Worker. */
 export interface ThreadHandle {
   postMessage(message: ToThread): void;
   addEventListener(type: 'message', listener: (event: { readonly data: FromThread }) => void): void;
@@ -18,12 +18,12 @@ interface TextVectorsOptions {
   readonly startThread?: () => ThreadHandle;
 }
 
-/** Besides the one in work. Past it requests are refused at once. */
+/** Requests in addition to the one in progress. Further ones are refused immediately. */
 const MAX_WAITING = 64;
-/** A thread without work is ended: that frees about 50 MB, and it starts again in about half a second. */
+/** An idle thread is ended, which frees about 50 MB; it starts again in about half a second. */
 const IDLE_MS = 10 * 60_000;
 
-/** The main thread's end of the wire to the thread that runs the encoder; the first request starts it. */
+/** The main thread's side of the encoder's thread, which the first request starts. */
 export function createTextVectors({
   clock,
   log,
@@ -40,7 +40,7 @@ export function createTextVectors({
     if (thread !== null) return thread;
     const started = startThread();
     const died = (why: string) => {
-      // A thread that was replaced or ended by us has nothing more to report.
+      // A thread that was replaced or that we ended has nothing more to report.
       if (thread !== started) return;
       end({ outcome: 'failed' });
       log.error('the embedding model stopped; the next request starts it again', { why });
@@ -61,7 +61,7 @@ export function createTextVectors({
     return started;
   }
 
-  /** Once: the platform does not change while the process runs. */
+  /** Only once: the platform does not change while the process runs. */
   function giveUp(reason: string): void {
     if (isUnavailable) return;
     isUnavailable = true;

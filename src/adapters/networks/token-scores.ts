@@ -6,34 +6,34 @@ import { loadOnnxRuntime, type OnnxSession } from './onnx-runtime.ts';
 import { CLS_PIECE, SEP_PIECE, UNKNOWN_PIECE, type WordPieces } from './word-pieces.ts';
 
 interface TokenScoresOptions {
-  /** Of `model.onnx` and `network.json`; for tests. */
+  /** The folder with `model.onnx` and `network.json`; for tests. */
   readonly folder?: string;
-  /** Once, if the network cannot be used: texts are then read without it. */
+  /** Called once, if the network cannot be used: texts are then read without it. */
   readonly onUnavailable: (reason: string) => void;
 }
 
-/** The second file of a tagger's folder. */
+/** The format of `network.json` in a tagger's folder. */
 const networkSchema = z.object({
   kind: z.literal('token-classifier'),
-  /** Columns of the output: those of one kind of document, then those of the other. */
+  /** The columns of the output: those of CVs, then those of postings. */
   labels: z.object({ cv: z.array(z.string()).min(2), posting: z.array(z.string()).min(2) }),
-  /** Zeros and ones that a word has beside its pieces. */
+  /** The number of binary features that a word has in addition to its pieces. */
   signs: z.int().min(0).max(1_024),
-  /** Of one word: the rest of a long one says little. */
+  /** The most pieces of one word; the rest of a long word adds little. */
   mostPieces: z.int().min(1).max(100),
   windowTokens: z.int().min(8).max(512),
-  /** How many words of a window the next one has too. */
+  /** The number of words that two consecutive windows share. */
   overlapWords: z.int().min(0).max(256),
 });
 
 type NetworkFacts = z.infer<typeof networkSchema>;
 
-/** What is scored of a text; behind it rows are zeros, which say nothing. */
+/** The number of words of a text that are scored; the rows of later words are zeros, which have no effect. */
 const MOST_WORDS = 60_000;
 
 /**
- * Scores of a token classifier. It computes on the thread that calls it, a window of 256 pieces in some 50 ms, so that
- * thread must not be one that serves requests. Loaded at the first call.
+ * The scores of a token classifier. It runs on the calling thread, which must not serve requests: a window of 256
+ * pieces takes about 50 ms. Loaded on the first call.
  */
 export function createTokenScores({
   folder = TAGGER_FOLDER,
@@ -124,7 +124,7 @@ interface WordWindow {
   readonly to: number;
 }
 
-/** Whole words, as many as fit; training cuts texts in the same way. */
+/** As many whole words as fit; training cuts texts in the same way. */
 export function tokenWindows(
   ids: readonly (readonly number[])[],
   { windowTokens, overlapWords }: Pick<NetworkFacts, 'windowTokens' | 'overlapWords'>,
@@ -145,7 +145,7 @@ export function tokenWindows(
   return windows;
 }
 
-/** The one in which the word is farther from where the window was cut; of two alike, the earlier. */
+/** The window in which the word is farthest from a cut; the earlier one of two equals. */
 function bestWindow(windows: readonly WordWindow[], at: number, word: number): number {
   let best = at;
   let most = -1;

@@ -1,8 +1,8 @@
 /**
  * The tokenizer of BERT's uncased networks: accents and case are dropped, words are cut at white space, punctuation and
- * CJK characters, and each word becomes the longest pieces that the vocabulary has. The same text gives the same pieces
- * as the tokenizers that the networks were trained with; `word-pieces.test.ts` compares recorded ones. Names of special pieces
- * in a text ("[SEP]") are text like any other.
+ * CJK characters, and each word becomes the longest pieces in the vocabulary. The pieces are the same as those of the
+ * tokenizers that the networks were trained with; `word-pieces.test.ts` compares recorded ones. Names of special pieces
+ * in a text ("[SEP]") are ordinary text.
  */
 export interface WordPieces {
   encode(text: string): EncodedText;
@@ -10,10 +10,10 @@ export interface WordPieces {
 
 export interface EncodedText {
   readonly ids: readonly number[];
-  /** Where each piece is in the text, in UTF-16 units: from, up to and not including. */
+  /** The position of each piece in the text, in UTF-16 units: start, and end (exclusive). */
   readonly starts: readonly number[];
   readonly ends: readonly number[];
-  /** Whether a piece begins a word; the others go on with the word before them. */
+  /** Whether a piece starts a word; the others continue it. */
   readonly isFirst: readonly boolean[];
 }
 
@@ -21,10 +21,10 @@ export const CLS_PIECE = 101;
 export const SEP_PIECE = 102;
 export const UNKNOWN_PIECE = 100;
 
-/** Of characters. Longer words are unknown, as in training. */
+/** In characters. Longer words are unknown, as in training. */
 const LONGEST_WORD = 100;
 
-/** `vocabulary` has a piece a line; the number of the line is the piece's id. */
+/** `vocabulary` has one piece per line; the number of the line is the piece's id. */
 export function createWordPieces(vocabulary: string): WordPieces {
   const ids = new Map(
     vocabulary
@@ -41,9 +41,9 @@ export function createWordPieces(vocabulary: string): WordPieces {
   };
 }
 
-/** A word as the vocabulary knows words: lower case, without accents. */
+/** A word as in the vocabulary: lower case, without accents. */
 interface Word {
-  /** One entry a character: some characters of a text become several ("ﬁ" stays one, "한" becomes three). */
+  /** One entry per character: some characters of a text become several ("ﬁ" stays one, "한" becomes three). */
   readonly characters: string[];
   readonly starts: number[];
   readonly ends: number[];
@@ -85,7 +85,7 @@ function addPieces(known: ReadonlyMap<string, number>, word: Word, pieces: Piece
 
 function* wordsOf(text: string): Generator<Word> {
   let word: Word = { characters: [], starts: [], ends: [] };
-  /** The word so far, where there is one; the next one begins. */
+  /** Yields the current word, if there is one, and starts the next. */
   function* cut(): Generator<Word> {
     if (word.characters.length === 0) return;
     yield word;
@@ -118,7 +118,7 @@ const CONTROL = /^[\p{Cc}\p{Cf}\p{Co}\p{Cs}\uFFFD]$/u;
 const SPACE = /^\p{White_Space}$/u;
 const PUNCTUATION = /^[\p{P}!-/:-@[-`{-~]$/u;
 
-/** Line ends and tabs are spaces, other control characters are nothing. */
+/** Control characters are dropped, except line ends and tabs, which are spaces. */
 function isDropped(character: string): boolean {
   return !ASCII_LETTER.test(character) && !'\t\n\r'.includes(character) && CONTROL.test(character);
 }
@@ -142,13 +142,13 @@ const CJK_RANGES = [
   [0x2f800, 0x2fa1f],
 ] as const;
 
-/** Chinese characters, also those of Japanese; Hangul and kana are written in words. */
+/** Chinese characters, including those of Japanese; Hangul and kana are written in words. */
 function isCjk(character: string): boolean {
   const code = character.codePointAt(0) ?? 0;
   return CJK_RANGES.some(([first, last]) => code >= first && code <= last);
 }
 
-/** Lower case, without accents: most characters become one, some none or several. */
+/** Lower case without accents: most characters become one, some none or several. */
 function folded(character: string): readonly string[] {
   if (character <= '\u007f') return [character.toLowerCase()];
   const parts: string[] = [];
