@@ -14,13 +14,13 @@ import { createLookUps, inSeconds, LARGEST_PAGE, pageParameters, wireObject } fr
 import { createEventVerifier } from './stripe/verify-event.ts';
 
 interface StripeProviderOptions extends ClientOptions {
-  /** At least one, none of them empty; two or more while a secret is being replaced. */
+  /** At least one, none empty; two or more while a secret is being replaced. */
   readonly webhookSecrets: readonly string[];
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** The provider's own client, pinned to one version of its wire; the sandbox is reached by the same client. */
+/** Uses the provider's own client, pinned to one API version. The sandbox is called with the same client. */
 export function createStripeProvider(options: StripeProviderOptions): PaymentProvider {
   const { webhookSecrets, clock, log } = options;
   const client = createClient(options);
@@ -47,7 +47,7 @@ type Selling = Pick<
   | 'createPortalSession'
 >;
 
-/** What is sold, to whom, and the two pages of the provider's that a company is sent to. */
+/** Products, prices and customers, and the two pages of the provider that a company is sent to. */
 function createSelling(stripe: Stripe, { answer }: Attempts): Selling {
   return {
     createProduct: ({ name, description, metadata }, idempotencyKey) =>
@@ -109,8 +109,8 @@ function createSelling(stripe: Stripe, { answer }: Attempts): Selling {
 }
 
 /**
- * Cards only: of a payment that settles later we would hear by events that are not among the fourteen. The metadata
- * is written three times because the provider does not copy it from the session to what the session makes.
+ * Cards only: payments that settle later are reported by events that are not among the fourteen. The metadata is also
+ * set on what the session creates, because the provider does not copy it there.
  */
 function checkoutParameters(
   wanted: Parameters<PaymentProvider['createCheckoutSession']>[0],
@@ -132,7 +132,7 @@ function checkoutParameters(
   };
 }
 
-/** The tax id is printed on invoices as it is written: a tax id of the provider's own kind would have to be of a known form. */
+/** The tax id is printed on invoices as entered: the provider's own tax ids must have a known format. */
 function customerParameters({ name, email, address, taxId }: CustomerProfile): Stripe.CustomerUpdateParams {
   const text = (value: string | null) => value ?? '';
   return {
@@ -153,7 +153,7 @@ function customerParameters({ name, email, address, taxId }: CustomerProfile): S
   };
 }
 
-/** With a customer that there is, the provider wants to be allowed to keep the address and the name of the business. */
+/** For an existing customer, the provider must be allowed to store the address and the business name. */
 function taxParameters(
   { isAutomatic, collectsTaxIds }: CheckoutTaxes,
   customerId: string | null,
@@ -181,12 +181,12 @@ type Billing = Pick<
   | 'previewPriceChange'
 >;
 
-/** What the provider takes on one invoice. */
+/** The provider's limit for one invoice. */
 const MAX_LINES = 250;
 
-/** Invoices for what was used, refunds, and the end of a subscription. */
+/** Invoices for usage, refunds, and the end of a subscription. */
 function createBilling(stripe: Stripe, { answer }: Attempts): Billing {
-  /** Each step has a key of its own, made from the caller's: a repeat finds the steps that were done. */
+  /** Each step has its own key, derived from the caller's, so that a repeat finds the steps that were completed. */
   async function makeInvoice(wanted: WantedInvoice, key: string): Promise<Stripe.Invoice> {
     const { customerId, currency } = wanted;
     const made = await invoiceMadeBefore(stripe, wanted);
@@ -194,7 +194,7 @@ function createBilling(stripe: Stripe, { answer }: Attempts): Billing {
     const draft = made ?? (await makeDraft(wanted, key));
     const present = made === null ? 0 : await lineCount(stripe, draft.id);
     for (const [at, { description, amountMinor, period }] of wanted.lines.entries()) {
-      // Lines are added one after the other: those that are there are the first ones.
+      // Lines are added one after the other, so those that exist are the first ones.
       if (at < present) continue;
       const line: Stripe.InvoiceItemCreateParams = {
         customer: customerId,
@@ -222,7 +222,7 @@ function createBilling(stripe: Stripe, { answer }: Attempts): Billing {
         description,
         metadata,
         auto_advance: false,
-        // Only our lines: what else waits on the customer belongs to a subscription.
+        // Only our lines: other pending items of the customer belong to a subscription.
         pending_invoice_items_behavior: 'exclude',
       },
       { idempotencyKey: `${key}:invoice` },
@@ -301,7 +301,7 @@ function createBilling(stripe: Stripe, { answer }: Attempts): Billing {
   };
 }
 
-/** The one that an earlier attempt has made, by its metadata. */
+/** The invoice that an earlier attempt created, found by its metadata. */
 async function invoiceMadeBefore(stripe: Stripe, wanted: WantedInvoice): Promise<Stripe.Invoice | null> {
   const { customerId, metadata, madeSinceMs } = wanted;
   if (madeSinceMs === undefined) return null;
@@ -326,7 +326,7 @@ type Endpoints = Pick<
 
 type EventKinds = Stripe.WebhookEndpointCreateParams['enabled_events'];
 
-/** Where the provider sends its events, always in our version. */
+/** The endpoints that the provider sends its events to, always in our API version. */
 function createWebhookEndpoints(stripe: Stripe, { answer }: Attempts): Endpoints {
   return {
     createWebhookEndpoint: ({ url, eventKinds, description }, idempotencyKey) =>

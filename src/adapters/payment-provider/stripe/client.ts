@@ -8,17 +8,20 @@ import {
 
 export interface ClientOptions {
   readonly secretKey: string;
-  /** Another place than the provider's own, e.g. `http://127.0.0.1:8083` for the sandbox. */
+  /** Replaces the provider's own address, e.g. `http://127.0.0.1:8083` for the sandbox. */
   readonly apiUrl?: string | null | undefined;
-  /** For one attempt, its body too. */
+  /** For one attempt, including its body. */
   readonly timeoutMs?: number | undefined;
-  /** After the first attempt. The client waits half a second to two between them, or as long as `retry-after` says. */
+  /**
+   * After the first attempt. The client waits half a second to two seconds between them, or as long as `retry-after`
+   * says.
+   */
   readonly maxRetries?: number | undefined;
 }
 
 const TIMEOUT_MS = 8_000;
 const MAX_RETRIES = 2;
-/** A page of a hundred invoices has some hundred kilobytes. */
+/** A page of a hundred invoices is a few hundred kilobytes. */
 const LARGEST_ANSWER_BYTES = 16 * 1024 * 1024;
 
 export function createClient(options: ClientOptions): Stripe {
@@ -46,8 +49,8 @@ function placeOf(apiUrl: string | null): Pick<Stripe.StripeConfig, 'host' | 'por
 }
 
 /**
- * The client's time-out ends when the headers are there, and it reads a body of any size. Here the body is read
- * within the same time-out and up to a bound. A redirect would carry the secret key somewhere else: it is a failure.
+ * The client's timeout ends when the headers arrive, and it reads a body of any size. Here the body is read within the
+ * same timeout and up to a limit. A redirect would send the secret key to another host, so it is an error.
  */
 async function fetchWhole(url: string | URL | Request, init?: RequestInit): Promise<Response> {
   const answer = await fetch(url, { ...init, redirect: 'error' });
@@ -61,7 +64,7 @@ async function fetchWhole(url: string | URL | Request, init?: RequestInit): Prom
   return new Response(new Blob(chunks), { status: answer.status, headers: answer.headers });
 }
 
-/** Runs one request (or several that belong together) and turns what the client throws into the port's failure. */
+/** Runs one request (or several that belong together) and converts what the client throws to the port's failure. */
 export interface Attempts {
   answer<T>(what: string, work: () => Promise<T>): Promise<ProviderAnswer<T>>;
 }
@@ -95,8 +98,8 @@ function failureOf(error: Stripe.errors.StripeError): ProviderFailure {
 }
 
 /**
- * A conflict (409) is the same key still being worked on, after the client's own retries: like a failure of the
- * provider's own it says nothing about what was asked for.
+ * A conflict (409) means that the same key is still in progress after the client's own retries: like a failure of the
+ * provider, it is no decision about the request.
  */
 function reasonOf({ statusCode, code, type }: Stripe.errors.StripeError): ProviderFailure['reason'] {
   if (statusCode === 429) return 'rate-limited';

@@ -32,7 +32,7 @@ type LookUps = Pick<
   | 'listEvents'
 >;
 
-/** What the provider knows, asked again: an event may be old, late or lost. */
+/** Reads the provider's current state: an event may be old, late or lost. */
 export function createLookUps(stripe: Stripe, { answer }: Attempts): LookUps {
   return {
     retrieveProduct: (id) =>
@@ -90,7 +90,7 @@ export function createLookUps(stripe: Stripe, { answer }: Attempts): LookUps {
           ...(chargeId === undefined ? {} : { charge: chargeId }),
           ...pageParameters(page),
         };
-        // The charge names the invoice that it paid; a refund does not.
+        // The charge refers to the invoice that it paid; a refund does not.
         const { data, has_more } = await stripe.refunds.list({ ...asked, expand: ['data.charge'] });
         return { items: data.map(wireObject), hasMore: has_more };
       }),
@@ -134,7 +134,7 @@ function listed({
   return { items: data.map(wireObject), hasMore: has_more };
 }
 
-/** What cannot be read as an event is left out: of those that came by webhook it was refused, too. */
+/** An event that cannot be read is omitted; the webhook refuses it too. */
 function eventsOf(event: Stripe.Event): ProviderEvent[] {
   const read = readEvent({ ...event }, event.created * 1000);
   return read.outcome === 'event' ? [read.event] : [];

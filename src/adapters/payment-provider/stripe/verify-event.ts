@@ -4,7 +4,7 @@ import { isObject } from '../../../ports/json-object.ts';
 import type { EventVerdict, ProviderEvent, WireObject } from '../../../ports/payment-provider.ts';
 
 interface VerifierOptions {
-  /** All that are valid at the moment: two while a secret is being replaced. */
+  /** All secrets that are currently valid: two while one is being replaced. */
   readonly secrets: readonly string[];
   readonly clock: Clock;
 }
@@ -17,8 +17,8 @@ const WITHOUT_TIMESTAMP = 'Unable to extract timestamp and signatures from heade
 const NO_MATCH = 'No signatures found matching';
 
 /**
- * The client's own check, with what it leaves open: it signs with an empty secret, takes a timestamp of next year or
- * none that is a number, hands a thin event on and throws at signed bytes that are not JSON.
+ * The client's own check, and the cases that it does not cover: it accepts an empty secret, a timestamp in the future
+ * or one that is not a number, passes a thin event on, and throws if signed bytes are not JSON.
  */
 export function createEventVerifier({ secrets, clock }: VerifierOptions): EventVerifier {
   if (secrets.length === 0) throw new Error('The payment webhook needs a signing secret: there is none.');
@@ -31,7 +31,7 @@ export function createEventVerifier({ secrets, clock }: VerifierOptions): EventV
     for (const secret of secrets) {
       const checked = check(rawBody, signatureHeader, secret, clock.now());
       if (checked.outcome !== 'refused') return checked;
-      // What another secret says about a signature that it knows is worth more than "no match".
+      // Another secret's specific refusal is more useful than "no match".
       if (refusal?.startsWith(NO_MATCH) !== false) refusal = checked.message;
     }
     return refuse(refusal ?? NO_MATCH);
@@ -46,11 +46,11 @@ function check(
 ): EventVerdict {
   let parsed: unknown;
   try {
-    // It says Buffer and means what Buffer extends.
+    // Declared as Buffer, but any Uint8Array works.
     const bytes = rawBody as unknown as Buffer;
     parsed = Stripe.webhooks.constructEvent(bytes, header ?? '', secret, TOLERANCE_SECONDS, undefined, nowMs);
   } catch (error) {
-    // The words of a JSON parser may quote what it read.
+    // The message of a JSON parser may quote the payload.
     if (error instanceof SyntaxError) return refuse('The payload is not valid JSON.');
     return refuse(error instanceof Error ? error.message : 'The signature could not be checked.');
   }
@@ -61,7 +61,7 @@ function check(
   return read.outcome === 'event' ? { outcome: 'verified', event: read.event } : refuse(read.message);
 }
 
-/** As the client reads it: of several, the last. */
+/** Read like the client does: the last of several. */
 function timestampOf(header: string): number {
   const last = header.split(',').findLast((item) => item.startsWith('t='));
   return Number.parseInt(last?.slice(2) ?? '', 10);
@@ -76,13 +76,13 @@ type ReadEvent =
   | { readonly outcome: 'no-event'; readonly message: string };
 
 /**
- * An event as our port has it, out of what a delivery or a list holds. What is signed stands on its own, so only what
- * nothing can be done without is demanded. The version is not looked at here.
+ * Converts an event of a delivery or a list to the port's type. The source is trusted, so only indispensable fields are
+ * required. The API version is not checked here.
  */
 export function readEvent(value: unknown, receivedAtMs: number): ReadEvent {
   if (!isObject(value)) return noEvent('The payload is not an event: it is not an object.');
   if (typeof value.object === 'string' && value.object !== 'event') {
-    // A thin event names what changed and leaves the object out, so there is nothing in it to act upon.
+    // A thin event names the change without the object, so it cannot be applied.
     const kind = value.object.slice(0, 40);
     return noEvent(
       `The payload is not an event with its object in it, but "${kind}". Register for snapshots.`,
@@ -97,7 +97,7 @@ export function readEvent(value: unknown, receivedAtMs: number): ReadEvent {
   const event: ProviderEvent = {
     id,
     type,
-    // No database holds a zero character.
+    // The database cannot store a zero character.
     apiVersion: typeof value.api_version === 'string' ? value.api_version.replaceAll('\u0000', '') : null,
     createdAtMs: isMoment(created) ? created * 1000 : receivedAtMs,
     livemode: value.livemode === true,
@@ -112,7 +112,7 @@ function isName(value: unknown): value is string {
   return typeof value === 'string' && value.length > 0 && value.length <= 255 && !value.includes('\u0000');
 }
 
-/** In seconds; past the year 9999 no date can be written down. */
+/** In seconds; dates after the year 9999 cannot be represented. */
 function isMoment(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= 253_402_300_799;
 }
