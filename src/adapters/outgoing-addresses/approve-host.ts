@@ -6,52 +6,56 @@ import type { ApproveHost, HostApproval } from '../../ports/outgoing-addresses.t
 
 interface ApproveHostParts {
   readonly clock: Clock;
-  /** Networks of the inside that may be called, such as 10.0.0.0/8. */
+  /** Internal networks that may be called, such as 10.0.0.0/8. */
   readonly allowed: readonly string[] | 'all';
-  /** The setting that allows networks, for the message. */
+  /** The setting that allows networks, named in the message. */
   readonly setting?: string;
   /**
-   * True where companies set addresses: a name inside and one that does not exist have the same problem, without an
-   * address, so that internal names cannot be found by trying them.
+   * True if companies set addresses: an internal name and one that does not exist get the same problem, without an
+   * address, so that internal names cannot be discovered by trying them.
    */
   readonly hidesInside?: boolean;
-  /** True where an HTTP proxy resolves names: one that does not resolve here is approved without addresses. */
+  /** True if an HTTP proxy resolves names: a name that does not resolve here is approved without addresses. */
   readonly hasProxy?: boolean;
-  /** All addresses of a name. Null where the resolver did not answer, which is not the same as none. */
+  /** All addresses of a name. Null if the resolver did not answer, which differs from having none. */
   readonly addressesOf?: (hostname: string) => Promise<readonly string[] | null>;
-  /** The addresses of this machine, public ones too: what listens on them is ours. */
+  /** The addresses of this machine, including public ones: services that listen on them are internal. */
   readonly ownAddresses?: () => readonly string[];
 }
 
 /**
- * How long a name's addresses are used. `fetch` resolves the name again when it connects: the owner of the name's DNS
- * can answer differently then. Only a client that connects to the approved addresses closes that gap.
+ * How long the addresses of a name are cached. `fetch` resolves the name again when it connects, and its DNS may answer
+ * differently then. Only a client that connects to the approved addresses closes that gap.
  */
 const FRESH_MS = 10_000;
-/** While the resolver does not answer, the addresses of the last approval serve for this long. */
+/** If the resolver does not answer, the last approval is used for this long. */
 const STALE_MS = 300_000;
 const MOST_HOSTS = 256;
 
 /**
- * What is not the internet (IANA's special-purpose registries), and 168.63.129.16, at which Azure's machines reach
- * their platform. The metadata services of the other clouds are in link-local, shared and unique-local networks.
+ * Addresses that are not on the internet (IANA's special-purpose registries), and 168.63.129.16, through which Azure's
+ * machines reach their platform. The metadata services of other clouds are in link-local, shared and unique-local
+ * networks.
  */
 const INSIDE_IPV4 = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '168.63.129.16/32', '169.254.0.0/16'],
   ...['172.16.0.0/12', '192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15'],
   ...['198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
 ];
-/** Only global unicast is the internet. Loopback, mapped and compatible IPv4, unique-local, link-local and multicast are outside of it. */
+/**
+ * Only global unicast is the internet. Loopback, mapped and compatible IPv4, unique-local, link-local and multicast
+ * addresses are not part of it.
+ */
 const GLOBAL_IPV6 = ['2000::/3'];
-/** Of global unicast: Teredo and other protocols, documentation, 6to4. */
+/** Parts of global unicast that are not the internet: Teredo and other protocols, documentation, 6to4. */
 const INSIDE_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
-/** On networks without IPv4 the resolver writes a provider's IPv4 address behind this prefix. */
+/** On networks without IPv4, the resolver embeds an IPv4 address after this prefix. */
 const NAT64 = '64:ff9b::/96';
 
 /**
- * Providers are on the internet. A host that is inside the network, by its address or by any address of its name, is
- * refused unless its network is allowed: a person who may set an address could otherwise read what only this machine
- * can reach. A name without an address is refused too, because another resolver may find one. Fails closed.
+ * Providers are on the internet. A host that is internal, by its own address or by any address of its name, is refused
+ * unless its network is allowed: otherwise a user who may set an address could read what only this machine can reach. A
+ * name without an address is refused too, because another resolver may find one. Fails closed.
  */
 export function createApproveHost(parts: ApproveHostParts): ApproveHost {
   const { clock, hasProxy = false, addressesOf = lookUp, ownAddresses = addressesOfThisMachine } = parts;
@@ -101,7 +105,7 @@ export function createApproveHost(parts: ApproveHostParts): ApproveHost {
     return hasProxy ? { outcome: 'approved', addresses } : unresolved(name);
   }
 
-  /** A clock that was set back makes nothing fresh for longer. */
+  /** An entry from the future counts as expired, so that setting the clock back keeps none valid for longer. */
   function ageOf(atMs: number): number {
     const ageMs = clock.now() - atMs;
     return ageMs < 0 ? STALE_MS : ageMs;
@@ -115,7 +119,7 @@ export function createApproveHost(parts: ApproveHostParts): ApproveHost {
     if (isIP(name) !== 0) return approveAddresses(name, [name]);
     const lately = known.get(name);
     if (lately !== undefined && ageOf(lately.atMs) < FRESH_MS) return lately.approval;
-    // Calls that arrive while a name is resolved wait for the same answer.
+    // Calls that arrive while a name is being resolved wait for the same result.
     const joined = running.get(name) ?? resolve(name).finally(() => running.delete(name));
     running.set(name, joined);
     return joined;
@@ -127,8 +131,8 @@ function hiddenProblem(hostname: string, setting: string): string {
 }
 
 /**
- * One spelling of each host: lower case, no brackets, no dot at the end, and IPv4 in decimal, octal, hexadecimal or
- * with fewer parts as a.b.c.d. Null for what no URL can hold.
+ * A single spelling for each host: lower case, without brackets and trailing dot, and IPv4 in decimal, octal,
+ * hexadecimal or with fewer parts as a.b.c.d. Null for a host that a URL cannot contain.
  */
 function canonicalHost(hostname: string): string | null {
   const bare = hostname.startsWith('[') && hostname.endsWith(']') ? hostname.slice(1, -1) : hostname;
@@ -139,7 +143,7 @@ function canonicalHost(hostname: string): string | null {
   return name === '' || name.endsWith('.') ? null : name;
 }
 
-/** RFC 6761: these names are loopback whatever a resolver says about them. */
+/** RFC 6761: these names are loopback, whatever a resolver returns. */
 function isLocalName(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost');
 }
@@ -152,13 +156,13 @@ function createIsInternet(): (address: string) => boolean {
   return (address) => {
     if (isIP(address) === 4) return !insideIpv4.check(address, 'ipv4');
     if (isIP(address) !== 6) return false;
-    // Behind the NAT64 it is an IPv4 address that is reached.
+    // The NAT64 connects to an IPv4 address.
     if (nat64.check(address, 'ipv6')) return !insideIpv4.check(lastFourBytes(address), 'ipv4');
     return globalIpv6.check(address, 'ipv6') && !insideIpv6.check(address, 'ipv6');
   };
 }
 
-/** Of an IPv6 address, in IPv4's notation. */
+/** The last four bytes of an IPv6 address in IPv4 notation. */
 function lastFourBytes(address: string): string {
   const dotted = /(\d+\.\d+\.\d+\.\d+)$/.exec(address)?.[1];
   if (dotted !== undefined) return dotted;
@@ -167,7 +171,7 @@ function lastFourBytes(address: string): string {
   return [high >> 8, high & 255, low >> 8, low & 255].join('.');
 }
 
-/** What the resolver says about a name for good; anything else is trouble of its own. */
+/** The resolver's definite answers that a name has no address; any other error is a failure of the resolver. */
 const NO_SUCH_NAME = new Set([
   'ENOTFOUND',
   'ENODATA',
