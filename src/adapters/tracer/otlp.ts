@@ -4,11 +4,11 @@ import type { Secrets } from '../../ports/secrets.ts';
 import type { Span, SpanAttributes, SpanKind, Tracer } from '../../ports/tracer.ts';
 
 interface OtlpTracerParts {
-  /** Of a collector, such as http://127.0.0.1:4318; `/v1/traces` follows. */
+  /** The address of a collector, such as http://127.0.0.1:4318; `/v1/traces` is appended. */
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly serviceName: string;
-  /** Of the traces that begin here, from 0 to 1. Those that come with a caller's decision follow that. */
+  /** The share of traces started here that is sampled, from 0 to 1. Traces with a caller's decision follow that. */
   readonly sampledPart: number;
   readonly clock: Clock;
   readonly secrets: Pick<Secrets, 'randomBytes'>;
@@ -16,22 +16,25 @@ interface OtlpTracerParts {
 }
 
 const GATHER_MS = 1_000;
-/** While the collector is unavailable it is tried after one second, two, four … up to this. */
+/** An unavailable collector is retried after one second, two, four … up to this. */
 const MOST_RETRY_MS = 30_000;
 const MOST_AT_ONCE = 512;
-/** What waits for the collector; past it spans are dropped and counted. */
+/** The most spans that wait for the collector; further ones are dropped and counted. */
 const MOST_WAITING = 4_096;
-/** Characters of what comes after the end of spans, which is larger than everything else: at once, and waiting. */
+/**
+ * Limits for attributes that arrive after their span has ended, which are larger than everything else: characters per
+ * request, and waiting.
+ */
 const MOST_RESTS_AT_ONCE = 1024 * 1024;
 const MOST_RESTS_WAITING = 16 * 1024 * 1024;
 const SEND_TIMEOUT_MS = 5_000;
-/** Of one span. */
+/** Per span. */
 const MOST_EVENTS = 32;
-/** version, trace, parent, flags; a trace or a parent of zeros is none. Later versions may add to the end. */
+/** Version, trace, parent and flags; a trace or parent of zeros is invalid. Later versions may append fields. */
 const TRACEPARENT =
   /^(?:00(?=.{53}$)|(?!00|ff)[0-9a-f]{2}(?=.{53}(?:-|$)))-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})/;
 
-/** What every service must pass on; a longer one may be dropped whole. */
+/** The length that every service must propagate; a longer one may be dropped entirely. */
 const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
 
 interface Place {
@@ -40,12 +43,12 @@ interface Place {
   readonly parentSpanId: string | null;
 }
 
-/** Nanoseconds since 1970, one for each trace. */
+/** Nanoseconds since 1970; each trace has its own. */
 type Nanos = () => bigint;
 
 /**
- * Spans to an OpenTelemetry collector, as OTLP over HTTP in JSON: gathered for a second, sent in the background. A
- * collector that is unavailable costs memory up to a bound, never a call.
+ * Sends spans to an OpenTelemetry collector, as OTLP over HTTP in JSON: they are collected for a second and sent in the
+ * background. An unavailable collector costs memory up to a limit, but never a call.
  */
 export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
   const { clock, secrets, log } = parts;
@@ -54,7 +57,7 @@ export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
   let timer: Timer | null = null;
   let sending: Promise<void> = Promise.resolve();
   let dropped = 0;
-  /** 0 while the collector takes what is sent. */
+  /** 0 while the collector accepts what is sent. */
   let retryMs = 0;
   let isRefusing = false;
 
@@ -70,7 +73,7 @@ export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
     else timer ??= clock.after(GATHER_MS, flush);
   }
 
-  /** While too much waits, the span goes without it. */
+  /** If too much is waiting, the span is sent without the late attributes. */
   function addWithRest(span: EndedSpan, rest: SpanAttributes): void {
     const restLength = lengthOf(rest);
     if (waitingRests + restLength > MOST_RESTS_WAITING) add(span);
@@ -168,14 +171,14 @@ export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
 }
 
 type Sent =
-  /** Retried, with the next spans behind it. */
+  /** Retried, together with the spans that follow. */
   | { readonly outcome: 'unavailable'; readonly reason: string }
-  /** What a collector refuses today it refuses tomorrow: those spans are dropped. */
+  /** A collector would refuse the same spans again, so they are dropped. */
   | { readonly outcome: 'answered'; readonly refused: number; readonly reason: string };
 
-/** A longer answer, or one of unknown length, is not read. */
+/** A longer response, or one of unknown length, is not read. */
 const MOST_ANSWER_BYTES = 65_536;
-/** The statuses after which OTLP has a request repeated. */
+/** The statuses after which OTLP requires a retry. */
 const UNAVAILABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 async function send(parts: OtlpTracerParts, batch: readonly EndedSpan[]): Promise<Sent> {
@@ -184,7 +187,7 @@ async function send(parts: OtlpTracerParts, batch: readonly EndedSpan[]): Promis
       method: 'POST',
       headers: { ...parts.headers, 'content-type': 'application/json' },
       body: otlpMessage(parts.serviceName, batch),
-      // Following one would carry the headers, a token among them, to another host.
+      // Following a redirect would send the headers, which may contain a token, to another host.
       redirect: 'manual',
       signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
     });
@@ -203,7 +206,7 @@ async function send(parts: OtlpTracerParts, batch: readonly EndedSpan[]): Promis
   }
 }
 
-/** An answer of 200 may say that some spans were refused, and why. An answer of another form says nothing. */
+/** A 200 response may report that some spans were refused, and why. Any other format is ignored. */
 function partialSuccess(text: string): { readonly refused: number; readonly reason: string } {
   try {
     const { rejectedSpans = 0, errorMessage = '' } = JSON.parse(text).partialSuccess;
@@ -220,8 +223,8 @@ function isDrawn(secrets: Pick<Secrets, 'randomBytes'>, part: number): boolean {
 }
 
 /**
- * The clock has whole milliseconds, and the spans of a call are shorter, so a trace measures from its first span on. It
- * keeps that anchor to its end: if the clock is set meanwhile, no span ends after its parent.
+ * The clock has whole milliseconds, and the spans of a call are shorter, so a trace measures time from its first span.
+ * It keeps that anchor: if the clock is set meanwhile, no span ends after its parent.
  */
 function createNanos(clock: Clock): Nanos {
   const anchorNanos = BigInt(clock.now()) * 1_000_000n;
@@ -234,7 +237,6 @@ interface SpanEvent {
   readonly atNanos: bigint;
 }
 
-/** A span that has ended. */
 interface EndedSpan extends Place {
   readonly spanId: string;
   readonly name: string;
@@ -244,7 +246,7 @@ interface EndedSpan extends Place {
   readonly attributes: SpanAttributes;
   readonly failure: string | null;
   readonly events: readonly SpanEvent[];
-  /** Characters of what came after its end. */
+  /** The number of characters in attributes that arrived after its end. */
   readonly restLength: number;
 }
 
@@ -258,7 +260,7 @@ function isBatch(restLength: number): boolean {
   return restLength >= MOST_RESTS_AT_ONCE;
 }
 
-/** At least one; collectors refuse requests that are too large. */
+/** At least one span; collectors refuse requests that are too large. */
 function nextBatch(waiting: readonly EndedSpan[]): readonly EndedSpan[] {
   let length = 0;
   const end = waiting.slice(0, MOST_AT_ONCE).findIndex((span) => {
@@ -272,7 +274,7 @@ function nextBatch(waiting: readonly EndedSpan[]): readonly EndedSpan[] {
 const KINDS = { internal: 1, server: 2, client: 3 } as const;
 const STATUS_ERROR = 2;
 
-/** The body of a POST to /v1/traces: OTLP's ExportTraceServiceRequest in its JSON form. */
+/** The body of a POST to /v1/traces: OTLP's ExportTraceServiceRequest as JSON. */
 function otlpMessage(serviceName: string, spans: readonly EndedSpan[]): string {
   return JSON.stringify({
     resourceSpans: [
@@ -293,7 +295,7 @@ function spanOf(span: EndedSpan) {
     ...(tracestate === null ? {} : { traceState: tracestate }),
     name,
     kind: KINDS[span.kind],
-    // 64 bits do not fit into a JSON number.
+    // A JSON number cannot represent 64 bits.
     startTimeUnixNano: String(span.startNanos),
     endTimeUnixNano: String(span.endNanos),
     events: span.events.map((event) => ({ timeUnixNano: String(event.atNanos), name: event.name })),
