@@ -9,12 +9,12 @@ import { signWebhook } from '../../ports/webhooks/webhook-signature.ts';
 
 interface WebhookSenderParts {
   readonly clock: Clock;
-  /** Null where requests may go anywhere. */
+  /** Null if requests may be sent to any host. */
   readonly approveHost: ApproveHost | null;
   /**
-   * `approved`: connects to the addresses that were approved, so the owner of a name cannot answer differently the
-   * second time; each request has a connection of its own. `runtime`: the runtime's fetch, which reuses connections and
-   * goes through an HTTP proxy, for addresses that only an operator sets.
+   * `approved`: connects to the approved addresses, so that the owner of a name cannot return others the second time;
+   * each request has its own connection. `runtime`: the runtime's fetch, which reuses connections and supports an HTTP
+   * proxy, for addresses that only an operator sets.
    */
   readonly connects: 'approved' | 'runtime';
 }
@@ -95,7 +95,7 @@ export function createWebhookSender({ clock, approveHost, connects }: WebhookSen
 
 interface Sending {
   readonly url: URL;
-  /** Empty where any address of the host will do. */
+  /** Empty if any address of the host may be used. */
   readonly addresses: readonly string[];
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -103,7 +103,7 @@ interface Sending {
   readonly signal: AbortSignal;
 }
 
-/** Only the code of an error is shown: its message may hold the address. */
+/** Only the code of an error is shown, because its message may contain the address. */
 function codeOf(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' && /^[\w-]{1,60}$/.test(code) ? code : 'failed';
@@ -135,7 +135,7 @@ function post({ url, addresses, body, headers, maxBytes, signal }: Sending): Pro
   });
 }
 
-/** Answers with the approved addresses, whatever the name has become meanwhile. */
+/** Returns the approved addresses, even if the name resolves differently by now. */
 function lookupIn(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_hostname, options, callback) => {
