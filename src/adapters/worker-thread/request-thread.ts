@@ -9,22 +9,24 @@ interface RequestThreadOptions {
   readonly entry: URL;
   readonly clock: Clock;
   readonly log: Log;
-  /** Requests at once; the next is rejected. */
+  /** The most requests at a time; further ones are rejected. */
   readonly maxWaiting: number;
-  /** For one request, including those before it. A thread that takes longer hangs and is terminated. */
+  /**
+   * For one request, including the wait for earlier ones. A thread that takes longer is considered hung and terminated.
+   */
   readonly timeoutMs: number;
 }
 
 type RequestMessage<Request> =
   | { readonly id: number; readonly request: Request }
-  /** The caller of this request is no longer interested. */
+  /** The caller no longer needs this request. */
   | { readonly id: number; readonly isAborted: true };
 
 type ReplyMessage<Result> =
   | { readonly id: number; readonly outcome: 'done'; readonly result: Result }
   | { readonly id: number; readonly outcome: 'failed'; readonly reason: string };
 
-/** Something for the log, of no request. */
+/** A message for the log that belongs to no request. */
 interface ThreadWarning {
   readonly outcome: 'warning';
   readonly message: string;
@@ -96,8 +98,8 @@ export function createRequestThread<Request, Result>(
 declare const self: Worker;
 
 /**
- * The thread's side: replies to every request. Only the name of an error leaves, its message may quote the request. The
- * signal is aborted with the caller's, once the thread comes to read its messages.
+ * The thread's side: replies to every request. Only the name of an error is passed on, because its message may quote
+ * the request. The signal is aborted with the caller's, when the thread next reads its messages.
  */
 export function serveRequests<Request, Result>(
   handle: (request: Request, signal: AbortSignal) => Promise<Result> | Result,
@@ -122,7 +124,7 @@ export function serveRequests<Request, Result>(
   };
 }
 
-/** The thread's side: what operators should know. The reason must not quote a request. */
+/** The thread's side: a warning for operators. The reason must not quote a request. */
 export function warnFromThread(message: string, reason: string): void {
   self.postMessage({ outcome: 'warning', message, reason } satisfies ThreadWarning);
 }
