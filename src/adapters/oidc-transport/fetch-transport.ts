@@ -2,16 +2,16 @@ import type { OidcTransport } from '../../ports/oidc-transport.ts';
 import type { ApproveHost } from '../../ports/outgoing-addresses.ts';
 
 interface FetchTransportParts {
-  /** The issuer of the settings: its host needs no approval, hosts that its documents name do. */
+  /** The configured issuer. Its host needs no approval; hosts named in its documents do. */
   readonly issuer: string;
-  /** Null where calls may go anywhere. */
+  /** Null if any host may be called. */
   readonly approveHost: ApproveHost | null;
 }
 
 const TIMEOUT_MS = 10_000;
 const LARGEST_ANSWER_BYTES = 1024 * 1024;
 
-/** Redirects are failures: one would carry the client's secret and the code to another host. */
+/** Redirects are errors: one would send the client's secret and the code to another host. */
 export function createFetchTransport({ issuer, approveHost }: FetchTransportParts): OidcTransport {
   const own = new URL(issuer).host;
 
