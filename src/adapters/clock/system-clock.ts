@@ -1,9 +1,9 @@
 import type { Clock, Timer } from '../../ports/clock.ts';
 
-/** The longest delay that setTimeout takes; a longer one would run at once. About 24.8 days. */
+/** The longest delay that setTimeout supports, about 24.8 days; a longer one would fire immediately. */
 const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
-/** Delays from here on may run a tick late. */
+/** Delays of this length or more may fire a tick late. */
 const COARSE_FROM_MS = 1_000;
 
 export function createSystemClock(): Clock {
@@ -40,7 +40,7 @@ function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       timer.cancel();
-      // A signal may live as long as the process: what it no longer needs must not stay on it.
+      // A signal may live as long as the process, so the listener is removed.
       signal?.removeEventListener('abort', end);
       resolve();
     };
@@ -50,9 +50,9 @@ function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
 }
 
 /**
- * Time-outs are set for every call and nearly always cancelled: setTimeout, unref and clearTimeout took 1.35 µs
- * for each, this takes 0.1. Work runs up to a tick late, never early, which a time-out of a second or more can
- * bear. It counts by the machine's uptime, so a time-out is correct even when the system clock is set back.
+ * Timeouts are set for every call and nearly always cancelled: setTimeout, unref and clearTimeout took 1.35 µs each
+ * time, this takes 0.1. Work runs up to a tick late, never early, which is acceptable for a timeout of a second or
+ * more. It uses the machine's uptime, so a timeout is correct even if the system clock is set back.
  */
 interface CoarseTimers {
   after(delayMs: number, work: () => void): Timer;
@@ -60,7 +60,7 @@ interface CoarseTimers {
 
 const TICK_MS = 50;
 
-/** Both the entry of a tick and what its owner cancels: two timers may have the same work. */
+/** Both the entry of a tick and the handle that cancels it: two timers may have the same work. */
 class CoarseTimer implements Timer {
   readonly work: () => void;
   readonly #works: Set<CoarseTimer>;
