@@ -1,12 +1,12 @@
 import type { Secrets } from '../../ports/secrets.ts';
 
 const SHA256_BYTES = 32;
-/** What one call of getRandomValues fills at most. */
+/** The most bytes that one call of getRandomValues fills. */
 const RANDOM_CHUNK = 65_536;
 
 /**
- * OWASP's first choice for argon2id: 19 MiB, two passes, one lane; 25 to 55 ms here. Bun's own default takes
- * 64 MiB, which a few log-ins at once would turn into more memory than the rest of the process has.
+ * OWASP's first choice for argon2id: 19 MiB, two passes, one lane; 25 to 55 ms here. Bun's default uses 64 MiB, so a
+ * few concurrent log-ins would need more memory than the rest of the process.
  */
 const ARGON2ID = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const;
 
