@@ -19,7 +19,7 @@ const PART = /^(?:\[Content_Types\]\.xml|_rels\/\.rels|word\/(?:_rels\/)?[\w-]+\
 const AROUND = /^word\/(header|footer)\d*\.xml$/;
 const PAGE_NUMBER =
   /^(?:page|seite|p[aá]gina|strana|str[aá]nka|strona|sid[ae]|sayfa|oldal|sivu)?\s*\d*(?:\s*(?:\/|\||of|von|sur|de|di|van|av|af|z|ze|din)\s*\d+)?$/i;
-/** Tables come as HTML and are read as such; empty image sources keep pictures from being unpacked. */
+/** Tables are converted to HTML and read as such. Empty image sources prevent images from being decompressed. */
 const OPTIONS = {
   includeEmbeddedStyleMap: false,
   externalFileAccess: false,

@@ -41,13 +41,13 @@ const VOID = new Set([
 ]);
 
 interface HtmlOptions {
-  /** As in word processors: a paragraph is a line, an empty one an empty line, and tabs stay. */
+  /** As in word processors: a paragraph is a line, an empty one an empty line, and tabs are kept. */
   readonly paragraphsAreLines?: boolean;
 }
 
 export function htmlText(html: string, maxCharacters: number, options: HtmlOptions = {}): HtmlText {
   const page = createPage(maxCharacters, options);
-  /** How many open tags, from an unseen one on, hide what is inside; 0 is seen. */
+  /** The number of open tags from the hidden element inwards; 0 if the content is visible. */
   let hiddenDepth = 0;
   let preDepth = 0;
   const parser = new Parser({
@@ -84,9 +84,9 @@ function isHidden(attributes: Readonly<Record<string, string>>): boolean {
 }
 
 /**
- * The text as it grows. A cell is set apart from the one before it by a tab, or by a line feed where that one has
- * several lines: then the table is there for the layout, and its cells are read one after the other, its rows with an
- * empty line between them.
+ * Collects the text. A cell is separated from the previous one by a tab, or by a line feed if the previous one has
+ * several lines: the table then serves the layout, its cells are read one after the other, and its rows are separated
+ * by an empty line.
  */
 function createPage(maxCharacters: number, { paragraphsAreLines = false }: HtmlOptions) {
   const parts: string[] = [];
@@ -129,7 +129,7 @@ function createPage(maxCharacters: number, { paragraphsAreLines = false }: HtmlO
   }
 
   function openCell(): void {
-    // Behind empty cells only, the row still begins.
+    // After empty cells only, the row has not started yet.
     if (cellHasText && rowHasText) ahead = cellLines > 0 ? '\n' : '\t';
     place = 'cell';
     [cellHasText, cellLines] = [false, 0];

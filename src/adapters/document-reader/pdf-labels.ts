@@ -3,17 +3,18 @@ import type { Fragment } from './pdf-runs.ts';
 
 type Row = readonly Fragment[];
 
-/** Fewer values below each other are no column of a form. */
+/** The fewest values below each other that make a column of a form. */
 const LEAST_VALUES = 3;
-/** Values begin in the left part of a form; what begins further right are dates beside titles. */
+/** Values start in the left part of a form; text that starts further right is usually dates beside titles. */
 const VALUES_WITHIN = 0.45;
 const TOLERANCE = 2;
-/** Lines of one label are as close as any lines of the form. */
+/** The lines of one label are about as close as the closest lines of the form. */
 const CLOSE = 1.12;
 
 /**
- * Labels of a form that are broken in their narrow column ("Name and address of" above "employer") go on one line, with
- * the value beside their beginning. The form shows which lines are one label: they are closer than its rows.
+ * Joins labels of a form that are wrapped in their narrow column ("Name and address of" above "employer") on one line,
+ * with the value beside their first line. The lines of a label are recognized by being closer than the rows of the
+ * form.
  */
 export function joinLabels({ rows, left, right }: Block): readonly Row[] {
   const value = valueColumn(rows);
@@ -35,7 +36,7 @@ export function joinLabels({ rows, left, right }: Block): readonly Row[] {
 
 const baseOf = (row: Row) => Math.max(...row.map(({ base }) => base));
 
-/** Where most second cells of rows begin. */
+/** Where most second cells of the rows start. */
 function valueColumn(rows: readonly Row[]): number | null {
   const seconds = rows.flatMap(([, second]) => (second === undefined ? [] : [second]));
   const [most] = [...Map.groupBy(seconds, (run) => Math.round(run.left / TOLERANCE)).values()].sort(
@@ -44,7 +45,7 @@ function valueColumn(rows: readonly Row[]): number | null {
   return most !== undefined && most.length >= LEAST_VALUES ? (most[0]?.left ?? null) : null;
 }
 
-/** Null where the lines are not one label and its value. */
+/** Null if the lines are not a label and its value. */
 function joinedLabel(group: readonly Row[], value: number): readonly Row[] | null {
   const [[label, ...values] = [], ...rest] = group;
   if (label === undefined || rest.length === 0 || /\d/.test(label.text)) return null;
@@ -68,7 +69,9 @@ function joinedLabel(group: readonly Row[], value: number): readonly Row[] | nul
 const LONGEST_HEADING = 3;
 const GOES_ON = /(?:^|\s)(?:und|and|et|e|y|en|i|és|och|og|ve|&|\/)$/iu;
 
-/** "Education and" above "training", in the column of the labels: a heading shows in its words that it goes on. */
+/**
+ * Joins "Education and" above "training" in the column of the labels: the words of a heading show that it continues.
+ */
 function joinedHeading(group: readonly Row[], value: number): readonly Row[] | null {
   const runs = group.flat();
   const [first, ...rest] = runs;

@@ -1,13 +1,13 @@
 import { type Fragment, rowsOf } from './pdf-runs.ts';
 
 /**
- * The order in which people read a page. Columns are found by where their lines begin: several lines that begin at
- * one place, with nothing but white to the left of it, beside several lines that end before it. What reaches over both
- * (a heading, a rule of text) cuts the page into bands, and each band is analysed by itself. Inside a column the
- * same starts over, for columns within columns.
+ * The reading order of a page. Columns are found by where their lines start: several lines that start at the same
+ * position, with only white space to the left of it, beside several lines that end before it. Text that spans both (a
+ * heading, a full-width line) cuts the page into bands, and each band is analysed separately. The same is repeated
+ * within a column, for nested columns.
  */
 
-/** Lines that belong under each other, and the width that they may fill. */
+/** Lines that belong below each other, and the width that they may fill. */
 export interface Block {
   readonly rows: readonly (readonly Fragment[])[];
   readonly left: number;
@@ -17,7 +17,7 @@ export interface Block {
 const DEEPEST = 6;
 /** Two lines beside two others are a coincidence; three are a column. */
 const LEAST_LINES = 3;
-/** Past these a page is a map or a timetable, and has no columns of text. */
+/** A page beyond this is a map or a timetable, without columns of text. */
 const MOST_RUNS = 10_000;
 const MOST_EDGES = 40;
 const EDGE_TOLERANCE = 2;
@@ -49,7 +49,7 @@ interface Band {
   readonly across: Fragment[];
 }
 
-/** Where the right one of two columns begins, if there is such a place: the one that puts most lines into columns. */
+/** Where the right one of two columns starts, if there are any: the position that puts most lines into columns. */
 function bestEdge(runs: readonly Fragment[]): number | null {
   const begins = new Map<number, number>();
   for (const { left } of runs) {
@@ -72,7 +72,7 @@ function bestEdge(runs: readonly Fragment[]): number | null {
   return best;
 }
 
-/** Runs from top to bottom in bands: what lies on either side of the edge, cut by what reaches over it. */
+/** Groups the runs from top to bottom into bands: runs on either side of the edge, separated by runs that span it. */
 function bandsAt(runs: readonly Fragment[], edge: number): Band[] {
   const bands: Band[] = [];
   for (const run of runs) {
@@ -95,7 +95,7 @@ function isColumns({ left, right, across }: Band): boolean {
   return !isTable(left, right);
 }
 
-/** Larger letters above everything else are the page's heading, wherever in the width they stand: a name comes first. */
+/** Larger letters above everything else are the heading, at any horizontal position, so that a name is read first. */
 function withoutHeading({ left, right }: Band): { heading: Fragment[]; left: Fragment[]; right: Fragment[] } {
   const sizes = [...left, ...right].map(({ size }) => size).sort((one, other) => one - other);
   const least = 1.25 * (sizes[sizes.length >> 1] ?? 0);
@@ -111,18 +111,18 @@ const topOf = (runs: readonly Fragment[]) => runs[0]?.base ?? 0;
 const bottomOf = (runs: readonly Fragment[]) => runs.at(-1)?.base ?? 0;
 
 const DATES = /\b(?:19|20)\d\d\b|\b\d{1,2}[/.]\d{2,4}\b|\b(?:present|today|now|heute|current|ongoing)\b/i;
-/** How well a skill is mastered, as dots, stars or a share. */
+/** The level of a skill as dots, stars or a fraction. */
 const RATING = /^(?:[\u2022\u25a0-\u25ff\u2605\u2606\u2b24\u2b58\s]{3,20}|\d{1,3} ?%|\d{1,2} ?\/ ?(?:5|10))$/;
 const LONGEST_DATE = 40;
-/** More than lines of any usual size lie apart and still are one. */
+/** More than the distance between two runs of one line, at any usual size. */
 const STRIP = 8;
-/** On both sides lines as long as this are prose, and prose is read column by column. */
+/** If the lines on both sides are at least this long, they are prose, which is read column by column. */
 const PROSE_LENGTH = 28;
 
 /**
- * Two columns may also be a table: dates beside stations, labels beside values. Dates are known by what they are, and
- * by standing each on a line of the other side. Of labels nearly every one does, and the file itself goes from side to
- * side.
+ * Two columns may also be a table: dates beside positions, labels beside values. Dates are recognized by their text and
+ * by sharing lines with the other side. For labels, nearly all lines must be shared, and the order in the file must
+ * alternate between the sides.
  */
 function isTable(left: readonly Fragment[], right: readonly Fragment[]): boolean {
   if (areDates(left, right) || areDates(right, left)) return true;
@@ -157,7 +157,10 @@ function areDates(side: readonly Fragment[], other: readonly Fragment[]): boolea
   return paired >= 2 && paired >= 0.8 * dates.length && paired >= 0.6 * pairedWith(other, side).length;
 }
 
-/** Those that stand on a line with one of the others; by strips of the page, since a timetable has thousands of runs. */
+/**
+ * The runs that share a line with one of the others. Searches in strips of the page, because a timetable has thousands
+ * of runs.
+ */
 function pairedWith(others: readonly Fragment[], runs: readonly Fragment[]): readonly Fragment[] {
   const strips = Map.groupBy(others, ({ base }) => Math.floor(base / STRIP));
   return runs.filter((run) => {
@@ -168,8 +171,8 @@ function pairedWith(others: readonly Fragment[], runs: readonly Fragment[]): rea
 }
 
 /**
- * Closer than it takes to stand in one row: columns that are set apart from each other meet so closely by chance only.
- * Of smaller letters beside larger ones the upper edges may meet instead, as in cells of a table.
+ * Stricter than for runs of one row: separate columns align this closely only by chance. For smaller letters beside
+ * larger ones the top edges may align instead, as in cells of a table.
  */
 function isOneLine(one: Fragment, other: Fragment): boolean {
   const most = 0.15 * Math.max(one.size, other.size);

@@ -1,6 +1,6 @@
-/** The pieces of text of a page, and what belongs together on one line of it. */
+/** The text fragments of a page, and which of them belong together on a line. */
 
-/** A run of text from `left` to `right`; `base` counts downwards from the top of the page. */
+/** A run of text from `left` to `right`; `base` is measured downwards from the top of the page. */
 export interface Fragment {
   readonly text: string;
   readonly left: number;
@@ -8,17 +8,17 @@ export interface Fragment {
   readonly base: number;
   readonly size: number;
   readonly font: string;
-  /** Its place in the file. Most programs write text in the order in which it is to be read. */
+  /** Its position in the file. Most programs write text in reading order. */
   readonly order: number;
-  /** Whether its letters are set apart for looks. */
+  /** Whether its letters are spaced out for style. */
   readonly isSpaced: boolean;
-  /** That of its last letters. */
+  /** The font of its last letters. */
   readonly endFont: string;
-  /** Whether it begins a cell of a table, however close the one before it is. */
+  /** Whether it starts a cell of a table, even if it is close to the previous run. */
   readonly isCell?: boolean;
 }
 
-/** As pdf.js gives it: where the text begins and how large it is stands in a matrix of six numbers. */
+/** An item of pdf.js: the position and size of the text are in a matrix of six numbers. */
 export interface PdfItem {
   readonly str: string;
   readonly width: number;
@@ -29,22 +29,22 @@ export interface PdfItem {
 interface PageBox {
   readonly width: number;
   readonly height: number;
-  /** From the file's coordinates to the page as one looks at it, turned pages included. */
+  /** From the file's coordinates to the page as displayed, including rotation. */
   readonly transform: readonly number[];
 }
 
-/** Letters of two points are not for people: what is so small is there for programs. */
+/** Smaller letters are not readable by people; such text is meant for programs. */
 const SMALLEST_SIZE = 2.5;
 
 interface PageFragments {
   readonly fragments: readonly Fragment[];
-  /** Text that no reader of the page would see. */
+  /** The number of texts that a reader of the page would not see. */
   readonly unseen: number;
 }
 
 /**
- * Text that stands upright comes first. Text turned by a quarter, as on the margins of some layouts, is turned back
- * and goes below all else.
+ * Upright text is first. Text rotated by 90 degrees, as on the margins of some layouts, is rotated back and placed
+ * below everything else.
  */
 export function fragmentsOf(items: readonly PdfItem[], page: PageBox): PageFragments {
   const fragments: Fragment[] = [];
@@ -60,7 +60,7 @@ export function fragmentsOf(items: readonly PdfItem[], page: PageBox): PageFragm
       return;
     }
     const [left, base] = isUpright ? [x, y] : turnedBack(x, y, b < 0, page);
-    // Some programs make bold letters by writing them twice, a hair apart.
+    // Some programs render bold letters by writing them twice, slightly offset.
     const place = `${Math.round(left)} ${Math.round(base)} ${item.str}`;
     if (seen.has(place)) return;
     seen.add(place);
@@ -80,7 +80,7 @@ export function fragmentsOf(items: readonly PdfItem[], page: PageBox): PageFragm
   return { fragments: joinName(joinDates(rowsOf(closeShortWords(fragments)))), unseen };
 }
 
-/** Text that runs upwards has its next line to the right of it, text that runs downwards to the left. */
+/** The next line of text that runs upwards is to its right; for text that runs downwards, to its left. */
 function turnedBack(x: number, y: number, isUpwards: boolean, page: PageBox): [left: number, base: number] {
   const below = page.height + 50;
   return isUpwards ? [page.height - y, below + x] : [y, below + page.width - x];
@@ -94,16 +94,16 @@ function multiply(outer: readonly number[], inner: readonly number[]): Matrix {
   return [a * g + c * h, b * g + d * h, a * i + c * j, b * i + d * j, a * k + c * l + e, b * k + d * l + f];
 }
 
-/** A gap of a letter's size and more is no blank between words but the way to the next column or cell. */
+/** A gap of more than the letter size separates columns or cells, not words. */
 const APART_SIZES = 1;
-/** Between words whose letters are set apart a blank is wider. */
+/** Blanks between words with spaced-out letters are wider. */
 const SPACED_APART_SIZES = 2.5;
-/** Narrow cells of a table are closer, and begin where those of other rows do. */
+/** Narrow cells of a table are closer to each other, and start at the same position as those of other rows. */
 const CELL_APART_SIZES = 0.55;
 const LEAST_CELLS = 2;
 const BLANK_SIZES = 0.13;
 
-/** Rows from top to bottom, each of runs from left to right: words that belong together are one run. */
+/** Rows from top to bottom, each with its runs from left to right; words that belong together are one run. */
 export function rowsOf(fragments: readonly Fragment[]): Fragment[][] {
   const byBase = [...fragments].sort((one, other) => one.base - other.base || one.left - other.left);
   const rows: Fragment[][] = [];
@@ -156,7 +156,7 @@ function apartSizes(last: Fragment, next: Fragment): number {
 const PLACE = 3;
 const NEIGHBOURHOOD = 100;
 
-/** Whether cells of rows nearby begin where a run does: behind a gap that is too wide for a blank. */
+/** Whether cells of nearby rows start at the same position as a run, after a gap that is too wide for a blank. */
 function cellBeginsIn(rows: readonly (readonly Fragment[])[]): (run: Fragment) => boolean {
   const counts = new Map<string, number>();
   const key = (place: number, strip: number) => `${place} ${strip}`;
@@ -179,7 +179,7 @@ function cellBeginsIn(rows: readonly (readonly Fragment[])[]): (run: Fragment) =
 const SPACED_WORD = /^(?=.*\p{L})\S(?: {1,3}\S){3,}$/u;
 const SPACED_SHORT_WORD = /^\p{L}(?: \p{L}){1,2}$/u;
 
-/** "E X P E R I E N C E": letters set apart for looks are a word all the same. */
+/** Joins the letters of a word that is spaced out for style, such as "E X P E R I E N C E". */
 function closeLetters(text: string): string {
   if (!SPACED_WORD.test(text.trim().replace(/ {2,}/g, '  '))) return text;
   return text
@@ -189,7 +189,7 @@ function closeLetters(text: string): string {
     .join(' ');
 }
 
-/** "D E" and "U X" are words where others of the same font and size on their line are set apart as well. */
+/** Joins "D E" and "U X" if other text of the same font and size on their line is spaced out as well. */
 function closeShortWords(fragments: readonly Fragment[]): Fragment[] {
   const style = ({ base, size, font }: Fragment) => `${Math.round(base)} ${size.toFixed(1)} ${font}`;
   const spaced = new Set(fragments.filter(({ isSpaced }) => isSpaced).map(style));
@@ -211,7 +211,7 @@ const DATE_END_WITH_DASH = /^[\u2013\u2014\u2212-]\s?[\p{L}\d][\p{L}\d ./\u2019'
 const MONTHS = /^\p{L}{3,12}\.? ?[\u2013\u2014\u2212-] ?\p{L}{3,12}\.?$/u;
 const YEAR = /^(?:19|20)\d\d$/;
 
-/** A span of time that was broken in a narrow column goes on one line, where it begins: "04/2019 –" above "today". */
+/** Joins a period that is wrapped in a narrow column on its first line: "04/2019 –" above "today". */
 function joinDates(rows: readonly (readonly Fragment[])[]): Fragment[] {
   const gone = new Set<Fragment>();
   return rows.flatMap((row, at) =>
@@ -245,11 +245,11 @@ function endsDate(run: Fragment, other: Fragment): boolean {
   );
 }
 
-/** Larger than all else on the page, and than the median by this factor. */
+/** The letters of a name are larger than the median of the page by at least this factor. */
 const NAME_SIZES = 1.5;
 const NAME_WORD = /^(?:\p{Ll}{1,3} ){0,2}\p{Lu}[\p{L}\u2019'.-]*$/u;
 
-/** A name in the largest letters of the page, each word below the other, goes on one line. */
+/** Joins a name in the largest letters of the page whose two parts are below each other. */
 function joinName(runs: readonly Fragment[]): Fragment[] {
   const sizes = runs.map(({ size }) => size).sort((one, other) => one - other);
   const largest = sizes.at(-1) ?? 0;

@@ -29,7 +29,7 @@ const OPTIONS = {
   verbosity: 0,
 } as const;
 
-/** A page of a book has some thousand pieces of text; a map may have ten times that. */
+/** A page of a book has about a thousand text items; a map may have ten times as many. */
 const MOST_ITEMS_OF_A_PAGE = 200_000;
 
 export async function pdfText(bytes: Uint8Array, limits: DocumentLimits): Promise<PdfText> {
@@ -104,7 +104,7 @@ const BULLET = /^(?:[\u2022\u25cf\u25aa\u25e6\u2013\u2014*\u00b7\u2023\uf0b7-]|\
 const BROKEN_WORD = /(\p{L}{2,})[-\u2010\u00ad]$/u;
 /** Shorter lines are entries of a list rather than text that had to be wrapped. */
 const LEAST_WRAPPED_LENGTH = 32;
-/** Prefixes that keep their hyphen at the end of a line: they are words, and no word is broken there. */
+/** Prefixes that keep their hyphen at the end of a line, because they are whole words. */
 const KEEPS_HYPHEN =
   /^(?:self|full|well|long|short|high|low|cross|hands|problem|detail|goal|result|customer|client|user|team|cloud|event|cost|front|award|first|second|third|two|three)$/i;
 
@@ -147,10 +147,12 @@ function lineOf(row: readonly Fragment[]): Line {
   };
 }
 
-/** Fewer lines at one distance are no habit of the text. */
+/** The fewest lines at the same distance that make it usual. */
 const LEAST_ALIKE = 3;
 
-/** From line to line of the running text: the most frequent distance, or the median of distances that are all different. */
+/**
+ * The usual distance between lines: the most frequent one, but at most the median, or the median if none is frequent.
+ */
 function leadingOf(lines: readonly Line[]): { usual: number; median: number } {
   const gaps = lines
     .slice(1)
@@ -168,7 +170,7 @@ function gapBefore(lines: readonly Line[], at: number): number {
   return last === undefined || line === undefined ? 0 : line.base - last.base;
 }
 
-/** One of several lines that are as far from each other: items of a list, however wide. */
+/** Whether the line is one of several at equal distances: items of a list, at any spacing. */
 function isEven(lines: readonly Line[], at: number): boolean {
   const gap = gapBefore(lines, at);
   return [at - 1, at + 1].some((other) => Math.abs(gapBefore(lines, other) - gap) <= 0.05 * gap);

@@ -219,7 +219,7 @@ const PROGRAM = fileURLToPath(new URL('./reading-process.ts', import.meta.url));
 
 type ChildAnswer =
   | { readonly kind: 'answered'; readonly answer: Extract<ReadAnswer, { kind: 'reading' }> }
-  /** Without a signal the process exited by itself, which it should never do. */
+  /** Without a signal the process exited on its own, which it should never do. */
   | { readonly kind: 'ended'; readonly signal: string | null; readonly exitCode: number | null };
 
 /** A reader process. It reads one document at a time. */
