@@ -1,7 +1,7 @@
 import type { Statements, Transaction } from '../../ports/database.ts';
 import { type AliasBounds, type AliasKind, type AliasName, DEFAULT_BOUNDS } from './aliases.ts';
 
-/** As configured; what is left out stays as it is, and null is the default. */
+/** As configured. Omitted fields stay unchanged; null is the default. */
 export interface WantedBounds {
   readonly contextLength?: number | null | undefined;
   readonly maxOutputTokens?: number | null | undefined;
@@ -10,7 +10,7 @@ export interface WantedBounds {
 
 export interface StoredBounds {
   readonly alias: AliasName;
-  /** Null means the default of the alias's kind. */
+  /** Null is the default for the alias's kind. */
   readonly contextLength: number | null;
   readonly maxOutputTokens: number | null;
   readonly enforceMaxOutput: boolean;
@@ -20,7 +20,7 @@ type CheckedBounds =
   | { readonly outcome: 'fine'; readonly bounds: WantedBounds }
   | { readonly outcome: 'wrong'; readonly problem: string };
 
-/** The database checks the same. */
+/** The database enforces the same limit. */
 const MOST_ALIAS_TOKENS = 1_000_000_000;
 
 export function checkBounds(bounds: WantedBounds): CheckedBounds {
@@ -43,7 +43,7 @@ export async function readBounds(statements: Statements): Promise<readonly Store
   );
 }
 
-/** Writes nothing where nothing differs. Only under the catalogue's lock. */
+/** Writes nothing if nothing differs. Only under the catalogue's lock. */
 export async function ensureBounds(
   transaction: Transaction,
   alias: AliasName,

@@ -14,23 +14,23 @@ import type { PriceFactors } from './tiers/tiers.ts';
 
 export const ALIAS_KINDS: readonly AliasKind[] = ['chat', 'extract', 'embed'];
 
-/** Every process has all that are not retired in memory. */
+/** Every process keeps all aliases that are not retired in memory. */
 export const MOST_ALIASES = 1_000;
 
-/** As the database has it. */
+/** As stored in the database. */
 export interface StoredAlias extends StoredRouting {
   readonly name: AliasName;
   readonly kind: AliasKind;
-  /** What calls with a company's own key are charged of the price; null where own keys are not allowed. */
+  /** The share of the price that calls with a company's own key are charged; null if own keys are not allowed. */
   readonly byokFeeMillionths: number | null;
   readonly priceFactors: PriceFactors | null;
-  /** The documented ones are older than any database. */
+  /** Null for the documented ones, which always exist. */
   readonly createdAt: Date | null;
-  /** From then on it is answered like a model that the key may not call. */
+  /** Since then its calls are answered like those of a model that the key may not call. */
   readonly retiredAt: Date | null;
 }
 
-/** Null is the default of each. */
+/** Null is the default of each field. */
 interface StoredRouting {
   readonly strategy: AliasRouting['strategy'] | null;
   readonly retries: number | null;
@@ -45,7 +45,7 @@ const NO_ROUTING: StoredRouting = {
 
 const NOTHING_STORED = { ...NO_ROUTING, byokFeeMillionths: null, priceFactors: null };
 
-/** The six documented ones in their order, then the others by name, retired ones too. */
+/** The six documented ones in their order, then the others by name, including retired ones. */
 export async function readAliases(statements: Statements): Promise<readonly StoredAlias[]> {
   const stored = await statements.query<
     Omit<StoredAlias, 'priceFactors'> & { readonly factors: string | null }
@@ -64,7 +64,7 @@ export async function readAliases(statements: Statements): Promise<readonly Stor
   return [...documented, ...rows.filter(({ name }) => !isDocumented(name))];
 }
 
-/** As clients write them: what a key without a list may call, and a key with one may have. */
+/** As clients write them: the aliases that a key without a list may call, and that a key's list may contain. */
 export async function callableAliases(statements: Statements, prefix: string): Promise<readonly string[]> {
   const aliases = await readAliases(statements);
   return aliases.flatMap(({ name, retiredAt }) => (retiredAt === null ? aliasOf(prefix, name) : []));
@@ -74,7 +74,7 @@ type FoundAlias =
   | { readonly outcome: 'found'; readonly alias: StoredAlias }
   | { readonly outcome: 'unknown-alias'; readonly problem: string };
 
-/** By the name that clients write. A retired one is not found. */
+/** Finds an alias by the name that clients write. Retired ones are not found. */
 export async function findAlias(statements: Statements, prefix: string, alias: string): Promise<FoundAlias> {
   const aliases = await readAliases(statements);
   const name = nameOfAlias(prefix, alias);
@@ -97,7 +97,7 @@ export async function findAlias(statements: Statements, prefix: string, alias: s
 
 export const UNRETIRE = 'create it again, with the same kind, to use it';
 
-/** How the targets are to be tried; what is left out stays as it is, and null is the default. */
+/** How to try the targets. Omitted fields stay unchanged; null is the default. */
 export interface WantedRouting {
   readonly strategy?: string | null | undefined;
   readonly retries?: number | null | undefined;
@@ -113,7 +113,7 @@ const MOST_RETRIES = 10;
 const MOST_STATUSES = 20;
 const LONGEST_HEDGE_MS = 600_000;
 
-/** Whether there is such a fallback, and of the same kind, is checked with all aliases at hand (`problemWithFallbacks`). */
+/** `problemWithFallbacks` checks that the fallback exists and is of the same kind, which requires all aliases. */
 export function checkRouting(
   prefix: string,
   wanted: WantedRouting,
@@ -159,7 +159,7 @@ function sortedStatuses(statuses: readonly number[] | null): readonly number[] |
 
 type Chained = Pick<StoredAlias, 'name' | 'kind' | 'fallback' | 'retiredAt'>;
 
-/** Every fallback exists, serves the same kind of calls, and leads to an end. Null where all is well. */
+/** Checks that every fallback exists, is of the same kind, and leads to an end. Null if there is no problem. */
 export function problemWithFallbacks(prefix: string, aliases: readonly Chained[]): string | null {
   const byName = new Map(aliases.map((alias) => [alias.name, alias]));
   for (const alias of aliases) {
@@ -186,7 +186,7 @@ export function problemWithFallbacks(prefix: string, aliases: readonly Chained[]
   return null;
 }
 
-/** Null where all of it is the default. */
+/** Null if all fields have their defaults. */
 export function routingOf(prefix: string, stored: StoredRouting): AliasRouting | null {
   const { strategy, retries, retryStatuses, fallback, hedgeMs } = stored;
   if ([strategy, retries, retryStatuses, fallback, hedgeMs].every((one) => one === null)) return null;
@@ -199,7 +199,7 @@ export function routingOf(prefix: string, stored: StoredRouting): AliasRouting |
   };
 }
 
-/** Only under the catalogue's lock. One that was retired is in use again, with what it had. */
+/** Only under the catalogue's lock. A retired alias is restored, with the kind and the prices it had. */
 export async function insertAlias(transaction: Transaction, name: AliasName, kind: AliasKind): Promise<void> {
   await transaction.query(
     `insert into model_aliases (alias, kind) values ($1, $2) on conflict (alias) do update set retired_at = null`,
@@ -212,7 +212,7 @@ export async function writeRetirement(transaction: Transaction, name: AliasName)
   await transaction.query('update model_aliases set retired_at = now() where alias = $1', [name]);
 }
 
-/** Writes nothing where nothing differs. Only under the catalogue's lock, and after `problemWithFallbacks`. */
+/** Writes nothing if nothing differs. Only under the catalogue's lock, and after `problemWithFallbacks`. */
 export async function ensureRouting(
   transaction: Transaction,
   { name, kind, ...stored }: StoredAlias,

@@ -8,9 +8,9 @@ import { readPrices } from './prices.ts';
 import { readCatalogue } from './targets.ts';
 
 /**
- * One text for all that is stored of each alias, for people who change it in two places at once: a change that names the
- * version it began with is refused where another one came between. It moves with every change, also with one that stores the
- * same key again.
+ * A hash of everything stored about each alias, to detect concurrent edits: a change that names the version it is based
+ * on is refused if the alias has changed since. Every change produces another version, even one that stores the same
+ * key again.
  */
 export async function readAliasVersions(
   statements: Statements,

@@ -3,7 +3,7 @@ import type { PriceFactors } from './tiers/tiers.ts';
 
 export type AliasKind = 'chat' | 'extract' | 'embed';
 
-/** The documented names (G-14), without the configured prefix. Operators add names of their own. */
+/** The documented names (G-14), without the configured prefix. Operators add their own names. */
 export const ALIAS_NAMES = [
   { name: 'chat-premium', kind: 'chat' },
   { name: 'chat-default', kind: 'chat' },
@@ -14,19 +14,19 @@ export const ALIAS_NAMES = [
 ] as const satisfies readonly { name: string; kind: AliasKind }[];
 
 /**
- * As the database has it: one of the documented names without the prefix, so that another prefix finds the same targets
- * and prices, or a name of an operator's own exactly as clients write it.
+ * As stored in the database: a documented name without the prefix, so that its targets and prices stay the same under
+ * another prefix, or an operator's own name exactly as clients write it.
  */
 export type AliasName = string;
 
 export interface AliasTarget extends UpstreamTarget {
-  /** Of its provider, by which its circuit breaker is named. Parsed once, when the catalogue is opened. */
+  /** The provider's host, which names its circuit breaker. Parsed once, when the catalogue is opened. */
   readonly host?: string;
-  /** Its share of the calls is its weight in that of all targets of the alias. */
+  /** Its share of the calls, relative to the sum of all weights of the alias. */
   readonly weight: number;
-  /** Calls that it serves at once, in one process; left out: any number. */
+  /** The maximum number of concurrent calls in one process; omitted: no limit. */
   readonly maxInFlight?: number;
-  /** What a million tokens cost at its provider, in micro-credits. Null, or left out: not known. */
+  /** The provider's price per million tokens, in micro-credits. Null or omitted: unknown. */
   readonly cost?: TokenPrice | null;
 }
 
@@ -36,88 +36,88 @@ export type RoutingStrategy = (typeof ROUTING_STRATEGIES)[number];
 /** How the targets of an alias are tried. */
 export interface AliasRouting {
   readonly strategy: RoutingStrategy;
-  /** Tries beyond one per target. */
+  /** Attempts beyond one per target. */
   readonly retries: number;
-  /** Statuses that try the next target to the next target besides the table in failure-policy.ts. */
+  /** Statuses after which the next target is tried, in addition to those in failure-policy.ts. */
   readonly retryStatuses: readonly number[];
-  /** The alias that serves the call where no target of this one does, as clients write it. */
+  /** The alias, as clients write it, that serves the call if no target of this one does. */
   readonly fallback: string | null;
-  /** After so long without a status a second target is called as well. Null: no hedge. */
+  /** After this long without a status a second target is called as well. Null: no hedging. */
   readonly hedgeMs: number | null;
 }
 
-/** How much one call may read and write: what is held for it, and the most that it can be charged for. */
+/** How much a call may read and write: this is held for it, and is the most that it can be charged for. */
 export interface AliasBounds {
   /** Tokens that the model can read for one answer. */
   readonly contextLength: number;
-  /** Tokens that the model can write for one answer; held where the body names no maximum. */
+  /** Tokens that the model can write for one answer; held if the body sets no maximum. */
   readonly maxOutputTokens: number;
-  /** Whether `maxOutputTokens` is added to bodies that name no maximum. Otherwise bodies are sent as received. */
+  /** Whether `maxOutputTokens` is added to bodies that set no maximum. Otherwise bodies are sent as received. */
   readonly enforceMaxOutput: boolean;
 }
 
-/** What an alias lets its clients use at the provider; null on the alias where that is nothing. */
+/** What clients of an alias may use at the provider; the alias has null if that is nothing. */
 export interface AliasTools {
-  /** In micro-credits a use, of each tool that is enabled. */
+  /** Micro-credits per use of each enabled tool. */
   readonly prices: ReadonlyMap<string, number>;
-  /** How often one call may use hosted tools where its body does not say so. */
+  /** How often a call may use hosted tools if its body sets no limit. */
   readonly maxUses: number;
-  /** Ids of what is stored at the provider that every company may name; `*` is all of them. */
+  /** Ids of objects stored at the provider that every company may name; `*` allows all. */
   readonly providerIds: ReadonlySet<string>;
 }
 
-/** What is known of targets: the order in which to try them, and what failed or cools. */
+/** The state of targets: in which order to try them, and which ones failed or are cooling. */
 export interface TargetStates {
   /** The alias's targets in the order to try them; `draw` is a random number from 0 up to, not including, 1. */
   order(alias: Alias, draw: number, isStream?: boolean): readonly AliasTarget[];
   noteFailure(targetId: string): void;
   noteSuccess(targetId: string): void;
-  /** A target was limited or refused by its provider, with this status: it is tried last for a while. */
+  /** Notes that the provider limited or refused a target with this status. The target is tried last for a while. */
   cool(targetId: string, reason: string, waitMs: number | null): void;
-  /** How long targets take until their status, for aliases that are routed by it. */
+  /** How long targets take until their status, for aliases that are routed by latency. */
   readonly latency: {
     note(targetId: string, isStream: boolean, ms: number): void;
     noteAtLeast(targetId: string, isStream: boolean, ms: number): void;
   };
-  /** Calls in flight of targets with a limit. False where a target is at its limit. */
+  /** Calls in flight of targets with a limit. `enter` returns false if the target is at its limit. */
   readonly flights: { enter(target: AliasTarget): boolean; leave(target: AliasTarget): void };
 }
 
-/** Of an alias as a company calls it that has stored its own keys at the providers of the alias. */
+/** An alias as called by a company that has stored its own provider keys. */
 export interface OwnKeyUse {
-  /** What of the alias's price its calls are charged. */
+  /** The share of the alias's price that is charged. */
   readonly chargeShareMillionths: number;
-  /** Of the targets with this company's keys: one that is refused changes nothing for other companies. */
+  /** States of the targets with this company's keys: a refused key does not affect other companies. */
   readonly states: TargetStates;
-  /** Why no target is left; null where there is one. */
+  /** Why no target is usable; null if one is. */
   readonly problem: 'not-allowed' | 'no-key-for-provider' | 'unreadable' | null;
 }
 
 export interface Alias extends AliasBounds {
-  /** With its prefix, as clients write it. */
+  /** As clients write it, with the prefix if it is a documented one. */
   readonly alias: string;
   readonly kind: AliasKind;
-  /** Empty: calls are refused with 503. */
+  /** If empty, calls are refused with 503. */
   readonly targets: readonly AliasTarget[];
-  /** The one in force and those to come, in their order: for estimates, by `priceAt`. */
+  /** The price in force and future ones, in order. For estimates, with `priceAt`. */
   readonly prices: readonly PriceVersion[];
-  /** Null, or left out: it is one of the documented ones. */
+  /** Null or omitted for the documented ones. */
   readonly createdAtMs?: number | null;
-  /** Null, or left out: no hosted tool is enabled. */
+  /** Null or omitted: no hosted tool is enabled. */
   readonly tools?: AliasTools | null;
-  /** Null, or left out: the first target by weight, then the others in their order, each once. */
+  /** Null or omitted: the first target by weight, then the others in order, each once. */
   readonly routing?: AliasRouting | null;
-  /** What calls with a company's own key are charged of the price. Null, or left out: own keys are not allowed. */
+  /** The share of the price that calls with a company's own key are charged. Null or omitted: own keys are not allowed. */
   readonly byokFeeMillionths?: number | null;
-  /** What tiers of its providers cost. Null, or left out: those that cost more are refused. */
+  /** Prices of the providers' tiers. Null or omitted: tiers that cost more are refused. */
   readonly priceFactors?: PriceFactors | null;
-  /** Its targets have the company's own keys. Left out on every alias of the catalogue itself. */
+  /** Set if the targets have the company's own keys. Omitted on all aliases of the catalogue itself. */
   readonly ownKey?: OwnKeyUse;
 }
 
 /**
- * Where nothing is configured: above what most models read and write in one call, and at the first prices no more than
- * 0.27 credits a call. Set `context_length` and `max_output_tokens` to what the model documents.
+ * Used if nothing is configured: above what most models read and write in one call, and at the initial prices at most
+ * 0.27 credits per call. Set `context_length` and `max_output_tokens` to the documented values of the model.
  */
 export const DEFAULT_BOUNDS = {
   chat: { contextLength: 200_000, maxOutputTokens: 16_384, enforceMaxOutput: false },
@@ -127,7 +127,7 @@ export const DEFAULT_BOUNDS = {
 
 const DOCUMENTED: ReadonlySet<string> = new Set(ALIAS_NAMES.map(({ name }) => name));
 
-/** Whether this is one of the six. */
+/** Whether this is one of the six documented names. */
 export function isDocumented(name: AliasName): boolean {
   return DOCUMENTED.has(name);
 }
@@ -138,19 +138,19 @@ export function aliasOf(prefix: string, name: AliasName): string {
 }
 
 /**
- * The name by which an alias is priced, whatever the prefix was: no other name may end like one of the six. For aliases that are
- * known to exist; `nameOfAlias` is for names from outside.
+ * The name under which an alias is stored and priced, whatever the prefix: no other name may end in one of the six. For
+ * aliases that are known to exist; use `nameOfAlias` for names from outside.
  */
 export function storedNameOf(alias: string): AliasName {
   const last = alias.slice(alias.lastIndexOf('/') + 1);
   return DOCUMENTED.has(last) ? last : alias;
 }
 
-/** In each part between slashes, so that no name is a path such as `../x`, and none is a property of every object. */
+/** Each part between slashes begins with a letter or a digit, so that no name is a path such as `../x` or is `__proto__`. */
 const PART = '[A-Za-z0-9][A-Za-z0-9._:-]*';
 const OWN_NAME = new RegExp(`^(?=.{1,100}$)${PART}(?:/${PART})*$`);
 
-/** What an operator may call an alias of their own; null where the name is fine. */
+/** Why an alias cannot have this name; null if it can. */
 export function problemWithName(prefix: string, alias: string): string | null {
   const shown = JSON.stringify(alias.slice(0, 100));
   if (!OWN_NAME.test(alias)) {
@@ -161,7 +161,7 @@ export function problemWithName(prefix: string, alias: string): string | null {
   return `${shown} cannot be the name of an alias: names that end in ${name} belong to ${aliasOf(prefix, name)}`;
 }
 
-/** Null for what no alias can be called. Whether there is one of the name, the database says (`alias-catalogue.ts`). */
+/** Null if no alias can have this name. Whether there is one is looked up in the database (`alias-catalogue.ts`). */
 export function nameOfAlias(prefix: string, alias: string): AliasName | null {
   return problemWithName(prefix, alias) === null ? storedNameOf(alias) : null;
 }
@@ -176,16 +176,16 @@ export function unknownAlias(prefix: string, alias: string, own: readonly AliasN
   return `there is no alias ${JSON.stringify(alias.slice(0, 100))}; the aliases are ${names}${more}`;
 }
 
-/** What a million tokens cost, in micro-credits. */
+/** The price of a million tokens, in micro-credits. */
 export interface TokenPrice {
   readonly promptMicro: bigint;
   readonly cachedMicro: bigint;
   readonly completionMicro: bigint;
-  /** Of tokens that the provider writes to its cache. Null is the price of the prompt. */
+  /** For tokens that the provider writes to its cache. Null: the price of the prompt. */
   readonly cacheWriteMicro?: bigint | null | undefined;
 }
 
-/** One of an alias's prices. It is in force from its moment until that of the next one. */
+/** One of an alias's prices, in force from its start time until that of the next one. */
 export interface PriceVersion extends TokenPrice {
   readonly id: string;
   readonly inForceFromMs: number;
@@ -193,9 +193,9 @@ export interface PriceVersion extends TokenPrice {
 
 interface PricedTokens {
   readonly promptTokens: number;
-  /** A part of the prompt's: what is beyond them is not counted. */
+  /** A part of the prompt tokens; any beyond them are not counted. */
   readonly cachedTokens: number;
-  /** Another part of it. */
+  /** Another part of the prompt tokens. */
   readonly cacheWriteTokens?: number | undefined;
   readonly completionTokens: number;
 }
@@ -203,9 +203,8 @@ interface PricedTokens {
 const TOKENS_PER_PRICE = 1_000_000n;
 
 /**
- * What tokens cost in micro-credits: the parts are summed exactly and rounded up once, so that a call costs at
- * most one micro-credit more than its tokens, and never less. The statement that charges (domain/calls) computes
- * the same.
+ * The price of tokens in micro-credits. The parts are summed exactly and rounded up once, so that a call costs at most
+ * one micro-credit more than its tokens, and never less. The statement that charges (domain/calls) computes the same.
  */
 export function priceOf(price: TokenPrice, tokens: PricedTokens): bigint {
   const prompt = BigInt(tokens.promptTokens);
@@ -222,8 +221,8 @@ export function priceOf(price: TokenPrice, tokens: PricedTokens): bigint {
 }
 
 /**
- * The price in force at a moment; before the first one, the first. Null only for an alias without any, which the
- * database does not have. For estimates: what is charged is looked up by the statement that charges.
+ * The price in force at a time; before the first price, the first. Null only for an alias without prices, which the
+ * database does not contain. For estimates: the statement that charges looks up the price itself.
  */
 export function priceAt(
   { prices }: { readonly prices: readonly PriceVersion[] },

@@ -5,10 +5,10 @@ import type { WantedPrice } from './token-price.ts';
 
 type ConfiguredPrice = Omit<WantedPrice, 'cacheWrite'> & { readonly cache_write?: number | undefined };
 
-/** The aliases of the file behind MODEL_CONFIG, in its own words. */
+/** The aliases of the MODEL_CONFIG file, with its field names. */
 export type ConfiguredAliases = {
   readonly [alias: string]: {
-    /** Without it the alias keeps the targets it has. */
+    /** If omitted, the alias keeps its targets. */
     readonly targets?:
       | readonly {
           readonly base_url: string;
@@ -21,28 +21,28 @@ export type ConfiguredAliases = {
           readonly headers?: Readonly<Record<string, string>> | undefined;
           readonly timeout_ms?: number | undefined;
           readonly max_in_flight?: number | undefined;
-          /** What it costs us, in credits a million tokens. */
+          /** The provider's price for us, in credits per million tokens. */
           readonly cost?: ConfiguredPrice | undefined;
         }[]
       | undefined;
-    /** In credits a million tokens. Without it the alias keeps its price. */
+    /** In credits per million tokens. If omitted, the alias keeps its price. */
     readonly price?: ConfiguredPrice | undefined;
-    /** Needed for a name that there is not yet. */
+    /** Required for a new name. */
     readonly kind?: string | undefined;
     readonly strategy?: string | undefined;
     readonly retries?: number | undefined;
     readonly retry_statuses?: readonly number[] | undefined;
     readonly fallback?: string | undefined;
     readonly hedge_ms?: number | undefined;
-    /** In tokens. What is left out stays as it is. */
+    /** In tokens. Omitted fields stay unchanged. */
     readonly context_length?: number | undefined;
     readonly max_output_tokens?: number | undefined;
     readonly enforce_max_output?: boolean | undefined;
-    /** In credits a use: all that are enabled. */
+    /** Credits per use of every enabled tool. */
     readonly hosted_tools?: Readonly<Record<string, number>> | undefined;
     readonly max_tool_uses?: number | undefined;
     readonly provider_ids?: readonly string[] | undefined;
-    /** Null: companies may not use provider keys of their own. */
+    /** Null: companies may not use their own provider keys. */
     readonly byok_fee_percent?: number | null | undefined;
     /** By field and value of the body. Null: tiers that cost more are refused. */
     readonly price_factors?: WantedFactors | null | undefined;
@@ -56,10 +56,9 @@ export type AppliedModelConfig =
   | { readonly outcome: 'refused'; readonly problem: string };
 
 /**
- * At a start: every alias whose targets the file names gets exactly those, and where it names a price that is not the
- * one in force, it is from now on. A name that there is not yet is added. One that was retired stays so, and is
- * reported. Where nothing differs nothing is written, so that any number of processes may start with the same file at
- * once.
+ * Runs at startup. Each alias whose targets the file lists gets exactly those, and a price that differs from the one in
+ * force takes effect now. New names are added. Retired ones stay retired and are reported. Nothing is written if
+ * nothing differs, so that any number of processes may start with the same file at once.
  */
 export async function applyModelConfig(
   parts: CatalogueParts,

@@ -2,8 +2,8 @@ import type { Transaction } from '../../ports/database.ts';
 import type { StoredAlias } from './alias-catalogue.ts';
 
 /**
- * What calls with a company's own provider key cost, in millionths of the alias's price. Aliases without a fee do not allow
- * own keys; a fee of 0 allows them free of charge.
+ * The price of calls with a company's own provider key, in millionths of the alias's price. Aliases without a fee do
+ * not allow own keys; a fee of 0 allows them free of charge.
  */
 type CheckedFee =
   | { readonly outcome: 'fine'; readonly millionths: number | null | undefined }
@@ -11,7 +11,7 @@ type CheckedFee =
 
 const MILLIONTHS_PER_PERCENT = 10_000;
 
-/** Null forbids own keys; left out, all stays as it is. What has more than four decimals is refused, not rounded. */
+/** Null forbids own keys; undefined changes nothing. A value with more than four decimals is refused, not rounded. */
 export function checkByokFee(percent: number | null | undefined): CheckedFee {
   if (percent == null) return { outcome: 'fine', millionths: percent };
   const millionths = Math.round(percent * MILLIONTHS_PER_PERCENT);
@@ -25,7 +25,7 @@ export function percentOfFee(millionths: number): number {
   return millionths / MILLIONTHS_PER_PERCENT;
 }
 
-/** Writes nothing where nothing differs. Only under the catalogue's lock. */
+/** Writes nothing if nothing differs. Only under the catalogue's lock. */
 export async function ensureByokFee(
   transaction: Transaction,
   { name, kind, byokFeeMillionths }: Pick<StoredAlias, 'name' | 'kind' | 'byokFeeMillionths'>,

@@ -37,7 +37,7 @@ import { checkPriceFactors, ensurePriceFactors, type WantedFactors } from './tie
 import type { PriceFactors } from './tiers/tiers.ts';
 import { checkPrice, isSamePrice, type WantedPrice } from './token-price.ts';
 
-/** A requested alias: by command, by MODEL_CONFIG, by the console. What is left out stays as it is. */
+/** A requested alias: by command, by MODEL_CONFIG or by the console. Omitted fields stay unchanged. */
 export interface WantedAlias extends WantedBounds, WantedRouting {
   /** As clients write it. */
   readonly alias: string;
@@ -45,15 +45,15 @@ export interface WantedAlias extends WantedBounds, WantedRouting {
   readonly targets?: readonly WantedTarget[] | null | undefined;
   readonly price?: WantedPrice | null | undefined;
   readonly hostedTools?: WantedTools | undefined;
-  /** What calls with a company's own key cost, in percent of the price. Null: own keys are not allowed. */
+  /** The price of calls with a company's own key, in percent of the alias's price. Null: own keys are not allowed. */
   readonly byokFeePercent?: number | null | undefined;
-  /** What tiers of the provider cost. Null: those that cost more are refused. */
+  /** Prices of the provider's tiers. Null: tiers that cost more are refused. */
   readonly priceFactors?: WantedFactors | null | undefined;
-  /** The version that the change was made from (`alias-version.ts`): where another change came between, it is refused. */
+  /** The version that the change is based on (`alias-version.ts`). It is refused if the alias has changed since. */
   readonly ifVersion?: string | null | undefined;
 }
 
-/** Which part of it is wrong. */
+/** The part that is wrong. */
 type AliasField =
   | 'alias'
   | 'kind'
@@ -71,7 +71,7 @@ interface WrongAlias {
   readonly outcome: 'wrong';
   readonly alias: string;
   readonly field: AliasField;
-  /** Of targets: which field of which one, as `0.apiKey`. */
+  /** For targets: the field and its target, for example `0.apiKey`. */
   readonly place?: string | null;
   readonly problem: string;
 }
@@ -80,7 +80,7 @@ export interface CheckedAlias {
   readonly alias: string;
   readonly name: AliasName;
   readonly kind: AliasKind | null;
-  /** Null where they stay. */
+  /** Null if they stay unchanged. */
   readonly targets: readonly WantedTarget[] | null;
   readonly price: TokenPrice | null;
   readonly bounds: WantedBounds;
@@ -90,7 +90,7 @@ export interface CheckedAlias {
   readonly priceFactors: PriceFactors | null | undefined;
 }
 
-/** Whatever can be said without the database. */
+/** All checks that need no database. */
 export function checkAlias(
   prefix: string,
   wanted: WantedAlias,
@@ -132,12 +132,12 @@ export function checkAlias(
 
 type ChangedAlias = { readonly outcome: 'changed' | 'unchanged' } | WrongAlias;
 
-/** A new name, or one that was retired and has the same kind. */
+/** Creates an alias, or restores a retired one of the same kind. */
 export async function createAlias(parts: CatalogueParts, wanted: WantedAlias): Promise<ChangedAlias> {
   return await changeOne(parts, wanted, 'create');
 }
 
-/** What is left out of it stays as it is. */
+/** Omitted fields stay unchanged. */
 export async function updateAlias(parts: CatalogueParts, wanted: WantedAlias): Promise<ChangedAlias> {
   return await changeOne(parts, wanted, 'update');
 }
@@ -170,8 +170,8 @@ type RetiredAlias =
   | { readonly outcome: 'unknown-alias' | 'in-use'; readonly problem: string };
 
 /**
- * From now on calls of it are refused like those of a model that the key may not call. Its providers' keys are deleted;
- * its prices stay, and what was charged by them stays readable.
+ * Retires an alias: its calls are then refused like those of a model that the key may not call. Its provider keys are
+ * deleted. Its prices are kept, so that past charges remain traceable.
  */
 export async function retireAlias(
   parts: Pick<CatalogueParts, 'database' | 'sharedState' | 'prefix'>,
@@ -213,7 +213,7 @@ interface AliasesToWrite {
   readonly how: HowToWrite;
 }
 
-/** `apply` creates what there is not, and leaves what is retired as it is. */
+/** `apply` creates missing aliases and skips retired ones. */
 type HowToWrite = 'create' | 'update' | 'apply';
 
 type WrittenAliases =
@@ -221,21 +221,21 @@ type WrittenAliases =
       readonly outcome: 'written';
       /** As clients write them. */
       readonly changed: readonly string[];
-      /** Left as they are because they are retired. */
+      /** Skipped because they are retired. */
       readonly retired: readonly string[];
     }
   | WrongAlias;
 
 interface AliasToWrite {
   readonly wanted: CheckedAlias;
-  /** As it is, without what is wanted. */
+  /** The alias before the change. */
   readonly alias: StoredAlias;
   readonly isNew: boolean;
-  /** Null where they stay. */
+  /** Null if they stay unchanged. */
   readonly targets: readonly StoredTarget[] | null;
 }
 
-/** Only under the catalogue's lock. All is checked before anything is written. */
+/** Only under the catalogue's lock. Everything is checked before anything is written. */
 export async function writeAliases(given: AliasesToWrite): Promise<WrittenAliases> {
   const { parts, transaction, wanted } = given;
   const aliases = new Map((await readAliases(transaction)).map((alias) => [alias.name, alias]));
@@ -262,7 +262,7 @@ export async function writeAliases(given: AliasesToWrite): Promise<WrittenAliase
   if (wrongFallback !== null) {
     return { outcome: 'wrong', alias: wanted[0]?.alias ?? '', field: 'fallback', problem: wrongFallback };
   }
-  // All of them first: one may be the fallback of another.
+  // All new ones first: one may be the fallback of another.
   for (const { alias, isNew } of toWrite) if (isNew) await insertAlias(transaction, alias.name, alias.kind);
   const changed: string[] = [];
   for (const one of toWrite) if (await writeAlias(parts, transaction, one)) changed.push(one.wanted.alias);
@@ -320,7 +320,7 @@ function newAlias({ name, kind }: CheckedAlias): StoredAlias {
   };
 }
 
-/** Null where they stay. */
+/** Null if they stay unchanged. */
 async function sealedTargets(
   parts: CatalogueParts,
   { name, targets }: CheckedAlias,
@@ -356,14 +356,14 @@ async function isSame(
   if (stored.length !== wanted.length) return false;
   for (const [at, target] of wanted.entries()) {
     const present = stored[at];
-    // One that names a stored target takes over what it leaves out, so it is always written.
+    // A target that names a stored one inherits what it omits, so it is always written.
     if (present === undefined || target.id != null) return false;
     if (present.baseUrl !== target.baseUrl || present.model !== target.model) return false;
     if (present.weight !== (target.weight ?? 1) || !isSameLimits(present, target)) return false;
     const { provider, responses, apiVersion, headers } = providerFacts(target);
     if (present.provider !== provider || present.responses !== responses) return false;
     if (present.apiVersion !== apiVersion) return false;
-    // Secrets that do not open are not those wanted: the file's take their place, under today's master key.
+    // If the stored secrets cannot be decrypted, the given ones replace them, under the current master key.
     const opened = await openTargetSecrets(cipher, present).catch(() => null);
     if (opened === null || opened.apiKey !== target.apiKey) return false;
     if (!isSameHeaders(opened.headers, headers)) return false;

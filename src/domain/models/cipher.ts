@@ -1,12 +1,12 @@
 import type { Secrets } from '../../ports/secrets.ts';
 
 /**
- * Keeps provider keys unreadable at rest: AES-256-GCM under a key that HKDF-SHA-256 derives from MASTER_KEY. What
- * it seals is bound to a text (the address the key is for): with write access to the database but without the master key one
- * can neither read a key nor have it sent to another address.
+ * Encrypts provider keys at rest: AES-256-GCM under a key that HKDF-SHA-256 derives from MASTER_KEY. Each ciphertext is
+ * bound to a text (the address that the key is for): write access to the database without the master key allows neither
+ * reading a key nor sending it to another address.
  *
- * The bytes: the version (1), 4 that tell which master key it was, a nonce of 12, then the cipher text with its
- * tag. 96 random bits for a nonce are safe for 2^32 encryptions under one key; there are a few in a year.
+ * Format: the version (1), 4 bytes that identify the master key, a nonce of 12 bytes, then the ciphertext with its tag.
+ * Random nonces of 96 bits are safe for 2^32 encryptions under one key; there are a few per year.
  */
 export interface Cipher {
   encrypt(text: string, boundTo: string): Promise<Uint8Array<ArrayBuffer>>;
@@ -14,7 +14,7 @@ export interface Cipher {
   decrypt(bytes: Uint8Array, boundTo: string): Promise<string>;
 }
 
-/** As an Error; its message names MASTER_KEY and says what to do, and nothing of what was encrypted. */
+/** An Error whose message names MASTER_KEY and what to do, and reveals nothing of what was encrypted. */
 export interface CipherFailure extends Error {
   readonly name: 'CipherFailure';
   readonly reason: 'another-master-key' | 'damaged';
@@ -28,14 +28,14 @@ const HEAD_BYTES = 1 + KEY_ID_BYTES;
 
 interface DerivedKeys {
   readonly sealing: CryptoKey;
-  /** Tells a wrong master key from damaged bytes; 32 bits of another derivation give nothing away. */
+  /** Distinguishes a wrong master key from damaged bytes. 32 bits of a separate derivation reveal nothing. */
   readonly id: Uint8Array;
 }
 
 export interface CipherParts {
   /**
-   * Each at least 32 random characters: HKDF makes a key of it and does not make a weak one strong. The first
-   * seals, all of them open.
+   * Each at least 32 random characters: HKDF derives a key but does not strengthen a weak one. The first encrypts; all
+   * of them decrypt.
    */
   readonly masterKeys: readonly [string, ...string[]];
   readonly secrets: Secrets;
@@ -48,7 +48,7 @@ export function createCipher({ masterKeys, secrets }: CipherParts): Cipher {
     derived.set(masterKey, keys);
     return keys;
   };
-  /** Null where none of ours has sealed it. */
+  /** Null if none of the master keys encrypted it. */
   async function sealerOf(bytes: Uint8Array): Promise<CryptoKey | null> {
     for (const masterKey of masterKeys) {
       const { id, sealing } = await keysOf(masterKey);

@@ -4,14 +4,14 @@ import type { AliasName, AliasTools } from './aliases.ts';
 import { type CatalogueParts, changeCatalogue } from './targets.ts';
 import { creditsToMicro } from './token-price.ts';
 
-/** A tool that runs at the provider and costs money that no token count shows. */
+/** A tool that runs at the provider and costs money beyond the tokens. */
 export interface HostedTool {
-  /** The provider's word for it, without the date of its version. */
+  /** The provider's name for it, without the version date. */
   readonly name: string;
   readonly title: string;
-  /** What the Responses API calls it in a request, and in the output of a response. */
+  /** Its names in the Responses API: in a request, and in the output of a response. */
   readonly responses?: { readonly types: RegExp; readonly item: string };
-  /** What the Messages API calls it: in a request, in blocks of an answer, and in `usage.server_tool_use`. */
+  /** Its names in the Messages API: in a request, in blocks of an answer, and in `usage.server_tool_use`. */
   readonly messages?: {
     readonly types: RegExp;
     readonly blocks: readonly string[];
@@ -21,7 +21,7 @@ export interface HostedTool {
   };
 }
 
-/** Those that can be enabled. Every other tool that a client does not run itself is refused. */
+/** The tools that can be enabled. Any other tool that the client does not run itself is refused. */
 export const HOSTED_TOOLS: readonly HostedTool[] = [
   {
     name: 'web_search',
@@ -82,7 +82,7 @@ const HOSTED_TOOL_NAMES = HOSTED_TOOLS.map(({ name }) => name).join(', ');
 
 export const ANY_PROVIDER_ID = '*';
 export const DEFAULT_TOOL_USES = 10;
-/** The database checks the same. */
+/** The database enforces the same limit. */
 export const MOST_TOOL_USES = 1_000;
 export const MOST_PROVIDER_IDS = 100;
 const PROVIDER_ID = /^[\w.:-]{1,200}$/;
@@ -91,9 +91,9 @@ export function mayName({ providerIds }: AliasTools, id: string): boolean {
   return providerIds.has(ANY_PROVIDER_ID) || providerIds.has(id);
 }
 
-/** The requested tools; what is left out stays as it is. Prices are in credits per use. */
+/** The requested tools; omitted fields stay unchanged. Prices are in credits per use. */
 export interface WantedTools {
-  /** All of those that are enabled from now on. */
+  /** All tools to enable; any other is disabled. */
   readonly tools?: Readonly<Record<string, string | number>> | undefined;
   readonly maxUses?: number | undefined;
   readonly providerIds?: readonly string[] | undefined;
@@ -148,11 +148,11 @@ export interface StoredTools {
   readonly alias: AliasName;
   readonly maxUses: number | null;
   readonly providerIds: readonly string[];
-  /** Micro-credits a use, by name, in the order of the names. */
+  /** Micro-credits per use, by name, sorted by name. */
   readonly prices: Readonly<Record<string, number>>;
 }
 
-/** Of the aliases that have any. */
+/** Only for aliases that have any. */
 export async function readTools(statements: Statements): Promise<readonly StoredTools[]> {
   const rows = await statements.query<Omit<StoredTools, 'prices'> & { readonly prices: string }>(
     `select alias, max_uses as "maxUses", provider_ids as "providerIds",
@@ -176,7 +176,7 @@ export function aliasToolsOf(stored: StoredTools | undefined): AliasTools | null
   };
 }
 
-/** Writes nothing where nothing differs. Only under the catalogue's lock. */
+/** Writes nothing if nothing differs. Only under the catalogue's lock. */
 export async function ensureTools(
   transaction: Transaction,
   alias: AliasName,
@@ -224,7 +224,7 @@ type ToolsSet =
   | { readonly outcome: 'unchanged' }
   | { readonly outcome: 'unknown-alias' | 'wrong-tools'; readonly problem: string };
 
-/** Which hosted tools an alias has, at which price, and what of the provider its clients may name. */
+/** Sets an alias's hosted tools, their prices, and the provider ids that its clients may name. */
 export async function setAliasTools(
   parts: Pick<CatalogueParts, 'database' | 'sharedState' | 'prefix'>,
   alias: string,

@@ -4,14 +4,14 @@ import file from './known-models.json' with { type: 'json' };
 import { PROVIDER_PRESETS } from './providers.ts';
 
 /**
- * What providers publish of well-known models: how much they read and write, and what a million tokens cost, in the
- * provider's currency. For suggestions alone: nothing is charged or held by these figures. They are of the day that each of them
- * names, and docs/models.md says how to bring them up to date.
+ * Published facts about well-known models: how much they read and write, and the price of a million tokens in the
+ * provider's currency. Only for suggestions: nothing is charged or held by these figures. Each entry has the date of
+ * its figures; docs/models.md explains how to update them.
  */
 export interface KnownModel {
-  /** A preset of a provider where there is one of this name; otherwise the model is reached as `compatible`. */
+  /** The preset of this name if there is one; otherwise the model is reached as `compatible`. */
   readonly vendor: string;
-  /** The provider's name of it. */
+  /** The provider's name for it. */
   readonly model: string;
   readonly kind: AliasKind;
   readonly contextLength: number;
@@ -19,20 +19,20 @@ export interface KnownModel {
   readonly maxOutputTokens: number | null;
   readonly currency: string;
   readonly prompt: number;
-  /** Null where the provider has no price of its own for it. */
+  /** Null if the provider has no separate price for it. */
   readonly cached: number | null;
   readonly completion: number;
   readonly cacheWrite: number | null;
-  /** A day, as 2026-08-08. */
+  /** A date, for example 2026-08-08. */
   readonly asOf: string;
-  /** Where the figures were read. */
+  /** The page that the figures were read from. */
   readonly source: string;
-  /** Where the provider publishes its prices. */
+  /** The page where the provider publishes its prices. */
   readonly pricePage: string;
   readonly note?: string | undefined;
 }
 
-/** Older figures are shown as such. */
+/** Older figures are shown as outdated. */
 export const STALE_AFTER_DAYS = 180;
 const DAY_MS = 86_400_000;
 
@@ -66,29 +66,29 @@ const catalogue = z.strictObject({
 
 let read: readonly KnownModel[] | null = null;
 
-/** In the order of the file: by provider. */
+/** In the order of the file, which is by provider. */
 export function knownModels(): readonly KnownModel[] {
   read ??= catalogue.parse(file).models;
   return read;
 }
 
-/** Null where the catalogue has none of this name. The preset distinguishes models of one name at several providers. */
+/** Null if the catalogue has no such model. The preset distinguishes models of the same name at several providers. */
 export function knownModel(provider: string, model: string): KnownModel | null {
   const named = knownModels().filter((known) => known.model === model);
   return named.find(({ vendor }) => vendor === provider) ?? (isPreset(provider) ? null : (named[0] ?? null));
 }
 
-/** The preset of a target with this model. */
+/** The preset for a target with this model. */
 export function presetOf({ vendor }: KnownModel): string {
   return isPreset(vendor) ? vendor : 'compatible';
 }
 
-/** Whether providers may have changed it since: its figures are more than 180 days old. */
+/** Whether the figures are more than 180 days old, so that providers may have changed them. */
 export function isStale({ asOf }: Pick<KnownModel, 'asOf'>, nowMs: number): boolean {
   return nowMs - Date.parse(asOf) > STALE_AFTER_DAYS * DAY_MS;
 }
 
-/** As `2.5 USD prompt, 1.25 cached, 10 completion for a million tokens`. */
+/** For example `2.5 USD prompt, 1.25 cached, 10 completion for a million tokens`. */
 export function listPrice({ prompt, cached, completion, cacheWrite, currency }: KnownModel): string {
   const parts = [
     `${prompt} ${currency} prompt`,
@@ -99,7 +99,7 @@ export function listPrice({ prompt, cached, completion, cacheWrite, currency }: 
   return `${parts.flat().join(', ')} for a million tokens`;
 }
 
-/** Presets of one provider: the others serve models of anyone. */
+/** Presets that serve models of any vendor. Each of the others is one vendor's own. */
 const OPEN_PRESETS: readonly string[] = ['compatible', 'vllm', 'ollama', 'openrouter', 'azure', 'bedrock'];
 
 function isPreset(name: string): boolean {

@@ -29,24 +29,24 @@ interface OpeningParts {
   readonly cipher: Cipher;
   readonly log: Log;
   readonly prefix: string;
-  /** False in production: what only makes things up does not answer for a model. */
+  /** False in production, where embedded models that only make up answers are not used. */
   readonly embeddedAllowed: boolean;
 }
 
 export interface ModelDirectory {
-  /** Null for whatever is not exactly the name of an alias that is not retired. */
+  /** Null unless this is exactly the name of an alias that is not retired. */
   find(alias: string): Alias | null;
   all(): readonly Alias[];
   /** The alias's targets in the order to try them; `draw` is a random number from 0 up to, not including, 1. */
   order(alias: Alias, draw: number, isStream?: boolean): readonly AliasTarget[];
-  /** Of targets of aliases that are routed by latency. */
+  /** For targets of aliases that are routed by latency. */
   readonly latency: Pick<TargetLatency, 'note' | 'noteAtLeast'>;
   readonly flights: TargetFlights;
   noteFailure(targetId: string): void;
   noteSuccess(targetId: string): void;
-  /** A target was limited or refused by its provider, with this status: it is tried last for a while. */
+  /** Notes that the provider limited or refused a target with this status. The target is tried last for a while. */
   cool(targetId: string, reason: string, waitMs: number | null): void;
-  /** Every target that cools now, as all processes see it. */
+  /** All targets that are cooling now, as shared between the processes. */
   cooling(): readonly CoolingTarget[];
   close(): Promise<void>;
 }
@@ -57,10 +57,10 @@ export interface CoolingTarget extends Cooling {
 }
 
 /**
- * All aliases, their targets and prices in memory, so that a call needs no I/O. Read again when a message reports a
- * change, when messages may have been lost, and when the version in the database has moved on. While the database
- * is unavailable the last known catalogue stays in force: a wrong target answers with an error of its own, no target
- * would refuse every call.
+ * All aliases, their targets and prices in memory, so that a call needs no I/O. They are read again when a message
+ * reports a change, when messages may have been lost, and when the version in the database has changed. While the
+ * database is unavailable the last known catalogue stays in force: an outdated target fails with an error of its own,
+ * whereas an empty catalogue would refuse every call.
  */
 export async function createModelDirectory(parts: ModelDirectoryParts): Promise<ModelDirectory> {
   const { database, sharedState, clock, log } = parts;
@@ -75,7 +75,7 @@ export async function createModelDirectory(parts: ModelDirectoryParts): Promise<
 
   async function load(): Promise<bigint> {
     const stored = await readCatalogue(database);
-    // After the version: what is set between the two is read now, and again when the version is seen to have moved.
+    // Read after the version: a change in between is read now, and again once the new version is seen.
     const prices = await readPrices(database);
     const bounds = await readBounds(database);
     const tools = await readTools(database);
@@ -133,9 +133,9 @@ export async function createModelDirectory(parts: ModelDirectoryParts): Promise<
 type OpenedCatalogue = ReadonlyMap<string, Alias>;
 
 /**
- * Every alias with its targets and prices, keys decrypted. Where a key does not open, the alias keeps the targets it had; at
- * a start, when it had none, it has those that do open. It is never handed to the embedded models instead: an
- * operator who set a provider wants that provider or an error.
+ * All aliases with their targets and prices, and with decrypted keys. If a key cannot be decrypted, the alias keeps its
+ * previous targets, or at startup gets only those that can be. It never falls back to the embedded models: an operator
+ * who configured a provider wants that provider or an error.
  */
 async function openCatalogue(
   parts: OpeningParts,
@@ -214,7 +214,7 @@ async function openTarget(
   }
 }
 
-/** Reading out of a text is the embedded engine's own work, so extract aliases have it in production too. */
+/** The embedded engine actually extracts from texts, so extract aliases use it in production too. */
 function embeddedTarget(
   { embeddedAllowed }: OpeningParts,
   alias: string,

@@ -2,25 +2,25 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { PriceVersion, TokenPrice } from './aliases.ts';
 
-/** An alias whose price is below what one of its targets costs: every such token loses money. */
+/** An alias whose price is below the cost of one of its targets: every such token loses money. */
 export interface PriceBelowCost {
   readonly alias: string;
   readonly host: string;
   readonly part: 'prompt' | 'cached' | 'completion' | 'cache write';
   readonly priceMicro: bigint;
   readonly costMicro: bigint;
-  /** Null for the price that is in force. */
+  /** Null for the price in force. */
   readonly fromMs: number | null;
 }
 
 interface PricedAlias {
   readonly alias: string;
-  /** The one in force and those to come. */
+  /** The price in force and future ones. */
   readonly prices: readonly (TokenPrice & Pick<PriceVersion, 'inForceFromMs'>)[];
   readonly targets: readonly { readonly baseUrl: string | null; readonly cost?: TokenPrice | null }[];
 }
 
-/** By alias, price, target and part; each price is compared with each target that has a cost. */
+/** Sorted by alias, price, target and part. Each price is compared with every target that has a cost. */
 export function pricesBelowCost(aliases: readonly PricedAlias[], nowMs: number): readonly PriceBelowCost[] {
   return aliases.flatMap(({ alias, prices, targets }) =>
     prices.flatMap((price) =>
@@ -49,12 +49,12 @@ function partsBelow(
     },
   ] as const;
   const below = parts.filter(({ priceMicro, costMicro }) => priceMicro < costMicro);
-  // Where neither names it, what is written to the cache is the prompt's and was said with it.
+  // If neither defines it, cache writes cost as much as the prompt, which is reported already.
   const isOwn = price.cacheWriteMicro != null || cost.cacheWriteMicro != null;
   return isOwn ? below : below.filter(({ part }) => part !== 'cache write');
 }
 
-/** Logs each price that is below a cost, once while it is. */
+/** Logs each price that is below a cost, once until that changes. */
 export function createBelowCostReport({
   log,
   clock,
@@ -82,7 +82,7 @@ export function createBelowCostReport({
   };
 }
 
-/** One sentence for an operator. `credits` writes micro-credits as people read them. */
+/** One sentence for an operator. `credits` formats micro-credits. */
 export function belowCostText(below: PriceBelowCost, credits: (micro: bigint) => string): string {
   const { alias, host, part, priceMicro, costMicro, fromMs } = below;
   const from = fromMs === null ? '' : ` from ${new Date(fromMs).toISOString()} on`;

@@ -9,15 +9,14 @@ import { checkPrice, isSamePrice, type WantedPrice } from './token-price.ts';
 export type AliasPrice = PriceVersion & { readonly alias: AliasName };
 
 /**
- * Prices are append-only: a new one takes the place of the one before from its moment on, and calls that began
- * earlier keep theirs. Moments are the database's, which is one clock for all processes. A price that is in force
- * at once may be missed by calls that end within the instant in which it is written; their rows say which price
- * they were charged by.
+ * Prices are append-only: a new price replaces the previous one from its start time, and calls that began earlier keep
+ * theirs. Times are the database's, one clock for all processes. A price that takes effect immediately may be missed by
+ * calls that are charged while it is being written; their rows record the price that was charged.
  */
 export interface PriceToSet {
   readonly alias: string;
   readonly price: WantedPrice;
-  /** Null is now. */
+  /** Null means now. */
   readonly from: Date | null;
 }
 
@@ -32,7 +31,7 @@ interface PriceParts {
   readonly prefix: string;
 }
 
-/** Of one alias: every process keeps those to come in memory. */
+/** Per alias: every process keeps future prices in memory. */
 const MOST_TO_COME = 100;
 const COLUMNS = `id, alias, prompt_micro as "promptMicro", cached_micro as "cachedMicro",
   completion_micro as "completionMicro", cache_write_micro as "cacheWriteMicro", (extract(epoch from in_force_from) * 1000)::float8 as "inForceFromMs"`;
@@ -58,7 +57,7 @@ export async function setPrice(parts: PriceParts, { alias, price, from }: PriceT
   });
 }
 
-/** Writes nothing where the price in force is this one. Only under the catalogue's lock. */
+/** Writes nothing if this is the price in force. Only under the catalogue's lock. */
 export async function ensurePrice(
   transaction: Transaction,
   secrets: Secrets,
@@ -70,7 +69,7 @@ export async function ensurePrice(
   return (await insertPrice(transaction, { id: secrets.newId(), alias, price, from: null })) !== null;
 }
 
-/** Of every alias the price in force and those to come, in the order of their moments. */
+/** The price in force and future prices of every alias, by start time. */
 export async function readPrices(statements: Statements): Promise<readonly AliasPrice[]> {
   return await statements.query<AliasPrice>(
     `select ${COLUMNS} from model_prices as price
@@ -88,8 +87,9 @@ interface NewPrice {
 }
 
 /**
- * Null where its moment has passed or is taken, or too many are to come. `now()` is when the transaction began, which
- * may have waited for the lock since: `clock_timestamp()` is later than the moment of every price written before.
+ * Null if its start time has passed or is taken, or if there are too many future prices. `now()` is when the
+ * transaction began, before it waited for the lock; `clock_timestamp()` is later than every price that was written to
+ * take effect immediately.
  */
 async function insertPrice(
   transaction: Transaction,

@@ -1,10 +1,10 @@
 import type { ModelEndpoint, TargetWire, UpstreamTarget } from '../../ports/model-upstream.ts';
 
-/** A kind of provider: where it is, what it answers and how its requests look. */
+/** A type of provider: its address, its endpoints and its request format. */
 export interface ProviderPreset {
   readonly name: string;
   readonly title: string;
-  /** Null where every operator has an address of their own. */
+  /** Null if each operator has their own address. */
   readonly baseUrl: string | null;
   readonly endpoints: readonly ModelEndpoint[];
   readonly keyHeader: TargetWire['keyHeader'];
@@ -12,9 +12,9 @@ export interface ProviderPreset {
   readonly needsKey: boolean;
   readonly maxTokensName: TargetWire['maxTokensName'];
   readonly hasStreamOptions: boolean;
-  /** Sent where the client sent no header of the name. */
+  /** Sent if the client sent no header of that name. */
   readonly defaultHeaders: Readonly<Record<string, string>>;
-  /** What an operator must know to set it, in one line. */
+  /** What an operator must know to configure it, in one line. */
   readonly note: string;
 }
 
@@ -86,7 +86,7 @@ export const PROVIDER_PRESETS: readonly ProviderPreset[] = [
     title: 'Mistral',
     baseUrl: 'https://api.mistral.ai/v1',
     endpoints: CHAT_AND_EMBEDDINGS,
-    // Its streams end with usage without being asked, and it refuses members that it does not know.
+    // Its streams end with usage even if not requested, and it rejects unknown fields.
     hasStreamOptions: false,
     note: 'Streams carry usage without stream_options.',
   }),
@@ -138,21 +138,21 @@ export function providerPreset(name: string): ProviderPreset | null {
 
 export const PROVIDER_NAMES = PROVIDER_PRESETS.map(({ name }) => name).join(', ');
 
-/** What a target says of its provider. */
+/** A target's provider settings. */
 export interface TargetProvider {
   readonly provider: string;
-  /** Null keeps to the preset. */
+  /** Null: as in the preset. */
   readonly responses: boolean | null;
   readonly apiVersion: string | null;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Whether a call of the endpoint reaches the target as it is. The embedded models speak as a compatible server does. */
+/** Whether the target has this endpoint itself. The embedded models have those of a compatible server. */
 export function speaks({ baseUrl, wire }: UpstreamTarget, endpoint: ModelEndpoint): boolean {
   return (wire?.endpoints ?? (baseUrl === null ? COMPATIBLE : OPENAI)).includes(endpoint);
 }
 
-/** Null for a preset that this version does not know. */
+/** Null if this version does not know the preset. */
 export function wireOf(
   { provider, responses, apiVersion, headers, baseUrl }: TargetProvider & { readonly baseUrl: string },
   maxOutputTokens: number,
@@ -160,7 +160,7 @@ export function wireOf(
   const known = providerPreset(provider);
   if (known === null) return null;
   const { keyHeader, hasStreamOptions, defaultHeaders } = known;
-  // As the default it covers compatible servers too, of which older ones know the older name alone.
+  // This default preset is also used for compatible servers, and older ones only know the older name.
   const isCompatible = provider === DEFAULT_PROVIDER && baseUrl !== known.baseUrl;
   const maxTokensName = isCompatible ? 'max_tokens' : known.maxTokensName;
   return {
@@ -176,7 +176,7 @@ export function wireOf(
   };
 }
 
-/** A server that only has Responses beside its preset's wire is not expected to count tokens or to compact. */
+/** A server with Responses in addition to its preset's endpoints is not expected to count tokens or to compact. */
 function withResponses(endpoints: readonly ModelEndpoint[], responses: boolean | null) {
   if (responses === null || responses === endpoints.includes('responses')) return endpoints;
   if (responses) return [...endpoints, 'responses' as const];
@@ -187,7 +187,7 @@ const MOST_HEADERS = 16;
 const LONGEST_HEADER = 4_096;
 const HEADER_NAME = /^[A-Za-z0-9-]{1,64}$/;
 const HEADER_VALUE = /^[\x20-\x7e]*$/;
-/** Set by us for every request, or by the HTTP client. */
+/** Set by the gateway for every request, or by the HTTP client. */
 const OWN_HEADERS = new Set([
   ...['authorization', 'x-api-key', 'api-key', 'content-type', 'content-length', 'content-encoding', 'host'],
   ...[
@@ -207,7 +207,7 @@ interface ProviderFault {
   readonly problem: string;
 }
 
-/** Null where all is well. No value is repeated: a header may carry a secret. */
+/** Null if there is no problem. Values are not repeated: a header may contain a secret. */
 export function problemWithProvider({
   provider,
   apiVersion,

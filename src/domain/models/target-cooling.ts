@@ -11,36 +11,37 @@ export interface TargetCoolingParts {
 
 /** A target whose provider limits its rate (429), is overloaded (529) or refuses its key (401, 402, 403, 407). */
 export interface Cooling {
-  /** The status, as 429. */
+  /** The status, for example 429. */
   readonly reason: string;
   readonly untilMs: number;
 }
 
 /**
- * Targets that cool: one model with one key at one provider. They are tried last until the time has passed, in every
- * process, and readiness shows them. Cooling never refuses a call: some of these answers are caused by one request (a
- * 429 for a prompt above the whole rate, a 403 for its content), and one client must not stop a model for others.
+ * Cooling targets, each one model with one key at one provider. Until their time has passed they are tried last in
+ * every process, and readiness shows them. Cooling never refuses a call: some of these statuses are caused by a single
+ * request (a 429 for a prompt above the whole rate, a 403 for its content), and one client must not block a model for
+ * others.
  */
 export interface TargetCooling {
-  /** `waitMs`: as the provider said; null where it said nothing. */
+  /** `waitMs` is the provider's wait time; null if it gave none. */
   cool(targetId: string, reason: string, waitMs: number | null): void;
-  /** The key works again. A rate limit is not ended by one success: calls before it may still succeed. */
+  /** The key works again, which ends cooling except after a 429: calls within the rate may still succeed. */
   noteSuccess(targetId: string): void;
-  /** 0 where it does not cool. */
+  /** 0 if it is not cooling. */
   untilMs(targetId: string): number;
   isEmpty(): boolean;
-  /** Forgets all targets but these, which bounds what is remembered. */
+  /** Forgets all targets but these, which limits memory. */
   keepOnly(targetIds: ReadonlySet<string>): void;
   of(targetId: string): Cooling | null;
   close(): Promise<void>;
 }
 
-/** Where a 429 or 529 names no time. Most limits are by the minute and refill gradually. */
+/** Used if a 429 or 529 gives no time. Most limits are per minute and refill gradually. */
 export const RATE_LIMITED_MS = 5_000;
-/** Until the next try of a key that was refused; an operator has to act meanwhile. */
+/** Until a refused key is tried again; an operator has to act in the meantime. */
 const REFUSED_MS = 60_000;
 const LONGEST_MS = 3_600_000;
-/** The same news is passed on once a second. */
+/** The same status is published again only if the target cools at least a second longer. */
 const SHARE_AGAIN_MS = 1_000;
 const TOPIC = 'target-cooling';
 const RATE_LIMITED = '429';
@@ -49,7 +50,7 @@ const OVERLOADED = '529';
 const message = z.object({
   targetId: z.string().min(1).max(100),
   reason: z.string().regex(/^\d{3}$/),
-  /** How long it still cools: clocks of machines differ. */
+  /** A duration, because the clocks of machines differ. */
   forMs: z.int().nonnegative().max(LONGEST_MS),
 });
 
@@ -60,10 +61,10 @@ export async function createTargetCooling({
 }: TargetCoolingParts): Promise<TargetCooling> {
   const cooling = new Map<string, Cooling>();
   let known: ReadonlySet<string> = new Set();
-  /** Our own messages that have not come back: by then the target may be free again. */
+  /** Our own messages that have not been received yet. They are ignored: by then the target may be free again. */
   const published = new Set<string>();
 
-  /** True where it is news. */
+  /** True if this is news. */
   function note({ targetId, reason, forMs }: z.output<typeof message>): boolean {
     // A call may end after its target was replaced.
     if (!known.has(targetId)) return false;
@@ -96,7 +97,7 @@ export async function createTargetCooling({
         reason,
         seconds: Math.ceil(forMs / 1_000),
       });
-      // Where it is lost the other processes find out by themselves.
+      // If the message is lost, the other processes find out on their own.
       const text = JSON.stringify(news);
       published.add(text);
       sharedState.publish(TOPIC, text).catch(() => published.delete(text));
@@ -120,14 +121,14 @@ export async function createTargetCooling({
   };
 }
 
-/** How long a target cools after an answer with this status; `waitMs` is what the provider said. */
+/** How long a target cools after this status; `waitMs` is the provider's wait time. */
 export function coolingMs(reason: string, waitMs: number | null): number {
   const isShort = reason === RATE_LIMITED || reason === OVERLOADED;
   const usualMs = isShort ? RATE_LIMITED_MS : REFUSED_MS;
   return Math.min(Math.max(1, waitMs ?? usualMs), LONGEST_MS);
 }
 
-/** Null for what another version of this program may publish. */
+/** Null for a message that only another version of this program understands. */
 function readMessage(text: string): z.output<typeof message> | null {
   try {
     return message.safeParse(JSON.parse(text)).data ?? null;

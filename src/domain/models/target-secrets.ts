@@ -4,7 +4,7 @@ import type { Cipher } from './cipher.ts';
 import { providerFacts, type StoredTarget, type WantedTarget } from './target.ts';
 import { checkPrice } from './token-price.ts';
 
-/** A target's key and headers, as its provider gets them. */
+/** A target's key and headers, as sent to its provider. */
 interface TargetSecrets {
   readonly apiKey: string | null;
   readonly headers: Readonly<Record<string, string>>;
@@ -12,13 +12,14 @@ interface TargetSecrets {
 
 type SealedTargets =
   | { readonly outcome: 'sealed'; readonly targets: readonly StoredTarget[] }
-  /** `place` is the field that it is about, as `0.apiKey`; null where it is about the target as a whole. */
+  /** `place` is the field with the problem, for example `0.apiKey`; null if the problem is the target as a whole. */
   | { readonly outcome: 'wrong'; readonly problem: string; readonly place: string | null };
 
 /**
- * Encrypts what is secret of the targets. A target that names a stored one by its id has that one's key and headers
- * where it gives none, as long as it stays with the same host: a key is never sent to an address that it was not given for.
- * It keeps the id where address, model and provider are the same; a changed one inherits nothing of what is known of it.
+ * Encrypts the secrets of the targets. A target that names a stored one by its id inherits that one's key and headers
+ * if it has none, but only at the same origin: a key is never sent to an address that it was not entered for. It keeps
+ * the id if address, model and provider are the same; a changed target gets a new id and starts without the old one's
+ * state.
  */
 export async function sealTargets(
   { cipher, secrets }: { readonly cipher: Cipher; readonly secrets: Pick<Secrets, 'newId'> },
@@ -51,7 +52,7 @@ export async function sealTargets(
   return { outcome: 'sealed', targets };
 }
 
-/** Of a stored target with the same provider; another provider speaks its own. */
+/** Omitted values are taken from the stored target if its provider is the same. */
 function keptWire(
   { responses, apiVersion }: WantedTarget,
   before: StoredTarget | null,
@@ -62,7 +63,7 @@ function keptWire(
   };
 }
 
-/** What is wrong, or the limits and the cost that the target has from now on. */
+/** The problem, or the limits and the cost that the target will have. */
 function keptLimits(
   { timeoutMs, maxInFlight, cost }: WantedTarget,
   before: StoredTarget | null,
@@ -76,7 +77,7 @@ function keptLimits(
   };
 }
 
-/** What is wrong, or the secrets that the target has from now on. */
+/** The problem, or the secrets that the target will have. */
 async function keptSecrets(
   cipher: Cipher,
   { baseUrl, apiKey, headers, removesKey = false }: WantedTarget,
@@ -115,7 +116,7 @@ export async function sealTargetSecrets(
   };
 }
 
-/** A key cannot be put in the place of headers, nor the other way round. */
+/** Prevents an encrypted key from being used as headers, and vice versa. */
 function headersOf(baseUrl: string): string {
   return `headers of ${baseUrl}`;
 }

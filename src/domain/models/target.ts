@@ -2,31 +2,31 @@ import type { AliasName, TokenPrice } from './aliases.ts';
 import { DEFAULT_PROVIDER, type TargetProvider } from './providers.ts';
 import type { WantedPrice } from './token-price.ts';
 
-/** A requested target: by command, by MODEL_CONFIG, by the console. */
+/** A requested target: by command, by MODEL_CONFIG or by the console. */
 export interface WantedTarget {
   readonly baseUrl: string;
   readonly model: string;
   readonly apiKey: string | null;
-  /** Null: 1, or that of the stored target that it names. */
+  /** Null: that of the stored target that `id` names, otherwise 1. */
   readonly weight: number | null;
-  /** Left out: `openai`. */
+  /** Default: `openai`. */
   readonly provider?: string | undefined;
-  /** Left out: as the provider's preset says. */
+  /** Null: as in the provider's preset. Omitted: as in the stored target if its provider is the same, otherwise null. */
   readonly responses?: boolean | null | undefined;
   readonly apiVersion?: string | null | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** How long it may take to begin its answer. */
+  /** How long it may take until its answer begins. */
   readonly timeoutMs?: number | null | undefined;
-  /** Calls that it serves at once, in one process. */
+  /** The maximum number of concurrent calls in one process. */
   readonly maxInFlight?: number | null | undefined;
-  /** In credits for a million tokens. */
+  /** In credits per million tokens. */
   readonly cost?: WantedPrice | null | undefined;
   /**
-   * That of a stored target of the alias: what is left out of its key, headers, limits and cost is taken from it. Null
-   * removes it, except for the key.
+   * The id of a stored target of the alias, which supplies the key, headers, limits and cost that are omitted here.
+   * Null removes a limit or the cost, but not the key.
    */
   readonly id?: string | null | undefined;
-  /** True: it has no key from now on, even where a stored one would be taken over. */
+  /** Removes the key, even if a stored one would be kept. */
   readonly removesKey?: boolean | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface StoredTarget {
   readonly cost: TokenPrice | null;
 }
 
-/** What a target says of its provider, with what it leaves out. */
+/** A target's provider settings, with defaults for omitted ones. */
 export function providerFacts({ provider, responses, apiVersion, headers }: WantedTarget): TargetProvider {
   return {
     provider: provider ?? DEFAULT_PROVIDER,

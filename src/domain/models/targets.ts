@@ -9,7 +9,7 @@ import { providerFacts, type StoredTarget, type WantedTarget } from './target.ts
 import { openTargetSecrets, sealTargetSecrets, sealTargets } from './target-secrets.ts';
 import { checkPrice } from './token-price.ts';
 
-/** Something about the targets has changed: caches read them again. */
+/** Published after a change of the catalogue: caches read it again. */
 export const MODELS_TOPIC = 'models';
 
 export interface CatalogueParts {
@@ -17,7 +17,7 @@ export interface CatalogueParts {
   readonly sharedState: SharedState;
   readonly secrets: Secrets;
   readonly cipher: Cipher;
-  /** What stands before the slash of every alias. */
+  /** The part of the documented aliases before the slash. */
   readonly prefix: string;
 }
 
@@ -25,7 +25,7 @@ type ChangedTargets =
   | { readonly outcome: 'changed' }
   | { readonly outcome: 'unknown-alias' | 'wrong-target'; readonly problem: string };
 
-/** From now on the alias has exactly these targets, in this order; with none, the embedded models serve it. */
+/** Replaces the alias's targets with these, in this order. Without any, it uses the embedded models if they are allowed. */
 export async function setAliasTargets(
   parts: CatalogueParts,
   alias: string,
@@ -34,7 +34,7 @@ export async function setAliasTargets(
   return await changeTargets(parts, alias, () => [], wanted);
 }
 
-/** One more target behind those that the alias has, whose keys stay as they are. */
+/** Adds a target after the existing ones, whose keys stay unchanged. */
 export async function addAliasTarget(
   parts: CatalogueParts,
   alias: string,
@@ -46,13 +46,13 @@ export async function addAliasTarget(
 interface Resealed {
   readonly outcome: 'changed' | 'nothing-to-do';
   readonly resealed: number;
-  /** Under no master key that this process was given: they stay as they are, and their aliases lack them. */
+  /** Encrypted under a master key that this process does not have: left unchanged, and unusable for their aliases. */
   readonly unreadable: readonly { readonly baseUrl: string; readonly alias: AliasName }[];
 }
 
 /**
- * Seals every provider's key again under the first of the master keys, so that the others can be taken out of use. It
- * runs beside the services: until it is committed they read what was there, afterwards what it wrote, and both open.
+ * Encrypts all provider keys again under the first master key, so that the others can be retired. The services may keep
+ * running: until the commit they read the old values, afterwards the new ones, and they can decrypt both.
  */
 export async function resealTargets(
   parts: Pick<CatalogueParts, 'database' | 'sharedState' | 'cipher'>,
@@ -82,7 +82,7 @@ export async function resealTargets(
   });
 }
 
-/** Compares and writes under the catalogue's lock; what it wrote is published to all processes after the commit. */
+/** Compares and writes under the catalogue's lock. A change is published to all processes after the commit. */
 export async function changeCatalogue<Outcome extends { readonly outcome: string }>(
   { database, sharedState }: Pick<CatalogueParts, 'database' | 'sharedState'>,
   change: (transaction: Transaction, stored: readonly StoredTarget[]) => Promise<Outcome>,
@@ -93,7 +93,7 @@ export async function changeCatalogue<Outcome extends { readonly outcome: string
     return await change(transaction, targets);
   });
   if (result.outcome !== 'changed') return result;
-  // The change stands whether or not this arrives: the others look at the version twice a second.
+  // The change is effective even if this message is lost: the others check the version twice a second.
   await sharedState.publish(MODELS_TOPIC, result.outcome).catch(() => {});
   return result;
 }
@@ -104,28 +104,28 @@ const LONGEST_URL = 2_000;
 const LONGEST_MODEL = 200;
 const LONGEST_KEY = 4_096;
 const GREATEST_WEIGHT = 1_000_000;
-/** The database checks the same. */
+/** The database enforces the same limits. */
 const LONGEST_TIMEOUT_MS = 3_600_000;
 const MOST_IN_FLIGHT = 100_000;
 
 type CheckedTargets =
   | { readonly outcome: 'fine'; readonly targets: readonly WantedTarget[] }
-  /** What is wrong and with which target, without a value that could be a key. */
+  /** Names the problem and the target, without any value that could be a key. */
   | { readonly outcome: 'wrong'; readonly problem: string };
 
-/** What is wrong with one target, and which of its fields it is about. */
+/** What is wrong with a target, and with which of its fields. */
 export interface TargetFault {
   readonly field: keyof WantedTarget;
   readonly problem: string;
 }
 
-/** Null for a target that can be stored. */
+/** Null if the target can be stored. */
 export function faultOf(target: WantedTarget): TargetFault | null {
   const baseUrl = plainAddress(target.baseUrl);
   return baseUrl === null ? { field: 'baseUrl', problem: BAD_ADDRESS } : problemWith({ ...target, baseUrl });
 }
 
-/** Addresses come back in one form, without a slash at their end: `/chat/completions` follows. */
+/** Normalises addresses and removes a slash at their end: `/chat/completions` is appended to them. */
 export function checkTargets(wanted: readonly WantedTarget[]): CheckedTargets {
   if (wanted.length > MOST_TARGETS) return { outcome: 'wrong', problem: TOO_MANY_TARGETS };
   const targets: WantedTarget[] = [];
@@ -139,7 +139,7 @@ export function checkTargets(wanted: readonly WantedTarget[]): CheckedTargets {
 
 interface StoredCatalogue {
   readonly version: bigint;
-  /** In the order in which an alias tries them. */
+  /** In the order in which an alias lists them. */
   readonly targets: readonly StoredTarget[];
 }
 
@@ -148,7 +148,7 @@ type CatalogueRow = { readonly version: bigint } & (
   | { readonly id: null }
 );
 
-/** One statement, so that the targets are those of the version. */
+/** Uses one statement, so that the targets match the version. */
 export async function readCatalogue(statements: Statements): Promise<StoredCatalogue> {
   const rows = await statements.query<CatalogueRow>(
     `select version, id, alias, base_url as "baseUrl", model, sealed_key as "sealedKey", weight, provider, responses,
@@ -168,7 +168,7 @@ function targetOf(row: Exclude<CatalogueRow, { id: null }>): StoredTarget {
   return { ...target, cost: { promptMicro, cachedMicro, completionMicro, cacheWriteMicro } };
 }
 
-/** What processes ask for twice a second: one row by its only key. */
+/** Reads one row by its only key: every process runs this twice a second. */
 export async function readVersion(statements: Statements): Promise<bigint | null> {
   const rows = await statements.query<{ version: bigint }>('select version from model_catalogue', [], {
     isIndependent: true,
@@ -176,7 +176,7 @@ export async function readVersion(statements: Statements): Promise<bigint | null
   return rows[0]?.version ?? null;
 }
 
-/** The version grows by itself, with each statement. */
+/** Triggers increase the version with each statement. */
 export async function replaceTargets(
   transaction: Transaction,
   alias: AliasName,
@@ -227,8 +227,8 @@ const BAD_ADDRESS =
   'its address must begin with http:// or https:// and have no user name, no password, no ?, no #, no comma and no space';
 
 /**
- * A password in an address would reach logs, and after a ? or # no path could be added. A comma or a space comes from a
- * list typed into one field, which would parse as a path. Fails closed: what is not surely an address is none.
+ * A password in an address would reach logs, and no path could be appended after a ? or #. A comma or a space indicates
+ * a list typed into one field, which would parse as a path. Fails closed: whatever is doubtful is refused.
  */
 function plainAddress(text: string): string | null {
   const url = URL.parse(text);
@@ -246,7 +246,7 @@ function problemWith(target: WantedTarget): TargetFault | null {
     const problem = `its model must have 1 to ${LONGEST_MODEL} characters and no comma: one target has one model`;
     return fault('model', problem);
   }
-  // A header takes nothing else, and a line break at a key's end is the usual accident with files.
+  // A header allows nothing else, and a line break at the end of a key is a common mistake with files.
   if (apiKey !== null && (apiKey.length > LONGEST_KEY || !/^[\x21-\x7e]+$/.test(apiKey))) {
     return fault('apiKey', `its key must be 1 to ${LONGEST_KEY} visible ASCII characters`);
   }
@@ -275,7 +275,7 @@ function isWhole(value: number, most: number): boolean {
   return Number.isInteger(value) && value >= 1 && value <= most;
 }
 
-/** Changes of targets are made one after the other: compared and written as one step. */
+/** Serialises changes of the catalogue, so that comparing and writing are one step. */
 async function lockCatalogue(transaction: Transaction): Promise<void> {
   await transaction.query('select version from model_catalogue for update');
 }

@@ -1,11 +1,11 @@
 import type { TokenPrice } from './aliases.ts';
 
-/** Requested credits per million tokens: from commands as text, from MODEL_CONFIG as numbers. */
+/** Requested credits per million tokens: text from commands, numbers from MODEL_CONFIG. */
 export interface WantedPrice {
   readonly prompt: string | number;
   readonly cached: string | number;
   readonly completion: string | number;
-  /** Left out: the price of the prompt. */
+  /** If omitted, the price of the prompt. */
   readonly cacheWrite?: string | number | null | undefined;
 }
 
@@ -41,7 +41,7 @@ function wrongPrice(part: string): CheckedPrice {
   return { outcome: 'wrong', problem };
 }
 
-/** Exactly: what has more than six decimals is refused, not rounded. */
+/** Exact: a value with more than six decimals is refused, not rounded. */
 export function creditsToMicro(credits: string | number): bigint | null {
   const text = typeof credits === 'number' ? decimalsOf(credits) : credits;
   const match = text === null ? null : /^(\d{1,7})(?:\.(\d{1,6}))?$/.exec(text);
@@ -50,7 +50,7 @@ export function creditsToMicro(credits: string | number): bigint | null {
   return micro <= MOST_MICRO ? micro : null;
 }
 
-/** Without an exponent, which a number as small as a micro-credit would be written with. */
+/** Without the exponent that JavaScript uses for numbers as small as a micro-credit. */
 function decimalsOf(credits: number): string | null {
   if (!(credits >= 0 && credits <= 1_000_000)) return null;
   const text = credits.toFixed(6);

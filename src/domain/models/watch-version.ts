@@ -6,23 +6,23 @@ export interface WatchedVersion {
   readonly clock: Clock;
   readonly log: Log;
   readonly sharedState: Pick<SharedState, 'subscribe'>;
-  /** A message on it says that something has changed. */
+  /** A message on this topic reports a change. */
   readonly topic: string;
-  /** As `the model catalogue`, for the log. */
+  /** For the log, for example `the model catalogue`. */
   readonly what: string;
-  /** One row by its only key: every process runs it twice a second. */
+  /** Reads one row by its only key: every process runs this twice a second. */
   readVersion(): Promise<bigint | null>;
-  /** Reads everything again and answers with the version that it is of. */
+  /** Reads everything again and returns its version. */
   load(): Promise<bigint>;
 }
 
-/** A change reaches every process within a second (G-15), also where the message about it was lost. */
+/** A change reaches every process within a second (G-15), even if its message was lost. */
 const POLL_MS = 500;
 
 /**
  * Loads now, and again when a message reports a change, when messages may have been lost, and when the version in the
- * database has moved on. Rejects where the first load does. While the database is unavailable what was loaded last stays in
- * force.
+ * database has changed. Rejects if the first load does. While the database is unavailable, the last loaded version
+ * stays in force.
  */
 export async function watchVersion(watched: WatchedVersion): Promise<{ close(): Promise<void> }> {
   const { clock, log, sharedState, topic, what } = watched;
@@ -42,7 +42,7 @@ export async function watchVersion(watched: WatchedVersion): Promise<{ close(): 
       if (isAway) log.info(`${what} can be read again`);
       isAway = false;
     } catch (error) {
-      // Said once for an outage: this runs twice a second.
+      // Logged once per outage: this runs twice a second.
       if (!isAway && !isClosed)
         log.error(`${what} cannot be read: the last known one stays in force`, { error });
       isAway = true;
@@ -56,7 +56,7 @@ export async function watchVersion(watched: WatchedVersion): Promise<{ close(): 
     if (!isClosed) timer = clock.after(POLL_MS, () => void poll());
   }
 
-  // Subscribed first: a change between the two is noticed, and read twice at worst.
+  // Subscribes first: a change in between is noticed, and at worst read twice.
   const subscription = await sharedState.subscribe(topic, reloadOrKeep, reloadOrKeep);
   try {
     await reload();
@@ -74,7 +74,7 @@ export async function watchVersion(watched: WatchedVersion): Promise<{ close(): 
   };
 }
 
-/** A request during a run gets another run after it: what the first has read may be older than what the request is about. */
+/** A request during a run starts another run after it: the current run may have read older data. */
 function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null;
   let next: Promise<void> | null = null;

@@ -1,13 +1,13 @@
 import type { Alias } from '../aliases.ts';
 
-/** More than anybody writes down; it bounds what one call may come to. */
+/** More than anyone configures; limits the work for one call. */
 const MOST_FALLBACKS = 8;
 
 const NONE: readonly Alias[] = [];
 
 /**
- * The aliases that answer where the first cannot, in their order: its own fallback, then that one's, and so on. An alias of
- * another kind, one that is missing and one that was there before end the list.
+ * The aliases that answer if the first cannot, in order: its fallback, then the fallback of that one, and so on. The
+ * list ends at an alias of another kind, a missing one or a repeated one.
  */
 export function fallbacksOf(models: { find(alias: string): Alias | null }, first: Alias): readonly Alias[] {
   let name = first.routing?.fallback ?? null;
@@ -23,7 +23,7 @@ export function fallbacksOf(models: { find(alias: string): Alias | null }, first
   return found.filter((other) => mayServe(first, other));
 }
 
-/** A call with the company's own key goes on only with own keys, and no call with one that is of no use. */
+/** A call with the company's own key falls back only to aliases with own keys. An unusable own key serves no call. */
 export function mayServe({ ownKey }: Alias, other: Alias): boolean {
   return other.ownKey === undefined ? ownKey === undefined : other.ownKey.problem === null;
 }

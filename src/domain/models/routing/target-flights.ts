@@ -1,11 +1,11 @@
 import type { AliasTarget } from '../aliases.ts';
 
 /**
- * Calls in flight of targets with a limit (`max_in_flight`), in this process: from before the call is sent until its answer
- * has ended. Targets without one are not counted.
+ * Calls in flight in this process, for targets with a limit (`max_in_flight`): from before a call is sent until its
+ * answer has ended. Targets without a limit are not counted.
  */
 export interface TargetFlights {
-  /** False where the target is at its limit: then it is passed over. */
+  /** False if the target is at its limit; it is then skipped. */
   enter(target: AliasTarget): boolean;
   leave(target: AliasTarget): void;
 }
@@ -23,7 +23,7 @@ export function createTargetFlights(): TargetFlights {
     leave({ id, maxInFlight }) {
       if (maxInFlight === undefined) return;
       const left = (flights.get(id) ?? 0) - 1;
-      // A target that was replaced is forgotten with its last call.
+      // A replaced target is forgotten with its last call.
       if (left > 0) flights.set(id, left);
       else flights.delete(id);
     },

@@ -2,40 +2,40 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { AliasTarget } from '../aliases.ts';
 
 /**
- * How long targets take until their status, as this process has measured it, for aliases that are routed by latency.
+ * How long targets take until their status, as measured by this process, for aliases that are routed by latency.
  *
  *   measure      an average in which older answers count less: half after 10 s
  *   preferred    the target with the lowest measure
- *   explored     one call in twenty goes to another target. So does a single call to a target without a measure, and to one
- *                whose measure is old: an age of a minute halves it for the comparison, so a target that was twice as slow
- *                is measured again after a minute, and one that was ten times as slow after three to four
+ *   explored     one call in twenty is sent to another target. So is a single call to a target without a measure or with
+ *                an old one: for the comparison a measure halves with every minute of age, so a target that was twice as
+ *                slow is measured again after a minute, and one that was ten times as slow after three to four
  *
- * Streams and whole answers are measured apart: the status of a whole answer comes when all of it is written.
+ * Streams and whole answers are measured separately: the status of a whole answer arrives once all of it is written.
  */
 export interface TargetLatency {
   /** `ms` from sending a call until its status. */
   note(targetId: string, isStream: boolean, ms: number): void;
-  /** A call that was ended before its status: it would have taken longer than this. */
+  /** Notes a call that was ended before its status: it would have taken longer than this. */
   noteAtLeast(targetId: string, isStream: boolean, ms: number): void;
-  /** The one to try first, then the others, the fastest first. `draw` is from 0 up to 1. */
+  /** The target to try first, then the others, fastest first. `draw` is from 0 up to 1. */
   order(targets: readonly AliasTarget[], draw: number, isStream: boolean): readonly AliasTarget[];
   /** Forgets all targets but these. */
   keepOnly(targetIds: ReadonlySet<string>): void;
 }
 
 const SMOOTHED_OVER_MS = 10_000;
-/** So much at least of each answer, also of many within a moment. */
+/** The least weight of each answer, even if many arrive at once. */
 const LEAST_SHARE = 0.1;
 const AGE_HALVES_MS = 60_000;
 const EXPLORED_SHARE = 0.05;
-/** A target gets one call without being measured in so long. */
+/** The minimum time between calls that are sent to a target because its measure is missing or old. */
 const EXPLORED_AGAIN_MS = 10_000;
 
 interface Measure {
   /** Null before the first answer. */
   ms: number | null;
   atMs: number;
-  /** When a call was last sent there only to measure it. */
+  /** When a call was last sent to it only to measure it. */
   exploredAtMs: number;
 }
 
@@ -79,7 +79,7 @@ export function createTargetLatency({ clock }: { readonly clock: Pick<Clock, 'up
         nowMs,
       );
       if (explored !== -1) return withFirst(sorted, explored);
-      // Nothing is known yet: the calls until the first answer are spread.
+      // Nothing is known yet: calls are spread until the first answer.
       if (fastest[0]?.measure.ms === null) return withFirst(sorted, Math.floor(draw * sorted.length));
       if (draw >= EXPLORED_SHARE) return sorted;
       return withFirst(sorted, 1 + Math.floor((draw / EXPLORED_SHARE) * (sorted.length - 1)));
@@ -93,7 +93,7 @@ export function createTargetLatency({ clock }: { readonly clock: Pick<Clock, 'up
   };
 }
 
-/** One of the targets first, the others in their order behind it. */
+/** Moves one target to the front; the others keep their order. */
 export function withFirst(targets: readonly AliasTarget[], at: number): readonly AliasTarget[] {
   const first = targets[at];
   if (at === 0 || first === undefined) return targets;
@@ -104,12 +104,12 @@ function slowness({ ms }: Measure): number {
   return ms ?? Number.MAX_VALUE;
 }
 
-/** Lowest for what was never measured. */
+/** Lowest for a target that was never measured. */
 function agedMs({ ms, atMs }: Measure, nowMs: number): number {
   return ms === null ? -1 : ms * 2 ** (-(nowMs - atMs) / AGE_HALVES_MS);
 }
 
-/** Which one this call measures, of the fastest and those behind it; -1 for none. */
+/** The index of the target that this call measures, or -1. `measures` are sorted, fastest first. */
 function exploredAt(measures: readonly Measure[], nowMs: number): number {
   const [fastest] = measures;
   let lowest = fastest === undefined || fastest.ms === null ? 0 : agedMs(fastest, nowMs);

@@ -4,9 +4,9 @@ import type { TargetCooling } from '../target-cooling.ts';
 import { type TargetLatency, withFirst } from './target-latency.ts';
 
 /**
- * Which targets are tried last for a while, as this process has seen them: one that fails 5 times in a row rests
- * for 10 s, and for 10 s more with every failure after that, until it answers once. So does one that cools. Such a
- * target is still tried when all others have failed: resting saves time, it never refuses a call.
+ * Targets that are tried last for a while, as seen by this process. A target that fails 5 times in a row rests for 10
+ * s, and again for 10 s after every further failure, until it answers once. A cooling target rests as well. Resting
+ * targets are still tried after all others have failed: resting saves time and never refuses a call.
  */
 const FAILURES_BEFORE_REST = 5;
 const REST_MS = 10_000;
@@ -19,21 +19,21 @@ interface Failing {
 export interface TargetOrder {
   noteFailure(targetId: string): void;
   noteSuccess(targetId: string): void;
-  /** Forgets all targets but these, which bounds what is remembered by the catalogue. */
+  /** Forgets all targets but these, so that memory is limited by the catalogue. */
   keepOnly(targetIds: ReadonlySet<string>): void;
   /**
-   * `draw` is from 0 up to 1. The first by the strategy, then the others in their order; those that rest come last, the one
-   * that is free first before the others.
+   * `draw` is from 0 up to 1. The first target is chosen by the strategy; the others follow in order. Resting targets
+   * are last, the first to be free again first. If all of them rest, that is ignored.
    */
   order(alias: RoutedTargets, draw: number, isStream?: boolean): readonly AliasTarget[];
 }
 
-/** Of an alias without routing the first is drawn by weight. */
+/** Without routing, the first target is drawn by weight. */
 type RoutedTargets = Pick<Alias, 'targets' | 'routing'>;
 
 interface OrderBy {
   readonly strategy: RoutingStrategy;
-  /** Streams and whole answers are measured apart. */
+  /** Streams and whole answers are measured separately. */
   readonly isStream: boolean;
 }
 
@@ -91,7 +91,7 @@ function drawnFirst(targets: readonly AliasTarget[], draw: number): readonly Ali
   let left = 0;
   for (const { weight } of targets) left += weight;
   left *= draw;
-  // The last one stays where rounding has left a rest after all of them.
+  // The last target is chosen if rounding leaves a remainder after all of them.
   let drawn = targets.length - 1;
   for (let at = 0; at < drawn; at += 1) {
     left -= targets[at]?.weight ?? 0;

@@ -5,10 +5,10 @@ import { MOST_PRICE_FACTOR, type PriceFactors, TIER_FIELDS, WHOLE_PRICE } from '
 const MOST_VALUES = 20;
 const VALUE = /^[A-Za-z0-9][\w.-]{0,39}$/;
 
-/** As operators write it: by field and value, 2 for twice the price. Null removes all of them. */
+/** As operators write them: by field and value; 2 is twice the price. */
 export type WantedFactors = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
-/** All of them from now on; of two for one value the last counts. */
+/** If a value is listed twice, the last factor counts. */
 export function factorsByField(all: readonly ShownFactor[]): WantedFactors {
   const fields: Record<string, Record<string, number>> = {};
   for (const { field, value, factor } of all) {
@@ -69,7 +69,7 @@ export function factorsInWords(factors: readonly ShownFactor[]): string {
   return factors.map(({ field, value, factor }) => `${field}=${value} ${factor}`).join(', ');
 }
 
-/** Writes nothing where nothing differs. Only under the catalogue's lock. */
+/** Writes nothing if nothing differs. Only under the catalogue's lock. */
 export async function ensurePriceFactors(
   transaction: Transaction,
   { name, kind, priceFactors }: Pick<StoredAlias, 'name' | 'kind' | 'priceFactors'>,

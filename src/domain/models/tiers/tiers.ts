@@ -1,24 +1,24 @@
-/** The members of a body that change what the provider charges for the same tokens. */
+/** The fields of a body that change the provider's price for the same tokens. */
 export const TIER_FIELDS = ['service_tier', 'speed', 'inference_geo'] as const;
 export type TierField = (typeof TIER_FIELDS)[number];
 
-/** By field, as the body or the answer says it; a field that it does not have is left out. */
+/** By field, as in the body or the answer; missing fields are omitted. */
 export type Tiers = { readonly [Field in TierField]?: string };
 
-/** By field and value: what a call's tokens cost then, in millionths of their price. */
+/** By field and value: the price of a call's tokens, in millionths of the plain price. */
 export type PriceFactors = { readonly [Field in TierField]?: Readonly<Record<string, number>> };
 
-/** How a call was charged where that was not at the plain price. */
+/** How a call was charged if not at the plain price. */
 export interface TierUse {
   readonly priceFactorMillionths: number;
-  /** The values whose factors these are, as `fast us`. */
+  /** The values that the factor results from, for example `fast us`. */
   readonly tier: string;
 }
 
 interface TierRules {
-  /** Values that no provider charges more for than for a call without the field. */
+  /** Values for which no provider charges more than for a call without the field. */
   readonly plain: readonly string[];
-  /** Whether a body without the field, or with `auto`, leaves the choice to the settings of the operator's account. */
+  /** Whether the operator's account settings decide if a body omits the field or has `auto`. */
   readonly isOpen: boolean;
 }
 
@@ -32,22 +32,22 @@ const RULES: Readonly<Record<TierField, TierRules>> = {
 };
 
 export const WHOLE_PRICE = 1_000_000;
-/** The database takes the same for the largest. */
+/** The database limits factors to the same maximum. */
 export const MOST_PRICE_FACTOR = 100;
 
-/** An alias as a company calls it. */
+/** An alias as called by a company. */
 interface Chargeable {
   readonly priceFactors?: PriceFactors | null;
-  /** Left out where it is called with the operator's key. */
+  /** Omitted if it is called with the operator's key. */
   readonly ownKey?: unknown;
 }
 
-/** What applies to calls of the alias. A company with its own provider key pays its provider itself. */
+/** The factors for calls of the alias: none for a company with its own provider key, which pays its provider itself. */
 function factorsOf({ priceFactors, ownKey }: Chargeable): PriceFactors | null {
   return ownKey === undefined ? (priceFactors ?? null) : null;
 }
 
-/** The first field whose value may cost more and has no factor; null where the call can be priced. */
+/** The first field whose value may cost more and has no factor; null if the call can be priced. */
 export function unpricedTier(alias: Chargeable, asked: Tiers): TierField | null {
   if (alias.ownKey !== undefined) return null;
   const isUnpriced = (field: TierField) => {
@@ -59,12 +59,12 @@ export function unpricedTier(alias: Chargeable, asked: Tiers): TierField | null 
   return TIER_FIELDS.find(isUnpriced) ?? null;
 }
 
-/** The values of a field that can be used on every alias. */
+/** The values of a field that are allowed on every alias. */
 export function plainTiers(field: TierField): readonly string[] {
   return RULES[field].plain;
 }
 
-/** The largest factor that a call can be charged at, in millionths: what is held for it. */
+/** The largest factor that a call can be charged at, in millionths; this is held for it. */
 export function mostFactor(alias: Chargeable, asked: Tiers | null | undefined): number {
   const factors = factorsOf(alias);
   if (factors === null || asked == null) return WHOLE_PRICE;
@@ -75,8 +75,8 @@ export function mostFactor(alias: Chargeable, asked: Tiers | null | undefined): 
 }
 
 /**
- * What the tokens of a call cost, by the tier that its provider reports. Where it reports none, by the one that was
- * requested. Never more than what was requested costs. Undefined at the plain price.
+ * The factor for the tokens of a call, by the tier that its provider reports, or by the requested one if the reported
+ * one is missing or unknown. Never more than the requested tier costs. Undefined at the plain price.
  */
 export function tierUse(
   alias: Chargeable,
@@ -96,14 +96,14 @@ export function tierUse(
     );
     if (own === WHOLE_PRICE) continue;
     all = multiplied(all, own);
-    // Only names of the operator's own are recorded.
+    // Only values that the operator configured are recorded.
     const isOwn = value !== undefined && factorOf(factors, field, value) === own;
     values.push(isOwn ? value : (asked[field] ?? field));
   }
   return values.length === 0 ? undefined : { priceFactorMillionths: all, tier: values.join(' ') };
 }
 
-/** Which value decides: the reported one where something is known of it. */
+/** The value that decides: the reported one if it is known. */
 function usedValue(
   factors: PriceFactors,
   field: TierField,
@@ -114,7 +114,7 @@ function usedValue(
   return isPlain(field, reported) || factorOf(factors, field, reported) !== null ? reported : asked;
 }
 
-/** `auto` is the provider's choice among all that the operator has given a factor. */
+/** With `auto`, or without the field, the provider may choose any value that has a factor. */
 function boundOf(factors: PriceFactors, field: TierField, asked: string | undefined): number {
   if (asked !== undefined && asked !== 'auto') return factorOf(factors, field, asked) ?? WHOLE_PRICE;
   return RULES[field].isOpen ? Math.max(WHOLE_PRICE, ...Object.values(factors[field] ?? {})) : WHOLE_PRICE;
