@@ -7,11 +7,11 @@ import { readChatUsage } from './translation/chat-usage.ts';
 import type { CallKind, ModelRequest, TryTargetsParts } from './try-target.ts';
 import { type Tried, tryTargets } from './try-targets.ts';
 
-/** What a whole answer needs besides. */
+/** The parts of a call whose answer is read whole. */
 export interface AskModelParts extends TryTargetsParts {
-  /** From a target's status to its answer's last byte. */
+  /** From a target's status to the last byte of its answer. */
   readonly answerTimeoutMs: number;
-  /** Without it every question is sent in the format first. */
+  /** If omitted, every question is first sent with the format. */
   readonly formats?: FormatMemory;
 }
 
@@ -20,15 +20,15 @@ export interface ModelMessage {
   readonly content: string;
 }
 
-/** What is asked of a model, but for its name. */
+/** A question to a model, without the model's name. */
 export interface ModelQuestion {
   readonly messages: readonly ModelMessage[];
   readonly responseFormat: Readonly<Record<string, unknown>>;
-  /** The messages for targets that refuse the format: with the schema in words. Without it such a target's refusal is final. */
+  /** The messages for targets that refuse the format, with the schema in words. If omitted, such a refusal is final. */
   readonly plainMessages?: readonly ModelMessage[] | undefined;
 }
 
-/** Which targets refused a format with a schema: they are called without one until the time is over. */
+/** Targets that refused a format with a schema. They are called without one for a limited time. */
 export interface FormatMemory {
   isPlain(targetId: string): boolean;
   notePlain(targetId: string): void;
@@ -52,22 +52,22 @@ export type AskedModel =
   | {
       readonly outcome: 'answered';
       readonly content: string;
-      /** Null where the provider reported no usage. */
+      /** Null if the provider reported no usage. */
       readonly tokens: CallTokens | null;
       readonly targetId: string;
       readonly served?: Served | undefined;
     }
-  /** No target gave an answer. */
+  /** No target answered. */
   | { readonly outcome: 'failed'; readonly reason: string; readonly targetId: string | null };
 
-/** The reason where no target was tried. */
+/** The reason if no target was tried. */
 export const NOT_TRIED = 'breaker-open';
-/** The reason where the caller ended the call. */
+/** The reason if the caller ended the call. */
 export const ABORTED = 'aborted';
-/** The reason where the model declined to answer: the provider is well, and no other is tried. */
+/** The reason if the model declined to answer: the provider is fine, and no other is tried. */
 export const REFUSED = 'refused';
 
-/** An answer to a question in JSON is a tenth of the largest document. */
+/** Far more than an answer in JSON has. */
 const MOST_ANSWER_BYTES = 4 * 1024 * 1024;
 
 /** A refusal of the format, in the words of OpenAI, Anthropic, vLLM, Mistral, Groq and llama.cpp. */
@@ -75,8 +75,9 @@ const OF_FORMAT =
   /response_format|json_schema|structured outputs?|output_(?:config|format)|guided (?:json|decoding)|grammar|schema/i;
 
 /**
- * Asks the alias's providers, then those of the fallbacks, never the embedded models, for one whole chat completion. A
- * target that refuses the format gets the question once more without it, where the question has words for that.
+ * Asks the alias's providers, then those of the fallbacks, but never the embedded models, for one whole chat
+ * completion. If a target refuses the format, the question is asked once more without it, provided that it has
+ * `plainMessages`.
  */
 export async function askModel(
   parts: AskModelParts,
@@ -96,7 +97,7 @@ export async function askModel(
 
 interface AskedOnce {
   readonly asked: AskedModel;
-  /** The target whose refusal names the format. */
+  /** The target whose refusal mentions the format. */
   readonly formatRefusedBy: string | null;
 }
 
@@ -139,7 +140,7 @@ async function askOnce(
   return { asked, formatRefusedBy: null };
 }
 
-/** A question to which the answer is JSON of a schema. */
+/** A question whose answer is JSON of a schema. */
 export function jsonQuestion(name: string, { instruction, data, schema }: JsonQuestion): ModelQuestion {
   const messages: ModelMessage[] = [
     { role: 'system', content: instruction },
@@ -152,7 +153,7 @@ export function jsonQuestion(name: string, { instruction, data, schema }: JsonQu
   };
 }
 
-/** The same messages for a model that takes no schema beside them: the schema is the last of the rules. */
+/** The same messages for a model that accepts no schema: the schema is appended to the rules in the first message. */
 export function withSchemaInWords(
   messages: readonly ModelMessage[],
   schema: Readonly<Record<string, unknown>>,
@@ -190,7 +191,7 @@ interface ChatAnswer {
   readonly tokens: CallTokens | null;
 }
 
-/** Models without a format for JSON often put it into a fence. */
+/** Models without a JSON format often put it into a fence. */
 const FENCED = /^\s*```(?:json)?\s*([\s\S]*?)```\s*$/;
 
 function chatAnswerIn(answer: string): ChatAnswer | null {

@@ -9,7 +9,7 @@ export type EmbeddedTexts =
       readonly outcome: 'embedded';
       /** In the order of the texts. */
       readonly vectors: readonly (readonly number[])[];
-      /** The model's name at its provider, or the version of the embedded one: vectors of two cannot be compared. */
+      /** The provider's model name, or the version of the embedded model: vectors of different models cannot be compared. */
       readonly model: string;
       readonly promptTokens: number;
       readonly targetId: string;
@@ -17,7 +17,7 @@ export type EmbeddedTexts =
   | { readonly outcome: 'failed'; readonly reason: string; readonly targetId: string | null };
 
 interface EmbedBounds {
-  /** The embedded models alone may be used for a company that cannot pay. */
+  /** `embedded` allows only the embedded models, for a company that cannot pay. */
   readonly uses: 'all' | 'embedded';
   readonly signal: AbortSignal;
 }
@@ -34,8 +34,8 @@ const answerSchema = z.object({
 });
 
 /**
- * Vectors of texts. The targets are tried as they are listed and not by weight: vectors of two models cannot be
- * compared, so the first that answers should be the same one each time.
+ * Returns the vectors of texts. Targets are tried in the order in which they are listed, not by weight: vectors of
+ * different models cannot be compared, so the same target should answer each time.
  */
 export async function embedTexts(
   parts: AskModelParts,
@@ -61,8 +61,8 @@ export async function embedTexts(
   if (tried.outcome !== 'answered') return { outcome: 'failed', ...failureIn(tried) };
   const { answer, target } = tried;
   const { vectors, promptTokens, fingerprint } = answer;
-  // The embedded model goes by the alias, and a new release may have another one. A provider's fingerprint changes with its
-  // servers, and its vectors stay comparable under the model's name.
+  // The embedded model has the alias as its name, and a new release may have another model. A provider's fingerprint
+  // changes with its servers, while its vectors stay comparable under the model's name.
   const model = target.baseUrl === null && fingerprint !== null ? fingerprint : target.model;
   return {
     ...{ outcome: 'embedded', vectors, promptTokens },
@@ -70,7 +70,7 @@ export async function embedTexts(
   };
 }
 
-/** What `embedTexts` says of vectors of the alias's first target, which is tried first. */
+/** The `model` that `embedTexts` returns if the alias's first target answers, which is tried first. */
 export function embedModelOf(alias: Alias | null, embeddedEncoder: string): string | null {
   const [target] = alias?.targets ?? [];
   if (target === undefined) return null;

@@ -23,14 +23,14 @@ import { mostFactor, type Tiers, tierUse, WHOLE_PRICE } from '../models/tiers/ti
 /**
  * A model call that costs credits, by a key or by the platform for a company (G-28):
  *
- *   holdsFor      its estimated cost, held against the balance in one step with the key's limits (limits.reserve)
+ *   holdsFor      holds its estimated cost against the balance, in one step with the key's limits (limits.reserve)
  *   ...           targets are tried (try-targets.ts)
- *   recordOf      what is written of it; the charge follows from the tokens
+ *   recordOf      the record that is written; the charge follows from the tokens
  *   ...           the commit: the gateway's through the call book, a platform call's in the transaction of its effect
- *   releaseCall   what it held is given back together with the levels that the commit left
+ *   releaseCall   releases what it held, in one step with the levels after the commit
  *
- * Always in this order: the hold is never gone before the charge is there. Everything here runs for every call of
- * the gateway, so none of it is async and no object is copied whole.
+ * Always in this order: the hold is never released before the charge exists. All of this runs for every call of the
+ * gateway, so none of it is async and no object is copied whole.
  */
 export interface PaidCall {
   readonly id: string;
@@ -38,13 +38,13 @@ export interface PaidCall {
   readonly alias: Alias;
   readonly estimatedTokens: number;
   readonly reservation: CallReservation;
-  /** What decides on its price besides the tokens; null, or left out, where nothing does. */
+  /** What affects its price besides the tokens; null or omitted if nothing does. */
   readonly tiers?: Tiers | null;
 }
 
-/** How a call came to its answer, where that was not by the first try of its own alias. */
+/** How a call was answered, if not by the first attempt of its own alias. */
 export interface Served {
-  /** The alias that answered, which decides the price; null where it is the one that was requested. */
+  /** The alias that answered, which decides the price; null if it is the requested one. */
   readonly by: Alias | null;
   readonly tries: number;
 }
@@ -55,7 +55,7 @@ export function servedOf(requested: Alias, by: Alias, tries: number): Served | u
   return isOther || tries > 1 ? { by: isOther ? by : null, tries } : undefined;
 }
 
-/** What a record says of a call besides how it ended. */
+/** What is recorded of a call besides how it ended. */
 interface RecordedFacts {
   readonly requestId: string;
   readonly endpoint: string;
@@ -63,9 +63,9 @@ interface RecordedFacts {
   readonly nowMs: number;
   /** Each of them may be as long as the alias's context. */
   readonly prompts: number;
-  /** Of each prompt. */
+  /** For each prompt. */
   readonly choices: number;
-  /** Null, or left out, where nothing is known of it. */
+  /** Null or omitted if unknown. */
   readonly attribution?: CallAttribution | null | undefined;
   readonly served?: Served | undefined;
   readonly overMcp?: boolean | undefined;
@@ -79,32 +79,32 @@ export interface CallEnding extends Omit<ServedCall, SetByRecord> {
   readonly reason: string | null;
   readonly httpStatus: number;
   readonly targetId: string | null;
-  /** Null where nothing is to be paid. */
+  /** Null if nothing is to be paid. */
   readonly tokens: CallTokens | null;
   readonly firstByteMs: number | null;
-  /** What hosted tools cost besides the tokens, in micro-credits; none where the call is not charged. */
+  /** The price of hosted tools in addition to the tokens, in micro-credits; omitted if the call is not charged. */
   readonly surchargeMicro?: number;
   readonly toolUses?: ToolUses;
-  /** In the place of the estimate it was admitted with. */
+  /** Replaces the estimate with which it was admitted. */
   readonly estimatedTokens?: number;
-  /** How many prompts the tokens are of, where only the end of the call can say so. */
+  /** How many prompts the tokens are for, if this is only known at the end of the call. */
   readonly prompts?: number;
   readonly served?: Served | undefined;
-  /** The tiers that the provider says it has used. */
+  /** The tiers that the provider reports. */
   readonly reportedTiers?: Tiers | undefined;
 }
 
 /** The reason of a call whose client left before its end. */
 export const CLIENT_LEFT = 'client-left';
 
-/** What came of a call whose answer was read whole. */
+/** The result of a call whose answer was read whole. */
 export interface CallUsage {
-  /** Null where nothing is to be paid. */
+  /** Null if nothing is to be paid. */
   readonly tokens: CallTokens | null;
   readonly targetId: string | null;
   readonly reason: string | null;
   readonly answeredAtMs: number | null;
-  /** How many prompts the tokens are of: of a model that was asked twice, or of a list of texts. One unless given. */
+  /** How many prompts the tokens are for: a model that was asked twice, or a list of texts. Default: one. */
   readonly prompts?: number;
   readonly served?: Served | undefined;
 }
@@ -119,7 +119,7 @@ export interface PlannedTool {
 /** What a call may spend on tools that run at its provider. */
 export interface HostedPlan {
   readonly tools: readonly PlannedTool[];
-  /** The most that all of them may cost; held beside the tokens. */
+  /** The most that all of them may cost; held in addition to the tokens. */
   readonly mostMicro: number;
 }
 
@@ -128,8 +128,8 @@ function mostSurcharge({ mostMicro }: HostedPlan): number {
 }
 
 /**
- * What the uses that the provider reported cost. Uses beyond the bound are recorded and not charged, as tokens beyond what a
- * call can use are not. The model reads its prompt once more after each use.
+ * The price of the uses that the provider reported. Uses beyond the limit are recorded but not charged, like tokens
+ * beyond what a call can use. The model reads its prompt again after each use.
  */
 export function surchargeOf(
   plan: HostedPlan,
@@ -146,10 +146,10 @@ export function surchargeOf(
 }
 
 /**
- * What a call holds against its payer's credits: its estimated cost, at the price in force when it begins. With hosted tools
- * it is the cost of all uses that it may make besides, and the credits must cover it whole: a provider charges for tools at
- * once, and a company with a few credits left could have a thousand of them run. Where other aliases may answer, it is the
- * dearest of them that is held.
+ * What a call holds against its payer's credits: its estimated cost, at the price in force when it begins. With hosted
+ * tools it also holds the cost of all uses that it may make, and the credits must cover it completely: a provider
+ * charges for tools immediately, and a company with few credits left could run a thousand of them. If other aliases may
+ * answer, the most expensive of them is held.
  */
 export function holdsFor(
   holds: Pick<CreditHolds, 'of'>,
@@ -160,18 +160,18 @@ export function holdsFor(
   for (const other of fallbacks) {
     due = Math.max(due, dueFor({ alias: other, size, tiers }, payer.startedAtMs));
   }
-  // What costs nothing is refused for no balance.
+  // A call that costs nothing is never refused for its balance.
   if (due === 0 && alias.ownKey?.chargeShareMillionths === 0) return [];
   if (hosted === null) return holds.of(payer, due);
   return holds.of(payer, due).map((hold) => ({ ...hold, rule: 'fits' }));
 }
 
-/** What a call may come to. */
+/** What determines the most that a call may cost. */
 interface CallToHold {
   readonly alias: Alias;
   readonly size: CallSize;
   readonly hosted?: HostedPlan | null;
-  /** The aliases that answer where the first cannot. */
+  /** The aliases that answer if the first cannot. */
   readonly fallbacks?: readonly Alias[] | undefined;
   readonly tiers?: Tiers | null | undefined;
 }
@@ -190,7 +190,7 @@ function dueFor({ alias, size, hosted = null, tiers }: CallToHold, atMs: number)
 /** What is known of a call's size before it runs. */
 export interface CallSize {
   readonly bytes: number;
-  /** The body's own; null where it names none. */
+  /** From the body; null if it sets none. */
   readonly maxTokens: number | null;
   readonly choices: number;
   readonly prompts: number;
@@ -205,8 +205,8 @@ export function sizeOfText(bytes: number): CallSize {
 }
 
 /**
- * What is held for a call. Nothing that the client may leave out makes it smaller: without a maximum the alias's own
- * counts, and where the bytes do not show what the model will read, all that it can read does.
+ * The usage that is held for a call. Nothing that the client omits makes it smaller: without a maximum the alias's own
+ * is used, and if the bytes do not show what the model will read, all that it can read.
  */
 function usageToHold(alias: Alias, size: CallSize): EstimatedUsage {
   const { bytes, maxTokens, choices, prompts, refersOutside, isAnswered } = size;
@@ -216,7 +216,7 @@ function usageToHold(alias: Alias, size: CallSize): EstimatedUsage {
   return { ...usage, promptTokens: Math.min(alias.contextLength * prompts, MOST_TOKENS) };
 }
 
-/** The most that a call can use by its alias: what its provider reports beyond that is not charged. */
+/** The most that a call of the alias can use: tokens that the provider reports beyond that are not charged. */
 export function mostTokens(
   { contextLength, maxOutputTokens }: Pick<Alias, 'contextLength' | 'maxOutputTokens'>,
   prompts: number,
@@ -233,7 +233,7 @@ export function totalTokens({ promptTokens, completionTokens }: EstimatedUsage):
   return promptTokens + completionTokens;
 }
 
-/** What the embedded engine did in a failing provider's place is that provider's failure, and free (G-28). */
+/** Work of the embedded engine in place of a failing provider counts as that provider's failure, and is free (G-28). */
 export function endingOf(
   { tokens, targetId, reason, answeredAtMs, prompts = 1, served }: CallUsage,
   startedAtMs: number,
@@ -311,15 +311,16 @@ export function recordOf(
   };
 }
 
-/** Of an answer from the cache, with an own key: the cache's share of the fee. */
+/** For an answer from the cache with an own key: the cache's share of the fee. */
 function shareOf({ ownKey }: Pick<Alias, 'ownKey'>, given: number | undefined): number | undefined {
   if (ownKey === undefined) return given;
   return Math.ceil(((given ?? WHOLE_SHARE) * ownKey.chargeShareMillionths) / WHOLE_SHARE);
 }
 
 /**
- * What the answer costs at its provider, in micro-credits, of as many tokens as it is charged for. Undefined where that is not
- * known: the target that answered has no cost. A tier costs as much more or less as it is charged. With a company's own key, or from the cache, it costs the operator nothing.
+ * The provider's price of the answer in micro-credits, for as many tokens as are charged. Undefined if unknown because
+ * the target that answered has no cost. A tier changes it by the same factor as the charge. With a company's own key,
+ * or from the cache, the operator pays nothing.
  */
 export function costOf(
   { targets, ownKey }: Pick<Alias, 'targets' | 'ownKey'>,
@@ -341,9 +342,9 @@ export function costOf(
 }
 
 /**
- * The tokens that a call counts against its key's limit in the place of the estimate: those it used, as far as a call can
- * use them; where it reached a model that reported none, or the client left before it answered, the estimate stays (null, G-31); where no model ran,
- * none.
+ * The tokens that a call counts against its key's limit instead of the estimate: those it used, as far as a call can
+ * use them, or 0 if no model ran. Null keeps the estimate (G-31): a model was reached but reported none, or the client
+ * left before it answered.
  */
 export function tokensToCount(call: FinishedCall): number | null {
   if (call.cacheHit === true) return 0;
@@ -353,8 +354,8 @@ export function tokensToCount(call: FinishedCall): number | null {
 }
 
 /**
- * After the commit. `charged` is null where nothing was written. Where the commit is still to come, the credits stay
- * held until then, and this does not wait for it.
+ * Releases what a call holds after its commit. `charged` is null if nothing was written. If it is a promise, the commit
+ * is still to come: the credits stay held until then, and this does not wait for it.
  */
 export function releaseCall(
   holds: Pick<CreditHolds, 'levelsAfter'>,

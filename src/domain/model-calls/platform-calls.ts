@@ -25,11 +25,11 @@ import {
 } from './paid-call.ts';
 
 /**
- * Model calls that the platform makes for a company (G-28): that company's calls, by the same credit check and the same
- * charge, without a key and so without a key's limits.
+ * Model calls that the platform makes for a company (G-28). They are that company's calls, with the same credit check
+ * and the same charge, but without a key and therefore without a key's limits.
  */
 export interface PlatformCalls {
-  /** Rejects where it cannot be said now whether the company may pay: try again later. */
+  /** Rejects if it is currently unknown whether the company can pay: try again later. */
   begin(wanted: WantedCall): Promise<PlatformCall>;
 }
 
@@ -42,18 +42,21 @@ export interface WantedCall {
 }
 
 export interface PlatformCall {
-  /** As the company calls it: with its own provider keys where it has stored some. Only this one may be called. */
+  /** The alias as called by the company: with its own provider keys if it has stored any. Only this one may be called. */
   readonly alias: Alias;
-  /** Those that answer where it cannot, in their order; none for embeddings, which cannot be compared. */
+  /** The aliases that answer if it cannot, in order; none for embeddings, which cannot be compared. */
   readonly fallbacks: readonly Alias[];
-  /** False where the company is out of credits, over its budget, owes, or has an own provider key of no use: then no provider may be called. */
+  /**
+   * False if the company is suspended, owes, is out of credits or over its budget, or has an unusable provider key of
+   * its own: then no provider may be called.
+   */
   readonly mayAsk: boolean;
   /**
-   * Writes the call and its charge, in the transaction of the effect that it was for. At most once, and as the last
-   * statement: the account stays locked until the commit, and all the company's calls wait for it.
+   * Writes the call and its charge, in the transaction of the effect that it was made for. Call it at most once, and as
+   * the last statement: the account stays locked until the commit, and all calls of the company wait for it.
    */
   charge(transaction: Transaction, usage: CallUsage): Promise<void>;
-  /** Gives back what the call holds, whatever came of it. After the commit. */
+  /** Releases what the call holds, whatever its result. Call it after the commit. */
   release(): Promise<void>;
 }
 
@@ -63,13 +66,13 @@ export interface PlatformCallParts {
   readonly standings: Pick<BillingStatuses, 'find'>;
   readonly secrets: Pick<Secrets, 'newId'>;
   readonly clock: Clock;
-  /** Left out: no company has provider keys of its own. */
+  /** If omitted, no company has its own provider keys. */
   readonly ownKeys?: { aliasFor(companyId: string, alias: Alias): Alias };
-  /** Left out: no alias has a fallback. */
+  /** If omitted, no alias has a fallback. */
   readonly models?: { find(alias: string): Alias | null };
 }
 
-/** The platform's own pace is set by its workers, not by a number of tokens. */
+/** The platform's own pace is set by its workers, not by a token limit. */
 const NO_LIMIT = 2 ** 40;
 
 export function createPlatformCalls({
@@ -156,7 +159,7 @@ export function createPlatformCalls({
   };
 }
 
-/** Does the work of a call. Where it fails, what the call holds is given back; else that is left to who charges it. */
+/** Does the work of a call, and releases what it holds if that fails. Otherwise the code that charges it releases it. */
 export async function releasedOnFailure<Result>(
   call: Pick<PlatformCall, 'release'>,
   work: () => Promise<Result>,
@@ -175,7 +178,7 @@ type Admitted =
   | { readonly outcome: 'admitted'; readonly call: UnadmittedCall; readonly reservation: CallReservation }
   | { readonly outcome: 'refused'; readonly call: UnadmittedCall; readonly ending: CallEnding };
 
-/** Of the budgets only the company's own counts calls of the platform. */
+/** Calls of the platform count only against the company's own budget. */
 const WITHOUT_KEY = { keyId: null, project: null, endUser: undefined };
 
 const SUSPENDED = refusedWith('COMPANY_SUSPENDED', 403);

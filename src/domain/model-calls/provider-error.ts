@@ -2,17 +2,17 @@ import { isObject } from '../../ports/json-object.ts';
 import type { UpstreamAnswer, UpstreamBody } from '../../ports/model-upstream.ts';
 
 /**
- * What a provider says about a call that it did not serve. The shapes that are read: OpenAI's `{error: {message, type, param,
- * code}}`, Anthropic's with `type: "error"` around it, Azure's and Gemini's with a number as `code`, Gemini's in an array,
- * vLLM's and Mistral's without `error`, Ollama's with a text in its place, and FastAPI's `detail`.
+ * A provider's error for a call that it did not serve. These formats are read: OpenAI's `{error: {message, type, param,
+ * code}}`, Anthropic's with `type: "error"` around it, Azure's and Gemini's with a number as `code`, Gemini's in an
+ * array, vLLM's and Mistral's without `error`, Ollama's with a text in its place, and FastAPI's `detail`.
  */
 export interface ProviderError {
-  /** Null where there is none. It may name the provider. */
+  /** Null if there is none. It may name the provider. */
   readonly message: string | null;
   readonly param: string | null;
-  /** A word that clients match on, as context_length_exceeded; null where the provider gives a number or nothing. */
+  /** A word that clients match, such as context_length_exceeded; null if the provider sends a number or nothing. */
   readonly code: string | null;
-  /** Who has to act: the client, no one (two cases; a retry helps), who owns the key, or the provider. */
+  /** Who has to act: the client; nobody, as a retry helps (two cases); the owner of the key; or the provider. */
   readonly fault: 'request' | 'rate-limit' | 'overloaded' | 'account' | 'provider';
 }
 
@@ -20,7 +20,7 @@ const LONGEST_MESSAGE = 2_000;
 const LONGEST_PARAM = 200;
 const WORD = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 
-/** Codes that are about one request, whatever status they come with. */
+/** Codes that are about one request, whatever their status. */
 const REQUEST_CODES: ReadonlySet<string> = new Set([
   'context_length_exceeded',
   'content_filter',
@@ -50,7 +50,10 @@ const ACCOUNT_WORDS: ReadonlySet<string> = new Set([
   ...['authentication_error', 'permission_error', 'billing_error'],
   ...['invalid_api_key', 'account_deactivated', 'insufficient_quota', 'UNAUTHENTICATED', 'PERMISSION_DENIED'],
 ]);
-/** Gemini's words for a wrong key, and Anthropic's for an empty account, which both come with 400. At the start: what follows may be the client's text. */
+/**
+ * Gemini's words for a wrong key, and Anthropic's for an empty account, both sent with 400. Matched at the start only:
+ * the client's text may follow.
+ */
 const WRONG_KEY = /^api key (?:not valid|expired|not found)/i;
 const NO_CREDIT = /^your credit balance is too low/i;
 const ACCOUNT_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 407]);
@@ -92,7 +95,7 @@ function fieldsOf(body: unknown): Readonly<Record<string, unknown>> {
   if (!isObject(outer)) return {};
   const inner = outer.error ?? outer;
   if (typeof inner === 'string') return { message: inner };
-  // Mistral has its details where others have a text.
+  // Mistral has an object with details where others have a text.
   return isObject(inner)
     ? isObject(inner.message)
       ? { ...inner, ...inner.message, message: null }
@@ -100,7 +103,7 @@ function fieldsOf(body: unknown): Readonly<Record<string, unknown>> {
     : {};
 }
 
-/** FastAPI's: what is wrong first. */
+/** FastAPI's first problem. */
 function firstDetail(detail: unknown): string | null {
   const [first] = Array.isArray(detail) ? detail : [];
   return isObject(first) ? textIn(first.msg) : null;
@@ -122,9 +125,9 @@ const MOST_BYTES = 64 * 1024;
 const BODY_MS = 2_000;
 
 /**
- * An error with the status that it means. Some servers answer 500 to a prompt that is too long, or to content that they filter:
- * then the request is at fault and no other target would do better. Others answer 400 where the key or its account is at
- * fault, and another target may serve the call. Every other answer is as it was.
+ * Corrects the status of an error. Some servers answer 500 to a prompt that is too long, or to content that they
+ * filter: then the request is at fault and no other target would do better. Others answer 400 although the key or its
+ * account is at fault, and another target may serve the call. Every other answer stays unchanged.
  */
 export async function withMeantStatus(answer: UpstreamAnswer): Promise<UpstreamAnswer> {
   const text = await shortText(answer.body);
@@ -138,7 +141,7 @@ export async function withMeantStatus(answer: UpstreamAnswer): Promise<UpstreamA
   return code === null || !REQUEST_CODES.has(code) ? { ...answer, body } : { ...answer, status: 400, body };
 }
 
-/** What a provider says of a request that it refused; the body is read, and its end is not waited for long. */
+/** Reads what a provider says about a request that it refused. Waits only briefly for the body, and discards it. */
 export async function readRefusal({ body }: UpstreamAnswer): Promise<ProviderError | null> {
   try {
     const text = await shortText(body);
@@ -150,7 +153,7 @@ export async function readRefusal({ body }: UpstreamAnswer): Promise<ProviderErr
   }
 }
 
-/** Null where it is long, slow or broken. */
+/** Null if it is long, slow or broken. */
 async function shortText(body: UpstreamBody): Promise<string | null> {
   const decoder = new TextDecoder();
   let text = '';

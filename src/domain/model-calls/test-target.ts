@@ -9,13 +9,13 @@ import type {
 import type { AliasKind } from '../models/aliases.ts';
 import { createCallAbort } from './call-abort.ts';
 
-/** What one small call to a target has shown. */
+/** The result of one small call to a target. */
 export interface TargetTest {
   readonly ok: boolean;
-  /** The provider's HTTP status; null where none came. */
+  /** The provider's HTTP status; null if there was none. */
   readonly status: number | null;
   readonly latencyMs: number;
-  /** What happened and, where it failed, what to do. Without the key. */
+  /** What happened and, if it failed, what to do. Without the key. */
   readonly message: string;
 }
 
@@ -28,7 +28,7 @@ const TEST_TIMEOUT_MS = 30_000;
 const MOST_ANSWER_BYTES = 1024 * 1024;
 const LONGEST_MESSAGE = 500;
 
-/** One small call, as the gateway would make it. It is charged to no company; the provider bills a few tokens. */
+/** Makes one small call, as the gateway would. No company is charged; the provider bills a few tokens. */
 export async function testTarget(
   { upstream, clock }: TestParts,
   target: UpstreamTarget,

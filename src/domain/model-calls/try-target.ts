@@ -27,51 +27,54 @@ export interface TryTargetsParts {
   readonly log: Log;
 }
 
-/** One call of a model. */
+/** A call of a model. */
 export interface ModelRequest {
-  /** Whose targets are tried: after those of the first, the next of the fallbacks. */
+  /** The alias whose targets are tried: first the requested one, then each of the fallbacks. */
   readonly alias: Alias;
-  /** The aliases that answer where the first cannot, in their order; left out where there is none. */
+  /** The aliases that answer if the first cannot, in order; omitted if there are none. */
   readonly fallbacks?: readonly Alias[] | undefined;
   readonly endpoint: ModelEndpoint;
   readonly isStream?: boolean;
 }
 
-/** How the calls of one kind are made. The gateway's is a constant: nothing of it is built for each call. */
+/** How calls of one kind are made. The gateway's is a constant: nothing of it is built per call. */
 export interface CallKind<Request extends ModelRequest, Answer> {
-  /** By the alias's strategy, those that rest last; or in the order of the catalogue. */
+  /** By the alias's strategy with resting targets last, or in the order of the catalogue. */
   readonly order: 'weighted' | 'as-listed';
   readonly uses: 'all' | 'providers' | 'embedded';
   bodyFor(request: Request, target: AliasTarget): Uint8Array<ArrayBuffer>;
   headersFor?(request: Request, target: AliasTarget): Readonly<Record<string, string>>;
-  /** Runs when a try came to nothing. */
+  /** Runs after a failed attempt. */
   onFailure?(request: Request, reason: string, target: AliasTarget): void;
-  /** What the log line of a failed target says besides. */
+  /** Extra fields for the log line of a failed target. */
   logFields?(request: Request): Readonly<Record<string, unknown>>;
-  /** Null takes the answer unread, at its status; then Answer is UpstreamAnswer. */
+  /** Null accepts the answer unread, at its status; Answer is then UpstreamAnswer. */
   readonly whole: WholeAnswer<Answer> | null;
 }
 
-/** What one try at a target came to. `tries` is set by the loop, over all targets. */
+/** The outcome of one attempt at a target. `tries` is set by the loop, over all targets. */
 export type TargetOutcome<Answer> = Ending<Answer> | WentWrong;
 
 export type Ending<Answer> =
   | {
       readonly outcome: 'answered';
       readonly target: AliasTarget;
-      /** Whose target it is: the requested one, or a fallback. */
+      /** The alias that the target belongs to: the requested one or a fallback. */
       readonly alias: Alias;
       readonly answer: Answer;
-      /** For a caller that took the answer unread, where it breaks off later. Null for the embedded models. */
+      /**
+       * Reports that an answer that was accepted unread broke off later. Null if it was read whole, and for the
+       * embedded models.
+       */
       readonly noteBroken: NoteBroken | null;
       tries: number;
     }
-  /** The request is at fault. The body is unread where the kind takes answers unread. */
+  /** The request is at fault. The body is unread if the kind accepts answers unread. */
   | {
       readonly outcome: 'request-refused';
       readonly target: AliasTarget;
       readonly answer: UpstreamAnswer;
-      /** What the provider says of it, where the kind reads answers whole. */
+      /** The provider's error, if the kind reads answers whole. */
       readonly error?: ProviderError | null;
       tries: number;
     }
@@ -85,20 +88,20 @@ export type WentWrong =
       readonly result: TargetResult;
       readonly retryAfterMs: number | null;
     }
-  /** It was not called: its provider's breaker is open, or it has as many calls in flight as it may. */
+  /** It was not called: its provider's breaker is open, or it is at its limit of calls in flight. */
   | { readonly outcome: 'passed-over'; readonly retryAfterMs: number };
 
 /**
- * What became of an answer after its status. The provider's breaker counts it as a failure: the connection broke, or
- * nothing came in time. An error within the answer counts as the status that it means, and cools the target.
+ * How an answer failed after its status. A broken connection or a time-out counts as a failure for the provider's
+ * breaker. An error within the answer counts as the corresponding status, and cools the target.
  */
 export type NoteBroken = (result: 'broken-off' | 'late' | 401 | 429 | 529) => void;
 
-/** When a target may have room again that has as many calls in flight as it may. */
+/** When a target that is at its limit of calls in flight may be free again. */
 const AT_LIMIT_RETRY_MS = 1_000;
 const AT_LIMIT = { outcome: 'passed-over', retryAfterMs: AT_LIMIT_RETRY_MS } as const;
 
-/** One try at one target: its place in flight, its provider's breaker, the call, and what each of them counts. */
+/** One attempt at one target: its calls in flight, its provider's breaker, the call, and what each of them counts. */
 export function tryTarget<Request extends ModelRequest, Answer>(
   parts: TryTargetsParts,
   kind: CallKind<Request, Answer>,
@@ -111,7 +114,7 @@ export function tryTarget<Request extends ModelRequest, Answer>(
     : tryWithinLimit(parts, kind, request, target, signal);
 }
 
-/** A call is in flight until its answer has ended, also where the caller reads it later. */
+/** A call is in flight until its answer has ended, even if the caller reads it later. */
 async function tryWithinLimit<Request extends ModelRequest, Answer>(
   parts: TryTargetsParts,
   kind: CallKind<Request, Answer>,
@@ -204,7 +207,7 @@ async function tryOnce<Request extends ModelRequest, Answer>(
       outcome: 'answered',
       target,
       alias: request.alias,
-      // An answer that is not to be read is taken as it is.
+      // Without `whole` the answer is passed on unread.
       answer: read ?? (answer as Answer),
       noteBroken: whole === null ? brokenReport(parts, target, entry) : null,
       tries: 1,
@@ -228,7 +231,10 @@ function isReadableError({ status, contentType }: UpstreamAnswer): boolean {
   return (status === 400 || status >= 500) && contentType === 'application/json';
 }
 
-/** Of aliases that are routed by latency, how long the status took; null for others. Errors come quicker than answers do. */
+/**
+ * Notes how long the status took, for aliases that are routed by latency; null for others. Errors are not noted: they
+ * arrive faster than answers.
+ */
 function timingOf(
   { models: { latency }, clock }: TryTargetsParts,
   { alias, isStream = false }: ModelRequest,
@@ -256,13 +262,13 @@ function brokenReport(parts: TryTargetsParts, target: AliasTarget, entry: Entry 
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 
-/** An answer that no provider gave says nothing about one. */
+/** An answer that did not come from a provider says nothing about one. */
 function ruleOf(result: TargetResult, answer: UpstreamAnswer | null): FailureRule {
   const rule = ruleFor(result);
   return answer?.isOurs === true ? { ...rule, breaker: 'ignored', target: 'unchanged' } : rule;
 }
 
-/** Null for the embedded models, which need no breaker. A closed one answers at once, without a promise. */
+/** Null for the embedded models, which need no breaker. A closed breaker returns immediately, without a promise. */
 function entered({ breakers }: TryTargetsParts, target: AliasTarget): Entry | null | Promise<Entry> {
   const service = serviceOf(target);
   return service === null ? null : breakers.enter(service);
@@ -280,7 +286,7 @@ function noteTarget(
   else if (rule.target === 'cools') models.cool(id, String(result), answer?.retryAfterMs ?? null);
 }
 
-/** `answer`: of a try that failed after its status. */
+/** `answer` is set if the attempt failed after its status. */
 function failureOf(
   error: unknown,
   answer: UpstreamAnswer | null,
@@ -294,7 +300,7 @@ function failureOf(
   return reason === 'aborted' ? 'broken' : reason;
 }
 
-/** What an upstream's client says about a failure, for the operator: it has no secret and nothing of the call in it. */
+/** The upstream client's description of a failure, for the operator. It contains no secret and nothing of the call. */
 function problemIn(error: unknown): { readonly problem?: string } {
   const cause = error instanceof Error && error.name === 'UpstreamFailure' ? error.cause : null;
   return cause instanceof Error ? { problem: cause.message } : {};

@@ -16,30 +16,30 @@ import {
 } from './try-target.ts';
 
 /**
- * A call on its way through the targets of its model:
+ * How a call tries the targets of its model:
  *
- *   order      by the alias's strategy, those that rest or cool last. Each is tried once, until one answers; the table in
- *              failure-policy.ts says what each failure means. One whose provider's breaker is open, or that has as many
- *              calls in flight as it may, is passed over
- *   hedge      where a target has not answered after `hedgeMs`, the next one is called beside it. The first answer is taken,
- *              the other call is aborted and counts for nothing
- *   retries    so many further tries of targets whose failure may pass, after a pause
+ *   order      by the alias's strategy, resting and cooling targets last. Each is tried once, until one answers; the table in
+ *              failure-policy.ts defines what each failure means. A target is skipped if its provider's breaker is open or
+ *              if it is at its limit of calls in flight
+ *   hedge      if a target has not answered after `hedgeMs`, the next one is called as well. The first answer is taken; the
+ *              other call is aborted and not counted
+ *   retries    this many further attempts at targets whose failure may be temporary, after a pause
  *   fallback   then the same with the targets of the next alias
  */
 export type Tried<Answer> =
   | Ending<Answer>
-  /** Every target that was called has failed; id and reason are the last one's. */
+  /** Every target that was called has failed; id and reason are those of the last one. */
   | {
       readonly outcome: 'failed';
       readonly targetId: string;
       readonly reason: string;
-      /** Of all targets: each answered 429, or each refused our key or model name; else `other`. */
+      /** For all targets: each answered 429, or each refused our key or model name; otherwise `other`. */
       readonly cause: 'rate-limit' | 'refused' | 'other';
-      /** The longest wait that a failed target named; null where none did. */
+      /** The longest wait that a failed target asked for; null if none did. */
       readonly retryAfterMs: number | null;
       readonly tries: number;
     }
-  /** No target was called: the breakers of all are open, or there is none (null). */
+  /** No target was called: all were skipped, or there is none (`retryAfterMs` is null). */
   | { readonly outcome: 'not-tried'; readonly retryAfterMs: number | null };
 
 export async function tryTargets<Request extends ModelRequest, Answer>(
@@ -84,7 +84,7 @@ export async function tryTargets<Request extends ModelRequest, Answer>(
   return progress === null ? NOT_TRIED : unanswered(progress);
 }
 
-/** What a company's own key meets at a provider is noted of that key alone. */
+/** Results of a company's own key at a provider affect only that key's state. */
 function withOwnStates(parts: TryTargetsParts, { ownKey }: Alias): TryTargetsParts {
   return ownKey === undefined ? parts : { ...parts, models: ownKey.states };
 }
@@ -94,7 +94,7 @@ const NOT_TRIED = { outcome: 'not-tried', retryAfterMs: null } as const;
 
 type RequestRefused = Extract<Ending<unknown>, { outcome: 'request-refused' }>;
 
-/** An operator can have other targets try what one finds at fault, a prompt that is too long for it for example. */
+/** With `retryStatuses` other targets try a request that one has refused, for example a prompt that is too long for it. */
 function isFinal<Answer>({ routing }: Alias, tried: TargetOutcome<Answer>): tried is Ending<Answer> {
   if (tried.outcome === 'failed-try' || tried.outcome === 'passed-over') return false;
   return tried.outcome !== 'request-refused' || !routing?.retryStatuses.includes(tried.answer.status);
@@ -104,9 +104,9 @@ function isFinal<Answer>({ routing }: Alias, tried: TargetOutcome<Answer>): trie
 interface Progress {
   tries: number;
   failed: FailedTry | null;
-  /** Until the first of the targets that were passed over may be tried. */
+  /** Time until the first of the skipped targets may be tried. */
   retryAfterMs: number | null;
-  /** The last refusal of the request that another target was tried after: passed on if no target answers. */
+  /** The last refusal of the request after which another target was tried: returned if no target answers. */
   refused: RequestRefused | null;
 }
 
@@ -137,7 +137,7 @@ function noted(progress: Progress | null, tried: TargetOutcome<unknown>, again: 
   return after;
 }
 
-/** Together with those that failed before it. */
+/** Combines the failure with the previous ones. */
 function failedWith(
   before: FailedTry | null,
   tried: Extract<WentWrong, { outcome: 'failed-try' }>,
@@ -171,7 +171,7 @@ function unanswered({ failed, refused, retryAfterMs, tries }: Progress): Tried<n
     return refused;
   }
   if (failed === null) return { outcome: 'not-tried', retryAfterMs };
-  // A target that was passed over was not called: then not every one has answered 429.
+  // A skipped target was not called, so not every target has answered 429.
   return retryAfterMs === null ? { ...failed, tries } : { ...failed, cause: 'other', tries };
 }
 
@@ -197,7 +197,7 @@ function targetsFor<Request extends ModelRequest, Answer>(
   return ordered.filter(({ baseUrl }) => (baseUrl === null) === (uses === 'embedded'));
 }
 
-/** Of one target there is nothing to draw: randomness is the dearest part of choosing. */
+/** With one target there is nothing to draw, and randomness is the most expensive part of choosing. */
 function drawFor({ targets }: Alias, secrets: Pick<Secrets, 'randomBytes'>): number {
   return targets.length === 1 ? 0 : randomFraction(secrets);
 }
@@ -208,17 +208,17 @@ function randomFraction(secrets: Pick<Secrets, 'randomBytes'>): number {
   return ((a << 16) | (b << 8) | c) / 2 ** 24;
 }
 
-/** Targets that are tried once more, in the order in which they have failed. */
+/** Targets that are tried again, in the order in which they failed. */
 interface Retries {
   add(tried: Extract<WentWrong, { outcome: 'failed-try' }>): void;
-  /** After a pause. Null where there is none, and where the caller has left. */
+  /** Waits for a pause first. Null if there is none, and if the caller has left. */
   next(signal: EndSignal): Promise<AliasTarget | null>;
 }
 
-/** The pause is at least half of this, and doubles with each further try. */
+/** The pause is at least half of this, and doubles with each further attempt. */
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 2_000;
-/** A provider that asks for more patience than this is not tried again by the same call. */
+/** A provider that asks for a longer wait is not tried again by the same call. */
 const LONGEST_NAMED_MS = 5_000;
 const MOST_RETRIES = 10;
 
@@ -239,7 +239,7 @@ function createRetries({ clock, secrets }: TryTargetsParts, { routing }: Alias):
       if (first === undefined) return null;
       const further = added - waiting.length - 1;
       const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** further, LONGEST_PAUSE_MS);
-      // Not all at once, of many calls that failed in the same moment.
+      // Spreads the retries of many calls that failed at the same time.
       const spreadMs = pauseMs * (0.5 + randomFraction(secrets) / 2);
       await pause(clock, Math.max(spreadMs, first.waitMs), signal);
       return signal.aborted ? null : first.target;
@@ -249,7 +249,7 @@ function createRetries({ clock, secrets }: TryTargetsParts, { routing }: Alias):
 
 const PASSING: readonly TargetResult[] = [408, 409, 425, 429];
 
-/** A refused key, an unknown model or a redirect is the same a second later. */
+/** A refused key, an unknown model or a redirect stays the same a second later. */
 function mayPass(result: TargetResult): boolean {
   if (typeof result !== 'number') return true;
   return result >= 500 || PASSING.includes(result);
@@ -266,11 +266,11 @@ function pause(clock: Clock, ms: number, signal: EndSignal): Promise<void> {
 }
 
 interface Raced<Answer> {
-  /** What decides how the call goes on. */
+  /** The outcome that decides how the call continues. */
   readonly tried: TargetOutcome<Answer>;
-  /** What went wrong before that. */
+  /** Failures before that. */
   readonly earlier: readonly TargetOutcome<Answer>[];
-  /** The second target was called, or passed over. */
+  /** The second target was called or skipped. */
   readonly isHedged: boolean;
   /** The other call was still running, and was aborted. */
   readonly isRunning: boolean;
@@ -283,8 +283,9 @@ interface HedgedTargets {
 }
 
 /**
- * Two targets for one call: the second only where the first has neither answered nor failed in time. The first answer
- * is taken. The other one is aborted: its provider sees that at once, and neither breaker nor target counts it.
+ * Tries two targets for one call: the second only if the first has neither answered nor failed in time. The first
+ * answer is taken. The other call is aborted: its provider sees that immediately, and neither breaker nor target counts
+ * it.
  */
 async function tryHedged<Request extends ModelRequest, Answer>(
   parts: TryTargetsParts,
@@ -313,14 +314,14 @@ async function tryHedged<Request extends ModelRequest, Answer>(
   }
   slower.abort.abort();
   slower.abort.unlink();
-  // It may have answered in the same moment.
+  // It may have answered at the same moment.
   void slower.outcome.then((tried) => {
     if (tried.outcome === 'request-refused') discard(tried.answer);
     if (tried.outcome === 'answered' && kind.whole === null) discard(tried.answer as never);
   }, ignore);
   return { tried: taken(quicker), earlier: [], isHedged: true, isRunning: true };
 
-  /** The signal of an answer that is still to be read goes on ending it. */
+  /** The caller's signal must still end an answer that has not been read yet. */
   function taken({ tried, abort }: { readonly tried: TargetOutcome<Answer>; readonly abort: LinkedAbort }) {
     if (kind.whole !== null || !('answer' in tried)) abort.unlink();
     return tried;
@@ -330,7 +331,7 @@ async function tryHedged<Request extends ModelRequest, Answer>(
 function ignore(): void {}
 
 interface LinkedAbort extends CallAbort {
-  /** The caller's abort does not reach it any more. */
+  /** The caller's abort no longer ends this one. */
   unlink(): void;
 }
 

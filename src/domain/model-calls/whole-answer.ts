@@ -2,23 +2,23 @@ import type { Clock } from '../../ports/clock.ts';
 import type { EndSignal, UpstreamAnswer } from '../../ports/model-upstream.ts';
 import { createCallAbort } from './call-abort.ts';
 
-/** An answer that is read whole before it counts as one. */
+/** An answer that is read whole before it is accepted. */
 export interface WholeAnswer<Answer> {
   readonly maxBytes: number;
   /** Until the last byte. */
   readonly timeoutMs: number;
-  /** `status` leaves the time until then to the upstream's own time-out. */
+  /** With `status`, the time until the status is limited by the upstream's own time-out. */
   readonly timedFrom: 'send' | 'status';
-  /** Null, or a throw, where it is no answer of the endpoint. */
+  /** Returns null or throws if the text is not an answer of the endpoint. */
   parse(text: string): Answer | null;
 }
 
-/** The time that an answer has. */
+/** The time limit of an answer. */
 export interface Deadline {
-  /** Aborts when the caller's does, and when the time is up. */
+  /** Aborts when the caller's signal does, and when the time is up. */
   readonly signal: EndSignal;
   isPast(): boolean;
-  /** The status is there. */
+  /** The status has arrived. */
   noteStatus(): void;
   cancel(): void;
 }
@@ -50,7 +50,7 @@ export function createDeadline(
   };
 }
 
-/** Null where it is larger than it may be. Rejects where the upstream breaks off, and when the time is up. */
+/** Null if it is too large. Rejects if the upstream breaks off, and when the time is up. */
 export async function readWhole(
   { body }: UpstreamAnswer,
   { maxBytes }: Pick<WholeAnswer<unknown>, 'maxBytes'>,
@@ -74,7 +74,7 @@ export async function readWhole(
     }
   } finally {
     deadline.signal.removeEventListener('abort', end);
-    // Of an answer that has ended this does nothing.
+    // Does nothing if the answer has ended.
     body.cancel();
   }
 }

@@ -1,17 +1,17 @@
 import { isObject, type JsonObject } from '../../../ports/json-object.ts';
 import { reportedTokens } from '../../calls/settlement/finished-call.ts';
 
-/** The tokens of an answer as chat completions count them: the prompt has what was read from and written to a cache in it. */
+/** The tokens of an answer as chat completions count them: the prompt includes tokens read from and written to a cache. */
 export interface ChatUsage {
   readonly prompt: number;
   readonly cached: number;
   readonly cacheWrite: number;
   readonly completion: number;
-  /** Those of the completion that the model thought with; null where it does not say. */
+  /** The completion tokens that the model used for reasoning; null if it does not report them. */
   readonly reasoning: number | null;
 }
 
-/** Of an answer or a chunk: at its top, or where Groq and Moonshot put it. */
+/** Reads the usage of an answer or a chunk: at the top level, or where Groq and Moonshot put it. */
 export function readChatUsage(answer: JsonObject): ChatUsage | null {
   const choices = Array.isArray(answer.choices) ? answer.choices : [];
   for (const place of [answer, answer.x_groq, ...choices]) {
@@ -22,8 +22,8 @@ export function readChatUsage(answer: JsonObject): ChatUsage | null {
 }
 
 /**
- * By the rules of the gateway for answers that are not translated: missing parts count as 0, a block without prompt and
- * completion is none, and so is one with a count that cannot be believed.
+ * Follows the gateway's rules for answers that are not translated: missing parts count as 0, and a block with neither
+ * prompt nor completion, or with an implausible count, is ignored.
  */
 function usageOf(block: unknown): ChatUsage | null {
   if (!isObject(block)) return null;
@@ -31,9 +31,9 @@ function usageOf(block: unknown): ChatUsage | null {
   const thought = isObject(block.completion_tokens_details) ? block.completion_tokens_details : {};
   const prompt = countOf(block.prompt_tokens);
   const completion = countOf(block.completion_tokens);
-  // Where OpenAI puts it, then DeepSeek, then Moonshot.
+  // OpenAI's place, then DeepSeek's, then Moonshot's.
   const cached = countOf(details.cached_tokens ?? block.prompt_cache_hit_tokens ?? block.cached_tokens);
-  // OpenRouter's name, and the one that LiteLLM takes over from Anthropic.
+  // OpenRouter's name, then the one that LiteLLM adopts from Anthropic.
   const written = countOf(details.cache_write_tokens ?? block.cache_creation_input_tokens);
   if ((block.prompt_tokens ?? block.completion_tokens ?? null) === null) return null;
   if (prompt === null || completion === null || cached === null || written === null) return null;
@@ -47,7 +47,7 @@ function usageOf(block: unknown): ChatUsage | null {
   };
 }
 
-/** Null for what is no count. */
+/** Null if the value is no valid count. */
 function countOf(value: unknown): number | null {
   return reportedTokens(value ?? 0);
 }

@@ -1,7 +1,7 @@
 import { createEventReader } from './event-reader.ts';
 import type { AnswerTranslation, StreamTranslation, Translator } from './translator.ts';
 
-/** One translator after the other: from the wire of the first to that of the second's target. */
+/** Applies two translators in a row: from the first one's API to that of the second one's target. */
 export function composedTranslator(first: Translator, second: Translator): Translator {
   return {
     translateRequest(body, to, stamps) {
@@ -27,7 +27,7 @@ function composedAnswer(first: AnswerTranslation, second: AnswerTranslation): An
 
 function composedStream(first: StreamTranslation, second: StreamTranslation): StreamTranslation {
   const encoder = new TextEncoder();
-  // Whole events come out of the second: nothing waits in the reader.
+  // The second one emits whole events, so nothing stays in the reader.
   const reader = createEventReader(Number.POSITIVE_INFINITY);
 
   function translate(text: string): string | 'failed' {

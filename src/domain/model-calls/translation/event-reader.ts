@@ -4,16 +4,16 @@ interface TextEvent {
 }
 
 interface EventReader {
-  /** The events that are whole now, wherever the chunks were cut. */
+  /** Returns the events that are complete now, wherever the chunks were cut. */
   push(chunk: Uint8Array): readonly TextEvent[] | 'too-large';
-  /** At the end of the stream: the event whose blank line did not come any more. */
+  /** At the end of the stream: the event whose final blank line is missing. */
   end(): readonly TextEvent[] | 'too-large';
 }
 
-/** Server-sent events as text, for answers that are translated. `maxEventBytes` bounds what is not whole yet. */
+/** Reads server-sent events as text, for answers that are translated. `maxEventBytes` limits incomplete events. */
 export function createEventReader(maxEventBytes: number): EventReader {
   const decoder = new TextDecoder();
-  /** The beginning of a line whose end has not come. It is put together once, at its end. */
+  /** The beginning of a line whose end has not arrived. It is joined once, at its end. */
   let rest = '';
   /** The last line ended with the chunk, by a \r: a \n that follows belongs to it. */
   let endedWithCr = false;
@@ -35,7 +35,7 @@ export function createEventReader(maxEventBytes: number): EventReader {
     if (field === 'event') name = value;
     if (field !== 'data') return;
     data.push(value);
-    // With its line end, so that empty ones are bounded too.
+    // Counts the line end, so that empty lines are limited too.
     dataSize += value.length + 1;
   }
 
@@ -43,7 +43,7 @@ export function createEventReader(maxEventBytes: number): EventReader {
     const events: TextEvent[] = [];
     let at = endedWithCr && text.startsWith('\n') ? 1 : 0;
     if (text !== '') endedWithCr = false;
-    // Each is searched for from where the last one was found, so no character is searched twice.
+    // Each search continues where the last one ended, so that no character is searched twice.
     let nextLf = -1;
     let nextCr = -1;
     while (at < text.length) {

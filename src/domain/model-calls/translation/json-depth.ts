@@ -1,10 +1,13 @@
-/** Writing JSON that is nested 50,000 levels deep takes seconds and overflows the stack; no request or answer needs so many. */
+/**
+ * Writing JSON that is nested 50,000 levels deep takes seconds and overflows the stack; no request or answer needs that
+ * many.
+ */
 export const MOST_LEVELS = 500;
 
 /**
- * Whether a text opens more brackets at once than that, before anything is built from it. Strings are searched for their end:
- * 0.06 ms for a body of Claude Code's (75 KB), and as much for each 4 MB of an image. What is not JSON gets an answer all the
- * same.
+ * Whether a text is nested deeper than this, checked before anything is built from it. Strings are skipped by searching
+ * for their end: 0.06 ms for a request body of Claude Code (75 KB), and the same for each 4 MB of an image. Texts that
+ * are not JSON get a result as well.
  */
 export function isTooDeep(text: string): boolean {
   if (text.length <= MOST_LEVELS) return false;
@@ -24,13 +27,13 @@ export function isTooDeep(text: string): boolean {
   return false;
 }
 
-/** -1 where there is none. */
+/** -1 if there is none. */
 function closingQuote(text: string, openingQuote: number): number {
   let quote = text.indexOf('"', openingQuote + 1);
   while (quote >= 0) {
     let before = quote - 1;
     while (text.charCodeAt(before) === BACKSLASH) before -= 1;
-    // An even number of backslashes escape each other.
+    // Backslashes in pairs escape each other.
     if ((quote - before) % 2 === 1) return quote;
     quote = text.indexOf('"', quote + 1);
   }

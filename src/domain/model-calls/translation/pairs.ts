@@ -4,7 +4,7 @@ import { messagesToChat } from './messages/messages-to-chat.ts';
 import { createResponsesToChat, type ResponsesToChatOptions } from './responses/responses-to-chat.ts';
 import type { TranslationPair } from './translating-upstream.ts';
 
-/** In the order of preference: where a target speaks several of them, the first. */
+/** In order of preference: if a target has several of these endpoints, the first is used. */
 export function translationPairs(options: ResponsesToChatOptions): readonly TranslationPair[] {
   const responsesToChat = createResponsesToChat(options);
   return [

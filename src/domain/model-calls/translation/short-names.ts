@@ -1,11 +1,11 @@
-/** What OpenAI and most compatible servers allow for the name of a function. Anthropic and MCP allow twice as many. */
+/** The limit of OpenAI and most compatible servers for the name of a function. Anthropic and MCP allow twice as many. */
 const MOST_NAME_CHARACTERS = 64;
 
-/** Names of tools that a target can take, and the way back to those of the client. */
+/** Tool names that a target accepts, and their mapping back to the client's names. */
 export interface ShortNames {
-  /** The name itself where it is short enough and free; the same for the same name. */
+  /** The name itself if it is short enough and not taken. Returns the same result for the same name. */
   shortOf(name: string): string;
-  /** A name that was never given is itself: models make names up. */
+  /** An unknown name is returned unchanged: models invent names. */
   nameOf(short: string): string;
 }
 
@@ -25,7 +25,7 @@ export function createShortNames(): ShortNames {
   };
 }
 
-/** The name, shortened where it is too long, and with a number where that is taken. */
+/** The name, shortened if it is too long, and numbered if it is taken. */
 export function freeName(wanted: string, taken: { has(name: string): boolean }): string {
   const short = wanted.length <= MOST_NAME_CHARACTERS ? wanted : shortened(wanted);
   let name = short;
@@ -34,8 +34,8 @@ export function freeName(wanted: string, taken: { has(name: string): boolean }):
 }
 
 /**
- * With a checksum in the place of what is cut off, so that two long names do not become one, and a name is shortened in
- * the same way by every call of a conversation: providers cache prompts by their beginning.
+ * Replaces the end with a checksum, so that two long names stay distinct, and a name is shortened in the same way in
+ * every call of a conversation: providers cache prompts by their beginning.
  */
 function shortened(name: string): string {
   let sum = 0x811c9dc5;

@@ -15,7 +15,7 @@ import { createEventReader } from './event-reader.ts';
 import { estimateInputTokens, estimateResponseTokens } from './messages/count-tokens.ts';
 import type { AnswerTranslation, StreamTranslation, Translator } from './translator.ts';
 
-/** From the endpoint of a call to one that the target speaks. */
+/** From the endpoint of a call to one that the target has. */
 export interface TranslationPair {
   readonly from: ModelEndpoint;
   readonly to: ModelEndpoint;
@@ -30,9 +30,9 @@ interface TranslatingParts {
 }
 
 /**
- * Calls of one wire to targets that speak another. A target that speaks the endpoint of the call gets it as it is, and the
- * answer comes as it is: this costs such a call one comparison. Otherwise both are translated, and the caller sees
- * only the wire of the call; what cannot be translated is answered with 400, as a provider would.
+ * Sends calls of one API to targets that have another. If a target has the endpoint of the call, call and answer are
+ * passed on unchanged, at the cost of one comparison. Otherwise both are translated, and the caller sees only the API
+ * of the call. A call that cannot be translated is answered with 400, as a provider would.
  */
 export function createTranslatingUpstream({
   upstream,
@@ -59,7 +59,7 @@ export function createTranslatingUpstream({
     },
   };
 
-  /** Free and at once, where the target has nothing that counts tokens. Null for every other call. */
+  /** Counts tokens here, free and immediately, if the target cannot count them. Null for every other call. */
   function countedHere(target: UpstreamTarget, { endpoint, body }: UpstreamCall): UpstreamAnswer | null {
     const counts = COUNTS[endpoint];
     if (counts === undefined || !(speaks(target, counts) || pairFor(target, counts) !== null)) return null;
@@ -71,7 +71,7 @@ export function createTranslatingUpstream({
     return counted.outcome === 'refused' ? refused(counted.message, counted.param) : ours(200, counted.body);
   }
 
-  /** Servers that are compatible with a provider often lack these: that says nothing about the target. */
+  /** Compatible servers often lack these endpoints, which says nothing about the target. */
   function unlessUnserved(target: UpstreamTarget, call: UpstreamCall, answer: UpstreamAnswer) {
     if (!UNSERVED.includes(answer.status)) return answer;
     answer.body.cancel();
@@ -93,7 +93,7 @@ export function createTranslatingUpstream({
   }
 }
 
-/** Endpoints that count tokens, with that of the calls that they count. */
+/** Endpoints that count tokens, and the endpoint of the calls that they count. */
 const COUNTS: Partial<Record<ModelEndpoint, 'messages' | 'responses'>> = {
   'messages/count_tokens': 'messages',
   'responses/input_tokens': 'responses',
@@ -103,7 +103,7 @@ const NOT_EVERYWHERE: ReadonlySet<ModelEndpoint> = new Set([
 ]);
 const UNSERVED: readonly number[] = [404, 405, 501];
 
-/** For targets of which nothing is configured. */
+/** For targets without configuration. */
 const DEFAULT_MAX_TOKENS = 16_384;
 
 function bodyTarget({ model, wire }: UpstreamTarget) {
@@ -132,7 +132,7 @@ function ours(status: number, bytes: Uint8Array<ArrayBuffer>): UpstreamAnswer {
   return { status, contentType: 'application/json', body: bodyOf(bytes), isOurs: true };
 }
 
-/** Errors keep the shape of their provider: what reads them knows all of them. */
+/** Errors keep their provider's format: the code that reads them knows all formats. */
 function translatedAnswer(answer: UpstreamAnswer, translation: AnswerTranslation): UpstreamAnswer {
   if (answer.status < 200 || answer.status > 299) return answer;
   const body =
@@ -148,11 +148,11 @@ function streamedBody(body: UpstreamBody, translation: StreamTranslation): Upstr
   let isOver = false;
   let isFailed = false;
 
-  /** What the bytes that came are for the client; `more` where they are nothing yet. */
+  /** Translates received bytes for the client; `more` if they yield nothing yet. */
   function translate(chunk: BodyRead): BodyRead | 'more' {
     if (typeof chunk === 'string') {
       if (!translation.isDone()) return chunk;
-      // It keeps its connection after the last event, or drops it: the answer is whole all the same.
+      // The target kept or dropped its connection after the last event; the answer is complete either way.
       body.cancel();
       return translate(null);
     }
@@ -183,7 +183,7 @@ function streamedBody(body: UpstreamBody, translation: StreamTranslation): Upstr
     return 'broken';
   }
 
-  /** What was said before the failure still goes to the client. */
+  /** Text from before the failure is still sent to the client. */
   function failedAfter(text: string): BodyRead {
     broken();
     return encoder.encode(text);
@@ -216,7 +216,7 @@ function streamedBody(body: UpstreamBody, translation: StreamTranslation): Upstr
   };
 }
 
-/** As the provider wrote it: who reads the stream knows every provider's errors. Empty where the event is none. */
+/** As the provider wrote it: the reader of the stream knows every provider's errors. Empty if the event is no error. */
 function errorEvent(data: string): string {
   return isError(data) ? `event: error\ndata: ${data.replace(/\r\n|\r|\n/g, ' ')}\n\n` : '';
 }
@@ -230,7 +230,7 @@ function isError(data: string): boolean {
   }
 }
 
-/** As large as the largest answer that the gateway reads. */
+/** The same limit as the gateway's for an answer. */
 const MOST_ANSWER_BYTES = 256 * 1024 * 1024;
 
 function wholeBody(body: UpstreamBody, translation: AnswerTranslation): UpstreamBody {

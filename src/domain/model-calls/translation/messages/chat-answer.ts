@@ -13,7 +13,7 @@ import {
   serverSentEvent,
 } from './members.ts';
 
-/** An answer of Anthropic's Messages, as chat completions write it. `model` is the name that the client used. */
+/** Translates an answer of Anthropic's Messages to chat completions. `model` is the client's name for it. */
 export function answerInChat(model: string, stamps: TranslationStamps): AnswerTranslation {
   return {
     whole: (bytes) => wholeCompletion(bytes, model, stamps),
@@ -64,7 +64,7 @@ function toolCall({ id, name, input }: JsonObject): JsonObject {
   return { id: stringOf(id), type: 'function', function: made };
 }
 
-/** Thinking as a client sends it back (`thinking_blocks`): with the signature, without which it is refused. */
+/** Thinking as a client returns it (`thinking_blocks`): with the signature, without which it is refused. */
 function signedThinking({ type, thinking, signature, data }: JsonObject): JsonObject[] {
   if (type === 'redacted_thinking') return [{ type, data: stringOf(data) }];
   if (type !== 'thinking' || stringOf(signature) === '') return [];
@@ -72,8 +72,9 @@ function signedThinking({ type, thinking, signature, data }: JsonObject): JsonOb
 }
 
 /**
- * Every event is written as it comes. A chunk of usage follows `message_stop`, and `[DONE]` the end of the stream. Blocks
- * of kinds that the request could not have led to, and events that are new, are passed over, as Anthropic asks of clients.
+ * Each event is written as it arrives. A chunk with usage follows `message_stop`, and `[DONE]` the end of the stream.
+ * Types of blocks that the request could not have caused, and unknown events, are skipped, as Anthropic asks of
+ * clients.
  */
 function createChunkStream(model: string, stamps: TranslationStamps): StreamTranslation {
   const frame = head(model, stamps, 'chat.completion.chunk');
@@ -169,7 +170,7 @@ function createChunkStream(model: string, stamps: TranslationStamps): StreamTran
     if (block === undefined) return 'failed';
     blocks.delete(index);
     held -= HELD_BY_BLOCK + (block.call === -1 ? block.text.length + block.signature.length : 0);
-    // A call without arguments comes without a delta; clients parse what they have gathered.
+    // A call without arguments has no delta, but clients parse what they have collected: its input is sent here.
     if (block.call !== -1 && block.text === '') {
       const { input } = block.start;
       return argumentsChunk(block, inputAsArguments(isObject(input) ? input : {}));
@@ -201,9 +202,9 @@ function createChunkStream(model: string, stamps: TranslationStamps): StreamTran
 
 interface StreamedBlock {
   readonly start: JsonObject;
-  /** Its number among the tool calls; -1 where it is none. */
+  /** Its index among the tool calls; -1 if it is none. */
   call: number;
-  /** The thinking so far, or the first of the arguments. */
+  /** The thinking so far, or the first piece of the arguments. */
   text: string;
   signature: string;
 }
@@ -219,7 +220,7 @@ function finishReason(stopReason: unknown): string {
   return FINISH_REASONS[stringOf(stopReason)] ?? 'stop';
 }
 
-/** What has been reported so far: a stream reports the input at its start and the output at its end, or all at the end. */
+/** The counts reported so far: a stream reports input at its start and output at its end, or all at the end. */
 interface Counts {
   readonly input: number | null;
   readonly cacheRead: number | null;
@@ -242,7 +243,7 @@ function countsIn(usage: unknown, before: Counts): Counts {
   };
 }
 
-/** Null where neither input nor output was reported: usage is not made up. */
+/** Null if neither input nor output was reported: usage is not invented. */
 function usageOf({ input, cacheRead, cacheWrite, output, thinking }: Counts): JsonObject | null {
   if (input === null && output === null) return null;
   const cached = cacheRead ?? 0;

@@ -24,8 +24,8 @@ import { EFFORT_BUDGETS, type Effort, thinkingStyle } from './model-names.ts';
 import { schemaForMessages } from './output-schema.ts';
 
 /**
- * A client of chat completions in front of a target that speaks Anthropic's Messages. docs/messages.md lists member by
- * member what becomes of a request; decisions/0043 says why.
+ * Serves clients of chat completions with a target that has Anthropic's Messages. docs/messages.md lists what each
+ * member of a request becomes; decisions/0043 explains why.
  */
 export const chatToMessages: Translator = {
   translateRequest: (bytes, to, stamps) =>
@@ -41,7 +41,7 @@ interface OnlyDefault {
   readonly written: string;
 }
 
-/** Members whose default says nothing, and whose other values this wire has no words for. */
+/** Members whose default has no effect, and whose other values Messages cannot express. */
 const ONLY_DEFAULTS: readonly OnlyDefault[] = [
   { name: 'n', isDefault: (value) => value === 1, written: '1' },
   { name: 'store', isDefault: (value) => value === false, written: 'false' },
@@ -55,7 +55,7 @@ const ONLY_DEFAULTS: readonly OnlyDefault[] = [
   { name: 'verbosity', isDefault: (value) => value === 'medium', written: "'medium'" },
 ];
 
-/** `metadata` and the two of the prompt's cache say how OpenAI files and serves a call: they are left out. */
+/** `metadata` and the two prompt cache members control how OpenAI files and serves a call: they are omitted. */
 const MEMBERS = new Set([
   ...[
     'model',
@@ -116,7 +116,7 @@ function messagesBody(request: JsonObject, to: TranslationTarget): JsonObject {
   });
 }
 
-/** The most that Anthropic takes for `user_id`. */
+/** Anthropic's limit for `user_id`. */
 const LONGEST_USER = 256;
 
 function readUser(request: JsonObject): string | null {
@@ -127,7 +127,7 @@ function readUser(request: JsonObject): string | null {
   return user === '' || user.length > LONGEST_USER ? null : user;
 }
 
-/** While a model thinks Anthropic takes only its own defaults: the values are dropped then, as OpenAI's reasoning models do. */
+/** With thinking, Anthropic accepts only its own defaults, so the values are dropped, as OpenAI's reasoning models do. */
 function sampling(request: JsonObject, thinking: unknown): JsonObject {
   const temperature = optional(request.temperature, 'temperature', readNumber);
   if (temperature !== null && (temperature < 0 || temperature > 1)) {
@@ -148,7 +148,7 @@ const EFFORTS: Readonly<Record<string, Effort | null>> = {
   xhigh: 'high',
 };
 
-/** `thinking` is Anthropic's own member: a client that names it means this wire, and it goes on as it is. */
+/** `thinking` is Anthropic's own member: a client that sets it means Messages, so it is passed on unchanged. */
 function readThinking(
   request: JsonObject,
   model: string,
@@ -168,13 +168,13 @@ function readThinking(
   const style = thinkingStyle(model);
   if (effort === null || style === 'none' || isForced(tools)) return {};
   if (style === 'adaptive') return { thinking: { type: 'adaptive' }, output_config: { effort } };
-  // With a budget the turns of a tool loop must begin with signed thinking, and at least 1,024 tokens are thought with.
+  // With a budget, the turns of a tool loop must begin with signed thinking, and the minimum is 1,024 tokens.
   const budget = Math.min(EFFORT_BUDGETS[effort], maxTokens - 1);
   if (isInToolLoop || budget < 1_024) return {};
   return { thinking: { type: 'enabled', budget_tokens: budget } };
 }
 
-/** Anthropic refuses thinking before a tool that must be called. */
+/** Anthropic refuses thinking if a tool call is forced. */
 function isForced({ tool_choice: choice }: JsonObject): boolean {
   return isObject(choice) && (choice.type === 'any' || choice.type === 'tool');
 }

@@ -15,12 +15,12 @@ import {
 import { readsReasoningBack } from './model-names.ts';
 
 /**
- * The system prompt and the turns of a Messages request as messages of chat completions. Blocks of text are joined into
- * one string where nothing else is among them: every compatible server takes that, and not every one takes parts.
+ * Converts the system prompt and the turns of a Messages request to messages of chat completions. If there are only
+ * text blocks they are joined into one string: every compatible server accepts that, but not every one accepts parts.
  */
 export function chatMessages(system: unknown, value: unknown, model: string): JsonObject[] {
   const turns = turnsOf(value);
-  // Those before the first turn are a part of the prompt.
+  // System messages before the first turn are part of the prompt.
   const first = turns[0]?.role === 'system' ? turns[0].blocks : [];
   const prompt = [...(isMissing(system) ? [] : blocksOf(system, 'system')), ...first];
   const messages = turns.slice(first.length === 0 ? 0 : 1).flatMap((turn) => {
@@ -42,8 +42,9 @@ interface Turn {
 }
 
 /**
- * Messages of one role in a row are one turn on Anthropic's wire. Instructions in the middle of a conversation, which Claude
- * Code sends, are marked text of the user's turn: the templates of many open models refuse a system message there.
+ * In Messages, consecutive messages of one role are one turn. Instructions in the middle of a conversation, which
+ * Claude Code sends, become marked text in the user's turn: the templates of many open models refuse a system message
+ * there.
  */
 function turnsOf(value: unknown): readonly Turn[] {
   const turns: Turn[] = [];
@@ -84,7 +85,7 @@ function systemMessages(blocks: readonly Block[]): JsonObject[] {
   return content === null ? [] : [{ role: 'system', content }];
 }
 
-/** Results of tools come first: they must follow the calls. What a result has besides text follows as the user's. */
+/** Tool results are first: they must follow the calls. Their content other than text follows in the user's message. */
 function userMessages({ blocks }: Turn): JsonObject[] {
   const results = blocks.filter(({ type }) => type === 'tool_result').map(toolResult);
   const rest = blocks.filter(({ type }) => type !== 'tool_result').flatMap((block) => partsOf(block, 'any'));
@@ -115,7 +116,7 @@ function toolResult({ block, path }: Block): ToolResult {
   };
 }
 
-/** The wire has no mark for a tool that failed. */
+/** Chat completions have no mark for a failed tool. */
 function asError(text: string): string {
   return /^\W*error/i.test(text) ? text : `Error: ${text}`;
 }
@@ -128,7 +129,7 @@ function assistantMessages({ blocks }: Turn, model: string): JsonObject[] {
   for (const { type, block, path } of blocks) {
     if (type === 'text') {
       const text = readString(block.text, `${path}.text`);
-      // Blocks side by side are one text that was cut; between others a new paragraph begins.
+      // Adjacent text blocks are parts of one text; after another block a new paragraph begins.
       texts.push(texts.length > 0 && before !== 'text' ? `\n\n${text}` : text);
     } else if (type === 'tool_use') calls.push(toolCall(block, path));
     else if (type === 'thinking') thoughts.push(readString(block.thinking, `${path}.thinking`));

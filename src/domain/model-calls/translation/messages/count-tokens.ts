@@ -8,16 +8,16 @@ export type CountedTokens =
   | { readonly outcome: 'counted'; readonly body: Uint8Array<ArrayBuffer> }
   | { readonly outcome: 'refused'; readonly message: string; readonly param: string | null };
 
-/** Anthropic counts at most about this for an image. */
+/** Anthropic's approximate maximum for an image. */
 const TOKENS_OF_IMAGE = 1_600;
-/** For each started piece of a PDF: a page has some 50 KB in base64, and about as many tokens as two images. */
+/** For each started piece of a PDF: a page has about 50 KB in base64, and about as many tokens as two images. */
 const TOKENS_OF_PAGE = 3_000;
 const PAGE_CHARACTERS = 50_000;
 
 /**
- * `count_tokens` in the place of a target that cannot count: the estimate by which the gateway limits tokens a minute, of
- * what the target would get, with images and files counted by piece instead of by their bytes. Not a measurement:
- * docs/messages.md says how far it may be off.
+ * `count_tokens` for a target that cannot count: the estimate that the gateway uses to limit tokens per minute, applied
+ * to what the target would receive, with images and files counted by piece instead of by bytes. Not a measurement:
+ * docs/messages.md describes how far it may be off.
  */
 export function estimateInputTokens(bytes: Uint8Array, to: TranslationTarget): CountedTokens {
   const request = parseObject(bytes);
@@ -25,7 +25,7 @@ export function estimateInputTokens(bytes: Uint8Array, to: TranslationTarget): C
   return counted(messagesToChat, body, to, {});
 }
 
-/** The same for `responses/input_tokens`. Only a count has a personality, which its target does not get. */
+/** The same for `responses/input_tokens`. Only counting has a `personality`, which the target does not receive. */
 export function estimateResponseTokens(
   toChat: Translator,
   bytes: Uint8Array,
@@ -55,10 +55,10 @@ function counted(
   return { outcome: 'counted', body: encodeJson({ ...answer, input_tokens: promptTokens + tokensOfPieces }) };
 }
 
-/** Nothing is answered. */
+/** Unused: nothing is answered. */
 const NO_STAMPS: TranslationStamps = { newId: () => '', nowSeconds: 0 };
 
-/** Null for what is text. */
+/** Null if it is neither an image nor a file. */
 function tokensOfPiece(part: unknown): number | null {
   if (!isObject(part)) return null;
   if (part.type === 'image_url' && isObject(part.image_url)) return TOKENS_OF_IMAGE;

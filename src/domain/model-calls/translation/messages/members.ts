@@ -3,9 +3,9 @@ import { isTooDeep, MOST_LEVELS } from '../json-depth.ts';
 import type { TranslatedRequest } from '../translator.ts';
 
 /**
- * Reads the members of a request by their paths. The readers throw a `RefusedMember` at the first thing that the target's
- * wire cannot carry, and `translateBody` turns it into the refusal: so each rule is one line where the member is read,
- * and no half-translated body leaves.
+ * Reads the members of a request by their paths. The readers throw a `RefusedMember` at the first value that the
+ * target's API cannot express, and `translateBody` turns it into the refusal. So each rule is one line where the member
+ * is read, and no partly translated body is sent.
  */
 export type JsonObject = { [name: string]: unknown };
 
@@ -48,7 +48,7 @@ export function encodeJson(value: unknown): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(JSON.stringify(value));
 }
 
-/** Null where the bytes or the text are no JSON object, or nested too deeply. */
+/** Null if the bytes or the text are not a JSON object, or are nested too deeply. */
 export function parseObject(json: Uint8Array | string): JsonObject | null {
   const text = typeof json === 'string' ? json : new TextDecoder().decode(json);
   if (isTooDeep(text)) return null;
@@ -61,12 +61,13 @@ export function parseObject(json: Uint8Array | string): JsonObject | null {
 }
 
 /**
- * A number of so many digits, or with such an exponent, may be one that a double cannot hold. Not 2^53 - 1, which schemas
- * of tools are full of: reading numbers by their text costs half a millisecond for a body of Claude Code's.
+ * A number with this many digits, or with such an exponent, may not fit into a double. 2^53 - 1 is excluded because
+ * tool schemas often contain it: reading numbers by their text costs half a millisecond for a request body of Claude
+ * Code.
  */
 const LONG_NUMBER = /\d{17}|9(?!007199254740991)\d{15}|\de\+?\d{3}/i;
 
-/** Whole numbers past 2^53 are carried digit by digit: arguments of tools have such ids. */
+/** Whole numbers above 2^53 keep all their digits: tool arguments contain such ids. */
 function parseJson(text: string): unknown {
   return LONG_NUMBER.test(text) ? JSON.parse(text, exactNumber) : JSON.parse(text);
 }
@@ -96,13 +97,13 @@ export function readString(value: unknown, path: string): string {
   return typeof value === 'string' ? value : refuse(path, `'${path}' must be a string.`);
 }
 
-/** What the client sent, for a message: never long, and never a value whose own `toString` runs. */
+/** What the client sent, for a message: never long, and without calling a `toString` of the value. */
 export function shown(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
   return text.length <= 60 ? text : `${text.slice(0, 60)}…`;
 }
 
-/** Of a name or an id. */
+/** Reads a name or an id, which must not be empty. */
 export function readName(value: unknown, path: string): string {
   const name = readString(value, path);
   return name === '' ? refuse(path, `'${path}' must not be empty.`) : name;
@@ -121,7 +122,7 @@ export function readPositiveInteger(value: unknown, path: string): number {
   return refuse(path, `'${path}' must be a whole number from 1 on.`);
 }
 
-/** Null for a member that is missing or null: both wires read the two alike. */
+/** Null if the member is missing or null: both APIs treat the two alike. */
 export function optional<T>(
   value: unknown,
   path: string,
@@ -134,7 +135,7 @@ export function readStrings(value: unknown, path: string): readonly string[] {
   return readArray(value, path).map((item, at) => readString(item, `${path}[${at}]`));
 }
 
-/** Refuses members that have a value and no translation: what cannot be said is not left out. */
+/** Refuses members that have a value and no translation: they are not dropped silently. */
 export function refuseOthers(object: JsonObject, path: string, known: ReadonlySet<string>): void {
   for (const [name, value] of Object.entries(object)) {
     if (known.has(name) || isMissing(value)) continue;
@@ -143,7 +144,7 @@ export function refuseOthers(object: JsonObject, path: string, known: ReadonlySe
   }
 }
 
-/** An object without the members that have no value. */
+/** The object without members that have no value. */
 export function definedMembers(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => !isMissing(value)));
 }
@@ -153,12 +154,12 @@ export function serverSentEvent(name: string | null, data: JsonObject): string {
   return name === null ? `data: ${json}\n\n` : `event: ${name}\ndata: ${json}\n\n`;
 }
 
-/** What both wires call a tool call's arguments, as an object. Text that is no JSON object is carried in one. */
+/** The member that carries tool call arguments that are not a JSON object. */
 const INVALID_JSON = 'INVALID_JSON';
 
 /**
- * A model may write arguments that are no JSON, most often because its answer was cut off. Anthropic's guide wraps them
- * as `{"INVALID_JSON": text}`; that also keeps a broken call from looking like one without arguments.
+ * A model may write arguments that are not JSON, most often because its answer was cut off. Anthropic's guide wraps
+ * them as `{"INVALID_JSON": text}`, which also distinguishes a broken call from one without arguments.
  */
 export function argumentsAsInput(text: string): JsonObject {
   if (text.trim() === '') return {};
@@ -171,7 +172,7 @@ export function inputAsArguments(input: JsonObject): string {
   return names.length === 1 && typeof invalid === 'string' ? invalid : JSON.stringify(input);
 }
 
-/** Characters that a stream's translation may hold back. No answer has so many; a provider without an end would. */
+/** The most characters that the translation of a stream may hold back. Only an endless answer has that many. */
 export const MOST_HELD = 16 * 1024 * 1024;
-/** What an open block takes besides its text, in the same measure. */
+/** What an open block counts in addition to its text, in characters. */
 export const HELD_BY_BLOCK = 256;

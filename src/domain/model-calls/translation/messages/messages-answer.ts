@@ -11,17 +11,17 @@ import {
   serverSentEvent,
 } from './members.ts';
 
-/** What the answer repeats of the request. */
+/** The parts of the request that the answer depends on. */
 export interface MessagesAsked {
-  /** As the client named it. */
+  /** The client's name for it. */
   readonly model: string;
   readonly stopSequences: readonly string[];
   readonly showsThinking: boolean;
-  /** The client's name of a tool that the target knows by another. */
+  /** Returns the client's name of a tool that the target knows by another. */
   readonly toolNameOf: (name: string) => string;
 }
 
-/** An answer of chat completions, as Anthropic's Messages writes it. */
+/** Translates an answer of chat completions to Anthropic's Messages. */
 export function answerInMessages(asked: MessagesAsked, stamps: TranslationStamps): AnswerTranslation {
   let usage: ChatUsage | null = null;
   return {
@@ -66,20 +66,20 @@ function messageHead({ model }: MessagesAsked, { newId }: TranslationStamps): Js
 
 interface OpenBlock {
   readonly kind: 'thinking' | 'text' | 'tool';
-  /** The target's number of a tool call; -1 for one that nothing is added to any more. */
+  /** The target's index of a tool call; -1 for other blocks, and for a call that nothing is added to any more. */
   call: number;
   readonly id: string;
   name: string;
-  /** Arguments so far, and what waits to be written. */
+  /** The arguments so far, and text that is waiting to be written. */
   text: string;
   index: number | null;
 }
 
 /**
- * Blocks are written one after the other, each closed before the next begins. A tool call is written while it comes in;
- * where the next call begins before the first one's arguments are whole JSON, the two may still alternate, so the next
- * one waits for the end. What the message ends with (its stop reason and its usage) is written at the end of the
- * stream, because chat completions send usage last.
+ * Blocks are written one after the other, each closed before the next begins. A tool call is written as it arrives. If
+ * the next call begins before the arguments of the first are complete JSON, the two may still alternate, so the next
+ * one waits until the end. The stop reason and the usage are written at the end of the stream, because chat completions
+ * send usage last.
  */
 function createMessageStream(asked: MessagesAsked, stamps: TranslationStamps): StreamTranslation {
   const blocks: OpenBlock[] = [];
@@ -101,7 +101,7 @@ function createMessageStream(asked: MessagesAsked, stamps: TranslationStamps): S
     const chunk = parseObject(data);
     if (chunk === null || chunk.error) return 'failed';
     const reported = readChatUsage(chunk);
-    // Some servers leave the choices out of the chunk with usage.
+    // Some servers omit the choices from the chunk with usage.
     if (!Array.isArray(chunk.choices) && reported === null) return 'failed';
     usage = reported ?? usage;
     const start = startEvents();
@@ -140,7 +140,7 @@ function createMessageStream(asked: MessagesAsked, stamps: TranslationStamps): S
 
   function addToCall(piece: ToolCall): string {
     const known = blocks.find((block) => block.kind === 'tool' && block.call === piece.index);
-    // A server that numbers every call 0 tells them apart by their ids.
+    // A server that gives every call the index 0 distinguishes them by their ids.
     const isOther = known !== undefined && piece.id !== '' && known.id !== piece.id && piece.name !== '';
     if (known !== undefined && !isOther) {
       known.name ||= piece.name;
@@ -202,7 +202,7 @@ function createMessageStream(asked: MessagesAsked, stamps: TranslationStamps): S
   }
 
   function end(): string | 'cut-off' {
-    // Some servers end with [DONE] and without a reason.
+    // Some servers end with [DONE] and without a finish reason.
     if (!hasStarted || (finish === null && !isDone)) return 'cut-off';
     const hasCalls = blocks.some(({ kind }) => kind === 'tool');
     const delta = endingOf(finish ?? {}, asked, hasCalls, hasRefused);
@@ -231,13 +231,13 @@ const toolId = ({ newId }: TranslationStamps) => `toolu_${newId()}`;
 
 const stringOf = (value: unknown) => (typeof value === 'string' ? value : '');
 
-/** A string, or parts as some servers send them; what they thought is among the parts of Mistral's. */
+/** A string, or parts as some servers send them. Mistral's parts include thinking, which is skipped here. */
 function textIn(content: unknown): string {
   if (!Array.isArray(content)) return stringOf(content);
   return content.map((part) => (isObject(part) && part.type === 'text' ? stringOf(part.text) : '')).join('');
 }
 
-/** Servers have two names for it. */
+/** Servers have two names for it, and Mistral has it in the content. */
 function reasoningIn(message: JsonObject): string {
   return stringOf(message.reasoning_content) || stringOf(message.reasoning) || thoughtsIn(message.content);
 }
@@ -274,7 +274,7 @@ const STOP_REASONS: Readonly<Record<string, string>> = {
   content_filter: 'refusal',
 };
 
-/** Some servers add which stop sequence it was; where none does, a stop sequence and the end of a turn are one. */
+/** Some servers report which stop sequence was hit. Without that, a stop sequence is reported as the end of the turn. */
 function endingOf(
   choice: JsonObject,
   { stopSequences }: MessagesAsked,
@@ -288,7 +288,7 @@ function endingOf(
   return { stop_reason: finalReason(reason, hasCalls, hasRefused), stop_sequence: sequence };
 }
 
-/** Some servers end calls of tools with `stop`, and `tool_calls` without a call is an end without one. */
+/** Some servers end tool calls with `stop`. `tool_calls` without a call is reported as the end of the turn. */
 function finalReason(reason: string, hasCalls: boolean, hasRefused: boolean): string {
   if (reason === 'end_turn' && hasRefused) return 'refusal';
   if (reason === 'end_turn' && hasCalls) return 'tool_use';
@@ -296,8 +296,8 @@ function finalReason(reason: string, hasCalls: boolean, hasRefused: boolean): st
 }
 
 /**
- * Anthropic counts the three kinds of input side by side; in chat completions the prompt is their sum. Clients need the
- * counts: where the target reports none they are 0, and `lacksUsage` says so.
+ * Anthropic counts the three types of input separately; in chat completions the prompt is their sum. Clients need the
+ * counts: if the target reports none they are 0, and `lacksUsage` returns true.
  */
 function usageInMessages(usage: ChatUsage | null): JsonObject {
   const { prompt = 0, cached = 0, cacheWrite = 0, completion = 0, reasoning = null } = usage ?? {};

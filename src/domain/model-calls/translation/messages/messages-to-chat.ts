@@ -24,8 +24,8 @@ import { answerInMessages } from './messages-answer.ts';
 import { type Effort, effortOfBudget, takesReasoningEffort } from './model-names.ts';
 
 /**
- * A client of Anthropic's Messages in front of a target that speaks chat completions. docs/messages.md lists member by
- * member what becomes of a request; decisions/0043 says why.
+ * Serves clients of Anthropic's Messages with a target that has chat completions. docs/messages.md lists what each
+ * member of a request becomes; decisions/0043 explains why.
  */
 export const messagesToChat: Translator = {
   translateRequest: (bytes, to, stamps) =>
@@ -41,8 +41,9 @@ export const messagesToChat: Translator = {
 };
 
 /**
- * `cache_control`, `diagnostics` and `service_tier` say how Anthropic serves a call, not what the answer is: they are left
- * out. So are `context_management` and `speed` where they change nothing here; a `service_tier` with a price of its own is refused.
+ * `cache_control`, `diagnostics` and `service_tier` control how Anthropic serves a call, not its answer: they are
+ * omitted. So are `context_management` and `speed` if they have no effect here. A `service_tier` with its own price is
+ * refused.
  */
 const MEMBERS = new Set([
   ...[
@@ -68,7 +69,7 @@ function chatBody(request: JsonObject, to: TranslationTarget, thinking: Thinking
   if (!isMissing(request.speed) && request.speed !== 'standard') {
     refuse('speed', "'speed' must be 'standard' for this model.");
   }
-  // What another tier costs is charged, so it must not be left out.
+  // Other tiers are charged at their own price, so they must not be dropped silently.
   if (!isMissing(request.service_tier) && !PLAIN_TIERS.includes(String(request.service_tier))) {
     refuse('service_tier', "'service_tier' must be 'auto' or 'standard_only' for this model.");
   }
@@ -94,7 +95,7 @@ function chatBody(request: JsonObject, to: TranslationTarget, thinking: Thinking
   });
 }
 
-/** Names of tools may be twice as long on Anthropic's wire, and those of MCP servers often are. */
+/** Anthropic allows tool names that are twice as long, and those of MCP servers often are. */
 function withShortNames(body: JsonObject, { shortOf }: ShortNames): JsonObject {
   const renamed = (holder: unknown): unknown => {
     if (!isObject(holder) || !isObject(holder.function)) return holder;
@@ -118,8 +119,8 @@ function withShortNames(body: JsonObject, { shortOf }: ShortNames): JsonObject {
 
 const TOOL_MEMBERS = new Set([
   ...['type', 'name', 'description', 'input_schema'],
-  // How Anthropic caches, loads and streams a definition, hints for its use, and a guarantee that each provider gives for
-  // other schemas: a target that has the plain definition can do without them.
+  // Caching, loading and streaming of a definition, hints for its use, and a guarantee that each provider gives for
+  // different schemas: a target that has the plain definition can do without them.
   ...[
     'cache_control',
     'defer_loading',
@@ -143,7 +144,7 @@ function readTools(request: JsonObject): JsonObject {
   );
   refuseOthers(choice, 'tool_choice', new Set(['type', 'name', 'disable_parallel_tool_use']));
   const chosen = readChoice(choice);
-  // The target refuses a choice between no tools. None is what remains of these two.
+  // The target rejects a choice without tools. These two need none.
   if (tools.length === 0) {
     if (chosen === 'auto' || chosen === 'none') return {};
     return refuse('tool_choice', "'tool_choice' names tools, but 'tools' is empty.");
@@ -188,7 +189,7 @@ function readChoice(choice: JsonObject): unknown {
 
 interface Thinking {
   readonly effort: Effort | null;
-  /** Whether the client expects to see what the model thought. */
+  /** Whether the client expects to see the model's thinking. */
   readonly isShown: boolean;
 }
 
@@ -228,7 +229,7 @@ function readEffort(value: unknown): Effort | null {
   return refuse('output_config.effort', `'output_config.effort' must be one of ${known}.`);
 }
 
-/** `output_format` is the name that it had as a beta. */
+/** `output_format` is its name from the beta. */
 function readFormat(current: unknown, beta: unknown): JsonObject | null {
   const path = isMissing(current) ? 'output_format' : 'output_config.format';
   const format = optional(current ?? beta, path, readObject);
@@ -238,7 +239,7 @@ function readFormat(current: unknown, beta: unknown): JsonObject | null {
   return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } };
 }
 
-/** The most that OpenAI takes for `user`. Claude Code sends a longer one, of device and session. */
+/** OpenAI's limit for `user`. Claude Code sends a longer one, made of device and session. */
 const LONGEST_USER = 64;
 
 function readUser(value: unknown): string | null {
@@ -247,7 +248,7 @@ function readUser(value: unknown): string | null {
   return user === null || user === '' || user.length > LONGEST_USER ? null : user;
 }
 
-/** Edits that clear old parts of a conversation save tokens, so it is sent whole. Others would change the answer. */
+/** Edits that clear old content only save tokens, so the conversation is sent whole. Others would change the answer. */
 function refuseContextEdits(value: unknown): void {
   const management = optional(value, 'context_management', readObject);
   if (management === null) return;

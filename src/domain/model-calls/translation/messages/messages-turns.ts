@@ -16,7 +16,7 @@ import {
 export interface MessagesTurns {
   readonly system: readonly JsonObject[];
   readonly messages: readonly JsonObject[];
-  /** The last turn has results of tools, and the turn that called them has no signed thinking. */
+  /** The last turn has tool results, and the turn that called the tools has no signed thinking. */
   readonly isInToolLoop: boolean;
 }
 
@@ -26,9 +26,9 @@ interface Turn {
 }
 
 /**
- * The messages of chat completions as turns of Anthropic's Messages, which alternate: messages of one side in a row are
- * one turn, and results of tools are the first thing in the user's. Instructions before the first turn are the
- * system prompt; later ones stay where they are, marked, because their place is part of what they say.
+ * Converts the messages of chat completions to the alternating turns of Anthropic's Messages. Consecutive messages of
+ * one side become one turn, and tool results are first in the user's turn. Instructions before the first turn become
+ * the system prompt; later ones keep their place, marked as such, because it is part of their meaning.
  */
 export function messagesTurns(value: unknown): MessagesTurns {
   const system: JsonObject[] = [];
@@ -68,7 +68,7 @@ function finished({ role, content }: Turn, at: number, turns: readonly Turn[]): 
     return { role, content: [...results, ...content.filter((block) => !isResult(block))] };
   }
   const last = content.at(-1);
-  // Anthropic refuses white space at the end of a text that the model is to go on with.
+  // Anthropic refuses trailing white space in a text that the model is to continue.
   if (at < turns.length - 1 || last?.type !== 'text') return { role, content };
   return { role, content: [...content.slice(0, -1), { ...last, text: (last.text as string).trimEnd() }] };
 }
@@ -87,7 +87,7 @@ function markedInstruction(block: JsonObject): JsonObject {
 
 type ToolIds = (id: string) => string;
 
-/** Anthropic takes letters, digits, _ and - in ids of tool calls; other models write others too. */
+/** Anthropic allows letters, digits, _ and - in ids of tool calls; other models use other characters as well. */
 function createToolIds(): ToolIds {
   const given = new Map<string, string>();
   const taken = new Set<string>();
@@ -114,7 +114,8 @@ function toolResult(message: JsonObject, path: string, ids: ToolIds): JsonObject
 
 const ASSISTANT_MEMBERS = new Set([
   ...['role', 'content', 'refusal', 'tool_calls', 'thinking_blocks', 'cache_control', 'name'],
-  // Unsigned: Anthropic takes back only thinking that it signed. The rest is what answers carry and says nothing.
+  // Ignored: this reasoning is unsigned, and Anthropic accepts only thinking that it signed; annotations are part of
+  // answers only.
   ...['reasoning_content', 'reasoning', 'reasoning_details', 'annotations'],
 ]);
 
@@ -131,7 +132,7 @@ function assistantBlocks(message: JsonObject, path: string, ids: ToolIds): reado
   ];
 }
 
-/** As answers of ours carry it, signature included. */
+/** As in our answers, including the signature. */
 function thinkingBlock(value: unknown, path: string): JsonObject {
   const block = readObject(value, path);
   if (block.type === 'redacted_thinking') {
@@ -156,7 +157,7 @@ function toolUse(value: unknown, path: string, ids: ToolIds): JsonObject {
   };
 }
 
-/** Anthropic refuses empty texts, so they are not sent. A mark for the cache on the message is one on its last block. */
+/** Anthropic refuses empty texts, so they are not sent. A cache mark on the message is moved to its last block. */
 function contentBlocks(message: JsonObject, path: string, allowed: 'any' | 'text'): readonly JsonObject[] {
   const { content, cache_control: cacheControl } = message;
   const blocks =
@@ -223,7 +224,7 @@ function fileBlock(file: JsonObject, path: string): JsonObject {
 }
 
 function dataUrl(url: string): { readonly media_type: string; readonly data: string } | null {
-  // Without a regular expression over the data, which may have megabytes.
+  // Avoids a regular expression over the data, which may be megabytes long.
   const comma = url.indexOf(',');
   const head = /^data:([a-z]+\/[a-z0-9.+-]+);base64$/i.exec(url.slice(0, Math.max(comma, 0)));
   const [, mediaType] = head ?? [];

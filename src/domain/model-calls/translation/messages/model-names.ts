@@ -1,11 +1,10 @@
 /**
- * What the name of a target's model says about how it takes requests for reasoning. Both wires have models that refuse a
- * call that names a reasoning effort, so it is only sent where the name is known to take it; elsewhere a model
- * reasons as it does by default.
+ * How the name of a target's model affects requests for reasoning. Both APIs have models that refuse a call with a
+ * reasoning effort, so it is only sent to models that are known to accept it; others reason by their default.
  */
 export type Effort = 'low' | 'medium' | 'high';
 
-/** Families that take `reasoning_effort` on the wire of chat completions. */
+/** Families that accept `reasoning_effort` in chat completions. */
 const TAKES_EFFORT =
   /(^|[/.:_-])(o[134](-|$)|gpt-([5-9]|[1-9]\d)|gpt-oss|gemini-(2\.5|[3-9])|grok-(3-mini|[4-9])|magistral)/i;
 
@@ -19,8 +18,8 @@ export function readsReasoningBack(model: string): boolean {
 }
 
 /**
- * How a model of Anthropic's is asked to think: since 4.6 it decides by itself, guided by an effort; from 3.7 on it has a
- * budget of tokens; older ones do not think. A name without a version is taken for a new model.
+ * How thinking is requested from an Anthropic model: since 4.6 the model decides itself, guided by an effort; from 3.7
+ * on it gets a token budget; older ones do not think. A name without a version is treated as a new model.
  */
 export function thinkingStyle(model: string): 'adaptive' | 'budget' | 'none' {
   const named = /claude-(?:[a-z]+-)?(\d)(?:[-.](\d{1,2})(?!\d))?/i.exec(model);
@@ -30,10 +29,10 @@ export function thinkingStyle(model: string): 'adaptive' | 'budget' | 'none' {
   return version >= 307 ? 'budget' : 'none';
 }
 
-/** Tokens of thinking for each effort. */
+/** Thinking tokens for each effort. */
 export const EFFORT_BUDGETS: Readonly<Record<Effort, number>> = { low: 2_048, medium: 8_192, high: 24_576 };
 
-/** Half way between the budgets above, and no model thinks with less than 1,024. */
+/** The limits lie between the budgets above. The smallest budget of any model is 1,024. */
 export function effortOfBudget(budgetTokens: number): Effort {
   if (budgetTokens <= 4_096) return 'low';
   return budgetTokens <= 16_384 ? 'medium' : 'high';

@@ -2,9 +2,9 @@ import { isObject } from '../../../../ports/json-object.ts';
 import { type JsonObject, refuse } from './members.ts';
 
 /**
- * A JSON schema as Anthropic takes it for structured output. It wants every object closed and has no bounds on values; its
- * own libraries close objects and move the bounds into the description, for the model to read. The same is done here. An
- * object of names that are not known beforehand would lose them, and is refused.
+ * Converts a JSON schema to what Anthropic accepts for structured output: every object closed, and no limits on values.
+ * Anthropic's own libraries close objects and move the limits into the description, for the model to read; so does
+ * this. An object whose property names are not known in advance would lose them, and is refused.
  */
 export function schemaForMessages(schema: JsonObject): JsonObject {
   const kept: JsonObject = {};
@@ -30,7 +30,7 @@ const BOUNDS = new Set([
   ...['minLength', 'maxLength', 'minItems', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties'],
 ]);
 
-/** Keywords that hold schemas by name, and those that hold one or a list. */
+/** Keywords that contain schemas by name, and those that contain one schema or a list. */
 const NAMED = new Set(['properties', '$defs', 'definitions']);
 const NESTED = new Set(['items', 'anyOf', 'allOf', 'oneOf', 'prefixItems']);
 

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../../../ports/json-object.ts';
 import { isTooDeep } from '../json-depth.ts';
 
-/** Undefined where it is not JSON, or nested too deeply. */
+/** Undefined if it is not JSON, or is nested too deeply. */
 export function parseJson(text: string): unknown {
   if (isTooDeep(text)) return undefined;
   try {
@@ -12,8 +12,8 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * Collects what is wrong with a body while it is translated. The first problem is the answer, so readers go on with
- * whatever they return and no error is thrown.
+ * Collects the problems of a body while it is translated. The first problem becomes the answer, so the readers continue
+ * with whatever they return and throw no error.
  */
 export interface BodyProblems {
   readonly first: { readonly message: string; readonly param: string | null } | null;
@@ -48,7 +48,7 @@ interface MemberTypes {
   readonly array: readonly unknown[];
 }
 
-/** A member of that type; null where it is missing or null. Another type is a problem, named by `param`. */
+/** A member of that type; null if it is missing or null. Another type is a problem, reported with `param`. */
 export function readMember<T extends keyof MemberTypes>(
   problems: BodyProblems,
   value: unknown,
@@ -62,7 +62,7 @@ export function readMember<T extends keyof MemberTypes>(
   return null;
 }
 
-/** As readMember, and missing is a problem too. */
+/** Like readMember, but a missing member is a problem too. */
 export function readNeeded<T extends keyof MemberTypes>(
   problems: BodyProblems,
   value: unknown,

@@ -10,7 +10,7 @@ export interface InputParts {
   readonly readsReasoning: boolean;
 }
 
-/** The messages of a chat that say what the instructions and items of a response say. */
+/** The instructions and items of a Responses request as messages of a chat. */
 export interface ChatMessages {
   instruct(text: string): void;
   /** `param` is the path of the list. */
@@ -18,30 +18,29 @@ export interface ChatMessages {
   list(): readonly JsonObject[];
 }
 
-/** A message, and what must follow it at once: the results of its tool calls. */
+/** A message, and the results of its tool calls, which must follow it directly. */
 interface Entry {
   readonly role: 'system' | 'user' | 'assistant';
   content: string | readonly JsonObject[];
   reasoning: string;
   readonly calls: JsonObject[];
   readonly results: JsonObject[];
-  /** Images and files out of tool results. A tool message has text alone, so they follow in a message of the user. */
+  /** Images and files from tool results. A tool message allows only text, so they follow in a user message. */
   readonly attachments: JsonObject[];
 }
 
 /**
- * Items are finer than messages: the text of a turn and each of its tool calls are items of their own, results may come
- * anywhere later, and developer messages may be many. A chat has one message for a turn, with its results directly
- * behind it, and servers want one system message at the beginning: those that begin the input become one.
+ * Items are finer than messages: the text of a turn and each of its tool calls are separate items, results may be
+ * anywhere later, and there may be many developer messages. A chat has one message per turn, directly followed by its
+ * results, and servers want one system message at the beginning: those that begin the input are joined.
  *
- * Reasoning goes with the turn that follows it, to models that read it; for others chat completions have no way to send
- * it back.
+ * Reasoning is added to the turn that follows it, for models that read it; chat completions cannot return it to others.
  */
 export function createChatMessages(parts: InputParts): ChatMessages {
   const { problems, names, tools, readsReasoning } = parts;
   const entries: Entry[] = [];
   const callers = new Map<string, Entry>();
-  /** What the model thought before an item that has not come yet. */
+  /** Reasoning that belongs to the next item. */
   let thought: string[] = [];
 
   function addEntry(role: Entry['role'], content: Entry['content']): Entry {
@@ -109,7 +108,7 @@ export function createChatMessages(parts: InputParts): ChatMessages {
     caller.attachments.push({ type: 'text', text: `Output of the tool call ${id}:` }, ...attachments);
   }
 
-  /** Those that could be found have been replaced. One to reasoning is left out as reasoning itself is. */
+  /** References that could be resolved have been replaced already. One to reasoning is skipped. */
   function addReference(item: JsonObject, param: string): void {
     const id = readNeeded(problems, item.id, 'string', `${param}.id`);
     if (id?.startsWith('rs_') === true) return;
@@ -174,7 +173,7 @@ export function createChatMessages(parts: InputParts): ChatMessages {
   };
 }
 
-/** Its text, or else its summary, which is the same where we wrote the item. Only the provider reads what is encrypted. */
+/** Its text, or else its summary, which is the same in items that we wrote. Only the provider can read encrypted content. */
 function reasoningIn({ content, summary }: JsonObject): readonly string[] {
   const texts = [content, summary].map((list) =>
     (Array.isArray(list) ? list : []).flatMap((part) =>
@@ -205,7 +204,7 @@ function calledTool(
   return { kind, name, namespace: readMember(problems, item.namespace, 'string', `${param}.namespace`) };
 }
 
-/** Of system, developer and assistant messages, which are text alone. */
+/** Reads system, developer and assistant messages, which contain only text. */
 function readTexts(problems: BodyProblems, content: unknown, param: string): readonly string[] {
   if (typeof content === 'string') return [content];
   const list = readNeeded(problems, content, 'array', param) ?? [];
@@ -250,7 +249,7 @@ function readParts(problems: BodyProblems, content: unknown, param: string): rea
   return parts.filter((part) => part !== null);
 }
 
-/** Null where the part is a problem. */
+/** Null if the part has a problem. */
 function readPart(problems: BodyProblems, part: unknown, param: string): JsonObject | null {
   const found = isObject(part) ? part : ({} as JsonObject);
   switch (found.type) {
@@ -278,7 +277,7 @@ function readImage(problems: BodyProblems, image: JsonObject, param: string): Js
   const url = readNeeded(problems, image.image_url, 'string', `${param}.image_url`);
   const detail = readMember(problems, image.detail, 'string', `${param}.detail`);
   if (url === null) return null;
-  // Chat completions do not know 'original', which is the most that a model can see.
+  // Chat completions do not have 'original', the highest detail that a model can see.
   const known = detail === 'original' ? 'high' : detail;
   return { type: 'image_url', image_url: { url, ...(known === null ? {} : { detail: known }) } };
 }

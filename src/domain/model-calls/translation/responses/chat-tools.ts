@@ -2,19 +2,19 @@ import { isObject, type JsonObject } from '../../../../ports/json-object.ts';
 import { freeName } from '../short-names.ts';
 import { type BodyProblems, readMember, readNeeded } from './body-reading.ts';
 
-/** What a call of a tool is in the Responses API. On chat completions all of them are functions. */
+/** A tool as called in the Responses API. In chat completions all of them are functions. */
 export interface CalledTool {
   readonly kind: 'function' | 'custom' | 'local_shell' | 'tool_search';
   readonly name: string;
-  /** Null for a tool that is in no namespace. */
+  /** Null if the tool is in no namespace. */
   readonly namespace: string | null;
 }
 
-/** The functions of a request, and which tool each of them is. */
+/** The functions of a request, and the tool that each of them represents. */
 export interface ToolNames {
   /** The function that represents the tool; the same for the same name and namespace. */
   chatNameOf(tool: CalledTool): string;
-  /** A name that was never given is a function of that name: models make names up. */
+  /** An unknown name is a function of that name: models invent names. */
   toolOf(chatName: string): CalledTool;
 }
 
@@ -37,11 +37,11 @@ export function createToolNames(): ToolNames {
   };
 }
 
-/** The tools of a request as functions, in their order and each once. */
+/** The tools of a request as functions, in order and without duplicates. */
 export interface ChatTools {
   /** `param` is the path of the list. */
   add(tools: readonly unknown[], param: string): void;
-  /** Only these, by their names on chat completions. */
+  /** Keeps only these, by their names in chat completions. */
   keepOnly(chatNames: ReadonlySet<string>): void;
   list(): readonly JsonObject[];
 }
@@ -58,7 +58,7 @@ export function createChatTools(problems: BodyProblems, names: ToolNames): ChatT
         name,
         ...(typeof description === 'string' && description !== '' ? { description } : {}),
         parameters: isObject(parameters) ? parameters : NO_PARAMETERS,
-        // False is the default of chat completions, and servers that do not know it reject it.
+        // False is the default of chat completions, and servers that do not know the member reject it.
         ...(strict === true ? { strict } : {}),
       },
     });
@@ -113,8 +113,8 @@ export function createChatTools(problems: BodyProblems, names: ToolNames): ChatT
 }
 
 /**
- * What chat completions get for `tool_choice`; undefined where nothing is sent. Allowed tools become the only tools of
- * the request, which works with servers that do not know `allowed_tools`.
+ * The `tool_choice` for chat completions; undefined if none is sent. Allowed tools become the only tools of the
+ * request, which also works with servers that do not know `allowed_tools`.
  */
 export function readToolChoice(
   problems: BodyProblems,

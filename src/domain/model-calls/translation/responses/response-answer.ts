@@ -5,7 +5,7 @@ import { parseJson } from './body-reading.ts';
 import type { ToolNames } from './chat-tools.ts';
 import { type CallPiece, createOutputBuilder, type OutputBuilder } from './response-output.ts';
 
-/** What of the request its answer needs. */
+/** The parts of a request that its answer needs. */
 export interface AnsweredRequest {
   /** Members of the request that every response repeats. */
   readonly echo: JsonObject;
@@ -14,12 +14,12 @@ export interface AnsweredRequest {
   readonly hasSummary: boolean;
 }
 
-/** The most text that is put together for one answer; a provider that writes on and on is broken off there. */
+/** The most text that is collected for one answer; an endless answer is cut off there. */
 const MOST_CHARACTERS = 32 * 1024 * 1024;
-/** What an item or a piece of a call costs besides its text, so that empty ones are bounded too. */
+/** What an item or a piece of a call counts in addition to its text, so that empty ones are limited too. */
 const PIECE_CHARACTERS = 64;
 
-/** A chat's answer as a response: whole, or as a stream of its events. */
+/** Translates a chat's answer to a response: whole, or as a stream of events. */
 export function createResponseAnswer(request: AnsweredRequest, stamps: TranslationStamps): AnswerTranslation {
   return {
     whole(bytes) {
@@ -75,9 +75,9 @@ function createResponseStream(request: AnsweredRequest, stamps: TranslationStamp
 
 interface Draft {
   take(chunk: JsonObject): 'taken' | 'failed';
-  /** The model has said why it ended. */
+  /** Whether the model has reported why it ended. */
   isFinished(): boolean;
-  /** As it is while the answer runs. */
+  /** The response while it is in progress. */
   response(): JsonObject;
   finish(): JsonObject;
 }
@@ -144,7 +144,7 @@ function createDraft(
   };
 }
 
-/** Returns how much it was. */
+/** Returns the number of characters, including the extra ones for each piece. */
 function takeTexts(output: OutputBuilder, delta: JsonObject, logprobs: unknown): number {
   let characters = 0;
   const write = (text: unknown, to: (text: string) => void) => {
@@ -179,7 +179,7 @@ function textsIn(parts: unknown): readonly unknown[] {
   return parts.map((part) => (isObject(part) ? part.text : part));
 }
 
-/** Null where it is no call of a function. */
+/** Null if it is not an object. */
 function pieceOf(call: unknown): CallPiece | null {
   if (!isObject(call)) return null;
   const { name, arguments: written } = isObject(call.function) ? call.function : ({} as JsonObject);
@@ -187,7 +187,7 @@ function pieceOf(call: unknown): CallPiece | null {
     index: typeof call.index === 'number' ? call.index : null,
     id: typeof call.id === 'string' ? call.id : null,
     name: typeof name === 'string' ? name : null,
-    // Ollama's own format has an object where chat completions have text.
+    // Ollama's own format has an object instead of the text of chat completions.
     written: isObject(written) ? JSON.stringify(written) : typeof written === 'string' ? written : null,
   };
 }

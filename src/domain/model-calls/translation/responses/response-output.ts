@@ -2,10 +2,10 @@ import { isObject, type JsonObject } from '../../../../ports/json-object.ts';
 import { parseJson } from './body-reading.ts';
 import type { CalledTool, ToolNames } from './chat-tools.ts';
 
-/** Sends one event of the stream; its number is added by the receiver. */
+/** Sends one event of the stream; the receiver adds its sequence number. */
 type Emit = (type: string, fields: JsonObject) => void;
 
-/** A piece of a tool call, as it is in a chunk or in a whole message. */
+/** A piece of a tool call, from a chunk or a whole message. */
 export interface CallPiece {
   readonly index: number | null;
   readonly id: string | null;
@@ -14,36 +14,36 @@ export interface CallPiece {
 }
 
 /**
- * Builds the output items of a response out of the deltas of a chat, and emits the events on the way, each item with its
- * beginning, its deltas and its end. Text and reasoning are one item until the other kind or a tool call begins. Tool
- * calls stay open until the end, because chunks of parallel calls may alternate.
+ * Builds the output items of a response from the deltas of a chat and emits their events: the beginning, the deltas and
+ * the end of each item. Text and reasoning are one item until the other type or a tool call begins. Tool calls stay
+ * open until the end, because chunks of parallel calls may alternate.
  */
 export interface OutputBuilder {
   text(delta: string, logprobs: readonly JsonObject[]): void;
   refusal(delta: string): void;
   reasoning(delta: string): void;
   annotation(annotation: JsonObject): void;
-  /** False where the call has been closed, or no call is meant. */
+  /** False if the piece adds to a closed call, or identifies no call. */
   call(piece: CallPiece): boolean;
-  /** Closes what is open; `isCutShort`: the last item is incomplete. More may follow, as new items. */
+  /** Closes all open items. With `isCutShort` the last item is incomplete. More may follow, as new items. */
   close(isCutShort: boolean): void;
-  /** All items, each as it was when it was closed. */
+  /** All closed items, each as it was when it was closed. */
   items(): readonly JsonObject[];
 }
 
 interface OutputParts {
   readonly names: ToolNames;
-  /** Random, of this response; the ids of its items begin with it. */
+  /** Random, one per response; the ids of its items contain it. */
   readonly random: string;
   readonly newId: () => string;
-  /** Whether the client reads reasoning as a summary, or as text. */
+  /** Whether the client gets reasoning as a summary instead of as text. */
   readonly hasSummary: boolean;
   readonly emit: Emit;
 }
 
 type Status = 'completed' | 'incomplete';
 
-/** An item that is not closed. */
+/** An item that is not closed yet. */
 interface OpenItem {
   readonly index: number;
   close(status: Status): JsonObject;
@@ -64,9 +64,9 @@ interface Call {
   id: string;
   name: string;
   written: string;
-  /** How much of `written` the client has. */
+  /** How much of `written` has been sent to the client. */
   emitted: number;
-  /** Null until its name is known to be whole, which is when the first argument comes. */
+  /** Null until its name is known to be complete, which is when the first argument arrives. */
   item: OpenCall | null;
   isClosed: boolean;
 }
@@ -121,7 +121,7 @@ export function createOutputBuilder(parts: OutputParts): OutputBuilder {
     return call.item;
   }
 
-  /** Emits what of the arguments has not been. */
+  /** Emits the part of the arguments that has not been emitted yet. */
   function writeCall(call: Call): void {
     const item = beginCall(call);
     if (call.emitted === call.written.length) return;
@@ -131,7 +131,7 @@ export function createOutputBuilder(parts: OutputParts): OutputBuilder {
 
   function callOf({ index, id, name }: CallPiece): Call | undefined {
     const known = index === null ? calls.at(-1) : callsByIndex.get(index);
-    // Gemini gives all calls of an answer the same index, and each its own id.
+    // Gemini gives all calls of an answer the same index, but separate ids.
     const isOther =
       known !== undefined && id !== null && id !== '' && known.id !== '' && id !== known.id && name !== null;
     if (known !== undefined && !isOther) return known;
@@ -248,7 +248,7 @@ function openMessage(emit: Emit, { index, id }: Place): OpenMessage {
   };
 }
 
-/** How the reasoning of a model reaches the client. */
+/** How the reasoning of a model is sent to the client. */
 interface ReasoningWire {
   readonly list: 'summary' | 'content';
   readonly indexName: 'summary_index' | 'content_index';
@@ -305,14 +305,14 @@ function openReasoning(emit: Emit, { index, id }: Place, wire: ReasoningWire): O
   };
 }
 
-/** A tool call that is not closed. */
+/** A tool call that is not closed yet. */
 interface OpenCall extends OpenItem {
   write(delta: string): void;
 }
 
 const CALL_PREFIXES = { function: 'fc', custom: 'ctc', local_shell: 'lsh', tool_search: 'tsc' } as const;
 
-/** `call` goes on collecting its arguments. */
+/** `call` keeps collecting its arguments. */
 function openCall(
   emit: Emit,
   { index, id }: Place,
@@ -350,7 +350,7 @@ function openCall(
     added(asCustom('', 'in_progress'));
     return {
       index,
-      // The input is inside of the JSON of the arguments, which can be read once it is whole.
+      // The input is inside the JSON of the arguments, which can be parsed only once it is complete.
       write: () => {},
       close(status) {
         const input = customInput(call.written);
@@ -364,7 +364,7 @@ function openCall(
     index,
     write: () => {},
     close(status) {
-      // Arguments that are not those of the tool: the client sees what the model wrote.
+      // If the arguments do not match the tool, the client gets what the model wrote.
       const item =
         builtInCall(tool.kind, base, parseJson(call.written), status) ?? asFunction(call.written, status);
       added({ ...item, status: 'in_progress' });

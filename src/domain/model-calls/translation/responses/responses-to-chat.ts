@@ -9,16 +9,16 @@ import { createResponseAnswer } from './response-answer.ts';
 
 export interface ResponsesToChatOptions {
   /**
-   * Whether responses of such targets are stored by the gateway, which then has put the items that a request refers to into
-   * its input. A response says so in `store`.
+   * Whether the gateway stores responses of such targets. It has then already added the items that a request refers to
+   * to its input. A response reports this in `store`.
    */
   readonly storesResponses: boolean;
 }
 
 /**
- * OpenAI's Responses API in front of a target that speaks chat completions. What changes the meaning of a request and
- * cannot be said there is refused by name. What only concerns OpenAI's own operation, or repeats a default, is left out,
- * because clients send it with every request.
+ * Serves OpenAI's Responses API with a target that has chat completions. Members that change the meaning of a request
+ * and cannot be expressed there are refused by name. Members that only concern OpenAI's own operation, or repeat a
+ * default, are omitted, because clients send them with every request.
  */
 export function createResponsesToChat({ storesResponses }: ResponsesToChatOptions): Translator {
   return {
@@ -61,7 +61,7 @@ function refused(message: string, param: string | null) {
   return { outcome: 'refused' as const, message, param };
 }
 
-/** Read below, or left out without harm: caching, abuse detection and accounting of OpenAI's own. */
+/** Read below, or omitted without harm: OpenAI's own caching, abuse detection and accounting. */
 const KNOWN_MEMBERS: ReadonlySet<string> = new Set([
   ...['model', 'input', 'instructions', 'previous_response_id', 'store', 'metadata', 'include'],
   ...['tools', 'tool_choice', 'parallel_tool_calls', 'max_tool_calls'],
@@ -70,7 +70,7 @@ const KNOWN_MEMBERS: ReadonlySet<string> = new Set([
   ...['prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options', 'client_metadata', 'image'],
 ]);
 
-/** What OpenAI runs or keeps for its own clients. */
+/** Features that OpenAI runs or stores for its own clients. */
 const REFUSED_MEMBERS: Readonly<Record<string, string>> = {
   background: 'Responses in the background are not available. Send the request without it, and use stream.',
   conversation: 'Conversations are not available. Send the earlier items in input.',
@@ -118,7 +118,7 @@ function readMessages(
   return list;
 }
 
-/** A text is a message of the user. */
+/** A string is a user message. */
 function inputItems(problems: BodyProblems, input: unknown): readonly unknown[] {
   if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }];
   if (input === undefined || input === null) return [];
@@ -138,7 +138,7 @@ function readTools(
   return {
     tools,
     ...(choice === undefined ? {} : { tool_choice: choice }),
-    // True is the default, and servers that do not know it reject it.
+    // True is the default, and servers that do not know the member reject it.
     ...(parallel === false ? { parallel_tool_calls: false } : {}),
   };
 }
@@ -224,7 +224,7 @@ function summaryOf(reasoning: JsonObject): unknown {
   return reasoning.summary ?? reasoning.generate_summary ?? null;
 }
 
-/** What a response repeats of its request, with the values that hold. */
+/** The members of the request that a response repeats, with their effective values. */
 function echoOf(body: JsonObject, tools: readonly unknown[], isStored: boolean): JsonObject {
   const reasoning = isObject(body.reasoning) ? body.reasoning : {};
   const text = isObject(body.text) ? body.text : {};
@@ -245,11 +245,11 @@ function echoOf(body: JsonObject, tools: readonly unknown[], isStored: boolean):
     temperature: orNull('temperature'),
     text: { ...text, format: text.format ?? { type: 'text' } },
     tool_choice: body.tool_choice ?? 'auto',
-    // Without the one that is left out (createChatTools).
+    // Without the one that `createChatTools` skips.
     tools: tools.filter((tool) => !isObject(tool) || tool.type !== 'web_search'),
     top_logprobs: body.top_logprobs ?? 0,
     top_p: orNull('top_p'),
-    // Nothing is dropped from a context that is too long: the target says so.
+    // A context that is too long is not truncated: the target reports it.
     truncation: 'disabled',
     user: orNull('user'),
   };
