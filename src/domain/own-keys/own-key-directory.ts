@@ -28,20 +28,20 @@ export interface OwnKeyDirectoryParts {
   readonly prefix: string;
 }
 
-/** The provider keys that companies have stored, opened and in memory, so that a call waits for nothing. */
+/** The provider keys that companies have stored, decrypted and in memory, so that a call waits for nothing. */
 export interface OwnKeyDirectory {
   /**
-   * The alias as the company calls it. Where the company has stored a key for it, the targets have the company's keys, and
-   * those without one are left out: nothing of the operator's is used. For every other company it is the alias itself, found
-   * out by one look into a map.
+   * The alias as called by the company. If the company has stored a key for it, the targets use the company's keys and
+   * targets without one are omitted: nothing of the operator's is used. For every other company it is the alias itself,
+   * found with one map lookup.
    */
   aliasFor(companyId: string, alias: Alias): Alias;
   close(): Promise<void>;
 }
 
-/** What a company has stored for one alias, and the alias that was last made of it. */
+/** What a company has stored for one alias, and the alias that was last built from it. */
 interface OwnAlias {
-  /** By origin; null where the key does not open. */
+  /** By origin; null if the key cannot be decrypted. */
   readonly keys: ReadonlyMap<string, string | null>;
   readonly states: OwnStates;
   madeOf: Alias | null;
@@ -77,7 +77,7 @@ export async function createOwnKeyDirectory(parts: OwnKeyDirectoryParts): Promis
     aliasFor(companyId, alias) {
       const own = companies.get(companyId)?.get(alias.alias);
       if (own === undefined) return alias;
-      // The catalogue makes a new alias of every change; until then the one made last serves.
+      // The catalogue creates a new alias with every change; until then the last result is reused.
       if (own.made === null || own.madeOf !== alias) {
         own.made = aliasWith(alias, own);
         own.madeOf = alias;
@@ -88,7 +88,7 @@ export async function createOwnKeyDirectory(parts: OwnKeyDirectoryParts): Promis
   };
 }
 
-/** What its calls are charged at where nothing says so. */
+/** The charged share if the alias has no fee. */
 const WHOLE = 1_000_000;
 
 function aliasWith(alias: Alias, { keys, states }: Pick<OwnAlias, 'keys' | 'states'>): Alias {
@@ -109,7 +109,7 @@ function problemOf(
   return [...keys.values()].includes(null) ? 'unreadable' : 'no-key-for-provider';
 }
 
-/** Extra headers of a target are the operator’s: they may be secret, or name the operator's account at the provider. */
+/** Drops extra headers, which are the operator's: they may be secret, or name the operator's account at the provider. */
 function withOwnKey(target: AliasTarget, keys: OwnAlias['keys']): readonly AliasTarget[] {
   const apiKey = target.baseUrl === null ? null : (keys.get(originOf(target.baseUrl)) ?? null);
   if (apiKey === null) return [];
@@ -135,7 +135,7 @@ async function open({ cipher, log }: OwnKeyDirectoryParts, key: SealedOwnKey): P
   }
 }
 
-/** All of it: a row that was given to another company in the database has to be opened again, which fails. */
+/** Compares everything: a row that was moved to another company in the database must be decrypted again, which fails. */
 function isSame(one: SealedOwnKey, other: SealedOwnKey): boolean {
   if (one.companyId !== other.companyId || one.alias !== other.alias || one.origin !== other.origin)
     return false;
@@ -170,8 +170,8 @@ interface OwnStates extends TargetStates {
 }
 
 /**
- * What this process has seen of the targets with one company's keys. A key that is refused or limited changes the order of
- * that company's targets; the operator's targets, and those of other companies, are as they were.
+ * What this process has seen of the targets with one company's keys. A refused or limited key changes the order of that
+ * company's targets only, not of the operator's targets or those of other companies.
  */
 function createOwnStates(clock: Pick<Clock, 'now' | 'uptimeMs'>): OwnStates {
   const coolUntil = new Map<string, number>();

@@ -4,7 +4,7 @@ import type { AliasKind, AliasName } from '../models/aliases.ts';
 import type { StoredTarget } from '../models/target.ts';
 import { readCatalogue } from '../models/targets.ts';
 
-/** Where a company may use a key of its own: an alias that allows it, and one of the hosts that serve it. */
+/** Where a company may use its own key: an alias that allows it, and one of the hosts that serve it. */
 export interface OwnKeyPlace {
   /** Without the configured prefix, as aliases are stored. */
   readonly alias: AliasName;
@@ -12,13 +12,13 @@ export interface OwnKeyPlace {
   readonly feeMillionths: number;
   readonly origin: string;
   readonly host: string;
-  /** The preset of the provider; the first where a host serves several. */
+  /** The provider's preset; the first one if a host serves several. */
   readonly provider: string;
   /** The alias's targets at this host. */
   readonly targets: readonly StoredTarget[];
 }
 
-/** As operators have set it, in the order of aliases and targets. */
+/** As configured by operators, in the order of aliases and targets. */
 export async function readOwnKeyPlaces(statements: Statements): Promise<readonly OwnKeyPlace[]> {
   const allowing = (await readAliases(statements)).filter(
     ({ byokFeeMillionths, retiredAt }) => byokFeeMillionths !== null && retiredAt === null,
@@ -48,7 +48,7 @@ export async function readOwnKeyPlaces(statements: Statements): Promise<readonly
   return [...places.values()];
 }
 
-/** Keys are stored for an origin: an operator may change the path behind it, and the key is sent to no other host. */
+/** Keys are stored per origin: an operator may change the path behind it, and the key is sent to no other host. */
 export function originOf(baseUrl: string): string {
   return new URL(baseUrl).origin;
 }

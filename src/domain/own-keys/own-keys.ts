@@ -5,17 +5,17 @@ import type { AliasName } from '../models/aliases.ts';
 import type { Cipher } from '../models/cipher.ts';
 import { type OwnKeyPlace, readOwnKeyPlaces } from './own-key-places.ts';
 
-/** Something about the keys has changed: a process that has them in memory reads them again. */
+/** Published when keys have changed: processes that have them in memory read them again. */
 export const OWN_KEYS_TOPIC = 'own-keys';
 
-/** A company's own key at the provider of an alias, without the key. */
+/** A company's own key for the provider of an alias, without the key itself. */
 export interface OwnKey {
   readonly id: string;
   readonly companyId: string;
   /** Without the configured prefix, as aliases are stored. */
   readonly alias: AliasName;
   readonly origin: string;
-  /** Empty where the key is too short to show a part of it. */
+  /** Empty if the key is too short to show a part of it. */
   readonly lastFour: string;
   readonly createdAt: Date;
   /** When it was last stored. */
@@ -36,7 +36,7 @@ export interface OwnKeyParts {
 export interface WantedOwnKey {
   readonly companyId: string;
   readonly alias: AliasName;
-  /** Null where the alias has providers at one host alone. */
+  /** Null if the alias has providers at one host only. */
   readonly host: string | null;
   readonly apiKey: string;
   readonly now: Date;
@@ -52,13 +52,16 @@ type StoredOwnKey =
 export const MOST_OWN_KEYS = 100;
 const SHORTEST_KEY = 8;
 const LONGEST_KEY = 4_096;
-/** Of a shorter key four characters would be too large a part. */
+/** Four characters would be too large a part of a shorter key. */
 const SHORTEST_SHOWN = 16;
 
 const COLUMNS = `id, company_id as "companyId", alias, origin, last_four as "lastFour", created_at as "createdAt",
   changed_at as "changedAt"`;
 
-/** Stores a key, or replaces the one that the company has for the alias and host: from then on its calls use this one alone. */
+/**
+ * Stores a key, or replaces the one that the company has for the alias and host: its calls of the alias then use only
+ * this key at that host.
+ */
 export async function setOwnKey(parts: OwnKeyParts, wanted: WantedOwnKey): Promise<StoredOwnKey> {
   const { companyId, alias, apiKey, now } = wanted;
   const problem = problemWithKey(apiKey);
@@ -86,7 +89,7 @@ interface KeyRow extends Pick<OwnKey, 'id' | 'companyId' | 'alias' | 'origin' | 
   readonly now: Date;
 }
 
-/** Null where the company has too many. Its row in companies is the lock: two at once cannot pass the bound. */
+/** Null if the company has too many. A lock per company keeps concurrent calls within the limit. */
 async function upsert(
   transaction: Transaction,
   { id, companyId, alias, origin, sealed, lastFour, now }: KeyRow,
@@ -108,7 +111,7 @@ async function upsert(
   return { key, isNew };
 }
 
-/** Null where the company has no such key. Its next calls use what is left: other keys of it, or else the operator's. */
+/** Null if the company has no such key. Its next calls use its remaining keys, or else the operator's. */
 export async function deleteOwnKey(
   parts: Pick<OwnKeyParts, 'database' | 'sharedState'>,
   { companyId, id }: { readonly companyId: string; readonly id: string },
@@ -122,7 +125,7 @@ export async function deleteOwnKey(
   return deleted;
 }
 
-/** At most MOST_OWN_KEYS. */
+/** Returns at most MOST_OWN_KEYS. */
 export async function listOwnKeys(statements: Statements, companyId: string): Promise<readonly OwnKey[]> {
   return await statements.query<OwnKey>(
     `select ${COLUMNS} from own_provider_keys where company_id = $1 order by alias, origin`,
@@ -130,7 +133,7 @@ export async function listOwnKeys(statements: Statements, companyId: string): Pr
   );
 }
 
-/** The stored key itself, for a test call; null where the company has none for it. Rejects with a CipherFailure. */
+/** The stored key itself, for a test call; null if the company has none there. Rejects with a CipherFailure. */
 export async function openStoredKey(
   { database, cipher }: Pick<OwnKeyParts, 'database' | 'cipher'>,
   { companyId, alias, origin }: Pick<OwnKey, 'companyId' | 'alias' | 'origin'>,
@@ -144,7 +147,7 @@ export async function openStoredKey(
 
 const SEALED_COLUMNS = `id, company_id as "companyId", alias, origin, sealed_key as "sealedKey"`;
 
-/** All of them, in one statement with their version. */
+/** Reads all keys and their version in one statement. */
 export async function readOwnKeys(
   statements: Statements,
 ): Promise<{ readonly version: bigint; readonly keys: readonly SealedOwnKey[] }> {
@@ -172,11 +175,11 @@ export async function openOwnKey(cipher: Cipher, key: SealedOwnKey): Promise<str
 
 interface ResealedOwnKeys {
   readonly resealed: number;
-  /** Under no master key that this process was given: they stay as they are. */
+  /** Encrypted under a master key that this process does not have: left unchanged. */
   readonly unreadable: readonly SealedOwnKey[];
 }
 
-/** Seals every key again under the first of the master keys, so that the others can be taken out of use. */
+/** Encrypts all keys again under the first master key, so that the others can be retired. */
 export async function resealOwnKeys(
   parts: Pick<OwnKeyParts, 'database' | 'sharedState' | 'cipher'>,
 ): Promise<ResealedOwnKeys> {
@@ -203,12 +206,12 @@ export async function resealOwnKeys(
   return result;
 }
 
-/** A row that is given to another company, or another host, in the database does not open. */
+/** A row that is moved to another company or host in the database cannot be decrypted. */
 function boundTo({ companyId, origin }: Pick<OwnKey, 'companyId' | 'origin'>): string {
   return `own key of ${companyId} at ${origin}`;
 }
 
-/** Null where it can be one. No part of it is repeated. */
+/** Null if the key is acceptable. No part of it is repeated. */
 export function problemWithKey(apiKey: string): string | null {
   if (apiKey.length >= SHORTEST_KEY && apiKey.length <= LONGEST_KEY && /^[\x21-\x7e]+$/.test(apiKey))
     return null;
@@ -220,7 +223,7 @@ type FoundPlace =
   | { readonly outcome: 'not-allowed' }
   | { readonly outcome: 'wrong-host'; readonly problem: string };
 
-/** Where a key for the alias would be used. */
+/** The place where a key for the alias would be used. */
 export function placeFor(
   places: readonly OwnKeyPlace[],
   { alias, host }: Pick<WantedOwnKey, 'alias' | 'host'>,
@@ -235,6 +238,6 @@ export function placeFor(
 }
 
 async function published({ sharedState }: Pick<OwnKeyParts, 'sharedState'>): Promise<void> {
-  // The change stands whether or not this arrives: every process looks at the version twice a second.
+  // The change is effective even if this message is lost: every process checks the version twice a second.
   await sharedState.publish(OWN_KEYS_TOPIC, 'changed').catch(() => {});
 }
