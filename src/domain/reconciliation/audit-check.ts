@@ -1,30 +1,30 @@
 import type { Database, Statements } from '../../ports/database.ts';
 
 /**
- * One thing that must hold in the books. `faults` is a select of one text column, a row for each fault, in a single
- * statement: so it sees one moment, and can run while calls are charged. It is set-based: what it compares stays in
- * the database, however many rows there are.
+ * An invariant of the books. `faults` is a select of one text column with a row for each fault. It is a single
+ * statement, so it sees one snapshot and can run while calls are charged. It is set-based: the compared rows stay in
+ * the database, whatever their number.
  */
 export interface AuditCheck {
-  /** What holds, to be read after `checked that`. */
+  /** The invariant, worded to follow `checked that`. */
   readonly holds: string;
   readonly faults: string;
 }
 
-/** A check that one statement cannot make by itself. What it compares with each other comes from one statement. */
+/** A check that a single statement cannot make. Values that are compared with each other come from one statement. */
 export interface ComputedCheck {
   readonly holds: string;
   find(statements: Statements, limit: number): Promise<readonly string[]>;
 }
 
-/** Of each check: who finds a thousand faults looks for one cause. */
+/** Per check: a thousand faults have a common cause. */
 const MOST_FAULTS = 1_000;
-/** A check reads every row, of which there may be hundreds of millions. */
+/** A check reads every row, possibly hundreds of millions. */
 const CHECK_TIMEOUT_MS = 4 * 60 * 60_000;
 
 export interface CheckedBooks {
   readonly faults: readonly string[];
-  /** There are more than are listed. */
+  /** True if there are more faults than are listed. */
   readonly isCut: boolean;
 }
 
@@ -39,7 +39,10 @@ export async function runCheck(database: Database, check: AuditCheck | ComputedC
   return { faults: faults.slice(0, MOST_FAULTS), isCut: faults.length > MOST_FAULTS };
 }
 
-/** Sorts and hashes of millions of rows in memory; a merge of large inputs would sort them. Behind a pooler `jit` may be on. */
+/**
+ * Sorts and hashes millions of rows in memory. Merge joins are off because they would sort large inputs. Behind a
+ * pooler, `jit` may be on.
+ */
 const FOR_LARGE_READS = `set local work_mem = '256MB'; set local enable_mergejoin = off; set local jit = off`;
 
 export async function readForLong<T>(

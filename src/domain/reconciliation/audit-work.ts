@@ -11,7 +11,10 @@ const PAYMENT_AUDIT_QUEUE: QueueDefinition = {
 
 export const AUDIT_QUEUES: readonly QueueDefinition[] = [PAYMENT_AUDIT_QUEUE];
 
-/** Every ten minutes: a paused audit is continued, and a day after the last one the next begins. New differences are reported. */
+/**
+ * Every ten minutes, continues a paused audit or, about a day after the last one, starts the next. Then reports new
+ * differences.
+ */
 export function auditWork(parts: ProviderAuditParts & DifferencesReportParts): readonly QueueWork[] {
   return [
     {
@@ -26,14 +29,14 @@ export function auditWork(parts: ProviderAuditParts & DifferencesReportParts): r
           return;
         }
         const run = await auditRange(parts, range, signal);
-        // The queue runs it again, which continues it.
+        // The queue retries the job, which continues the audit if `to` was more than half an hour ago.
         if (run.outcome === 'paused') throw new Error(`the audit is paused: ${run.message}`);
       },
     },
   ];
 }
 
-/** Has the workers audit a range at once. False where that is under way already. */
+/** Enqueues an audit of a range. False if an audit of the same range is already waiting or running. */
 export async function requestAudit(
   jobQueue: Pick<JobQueue, 'enqueue'>,
   { from, to }: { readonly from: Date; readonly to: Date },

@@ -27,7 +27,7 @@ import {
   usageSubjectsCheck,
 } from './usage-checks.ts';
 
-/** All that `turnpike audit` proves, in the order of its output. A new check gets a row here. */
+/** All checks of `turnpike audit`, in the order of its output. Add new checks here. */
 export const AUDIT_CHECKS: readonly (AuditCheck | ComputedCheck)[] = [
   balanceCheck,
   ledgerChainCheck,
@@ -61,7 +61,7 @@ interface AuditedCheck extends CheckedBooks {
   readonly check: AuditCheck | ComputedCheck;
 }
 
-/** All checks in their order, each as it is done. `isExact` runs each of them by itself, however long it takes. */
+/** Yields the result of each check, in order. `isExact` runs every check itself, without the faster proofs. */
 export async function* auditBooks(
   database: Database,
   { isExact = false } = {},
@@ -86,7 +86,7 @@ interface BookSizes {
   readonly calls: bigint;
 }
 
-/** How much was proved: the rows of the books at this moment. */
+/** The current number of rows in the books, to report how much was checked. */
 export async function sizeOfBooks(statements: Statements): Promise<BookSizes> {
   const [sizes] = await statements.query<BookSizes>(
     `select (select count(*) from credit_accounts) as accounts,

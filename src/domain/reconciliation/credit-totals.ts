@@ -4,15 +4,15 @@ import type { ComputedCheck } from './audit-check.ts';
 import { type Difference, lineOf } from './difference.ts';
 
 /**
- * Credits and money of the whole system in one view. Credits sold, granted, adjusted and given back by paid invoices, less
- * those refunded, spent and expired, are what is left.
+ * Credits of the whole system. Those sold, granted, adjusted and given back by paid invoices, less those refunded,
+ * spent and expired, equal those left.
  */
 export interface CreditTotals {
   readonly soldMicro: bigint;
   readonly grantedMicro: bigint;
   /** Usage that was invoiced and paid. */
   readonly invoicedMicro: bigint;
-  /** Corrections too. */
+  /** Including corrections. */
   readonly adjustedMicro: bigint;
   readonly refundedMicro: bigint;
   readonly spentMicro: bigint;
@@ -20,17 +20,18 @@ export interface CreditTotals {
   readonly leftMicro: bigint;
 }
 
-/** Of one currency, in its minor units. */
+/** Amounts of one currency, in its minor units. */
 export interface CashTotals {
   readonly currency: string;
   readonly receivedMinor: bigint;
   readonly refundedMinor: bigint;
   readonly disputedMinor: bigint;
-  /** Money of customers that waits at the provider for their next invoices. */
+  /** Customer balances at the provider, to be used for their next invoices. */
   readonly customerBalanceMinor: bigint;
   /**
-   * What the credits that are left were paid with. Credits of a company are alike, so it is the share of its money, after
-   * refunds and disputes, that its credits left have in all credits that it got: an average, taxes included.
+   * The money that was paid for the credits left. The credits of a company are interchangeable, so this is an average:
+   * its money after refunds and disputes, taxes included, times the share of its credits left in all credits that it
+   * got.
    */
   readonly outstandingMinor: bigint;
 }
@@ -79,7 +80,7 @@ const CREDITS = `select ${sumOf("= 'PACK_PURCHASE'")} as "soldMicro", ${sumOf("=
     (select coalesce(sum(balance_micro), 0) from credit_accounts)::bigint as "leftMicro"
   from credit_transactions`;
 
-/** Balances of users are credits of their company. A company that owes has nothing left. */
+/** Balances of users count as credits of their company. A company with a negative total has none left. */
 const CASH = `with left_over as (
     select company_id, greatest(0, sum(balance_micro)) as left_micro
     from (select coalesce(company_id, id) as company_id, balance_micro from credit_accounts) as accounts group by company_id),

@@ -1,8 +1,8 @@
-/** Something that is not as it should be, with what mends it: a command, or what is to be done at the provider. */
+/** A difference and its remedy: a command, or an action at the provider. */
 export interface Difference {
-  /** As `CHARGE_NOT_BOOKED`; docs/audit.md lists them. */
+  /** For example `CHARGE_NOT_BOOKED`; docs/audit.md lists all kinds. */
   readonly kind: string;
-  /** Ids of ours or of the provider's: never a key, a prompt or an address. */
+  /** Our ids or the provider's; never a key, a prompt or an address. */
   readonly subject: string;
   readonly expected: string;
   readonly found: string;

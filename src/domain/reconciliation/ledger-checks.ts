@@ -13,7 +13,7 @@ export const balanceCheck: AuditCheck = {
     where account.id is null or balance_micro <> coalesce(posted.sum, 0) or account.version < posted.version`,
 };
 
-/** Versions may leave gaps, where the line was changed; the balances may not. */
+/** Versions have gaps where the credit line was changed; balances have none. */
 export const ledgerChainCheck: AuditCheck = {
   holds: 'each transaction goes on from the balance that the one before it left',
   faults: `select format('transaction %s of account %s leaves %s micro-credits, which is not %s and the %s before it',
@@ -23,7 +23,10 @@ export const ledgerChainCheck: AuditCheck = {
     where before::numeric + amount_micro <> balance_after_micro or version < 1`,
 };
 
-/** Both sides of every transfer cancel out; so do what all accounts hold and what the contra accounts gave. */
+/**
+ * The two sides of every transaction cancel out, and so do the balances of all accounts and what the contra accounts
+ * gave.
+ */
 export const ledgerTotalCheck: AuditCheck = {
   holds: 'everything sums to zero',
   faults: `with entries as materialized (
@@ -36,7 +39,7 @@ export const ledgerTotalCheck: AuditCheck = {
     from entries, (select coalesce(sum(balance_micro), 0) as held from credit_accounts) as accounts where held <> given`,
 };
 
-/** Credits of users are credits of their company: they come from its account and return there; operators may adjust them. */
+/** Credits of users belong to their company: they come from its account and return to it. Operators may adjust them. */
 export const userTransfersCheck: AuditCheck = {
   holds: 'every transfer between a company and one of its users has both sides, of one amount',
   faults: `select format('the transfer %s takes %s micro-credits from account %s and adds %s to account %s', source_id,
@@ -54,7 +57,7 @@ export const userTransfersCheck: AuditCheck = {
       or posted.type = 'ADJUSTMENT' and posted.source_kind not in ('credits-of-user', 'adjustment'))`,
 };
 
-/** What expired of granted credits, each lot beside its transaction. */
+/** Compares each expired lot of granted credits with its transaction. */
 export const expiredCreditsCheck: AuditCheck = {
   holds: 'what every expired lot had left was taken once, and nothing else was',
   faults: `select case
@@ -70,7 +73,10 @@ export const expiredCreditsCheck: AuditCheck = {
       or posted.account_id <> lot.account_id`,
 };
 
-/** Paid or written off, an invoice for usage gives that usage back: once, and as what it was. */
+/**
+ * An invoice for usage that is paid or written off gives back exactly that usage, once, with the source kind of its
+ * status.
+ */
 export const invoicesCheck: AuditCheck = {
   holds: 'every settled invoice for usage has given it back, and no other has',
   faults: `select case
@@ -89,7 +95,7 @@ export const invoicesCheck: AuditCheck = {
       or posted.account_id <> due.company_id`,
 };
 
-/** Usage of POSTPAID times, by what is said of a transaction `used` and a span of its company. */
+/** A condition on a transaction `used` and a `span` of its company: usage while the company was POSTPAID. */
 const IN_SPAN = `used.account_id = span.company_id and used.type = 'USAGE' and used.version > span.after_version
   and used.version <= coalesce(span.until_version, 9223372036854775807)`;
 

@@ -1,12 +1,12 @@
 import type { AuditCheck } from './audit-check.ts';
 
 /**
- * Whether credits follow money: every grant, purchase and refund beside its posting, its rate and its cash. What differs
- * is named with what was expected, what was found, and the command that mends it.
+ * Checks that credits match money: compares every grant, purchase and refund with its posting, its rate and its cash. A
+ * difference names the expected and the found value, and the command that corrects it.
  */
 export interface MoneyCheck extends AuditCheck {
   readonly kind: string;
-  /** A select of subject, expected, found and remedy, one row for each difference. */
+  /** A select of subject, expected, found and remedy, with one row for each difference. */
   readonly differences: string;
 }
 
@@ -16,7 +16,7 @@ const CORRECT = (source: string, credits: string) =>
 const CORRECT_CASH = (source: string, minor: string) =>
   `format('turnpike correct %s --cash-minor=%s', ${source}, ${minor})`;
 
-/** The fault of `turnpike audit` is the difference in one line; a check may word it itself in a fifth column. */
+/** `turnpike audit` prints a difference in one line; `fault` is the SQL expression of its first part. */
 function moneyCheck(
   kind: string,
   holds: string,
@@ -31,19 +31,19 @@ function moneyCheck(
   };
 }
 
-/** What operators corrected, by the source that they corrected. */
+/** Corrections by operators, with the source that each corrects. */
 const CORRECTIONS = `select split_part(source_id, '/', 1) as kind, split_part(source_id, '/', 2) as id, account_id,
     amount_micro, true as is_correction
   from credit_transactions where source_kind = 'correction'`;
 
-/** The versions of packs are recorded when they are written: what this one brought for the price of a purchase. */
+/** The credits of the pack version that had the price of a purchase. Versions are recorded when a pack is written. */
 const PACK_RATE = `select credits_micro from pack_rates as rate where rate.credit_pack_id = purchase.credit_pack_id
     and rate.currency = purchase.currency and rate.price_minor = purchase.amount_minor
     order by rate.credits_micro = purchase.credits_micro desc, created_at desc limit 1`;
 
 /**
- * What was sold and granted, each beside its postings: by the kind of source under which it is posted, which is
- * written here a second time on purpose. What was corrected to nothing is reversed.
+ * Compares every purchase and grant with its postings, by source kind. The source kinds are deliberately repeated here.
+ * A source that was corrected to zero counts as reversed.
  */
 export const grantsCheck = moneyCheck(
   'GRANT_POSTING',
@@ -79,12 +79,12 @@ export const grantsCheck = moneyCheck(
       or posted.account_id <> due.company_id or (posted.amount <> due.amount and not (is_corrected and posted.amount = 0))))`,
 );
 
-/** A dispute that was corrected by hand is compared with its money by `disputesCheck`. */
+/** A dispute whose credits an operator corrected is not compared with its row. */
 const IS_DISPUTE = 'exists (select 1 from payment_disputes where dispute_id = due.charge_id)';
 
 /**
- * A charge may be refunded in parts: each is a transaction, whose source is the charge and the sum so far. What a failed
- * refund has returned is taken off again.
+ * A charge may be refunded in parts. Each is a transaction whose source is the charge and the sum so far. Credits
+ * returned by a failed refund are subtracted.
  */
 export const refundsCheck = moneyCheck(
   'REFUND_POSTING',
@@ -112,8 +112,8 @@ export const refundsCheck = moneyCheck(
 );
 
 /**
- * A lost dispute takes back the disputed money, at most what refunds have left of the payment. Credit notes are not taken off:
- * their money is on the customer's balance.
+ * A lost dispute takes back the disputed money, at most what is left of the payment after refunds. Credit notes are not
+ * subtracted: their money is on the customer's balance.
  */
 export const disputesCheck = moneyCheck(
   'DISPUTE_POSTING',
@@ -139,7 +139,7 @@ export const disputesCheck = moneyCheck(
       where kind = 'charge-refund' and id = dispute_id)`,
 );
 
-/** The credits of a purchase are compared by `grantsCheck`: here it is that its pack ever had its price. */
+/** Checks that the pack had the price of the purchase at some time. `grantsCheck` compares the credits. */
 export const purchaseRatesCheck = moneyCheck(
   'PURCHASE_RATE',
   'every purchase has a price that its pack had',
@@ -153,8 +153,9 @@ export const purchaseRatesCheck = moneyCheck(
 );
 
 /**
- * The cash of every source beside its own row; where an operator has corrected it, only the provider says what is right. What a plan's invoice was paid with is known exactly; of other invoices the
- * total is the most.
+ * Compares the cash of every source with the source's own row. Cash that an operator corrected is skipped: only the
+ * provider knows the right amount. For a plan's invoice the paid amount is known exactly; for other invoices the total
+ * is the upper limit.
  */
 export const cashCheck = moneyCheck(
   'CASH',

@@ -6,9 +6,9 @@ import type { ComputedCheck } from './audit-check.ts';
 import { type Difference, lineOf } from './difference.ts';
 
 /**
- * Recounts the plan credits of every company from the lines of its paid invoices, at the frozen rates of their prices, and
- * compares them with what its invoices have granted. The rule for a company as a whole is `grantedMicro`; the movement of
- * each line is calculated again by the database.
+ * Recalculates the plan credits of every company from the lines of its paid invoices, at the frozen rates of their
+ * prices, and compares them with what its invoices granted. `grantedMicro` is the rule for all invoices of a company
+ * together; the database recalculates the credits of each line.
  */
 export async function planCreditDifferences(
   statements: Statements,
@@ -39,10 +39,10 @@ const COMPANIES_AT_ONCE = 200;
 export interface RecountedInvoice extends KeptInvoice {
   readonly companyId: string;
   readonly id: string;
-  /** What was posted for it, and what refunds of it have taken. */
+  /** The credits posted for it; `takenMicro` are those that its refunds took. */
   readonly postedMicro: bigint;
   readonly takenMicro: bigint;
-  /** Null where it has no lines: it is from before lines were counted. */
+  /** Null if it has no lines that count, as for invoices from before lines were stored. */
   readonly lineMicro: bigint | null;
   readonly recountedMicro: bigint | null;
   readonly lineMinor: bigint | null;
@@ -75,8 +75,8 @@ function compareCompany(invoices: readonly RecountedInvoice[]): Difference | nul
 }
 
 /**
- * What an invoice moves by its lines and rates. Above zero it counts as far as it was paid, which its lines in money say
- * within two minor units of rounding.
+ * The credits that an invoice moves by its lines and rates. A positive amount counts in proportion to what was paid of
+ * the lines; the stored amount is accepted within two minor units of rounding.
  */
 function movedOf(invoice: RecountedInvoice): bigint {
   const { movedMicro, lineMicro, recountedMicro, lineMinor, linesMinor } = invoice;
@@ -92,12 +92,12 @@ function movedOf(invoice: RecountedInvoice): bigint {
   return movedMicro >= least - 2n && movedMicro <= most ? movedMicro : least;
 }
 
-/** Of a line that was read again the last reading counts: its id has `#` and a number. */
+/** The last reading of a line counts. The id of a repeated reading has `#` and a number. */
 const LINES = `select distinct on (provider_invoice_id, split_part(provider_line_id, '#', 1)) * from plan_grant_lines
     where company_id in (select company_id from companies_of_page)
     order by provider_invoice_id, split_part(provider_line_id, '#', 1), created_at desc, provider_line_id desc`;
 
-/** A line without a price is of its plan: it has one of the plan's rates. */
+/** A line without a price id has one of its plan's rates. */
 const RATE = `select price_minor, credits_micro from plan_rates as rate
     where rate.currency = line.currency and (rate.provider_price_id = line.provider_price_id
       or (line.provider_price_id is null and rate.plan_id = line.plan_id)) and rate.price_minor > 0

@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../../ports/database.ts';
 import { listSuperAdmins } from '../accounts/members.ts';
 import type { AlertDispatch } from '../alerts/dispatch.ts';
 
-/** Takes mails within a transaction: they go out if and only if it commits. */
+/** Accepts mails within a transaction: they are sent if and only if it commits. */
 interface OperatorOutbox {
   send(
     mail: {
@@ -29,13 +29,13 @@ export interface DifferencesReportParts {
 }
 
 const MOST_NAMED = 10;
-/** What is older was reported, and the mails that would show it are removed. */
+/** Older audits were reported already, and the mails that would prevent a second report may have been deleted. */
 const REPORTED_FOR_MS = 2 * 24 * 60 * 60_000;
 
 /**
- * Mails the super admins and alerts the operators' channels if the newest daily audit has differences that the one
- * before it did not have: each is reported once, however many days it stays. Running it again sends nothing again.
- * Returns how many were new.
+ * Mails the super admins and alerts the operators' channels if the newest daily audit has differences that the previous
+ * one did not have. Each is reported once, no matter how many days it remains; running it again sends nothing again.
+ * Returns how many are new.
  */
 export async function reportDifferences(parts: DifferencesReportParts): Promise<number> {
   const { database, clock, mail, alerts } = parts;

@@ -6,8 +6,8 @@ const ENTRY_TEXT = `ledger_entry_text(amount_micro, (extract(epoch from created_
   source_kind, source_id, reason)`;
 
 /**
- * Of each account the first group of transactions whose seal does not follow from the one before it and from what is there
- * now; or else that the last seal is not the one that the account notes, where the end of the chain was removed.
+ * Finds, for each account, the first group of transactions whose seal does not match the previous seal and the stored
+ * transactions. If the end of the chain was removed, the last seal differs from the one stored with the account.
  */
 export const sealsCheck: AuditCheck = {
   holds: 'every transaction is as it was sealed when it was posted, and none was removed or inserted',
@@ -39,13 +39,16 @@ export const sealsCheck: AuditCheck = {
     where last.seal is distinct from account.last_seal`,
 };
 
-/** What does not fit its seal, by computing all of them: a digest could have been changed together with its transactions. */
+/**
+ * Finds what does not match its seal by computing every seal again: a digest could have been changed together with its
+ * transactions.
+ */
 export async function sealFaults(database: Database): Promise<readonly string[]> {
   const live = (await isLedgerSound(database, 'all')) ? [] : (await runCheck(database, sealsCheck)).faults;
   return [...live, ...(await runCheck(database, oldSealsCheck)).faults];
 }
 
-/** Those from before there were seals: sealed by a job, a thousand at a time. */
+/** For transactions from before there were seals, which a job sealed a thousand at a time. */
 export const oldSealsCheck: AuditCheck = {
   holds: 'every transaction from before there were seals is as it was when the job sealed it',
   faults: `with chunks as (

@@ -1,10 +1,10 @@
 import { ALIAS_NAMES } from '../models/aliases.ts';
 import type { AuditCheck } from './audit-check.ts';
 
-/** A call's id as text: those below it have no row any more. Nothing is below the empty text. */
+/** A call id as text: calls with lower ids were deleted by retention. No id is lower than the empty text. */
 const RETIRED_BEFORE = "coalesce((select before_id::text from calls_retirement), '')";
 
-/** The calls are gone, so single ones cannot be named: what a company was charged for them is one sum. */
+/** Deleted calls cannot be named one by one, so a company's charges for them are compared as one sum. */
 export const retiredChargesCheck: AuditCheck = {
   holds: 'what companies were charged for calls that were deleted by retention is what those had cost',
   faults: `select format('company %s was charged %s micro-credits for calls that were deleted by retention, which had cost %s',
@@ -22,8 +22,8 @@ export const retiredChargesCheck: AuditCheck = {
 };
 
 /**
- * A source is posted once at most, by the ledger's own constraint: so one that is there is the only one. Calls that were
- * deleted by retention are not missed here; their sums are held against the ledger by `retiredChargesCheck`.
+ * A constraint of the ledger allows one posting per source, so duplicates need no check. Calls that were deleted by
+ * retention are not missed here; `retiredChargesCheck` compares their sums with the ledger.
  */
 export const chargesCheck: AuditCheck = {
   holds:
@@ -50,17 +50,18 @@ const SERVED = 'coalesce(served_by, alias)';
 const PRICED_AS = `case when regexp_replace(${SERVED}, '^.*/', '') in (${ALIAS_NAMES.map(({ name }) => `'${name}'`).join(', ')})
         then regexp_replace(${SERVED}, '^.*/', '') else ${SERVED} end`;
 
-/** The share of a surcharge is stored rounded up, and the charge is rounded up once over tokens and surcharge. */
+/** The stored share of a surcharge is rounded up, while the charge is rounded up once, over tokens and surcharge. */
 const ROUNDED_TWICE =
   'case when charge_share_millionths is null or surcharge_micro is null then 0 else 1 end';
 
-/** Prices and tokens of which three products fit into a bigint. */
+/** Limits below which the sum of three products of price and tokens fits into a bigint. */
 const SMALL_PRICE = '1000000000';
 const FEW_TOKENS = 2 ** 26 - 1;
 
 /**
- * With the moment of the next one, and with what tells in a glance that a call's alias has this price. A join with the other prices
- * of the alias: a correlated subquery or a window function here would keep PostgreSQL from reading the calls by parallel workers.
+ * Prices with the start of the next one (`until`), and with columns for a quick test of a call's alias. It joins the
+ * other prices of the alias: a correlated subquery or a window function would keep PostgreSQL from reading the calls
+ * with parallel workers.
  */
 const PRICES = `select price.*, min(other.in_force_from) filter (where other.in_force_from > price.in_force_from) as until,
       not bool_or(other.in_force_from < price.in_force_from) as is_first,
@@ -73,14 +74,14 @@ const PRICES = `select price.*, min(other.in_force_from) filter (where other.in_
 const IS_CHARGED = "(outcome = 'SUCCEEDED' and alias is not null and prompt_tokens is not null)";
 const CACHED = 'least(cached_tokens, prompt_tokens)';
 const WRITTEN = `least(coalesce(cache_write_tokens, 0), prompt_tokens - ${CACHED})`;
-/** What a call's tokens cost at its price, without what was withheld of it. */
+/** The cost of a call's tokens at its price with the surcharge, less what was withheld. */
 const DUE = `(div(((prompt_tokens - ${CACHED} - ${WRITTEN}) * prompt_micro::numeric + ${CACHED} * cached_micro::numeric
         + ${WRITTEN} * coalesce(cache_write_micro, prompt_micro)::numeric + completion_tokens * completion_micro::numeric)
         * coalesce(price_factor_millionths, 1000000) * coalesce(charge_share_millionths, 1000000)
         + 999999999999999999, 1000000000000000000)
       - coalesce(excess_micro, 0) + coalesce(surcharge_micro, 0))`;
 
-/** What nearly every call is, in a few operations on integers: right for certain. */
+/** A quick test with a few integer operations: true for nearly all correctly priced calls, and for no others. */
 const IS_PLAINLY_RIGHT = `is_small and ${IS_CHARGED} and excess_micro is null and charge_share_millionths is null
       and price_factor_millionths is null and cache_write_tokens is null and surcharge_micro is null
       and (prompt_tokens | completion_tokens) between 0 and ${FEW_TOKENS} and cached_tokens between 0 and prompt_tokens
@@ -89,19 +90,20 @@ const IS_PLAINLY_RIGHT = `is_small and ${IS_CHARGED} and excess_micro is null an
       and in_force_from <= started_at and (until is null or started_at < until)
       and (${SERVED} = plain or ${SERVED} like ending)`;
 
-/** Of the price of a call. */
+/** The columns of a call's price. */
 export const PRICE_COLUMNS = `price.id as price, price.alias as of_alias, in_force_from, until, is_first, is_small, plain, ending,
         prompt_micro, cached_micro, cache_write_micro, completion_micro`;
 export const PRICED_CALLS = `calls left join (${PRICES}) as price on price.id = price_id`;
-/** What was withheld of calls and not posted. */
+/** Amounts withheld from calls and not posted. */
 export const WITHHELD =
   "select call_id, excess_micro from withheld_usage where resolution is distinct from 'POSTED'";
 
 /**
- * Of a call with its price and with what was withheld of it, `excess_micro`. A price that was in force at once may be missed by calls that ended while it was being written: they
- * have the one before, if they began within ten seconds of its moment. What was withheld of a call, and not posted, is not in
- * its charge. A call with a share of the price costs that share. A gateway whose clock is behind may begin a call before its
- * alias's first price: it has that one. The price of zeros is from before there were prices.
+ * A condition on a call with its price and its withheld amount, `excess_micro`. A new price that took effect at once
+ * may be missed by calls that ended while it was being written: such a call may have the previous price if it began
+ * within ten seconds of the change. An amount that was withheld and not posted is not in the charge. A call with a
+ * share of the price costs that share. If a gateway's clock is behind, a call may begin before the first price of its
+ * alias, and has that price. The price with the all-zero id is from before there were prices.
  */
 export const IS_PRICED_RIGHT = `case
       when ${IS_PLAINLY_RIGHT} then true
@@ -195,7 +197,7 @@ export const STORED_SUMS = [
 const MONTHS_SUMMED = STORED_SUMS.map((column) => `sum(${column}) as ${column}`).join(', ');
 const listed = (table: string) => STORED_SUMS.map((column) => `${table}.${column}`).join(', ');
 
-/** Of sums by key, or by name (`kind` and `subject`): what is stored beside what the days of the month sum up to. */
+/** Compares the stored months, by key or by name (`kind` and `subject`), with the sums of their days. */
 function monthFaults(
   { days, months, done }: { readonly days: string; readonly months: string; readonly done: string },
   names: readonly string[],
@@ -227,7 +229,7 @@ export const usageMonthsCheck: AuditCheck = {
     ${monthFaults({ days: 'usage_subject_days', months: 'usage_subject_months', done: 'has_subjects' }, ['kind', 'subject'], true)}`,
 };
 
-/** Of days whose calls are all there. Where a day has more names than rows, the names are compared as one. */
+/** Compares days of which no call was deleted. If a day has more names than rows, its names are compared as one. */
 export const usageSubjectsCheck: AuditCheck = {
   holds: 'usage by project, end user and tag is the sum of the calls that carry them',
   faults: `select format('usage of company %s by %s on %s, %s, key %s, %s: stored is %s, its calls sum to %s',
@@ -266,7 +268,7 @@ export const usageSubjectsCheck: AuditCheck = {
     where stored.sums is distinct from counted.sums`,
 };
 
-/** What budgets are held against, of months whose calls are all there. */
+/** The sums that budgets are compared with, for months of which no call was deleted. */
 export const subjectMonthsCheck: AuditCheck = {
   holds: 'what projects and end users have spent in a month is the sum of their calls',
   faults: `select format('%s %s of company %s in %s: stored is %s micro-credits, its calls sum to %s', scope, subject,

@@ -4,14 +4,14 @@ import type { QueueDefinition, QueueWork } from '../../../ports/job-queue.ts';
 import type { Log } from '../../../ports/log.ts';
 import { BEFORE_ALL, DIGEST_OF_SPAN, type SpanCounts, sealedTogetherIn, singlesIn } from './ledger-spans.ts';
 
-/** Transactions that have one digest, at most, but for those that are sealed together with the last of them. */
+/** The maximum number of transactions per digest, apart from those that are sealed together with the last one. */
 const SPAN = 1_000;
-/** Fewer than that have a digest once the first of them is this old. */
+/** Fewer transactions get a digest once the first of them is this old. */
 const LONGEST_WAIT_MS = 31 * 24 * 60 * 60_000;
 const ACCOUNTS_AT_ONCE = 50;
-/** In one transaction of the database, which reads as many thousand rows. */
+/** Per database transaction, which reads up to a thousand rows for each. */
 const SPANS_AT_ONCE = 20;
-/** An arbitrary number: two processes that add digests do so one after the other. */
+/** An arbitrary lock number. Processes add digests one after the other. */
 const LOCK = 7_230_417;
 
 const LEDGER_DIGESTS_QUEUE: QueueDefinition = {
@@ -49,8 +49,9 @@ interface Span {
 }
 
 /**
- * Gives a digest to transactions that have none and are sound: a thousand of an account together, or fewer where they are a month old. It may run
- * at any time, twice at once, and be killed anywhere. Returns how many digests it added.
+ * Adds digests for sound transactions that have none: for a thousand of an account together, or for fewer if the first
+ * is a month old. It may run at any time and concurrently, and be killed at any point. Returns how many digests it
+ * added.
  */
 export async function addLedgerDigests(
   { database, clock, log }: LedgerDigestParts,
@@ -90,12 +91,12 @@ async function* accountsInPages(database: Database): AsyncGenerator<readonly str
 
 interface Wanted {
   readonly accounts: readonly string[];
-  /** Transactions from before this moment need not wait for others. */
+  /** Transactions from before this time do not wait for a full span. */
   readonly before: Date;
   readonly span: number;
 }
 
-/** The next spans of these accounts, each with whether it is sound and has its digest now. */
+/** Adds the digests of the next spans of these accounts. A span that is not sound gets none. */
 async function addNext(
   database: Database,
   { accounts, before, span }: Wanted,
@@ -109,7 +110,7 @@ async function addNext(
     } else {
       const faulty = new Set<string>();
       for (const one of spans) {
-        // Digests have no gaps: none follows a span that is not sound.
+        // Digests have no gaps, so no span after an unsound one gets one.
         if (faulty.has(one.accountId)) continue;
         const isSound = await areSound(transaction, [one]);
         if (!isSound) faulty.add(one.accountId);
@@ -142,7 +143,7 @@ const valuesOf = (spans: readonly Span[]) => [
 const ADD_DIGESTS = `insert into ledger_digests (account_id, after_version, version, digest)
   select account_id, after, upto, ${DIGEST_OF_SPAN} from (${GIVEN}) as span`;
 
-/** A span ends with a transaction that is sealed alone, or the last of those that are sealed together. */
+/** A span ends with a transaction that is sealed alone, or with the last of a group that is sealed together. */
 const NEXT_SPANS = `with account as (
     select account.id, account.version as newest, coalesce(verified.version, ${BEFORE_ALL}) as verified
     from credit_accounts as account

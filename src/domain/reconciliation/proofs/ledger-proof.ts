@@ -10,24 +10,27 @@ import {
   singlesIn,
 } from './ledger-spans.ts';
 
-/** PostgreSQL gives statements that look at the row before to no worker: the ledger is read in parts, by this many connections. */
+/**
+ * PostgreSQL runs statements that read the previous row without parallel workers, so the ledger is read in parts, by
+ * this many connections.
+ */
 const AT_ONCE = 2;
 const PARTS = 6;
-/** Versions of digests are mostly multiples of a thousand, which this number divides into equal parts. */
+/** Digest versions are mostly multiples of a thousand; modulo 7 these are spread evenly. */
 const DIGEST_PARTS = 7;
 
-/** A row of the ledger by its place in the order of accounts and versions. */
+/** The position of a row in the ledger, ordered by account and version. */
 interface Place {
   readonly accountId: string;
   readonly version: bigint;
 }
 
-/** Of which transactions seals are computed again: of all, or of those that no digest covers. */
+/** The transactions whose seals are computed again: all, or those that no digest covers. */
 export type Extent = 'all' | 'without-digest';
 
 /**
- * Whether balances, the chain of balances, seals and totals hold. What was found sound before is compared with its digest, the rest row by
- * row; where a digest does not fit, everything is.
+ * Whether balances, the chain of balances, seals and totals are correct. Transactions with a digest are compared with
+ * it, the others row by row. If that finds a fault, all are compared row by row.
  */
 export async function isLedgerSound(database: Database, extent: Extent = 'without-digest'): Promise<boolean> {
   if (extent === 'all') return await areRowsSound(database, 'all');
@@ -39,9 +42,10 @@ export async function isLedgerSound(database: Database, extent: Extent = 'withou
 }
 
 /**
- * One pass over the ledger in the order of accounts and versions. Each transaction goes on from the balance before, so the last one of an account
- * has the sum of all, which is the account's balance; what all accounts hold is what the contra accounts gave. Those that are sealed together are
- * compared in a second pass, if there are any, a group at a time.
+ * Reads the ledger once, in the order of accounts and versions. Each transaction continues from the previous balance,
+ * so the last one of an account has the sum of all, which must be the account's balance. It follows that the balances
+ * of all accounts equal what the contra accounts gave. Transactions that are sealed together are compared by group in a
+ * second pass, if there are any.
  */
 async function areRowsSound(database: Database, extent: Extent): Promise<boolean> {
   const parts = partsBetween(await readCuts(database, extent)).map((part) => spansOf(part, extent));
@@ -52,14 +56,17 @@ async function areRowsSound(database: Database, extent: Extent): Promise<boolean
   return groups.every(({ faults }) => faults === 0n);
 }
 
-/** Both sides of each transaction, as the view of them is made. */
+/** The expected definition of the view `credit_entries`, with both sides of each transaction. */
 const BOTH_SIDES = `SELECT account_id::text AS account, amount_micro, type, source_kind, source_id, created_at
   FROM credit_transactions
   UNION ALL
   SELECT contra AS account, - amount_micro AS amount_micro, type, source_kind, source_id, created_at
   FROM credit_transactions;`;
 
-/** Whether the two sides cancel out by the view's definition. Some versions of PostgreSQL name the table before every column. */
+/**
+ * Whether the view's definition makes the two sides cancel out. Some versions of PostgreSQL put the table name before
+ * every column.
+ */
 export async function isViewOfBothSidesSound(database: Database): Promise<boolean> {
   const [view] = await database.query<{ definition: string }>(
     `select replace(pg_get_viewdef('credit_entries'::regclass, true), 'credit_transactions.', '') as definition`,
@@ -68,7 +75,7 @@ export async function isViewOfBothSidesSound(database: Database): Promise<boolea
   return view !== undefined && inOneLine(view.definition) === inOneLine(BOTH_SIDES);
 }
 
-/** Each part is of one moment. What is posted between two of them is checked by the next audit. */
+/** Each statement reads its own snapshot. Transactions posted in between are checked by the next audit. */
 async function countEach(database: Database, statements: readonly string[]): Promise<readonly SpanCounts[]> {
   const found: SpanCounts[] = [];
   const waiting = [...statements];
@@ -86,13 +93,13 @@ async function countEach(database: Database, statements: readonly string[]): Pro
   return found;
 }
 
-/** The last transaction of an account that has a digest. */
+/** The last version of an account that a digest covers. */
 const LAST_DIGEST = `left join lateral (select version from ledger_digests
   where account_id = account.id order by after_version desc limit 1) as verified on true`;
 const startOf = (extent: Extent) =>
   extent === 'all' ? BEFORE_ALL : `coalesce(verified.version, ${BEFORE_ALL})`;
 
-/** Between the parts: transactions that end a group, at about equal distances by the versions of the accounts. */
+/** The ends of the parts: transactions that end a group or are sealed alone, at about equal distances by account version. */
 async function readCuts(database: Database, extent: Extent): Promise<readonly Place[]> {
   return await database.query<Place>(
     `with placed as (
@@ -131,7 +138,7 @@ function spansOf([after, upTo]: Part, extent: Extent): Spans {
     from credit_accounts as account ${LAST_DIGEST} where ${isWithin.join(' and ')}`;
 }
 
-/** Digests that are not those of their transactions: in parts, because a short table is read by one process. */
+/** Counts digests that do not match their transactions. In parts, because PostgreSQL reads a small table in one process. */
 const DIGEST_FAULTS = Array.from(
   { length: DIGEST_PARTS },
   (_, part) => `
@@ -141,13 +148,13 @@ const DIGEST_FAULTS = Array.from(
   where digest is distinct from ${DIGEST_OF_SPAN}`,
 );
 
-/** Each digest begins where the one before it ends. */
+/** Counts digests that do not begin where the previous one ends. */
 const DIGEST_GAPS = `
   select count(*) as faults, 0::bigint as members
   from (select after_version, lag(version) over (partition by account_id order by after_version) as before from ledger_digests) as chained
   where after_version <> coalesce(before, ${BEFORE_ALL})`;
 
-/** What an account notes of its last transaction. */
+/** Counts accounts whose balance, version or last seal does not match their last transaction. */
 const ACCOUNTS = `
   select count(*) as faults, 0::bigint as members
   from credit_accounts as account
@@ -156,7 +163,7 @@ const ACCOUNTS = `
   where balance_micro <> coalesce(balance_after_micro, 0) or account.version < last.version
     or case when last.version > seals_from then last.seal end is distinct from last_seal`;
 
-/** Transactions of no account: one probe for each account that has any. */
+/** Counts the account ids of transactions that have no account, with one lookup for each account id. */
 const WITHOUT_ACCOUNT = `
   with recursive posted as (
     (select account_id from credit_transactions order by account_id limit 1)

@@ -1,37 +1,41 @@
-/** Less than the version of any transaction, and more. */
+/** Below and above the version of any transaction. */
 export const BEFORE_ALL = '-9223372036854775808';
 export const AFTER_ALL = '9223372036854775807';
-/** Further than any balance, and sums of two of them fit into a bigint. */
+/** Above any balance; the sum of two still fits into a bigint. */
 const FAR = '4000000000000000000';
 
 /**
- * A select of the columns `account_id`, `after` and `upto`: transactions of an account after one version, up to another. Both are those of the last transaction that
- * is sealed together with others, or of one that is sealed alone.
+ * A select of the columns `account_id`, `after` and `upto`: the transactions of an account after one version, up to and
+ * including another. Each of the two is the version of a transaction that is sealed alone, or of the last in a group
+ * that is sealed together, or `BEFORE_ALL` or `AFTER_ALL`.
  */
 export type Spans = string;
 
-/** What a statement finds in spans. */
+/** The result of a statement over spans. */
 export interface SpanCounts {
   readonly faults: bigint;
   /** Transactions that are sealed together with a later one. */
   readonly members: bigint;
 }
 
-/** The time is read as double precision, which is exact to less than half a microsecond until the year 2106, and quicker than `extract`. */
+/**
+ * Reads the time as double precision, which is accurate to less than half a microsecond until the year 2106 and faster
+ * than `extract`.
+ */
 const createdOf = (row: string) => `(date_part('epoch', ${row}.created_at) * 1000000)::bigint`;
 const entryOf = (row: string) =>
   `ledger_entry_text(${row}.amount_micro, ${createdOf(row)}, ${row}.type, ${row}.contra, ${row}.source_kind, ${row}.source_id, ${row}.reason)`;
 const IS_CALL = `posted.source_kind = 'call' and posted.type = 'USAGE' and posted.contra = 'usage'
     and octet_length(posted.source_id) = 36 and posted.reason is null`;
 /**
- * Of the row before: its seal, or the version of the one that it is sealed with, which is shorter. Nothing before the first row, or
- * where that is from before there were seals.
+ * Read from the previous row: its seal or, if it is sealed together with a later row, that row's version, which is
+ * shorter. Null if there is no previous row or it is from before there were seals.
  */
 const SEAL_OR_GROUP = 'case when seal_version = version then seal else int8send(seal_version) end';
 
 /**
- * What `ledger_seal` gives for a transaction `posted` of `account`, in fewer steps for that of a call. `textsend` writes as the client
- * reads, which is UTF-8; where it is not, seals do not fit, and their own check is run.
+ * Equals `ledger_seal` for a transaction `posted` of `account`, in fewer steps if it is a call's. `textsend` uses the
+ * client encoding, which is UTF-8; with another one the seals do not match, and their own check is run.
  */
 const SEAL = `case when ${IS_CALL}
   then sha256(coalesce(seal_before, '') || textsend(account.name || posted.version::text || chr(10) || posted.amount_micro::text || ' '
@@ -39,8 +43,8 @@ const SEAL = `case when ${IS_CALL}
   else ledger_seal(seal_before, posted.account_id, posted.version, ${entryOf('posted')}) end`;
 
 /**
- * All of a transaction `posted`, of a call in binary form. Two different lists of transactions never give the same bytes: the first begins with a
- * zero byte, the second with a letter, and each shows where it ends.
+ * The content of a transaction `posted`, in binary form for a call. Different lists of transactions never give the same
+ * bytes: the binary form begins with a zero byte, the text form with a letter, and the end of each can be determined.
  */
 const WHOLE_ENTRY = `case when ${IS_CALL} and posted.version between 1 and 72057594037927935
     and (posted.seal is not null) = (posted.seal_version = posted.version)
@@ -49,13 +53,17 @@ const WHOLE_ENTRY = `case when ${IS_CALL} and posted.version between 1 and 72057
   else textsend(concat('v', posted.version, ' ', posted.balance_after_micro, ' ', posted.seal_version, ' ', encode(posted.seal, 'hex'), ' ')
     || ${entryOf('posted')}) end`;
 
-/** The digest of the transactions in `span`, in the order of their versions; null where there are none. The rows come sorted: a sort of each span costs as much as the hash. */
+/**
+ * The digest of the transactions in `span`, ordered by version; null if there are none. The rows are read in that
+ * order, because sorting each span would cost as much as the hash.
+ */
 export const DIGEST_OF_SPAN = `(select sha256(string_agg(${WHOLE_ENTRY}, '')) from (select * from credit_transactions
     where account_id = span.account_id and version > span.after and version <= span.upto order by version) as posted)`;
 
 /**
- * Transactions by themselves: each goes on from the balance before it and has a type and a contra account that the totals add up; one that is sealed
- * alone has the seal that follows from the one before it, which ends a group or is alone too. The row before a span is read with it.
+ * Counts faults of single transactions. Each must continue from the previous balance, and have a type and a contra
+ * account that the totals include. One that is sealed alone must have the seal that follows from the previous one,
+ * which is sealed alone too or ends a group. The row before a span is read along with it.
  */
 export const singlesIn = (spans: Spans) => `
   select count(*) filter (where not case
@@ -77,7 +85,11 @@ export const singlesIn = (spans: Spans) => `
     window own as (order by version)) as posted
   where posted.version > span.after`;
 
-/** All but the last of a group, in their order, with the last and with the one before the group, which ends another. */
+/**
+ * Counts groups of transactions sealed together whose seal does not match. All but the last of a group are aggregated
+ * in order, and joined with the last and with the row before the group, which must be sealed alone or end another
+ * group.
+ */
 export const sealedTogetherIn = (spans: Spans) => `
   select count(*) as faults, 0::bigint as members
   from (select posted.account_id, posted.seal_version, seals_from, min(posted.version) as first, max(posted.version) as last,

@@ -20,12 +20,12 @@ import { proveUsage } from './usage-proof.ts';
 type Check = AuditCheck | ComputedCheck;
 
 /**
- * Shows that several checks hold in a pass over what they read. It only ever says that a check holds: where it cannot say so, the
- * check itself is run, and names what is wrong.
+ * Proves several checks in one pass over the data that they read. A proof can only confirm a check: if it does not, the
+ * check itself is run and names the faults.
  */
 export interface Proof {
   readonly checks: readonly Check[];
-  /** Those that hold. */
+  /** The checks that are proved. */
   prove(database: Database): Promise<readonly Check[]>;
 }
 

@@ -4,11 +4,14 @@ import { monthOf, monthOfDays, ofDate } from './calendar.ts';
 import { areSmall, drawWeightedSums, isNothing, PRIME, summed, type WeightedSums } from './weighted-sums.ts';
 
 const ALL_KEYS = "'00000000-0000-0000-0000-000000000000'::uuid";
-/** As usage by day counts them at most. */
+/** The most tokens that usage by day counts for a call. */
 const MOST_TOKENS = '1099511627776';
-/** As many as a call can have. Should one have more, usage by tag is checked by itself. */
+/** The most tags that a call can have. If one has more, the check of usage by name is run itself. */
 const MOST_TAGS = 8;
-/** A subquery that is not merged into the statement, so that what it computes is computed once. With a plain 0 PostgreSQL gives it no workers. */
+/**
+ * Keeps a subquery from being merged into the statement, so that its expressions are computed once. With a plain 0,
+ * PostgreSQL would use no parallel workers.
+ */
 const ONCE = "offset '0'::bigint";
 const CALL_COLUMNS = `calls.id, calls.company_id, key_id, calls.alias, target_id, outcome, prompt_tokens, cached_tokens, cache_write_tokens,
         completion_tokens, charge_micro, surcharge_micro, charge_share_millionths, price_factor_millionths, cost_micro, price_id, payer_id, served_by, started_at,
@@ -17,7 +20,7 @@ const DAY_OF_CALL = "(started_at at time zone interval '0')::date";
 
 const tokensOf = (column: string) => `least(coalesce(${column}, 0), ${MOST_TOKENS})`;
 const ofPriced = (column: string) => `(case when price_id is null then 0 else ${tokensOf(column)} end)`;
-/** The same of a call. */
+/** The columns of `STORED_SUMS`, computed for a call. */
 const OF_CALL = [
   '1',
   "(case when outcome = 'FAILED' then 1 else 0 end)",
@@ -25,7 +28,7 @@ const OF_CALL = [
   'charge_micro',
   'coalesce(surcharge_micro, 0)',
 ];
-/** Nearly every call has a price and neither of the two columns that are seldom there. */
+/** Nearly every call has a price and neither cache writes nor a surcharge. */
 const PLAIN_CALL = {
   when: `price_id is not null and cache_write_tokens is null and surcharge_micro is null
     and ${areSmall(['prompt_tokens', 'cached_tokens', 'completion_tokens', 'charge_micro'])}`,
@@ -38,7 +41,7 @@ const PLAIN_SUMS = { when: areSmall(STORED_SUMS), columns: STORED_SUMS };
 const RETIRED_DAYS = 'select company_id, day from retired_usage';
 const RETIRED_MONTHS = "select company_id, date_trunc('month', day)::date from retired_usage";
 
-/** Of calls and what is added up from them: whether each of these is sound for certain. */
+/** True for each check of calls and their sums that is proved. */
 export interface UsageProof {
   readonly charges: boolean;
   readonly prices: boolean;
@@ -52,23 +55,23 @@ export interface UsageProof {
 }
 
 /**
- * What is compared, read before: what changes meanwhile makes sums differ that are sound, which the check itself then finds
- * out; it does not make them equal.
+ * The limits of the comparison, read beforehand. A change in the meantime can make correct sums differ, in which case
+ * the check itself is run; it cannot make wrong sums equal.
  */
 interface Bounds {
-  /** Calls below it were deleted by retention. */
+  /** Calls with lower ids were deleted by retention. */
   readonly retiredBefore: string | null;
-  /** The first day with sums by project, end user and tag, and the first month with what budgets are compared with. */
+  /** The first day with sums by project, end user and tag; `spentFrom` is the first month with sums for budgets. */
   readonly namedFrom: string;
   readonly spentFrom: string;
-  /** The first month with what keys have spent. */
+  /** The first month with the spending of keys. */
   readonly keysFrom: string;
-  /** Before these, every month is added up of every company that has usage in it. */
+  /** All months before these have been added up for every company with usage in them. */
   readonly openFrom: string;
   readonly namedOpenFrom: string;
 }
 
-/** All calls in one pass, beside the sums of what is stored, in one statement and so of one moment. */
+/** Compares all calls, in one pass, with the stored sums. It is a single statement, so it sees one snapshot. */
 export async function proveUsage(statements: Statements): Promise<UsageProof> {
   const [bounds] = await statements.query<Bounds>(
     `select (select before_id::text from calls_retirement) as "retiredBefore",
@@ -94,8 +97,8 @@ export async function proveUsage(statements: Statements): Promise<UsageProof> {
 }
 
 /**
- * Looking up each row's company and month takes long, so most rows are decided by their month. Should it be wrong, sums are compared of
- * a month that is not added up, and differ.
+ * Looking up the company and month of each row is slow, so most rows are decided by their month alone. If that is
+ * wrong, a month that is not added up is compared, and the sums differ.
  */
 const openFrom = (condition: string, days: string) => `coalesce((select min(months.month)
     from (select distinct month from usage_months_done) as months cross join companies
@@ -103,7 +106,7 @@ const openFrom = (condition: string, days: string) => `coalesce((select min(mont
       and exists (select 1 from ${days} company_id = companies.id and day >= months.month and day < months.month + interval '1 month')),
   (select max(month) + interval '1 month' from usage_months_done where ${condition}), '-infinity')::date::text`;
 
-/** Days on which not all names of a company have rows of their own: those are compared as one. */
+/** Days on which some names of a company share a row: all names of such a day are compared as one. */
 const SHARED_DAYS = `select company_id as "companyId", kind, day::text as day from usage_subject_counts as counted
   where subjects >= 10 and exists (select 1 from usage_subject_days as days where days.company_id = counted.company_id
     and days.kind = counted.kind and days.day = counted.day and days.subject = '(other)')`;
@@ -111,8 +114,9 @@ const sharedOf = (kind: string) => `select company_id, day
   from unnest($2::uuid[], $3::date[], $4::text[]) as shared (company_id, day, kind) where kind = '${kind}'`;
 
 /**
- * By day, by name and by month in one number, because the value of a row is the dearest part: if it is not nothing, all of these
- * checks are run. The rows of days are in it twice, beside the calls and beside the months that were added up from them.
+ * Usage by day, by name and by month in one number, because computing the value of a row is the most expensive part. If
+ * it is not zero, all of these checks are run. The rows of days are counted twice: against the calls, and against the
+ * months that were added up from them.
  */
 const COUNTED = 'calls.counted + retired.sum + months.sum + named_months.sum - days.sum - named.sum';
 
@@ -169,7 +173,7 @@ function callParts(sums: WeightedSums, { retiredBefore, namedFrom, spentFrom }: 
 const isNamed = (namedFrom: string) =>
   `is_counted and key_id is not null and day >= '${namedFrom}' and (company_id, day) not in (${RETIRED_DAYS})`;
 
-/** Of all tags of a call. A list of its own for each call would take PostgreSQL's workers away. */
+/** The sum over all tags of a call. Unnesting the tags of each call would keep PostgreSQL from using parallel workers. */
 function ofTags(sums: WeightedSums): string {
   const ofTag = (tag: string) => ofSubject(sums, 'TAG', tag);
   let each = '0';
@@ -178,7 +182,7 @@ function ofTags(sums: WeightedSums): string {
   return `(case when ${isShared('TAG', 'day')} then cardinality(tags) * ${ofTag("'(other)'")} else ${each} end)`;
 }
 
-/** What was withheld of a call is posted later, beside the call's own transaction or without there being one. */
+/** The withheld part of a call is posted later, in addition to the call's own transaction or without one. */
 function ledgerParts(sums: WeightedSums, { retiredBefore }: Bounds): string {
   const weight = ofCharge(sums, 'posted.account_id', 'posted.source_id');
   const amount = '-(posted.amount_micro % 2147483647)';
@@ -196,7 +200,7 @@ function ledgerParts(sums: WeightedSums, { retiredBefore }: Bounds): string {
 const isDone = (month: string, openFrom: string, condition = 'true') =>
   `(${month} < '${openFrom}' or (company_id, ${month}) in (select company_id, month from usage_months_done where ${condition}))`;
 const EMPTY = 'count(*) filter (where calls = 0)';
-/** Sums by model have the first day of their month. */
+/** Sums by model are stored with the first day of their month. */
 const EMPTY_MONTHS = "count(*) filter (where calls = 0 or alias <> '' and day <> month)";
 
 function dayParts(sums: WeightedSums, { keysFrom, openFrom }: Bounds): string {
@@ -255,7 +259,7 @@ function namedParts(sums: WeightedSums, { namedOpenFrom }: Bounds): string {
 const ofCharge = ({ weightOf }: WeightedSums, account: string, source: string) =>
   weightOf('charges', [{ text: source }, { uuid: account }]);
 
-/** A model that a company uses on a day. */
+/** The hash of a model that a company uses on a day. */
 const modelOn = ({ hashOf }: WeightedSums, dayHash: string, alias = 'alias') =>
   hashOf([{ uuid: 'company_id' }, { text: alias }], dayHash);
 
@@ -276,7 +280,7 @@ const ofSubject = ({ weightOf }: WeightedSums, kind: string, subject: string) =>
 const ofSpent = ({ weightOf }: WeightedSums, kind: string, name: string, monthHash: string) =>
   weightOf(`spent ${kind}`, [{ uuid: 'company_id' }, { text: name }], monthHash);
 
-/** A key that a company uses in a month. */
+/** The hash of a key that a company uses in a month. */
 const keyIn = ({ hashOf }: WeightedSums, monthHash: string) =>
   hashOf([{ uuid: 'company_id' }, { uuid: 'key_id' }], monthHash);
 
@@ -289,7 +293,7 @@ const ofMonthByDay = ({ weightOf }: WeightedSums, key: string) =>
 const ofKey = ({ weightOf }: WeightedSums, monthHash: string) =>
   weightOf('keys', [{ uuid: 'key_id' }], monthHash);
 
-/** A project, end user or tag of a company in a month. */
+/** The hash of a project, end user or tag of a company in a month. */
 const nameIn = ({ hashOf }: WeightedSums, monthHash: string) =>
   hashOf([{ uuid: 'company_id' }, { text: 'kind' }, { text: 'subject' }], monthHash);
 

@@ -1,33 +1,36 @@
 import type { Statements } from '../../../ports/database.ts';
 
 /**
- * Compares sums that are stored with the rows that they should follow from, without grouping the rows. Each group has a weight, a
- * hash of its names, and each column a factor. What is stored, times weights and factors, modulo a prime, is one number, and so
- * is what is in the rows: equal sets give equal numbers. Different ones give equal numbers by chance in one of 2^28 runs, because
- * every run draws its own seed and factors: nothing can be changed so that it fits.
+ * Compares stored sums with the rows that they are computed from, without grouping the rows. Each group has a weight, a
+ * hash of its names, and each column a factor. The stored sums times weights and factors, modulo a prime, give one
+ * number, and so do the rows: equal sets give equal numbers. Different sets give equal numbers by chance in one of 2^28
+ * runs. Every run draws its own seed and factors, so that no change can be made to fit.
  */
 export interface WeightedSums {
-  /** A bigint expression: a hash of names. `after` is that of names before them. */
+  /** A bigint expression for the hash of names. `after` is the hash of the names that precede them. */
   hashOf(names: readonly Name[], after?: string): string;
-  /** A bigint expression: the weight of a group, after a hash of the first of its names. `domain` has weights of its own. */
+  /**
+   * A bigint expression for the weight of a group. `after` is the hash of its first names. Each `domain` has its own
+   * weights.
+   */
   weightOf(domain: string, names: readonly Name[], after?: string): string;
-  /** A bigint expression below the prime for the columns of a row, each a bigint expression; `1` is a row. */
+  /** A bigint expression, below the prime, for the columns of a row, each a bigint expression; `1` counts the row. */
   amountOf(columns: readonly string[], plain?: Plain): string;
 }
 
-/** What most rows are like: columns that are not negative and below the prime, so that no remainder is needed. */
+/** The form of most rows: all columns are non-negative and below the prime, so that no remainder is needed. */
 interface Plain {
   readonly when: string;
   readonly columns: readonly string[];
 }
 
-/** A part of a group's name: an SQL expression, by its type. */
+/** A part of a group's name: an SQL expression, keyed by its type. */
 type Name = Readonly<Partial<Record<keyof typeof HASHES, string>>>;
 
 export const PRIME = 2_147_483_647;
-/** 29 bits: four weights times a value fit into a bigint. */
+/** 29 bits: the sum of four weights times a value fits into a bigint. */
 const WEIGHT_MASK = 536_870_911;
-/** 28 bits: the sum of eight values times their factors fits. */
+/** 28 bits: the sum of eight values times their factors fits into a bigint. */
 const FACTOR_MASK = 268_435_455n;
 const MOST_COLUMNS = 8;
 
@@ -38,7 +41,7 @@ const HASHES = {
     `hashint4extended((${expression}) - date '2000-01-01', ${seed})`,
 };
 
-/** The database draws them: 48 random bits each. */
+/** Drawn by the database, with 48 random bits each. */
 const DRAWN = `select ('x' || substr(replace(gen_random_uuid()::text, '-', ''), 1, 12))::bit(48)::bigint as drawn
   from generate_series(0, ${MOST_COLUMNS})`;
 
@@ -78,11 +81,11 @@ export async function drawWeightedSums(statements: Statements): Promise<Weighted
   };
 }
 
-/** Whether all of these columns are not negative and below the prime: one look in the place of a remainder of each. */
+/** True only if all of these columns are non-negative and below the prime: one comparison instead of a remainder for each. */
 export const areSmall = (columns: readonly string[]) => `(${columns.join(' | ')}) between 0 and ${PRIME - 1}`;
 
-/** All rows of a select in one number: an aggregate of an expression in weights and values. */
+/** Aggregates an expression of weights and values over all rows of a select into one number. */
 export const summed = (expression: string) => `mod(coalesce(sum(${expression}), 0), ${PRIME})`;
 
-/** Whether these numbers, some with a minus, are nothing together. */
+/** Whether a sum of these numbers is zero modulo the prime. */
 export const isNothing = (sum: string) => `mod(${sum}, ${PRIME}) = 0`;

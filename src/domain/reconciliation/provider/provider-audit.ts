@@ -12,11 +12,11 @@ import { type AuditRange, ProviderPaused } from './read-object.ts';
 import { LISTINGS, type Listing, type ReadParts, readPage, readUnlisted } from './read-provider.ts';
 
 /**
- * An audit of money: what the provider has in a range of time is read, page by page, and compared with ours in both
- * directions; with it goes everything that the books alone can show. The result is stored as a report.
+ * An audit of money: reads the provider's objects of a time range, page by page, and compares them with ours in both
+ * directions. It includes the money checks that need only the books. The result is stored as a report.
  */
 export interface ProviderAuditParts extends ReadParts {
-  /** False where no provider is set up: then the books are compared with themselves alone. */
+  /** False if no provider is configured: then only the books are checked. */
   readonly hasProvider?: boolean;
   readonly secrets: Pick<Secrets, 'newId'>;
   readonly log: Log;
@@ -27,37 +27,37 @@ export interface AuditReport {
   readonly from: Date;
   readonly to: Date;
   readonly checkedAt: Date;
-  /** How much the provider has shown. */
+  /** The number of objects read from the provider. */
   readonly objectsRead: bigint;
-  /** Charges of customers that are no company of ours: not compared. */
+  /** Charges of customers that are not companies of ours; they are not compared. */
   readonly foreignCharges: bigint;
   readonly differences: readonly Difference[];
-  /** There are more than these. */
+  /** True if there are more differences than these. */
   readonly isCut: boolean;
   readonly totals: Totals;
 }
 
 export type AuditRun =
   | { readonly outcome: 'done'; readonly report: AuditReport }
-  /** The provider did not answer, or there is more than one run reads: running it again continues. */
+  /** The provider did not answer, or there is more than one run may read. Running it again continues it. */
   | { readonly outcome: 'paused'; readonly message: string }
   | { readonly outcome: 'invalid'; readonly message: string };
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** Events arrive within seconds, and what was missed is read every ten minutes: what is newer is left to the next audit. */
+/** Events arrive within seconds, and missed ones are read every ten minutes. Anything newer is left to the next audit. */
 const SETTLED_AFTER_MS = 30 * MINUTE_MS;
-/** Invoices are paid weeks after they were made. */
+/** Invoices may be paid weeks after they were created. */
 const DAILY_RANGE_MS = 35 * DAY_MS;
 const LONGEST_RANGE_MS = 800 * DAY_MS;
-/** 200,000 objects; with the provider's answers of some 200 ms a few minutes. */
+/** 200,000 objects, which take a few minutes at about 200 ms per response. */
 const PAGES_PER_RUN = 2_000;
 const MOST_DIFFERENCES = 1_000;
 const AUDITS_STORED = 60;
-/** A paused audit that was not continued by then is dropped, with what it has read. */
+/** A paused audit that was not continued for this long is deleted, with the objects it has read. */
 const PAUSED_FOR_MS = 7 * DAY_MS;
 
-/** Of a requested range. A paused audit of the same range is continued. */
+/** Audits a requested range, up to half an hour ago. A paused audit of the same range is continued. */
 export async function auditRange(
   parts: ProviderAuditParts,
   wanted: { readonly from: Date; readonly to: Date },
@@ -75,7 +75,7 @@ export async function auditRange(
   return await run(parts, await openAudit(parts, { from, to, isDaily: false }), signal);
 }
 
-/** What the timer runs: the paused one, or one a day. Null where the last one is of today. */
+/** The scheduled audit: continues the paused one, or starts one a day. Null if the last one finished within 22 hours. */
 export async function auditDaily(parts: ProviderAuditParts, signal?: AbortSignal): Promise<AuditRun | null> {
   const now = parts.clock.now();
   const [open] = await parts.database.query<OpenAudit>(
@@ -166,7 +166,7 @@ async function pause(
   return { outcome: 'paused', message };
 }
 
-/** False where this run has read as much as one may. */
+/** False if this run has read as much as one run may. */
 async function readAll(
   parts: ProviderAuditParts,
   audit: OpenAudit,
@@ -247,7 +247,7 @@ async function finish(parts: ProviderAuditParts, audit: OpenAudit): Promise<Audi
   return { id, from, to, checkedAt, objectsRead, foreignCharges, differences, isCut, totals: found.totals };
 }
 
-/** What the provider says first; one more than are stored, so that it shows when there are more. */
+/** Differences from the provider come first. Each query reads one more than is stored, to detect that there are more. */
 async function findDifferences(
   statements: Statements,
   read: AuditRange | null,
@@ -270,7 +270,7 @@ async function findDifferences(
   return found;
 }
 
-/** The last audit that came to an end, whatever its range; null before the first. */
+/** The last finished audit of any range; null before the first. */
 export async function readReport(database: Pick<Database, 'query'>): Promise<AuditReport | null> {
   const [row] = await database.query<
     Omit<AuditReport, 'differences' | 'totals'> & { readonly totals: StoredTotals }
@@ -287,7 +287,7 @@ export async function readReport(database: Pick<Database, 'query'>): Promise<Aud
   return { ...row, differences, totals: totalsOf(row.totals) };
 }
 
-/** For metrics: of the last audit that came to an end; null before the first. */
+/** For metrics: the number of differences by kind in the last finished audit; null before the first. */
 export async function readAuditFigures(
   statements: Statements,
 ): Promise<{ readonly checkedAt: Date; readonly kinds: ReadonlyMap<string, number> } | null> {
@@ -302,7 +302,7 @@ export async function readAuditFigures(
   return { checkedAt: first.checkedAt, kinds: new Map(kinds) };
 }
 
-/** Whole numbers of 64 bits are texts in JSON. */
+/** 64-bit integers are strings in JSON. */
 interface StoredTotals {
   readonly credits: Readonly<Record<string, string>>;
   readonly cash: readonly Readonly<Record<string, string>>[];

@@ -1,7 +1,7 @@
 /**
- * What the provider has against what we have, in both directions, by the database. `$1` is the audit, `$2` and `$3` its range.
- * Each select has kind, subject, expected, found and remedy. An object that has just changed is left to the next audit: its
- * event may be on its way.
+ * Compares the provider's objects with ours in both directions, within the database. `$1` is the audit, `$2` and `$3`
+ * its range. Each select has kind, subject, expected, found and remedy. An object that changed recently is left to the
+ * next audit: its event may not have arrived yet.
  */
 const AUDIT = '$1::uuid';
 const read = (kind: string) =>
@@ -20,13 +20,16 @@ const CASH = `select source_kind, source_id, coalesce(sum(amount_minor) filter (
     bool_or(starts_with(step, 'correction:')) as is_corrected
   from cash_entries group by source_kind, source_id`;
 
-/** One after the other, each by its index: joined by either, every charge would be compared with every company. */
+/** Two lookups, each by its own index: a join on either column would compare every charge with every company. */
 const companyOf = (
   object: string,
 ) => `select id from companies where provider_customer_id = ${object}.customer_id
     union all select id from companies where id = ${object}.company_id::uuid limit 1`;
 
-/** Charges with what they paid for here, by the rules by which events are applied, and whose they are. */
+/**
+ * Charges with the purchase, invoice or grant that they paid for, matched by the rules for events, and with their
+ * company.
+ */
 const CHARGES = `select charge.*, purchase.id as our_purchase, purchase.status as purchase_status,
     purchase.provider_session_id as session_id, purchase.provider_payment_intent_id as purchase_payment,
     invoice.id as our_invoice, invoice.status as invoice_status, invoice.settled_by_hand_at, invoice.kind as invoice_kind,
@@ -45,7 +48,7 @@ const CHARGES = `select charge.*, purchase.id as our_purchase, purchase.status a
 const isBooked = `coalesce(purchase_status = 'COMPLETED' and (purchase_payment is null or purchase_payment = payment_id)
   or invoice_status = 'PAID' and settled_by_hand_at is null or grant_invoice is not null, false)`;
 
-/** Money that the provider took for us and that nothing here was paid with. */
+/** Money that the provider received for us and that paid for nothing here. */
 const CHARGE_NOT_BOOKED = `select 'CHARGE_NOT_BOOKED' as kind, 'charge/' || object_id as subject,
     ${money('amount_minor - returned_minor', 'currency')} || ' received' as expected,
     case when our_purchase is not null then format('purchase %s is %s%s', our_purchase, purchase_status,
@@ -73,7 +76,7 @@ const CHARGE_AMOUNT = `select 'CHARGE_AMOUNT' as kind, 'credit-pack-purchase/' |
   left join cash on cash.source_kind = 'credit-pack-purchase' and cash.source_id = our_purchase::text
   where our_purchase is not null and ${isBooked} and coalesce(cash.received, 0) <> amount_minor`;
 
-/** What was refunded of a charge, and what of that was taken here. */
+/** Refunds of a charge that differ from what was booked for them here. */
 const REFUNDS = `select case when returned_minor > coalesce(cash.refunded, 0) then 'REFUND_NOT_BOOKED' else 'REFUND_UNKNOWN' end as kind,
     'charge-refund/' || object_id as subject, ${money('returned_minor', 'charge.currency')} || ' refunded' as expected,
     ${money('coalesce(cash.refunded, 0)', 'charge.currency')} as found,
@@ -86,7 +89,7 @@ const REFUNDS = `select case when returned_minor > coalesce(cash.refunded, 0) th
   left join charge_refunds as booked on booked.charge_id = object_id
   where ${isBooked} and not is_recent and returned_minor <> coalesce(cash.refunded, 0)`;
 
-/** Refunds, credit notes and disputes of ours that the provider does not have. */
+/** Refunds, credit notes and disputes that are booked here and that the provider does not have. */
 const UNKNOWN_RETURNS = `select case when dispute_id is not null then 'DISPUTE_UNKNOWN'
       when starts_with(booked.charge_id, 'cn_') then 'CREDIT_NOTE_UNKNOWN' else 'REFUND_UNKNOWN' end as kind,
     'charge-refund/' || booked.charge_id as subject, 'nothing returned' as expected,
@@ -114,7 +117,7 @@ const DISPUTES = `select 'DISPUTE_NOT_BOOKED' as kind, 'dispute/' || dispute.obj
   where ${isBooked.replaceAll(/\b(purchase_status|purchase_payment|payment_id|invoice_status|settled_by_hand_at|grant_invoice)\b/g, 'charge.$1')}
     and (ours.dispute_id is null or (dispute.status in ('won', 'lost') and dispute.status <> ours.status))`;
 
-/** A note counts as far as its invoice was paid; its part that was refunded counts by the refund. */
+/** A credit note counts up to the amount paid for its invoice. Its refunded part is counted with the refund. */
 const CREDIT_NOTES = `select 'CREDIT_NOTE_NOT_BOOKED' as kind, 'credit-note/' || object_id as subject,
     ${money('due', 'note.currency')} || ' credited' as expected, ${money('coalesce(cash.noted, 0)', 'note.currency')} as found,
     ${replay('object_id')} as remedy
@@ -126,7 +129,7 @@ const CREDIT_NOTES = `select 'CREDIT_NOTE_NOT_BOOKED' as kind, 'credit-note/' ||
   left join cash on cash.source_kind = 'credit-note' and cash.source_id = object_id
   where due > 0 and coalesce(cash.noted, 0) <> due and not coalesce(cash.is_corrected, false)`;
 
-/** Invoices with ours. Those of customers that are no company of ours are left out. */
+/** The provider's invoices with ours. Those of customers that are not companies of ours are omitted. */
 const INVOICES = `select theirs.*, ours.id as our_id, ours.kind as our_kind, ours.status as our_status, ours.settled_by_hand_at,
     grants.moved_micro as our_moved, grants.kind as grant_kind, coalesce(cash.received, 0) as our_received,
     coalesce(cash.is_corrected, false) as is_corrected
@@ -168,7 +171,7 @@ const INVOICE_LINES = `select 'INVOICE_LINES' as kind, 'plan-invoice/' || object
   where status = 'paid' and our_status = 'PAID' and moved_micro is not null and settled_by_hand_at is null
     and (our_moved is distinct from moved_micro) and not (our_moved is null and (grant_kind is not null or moved_micro = 0))`;
 
-/** Completed purchases and paid invoices of ours without any payment there. */
+/** Completed purchases without a payment at the provider, and invoices that the provider does not have. */
 const UNPAID = `select 'PURCHASE_WITHOUT_PAYMENT' as kind, 'credit-pack-purchase/' || purchase.id as subject,
     ${money('amount_minor + tax_minor', 'currency')} || ' paid at the provider' as expected,
     format('no payment %s there', coalesce(provider_payment_intent_id, '')) as found,
@@ -190,7 +193,7 @@ const UNPAID = `select 'PURCHASE_WITHOUT_PAYMENT' as kind, 'credit-pack-purchase
     and not (coalesce(is_corrected, false) and cash.received = 0) and not exists (select 1 from audit_provider_objects as read
       where audit_id = ${AUDIT} and kind = 'invoice' and read.object_id = provider_invoice_id)`;
 
-/** All selects in one: what it compares is of one moment. */
+/** All selects in one statement, so that they see one snapshot. */
 export const PROVIDER_DIFFERENCES = `with cash as materialized (${CASH}), charges as materialized (${CHARGES}),
   invoices_there as materialized (${INVOICES})
   ${[
@@ -200,5 +203,5 @@ export const PROVIDER_DIFFERENCES = `with cash as materialized (${CASH}), charge
     .map((select) => `select kind, subject, expected, found, remedy from (${select}) as one`)
     .join(' union all ')}`;
 
-/** Charges of customers that are no company of ours: counted, not compared. */
+/** Charges of customers that are not companies of ours are counted, but not compared. */
 export const FOREIGN_CHARGES = `select count(*) as count from (${CHARGES}) as charge where our_company is null`;

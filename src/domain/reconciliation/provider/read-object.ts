@@ -18,7 +18,7 @@ export interface AuditRange {
   readonly to: Date;
 }
 
-/** One object of the provider, as the comparison needs it. */
+/** The fields of a provider object that the comparison uses. */
 export interface ReadObject {
   readonly kind: 'charge' | 'refund' | 'dispute' | 'credit_note' | 'invoice';
   readonly id: string;
@@ -38,7 +38,7 @@ export interface ReadObject {
   readonly createdAt: Date;
 }
 
-/** The provider did not answer: the run ends here and is continued later. */
+/** Thrown if the provider does not answer: the run ends and is continued later. */
 export class ProviderPaused extends Error {}
 
 interface LineParts {

@@ -15,8 +15,8 @@ import {
 } from './read-object.ts';
 
 /**
- * Reads what the provider has into `audit_provider_objects`, page by page. Progress is stored with each page, so a run that
- * fails, is stopped or is rate limited continues where it was, and memory holds one page.
+ * Reading copies the provider's objects into `audit_provider_objects`, page by page. Progress is stored after each
+ * page, so a run that fails, is stopped or is rate limited continues from there, and only one page is in memory.
  */
 export interface ReadParts {
   readonly database: Database;
@@ -37,13 +37,16 @@ export interface ReadParts {
   readonly clock: Clock;
 }
 
-/** In this order: refunds and disputes of older charges need to know which charges are read. `unlisted` are ours. */
+/**
+ * In this order: refunds and disputes need the charges that were read before. `unlisted` are objects of ours that no
+ * list contained.
+ */
 export const LISTINGS = ['charges', 'refunds', 'disputes', 'credit-notes', 'invoices', 'unlisted'] as const;
 export type Listing = (typeof LISTINGS)[number];
 
 const PAGE = 100;
 const DAY_MS = 24 * 60 * 60_000;
-/** A dispute is decided within some three months of being opened, long after its charge. */
+/** A dispute is decided within about three months of being opened, long after its charge. */
 const DISPUTES_BEFORE_MS = 180 * DAY_MS;
 
 export interface ReadPage {
@@ -51,7 +54,7 @@ export interface ReadPage {
   readonly count: number;
 }
 
-/** Reads and stores one page of a list. `after` is null after the last one. */
+/** Reads and stores one page of a list. The returned `after` is null for the last page. */
 export async function readPage(
   parts: ReadParts,
   range: AuditRange,
@@ -86,7 +89,7 @@ function listOf(
   switch (listing) {
     case 'charges':
       return provider.listCharges({ sinceMs, untilMs, ...page });
-    // Up to now: a refund that is newer than the range says that its charge is still changing.
+    // Without an upper limit: a refund newer than the range shows that its charge is still changing.
     case 'refunds':
       return provider.listRefunds({ sinceMs, ...page });
     case 'disputes':
@@ -98,7 +101,7 @@ function listOf(
   }
 }
 
-/** Null where the object moves no money: a failed charge, a draft, a note before payment. */
+/** Null if the object moves no money: a failed charge, a draft, or a credit note before payment. */
 async function readObject(
   parts: ReadParts,
   range: AuditRange,
@@ -120,7 +123,10 @@ async function readObject(
   }
 }
 
-/** Refunds count on their charges: those of older charges, and all that have failed, are counted at the provider. */
+/**
+ * Refunds are counted on their charges. Charges outside the range are retrieved; if a refund of a charge failed, its
+ * refunded amount is summed from the provider's list of refunds.
+ */
 async function chargesOfRefunds(
   parts: ReadParts,
   range: AuditRange,
@@ -158,7 +164,7 @@ async function refundedOf(
   }
 }
 
-/** Charges from before the range that something of the range is about. */
+/** Retrieves the charges of these objects that were not read with the range. */
 async function chargesOf(
   parts: ReadParts,
   range: AuditRange,
@@ -179,7 +185,10 @@ async function chargesOf(
   return charges;
 }
 
-/** Money of ours that no list showed: it may be older there than here. Read one by one; what is not known there stays out. */
+/**
+ * Reads our objects that no list contained, one by one: they may be older at the provider than here. Objects that the
+ * provider does not have are skipped.
+ */
 export async function readUnlisted(
   parts: ReadParts,
   range: AuditRange,
@@ -213,7 +222,7 @@ export async function readUnlisted(
   return rows.length;
 }
 
-/** Far more than differ on any day; what is left out is reported as not found, and found by the next audit. */
+/** Far more than differ on any day. Objects beyond this limit are reported as missing. */
 const MOST_UNLISTED = 1_000;
 
 const UNLISTED = `with unlisted as (
@@ -264,7 +273,7 @@ async function requestKnown(
 const FIRST_WAIT_MS = 2_000;
 const MOST_TRIES = 6;
 
-/** The provider limits requests: it is waited for, longer each time, for two minutes at most. */
+/** Retries while the provider limits requests or is unavailable. The waits double and take about a minute in total. */
 async function request<T>(
   { clock }: ReadParts,
   signal: AbortSignal | undefined,
