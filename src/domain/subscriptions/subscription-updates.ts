@@ -2,13 +2,13 @@ import type { Transaction } from '../../ports/database.ts';
 import { isEnded, SUBSCRIPTION_COLUMNS, type Subscription, type SubscriptionStatus } from './subscription.ts';
 
 export interface IncomingSubscription {
-  /** Used where it is new to us. */
+  /** The id to use if the subscription is new to us. */
   readonly newId: string;
   readonly providerSubscriptionId: string;
   readonly companyId: string;
   readonly state: SubscriptionState;
   readonly by: EventOrder;
-  /** How it stands at the provider now, asked for after the event had come: it beats whatever is kept. */
+  /** True if the state was requested from the provider after the event arrived: it replaces any stored state. */
   readonly isCurrent: boolean;
   readonly now: Date;
   readonly graceMs: number;
@@ -20,16 +20,16 @@ export type KeptSubscription =
       readonly subscription: Subscription;
       readonly before: Subscription | null;
     }
-  /** Older than what is kept, the same again, or about one that has ended. */
+  /** Older than the stored state, a repetition, or about an ended subscription. */
   | {
       readonly outcome: 'stale' | 'ended';
       readonly subscription: Subscription;
       readonly before: Subscription;
     }
-  /** Of the same second: nothing was changed. */
+  /** From the same second as the stored state: nothing was changed. */
   | { readonly outcome: 'unclear'; readonly kept: EventOrder; readonly subscription: Subscription }
   | { readonly outcome: 'of-another-company' }
-  /** New, and of a plan that we do not have. */
+  /** A new subscription to a plan that we do not have. */
   | { readonly outcome: 'no-plan' };
 
 type Row = Subscription & {
@@ -39,8 +39,8 @@ type Row = Subscription & {
 };
 
 /**
- * Keeps what the provider tells of a subscription, in whatever order and however often. What has ended stays ended;
- * that it has ended counts even if it arrives late. `onUnclear` decides between two events of the same second.
+ * Stores what the provider reports about a subscription, in any order and with repetitions. An ended subscription stays
+ * ended, and an end counts even if it arrives late. `onUnclear` decides between two events of the same second.
  */
 export async function keepSubscription(
   transaction: Transaction,
@@ -106,7 +106,7 @@ async function change(
 ): Promise<Subscription> {
   const { state, now } = incoming;
   const pastDueSince = state.status === 'PAST_DUE' ? (before.pastDueSince ?? incoming.by.eventAt) : null;
-  // News that were asked for may be due to an event older than the one that is kept.
+  // A requested state may belong to an event older than the stored one.
   const by = incoming.by.eventAt.getTime() < kept.eventAt.getTime() ? kept : incoming.by;
   const [subscription] = await transaction.query<Subscription>(
     `update subscriptions set plan_id = coalesce($2, plan_id), status = $3, is_active = $4,
@@ -144,22 +144,22 @@ function isActive(
   return status === 'ACTIVE' || status === 'TRIALING';
 }
 
-/** Where a state comes from, and so which of two is the later. */
+/** The origin of a state, which determines the later of two. */
 export interface EventOrder {
   /** The provider's time, in whole seconds. */
   readonly eventAt: Date;
-  /** Of what happens in the same second: what can only come first has the lower one. */
+  /** Orders events of the same second: an event that can only come first has the lower rank. */
   readonly rank: EventRank;
   readonly eventId: string | null;
 }
 
-/** created, then the paid checkout, then any change, then the end. */
+/** Created, then the paid checkout, then any change, then the end. */
 export type EventRank = 0 | 1 | 2 | 3;
 export const EVENT_RANK = { created: 0, paid: 1, changed: 2, ended: 3 } as const;
 
 export interface SubscriptionState {
   readonly status: SubscriptionStatus;
-  /** Null where the plan is not known: the one before it stays. */
+  /** Null if the plan is unknown: the stored one is kept. */
   readonly planId: string | null;
   readonly currentPeriodStart: Date | null;
   readonly currentPeriodEnd: Date | null;

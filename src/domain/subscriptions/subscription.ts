@@ -1,11 +1,12 @@
 import type { Statements } from '../../ports/database.ts';
 
 /**
- * The life of a subscription, as the payment provider tells it: INCOMPLETE → TRIALING or ACTIVE → PAST_DUE → UNPAID,
- * back and forth, PAUSED in between; CANCELED and INCOMPLETE_EXPIRED are ends, which nothing leaves.
+ * The status of a subscription, as the payment provider reports it: INCOMPLETE → TRIALING or ACTIVE → PAST_DUE →
+ * UNPAID, in either direction, with PAUSED in between. CANCELED and INCOMPLETE_EXPIRED are final.
  *
- * ACTIVE and TRIALING are active. PAST_DUE stays so for the days of grace, while the provider tries again; the rest
- * are not. A subscription that will end with its period is active until then.
+ * A subscription is active while ACTIVE or TRIALING, and while PAST_DUE during the grace period, in which the provider
+ * retries the payment. In any other status it is not. A subscription that will end with its period is active until
+ * then.
  */
 export type SubscriptionStatus =
   | 'INCOMPLETE'
@@ -29,7 +30,7 @@ export interface Subscription {
   readonly cancelAtPeriodEnd: boolean;
   readonly trialEnd: Date | null;
   readonly pastDueSince: Date | null;
-  /** When it ended, or will, if that is known. */
+  /** When it ended or will end, if known. */
   readonly endDate: Date | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
@@ -42,12 +43,12 @@ export const SUBSCRIPTION_COLUMNS = `id, company_id as "companyId", plan_id as "
   cancel_at_period_end as "cancelAtPeriodEnd", trial_end as "trialEnd", past_due_since as "pastDueSince",
   end_date as "endDate", created_at as "createdAt", updated_at as "updatedAt"`;
 
-/** Nothing follows. */
+/** An ended status is final. */
 export function isEnded(status: SubscriptionStatus): boolean {
   return status === 'CANCELED' || status === 'INCOMPLETE_EXPIRED';
 }
 
-/** The one that counts: the newest of those that have not ended, else the one that ended last. */
+/** The newest active subscription; otherwise the newest that has not ended; otherwise the newest. */
 export async function currentSubscription(
   statements: Statements,
   companyId: string,
@@ -60,7 +61,7 @@ export async function currentSubscription(
   return rows[0] ?? null;
 }
 
-/** Those under which a second one must not be bought: what is begun, runs, or waits for a payment. */
+/** Subscriptions that prevent the purchase of another: all except incomplete and ended ones. */
 export async function liveSubscriptions(
   statements: Statements,
   companyId: string,
@@ -86,10 +87,10 @@ export async function findByProviderId(
 
 const MOST_AT_ONCE = 1_000;
 
-/** How long a subscription whose payment is past due stays active: the provider retries for some days. */
+/** How long a subscription with a past due payment stays active: the provider retries for some days. */
 export const PAST_DUE_GRACE_MS = 7 * 24 * 60 * 60_000;
 
-/** Those whose payment is overdue for longer than the days of grace are active no more. Returns their ids. */
+/** Deactivates subscriptions whose payment is past due for longer than the grace period. Returns their ids. */
 export async function endGrace(
   statements: Statements,
   { now, graceMs }: { readonly now: Date; readonly graceMs: number },
@@ -105,16 +106,16 @@ export async function endGrace(
 }
 
 interface StaleWanted {
-  /** Exactly these, of the provider; null for those that are found to be stale. */
+  /** The provider's ids of the subscriptions to deactivate; null selects the stale ones. */
   readonly providerSubscriptionIds: readonly string[] | null;
-  /** Nothing is changed; the subscriptions come back as they are. */
+  /** Changes nothing and returns the subscriptions as they are. */
   readonly dryRun: boolean;
   readonly now: Date;
 }
 
-/** A period that ended this long ago without a next one: the provider's events do not arrive. */
+/** If a period ended this long ago without a next one, the provider's events do not arrive. */
 const SILENT_MS = 7 * 24 * 60 * 60_000;
-/** The same for a subscription without a known period: a month more. */
+/** The same for a subscription without a known period, by its last update: a month longer. */
 const WITHOUT_PERIOD_MS = 38 * 24 * 60 * 60_000;
 export const MOST_STALE = 1_000;
 
@@ -123,8 +124,8 @@ const STALE = `is_active and provider_subscription_id is not null and
     else case when current_period_end is null then updated_at <= $3 else current_period_end <= $2 end end`;
 
 /**
- * Subscriptions that are active here and of which the provider tells nothing any more: CANCELED, ended now. By ids
- * only those that are active, so that a second run changes nothing; at most MOST_STALE at once.
+ * Cancels subscriptions that are active here and for which the provider sends no more events; they end now. Given ids
+ * match active subscriptions only, so that a second run changes nothing. At most MOST_STALE at once.
  */
 export async function deactivateStaleSubscriptions(
   statements: Statements,
