@@ -13,26 +13,26 @@ import type { OfferField } from './offer.ts';
 import { checkPlan, findPlan, PLAN_COLUMNS, type Plan, planTerms, type WantedPlan } from './plan.ts';
 
 /**
- * The life of what is sold after it was created. A price of the provider never changes: other terms are another price,
- * and the one before is archived, so that nothing new is sold by it. Subscriptions that run by an archived price go on,
- * at the rate that was frozen with it, until they are moved to another one.
+ * Changes plans and packs after their creation. A price of the provider never changes: other terms require another
+ * price, and the previous one is archived, so that it is no longer sold. Subscriptions with an archived price continue,
+ * at the rate that was frozen with it, until they are moved to another price.
  *
- * The row is claimed while the provider is asked, so two changes at once do not make two prices. It is written before
- * the old price is archived, together with the note that this has to happen: a provider that fails then is asked again
- * by a job.
+ * The row is claimed while the provider is called, so that concurrent changes do not create two prices. It is written
+ * before the old price is archived, together with a note that this must be done: if the provider fails then, a job
+ * retries it.
  */
 export interface ChangeParts {
   readonly database: Database;
   readonly provider: Pick<PaymentProvider, 'createPrice' | 'renameProduct' | 'setPriceActive'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called with each price that was written: events may wait for a plan that has it. */
+  /** Called with each new price: events may be waiting for a plan with that price. */
   readonly onPriced?: (providerPriceId: string) => Promise<void>;
 }
 
 type Refused =
   | { readonly outcome: 'invalid'; readonly field: OfferField; readonly message: string }
-  /** Another change of it is under way. */
+  /** Another change is in progress. */
   | { readonly outcome: 'busy'; readonly message: string }
   /** Nothing was changed here. */
   | { readonly outcome: 'provider-failed'; readonly message: string };
@@ -42,7 +42,7 @@ type ChangedPlan =
   | { readonly outcome: 'no-such-plan' }
   | Refused;
 
-/** The plan as it is wanted, all of it. What is paid for already stays as it was agreed. */
+/** Replaces all settings of a plan. What has been paid for stays as agreed. */
 export async function updatePlan(parts: ChangeParts, id: string, wanted: WantedPlan): Promise<ChangedPlan> {
   const checked = checkPlan(wanted);
   if (checked.outcome === 'invalid') return checked;
@@ -62,7 +62,7 @@ export async function updatePlan(parts: ChangeParts, id: string, wanted: WantedP
   });
 }
 
-/** Not sold any more. Subscriptions to it go on. */
+/** Stops selling a plan. Subscriptions to it continue. */
 export async function retirePlan(parts: ChangeParts, id: string): Promise<ChangedPlan> {
   return await changePlan(parts, id, async (plan) => ({
     outcome: 'wanted',
@@ -103,7 +103,7 @@ type ChangedPack =
   | { readonly outcome: 'retired'; readonly message: string }
   | Refused;
 
-/** The pack as it is wanted, all of it. A purchase that was begun stays as it was agreed. */
+/** Replaces all settings of a pack. A purchase that has begun stays as agreed. */
 export async function updateCreditPack(
   parts: ChangeParts,
   id: string,
@@ -125,7 +125,7 @@ export async function updateCreditPack(
   });
 }
 
-/** Not sold any more. Its purchases stay what they are. */
+/** Stops selling a pack. Its purchases are not affected. */
 export async function retireCreditPack(parts: ChangeParts, id: string): Promise<ChangedPack> {
   return await changePack(parts, id, (pack) => ({ ...pack, status: 'RETIRED' }));
 }
@@ -173,19 +173,19 @@ function isSamePack(one: CreditPack, other: CreditPack): boolean {
   );
 }
 
-/** What the provider has of a plan or a pack, or is to have. */
+/** A plan or pack as the provider has it, or should have it. */
 interface ProviderOffer extends Pick<WantedPrice, 'currency' | 'recurring' | 'metadata'> {
   readonly key: string;
   readonly name: string;
   readonly isSold: boolean;
   readonly priceMinor: bigint;
-  /** Other terms are another price. */
+  /** Other terms require another price. */
   readonly terms: string;
   readonly productId: string | null;
   readonly priceId: string | null;
 }
 
-/** The rate of a plan is frozen with its price, so other credits are another price, too. */
+/** The rate of a plan is frozen with its price, so a change of its credits requires another price, too. */
 function planOffer(plan: Plan): ProviderOffer {
   const { id, name, active, priceMinor, currency, interval } = plan;
   return {
@@ -197,7 +197,7 @@ function planOffer(plan: Plan): ProviderOffer {
   };
 }
 
-/** A purchase has its credits in its own row: they are no part of the price. */
+/** A purchase stores its credits in its own row, so they are not part of the terms. */
 function packOffer({ id, name, status, priceMinor, currency, ...pack }: CreditPack): ProviderOffer {
   return {
     ...{ key: `pack:${id}`, name, isSold: status === 'ACTIVE', priceMinor, currency },
@@ -214,13 +214,13 @@ type MovedPrice =
       readonly outcome: 'moved';
       readonly priceId: string | null;
       readonly isNew: boolean;
-      /** Not sold any more. */
+      /** Prices that are no longer sold. */
       readonly archived: readonly string[];
       readonly revived: string | null;
     }
   | { readonly outcome: 'failed'; readonly message: string };
 
-/** What has no price at the provider yet gets it by `syncAllPlansProviderPricing`. */
+/** Creates no price for an offer that has none yet; `syncAllPlansProviderPricing` does that for plans. */
 async function movePrice(
   { provider }: ChangeParts,
   before: ProviderOffer,
@@ -266,7 +266,10 @@ async function noteArchived(
 
 const ARCHIVED_AT_ONCE = 100;
 
-/** Archives at the provider what is not sold any more. What fails is tried again by the next run. */
+/**
+ * Archives at the provider the prices that are no longer sold. The next run retries failures. Returns how many were
+ * archived.
+ */
 export async function archivePrices({
   database,
   provider,

@@ -13,12 +13,12 @@ import {
 
 type CreditPackStatus = 'DRAFT' | 'ACTIVE' | 'RETIRED';
 
-/** Credits that are bought once. Only an ACTIVE pack is sold; a DRAFT has no price at the provider yet. */
+/** Credits for a one-time payment. Only an ACTIVE pack is sold; a DRAFT has no price at the provider yet. */
 export interface CreditPack {
   readonly id: string;
   readonly name: string;
   readonly creditsMicro: bigint;
-  /** What is left of the credits expires so many days after they were credited; null is never. */
+  /** Days from the grant until the remaining credits expire; null is never. */
   readonly creditsExpireAfterDays: number | null;
   readonly priceMinor: bigint;
   /** Three letters, lower case. */
@@ -39,7 +39,7 @@ export const CREDIT_PACK_COLUMNS = `id, name, credits_micro as "creditsMicro",
 
 const MOST_PACKS = 500;
 
-/** By sortOrder; by default those that are sold now. */
+/** Ordered by `sortOrder`; by default only packs that are sold now. */
 export async function listCreditPacks(
   statements: Statements,
   { activeOnly = true }: { readonly activeOnly?: boolean } = {},
@@ -59,7 +59,7 @@ export async function findCreditPack(statements: Statements, id: string): Promis
   return rows[0] ?? null;
 }
 
-/** For data loaders, retired ones too: in no order, without those that there are not. */
+/** For data loaders, including retired packs. In no order; unknown ids are left out. */
 export async function findCreditPacks(
   statements: Statements,
   ids: readonly string[],
@@ -83,7 +83,7 @@ export interface WantedCreditPack extends WantedOffer {
   readonly creditsExpireAfterDays?: number | null;
 }
 
-/** What is wrong with a pack, by its field; else its name, price and currency as they are stored. */
+/** Returns what is wrong with a pack, and in which field; otherwise its name, price and currency as they are stored. */
 export function checkPack(wanted: WantedCreditPack): CheckedOffer {
   const checked = checkOffer(wanted, { freeOfCharge: false, withoutCredits: false });
   if (checked.outcome === 'invalid') return checked;
@@ -94,12 +94,12 @@ export function checkPack(wanted: WantedCreditPack): CheckedOffer {
 type CreatedCreditPack =
   | { readonly outcome: 'created'; readonly pack: CreditPack }
   | { readonly outcome: 'invalid'; readonly field: OfferField; readonly message: string }
-  /** Nothing is sold; the message is fit to be shown. */
+  /** The pack was not added. The message may be shown to users. */
   | { readonly outcome: 'provider-failed'; readonly message: string };
 
 /**
- * Adds a pack with its product and its one-time price at the provider. It is a DRAFT until both exist, so
- * a failure in between never offers a pack that cannot be paid for.
+ * Adds a pack with its product and its one-time price at the provider. It is a DRAFT until both exist, so that a
+ * failure in between never offers a pack that cannot be paid for.
  */
 export async function createCreditPack(
   parts: CreditPackParts,
@@ -159,7 +159,7 @@ async function makePrice(
   return { outcome: 'made', productId, priceId: price.value.id };
 }
 
-/** What the provider may have of it is a product that nothing refers to. */
+/** The provider may keep a product that nothing refers to. */
 async function removeDraft(database: Database, id: string): Promise<void> {
   await database.query(`delete from credit_packs where id = $1 and status = 'DRAFT'`, [id]);
 }

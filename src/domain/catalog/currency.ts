@@ -1,15 +1,15 @@
 /**
- * Prices are spoken of in major units ("19.99") and travel in the provider's minor units, as whole numbers. How many
- * digits lie between depends on the currency, and a price that the currency cannot hold is refused, never rounded.
+ * Prices are entered in major units ("19.99") and sent in the provider's minor units, as integers. The number of
+ * decimals depends on the currency. A price that the currency cannot represent is refused, never rounded.
  */
 export type MinorUnits =
   | { readonly outcome: 'converted'; readonly amountMinor: bigint; readonly currency: string }
   | { readonly outcome: 'refused'; readonly message: string };
 
 interface CurrencyRule {
-  /** Digits of the minor unit on the provider's wire. */
+  /** Decimals of an amount in the provider's API. */
   readonly wireDigits: number;
-  /** Digits that a price may really have; the wire's others are zero. */
+  /** Decimals that a price may have; the API's other decimals are zero. */
   readonly priceDigits: number;
 }
 
@@ -20,9 +20,9 @@ const TWO_DIGITS = `
   ron rsd rub sar sbd scr sek sgd shp sle sos srd std szl thb tjs top try ttd twd tzs uah usd uyu uzs wst xcd yer zar
   zmw`;
 const NO_DIGITS = 'bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf';
-/** Three on the wire, of which the provider wants the last to be 0. */
+/** Three decimals in the API, of which the provider requires the last to be 0. */
 const THREE_DIGITS = 'bhd jod kwd omr tnd';
-/** Lost their minor unit after the provider had begun with two digits, which it still wants, as 00. */
+/** These lost their minor unit after the provider had started with two decimals, which it still requires, as 00. */
 const TWO_ZEROS = 'isk ugx';
 
 const rules: ReadonlyMap<string, CurrencyRule> = new Map([
@@ -32,7 +32,7 @@ const rules: ReadonlyMap<string, CurrencyRule> = new Map([
   ...rows(TWO_ZEROS, { wireDigits: 2, priceDigits: 0 }),
 ]);
 
-/** What the provider takes at most as one price: eight digits. */
+/** The provider's maximum for a price: eight digits. */
 const LARGEST_MINOR = 99_999_999n;
 const DECIMAL = /^(\d{1,20})(?:\.(\d{1,20}))?$/;
 
@@ -71,14 +71,14 @@ export function toMinorUnits(price: string | number, currency: string): MinorUni
   return { outcome: 'converted', amountMinor, currency: code };
 }
 
-/** In major units with the digits a price of the currency has: 1999 usd is 19.99, 1000 jpy is 1000. */
+/** In major units, with the decimals of a price in the currency: 1999 usd is 19.99, 1000 jpy is 1000. */
 export function fromMinorUnits(amountMinor: bigint, currency: string): string {
   const { wireDigits, priceDigits } = rules.get(currency.toLowerCase()) ?? { wireDigits: 2, priceDigits: 2 };
   const sign = amountMinor < 0n ? '-' : '';
   const digits = String(amountMinor < 0n ? -amountMinor : amountMinor).padStart(wireDigits + 1, '0');
   const whole = digits.slice(0, digits.length - wireDigits);
   const rest = digits.slice(digits.length - wireDigits);
-  // A refund's share may have digits that a price cannot: they are shown rather than dropped.
+  // A partial refund may have decimals that a price cannot have: they are shown rather than dropped.
   const fraction = rest.slice(priceDigits).replace(/0+$/, '') === '' ? rest.slice(0, priceDigits) : rest;
   return fraction === '' ? `${sign}${whole}` : `${sign}${whole}.${fraction}`;
 }

@@ -3,7 +3,7 @@ import { toMinorUnits } from './currency.ts';
 /** The common input of new plans and packs. */
 export interface WantedOffer {
   readonly name: string;
-  /** In major units, as people write it: 19.99. */
+  /** In major units, for example 19.99. */
   readonly price: string | number;
   readonly currency: string;
   readonly creditsMicro: bigint;
@@ -31,7 +31,7 @@ export type OfferField =
   | 'billingMode';
 
 export const LONGEST_NAME = 200;
-/** A billion credits: far above what is sold, far below what 64 bits hold. */
+/** A billion credits: far more than is sold, and far below the limit of 64 bits. */
 export const MOST_CREDITS_MICRO = 1_000_000_000n * 1_000_000n;
 
 export function checkOffer(
@@ -71,7 +71,7 @@ export function sortOrderProblem(
 
 const MOST_EXPIRY_DAYS = 3_650;
 
-/** Of the credits that are sold; null is never. */
+/** Checks after how many days sold credits expire; null is never. */
 export function expiryProblem(
   days: number | null,
 ): { readonly field: 'creditsExpireAfterDays'; readonly message: string } | null {

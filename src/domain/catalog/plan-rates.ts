@@ -2,8 +2,8 @@ import type { Statements } from '../../ports/database.ts';
 import { fromMinorUnits, toMinorUnits } from './currency.ts';
 
 /**
- * What one price of the provider means, by currency. The database writes a rate when it writes a plan's price
- * (`freeze_plan_rate`) and never changes one: repricing a plan makes another price.
+ * The money and credits of one provider price in one currency. The database writes a rate when it writes a plan's price
+ * (`freeze_plan_rate`) and never changes it: repricing a plan creates another price.
  */
 export interface PlanRate {
   readonly planId: string;
@@ -12,7 +12,7 @@ export interface PlanRate {
   readonly creditsMicro: bigint;
 }
 
-/** The rates of a price, one per currency; none where the price is no plan's. */
+/** The rates of a price, one per currency; empty if the price belongs to no plan. */
 export async function listPlanRates(
   statements: Statements,
   providerPriceId: string,
@@ -35,7 +35,7 @@ interface ShownRate {
 
 const MOST_SHOWN = 2_000;
 
-/** For operators, the newest first. */
+/** For operators, newest first. */
 export async function listAllPlanRates(statements: Statements): Promise<readonly ShownRate[]> {
   const rows = await statements.query<Omit<ShownRate, 'price'> & { readonly priceMinor: bigint }>(
     `select rate.provider_price_id as "providerPriceId", rate.currency, rate.price_minor as "priceMinor",
@@ -52,7 +52,7 @@ type AddedRate =
   | { readonly outcome: 'added' | 'no-such-price' | 'frozen' }
   | { readonly outcome: 'invalid'; readonly message: string };
 
-/** A price that the provider also charges in another currency: as many credits, for another amount of money. */
+/** Adds a rate for a price that the provider also charges in another currency: the same credits for another amount. */
 export async function addPlanRate(
   statements: Statements,
   wanted: { readonly providerPriceId: string; readonly currency: string; readonly price: string },

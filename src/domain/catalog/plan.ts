@@ -16,7 +16,7 @@ import {
 type PlanBillingMode = 'PREPAID' | 'POSTPAID';
 export type BillingInterval = 'MONTH' | 'YEAR';
 
-/** What a company pays for by the period. A POSTPAID one has no price at the provider: usage is invoiced instead. */
+/** An offer that a company pays for per period. A POSTPAID plan has no price at the provider: usage is invoiced instead. */
 export interface Plan {
   readonly id: string;
   readonly name: string;
@@ -25,19 +25,19 @@ export interface Plan {
   readonly priceMinor: bigint;
   /** Three letters, lower case. */
   readonly currency: string;
-  /** What each paid period brings. */
+  /** The credits that each paid period grants. */
   readonly creditsMicro: bigint;
   readonly interval: BillingInterval;
-  /** How long a new subscriber tries it for nothing; null is no trial. */
+  /** The length of the free trial for a new subscriber; null is no trial. */
   readonly trialDays: number | null;
-  /** What a trial brings, once per company. */
+  /** The credits that a trial grants, once per company. */
   readonly trialCreditsMicro: bigint;
-  /** What a paid period brings expires so many days after it was granted; null is never. */
+  /** Days from the grant until the credits of a paid period expire; null is never. */
   readonly creditsExpireAfterDays: number | null;
   readonly sortOrder: number;
   readonly providerProductId: string | null;
   readonly providerPriceId: string | null;
-  /** It could be sold, were it not for the price that the provider does not have yet. */
+  /** True if only the missing price at the provider keeps it from being sold. */
   readonly needsProviderPricing: boolean;
   readonly createdAt: Date;
   readonly updatedAt: Date;
@@ -53,10 +53,10 @@ export const PLAN_COLUMNS = `id, name, active, billing_mode as "billingMode", pr
   provider_price_id as "providerPriceId", ${NEEDS_PRICING} as "needsProviderPricing",
   created_at as "createdAt", updated_at as "updatedAt"`;
 
-/** The catalogue is read as a whole, so its size is bounded. */
+/** The catalogue is read as a whole, so its size is limited. */
 const MOST_PLANS = 500;
 
-/** By sortOrder, then the cheapest first; those no longer sold come last. */
+/** Ordered by `sortOrder`, then by currency and price. Plans that are no longer sold come last. */
 export async function listPlans(
   statements: Statements,
   { activeOnly }: { readonly activeOnly: boolean },
@@ -73,7 +73,7 @@ export async function findPlan(statements: Statements, id: string): Promise<Plan
   return rows[0] ?? null;
 }
 
-/** The plan that is or was sold at this price of the payment provider. */
+/** The plan that is or was sold at this price of the provider. */
 export async function findPlanByPrice(statements: Statements, providerPriceId: string): Promise<Plan | null> {
   const rows = await statements.query<Plan>(
     `select ${PLAN_COLUMNS} from plans
@@ -83,7 +83,7 @@ export async function findPlanByPrice(statements: Statements, providerPriceId: s
   return rows[0] ?? null;
 }
 
-/** For data loaders: in no order, without those that there are not. */
+/** For data loaders. In no order; unknown ids are left out. */
 export async function findPlans(statements: Statements, ids: readonly string[]): Promise<readonly Plan[]> {
   return await statements.query<Plan>(`select ${PLAN_COLUMNS} from plans where id = any($1::uuid[])`, [ids]);
 }
@@ -107,8 +107,8 @@ type CreatedPlan =
   | { readonly outcome: 'invalid'; readonly field: OfferField; readonly message: string };
 
 /**
- * Adds a plan, without asking the provider: a PREPAID one needs pricing until the next sync. A POSTPAID one may
- * bring no credits: what it costs is usage. A plan of price 0 brings its credits once per company and period.
+ * Adds a plan without calling the provider: a PREPAID plan needs pricing until the next sync. A POSTPAID plan may have
+ * no credits, because its usage is invoiced. A plan with price 0 grants its credits once per company and period.
  */
 export async function createPlan(
   {
@@ -148,7 +148,7 @@ export async function createPlan(
   return { outcome: 'created', plan };
 }
 
-/** What is wrong with a plan, by its field; else its name, price and currency as they are stored. */
+/** Returns what is wrong with a plan, and in which field; otherwise its name, price and currency as they are stored. */
 export function checkPlan(wanted: WantedPlan): CheckedOffer {
   const isPostpaid = wanted.billingMode === 'POSTPAID';
   const checked = checkOffer(wanted, { freeOfCharge: true, withoutCredits: isPostpaid });
@@ -188,14 +188,14 @@ interface PlanPricingParts {
   readonly provider: Pick<PaymentProvider, 'createProduct' | 'createPrice'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called for each price that was written: events may wait for a plan that has it. */
+  /** Called with each new price: events may be waiting for a plan with that price. */
   readonly onPriced?: (providerPriceId: string) => Promise<void>;
 }
 
 type SyncedPlans =
-  /** All active plans that are sold through the provider, those that had their ids before as they were. */
+  /** All active plans that are sold through the provider, including those that already had a price. */
   | { readonly outcome: 'synced'; readonly plans: readonly Plan[] }
-  /** Some may have got their ids all the same; running it again goes on. */
+  /** Some plans may have got their price; running it again continues. */
   | { readonly outcome: 'provider-failed'; readonly message: string };
 
 /** Longer than two requests with all their retries. */
@@ -204,9 +204,9 @@ const WAIT_MS = 100;
 const SOLD = `active and billing_mode <> 'POSTPAID'`;
 
 /**
- * Gives every active plan that lacks one a product and a price at the provider. It may be repeated and run twice at
- * once: a plan is claimed before the provider is asked, and the keys of the requests are made of the plan's id, so
- * that even a claim that ran out makes no second price. No transaction is open while the provider is asked.
+ * Creates a product and a price at the provider for every active PREPAID plan without one. It may be repeated and run
+ * concurrently: a plan is claimed before the provider is called, and the idempotency keys contain the plan's id, so
+ * that even an expired claim creates no second price. No transaction is open while the provider is called.
  */
 export async function syncAllPlansProviderPricing(parts: PlanPricingParts): Promise<SyncedPlans> {
   const { database, clock } = parts;
@@ -214,7 +214,7 @@ export async function syncAllPlansProviderPricing(parts: PlanPricingParts): Prom
   for (;;) {
     const claimed = await claim(parts);
     if (claimed !== null) {
-      // A plan that a price was written for cannot be claimed again: each turn is another plan.
+      // A plan with a price cannot be claimed again, so each turn claims another plan.
       if (mine.has(claimed.id)) throw new Error(`plan ${claimed.id} was priced and has no price`);
       mine.add(claimed.id);
       const problem = await price(parts, claimed);
@@ -225,7 +225,7 @@ export async function syncAllPlansProviderPricing(parts: PlanPricingParts): Prom
     const plans = await database.query<Plan>(
       `select ${PLAN_COLUMNS} from plans where ${SOLD} order by sort_order, currency, price_minor, created_at, id`,
     );
-    // Others are at work on the rest; theirs is what this caller wants to see, too.
+    // Other processes are pricing the rest, and this caller waits for their results.
     if (plans.every((plan) => plan.providerPriceId !== null)) return { outcome: 'synced', plans };
     await clock.sleep(WAIT_MS);
   }
@@ -244,12 +244,12 @@ async function claim({ database, clock }: PlanPricingParts): Promise<Plan | null
   return rows[0] ?? null;
 }
 
-/** Other terms are another price at the provider; the credits too, for the rate is frozen with the price. */
+/** Other terms require another price at the provider. They include the credits, because the rate is frozen with the price. */
 export function planTerms({ priceMinor, currency, creditsMicro, interval }: Plan): string {
   return `${priceMinor}:${currency}:${creditsMicro}:${interval}`;
 }
 
-/** Null when it is done; else what the provider said. Then the claim is given back. */
+/** Returns null on success, otherwise the provider's message. Releases the claim in both cases. */
 async function price(parts: PlanPricingParts, plan: Plan): Promise<string | null> {
   const { database, provider, clock, log, onPriced } = parts;
   const metadata = { planId: plan.id };
@@ -259,7 +259,7 @@ async function price(parts: PlanPricingParts, plan: Plan): Promise<string | null
       const product = await provider.createProduct({ name: plan.name, metadata }, `plan:${plan.id}:product`);
       if (product.outcome === 'failed') return product.failure.message;
       productId = product.value.id;
-      // Kept at once: the provider forgets its idempotency keys after a day, this does not.
+      // Stored at once, because the provider forgets its idempotency keys after a day.
       await database.query('update plans set provider_product_id = $2 where id = $1', [plan.id, productId]);
     }
     const wanted = {

@@ -11,10 +11,10 @@ import { type CreditPack, findCreditPack } from './credit-pack.ts';
 import { findPlan, type Plan } from './plan.ts';
 
 /**
- * Ids of the provider become stale when its secret key is replaced by one of another account or mode, as from test mode
- * to live mode: the provider then answers "No such price". Rebuilding looks up the product and the price of a plan or a
- * pack and makes again what the provider does not know; what it knows stays as it is. So it is safe to repeat, and two
- * runs at once make one price, because the keys of the requests are made of the id and of what is replaced.
+ * The provider's ids become stale when its secret key is replaced by one of another account or mode, for example from
+ * test mode to live mode: the provider then answers "No such price". Rebuilding looks up the price and the product of a
+ * plan or pack and creates those that the provider does not have; the others are kept. It is safe to repeat, and
+ * concurrent runs create one price, because the idempotency keys contain our id and the id that is replaced.
  */
 export interface RebuildParts {
   readonly database: Database;
@@ -24,21 +24,21 @@ export interface RebuildParts {
   >;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called with each price that was written: events may wait for a plan that has it. */
+  /** Called with each new price: events may be waiting for a plan with that price. */
   readonly onPriced?: (providerPriceId: string) => Promise<void>;
 }
 
 type RebuiltPlans =
   | {
       readonly outcome: 'rebuilt';
-      /** All that were named, in their order. */
+      /** All requested plans, in the requested order. */
       readonly plans: readonly Plan[];
-      /** The ids of those that have another price now. */
+      /** The ids of the plans that now have another price. */
       readonly changed: ReadonlySet<string>;
     }
   | { readonly outcome: 'no-such-plan'; readonly planId: string }
   | { readonly outcome: 'not-sold'; readonly message: string }
-  /** Plans before the one that failed are rebuilt; running it again goes on. */
+  /** The plans before the failed one are rebuilt; running it again continues. */
   | { readonly outcome: 'provider-failed'; readonly message: string };
 
 export const MOST_PLANS_REBUILT = 100;
@@ -91,7 +91,7 @@ type RebuiltPack =
   | { readonly outcome: 'no-such-pack' }
   | { readonly outcome: 'provider-failed'; readonly message: string };
 
-/** One pack at a time (P-12). */
+/** Rebuilds one pack at a time (P-12). */
 export async function rebuildPackPricing(parts: RebuildParts, packId: string): Promise<RebuiltPack> {
   const { database, clock, log } = parts;
   const pack = await findCreditPack(database, packId);
