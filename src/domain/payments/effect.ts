@@ -57,7 +57,7 @@ export type EffectOutcome =
   | { readonly outcome: 'ask-lines'; readonly invoiceId: string };
 
 type WaitKind = 'customer' | 'session' | 'purchase' | 'payment' | 'invoice' | 'subscription' | 'price';
-/** As `customer:cus_1`. */
+/** For example `customer:cus_1`. */
 export type WaitKey = `${WaitKind}:${string}`;
 
 /** Leaves out unknown ids. */

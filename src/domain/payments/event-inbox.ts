@@ -38,7 +38,7 @@ const MOST_EVENTS = 500;
 interface AskedPaymentEvents {
   readonly status?: PaymentEventStatus | undefined;
   readonly limit?: number | undefined;
-  /** The id of the last one of the page before. */
+  /** The id of the last event of the previous page. */
   readonly after?: string | undefined;
 }
 
@@ -141,8 +141,8 @@ export async function storeEvent(
 }
 
 /**
- * A database holds no zero character and no half of a pair. Both may be in what buyers enter, names of fields included, and an
- * event is not to be lost for it.
+ * The database stores neither zero characters nor unpaired surrogates. Buyers may enter both, also in field names, and
+ * an event must not be lost because of them.
  */
 function storable(payload: ProviderEvent['payload']): Readonly<Record<string, unknown>> {
   const text = JSON.stringify(payload);

@@ -79,7 +79,7 @@ export type ReplayedPayments =
 
 /**
  * Reads all events of a time range, both ends included, from the provider again and applies those that are not applied
- * yet: new ones, and those that wait or have failed here. Each fact counts once, however often it is replayed.
+ * yet: new ones, and those that wait or have failed here. Each fact counts once, no matter how often it is replayed.
  */
 export async function replayPayments(
   parts: MissedEventsParts,

@@ -202,7 +202,7 @@ const DAY_MS = 24 * 60 * 60_000;
 
 /**
  * Credits last from their payment, or from now if that is later: a payment whose event arrives late grants credits for
- * as many days as any other. Null is for good.
+ * as many days as any other. Null is never.
  */
 export function expiryAfter(
   days: number | null,

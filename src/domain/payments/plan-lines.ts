@@ -127,7 +127,7 @@ export interface CountedInvoice {
 
 /**
  * What the invoices of a company have granted in total, in the order of payment: the maximum of the running sum of what
- * they moved, and never more than the money of all of them at the best rate paid so far. The second bound matters if a
+ * they moved, and never more than the money of all of them at the best rate paid so far. The second limit matters if a
  * plan was changed without a proration and then back with one: the provider credits unused time of a plan that was
  * never paid for, and at a worse rate than that of the plan it replaces. What the first invoice credits was paid before
  * these books begin, and counts as money here.

@@ -92,7 +92,7 @@ function foundPurchase(purchase: CreditPackPurchase): FoundCharge {
   };
 }
 
-/** The invoice for usage whose charge was refunded before; null where there is none. */
+/** The usage invoice whose charge was refunded before; null if there is none. */
 async function invoiceOfRefunds(
   { transaction }: EffectContext,
   chargeId: string | null,
@@ -104,7 +104,7 @@ async function invoiceOfRefunds(
   return known === undefined ? null : await findInvoice(transaction, known.id);
 }
 
-/** A failed refund has lowered the sum since: what was reported before that is already counted. */
+/** After a failed refund the refunds were counted at the provider: amounts reported before that are included in the count. */
 async function isCountedIn(
   { transaction }: EffectContext,
   chargeId: string,

@@ -5,10 +5,10 @@ import { findCharge } from './charge-refunded.ts';
 import { take } from './returned-money.ts';
 
 /**
- * A credit note of a paid invoice, as reconciliation found it: what of it went to the customer's balance, or was returned
- * outside of the provider, lowers the grant of that invoice as a refund does. Its part that was refunded to the card is
- * reported by `charge.refunded` and not counted here. A note before payment lowered what was due, which the paid invoice
- * says itself.
+ * A credit note of a paid invoice, found by reconciliation. The part that was credited to the customer's balance, or
+ * returned outside the provider, lowers the grant of that invoice as a refund does. The part that was refunded to the
+ * card is reported by `charge.refunded` and not counted here. A note before payment lowered the amount due, which the
+ * paid invoice already shows.
  */
 export const creditNoteIssued: Effect = async (event, context) => {
   const { object } = event;
@@ -43,7 +43,7 @@ export const creditNoteIssued: Effect = async (event, context) => {
   await postCash(context.transaction, {
     ...{ ...source, account: 'refunded', amountMinor: leftMinor, outside: true, happenedAt },
   });
-  // The rest is on the customer's balance, from where it pays for later invoices.
+  // The rest is on the customer's balance and pays for later invoices.
   await postCash(context.transaction, {
     ...{ ...source, account: 'balance', amountMinor: leftMinor - toldMinor, happenedAt },
   });

@@ -24,9 +24,9 @@ interface Dispute {
 }
 
 /**
- * A dispute as the provider has it, found by reconciliation or sent as `charge.dispute.…`: recorded, and reported to
- * the company and the operators when it is opened and when it is over. If it is lost the provider has returned the
- * money, so the credits that it had brought are taken back in proportion, below zero too. Where the bank reverses that later
+ * A dispute as the provider has it, found by reconciliation or sent as `charge.dispute.…`. It is recorded, and reported
+ * to the company and the operators when it is opened and when it is over. If it is lost the provider has returned the
+ * money, so the credits that it paid for are taken back in proportion, also below zero. If the bank reverses that later
  * and the dispute is won, they are given back, once.
  */
 export const disputeChanged: Effect = async (event, context) => {
@@ -96,7 +96,7 @@ function readDispute({ object }: KeptEvent): Dispute | null {
   return { id, chargeId, status, amountMinor, currency };
 }
 
-/** What paid for something is found by the charge: by its whole object where the provider sent that along. */
+/** Converts the event to one about the charge, for `findCharge`; with the whole charge if the provider included it. */
 function asCharge(event: KeptEvent): KeptEvent {
   const { object } = event;
   const charge = fieldsIn(object.charge);
@@ -108,7 +108,7 @@ function respondBy({ object }: KeptEvent): Date | null {
   return momentIn(fieldsIn(object.evidence_details).due_by);
 }
 
-/** As much of the money as refunds have left; answers what the company's balance lost by it. */
+/** Takes as much of the money as refunds have left. Returns by how much the company's balance was reduced. */
 async function takeLost(context: EffectContext, dispute: Dispute, found: Refunded): Promise<bigint> {
   const { transaction } = context;
   if (dispute.amountMinor === 0n) return 0n;
@@ -118,7 +118,7 @@ async function takeLost(context: EffectContext, dispute: Dispute, found: Refunde
   return (before?.balanceMicro ?? 0n) - (after?.balanceMicro ?? 0n);
 }
 
-/** The bank has reversed a lost dispute. The source is that of a sum that was lowered once (`returned-money.ts`). */
+/** The bank has reversed a lost dispute. The source id is that of a sum that was lowered once (`returned-money.ts`). */
 async function giveBack(
   event: KeptEvent,
   context: EffectContext,
@@ -158,7 +158,7 @@ async function reportDispute(
     dispute: Dispute;
     companyId: string;
     takenMicro: bigint;
-    /** Null but for a dispute that was lost before. */
+    /** Null unless the dispute was lost before. */
     returnedMicro: bigint | null;
     isNew: boolean;
   },
@@ -185,8 +185,8 @@ async function reportDispute(
 }
 
 /**
- * A refund that failed at the provider, as reconciliation found it, with what of the charge is refunded without it: the
- * money is with us again, so the credits that the refund had taken are given back, once, unless a lost dispute took it.
+ * A refund that failed at the provider, found by reconciliation, with the refunded amount of its charge without it. The
+ * money is ours again, so the credits that the refund took are given back, once, unless a lost dispute took the money.
  */
 export const refundFailed: Effect = async (event, context) => {
   const { transaction, now } = context;

@@ -1,4 +1,4 @@
-/** What a charge was, and what was given back of it so far. */
+/** A charge, and what was given back of it so far. */
 export interface ChargeSoFar {
   readonly amountMinor: bigint;
   readonly grantedMicro: bigint;
@@ -9,7 +9,7 @@ export interface ChargeSoFar {
 interface RefundStep {
   readonly refundedMinor: bigint;
   readonly refundedMicro: bigint;
-  /** To be taken from the account now; zero where it was before. */
+  /** To be taken from the account now; zero if it was taken before. */
   readonly takenMicro: bigint;
 }
 
@@ -27,7 +27,7 @@ export function refundStep(soFar: ChargeSoFar, toldMinor: bigint, mostMicro?: bi
   return { refundedMinor, refundedMicro, takenMicro: refundedMicro - soFar.refundedMicro };
 }
 
-/** Rounded up, and all of it with the last of the money. */
+/** Rounded up; the whole amount if `part` reaches `whole`. */
 export function shareOf(micro: bigint, part: bigint, whole: bigint): bigint {
   return part >= whole ? micro : (micro * part + whole - 1n) / whole;
 }

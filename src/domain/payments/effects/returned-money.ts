@@ -7,18 +7,18 @@ import { purchaseGrantOf } from '../purchase.ts';
 import { type ChargeSoFar, refundStep, shareOf } from './refund-share.ts';
 
 /**
- * What was returned of a payment, and the credits that go with it. A payment has rows of `charge_refunds`: its charge, whose
+ * The money that was returned of a payment, and its credits. A payment has rows of `charge_refunds`: its charge, whose
  * refunds the provider adds up, its credit notes (`cn_…`) and its lost disputes.
  *
- * - A charge takes the share of its refunds. Of an invoice for usage it takes nothing: that money is a gift.
- * - Disputes take the share of their money, at most what refunds have left of the payment, and are counted again whenever
- *   that changes. So all orders of the same facts leave the same balance.
- * - Credit notes are counted by themselves: their money is on the customer's balance, where it pays for credits again.
+ * - A charge takes back credits in proportion to its refunds. For a usage invoice it takes none: that money is a gift.
+ * - Disputes take back credits in proportion to their money, at most what refunds have left of the payment, and are
+ *   recounted whenever that changes. So the same facts in any order result in the same balance.
+ * - Credit notes are counted separately: their money is on the customer's balance, where it pays for credits again.
  *
- * Only the change in all is posted, under the row that caused it (`taken_micro`).
+ * Only the total change is posted, under the row that caused it (`taken_micro`).
  */
 
-/** What a charge had paid for, and what that had brought. */
+/** What a charge paid for, and the credits that this granted. */
 export interface Refunded {
   readonly kind: 'PURCHASE' | 'PLAN_GRANT' | 'INVOICE';
   readonly id: string;
@@ -31,11 +31,11 @@ export interface Refunded {
 interface Taken {
   readonly amountMinor: bigint;
   readonly toldMinor: bigint;
-  /** Of a charge, whose refund is money out; the cash of credit notes is posted with them. */
+  /** Set for a charge, whose refund is money out. The cash of credit notes is posted with them. */
   readonly refundedAt?: Date;
 }
 
-/** So much was given back in all, by a charge or a credit note. */
+/** Applies the total that was given back by a charge or a credit note. */
 export async function take(
   context: EffectContext,
   chargeId: string,
@@ -59,7 +59,7 @@ export async function take(
   return { outcome: 'applied', did: `${given}: ${did}${had}`, companyId };
 }
 
-/** A dispute of the payment was lost. Where refunds have left nothing it takes nothing, until one of them fails. */
+/** A dispute of the payment was lost. If refunds have left nothing it takes nothing, until one of them fails. */
 export async function takeDisputed(
   context: EffectContext,
   disputeId: string,
@@ -74,7 +74,7 @@ export async function takeDisputed(
   await takeCredits(context, disputeId, refunded, dueMicro, given);
 }
 
-/** A lost dispute was won after all: the money is with us again. Returns the credits that are to be given back. */
+/** A lost dispute was won after all, so the money is ours again. Returns the credits to give back. */
 export async function returnDisputed(
   context: EffectContext,
   disputeId: string,
@@ -93,17 +93,17 @@ interface ReturnedCredits {
   readonly expires: Expiry | null;
 }
 
-/** What of a charge is refunded, as the provider listed it. */
+/** The refunded amount of a charge, as counted at the provider. */
 interface Count {
-  /** Ours, of the event that has it. */
+  /** Our id of the event with this count. */
   readonly eventId: string;
   readonly countedMinor: bigint;
   readonly countedAt: Date;
 }
 
 /**
- * A refund failed, and the refunds of its charge were counted at the provider: the sum is that, whatever was reported
- * before. Returns the credits that are to be given back.
+ * A refund failed, and the refunds of its charge were counted at the provider: that sum replaces what was reported
+ * before. Returns the credits to give back.
  */
 export async function countRefunds(
   context: EffectContext,
@@ -139,7 +139,7 @@ export async function countRefunds(
   return await toReturn(context, chargeId, refunded, soFar, dueMicro);
 }
 
-/** What had expired was not taken, so it is not returned either; what was taken is returned first. */
+/** Expired credits were not taken, so they are not returned either. Credits that were taken are returned first. */
 async function toReturn(
   context: EffectContext,
   chargeId: string,
@@ -183,8 +183,8 @@ async function lockReturned(
 }
 
 /**
- * Writes the row of a charge, credit note or dispute, its cash where it is a charge, and counts the disputes of the payment
- * again. Returns what is to be taken for all of it; below zero it is to be returned.
+ * Writes the row of a charge, credit note or dispute, and the cash of a charge, and recounts the disputes of the
+ * payment. Returns the credits to take for all of it; a negative amount is to be returned.
  */
 async function writeReturned(
   context: EffectContext,
@@ -221,7 +221,10 @@ async function writeReturned(
   return (await takenInAll(context, refunded)) - beforeMicro;
 }
 
-/** What the rows of a payment take in all. Of a plan that is what the invoices of its company grant less. */
+/**
+ * The credits that all rows of a payment take. For a plan it is the negative total that the company's invoices grant,
+ * so that differences are the same.
+ */
 async function takenInAll(
   { transaction }: EffectContext,
   { kind, id, companyId }: Refunded,
@@ -234,7 +237,7 @@ async function takenInAll(
   return sum?.micro ?? 0n;
 }
 
-/** In the order of their ids. With the last of the money exactly the last of the credits goes. */
+/** In the order of their ids. When all of the money has been returned, exactly all of the credits have been taken. */
 async function recountDisputes(
   { transaction, now }: EffectContext,
   { kind, id, amountMinor, grantedMicro }: Refunded,
@@ -267,7 +270,7 @@ async function recountDisputes(
   }
 }
 
-/** What the other charges of a payment have not taken of its credits. */
+/** The credits of a payment that its other charges have not taken. */
 async function leftByOthers(
   { transaction }: EffectContext,
   chargeId: string,
@@ -277,7 +280,7 @@ async function leftByOthers(
   return grantedMicro > micro ? grantedMicro - micro : 0n;
 }
 
-/** Of all charges of a payment but one: neither disputes nor credit notes. */
+/** The sum over all charges of a payment except one, without disputes and credit notes. */
 async function sumOfCharges(
   transaction: EffectContext['transaction'],
   { kind, id }: Pick<Refunded, 'kind' | 'id'>,
@@ -294,8 +297,8 @@ async function sumOfCharges(
 }
 
 /**
- * The largest sum that an event has reported since the refunds were counted: a count may be applied late. Such an event was
- * received after the count, whatever the clock of the provider says.
+ * The largest sum that an event has reported since the refunds were counted, because a count may be applied late. Such
+ * an event must also have been received after the count, in case the provider's clock differs.
  */
 async function reportedAfter(
   { transaction }: EffectContext,
@@ -311,7 +314,7 @@ async function reportedAfter(
   return reported?.minor ?? 0n;
 }
 
-/** Takes credits, or returns them where it is below zero. What of them had expired is not taken a second time. */
+/** Takes credits, or returns them if the amount is negative. Credits that have expired are not taken a second time. */
 async function takeCredits(
   context: EffectContext,
   chargeId: string,
@@ -341,13 +344,13 @@ async function takeCredits(
   return { postedMicro, expiredMicro };
 }
 
-/** The posting by which a payment brought its credits; an invoice for usage brought none. */
+/** The posting that granted a payment's credits; an invoice for usage granted none. */
 function grantOf({ kind, id }: Pick<Refunded, 'kind' | 'id'>): GrantSource | null {
   if (kind === 'INVOICE') return null;
   return kind === 'PURCHASE' ? purchaseGrantOf(id) : planGrantOf(id);
 }
 
-/** Of what is to be taken, what has expired before: that is not taken a second time, by whichever refund of its payment. */
+/** The part of the credits to take that has already expired. It is subtracted once for all refunds of a payment. */
 async function expiredOf(
   { transaction }: EffectContext,
   refunded: Pick<Refunded, 'kind' | 'id'>,
@@ -376,7 +379,7 @@ function contraOf(kind: Refunded['kind']): Contra {
   return kind === 'PURCHASE' ? 'sales' : kind === 'INVOICE' ? 'receivables' : 'grants';
 }
 
-/** What is returned of credits that expire lasts as long as they did when they were granted. */
+/** Returned credits that expire last as long as they did when they were granted. */
 async function expiryAgain(
   { transaction, now }: EffectContext,
   refunded: Pick<Refunded, 'kind' | 'id'>,
