@@ -22,7 +22,7 @@ interface KeyToRotate {
   readonly keyId: string;
   /** The user who rotates it; null on the command line. */
   readonly createdBy: string | null;
-  /** Until when the new key is valid, null for no end; left out, until when the old one is. */
+  /** When the new key expires; null is never. Undefined keeps the expiry of the old key. */
   readonly expiresAt?: Date | null | undefined;
 }
 
@@ -33,10 +33,10 @@ type RotatedKey =
   | { readonly outcome: 'not-live'; readonly status: 'REVOKED' | 'EXPIRED' };
 
 /**
- * Mints a sibling with the same settings (G-22); its expiry may be another one, because a key is mostly rotated when it is
- * about to expire. The old key stays as it is, so that
- * programs can change over one by one; revoking it is a step of its own. Both spend one monthly limit and one budget. Only a live key has a sibling: what was
- * closed on purpose is not opened again by a rotation.
+ * Mints a sibling with the same settings (G-22). Its expiry may differ, because a key is mostly rotated when it is
+ * about to expire. The old key stays as it is, so that programs can migrate one by one; revoking it is a separate step.
+ * Both share one monthly limit and one budget. Only a live key can be rotated: a rotation must not reopen a key that
+ * was closed.
  */
 export async function rotateKey(parts: MintParts, old: KeyToRotate): Promise<RotatedKey> {
   if (!isId(old.companyId) || !isId(old.keyId)) return { outcome: 'no-such-key' };
@@ -81,12 +81,12 @@ interface RevokeParts {
 type RevokedKey =
   /**
    * `announced`: the gateways were notified and drop the key at once. Otherwise shared state was unavailable; the key
-   * is revoked all the same, and every gateway finds out when it looks it up again, within a second.
+   * is revoked nevertheless, and every gateway notices within a second, when it looks the key up again.
    */
   | { readonly outcome: 'revoked'; readonly key: ApiKey; readonly announced: boolean }
   | { readonly outcome: 'no-such-key' };
 
-/** Repeating it is no error: the first time stays recorded, and the gateways are notified again. */
+/** May be repeated: the time of the first revocation is kept, and the gateways are notified again. */
 export async function revokeKey(
   { database, sharedState, clock }: RevokeParts,
   { companyId, keyId }: { readonly companyId: string; readonly keyId: string },
@@ -100,11 +100,11 @@ export async function revokeKey(
   const found = rows[0];
   if (found === undefined) return { outcome: 'no-such-key' };
   const { hash, ...key } = found;
-  // After the commit, never before: a look-up because of the message must find the key revoked.
+  // Only after the commit: a lookup caused by the message must find the key revoked.
   return { outcome: 'revoked', key, announced: await announce(sharedState, clock, hash) };
 }
 
-/** For a user who leaves the company: the keys that they pay for are revoked. Returns their ids. */
+/** Revokes the keys that a user pays for, when the user leaves the company. Returns their ids. */
 export async function revokeKeysPaidBy(
   { database, sharedState, clock }: RevokeParts,
   { companyId, userId }: { readonly companyId: string; readonly userId: string },
@@ -127,7 +127,7 @@ type InvalidSetting = {
 interface KeyChanges {
   readonly companyId: string;
   readonly keyId: string;
-  /** What is left out stays; null removes a limit, an expiry or the project. */
+  /** Undefined keeps a setting; null removes a limit, an expiry or the project. */
   readonly name?: string | undefined;
   readonly expiresAt?: Date | null | undefined;
   readonly requestsPerMinute?: number | undefined;
@@ -138,7 +138,7 @@ interface KeyChanges {
   readonly project?: string | null | undefined;
   readonly cacheTtlSeconds?: number | null | undefined;
   readonly logPayloads?: boolean | undefined;
-  /** Refused where the key is of another version. */
+  /** The change is refused if the key has another version. */
   readonly ifVersion?: number | undefined;
 }
 
@@ -150,8 +150,8 @@ type ChangedKey =
   | { readonly outcome: 'not-live' };
 
 /**
- * In force in every gateway within a second: none uses what it has heard of a key for longer. A key that has expired is not
- * opened again by a later expiry.
+ * Takes effect in every gateway within a second, the longest that a key is cached. A key that has expired is not
+ * reopened by a later expiry.
  */
 export async function changeKey(
   transaction: Transaction,
@@ -205,18 +205,18 @@ export const LONGEST_PAGE = 1_000;
 interface KeyPage {
   /** Default and maximum 1,000. */
   readonly limit?: number;
-  /** The id of the last key of the page before. */
+  /** The id of the last key of the previous page. */
   readonly after?: string | undefined;
-  /** Words, in lower case, that must all be in the name or in what is shown of the key. */
+  /** Lower-case words that the name or the shown part of the key must all contain. */
   readonly words?: readonly string[];
-  /** With the moment at which a key is live. */
+  /** `now` is the time at which the status is determined. */
   readonly status?: { readonly is: KeyStatus; readonly now: Date } | undefined;
   readonly ids?: readonly string[] | undefined;
-  /** True: those with a monthly spending limit. */
+  /** True selects keys with a monthly spending limit. */
   readonly isLimited?: boolean;
 }
 
-/** A company's keys of every status, the newest first. */
+/** A company's keys of any status, newest first. */
 export async function listKeys(
   statements: Statements,
   companyId: string,
@@ -249,7 +249,7 @@ export async function countLiveKeys(statements: Statements, companyId: string, n
   return row?.count ?? 0;
 }
 
-/** Those of these keys that the company has, whatever their status, in no order. */
+/** Those of these keys that belong to the company, in any status and in no order. */
 export async function findKeys(
   statements: Statements,
   companyId: string,
@@ -263,7 +263,7 @@ export async function findKeys(
   );
 }
 
-/** Of keys of any company, for lists that say which key something was done with. */
+/** Names of keys of any company, for lists that show which key was used. */
 export async function findKeyNames(
   statements: Statements,
   keyIds: readonly string[],

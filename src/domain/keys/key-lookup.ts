@@ -3,15 +3,15 @@ import type { DatabaseFailure, Statements } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import { type ApiKey, KEY_COLUMNS, type Scope } from './api-key.ts';
 
-/** What the gateway hears of a raw key. */
+/** The result of looking up a raw key. */
 export type KeyLookup =
   | LiveKey
   /** Malformed, never minted, revoked or expired: clients cannot distinguish them (G-25). */
   | { readonly outcome: 'unknown' }
-  /** The store is unavailable and the key was not known before: it may be a good one, so it is not called unknown. */
+  /** The store is unavailable and the key was not known before: it may be valid, so it is not reported as unknown. */
   | { readonly outcome: 'unavailable' };
 
-/** What the keys of a company may use together, set by operators; null is no ceiling. */
+/** Limits for all keys of a company together, set by operators; null is no ceiling. */
 interface CallCeilings {
   readonly requestsPerMinute: number | null;
   readonly tokensPerMinute: number | null;
@@ -19,18 +19,18 @@ interface CallCeilings {
   readonly documentsPerDay: number | null;
 }
 
-/** A key as a gateway holds its calls to it. */
+/** A key with the ceilings that the gateway enforces for its company. */
 export interface KeyInUse extends ApiKey {
-  /** Null where the company has none of them. */
+  /** Null if the company has none. */
   readonly ceilings: CallCeilings | null;
 }
 
-/** A key that opens something, with sets beside its lists for quick tests. */
+/** A live key, with sets in addition to its lists for quick tests. */
 export interface LiveKey {
   readonly outcome: 'live';
   readonly key: KeyInUse;
   readonly scopes: ReadonlySet<Scope>;
-  /** Null is every alias. */
+  /** Null allows every alias. */
   readonly models: ReadonlySet<string> | null;
 }
 
@@ -38,17 +38,16 @@ export const UNKNOWN: KeyLookup = { outcome: 'unknown' };
 export const UNAVAILABLE: KeyLookup = { outcome: 'unavailable' };
 
 /**
- * Asks the store about keys, many at a time.
+ * Looks up keys in the store, many at a time.
  *
- * A look-up waits in line, is sent with others in one statement, and is settled by its answer. A request for the
- * same key meanwhile joins it, unless it was sent too long ago for its answer to count as fresh: then a newer one
- * takes its place. A message about the key, or a gap in the messages, discards a look-up that was sent already: its
- * answer may be older than the message. The answer of one that was replaced or discarded is never used;
- * those who wait for it wait for the key to be asked for again.
+ * A lookup is queued, sent with others in one statement, and settled by its result. A request for the same key joins
+ * it, unless it was sent too long ago for its result to count as fresh: then a new lookup replaces it. A message about
+ * the key, or a gap in the messages, discards a lookup that was already sent, because its result may be older than the
+ * message. The result of a replaced or discarded lookup is never used; its callers wait for another lookup of the key.
  */
 interface BatchedLookUps {
   ask(hash: string, urgency: Urgency): Promise<KeyLookup>;
-  /** The store gave no answer a moment ago, or gives none just now. */
+  /** True if the store was unavailable within the last second, or is not answering now. */
   isAway(): boolean;
   discard(hash: string): void;
   discardAll(): void;
@@ -56,8 +55,9 @@ interface BatchedLookUps {
 }
 
 /**
- * `ahead`: no call waits for it yet. `known`: a call waits, and the key was live before. `stranger`: a call
- * waits; these have a queue of their own, behind, so that a flood of random keys delays none of the others.
+ * `ahead`: no call waits for it yet. `known`: a call waits, and the key was live before. `stranger`: a call waits for
+ * any other key; these have their own queue, which is served last, so that a flood of random keys does not delay the
+ * others.
  */
 type Urgency = 'ahead' | 'known' | 'stranger';
 
@@ -66,9 +66,9 @@ interface LookUpParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly freshMs: number;
-  /** Remembers what was found and makes it an answer. Null: there is no live key of that hash. */
+  /** Caches the result and returns it. `key` is null if there is no live key with that hash. */
   readonly settle: (hash: string, key: KeyInUse | null, askedAtMs: number) => KeyLookup;
-  /** The answer while the store gives none, where there is one to go by. */
+  /** The result while the store is unavailable; null if there is none to use. */
   readonly settleWithoutStore: (hash: string) => KeyLookup | null;
 }
 
@@ -82,22 +82,22 @@ interface LookUp {
 }
 
 const MOST_IN_A_BATCH = 500;
-/** Keys gather while so many statements are under way, so batches grow when the store slows down. */
+/** While this many statements are running, keys are queued, so batches grow when the store slows down. */
 const MOST_BATCHES = 2;
 const MOST_WAITING_STRANGERS = 10_000;
-/** Nothing waits for those ahead of time, so they gather. While the store is unavailable they are what tries it. */
+/** No call waits for lookups ahead of time, so they are collected. While the store is unavailable they probe it. */
 const GATHER_MS = 25;
 const GATHER_WHILE_AWAY_MS = 500;
-/** After so long without an answer, known keys are answered for as if the store were unavailable. */
+/** After this long without an answer, known keys are handled as if the store were unavailable. */
 const PATIENCE_MS = 1_000;
-/** A store that was unavailable so long ago may be back, and what was revoked since must be seen: it is asked first. */
+/** After this long an unavailable store is asked first again: it may be back, and keys may have been revoked since. */
 const AWAY_MS = 1_000;
-/** Each further attempt takes another message about that key, or another gap, while it is looked up. */
+/** Each further attempt requires another message about the key, or another gap, during its lookup. */
 const MOST_ATTEMPTS = 5;
 
 export function createBatchedLookUps(parts: LookUpParts): BatchedLookUps {
   const { database, clock, settle, settleWithoutStore } = parts;
-  /** One for each key. */
+  /** The current lookup of each key, by hash. */
   const current = new Map<string, LookUp>();
   const line = createLine();
   const store = createStoreState(parts.log, clock);
@@ -130,7 +130,7 @@ export function createBatchedLookUps(parts: LookUpParts): BatchedLookUps {
     gathering ??= clock.after(store.isAnswering() ? GATHER_MS : GATHER_WHILE_AWAY_MS, send);
   }
 
-  /** Behind everything that asks in the same turn. */
+  /** Sends after everything that is requested in the same turn. */
   function sendSoon(): void {
     if (isSendDue) return;
     isSendDue = true;
@@ -160,7 +160,7 @@ export function createBatchedLookUps(parts: LookUpParts): BatchedLookUps {
     if (found.outcome === 'answered') {
       for (const lookUp of batch) settleOne(lookUp, found.keys.get(lookUp.hash) ?? null, sentAtMs);
     } else {
-      // Those in line would hear the same, only later.
+      // Queued lookups would fail the same way, only later.
       for (const lookUp of [...batch, ...line.take(line.length())]) fail(lookUp);
     }
     send();
@@ -181,12 +181,12 @@ export function createBatchedLookUps(parts: LookUpParts): BatchedLookUps {
     lookUp.resolve(answerWithoutStore(lookUp.hash) ?? UNAVAILABLE);
   }
 
-  /** A refused statement is a fault of ours, which passes with no time: then nothing is known. Fails closed. */
+  /** Null if the statement was refused: that is a fault of ours, which does not pass with time. Fails closed. */
   function answerWithoutStore(hash: string): KeyLookup | null {
     return store.isAway() ? settleWithoutStore(hash) : null;
   }
 
-  /** The look-ups go on; those who have something else to go by stop waiting for them. */
+  /** Answers the callers for whom there is a result without the store. The lookups continue. */
   function leaveToMemory(): void {
     for (const { hash, resolve } of current.values()) {
       const answer = answerWithoutStore(hash);
@@ -198,7 +198,7 @@ export function createBatchedLookUps(parts: LookUpParts): BatchedLookUps {
     ask,
     isAway: store.isAway,
     discard(hash) {
-      // One that is still queued is sent after the message, so it sees the change.
+      // A lookup that is still queued is sent after the message, so it sees the change.
       if (current.get(hash)?.sentAtMs != null) current.delete(hash);
     },
     discardAll() {
@@ -214,12 +214,12 @@ export function createBatchedLookUps(parts: LookUpParts): BatchedLookUps {
 
 type FoundKeys =
   | { readonly outcome: 'answered'; readonly keys: ReadonlyMap<string, KeyInUse> }
-  /** The store is unavailable: which of them are live is unknown. */
+  /** The store is unavailable: it is unknown which keys are live. */
   | { readonly outcome: 'away'; readonly error: unknown }
-  /** The statement itself was refused, which waiting does not mend. */
+  /** The statement itself was refused; waiting does not help. */
   | { readonly outcome: 'broken'; readonly error: unknown };
 
-/** Null for a company without ceilings, which costs a call nothing. */
+/** Null for a company without ceilings, so that its calls skip the checks. */
 const CEILINGS = `(select json_build_object('requestsPerMinute', own.requests_per_minute,
     'tokensPerMinute', own.tokens_per_minute, 'callsInFlight', own.calls_in_flight,
     'documentsPerDay', own.documents_per_day)
@@ -228,8 +228,8 @@ const CEILINGS = `(select json_build_object('requestsPerMinute', own.requests_pe
       is not null) as ceilings`;
 
 /**
- * The live keys among those hashes, in one statement. One that was revoked or has expired is left out by the
- * statement itself, so it cannot be distinguished from one that never existed, by the result or by its time (G-25).
+ * Finds the live keys with these hashes in one statement. The statement itself excludes revoked and expired keys, so
+ * they cannot be distinguished from keys that never existed, by the result or by its time (G-25).
  */
 export async function findLiveKeys(
   statements: Statements,
@@ -264,7 +264,7 @@ function createLine() {
   };
 }
 
-/** How the store answered last; a change is said in the log. */
+/** How the store answered last. A change is logged. */
 function createStoreState(log: Log, clock: Clock) {
   const silent = new Set<readonly LookUp[]>();
   let last: FoundKeys['outcome'] = 'answered';

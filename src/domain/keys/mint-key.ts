@@ -31,7 +31,7 @@ export interface KeyToMint extends WantedKey {
   readonly createdBy: string | null;
 }
 
-/** The requested key. What is null or left out takes its default. */
+/** The requested key. Settings that are null or undefined take their defaults. */
 interface WantedKey {
   readonly name: string;
   readonly scopes?: readonly string[] | null | undefined;
@@ -45,9 +45,9 @@ interface WantedKey {
   readonly project?: string | null | undefined;
   readonly cacheTtlSeconds?: number | null | undefined;
   readonly logPayloads?: boolean | null | undefined;
-  /** A user of the company, with a credit account; null or left out, the company pays. */
+  /** A user of the company with a credit account. If null or undefined, the company pays. */
   readonly payerUserId?: string | null | undefined;
-  /** The aliases there are. Without it any name of the right form is taken, and one that is none opens nothing. */
+  /** The existing aliases. Without them any well-formed name is accepted, and one that is no alias opens nothing. */
   readonly knownModels?: readonly string[] | undefined;
 }
 
@@ -86,16 +86,16 @@ const LONGEST_NAME = 200;
 const LONGEST_PROJECT = 64;
 const MOST_MODELS = 50;
 const LONGEST_MODEL = 100;
-/** The columns and GraphQL's Int end a little above it. */
+/** Slightly below the maximum of the columns and of GraphQL's Int. */
 const HIGHEST_RATE = 2_000_000_000;
 const MOST_CALLS_IN_FLIGHT = 100_000;
-/** It is counted in shared state, whose amounts end at 2^53. */
+/** Spending is counted in shared state, whose amounts are limited to 2^53. */
 const HIGHEST_SPENDING_LIMIT_MICRO = 9_000_000_000_000_000n;
-/** Later years do not have four digits and are typing mistakes. */
+/** Later years have more than four digits and are typing errors. */
 const LAST_EXPIRY_MS = Date.UTC(9999, 11, 31);
 const MODEL_NAME = new RegExp(`^[^\\p{C}\\s,]{1,${LONGEST_MODEL}}$`, 'u');
 
-/** Looks at every setting and fills in the defaults, or says what is wrong with the first bad one. */
+/** Validates all settings and fills in the defaults, or reports the first invalid one. */
 export function checkWantedKey(wanted: WantedKey, nowMs: number): CheckedKey {
   const settings: KeySettings = {
     name: wanted.name.trim(),
@@ -131,7 +131,7 @@ export function checkWantedKey(wanted: WantedKey, nowMs: number): CheckedKey {
   return { outcome: 'valid', settings };
 }
 
-/** A key whose settings are known to be good. */
+/** A key with valid settings. */
 interface NewKey extends Partial<Omit<KeySettings, 'name' | 'scopes'>> {
   readonly id: string;
   readonly companyId: string;
@@ -141,7 +141,7 @@ interface NewKey extends Partial<Omit<KeySettings, 'name' | 'scopes'>> {
   readonly createdBy: string | null;
 }
 
-/** Keeps the key's hash and what it may do. Null where there is no such company. */
+/** Stores the key's hash and its settings. Null if there is no such company. */
 export async function addKey(statements: Statements, secrets: Secrets, key: NewKey): Promise<ApiKey | null> {
   const { prefix, lastFour } = recognition(key.rawKey);
   const rows = await statements.query<ApiKey>(
@@ -184,7 +184,7 @@ function nameComplaint(name: string): string | null {
   return isPrintable(name) ? null : 'a name has no control characters';
 }
 
-/** Null where it is none, too. */
+/** Null if the name is valid or there is none. */
 export function projectNameProblem(project: string | null): string | null {
   if (project === null) return null;
   if (project.length > LONGEST_PROJECT) return `a project has at most ${LONGEST_PROJECT} characters`;
@@ -198,7 +198,7 @@ function scopesComplaint(scopes: readonly string[]): string | null {
 }
 
 function modelsComplaint(models: readonly string[], known: readonly string[] | undefined): string | null {
-  // An empty list must never be taken for "all": that is said by leaving it out.
+  // An empty list must never mean "all": for that, the list is omitted.
   if (models.length === 0) return 'name at least one model, or leave the list out for all of them';
   if (models.length > MOST_MODELS) return `at most ${MOST_MODELS} models can be named`;
   const bad = models.filter((model) => !MODEL_NAME.test(model) || known?.includes(model) === false);
@@ -235,7 +235,7 @@ function usageChunkComplaint(chosen: string | null): string | null {
   return `there is no ${quoted([chosen])}; there are ${STREAM_USAGE_CHUNKS.join(' and ')}`;
 }
 
-/** The first few, each cut: input is not echoed at full length. */
+/** The first three, each truncated: input is not echoed in full. */
 function quoted(words: readonly string[]): string {
   const shown = words.slice(0, 3).map((word) => JSON.stringify(word.slice(0, LONGEST_MODEL)));
   return words.length > shown.length ? `${shown.join(', ')} …` : shown.join(', ');
