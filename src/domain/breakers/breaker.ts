@@ -1,33 +1,33 @@
 import type { Clock, Timer } from '../../ports/clock.ts';
 
 /**
- * One external AI service as this process sees it.
+ * An external AI service as this process sees it.
  *
- *   closed     Every call enters. A success sets the count of failures to 0, a failure adds one; with the last of
- *              `failures` in a row it becomes open. Failures and successes of other processes are counted with ours. An
- *              answer that began and then broke off is a failure: its success is taken back.
- *   open       Every call is rejected at once. After `cooldownMs` it is half-open: by time, whether or not anybody
- *              calls, and so it is reported.
- *   half-open  The first call is the test, all others are rejected at once. Its success closes, its failure opens
- *              again with a fresh cool-down. A test without a result after `trialTimeoutMs` has failed. A test
- *              whose result says nothing about the service is no test: the next call is one.
+ *   closed     Every call enters. A success resets the count of failures to 0, a failure adds one; `failures` in a row
+ *              open it. Failures and successes of other processes are counted too. An answer that began and then broke
+ *              off is a failure: its success is taken back.
+ *   open       Every call is rejected at once. After `cooldownMs` it becomes half-open and is reported as such, even
+ *              without calls.
+ *   half-open  The first call is the test; all others are rejected at once. If the test succeeds the breaker closes; if
+ *              it fails the breaker opens again with a new cool-down. A test without a result after `trialTimeoutMs` has
+ *              failed. If the result of a test says nothing about the service, the next call is the test.
  *
- * Half-open is no state of its own but an open one whose cool-down has passed: nothing has to happen for it.
+ * Half-open is not a state of its own but an open breaker whose cool-down has passed, so nothing needs to happen for it.
  *
- * Every change begins a new epoch. What was entered in an earlier one is not counted when it ends: a call of an
- * hour ago says nothing about now. Epochs are milliseconds, or one more than the epoch before where that is later:
- * they grow also over processes that know nothing of each other, and of two views of a service the one of the
- * later epoch holds; in one epoch the open one.
+ * Every change begins a new epoch. The result of a call that entered in an earlier epoch is not counted: a call of an
+ * hour ago says nothing about the present. An epoch is the time in milliseconds, or the previous epoch plus one if that
+ * is later, so epochs increase even across processes that do not know of each other. Of two views of a service, the one
+ * with the later epoch is valid; within one epoch, the open one.
  */
 export type BreakerState = 'closed' | 'open' | 'half-open';
 export type CallResult = 'success' | 'failure' | 'ignored' | NamedFailure;
 
-/** A failure in a word, as 503, time-out or network. */
+/** A failure with its reason, such as 503, time-out or network. */
 interface NamedFailure {
   readonly failure: string;
 }
 
-/** The last failure of a service that counted, in this process or in another one. */
+/** The last counted failure of a service, in this or another process. */
 export interface LastError {
   readonly reason: string;
   readonly atMs: number;
@@ -37,14 +37,14 @@ export type Entry =
   | {
       readonly outcome: 'enter';
       /**
-       * To be called when the call has ended, however it ended. Only the first report counts, with one exception: a
-       * success may be followed by one failure, where the answer broke off after its status.
+       * To be called when the call has ended, whatever the result. Only the first report counts, with one exception: a
+       * success may be followed by one failure, if the answer broke off after its status.
        */
       report(result: CallResult): void;
     }
   | { readonly outcome: 'rejected'; readonly retryAfterMs: number };
 
-/** What processes tell each other of a service. `untilMs` is when the cool-down ends; 0 while closed. */
+/** The state of a service that processes exchange. `untilMs` is the end of the cool-down; 0 while closed. */
 export interface BreakerView {
   readonly state: 'closed' | 'open';
   readonly epoch: number;
@@ -52,7 +52,7 @@ export interface BreakerView {
 }
 
 interface BreakerRules {
-  /** Failures in a row that open it. */
+  /** Consecutive failures that open it. */
   readonly failures: number;
   readonly cooldownMs: number;
   readonly trialTimeoutMs: number;
@@ -61,49 +61,52 @@ interface BreakerRules {
 export interface BreakerParts {
   readonly clock: Clock;
   readonly rules: BreakerRules;
-  /** Asks all processes for the one test of this epoch. It never rejects. */
+  /** Claims the one test of this epoch among all processes. Never rejects. */
   claimTrial(epoch: number): Promise<'granted' | 'taken'>;
-  /** Gives the test back, for the next call to be it. */
+  /** Releases the test, so that the next call becomes the test. */
   releaseTrial(epoch: number): void;
-  /** Passes a counted result on to the other processes. A success only where they have failures counted. */
+  /** Sends a counted result to the other processes. A success is only sent if they have counted failures. */
   shareResult?(result: 'success' | 'failure', epoch: number): void;
-  /** Runs after a change that was decided here, not after one that was adopted. */
+  /** Called after a change that was decided here, not after one that was adopted. */
   onChange(cause: 'failures' | 'trial-failed' | 'trial-timed-out' | 'trial-succeeded'): void;
 }
 
 export interface Breaker {
-  /** At once, but for the test of a half-open breaker, which all processes have to be asked for. */
+  /** Synchronous, except for the test of a half-open breaker, which is claimed among all processes. */
   enter(): Entry | Promise<Entry>;
   state(): BreakerState;
   view(): BreakerView;
   failuresInARow(): number;
-  /** Null while nothing has failed. It stays when the breaker closes. */
+  /** Null before the first failure. Kept when the breaker closes. */
   lastError(): LastError | null;
-  /** Takes over the last error of another process, if it is the later one. */
+  /** Adopts the last error of another process if it is later. */
   noteError(error: LastError): void;
   /** Counts a result of another process. It never opens the breaker: the process that saw the last failure does. */
   countElsewhere(result: 'success' | 'failure', epoch: number): void;
-  /** Takes over what another process knows, if it is news. */
+  /** Adopts the view of another process if it is newer. */
   adopt(view: BreakerView): 'adopted' | 'known' | 'outdated';
   close(): void;
 }
 
-/** When to come back where a test is under way, and when a process asks again for one that another process has. */
+/**
+ * The retry time of calls that are rejected during a test, and the wait before claiming a test again that another
+ * process has.
+ */
 const TRIAL_PAUSE_MS = 500;
 
 export function createBreaker(parts: BreakerParts): Breaker {
   const { clock, rules, claimTrial, releaseTrial, shareResult, onChange } = parts;
   let view: BreakerView = { state: 'closed', epoch: 0, untilMs: 0 };
   let inARow = 0;
-  /** Whether other processes have failures counted since the last success. */
+  /** Whether other processes have counted failures since the last success. */
   let isShared = false;
-  /** Successes of this epoch, so that one which is taken back knows whether there was another one since. */
+  /** Successes of this epoch. When one is taken back, the count shows whether another one followed. */
   let successes = 0;
   let lastError: LastError | null = null;
-  /** Set by a timer too, so that a wall clock set back by an hour does not keep a service shut for an hour. */
+  /** Set by a timer, so that a wall clock that is set back by an hour does not block a service for an hour. */
   let isCooled = false;
   let cooling: Timer | null = null;
-  /** The test of this process: from asking for it until its result. */
+  /** The test of this process, from the claim until its result. */
   let trial: Timer | null = null;
   let askAgainAtMs = 0;
 
@@ -141,7 +144,7 @@ export function createBreaker(parts: BreakerParts): Breaker {
     shareResult?.('success', view.epoch);
   }
 
-  /** `before`: failures in a row that an answer had ended by its status, before it broke off. */
+  /** `before`: consecutive failures that the answer's status had reset, before it broke off. */
   function noteFailure(result: 'failure' | NamedFailure, before = 0): void {
     failed(reasonOf(result));
     inARow += before + 1;
@@ -209,7 +212,7 @@ export function createBreaker(parts: BreakerParts): Breaker {
 
   async function enterAsTrial(): Promise<Entry> {
     const { epoch } = view;
-    // The time starts before the claim and so ends before it: no other process's test overlaps this one.
+    // The timer starts before the claim and so ends before it: no other process's test overlaps this one.
     trial = clock.after(rules.trialTimeoutMs, () => {
       failed('time-out');
       open('trial-timed-out');
@@ -230,7 +233,7 @@ export function createBreaker(parts: BreakerParts): Breaker {
     return enterAsTrial();
   }
 
-  /** The difference is bounded, so that a clock set back does not put the next question off for long. */
+  /** The difference is limited, so that a clock that is set back does not delay the next claim for long. */
   function isAskedTooSoon(): boolean {
     const leftMs = askAgainAtMs - clock.now();
     return leftMs > 0 && leftMs <= TRIAL_PAUSE_MS;
@@ -254,7 +257,7 @@ export function createBreaker(parts: BreakerParts): Breaker {
       if (other.epoch === view.epoch && other.state === view.state) return 'known';
       const isNews = other.epoch > view.epoch || (other.epoch === view.epoch && other.state === 'open');
       if (!isNews) return 'outdated';
-      // Another machine's clock may be wrong; no cool-down is longer than a whole one.
+      // Another machine's clock may be wrong, so the remaining cool-down is limited to a full one.
       become({ ...other, untilMs: Math.min(other.untilMs, clock.now() + rules.cooldownMs) });
       return 'adopted';
     },
@@ -265,16 +268,19 @@ export function createBreaker(parts: BreakerParts): Breaker {
   };
 }
 
-/** Of the match score generator's model calls: it counts every call that failed, whatever the provider's breaker counts. */
+/**
+ * The breaker of the match score generator's model calls. It counts every failed call, whatever the provider's breaker
+ * counts.
+ */
 export const MATCH_GENERATOR_BREAKER = 'match_score_generator';
 
 /**
  * The name of a model target's breaker: its provider's host. Null for the embedded models, which need none. A target of
- * the opened catalogue carries its host, so that no call builds a URL for each try (1 µs).
+ * the opened catalogue has its host, so that no attempt needs to build a URL (1 µs).
  */
 export function serviceOf({ baseUrl, host }: ProviderAddress): string | null {
   if (host !== undefined) return host;
-  // Not cut out of the text: what precedes an @ must not be shown in readiness.
+  // Parsed, not cut out of the text: what precedes an @ must not be shown in readiness.
   return baseUrl === null ? null : new URL(baseUrl).host;
 }
 

@@ -15,32 +15,32 @@ export interface BreakersParts {
   readonly sharedState: SharedState;
   readonly clock: Clock;
   readonly log: Log;
-  /** Failures in a row that open a breaker. */
+  /** Consecutive failures that open a breaker. */
   readonly failures?: number;
   readonly cooldownMs?: number;
-  /** No shorter than the calls themselves may take, or a slow service never passes its test. */
+  /** Must not be shorter than the calls may take, or a slow service never passes its test. */
   readonly trialTimeoutMs?: number;
-  /** The names that are configured now: all of them are shown, and no other. Left out, every name that was called is. */
+  /** The names that are configured now: exactly these are shown. If omitted, every name that was called is shown. */
   readonly services?: () => Iterable<string>;
-  /** Of this process, by which it knows its own messages. Left out, failures in a row are counted by each process alone. */
+  /** Identifies the messages of this process. If omitted, this process does not share its results. */
   readonly processId?: string;
 }
 
 export interface Breakers {
   /**
-   * Asks whether a service may be called. At once while closed and while open, without a step to shared state; only
-   * the test of a half-open breaker is a promise.
+   * Asks whether a service may be called. Synchronous while closed or open, without access to shared state; only the
+   * test of a half-open breaker is a promise.
    */
   enter(name: string): Entry | Promise<Entry>;
-  /** By time: a service without calls becomes half-open too. */
+  /** Determined by time: a service without calls becomes half-open too. */
   states(): Readonly<Record<string, BreakerState>>;
-  /** How many of a service's calls have failed in a row in this process; 0 while it is not closed. */
+  /** Consecutive failures of a service, including those that other processes shared; 0 while it is not closed. */
   failuresInARow(name: string): number;
-  /** For who watches; null for a service that is not known. */
+  /** For monitoring; null for an unknown service. */
   troubleOf(name: string): ServiceTrouble | null;
-  /** Makes a service known before its first call: reported as closed, or as the other processes see it. */
+  /** Registers a service before its first call: it is reported as closed, or as the other processes see it. */
   known(name: string): void;
-  /** Leaves out a service that is not used any more. */
+  /** Removes a service that is no longer used. */
   forget(name: string): void;
   close(): Promise<void>;
 }
@@ -48,7 +48,7 @@ export interface Breakers {
 interface ServiceTrouble {
   /** The latest error that this process saw or that another process published with a change of state. */
   readonly lastError: LastError | null;
-  /** When the one test may be made; past while it is half-open, null while it is closed. */
+  /** When the test may be made; in the past while half-open, null while closed. */
   readonly nextTryAtMs: number | null;
 }
 
@@ -57,24 +57,24 @@ interface PublishedServiceParts {
   readonly clock: Clock;
 }
 
-/** A service as all processes agree on it, for a process that calls none itself. */
+/** The published state of a service, for a process that calls none itself. */
 export interface PublishedService {
   readonly state: BreakerState;
   readonly lastError: LastError | null;
-  /** Past while it is half-open, null while it is closed. */
+  /** In the past while half-open, null while closed. */
   readonly nextTryAtMs: number | null;
 }
 
 const FAILURES = 5;
 const COOLDOWN_MS = 60_000;
 const TRIAL_TIMEOUT_MS = 120_000;
-/** How soon a change is seen by a process that missed its message, while the breaker is not closed. */
+/** How soon a process that missed a message sees the change, while the breaker is not closed. */
 const REFRESH_MS = 500;
-/** Far longer than any process stays ignorant; what runs writes it again. */
+/** Far longer than any process takes to see a change; running processes write it again. */
 const VIEW_TTL_MS = 24 * 3_600_000;
-/** Services are configured by operators, and there are 192 targets at most. */
+/** Services are configured by operators, and there are at most 192 targets. */
 const MAX_SERVICES = 1_000;
-/** Failures of a service that are passed on to other processes in a second; the rest are counted by this one alone. */
+/** Failures of a service that are sent to other processes per second; the rest are counted only by this one. */
 const SHARED_FAILURES_PER_SECOND = 20;
 
 /** The topic on which every change is published, and the key under which the last one of a service is stored. */
@@ -88,20 +88,21 @@ const LONGEST_REASON = 200;
 interface Service {
   readonly breaker: Breaker;
   refreshing: Timer | null;
-  /** What was decided here and has not reached shared state yet. */
+  /** True if a change that was decided here has not reached shared state yet. */
   isUnpublished: boolean;
-  /** The second in which failures were last passed on, and how many of them. */
+  /** The second in which failures were last sent, and their number. */
   sharing: { second: number; failures: number };
 }
 
 /**
- * A breaker for each external AI service, in agreement with all other processes. Resolves when it hears of theirs.
+ * Creates a breaker for each external AI service, in agreement with all other processes. Resolves once it receives
+ * their messages.
  *
- * Failures in a row are counted over all processes, whichever made the call: each publishes its failures, and the
- * success that ends them. An opening and a closing are published too, and stored for processes that start later or
- * missed the message. A success without a failure before it takes no step to shared state; a breaker that is not closed
- * is compared with what is stored every half second. While shared state is unavailable each process goes by its own
- * view and makes its own tests. That fails open, on purpose: a lost cache must not shut a service that works.
+ * Consecutive failures are counted over all processes: each publishes its failures, and the success that ends them.
+ * Opening and closing are published too, and stored for processes that start later or missed the message. A success
+ * without a preceding failure does not access shared state; a breaker that is not closed is compared with the stored
+ * state every half second. While shared state is unavailable each process uses its own view and makes its own tests.
+ * That deliberately fails open: a lost cache must not block a service that works.
  */
 export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
   const { sharedState, clock, log, failures = FAILURES, cooldownMs = COOLDOWN_MS } = parts;
@@ -110,7 +111,7 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
   let isClosed = false;
   let isAway = false;
 
-  /** Runs a step to shared state; null where it is unavailable, which is said once an outage. */
+  /** Accesses shared state; null if it is unavailable, which is logged once per outage. */
   async function step<Result>(work: () => Promise<Result>): Promise<Result | null> {
     try {
       const result = await work();
@@ -124,7 +125,7 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
     }
   }
 
-  /** Null where nothing is known of what is configured. */
+  /** Null if the configured names are unknown. */
   const configured = () => (parts.services === undefined ? null : new Set(parts.services()));
 
   function share(name: string, service: Service, result: 'success' | 'failure', epoch: number): void {
@@ -146,7 +147,7 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
     services.delete(name);
   }
 
-  /** Brings what is shown in line with what is configured. */
+  /** Adds and removes services so that they match the configured names. */
   function review(): void {
     const names = configured();
     if (names === null) return;
@@ -183,7 +184,7 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
     return service;
   }
 
-  /** One comparison of a service at a time, and the next one only where something may have changed unheard. */
+  /** Compares a service with the stored state after a delay, in place of a comparison that is already scheduled. */
   function compareSoon(name: string, service: Service, delayMs: number): void {
     service.refreshing?.cancel();
     service.refreshing = null;
@@ -220,7 +221,7 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
     const isKnown = services.has(published.name) || configured()?.has(published.name) !== false;
     if (!isKnown || (!services.has(published.name) && services.size >= MAX_SERVICES)) return;
     const service = services.get(published.name) ?? add(published.name);
-    // By the remaining cool-down, not by the sender's clock: clocks of machines differ.
+    // Uses the remaining cool-down, not the sender's clock: clocks of machines differ.
     const untilMs = Math.max(0, clock.now() + published.view.untilMs - published.toldAtMs);
     const news = service.breaker.adopt({ ...published.view, untilMs });
     if (published.lastError !== null) service.breaker.noteError(published.lastError);
@@ -266,7 +267,7 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
   };
 }
 
-/** Null where no state was published lately: then the breaker has not opened. */
+/** Null if no state was published within a day: then the breaker has not opened. */
 export async function readPublishedService(
   { sharedState, clock }: PublishedServiceParts,
   name: string,
@@ -280,8 +281,8 @@ export async function readPublishedService(
 }
 
 /**
- * A person says that the service is well again: it is closed everywhere, by a view of a later epoch, which every
- * process takes over at the message or within half a second. A process that finds it failing meanwhile opens it again.
+ * Closes a service everywhere because an operator says that it works again. The view has a later epoch, and every
+ * process adopts it on the message or within half a second. A process that finds the service failing opens it again.
  */
 export async function resetPublishedService(
   { sharedState, clock }: PublishedServiceParts,
@@ -305,7 +306,7 @@ interface PublishedView {
   readonly name: string;
   readonly view: BreakerView;
   readonly toldAtMs: number;
-  /** What failed last, as far as the sender knows; other versions may not send it. */
+  /** The last error that the sender knows; other versions may not send it. */
   readonly lastError: LastError | null;
 }
 
@@ -333,7 +334,7 @@ async function readStoredView(
   return stored === null ? null : readPublishedView(stored);
 }
 
-/** A result that another process has counted. Versions before this one do not know it, and pass over it. */
+/** A result that another process has counted. Earlier versions ignore it. */
 const countedResult = z.object({
   counted: z.string().min(1).max(LONGEST_NAME),
   result: z.enum(['success', 'failure']),
@@ -345,7 +346,7 @@ function readCounted(text: string): z.output<typeof countedResult> | null {
   return countedResult.safeParse(parsedJson(text)).data ?? null;
 }
 
-/** Null for what is not a view: another version of this program may write to the same place. */
+/** Null if it is not a view: another version may use the same topic and key. */
 function readPublishedView(text: string): PublishedView | null {
   const read = publishedView.safeParse(parsedJson(text));
   if (!read.success) return null;
@@ -353,7 +354,7 @@ function readPublishedView(text: string): PublishedView | null {
   return { name, toldAtMs, view: { state, epoch, untilMs }, lastError: lastError ?? null };
 }
 
-/** Undefined where it is not JSON. */
+/** Undefined if it is not JSON. */
 function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -367,7 +368,7 @@ function end(service: Service | undefined): void {
   service?.breaker.close();
 }
 
-/** The oldest one of which nothing is lost. Where all are in trouble the oldest of all: memory stays bounded. */
+/** Removes the oldest service that is closed without failures or, if there is none, the oldest of all. This limits memory. */
 function forgetOneOf(services: Map<string, Service>): void {
   const isIdle = ({ breaker }: Service) => breaker.state() === 'closed' && breaker.failuresInARow() === 0;
   const idle = [...services].find(([, service]) => isIdle(service));
