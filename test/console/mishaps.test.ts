@@ -293,6 +293,10 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await button('Apply').click();
     await page.waitForURL(/time=1(?!\d)/);
     expect(await page.getByLabel('From').inputValue()).toBe('');
+    // A span in the URL that is no number is ignored.
+    await moveTo(page, '/requests?time=abc');
+    await settled(page);
+    await page.getByRole('heading', { name: 'Requests', level: 1 }).waitFor();
   });
 
   test('P-8 passwords do not stay in their fields once they are changed', async () => {

@@ -20,6 +20,8 @@ const LIVE_EVERY_MS = 2_000;
 const LOOK_EVERY_MS = 10_000;
 const LONGEST_TEXT = 200;
 const HOUR_MS = 3_600_000;
+/** Ten years. A longer span in the URL is ignored. */
+const MOST_HOURS = 87_600;
 const SPANS = [
   ['', 'All that is stored'],
   ['1', 'The last hour'],
@@ -301,7 +303,7 @@ function filterOf(filter: (name: string) => string, companyId: string | null) {
   const numberIn = (name: string) => (filter(name) === '' ? Number.NaN : Number(filter(name)));
   const [status, minDurationMs, minCredits] = [numberIn('status'), numberIn('ms'), numberIn('credits')];
   const hours = Number(filter('time'));
-  const own = filter('time') === 'own' || filter('time') === '';
+  const own = !(hours > 0 && hours <= MOST_HOURS);
   const from = own ? isoOf(filter('from')) : new Date(Date.now() - hours * HOUR_MS).toISOString();
   return {
     ...given('companyId', companyId ?? filter('company')),
