@@ -452,6 +452,27 @@ describe('P-24 the audit against the payment provider', () => {
     expect([calls.get('listCharges'), calls.get('listRefunds')]).toEqual(before);
   });
 
+  test('continues a paused audit whose requested end is now, minutes later', async () => {
+    const { provider, calls } = countingCalls(shop.sandbox.provider);
+    let isDown = true;
+    const failure = { reason: 'rate-limited', message: 'Too many requests.', code: null } as const;
+    const broken = {
+      ...provider,
+      listDisputes: async (asked: never) =>
+        isDown ? ({ outcome: 'failed', failure } as const) : await provider.listDisputes(asked),
+    };
+    const range = { from: new Date('2029-12-22T00:00:00Z'), to: new Date(parts().clock.now()) };
+    const later = (minutes: number) => {
+      const now = range.to.getTime() + minutes * 60_000;
+      return { ...parts(broken), clock: { ...parts().clock, now: () => now } };
+    };
+    expect(await auditRange(later(0), range)).toMatchObject({ outcome: 'paused' });
+    const before = calls.get('listCharges');
+    isDown = false;
+    expect(await auditRange(later(5), range)).toMatchObject({ outcome: 'done' });
+    expect(calls.get('listCharges')).toBe(before as number);
+  });
+
   test('reads every page, however many there are', async () => {
     const { provider, calls } = countingCalls(shop.sandbox.provider);
     const small: PaymentProvider = {

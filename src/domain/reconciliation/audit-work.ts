@@ -29,7 +29,7 @@ export function auditWork(parts: ProviderAuditParts & DifferencesReportParts): r
           return;
         }
         const run = await auditRange(parts, range, signal);
-        // The queue retries the job, which continues the audit if `to` was more than half an hour ago.
+        // The queue retries the job, which continues the audit.
         if (run.outcome === 'paused') throw new Error(`the audit is paused: ${run.message}`);
       },
     },

@@ -57,7 +57,10 @@ const AUDITS_STORED = 60;
 /** A paused audit that was not continued for this long is deleted, with the objects it has read. */
 const PAUSED_FOR_MS = 7 * DAY_MS;
 
-/** Audits a requested range, up to half an hour ago. A paused audit of the same range is continued. */
+/**
+ * Audits a requested range, up to half an hour ago. A paused audit of the same range is continued; if the requested end is
+ * more recent, the paused audit ends earlier and is continued for a day.
+ */
 export async function auditRange(
   parts: ProviderAuditParts,
   wanted: { readonly from: Date; readonly to: Date },
@@ -72,7 +75,8 @@ export async function auditRange(
   if (to.getTime() - from.getTime() > LONGEST_RANGE_MS) {
     return { outcome: 'invalid', message: 'The range is longer than 800 days: audit it in parts.' };
   }
-  return await run(parts, await openAudit(parts, { from, to, isDaily: false }), signal);
+  const earliestTo = wanted.to > to ? new Date(to.getTime() - DAY_MS) : to;
+  return await run(parts, await openAudit(parts, { from, to, earliestTo, isDaily: false }), signal);
 }
 
 /** The scheduled audit: continues the paused one, or starts one a day. Null if the last one finished within 22 hours. */
@@ -91,7 +95,7 @@ export async function auditDaily(parts: ProviderAuditParts, signal?: AbortSignal
   if (last !== undefined) return null;
   const to = new Date(now - SETTLED_AFTER_MS);
   const from = new Date(to.getTime() - DAILY_RANGE_MS);
-  return await run(parts, await openAudit(parts, { from, to, isDaily: true }), signal);
+  return await run(parts, await openAudit(parts, { from, to, earliestTo: to, isDaily: true }), signal);
 }
 
 interface OpenAudit extends AuditRange {
@@ -101,15 +105,24 @@ interface OpenAudit extends AuditRange {
 
 const OPEN_COLUMNS = `id, from_at as "from", to_at as "to", listing, after_id as "afterId"`;
 
+interface WantedAudit {
+  readonly from: Date;
+  readonly to: Date;
+  /** A paused audit is continued if its end is between this and `to`. */
+  readonly earliestTo: Date;
+  readonly isDaily: boolean;
+}
+
 async function openAudit(
   { database, secrets, clock }: ProviderAuditParts,
-  { from, to, isDaily }: { readonly from: Date; readonly to: Date; readonly isDaily: boolean },
+  { from, to, earliestTo, isDaily }: WantedAudit,
 ): Promise<OpenAudit> {
   const now = new Date(clock.now());
   const [open] = await database.query<OpenAudit>(
-    `select ${OPEN_COLUMNS} from audits where status = 'RUNNING' and from_at = $1 and to_at = $2 and is_daily = $3
+    `select ${OPEN_COLUMNS} from audits where status = 'RUNNING' and from_at = $1 and to_at between $4 and $2
+       and is_daily = $3
      order by started_at desc limit 1`,
-    [from, to, isDaily],
+    [from, to, isDaily, earliestTo],
   );
   if (open !== undefined) return open;
   const id = secrets.newId();
