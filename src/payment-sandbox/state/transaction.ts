@@ -55,7 +55,7 @@ interface WorldOptions {
 }
 
 /** The advisory lock of the sandbox's changes: an arbitrary number, which must not change. */
-const LOCK = 7_261_905;
+const LOCK = 7_261_907;
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const ID_LENGTH = 24;
 
