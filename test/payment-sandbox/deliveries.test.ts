@@ -211,6 +211,8 @@ describe('P-24 the switches', () => {
     await refund(String(session.payment_intent), 2);
     await until(() => sandbox.received.length === 1);
     expect(refunded()).toEqual([200]);
+    // The delivery of the second is recorded after it has arrived.
+    await until(async () => (await deliveries())[0]?.attempts === 1);
     const { items } = done(await sandbox.provider.listEvents({ sinceMs: 0, undeliveredOnly: true }));
     expect(items[0]?.object).toMatchObject({ amount_refunded: 100 });
   });
