@@ -14,7 +14,7 @@ interface LiveLog extends LogSink {
 
 /** Each message is one entry as JSON: timestamp, level, message, context. */
 const LIVE_LOG_TOPIC = 'logs';
-/** A larger burst would fill the memory while shared state is slow, and nobody reads that fast. */
+/** A larger burst would fill the memory while shared state is slow, and no viewer reads that fast. */
 const MAX_UNDER_WAY = 200;
 /**
  * After a failure nothing is published for this long. Shared state logs its own failures, and those entries arrive

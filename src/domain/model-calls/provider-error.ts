@@ -12,7 +12,7 @@ export interface ProviderError {
   readonly param: string | null;
   /** A word that clients match, such as context_length_exceeded; null if the provider sends a number or nothing. */
   readonly code: string | null;
-  /** Who has to act: the client; nobody, as a retry helps (two cases); the owner of the key; or the provider. */
+  /** Who has to act: the client; no one, because a retry helps (two cases); the owner of the key; or the provider. */
   readonly fault: 'request' | 'rate-limit' | 'overloaded' | 'account' | 'provider';
 }
 
