@@ -95,7 +95,7 @@ describe('connecting over HTTP', () => {
       await clock.advance(1);
       await sending;
       expect(outcomes).toEqual(['connect']);
-      await provider.closedAt;
+      await provider.closed;
       expect(tries).toMatchObject([{ place: `127.0.0.1 ${provider.port}`, isCancelled: true }]);
       const again = send();
       await clock.advance(5_000);

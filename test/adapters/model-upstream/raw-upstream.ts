@@ -7,14 +7,14 @@ export interface RawUpstream {
   connections(): number;
   /** All that arrived, as text. */
   received(): string;
-  /** When the first of these connections was closed, by performance.now(). */
-  readonly closedAt: Promise<number>;
+  /** Settles when the first of these connections is closed. */
+  readonly closed: Promise<void>;
   stop(): void;
 }
 
 /** A provider down to its bytes: `answer` runs for each piece that arrives, with how many have come before. */
 export function startRawUpstream(answer: (socket: Socket<undefined>, nth: number) => void): RawUpstream {
-  const closed = Promise.withResolvers<number>();
+  const closed = Promise.withResolvers<void>();
   const talking = new Set<Socket<undefined>>();
   let pieces = 0;
   let received = '';
@@ -29,7 +29,7 @@ export function startRawUpstream(answer: (socket: Socket<undefined>, nth: number
         pieces += 1;
       },
       close(socket) {
-        if (talking.has(socket)) closed.resolve(performance.now());
+        if (talking.has(socket)) closed.resolve();
       },
       error() {},
     },
@@ -39,7 +39,7 @@ export function startRawUpstream(answer: (socket: Socket<undefined>, nth: number
     baseUrl: `http://127.0.0.1:${listener.port}/v1`,
     connections: () => talking.size,
     received: () => received,
-    closedAt: closed.promise,
+    closed: closed.promise,
     stop: () => listener.stop(true),
   };
 }
