@@ -35,7 +35,7 @@ describeServers('holds of several gateway processes on PostgreSQL and Redis', ()
     writeFileSync(models, JSON.stringify({ aliases: { 'svc/chat-default': { targets } } }));
     const env = { MODEL_CONFIG: models, IP_REQUESTS_PER_MINUTE: '0' };
     running = await Promise.all(Array.from({ length: PROCESSES }, () => processes.start('gateway.ts', env)));
-    const bounds = { poolSize: 2, maxWaiting: 10, connectTimeoutMs: 5_000, statementTimeoutMs: 20_000 };
+    const bounds = { poolSize: 2, maxWaiting: 10, connectTimeoutMs: 60_000, statementTimeoutMs: 100_000 };
     const names = { url: DATABASE_URL, log: createSilentLog(), applicationName: 'turnpike-test' };
     books = await openPostgres({ ...bounds, ...names });
   });

@@ -10,7 +10,7 @@ import { until } from '../doubles/until.ts';
 export async function buryMails(dataFolder: string, count: number): Promise<void> {
   const log = createSilentLog();
   const folder = join(dataFolder, 'database');
-  const database = await openPglite({ folder, log, maxWaiting: 100, statementTimeoutMs: 30_000 });
+  const database = await openPglite({ folder, log, maxWaiting: 100, statementTimeoutMs: 100_000 });
   await migrate(database);
   const queue = await openJobQueue({ database, log });
   const { name } = MAIL_QUEUE;

@@ -109,7 +109,7 @@ async function prepare(dataFolder: string): Promise<void> {
   first.signal('SIGTERM');
   await first.exited;
   const folder = join(dataFolder, 'database');
-  const limits = { maxWaiting: 100, statementTimeoutMs: 60_000 };
+  const limits = { maxWaiting: 100, statementTimeoutMs: 100_000 };
   const database = await openPglite({ folder, log: createSilentLog(), ...limits });
   await chargeCalls(database, monthOfCalls(demo.company_id, keys));
   // As the gateway does behind a call.

@@ -6,7 +6,7 @@ export interface DatabaseUnderTest {
   close(): Promise<void>;
 }
 
-/** What every database adapter keeps. `open` gives one that is empty, with a statement time-out of 2 s. */
+/** What every database adapter keeps. `open` gives one that is empty. */
 export function databaseContract(name: string, open: () => Promise<DatabaseUnderTest>): void {
   describe(`database contract: ${name}`, () => {
     let under: DatabaseUnderTest;

@@ -36,7 +36,7 @@ function migratedCluster(): Promise<string> {
 }
 
 function open(folder: string) {
-  return openPglite({ folder, log: createSilentLog(), maxWaiting: 10, statementTimeoutMs: 30_000 });
+  return openPglite({ folder, log: createSilentLog(), maxWaiting: 10, statementTimeoutMs: 100_000 });
 }
 
 async function copyOf(cluster: string): Promise<EmbeddedFolder> {

@@ -18,7 +18,7 @@ import { startWork } from './start-work.ts';
 
 const [folder = '', address = ''] = process.argv.slice(2);
 const [log, clock, secrets] = [createSilentLog(), createSystemClock(), createSystemSecrets()];
-const database = await openPglite({ folder, log, maxWaiting: 100, statementTimeoutMs: 10_000 });
+const database = await openPglite({ folder, log, maxWaiting: 100, statementTimeoutMs: 100_000 });
 await migrate(database);
 const jobQueue = await openJobQueue({ database, log });
 for (const queue of MAIL_QUEUES) await jobQueue.define(queue);

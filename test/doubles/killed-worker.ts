@@ -8,7 +8,7 @@ import { openJobQueue } from '../../src/adapters/job-queue/pg-boss.ts';
 import { createSilentLog } from './silent-log.ts';
 
 const [engine, place = '', queue = ''] = process.argv.slice(2);
-const settings = { log: createSilentLog(), maxWaiting: 100, statementTimeoutMs: 10_000 };
+const settings = { log: createSilentLog(), maxWaiting: 100, statementTimeoutMs: 100_000 };
 const database =
   engine === 'postgres'
     ? await openPostgres({
@@ -16,7 +16,7 @@ const database =
         url: place,
         applicationName: 'killed-worker',
         poolSize: 2,
-        connectTimeoutMs: 5_000,
+        connectTimeoutMs: 60_000,
       })
     : await openPglite({ ...settings, folder: place });
 const jobs = await openJobQueue({ database, log: settings.log });

@@ -5,7 +5,7 @@ import { givenDatabase } from '../services/given.ts';
 import { openMemoryDatabase } from './memory-database.ts';
 import { createSilentLog } from './silent-log.ts';
 
-const BOUNDS = { poolSize: 1, maxWaiting: 10_000, connectTimeoutMs: 5_000, statementTimeoutMs: 60_000 };
+const BOUNDS = { poolSize: 1, maxWaiting: 10_000, connectTimeoutMs: 60_000, statementTimeoutMs: 100_000 };
 
 /**
  * A migrated and empty database for tests of rules and their SQL, with one connection: on the given PostgreSQL, which takes a

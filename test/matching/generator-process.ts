@@ -15,7 +15,7 @@ import { letterVectors } from './matching-world.ts';
 
 const [url = '', lease = '60000', mode = ''] = process.argv.slice(2);
 const [log, clock, secrets] = [createSilentLog(), createSystemClock(), createSystemSecrets()];
-const bounds = { poolSize: 3, maxWaiting: 100, connectTimeoutMs: 5_000, statementTimeoutMs: 20_000 };
+const bounds = { poolSize: 3, maxWaiting: 100, connectTimeoutMs: 60_000, statementTimeoutMs: 100_000 };
 const database = await openPostgres({ ...bounds, url, log, applicationName: 'generator-process' });
 let scored = 0;
 const generator = await startGenerator({

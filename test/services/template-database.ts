@@ -43,7 +43,7 @@ async function makeTemplate(server: string): Promise<string> {
 
 async function fill(url: string): Promise<void> {
   const log = createSilentLog();
-  const bounds = { poolSize: 2, maxWaiting: 10, connectTimeoutMs: 5_000, statementTimeoutMs: 60_000 };
+  const bounds = { poolSize: 2, maxWaiting: 10, connectTimeoutMs: 60_000, statementTimeoutMs: 100_000 };
   const database = await openPostgres({ ...bounds, url, log, applicationName: 'turnpike-template' });
   await migrate(database);
   await (await openJobQueue({ database, log })).stop(0);

@@ -27,7 +27,7 @@ export function usePostgres({ beforeClose, ...options }: UsePostgres = {}): Post
   let opened: Database | undefined;
   beforeAll(async () => {
     fresh = await migratedDatabase();
-    const bounds = { poolSize: 12, maxWaiting: 1_000, connectTimeoutMs: 5_000, statementTimeoutMs: 20_000 };
+    const bounds = { poolSize: 12, maxWaiting: 1_000, connectTimeoutMs: 60_000, statementTimeoutMs: 100_000 };
     const names = { url: fresh.url, log: createSilentLog(), applicationName: 'turnpike-test' };
     opened = await openPostgres({ ...bounds, ...names, ...options });
   });

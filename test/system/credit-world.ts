@@ -70,7 +70,7 @@ export async function openCreditWorld(
     const isStream = new TextDecoder().decode(body).includes('"stream":true');
     return isStream ? streamOf(chunk('one'), chunk('two'), usageChunk, done) : Response.json(chatAnswer());
   });
-  const bounds = { maxWaiting: 1_000, connectTimeoutMs: 5_000, statementTimeoutMs: 30_000 };
+  const bounds = { maxWaiting: 1_000, connectTimeoutMs: 60_000, statementTimeoutMs: 100_000 };
   const named = { url: fresh.url, log: createSilentLog(), applicationName: 'credit-world', poolSize: 4 };
   const database = await openPostgres({ ...named, ...bounds });
   const companyId = secrets.newId();

@@ -131,7 +131,7 @@ describe.skipIf(missing)(
 );
 
 function openAt(url: string): Promise<Database> {
-  const bounds = { maxWaiting: 1_000, connectTimeoutMs: 5_000, statementTimeoutMs: 30_000, poolSize: 2 };
+  const bounds = { maxWaiting: 1_000, connectTimeoutMs: 60_000, statementTimeoutMs: 100_000, poolSize: 2 };
   return openPostgres({ url, log: createSilentLog(), applicationName: 'drill', ...bounds });
 }
 

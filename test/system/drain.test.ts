@@ -39,7 +39,7 @@ test('SIGTERM: no new calls, a running stream ends complete and is settled, exit
     folder: join(folder, 'database'),
     log: createSilentLog(),
     maxWaiting: 10,
-    statementTimeoutMs: 5_000,
+    statementTimeoutMs: 100_000,
   };
   const database = await openPglite(options);
   const calls = await database.query('select outcome, completion_tokens from calls');

@@ -61,7 +61,7 @@ export async function openWorkerWorld(places: WorldPlaces | null = null) {
       return null;
     },
   });
-  const bounds = { maxWaiting: 1_000, connectTimeoutMs: 5_000, statementTimeoutMs: 120_000 };
+  const bounds = { maxWaiting: 1_000, connectTimeoutMs: 60_000, statementTimeoutMs: 120_000 };
   const named = { url: fresh.url, log, applicationName: 'worker-world', poolSize: 6 };
   const database = await openPostgres({ ...named, ...bounds });
   await migrate(database);

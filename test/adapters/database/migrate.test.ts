@@ -12,7 +12,7 @@ import { freshDatabase } from '../../services/fresh-database.ts';
 import { givenDatabase } from '../../services/given.ts';
 import { useResource } from '../../setup/use-resource.ts';
 
-const bounds = { log: createSilentLog(), maxWaiting: 100, statementTimeoutMs: 5_000 };
+const bounds = { log: createSilentLog(), maxWaiting: 100, statementTimeoutMs: 100_000 };
 
 async function openEmbedded() {
   const { folder, remove } = await embeddedFolder();
@@ -28,7 +28,7 @@ async function openServer() {
   const { url, drop } = await freshDatabase();
   const opened: Database[] = [];
   const another = async () => {
-    const settings = { ...bounds, url, poolSize: 2, connectTimeoutMs: 5_000, applicationName: 'test' };
+    const settings = { ...bounds, url, poolSize: 2, connectTimeoutMs: 60_000, applicationName: 'test' };
     const database = await openPostgres(settings);
     opened.push(database);
     return database;
@@ -251,7 +251,7 @@ describe.skipIf(givenDatabase() === null)('PostgreSQL', () => {
 test('a server older than 15 is refused in one sentence', async () => {
   if (givenDatabase() === null) return;
   const { url, drop } = await freshDatabase();
-  const settings = { ...bounds, url, poolSize: 1, connectTimeoutMs: 5_000, applicationName: 'test' };
+  const settings = { ...bounds, url, poolSize: 1, connectTimeoutMs: 60_000, applicationName: 'test' };
   const failure = await failureOf(openPostgres({ ...settings, oldestVersion: 99 }));
   expect(failure.message).toMatch(/^PostgreSQL \d+.* is too old: version 99 or newer is needed$/);
   await drop();

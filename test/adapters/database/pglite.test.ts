@@ -8,7 +8,7 @@ import { createSilentLog } from '../../doubles/silent-log.ts';
 
 async function openTemporary(maxWaiting = 1_000) {
   const { folder, remove } = await embeddedFolder();
-  const options = { folder: join(folder, 'database'), log: createSilentLog(), statementTimeoutMs: 2_000 };
+  const options = { folder: join(folder, 'database'), log: createSilentLog(), statementTimeoutMs: 100_000 };
   const database = await openPglite({ ...options, maxWaiting });
   const close = async () => {
     await database.close();

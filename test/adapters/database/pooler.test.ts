@@ -7,7 +7,7 @@ import { freshDatabase } from '../../services/fresh-database.ts';
 import { givenDatabase } from '../../services/given.ts';
 import { findPooler, startPrivatePooler } from '../../services/private-pooler.ts';
 
-const settings = { poolSize: 6, maxWaiting: 1_000, connectTimeoutMs: 5_000, statementTimeoutMs: 2_000 };
+const settings = { poolSize: 6, maxWaiting: 1_000, connectTimeoutMs: 60_000, statementTimeoutMs: 100_000 };
 
 /** Where PgBouncer is installed, through it; elsewhere only as if. */
 async function openPooled() {

@@ -11,8 +11,8 @@ const settings = {
   applicationName: 'turnpike-test',
   poolSize: 4,
   maxWaiting: 1_000,
-  connectTimeoutMs: 5_000,
-  statementTimeoutMs: 2_000,
+  connectTimeoutMs: 60_000,
+  statementTimeoutMs: 100_000,
 };
 
 async function openFresh(changes: Partial<typeof settings> = {}) {

@@ -13,7 +13,7 @@ const THREAD = new URL('../../../src/start/wiring/embedded-database-thread.ts', 
 async function openBoth(maxWaiting = 1_000) {
   const { folder, remove } = await embeddedFolder();
   const path = join(folder, 'database.sock');
-  const bounds = { log: createSilentLog(), statementTimeoutMs: 20_000, maxWaiting };
+  const bounds = { log: createSilentLog(), statementTimeoutMs: 100_000, maxWaiting };
   const own = await openPglite({
     ...bounds,
     folder: join(folder, 'database'),

@@ -9,7 +9,7 @@ import { createSilentLog } from '../../doubles/silent-log.ts';
 import { freshDatabase } from '../../services/fresh-database.ts';
 import { givenDatabase } from '../../services/given.ts';
 
-const settings = { log: createSilentLog(), maxWaiting: 100, statementTimeoutMs: 2_000 };
+const settings = { log: createSilentLog(), maxWaiting: 100, statementTimeoutMs: 100_000 };
 
 async function onPglite(use: (database: Database) => Promise<void>): Promise<void> {
   const { folder, remove } = await embeddedFolder();
@@ -21,7 +21,7 @@ async function onPglite(use: (database: Database) => Promise<void>): Promise<voi
 
 async function onPostgres(use: (database: Database) => Promise<void>): Promise<void> {
   const { url, drop } = await freshDatabase();
-  const connection = { url, applicationName: 'turnpike-test', poolSize: 2, connectTimeoutMs: 5_000 };
+  const connection = { url, applicationName: 'turnpike-test', poolSize: 2, connectTimeoutMs: 60_000 };
   const database = await openPostgres({ ...settings, ...connection });
   await use(database);
   await database.close();

@@ -12,7 +12,7 @@ import { createRecordingLog } from '../../doubles/recording-log.ts';
 import { createSilentLog } from '../../doubles/silent-log.ts';
 import { killWorkerInTheMiddle } from './killed-worker-process.ts';
 
-const settings = { log: createSilentLog(), maxWaiting: 1_000, statementTimeoutMs: 10_000 };
+const settings = { log: createSilentLog(), maxWaiting: 1_000, statementTimeoutMs: 100_000 };
 
 const openTemporary: OpenUnderTest = async (clock) => {
   const { folder, remove } = await embeddedFolder();

@@ -17,8 +17,8 @@ const settings = {
   applicationName: 'turnpike-test',
   poolSize: 4,
   maxWaiting: 1_000,
-  connectTimeoutMs: 5_000,
-  statementTimeoutMs: 10_000,
+  connectTimeoutMs: 60_000,
+  statementTimeoutMs: 100_000,
 };
 
 /** A test's clock reaches one session only, so its pool has one connection. */

@@ -274,7 +274,7 @@ test('A-13 a mail whose process was killed between acceptance and mark is repeat
   expect(server.received).toHaveLength(1);
 
   const log = createSilentLog();
-  const database = await openPglite({ folder, log, maxWaiting: 100, statementTimeoutMs: 10_000 });
+  const database = await openPglite({ folder, log, maxWaiting: 100, statementTimeoutMs: 100_000 });
   const queueClock = new TestClock();
   const jobQueue = await openJobQueue({ database, log, clock: queueClock });
   for (const queue of MAIL_QUEUES) await jobQueue.define(queue);
