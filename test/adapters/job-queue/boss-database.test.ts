@@ -9,7 +9,7 @@ import { createSilentLog } from '../../doubles/silent-log.ts';
 import { freshDatabase } from '../../services/fresh-database.ts';
 import { givenDatabase } from '../../services/given.ts';
 
-const settings = { log: createSilentLog(), maxWaiting: 100, statementTimeoutMs: 100_000 };
+const settings = { log: createSilentLog(), maxWaiting: 100, statementTimeoutMs: 2_000 };
 
 async function onPglite(use: (database: Database) => Promise<void>): Promise<void> {
   const { folder, remove } = await embeddedFolder();
