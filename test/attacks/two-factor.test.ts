@@ -250,3 +250,37 @@ describe('REQUIRE_SUPER_ADMIN_TOTP', () => {
     expect(await superAdmin.ask(who)).toEqual({ whoAmI: { isSuperAdmin: true, mustSetUpTotp: false } });
   });
 });
+
+// Last, because it moves the clock past the expiry of the other tokens.
+test('a stolen session cannot set two-factor authentication up and lock the owner out: after a while it takes the password', async () => {
+  const BEGIN = 'mutation { beginTotp { secret } }';
+  const CONFIRM = `mutation($code: String!, $password: String) {
+    confirmTotp(code: $code, password: $password) { recoveryCodes } }`;
+  const person = await backend.person(backend.companies.acme);
+  const logged = await stranger().ask<{ login: { refreshToken: string } }>(LOGIN, {
+    ...{ email: person.email, password: PASSWORD, totp: null },
+  });
+  await backend.clock.advance(16 * 60_000);
+  const { refreshSession } = await stranger().ask<{ refreshSession: { accessToken: string } }>(
+    'mutation($token: String!) { refreshSession(refreshToken: $token) { accessToken } }',
+    { token: logged.login.refreshToken },
+  );
+  const thief = stranger(refreshSession.accessToken);
+  const begun = await thief.ask<{ beginTotp: { secret: string } }>(BEGIN);
+  const code = async (secret: string) => await totpCode(secret, step());
+  for (const password of [undefined, '', 'wrong']) {
+    const refused = await thief.refusal(CONFIRM, { code: await code(begun.beginTotp.secret), password });
+    expect(refused.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'password' });
+  }
+  const again = await logIn(person, null);
+  const owner = stranger(again.data?.login.accessToken ?? '');
+  expect(await owner.ask('{ whoAmI { totpEnabled } }')).toEqual({ whoAmI: { totpEnabled: false } });
+  // The old session with the password passes, as a recent log-in does without it.
+  const { beginTotp } = await owner.ask<{ beginTotp: { secret: string } }>(BEGIN);
+  await thief.ask(CONFIRM, { code: await code(beginTotp.secret), password: PASSWORD });
+  const other = await backend.person(backend.companies.acme);
+  const recent = stranger((await logIn(other, null)).data?.login.accessToken ?? '');
+  await backend.clock.advance(14 * 60_000);
+  const third = await recent.ask<{ beginTotp: { secret: string } }>(BEGIN);
+  await recent.ask(CONFIRM, { code: await code(third.beginTotp.secret) });
+});

@@ -8,7 +8,9 @@ import { type DataOf, graphql } from '../../session/graphql.ts';
 import type { Person } from '../../session/session.ts';
 
 const BEGIN = graphql(`mutation { beginTotp { secret otpauthUrl } }`);
-const CONFIRM = graphql(`mutation($code: String!) { confirmTotp(code: $code) { recoveryCodes } }`);
+const CONFIRM = graphql(
+  `mutation($code: String!, $password: String) { confirmTotp(code: $code, password: $password) { recoveryCodes } }`,
+);
 const NEW_CODES = graphql(`mutation($totp: String!) { createRecoveryCodes(totp: $totp) { recoveryCodes } }`);
 const DISABLE = graphql(
   `mutation($password: String!, $totp: String!) { disableTotp(password: $password, totp: $totp) }`,
@@ -48,8 +50,8 @@ export function TwoFactor({ person }: { person: Person }) {
       ) : (
         <SetUp
           begun={begun}
-          confirm={async (code) => {
-            const { confirmTotp } = await session.request(CONFIRM, { code });
+          confirm={async (code, password) => {
+            const { confirmTotp } = await session.request(CONFIRM, { code, password });
             setCodes(confirmTotp.recoveryCodes);
           }}
         />
@@ -58,7 +60,7 @@ export function TwoFactor({ person }: { person: Person }) {
   );
 }
 
-function SetUp({ begun, confirm }: { begun: Begun; confirm(code: string): Promise<void> }) {
+function SetUp({ begun, confirm }: { begun: Begun; confirm(code: string, password: string): Promise<void> }) {
   return (
     <>
       <p>
@@ -70,8 +72,15 @@ function SetUp({ begun, confirm }: { begun: Begun; confirm(code: string): Promis
         <Copy text={begun.secret} name="Copy the secret" />
         <a href={begun.otpauthUrl}>Open in an app on this device</a>
       </p>
-      <Form submit="Turn it on" send={({ text }) => confirm(text('totp'))}>
+      <Form submit="Turn it on" send={({ text, password }) => confirm(text('totp'), password('password'))}>
         <CodeField />
+        <Field
+          label="Password"
+          name="password"
+          type="password"
+          autoComplete="current-password"
+          hint="Needed if you logged in more than 15 minutes ago."
+        />
       </Form>
     </>
   );

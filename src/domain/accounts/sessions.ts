@@ -155,6 +155,18 @@ async function lockSession(
   return rows[0] ?? null;
 }
 
+/** Equals the life of an access token, so that the token of a log-in counts as recent until it expires. */
+const RECENT_LOGIN_MS = 15 * 60_000;
+
+/** Whether the session was started by a log-in a short time ago. Refreshing it does not count. */
+export async function isRecentLogin(statements: Statements, sessionId: string, now: Date): Promise<boolean> {
+  const rows = await statements.query('select 1 from sessions where id = $1 and created_at >= $2', [
+    sessionId,
+    new Date(now.getTime() - RECENT_LOGIN_MS),
+  ]);
+  return rows.length > 0;
+}
+
 /** A session as its owner sees it in the list: no token, no hash. */
 export interface LiveSession {
   readonly id: string;

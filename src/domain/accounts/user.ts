@@ -164,7 +164,7 @@ async function fillSome(transaction: Transaction, duplicates: string[]): Promise
   return rows.length;
 }
 
-interface AuthenticatedUser extends User {
+export interface AuthenticatedUser extends User {
   /**
    * Whether the password is still the one that was verified; it then stays so until the transaction ends. A verification
    * takes tens of milliseconds, in which the owner may set another one because this one is known to others.

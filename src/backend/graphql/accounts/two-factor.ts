@@ -1,4 +1,4 @@
-import { resetSessions } from '../../../domain/accounts/sessions.ts';
+import { isRecentLogin, resetSessions } from '../../../domain/accounts/sessions.ts';
 import {
   beginTotp as beginSecret,
   confirmTotp as confirmSecret,
@@ -8,7 +8,14 @@ import {
   removeTotp,
   spendCode,
 } from '../../../domain/accounts/two-factor.ts';
-import { authenticate, findUser, findUserByEmail, type User } from '../../../domain/accounts/user.ts';
+import {
+  type AuthenticatedUser,
+  authenticate,
+  findUser,
+  findUserByEmail,
+  type SignedInUser,
+  type User,
+} from '../../../domain/accounts/user.ts';
 import type { Statements, Transaction } from '../../../ports/database.ts';
 import { countAttempt, freshCode, signedIn, stepUpGrant } from '../access.ts';
 import { badInput, conflict, notFound, refusal } from '../errors.ts';
@@ -25,6 +32,7 @@ declare module '../schema-builder.ts' {
 }
 
 const NOT_SET_UP = 'Two-factor authentication is not set up: call beginTotp and confirmTotp first.';
+const WRONG_PASSWORD = 'this is not the password';
 const WRONG_CODE = 'this code is wrong, too old or already used';
 
 const twoFactorObjects: Declaration = (builder) => {
@@ -70,12 +78,21 @@ const confirmTotp: Declaration = (builder) =>
       description:
         'Turns two-factor authentication on with a first code of the app; shows recovery codes, once.',
       authScopes: { signedIn: true },
-      args: { code: t.arg.string({ required: true }) },
+      args: {
+        code: t.arg.string({ required: true }),
+        password: t.arg.string({
+          description: 'Required where the caller logged in more than 15 minutes ago.',
+        }),
+      },
       async resolve(_root, args, context) {
-        const { id } = await signedIn(context);
+        const viewer = await signedIn(context);
+        const { id } = viewer;
         const code = bounded('line', 'code', args.code);
+        const owner = await recentOwner(context, viewer, args.password);
         await countAttempt(context, 'totp', id);
         const recoveryCodes = await recordedChange(context, async ({ transaction, record }) => {
+          if (owner !== null && !(await owner.lockPassword(transaction)))
+            throw badInput('password', WRONG_PASSWORD);
           const confirmed = await confirmSecret(context.parts, transaction, id, code);
           if (confirmed.outcome === 'wrong-code') throw badInput('code', WRONG_CODE);
           if (confirmed.outcome === 'nothing-to-confirm') {
@@ -85,10 +102,34 @@ const confirmTotp: Declaration = (builder) =>
           return confirmed.recoveryCodes;
         });
         await context.parts.attempts.forgive('totp', id);
+        if (owner !== null) await context.parts.attempts.forgive('log-in', id);
         return { recoveryCodes };
       },
     }),
   );
+
+/**
+ * The user of the given password; null where a recent log-in is enough. Who has a stolen session, but not the password,
+ * cannot lock its owner out with a device of their own. Tokens without a session are signed by the operator and pass.
+ */
+async function recentOwner(
+  context: RequestContext,
+  { id, email }: SignedInUser,
+  given: string | null | undefined,
+): Promise<AuthenticatedUser | null> {
+  const { database, secrets, clock } = context.parts;
+  const sessionId = context.sessionId();
+  if (given == null || given === '') {
+    if (sessionId === null || (await isRecentLogin(database, sessionId, new Date(clock.now())))) return null;
+    throw badInput('password', 'you logged in a while ago: repeat this with your password, or log in again');
+  }
+  const password = bounded('secret', 'password', given);
+  // Counted as a log-in: a stolen access token must not be a way to guess the password.
+  await countAttempt(context, 'log-in', id);
+  const user = await authenticate(database, secrets, email, password);
+  if (user === null) throw badInput('password', WRONG_PASSWORD);
+  return user;
+}
 
 const createRecoveryCodes: Declaration = (builder) =>
   builder.mutationField('createRecoveryCodes', (t) =>
@@ -124,7 +165,7 @@ const disableTotp: Declaration = (builder) =>
         // Counted as a log-in: a stolen access token must not be a way to guess the password.
         await countAttempt(context, 'log-in', id);
         if ((await authenticate(database, secrets, email, password)) === null) {
-          throw badInput('password', 'this is not the password');
+          throw badInput('password', WRONG_PASSWORD);
         }
         await withCode(context, { id, code }, async ({ transaction, record }) => {
           await removeTotp(transaction, id);
