@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { useDatabase } from '../../../test/setup/use-database.ts';
+import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
+import type { Database } from '../../ports/database.ts';
 import { createCipher } from '../models/cipher.ts';
 import {
   beginTotp,
   confirmTotp,
   countRecoveryCodes,
   hasTotp,
+  rememberStepUp,
   removeTotp,
   resealTotp,
   spendCode,
@@ -24,7 +27,7 @@ const database = useDatabase();
 
 const step = (away = 0) => Math.floor(clock.now() / 30_000) + away;
 
-async function person() {
+async function person(on: Database = database) {
   const id = secrets.newId();
   const user = {
     id,
@@ -34,19 +37,19 @@ async function person() {
     isSuperAdmin: true,
   } as const;
   await addUser(
-    database,
+    on,
     { ...secrets, hashPassword: async () => 'none' },
     { ...user, password: 'tall ladders at noon' },
   );
   return user;
 }
 
-async function setUp() {
-  const user = await person();
-  const begun = await beginTotp(parts, database, user);
+async function setUp(on: Database = database) {
+  const user = await person(on);
+  const begun = await beginTotp(parts, on, user);
   const secret = begun?.secret ?? '';
   const code = await totpCode(secret, step());
-  const confirmed = await database.transaction((within) => confirmTotp(parts, within, user.id, code));
+  const confirmed = await on.transaction((within) => confirmTotp(parts, within, user.id, code));
   if (confirmed.outcome !== 'confirmed') throw new Error(confirmed.outcome);
   return { user, secret, recoveryCodes: confirmed.recoveryCodes };
 }
@@ -157,4 +160,40 @@ describe('two-factor authentication', () => {
     const { unreadable } = await resealTotp(database, under(OLD));
     expect(unreadable).toContain(user.id);
   });
+});
+
+describePostgres('two-factor authentication that is reset while its owner uses a code', () => {
+  const servers = usePostgres();
+
+  test('neither deadlocks: the code counts, then everything is removed', async () => {
+    for (const use of ['totp', 'recovery'] as const) {
+      const { user, secret, recoveryCodes } = await setUp(servers);
+      const grant = { userId: user.id, sessionId: null, token: use };
+      await rememberStepUp(parts, servers, grant);
+      const code = use === 'totp' ? await totpCode(secret, step()) : (recoveryCodes[0] ?? '');
+      const { reset } = await servers.transaction(async (within) => {
+        // The lock that the use of a code begins with.
+        await within.query('select 1 from totp_secrets where user_id = $1 for update', [user.id]);
+        const reset = servers.transaction((other) => removeTotp(other, user.id));
+        reset.catch(() => {});
+        await untilWaiting();
+        expect(await spendCode(parts, within, user.id, code)).toBe(use);
+        await rememberStepUp(parts, within, grant);
+        return { reset };
+      });
+      expect(await reset).toBe(true);
+      for (const table of ['totp_secrets', 'totp_recovery_codes', 'step_ups']) {
+        expect(await servers.query(`select 1 from ${table} where user_id = $1`, [user.id])).toEqual([]);
+      }
+    }
+  });
+
+  async function untilWaiting(): Promise<void> {
+    for (;;) {
+      const waits = await servers.query(
+        "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      if (waits.length > 0) return;
+    }
+  }
 });

@@ -140,14 +140,17 @@ export async function countRecoveryCodes(statements: Statements, userId: string)
   return Number(rows[0]?.left ?? 0n);
 }
 
-/** Removes the secret, the recovery codes and every step-up. False if there was no secret. */
+/**
+ * Removes the secret, the recovery codes and every step-up. False if there was no secret. The secret is first, because
+ * the use of a code locks it before the other two: in another order both could wait for each other.
+ */
 export async function removeTotp(transaction: Transaction, userId: string): Promise<boolean> {
-  await transaction.query('delete from totp_recovery_codes where user_id = $1', [userId]);
-  await transaction.query('delete from step_ups where user_id = $1', [userId]);
   const rows = await transaction.query(
     'delete from totp_secrets where user_id = $1 returning confirmed_at is not null as "was"',
     [userId],
   );
+  await transaction.query('delete from totp_recovery_codes where user_id = $1', [userId]);
+  await transaction.query('delete from step_ups where user_id = $1', [userId]);
   return rows[0]?.was === true;
 }
 
