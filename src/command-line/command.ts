@@ -1,4 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import type { SuspensionOutbox } from '../domain/accounts/suspension.ts';
 import type { AccessTokens } from '../domain/accounts/tokens.ts';
 import type { AnswerCipher } from '../domain/calls/idempotency/answer-cipher.ts';
 import { creditsOfMicro } from '../domain/credits/ledger/credit-account.ts';
@@ -24,6 +25,7 @@ export interface OpenedSystem {
   readonly database: Database;
   readonly jobQueue: JobQueue;
   readonly sharedState: SharedState;
+  readonly mailOutbox: SuspensionOutbox;
   /** Rejects if this process does not have the secret that the services sign with. */
   accessTokens(): Promise<AccessTokens>;
   /** In production, the embedded models serve no alias. */

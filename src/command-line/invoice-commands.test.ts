@@ -55,6 +55,7 @@ async function type(name: string, ...words: string[]) {
     aliasPrefix: 'svc',
     accessTokens: nowhere,
     cipher: nowhere,
+    mailOutbox: { send: nowhere },
     answerCipher: nowhere,
     migrate: async () => [],
   };

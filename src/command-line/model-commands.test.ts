@@ -63,6 +63,7 @@ describe('models and targets', () => {
         accessTokens: never,
         migrate: never,
         jobQueue: {} as never,
+        mailOutbox: {} as never,
         providers: async () => ({ ...provider, close() {} }),
       },
       words,

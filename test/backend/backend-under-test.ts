@@ -3,6 +3,7 @@ import { createInProcessState } from '../../src/adapters/shared-state/in-process
 import { type BackendParts, createBackend } from '../../src/backend/server.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import type { AccountMail } from '../../src/domain/accounts/mail-outbox.ts';
+import type { SuspensionMail } from '../../src/domain/accounts/suspension.ts';
 import { createAccessTokens } from '../../src/domain/accounts/tokens.ts';
 import { addUser, type Role } from '../../src/domain/accounts/user.ts';
 import type { ChannelMail } from '../../src/domain/alerts/dispatch.ts';
@@ -67,16 +68,19 @@ function createRecordingOutbox() {
   const planRequests: PlanRequestMail[] = [];
   const summaries: SummaryMail[] = [];
   const alertMails: ChannelMail[] = [];
+  const suspensionMails: SuspensionMail[] = [];
   const mailOutbox: BackendParts['mailOutbox'] = {
     async send(mail) {
       if (mail.kind === 'meeting-summary') summaries.push(mail);
       else if (mail.kind === 'plan-request') planRequests.push(mail);
       else if (mail.kind === 'alert') alertMails.push(mail);
+      else if (mail.kind === 'company-suspended' || mail.kind === 'company-resumed')
+        suspensionMails.push(mail);
       else mails.push(mail);
       return { outcome: 'queued' };
     },
   };
-  return { mailOutbox, mails, planRequests, summaries, alertMails };
+  return { mailOutbox, mails, planRequests, summaries, alertMails, suspensionMails };
 }
 
 /**

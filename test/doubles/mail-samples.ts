@@ -100,6 +100,8 @@ export const MAIL_SAMPLES: { readonly [Kind in MailKind]: MailData<Kind> } = {
     aliases: ['svc/chat-default'],
   },
   'audit-differences': { differences: 3, newDifferences: 2, kinds: ['CASH', 'TOTALS'], checkedAt: at },
+  'company-suspended': { companyName, reason: 'The card was reported as stolen', at },
+  'company-resumed': { companyName, at },
   invitation: { companyName, invitedBy: 'Ada', role: 'member', token, expiresAt: at },
   'verify-email': { token, expiresAt: at },
   'password-reset': { token, expiresAt: at },

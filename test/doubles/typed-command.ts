@@ -8,7 +8,7 @@ import { createManualClock } from './manual-clock.ts';
 
 export interface TypedParts
   extends Pick<OpenedSystem, 'payments' | 'paymentProvider'>,
-    Partial<Pick<OpenedSystem, 'cipher' | 'answerCipher' | 'jobQueue'>> {
+    Partial<Pick<OpenedSystem, 'cipher' | 'answerCipher' | 'jobQueue' | 'mailOutbox'>> {
   readonly database: Database;
   readonly sharedState?: SharedState;
   readonly isProduction?: boolean;
@@ -35,6 +35,7 @@ export async function typedCommand(parts: TypedParts, command: Command, ...words
       accessTokens: never,
       migrate: never,
       jobQueue: {} as never,
+      mailOutbox: { send: never },
       ...parts,
     },
     words,

@@ -45,15 +45,22 @@ describe('a company that operators suspend', () => {
     expect((await send(rawKey)).status).toBe(200);
   });
 
-  test('a second suspension changes the reason only; what changes nothing is not recorded', async () => {
+  test('a second suspension changes the reason only; what changes nothing is not recorded; admins get a mail of each change', async () => {
     const { database } = gateway.parts;
     const since = async () =>
       (await suspend('Another reason')) as { suspendCompany: { suspendedAt: string } };
+    const { email } = await backend.person(gateway.companyId, { role: 'COMPANY_ADMIN' });
     await suspend('A reason');
     const first = await since();
     expect((await since()).suspendCompany.suspendedAt).toBe(first.suspendCompany.suspendedAt);
     await resume();
     await resume();
+    const mailed = backend.suspensionMails.filter(({ to }) => to === email);
+    expect(mailed.map(({ kind, data }) => [kind, 'reason' in data ? data.reason : null])).toEqual([
+      ['company-suspended', 'A reason'],
+      ['company-suspended', 'Another reason'],
+      ['company-resumed', null],
+    ]);
     const rows = await database.query<{ action: string; details: object }>(
       `select action, details from audit_log where object_id = $1 and action like 'company.%ed' order by id desc limit 3`,
       [gateway.companyId],

@@ -189,10 +189,11 @@ async function suspend(): Promise<() => Promise<void>> {
   const { database, sharedState, clock } = gateway.parts;
   const { companyId } = gateway;
   const now = new Date(clock.now());
-  await database.transaction((within) => suspendCompany(within, { companyId, reason: 'Abuse', now }));
+  const outbox = { send: async () => ({ outcome: 'queued' }) };
+  await database.transaction((within) => suspendCompany(within, outbox, { companyId, reason: 'Abuse', now }));
   await announceCompany(sharedState, companyId);
   return async () => {
-    await database.transaction((within) => resumeCompany(within, companyId));
+    await database.transaction((within) => resumeCompany(within, outbox, { companyId, now }));
     await announceCompany(sharedState, companyId);
   };
 }

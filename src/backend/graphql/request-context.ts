@@ -1,6 +1,7 @@
 import type { Attempts } from '../../domain/accounts/attempt-limits.ts';
 import type { MailOutbox } from '../../domain/accounts/mail-outbox.ts';
 import { findServiceToken, isServiceToken, type TokenInUse } from '../../domain/accounts/service-tokens.ts';
+import type { SuspensionOutbox } from '../../domain/accounts/suspension.ts';
 import type { AccessTokens, VerifiedToken } from '../../domain/accounts/tokens.ts';
 import { findSignedInUser, type SignedInUser } from '../../domain/accounts/user.ts';
 import type { ChannelOutbox } from '../../domain/alerts/dispatch.ts';
@@ -42,7 +43,7 @@ export interface GraphqlParts {
   readonly accessTokens: AccessTokens;
   readonly attempts: Attempts;
   readonly requestLimits: RequestLimits;
-  readonly mailOutbox: MailOutbox & PlanRequestOutbox & SummaryOutbox & ChannelOutbox;
+  readonly mailOutbox: MailOutbox & SuspensionOutbox & PlanRequestOutbox & SummaryOutbox & ChannelOutbox;
   /** Undefined if mails are sent to a mail server. */
   readonly capturedMail?: CapturedMail;
   /** Queues documents to be read. */

@@ -21,7 +21,8 @@ import {
 export const suspendCompanyCommand: Command = {
   name: 'suspend-company',
   usage: 'COMPANY_ID --reason "…"',
-  summary: 'Refuses all model calls of a company, within a second. The company sees the reason.',
+  summary:
+    'Refuses all model calls of a company, within a second. The company sees the reason, and its admins get a mail.',
   works: 'on-the-database',
   async run(context, words) {
     const typed = readOptions(words, { reason: { type: 'string' } }, 1);
@@ -36,7 +37,7 @@ export const suspendCompanyCommand: Command = {
       action: 'company.suspended',
       details: { reason },
       printed: `${companyId} is suspended: ${reason}`,
-      apply: (transaction) => suspendCompany(transaction, { companyId, reason, now }),
+      apply: (transaction) => suspendCompany(transaction, context.mailOutbox, { companyId, reason, now }),
     });
   },
 };
@@ -51,11 +52,12 @@ export const resumeCompanyCommand: Command = {
     if (companyId === undefined || !isId(companyId) || rest.length > 0) {
       return complainOfUsage(context.terminal, resumeCompanyCommand);
     }
+    const now = new Date(context.clock.now());
     return await changeSuspension(context, companyId, {
       action: 'company.resumed',
       details: {},
       printed: `${companyId} is not suspended`,
-      apply: (transaction) => resumeCompany(transaction, companyId),
+      apply: (transaction) => resumeCompany(transaction, context.mailOutbox, { companyId, now }),
     });
   },
 };

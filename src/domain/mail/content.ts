@@ -130,6 +130,7 @@ function escapeHtml(text: string): string {
 
 /** The console pages that mails link to. */
 export interface ConsoleLinks {
+  readonly home: string;
   readonly billing: string;
   readonly budgets: string;
   readonly keys: string;
@@ -151,6 +152,7 @@ export function createConsoleLinks(consoleUrl: string): ConsoleLinks {
   const base = readBase(consoleUrl);
   const page = (path: string) => `${base}/${path}`;
   return {
+    home: page(''),
     billing: page('billing'),
     budgets: page('budgets'),
     keys: page('keys'),

@@ -13,6 +13,8 @@ import {
   upcomingInvoice,
 } from './templates/billing.ts';
 import {
+  companyResumed,
+  companySuspended,
   invitation,
   meetingSummary,
   passwordReset,
@@ -52,6 +54,8 @@ export const TEMPLATES = {
   'audit-differences': auditDifferences,
   alert,
   'plan-request': planRequest,
+  'company-suspended': companySuspended,
+  'company-resumed': companyResumed,
   invitation,
   'password-reset': passwordReset,
   'verify-email': verifyEmail,

@@ -15,6 +15,7 @@ import type { JobQueue } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import { accepted } from '../settings/secrets.ts';
 import type { Parts } from '../wiring/connect.ts';
+import { mailOutbox } from '../wiring/open-mail.ts';
 import { describe, StartProblem } from './lifecycle.ts';
 import type { Opening } from './start-service.ts';
 
@@ -125,6 +126,7 @@ export function openedSystem(
     database,
     sharedState,
     jobQueue,
+    mailOutbox: mailOutbox(parts, jobQueue),
     migrate,
     aliasPrefix: configuration.aliasPrefix,
     isProduction: configuration.isProduction,

@@ -122,6 +122,7 @@ describe('the control socket', () => {
     database: {} as Database,
     sharedState: {} as SharedState,
     jobQueue: { redrive: async () => 3 } as unknown as JobQueue,
+    mailOutbox: { send: () => Promise.reject(new Error('not in this test')) },
     aliasPrefix: 'svc',
     accessTokens: () => Promise.reject(new Error('not in this test')),
     cipher: () => Promise.reject(new Error('not in this test')),

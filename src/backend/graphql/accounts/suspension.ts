@@ -12,7 +12,7 @@ const suspend: Declaration = (builder) =>
     t.field({
       type: 'Company',
       description:
-        'Refuses all model calls of a company with 403 COMPANY_SUSPENDED, within a second; running ones end. Its people can still sign in, read and pay. The company sees the reason.',
+        'Refuses all model calls of a company with 403 COMPANY_SUSPENDED, within a second; running ones end. Its people can still sign in, read and pay. The company sees the reason, and its admins get a mail.',
       authScopes: { superAdmin: true },
       args: { id: t.arg.id({ required: true }), reason: t.arg.string({ required: true }) },
       async resolve(_root, args, context) {
@@ -22,7 +22,8 @@ const suspend: Declaration = (builder) =>
         return await changeSuspension(context, companyId, {
           action: 'company.suspended',
           details: { reason },
-          apply: (transaction) => suspendCompany(transaction, { companyId, reason, now }),
+          apply: (transaction) =>
+            suspendCompany(transaction, context.parts.mailOutbox, { companyId, reason, now }),
         });
       },
     }),
@@ -37,10 +38,11 @@ const resume: Declaration = (builder) =>
       args: { id: t.arg.id({ required: true }) },
       async resolve(_root, args, context) {
         const companyId = idOf('company', args.id);
+        const now = new Date(context.parts.clock.now());
         return await changeSuspension(context, companyId, {
           action: 'company.resumed',
           details: {},
-          apply: (transaction) => resumeCompany(transaction, companyId),
+          apply: (transaction) => resumeCompany(transaction, context.parts.mailOutbox, { companyId, now }),
         });
       },
     }),

@@ -61,7 +61,38 @@ export const verifyEmail = template({
   }),
 });
 
-/** An interview has ended, and its scorecard is to be filled in. */
+export const companySuspended = template({
+  data: z.strictObject({ companyName: name, reason: remark, at: moment }),
+  write: ({ companyName, reason, at }, links) => ({
+    subject: `${companyName} is suspended`,
+    heading: 'The operator has suspended your company',
+    blocks: [
+      paragraph(
+        `Model calls of ${companyName} are refused until the operator ends the suspension. You can still sign in, look at your data and pay.`,
+      ),
+      facts(['Company', companyName], ['Reason', reason], ['Since', atTime(at)]),
+      button('Open the console', links.home),
+      paragraph('Contact the operator of this service to have it ended.'),
+    ],
+    because: `You get this because you are an admin of ${companyName}.`,
+  }),
+});
+
+export const companyResumed = template({
+  data: z.strictObject({ companyName: name, at: moment }),
+  write: ({ companyName, at }, links) => ({
+    subject: `${companyName} is no longer suspended`,
+    heading: 'The suspension of your company has ended',
+    blocks: [
+      paragraph(`Model calls of ${companyName} are answered again.`),
+      facts(['Company', companyName], ['Ended', atTime(at)]),
+      button('Open the console', links.home),
+    ],
+    because: `You get this because you are an admin of ${companyName}.`,
+  }),
+});
+
+/** An interview has ended, and nothing was written down about it. */
 export const scorecardReminder = template({
   data: z.strictObject({
     companyName: name,
@@ -72,13 +103,13 @@ export const scorecardReminder = template({
   }),
   write: ({ companyName, meetingId, talentName, jobTitle, endedAt }, links) => ({
     subject: `How was the interview with ${talentName}?`,
-    heading: 'Please fill in the scorecard',
+    heading: 'Please add your notes',
     blocks: [
       paragraph(
-        `The interview with ${talentName} for ${jobTitle} has ended. Write down what you saw while you remember it.`,
+        `The interview with ${talentName} for ${jobTitle} has ended, and there are no notes of it yet. Write down what you saw while you remember it.`,
       ),
       facts(['Candidate', talentName], ['Position', jobTitle], ['Interview ended', atTime(endedAt)]),
-      button('Fill in the scorecard', links.meeting(meetingId)),
+      button('Add your notes', links.meeting(meetingId)),
     ],
     because: `You get this because you took part in an interview of ${companyName}.`,
   }),
