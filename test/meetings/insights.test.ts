@@ -61,6 +61,27 @@ describe('A-7 insights', () => {
     ]);
   });
 
+  test('A-7 no one is reminded of an interview whose notes are there', async () => {
+    const links = {
+      jobId: await addJob(database, world.companyId, {}),
+      talentId: await addTalent(database, world.companyId, {}),
+    };
+    const announced = await world.announce('noted', links);
+    const id = announced.outcome === 'announced' ? announced.meeting.id : '';
+    const nowSeconds = world.clock.now() / 1_000;
+    for (const { path, body } of serverEvents('noted', nowSeconds, nowSeconds + 600)) {
+      expect((await world.post(path, body)).status).toBe(202);
+    }
+    await world.clock.advance(600_000);
+    await world.workOff();
+    await world.post(`meetings/${id}/transcript`, { kind: 'notes', text: 'Has led two teams.' });
+    await world.clock.advance(1_000_000);
+    await world.workOff();
+    const [meeting] = await world.meetings('noted');
+    expect(meeting?.insight).toMatchObject({ status: 'held', isNoShow: false });
+    expect([...world.mails.values()].filter(({ data }) => data.meetingId === id)).toEqual([]);
+  });
+
   test('A-7 a transcript gives summary, decisions, action items and questions in its own words, and once', async () => {
     const announced = await world.announce('talk');
     const id = announced.outcome === 'announced' ? announced.meeting.id : '';

@@ -60,7 +60,7 @@ interface Transcript {
 
 /** People leave and rejoin, and events arrive late, so reminders wait this long. */
 const REMIND_AFTER_MS = 10 * 60_000;
-/** A meeting that was reported later than this no longer needs a scorecard. */
+/** No one is reminded of a meeting that was reported later than this. */
 const REMIND_WITHIN_MS = 7 * 86_400_000;
 
 /**
@@ -207,7 +207,10 @@ type RemindScorecard = (mail: ScorecardMail, within: Transaction) => Promise<voi
 
 const MOST_PEOPLE = 50;
 
-/** Mails the members of the company who attended, and the one who announced the meeting, once each. */
+/**
+ * Mails the members of the company who attended, and the one who announced the meeting, once each. Where notes or a
+ * transcript are there already, nothing is asked for.
+ */
 async function remindOfScorecard(
   transaction: Transaction,
   remind: RemindScorecard,
@@ -216,6 +219,7 @@ async function remindOfScorecard(
 ): Promise<void> {
   if (companyId === null || endedAt === null || jobId === null || talentId === null) return;
   const company = await findCompany(transaction, companyId);
+  if (await hasText(transaction, meetingId)) return;
   const [job] = await findJobs(transaction, companyId, [jobId]);
   const [talent] = await findTalents(transaction, companyId, [talentId]);
   if (company === null || job == null || talent == null) return;
@@ -234,4 +238,9 @@ async function remindOfScorecard(
       transaction,
     );
   }
+}
+
+async function hasText(statements: Statements, meetingId: string): Promise<boolean> {
+  const rows = await statements.query('select 1 from meeting_transcripts where meeting_id = $1', [meetingId]);
+  return rows.length > 0;
 }
