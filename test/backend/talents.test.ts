@@ -169,6 +169,38 @@ describe('talents', () => {
     expect(entry).toEqual({ details: '{}' });
   });
 
+  test('P-15 the export of a CV that was recognised has the whole person, as its erasure takes the whole person', async () => {
+    const first = await create({ profile: profileOf('Ida Twice', 'ida@twice.example', '') });
+    const second = await create({ text: 'Ida Twice, a CV' });
+    await read(second.id, profileOf('Ida Twice', 'ida@twice.example', ''));
+    for (const [id, other] of [
+      [first.id, second.id],
+      [second.id, first.id],
+    ]) {
+      const { exportTalent } = await admin.ask<{ exportTalent: Record<string, unknown[]> }>(
+        'mutation($id: ID!) { exportTalent(id: $id) }',
+        { id },
+      );
+      expect(exportTalent).toMatchObject({ talent: { id }, linked: [{ id: other }] });
+      expect(exportTalent.files).toHaveLength(1);
+      expect(exportTalent.versions).toHaveLength(4);
+    }
+  });
+
+  test('P-15 every table whose rows go with a talent is in the export', async () => {
+    const tables = await backend.database.query<{ name: string }>(
+      `with recursive below (id) as (
+         select 'talents'::regclass::oid union
+         select conrelid from pg_constraint join below on confrelid = below.id where confdeltype = 'c')
+       select id::regclass::text as name from below order by 1`,
+    );
+    // match_pairs has ids alone: what is to be scored.
+    expect(tables.map(({ name }) => name).filter((name) => name !== 'match_pairs')).toEqual([
+      ...['match_scores', 'meeting_transcripts', 'meetings', 'room_events', 'talent_decisions'],
+      ...['talent_files', 'talent_proposals', 'talent_versions', 'talents'],
+    ]);
+  });
+
   test('P-15 erasing removes all data of a person, also of the record they were matched with', async () => {
     const first = await create({ profile: profileOf('Zoltan Unique', 'zoltan@unique.example', '') });
     const second = await create({ text: 'Zoltan Unique, a CV' });

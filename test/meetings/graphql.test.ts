@@ -52,12 +52,29 @@ describe('P-15 meetings', () => {
     expect(await code({ room: 'THEIRS' })).toBe('CONFLICT');
   });
 
-  test('P-15 erasing a person erases their meetings', async () => {
+  test('P-15 the export of a person has their meetings, and erasing them erases these', async () => {
     const { database, companies, people } = backend;
     const talentId = await addTalent(database, companies.acme, {});
     const { createMeeting } = await people.member.ask<Created>(CREATE, {
       input: { room: 'erased', talentId },
     });
+    await people.member.ask(ADD, { id: createMeeting.id, text: 'Ada: She has led two teams.' });
+    await database.query(
+      `insert into room_events (room, kind, is_breakout, happened_at, occupants, dedupe_key, meeting_id, received_at)
+       values ('erased', 'joined', false, now(), $1, 'joined', $2, now())`,
+      [[{ name: 'Grace' }], createMeeting.id],
+    );
+    const { exportTalent } = await people.admin.ask<{ exportTalent: { meetings: unknown[] } }>(
+      'mutation($id: ID!) { exportTalent(id: $id) }',
+      { id: talentId },
+    );
+    expect(exportTalent.meetings).toMatchObject([
+      {
+        ...{ id: createMeeting.id, room: 'erased', talentId },
+        transcript: { kind: 'transcript', text: 'Ada: She has led two teams.' },
+        events: [{ kind: 'joined', occupants: [{ name: 'Grace' }] }],
+      },
+    ]);
     await people.admin.ask('mutation($id: ID!) { eraseTalent(id: $id) }', { id: talentId });
     expect(await database.query('select 1 from meetings where id = $1', [createMeeting.id])).toEqual([]);
   });

@@ -62,7 +62,7 @@ export function readMatchCursor(text: string): MatchCursor | null {
   return score === undefined || id === undefined ? null : { score: Number(score), id };
 }
 
-/** All data that matching stores about a talent, for the export of a person's data. */
+/** All data that matching stores about the talents of one person, of which at most one is matched, for the export of a person's data. */
 interface TalentMatchData {
   /** The facts that scores are computed from; null if the talent cannot be matched or was not processed yet. */
   readonly facts: MatchFacts | null;
@@ -83,13 +83,23 @@ const MOST_PAGES = 100;
 
 export async function exportMatchData(
   statements: Statements,
-  { companyId, talentId }: { readonly companyId: string; readonly talentId: string },
+  { companyId, talentIds }: { readonly companyId: string; readonly talentIds: readonly string[] },
 ): Promise<TalentMatchData> {
   const [facts] = await statements.query<MatchFacts>(
     `select version, facts as known, embed_model as "embedModel" from match_subjects
-     where subject_id = $1 and company_id = $2 and kind = 'talent' and is_live`,
-    [talentId, companyId],
+     where subject_id = any($1::uuid[]) and company_id = $2 and kind = 'talent' and is_live`,
+    [talentIds, companyId],
   );
+  const matches: Match[] = [];
+  for (const talentId of talentIds) matches.push(...(await allMatches(statements, companyId, talentId)));
+  return { facts: facts ?? null, matches };
+}
+
+async function allMatches(
+  statements: Statements,
+  companyId: string,
+  talentId: string,
+): Promise<readonly Match[]> {
   const matches: Match[] = [];
   let after: MatchCursor | null = null;
   for (let page = 0; page < MOST_PAGES; page += 1) {
@@ -100,5 +110,5 @@ export async function exportMatchData(
     if (last === undefined || found.length < MOST_AT_ONCE) break;
     after = { score: last.score, id: last.id };
   }
-  return { facts: facts ?? null, matches };
+  return matches;
 }

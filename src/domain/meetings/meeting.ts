@@ -86,6 +86,35 @@ export async function findMeeting(statements: Statements, id: string): Promise<M
   return meeting ?? null;
 }
 
+/** The meetings of these talents with what was reported and written about them, as JSON, oldest first. */
+export async function exportMeetings(
+  statements: Statements,
+  companyId: string,
+  talentIds: readonly string[],
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const meetings = await statements.query<Meeting>(
+    `select ${MEETING_COLUMNS} from meetings where company_id = $1 and talent_id = any($2::uuid[]) order by id`,
+    [companyId, talentIds],
+  );
+  const ids = meetings.map(({ id }) => id);
+  const texts = await statements.query<{ meetingId: string }>(
+    `select meeting_id as "meetingId", kind, version, text, summary, posted_at as "postedAt"
+     from meeting_transcripts where meeting_id = any($1::uuid[])`,
+    [ids],
+  );
+  const events = await statements.query<{ meetingId: string }>(
+    `select meeting_id as "meetingId", kind, is_breakout as "isBreakout", happened_at as "happenedAt",
+       began_at as "beganAt", occupants, received_at as "receivedAt", time_flags as "timeFlags", sent_at as "sentAt"
+     from room_events where meeting_id = any($1::uuid[]) order by happened_at, id`,
+    [ids],
+  );
+  return meetings.map((meeting) => ({
+    ...meeting,
+    transcript: texts.find(({ meetingId }) => meetingId === meeting.id) ?? null,
+    events: events.filter(({ meetingId }) => meetingId === meeting.id),
+  }));
+}
+
 export async function lockMeeting(transaction: Transaction, id: string): Promise<Meeting | null> {
   const [meeting] = await transaction.query<Meeting>(
     `select ${MEETING_COLUMNS} from meetings where id = $1 for update`,

@@ -3,21 +3,32 @@ import { eraseEntriesOfTalents } from '../logs/log-store.ts';
 import { TALENT_COLUMNS, type Talent } from './talent.ts';
 
 type ExportedTalent =
-  | { readonly outcome: 'exported'; readonly export: Readonly<Record<string, unknown>> }
+  | {
+      readonly outcome: 'exported';
+      readonly export: Readonly<Record<string, unknown>>;
+      /** All talents that were recognised as the same person. */
+      readonly talentIds: readonly string[];
+    }
   | { readonly outcome: 'no-such-talent' };
 
 const ISO = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;
 
+/** The talent, the one that it is linked to, and all that are linked to either: what an erasure removes. */
+const OF_ONE_PERSON = `company_id = $1 and (
+  id = $2 or duplicate_of = $2
+  or id = (select duplicate_of from talents where id = $2 and company_id = $1)
+  or duplicate_of = (select duplicate_of from talents where id = $2 and company_id = $1))`;
+
 /**
- * Exports a talent and those linked to it as JSON: files in base64, every version, proposals, and the reasons for the
- * links.
+ * Exports a person as JSON: the talent and those linked to it, files in base64, every version, proposals, and the
+ * reasons for the links. Meetings and match data are exported by their owners.
  */
 export async function exportTalent(
   statements: Statements,
   { companyId, talentId }: { readonly companyId: string; readonly talentId: string },
 ): Promise<ExportedTalent> {
   const talents = await statements.query<Talent>(
-    `select ${TALENT_COLUMNS} from talents where company_id = $1 and (id = $2 or duplicate_of = $2) order by id`,
+    `select ${TALENT_COLUMNS} from talents where ${OF_ONE_PERSON} order by id`,
     [companyId, talentId],
   );
   const talent = talents.find(({ id }) => id === talentId);
@@ -44,13 +55,14 @@ export async function exportTalent(
   );
   const proposals = await statements.query(
     `select talent_id as "talentId", from_talent_id as "fromTalentId", profile, decision, decided_by as "decidedBy",
-       to_char(created_at at time zone 'utc', ${ISO}) as "createdAt"
+       to_char(created_at at time zone 'utc', ${ISO}) as "createdAt",
+       to_char(decided_at at time zone 'utc', ${ISO}) as "decidedAt"
      from talent_proposals where talent_id = any($1::uuid[]) or from_talent_id = any($1::uuid[]) order by created_at, id`,
     [ids],
   );
   const linked = talents.filter(({ id }) => id !== talentId).map(shown);
   const more = { versions, files, decisions, proposals };
-  return { outcome: 'exported', export: { talent: shown(talent), linked, ...more } };
+  return { outcome: 'exported', export: { talent: shown(talent), linked, ...more }, talentIds: ids };
 }
 
 function shown({ createdAt, updatedAt, ...rest }: Talent): Readonly<Record<string, unknown>> {
@@ -71,18 +83,29 @@ export async function eraseTalent(
   transaction: Transaction,
   { companyId, talentId }: { readonly companyId: string; readonly talentId: string },
 ): Promise<ErasedTalent> {
-  const rows = await transaction.query<{ id: string }>(
-    `select id from talents
-     where company_id = $1 and (
-       id = $2 or duplicate_of = $2
-       or id = (select duplicate_of from talents where id = $2 and company_id = $1)
-       or duplicate_of = (select duplicate_of from talents where id = $2 and company_id = $1))
-     order by id for update`,
-    [companyId, talentId],
-  );
-  const talentIds = rows.map(({ id }) => id);
+  const talentIds = await lockPerson(transaction, companyId, talentId);
   if (!talentIds.includes(talentId)) return { outcome: 'no-such-talent' };
   await transaction.query('delete from talents where id = any($1::uuid[])', [talentIds]);
   await eraseEntriesOfTalents(transaction, talentIds);
   return { outcome: 'erased', talentIds };
+}
+
+/**
+ * Repeated until it finds no more: while it waits for a row, a CV that was just read can be linked to the person. Once
+ * all rows are locked, no other can be.
+ */
+async function lockPerson(
+  transaction: Transaction,
+  companyId: string,
+  talentId: string,
+): Promise<readonly string[]> {
+  let known = 0;
+  for (;;) {
+    const rows = await transaction.query<{ id: string }>(
+      `select id from talents where ${OF_ONE_PERSON} order by id for update`,
+      [companyId, talentId],
+    );
+    if (rows.length === known) return rows.map(({ id }) => id);
+    known = rows.length;
+  }
 }

@@ -99,4 +99,30 @@ describePostgres('with a server', () => {
     });
     expect(await exportTalent(database, own)).toEqual({ outcome: 'no-such-talent' });
   });
+
+  test('P-15 a CV that is linked to a person while the person is erased is erased too', async () => {
+    const companyId = await company();
+    const profile = { basics: { name: 'Eve', email: 'eve@example.org' } };
+    const { talent } = await create(companyId, { profile });
+    const own = { companyId, talentId: talent.id };
+    const { erasing } = await database.transaction(async (transaction) => {
+      const from = { profile };
+      await createTalent(transaction, { clock, secrets, jobQueue }, { companyId, createdBy: null, from });
+      const erasing = database.transaction((other) => eraseTalent(other, own));
+      erasing.catch(() => {});
+      await untilWaiting();
+      return { erasing };
+    });
+    expect((await erasing).outcome).toBe('erased');
+    expect(await all(companyId)).toEqual([]);
+  });
+
+  async function untilWaiting(): Promise<void> {
+    for (;;) {
+      const waits = await database.query(
+        "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      if (waits.length > 0) return;
+    }
+  }
 });

@@ -1,4 +1,5 @@
 import { exportMatchData } from '../../../domain/matching/list-matches.ts';
+import { exportMeetings } from '../../../domain/meetings/meeting.ts';
 import {
   eraseTalent as eraseStored,
   exportTalent as exportStored,
@@ -335,7 +336,7 @@ const exportTalent: Declaration = (builder) =>
     t.field({
       type: 'JSON',
       description:
-        'Everything that is stored about a person: files in base64, what matching knows of them, and their matches with reasons. That it was exported is recorded.',
+        'Everything that is stored about a person and all who were recognised as the same: files in base64, what matching knows of them, their matches with reasons, and their meetings with events and transcripts. That it was exported is recorded.',
       authScopes: { companyAdmin: true },
       args: { id: t.arg.id({ required: true }) },
       async resolve(_root, args, context) {
@@ -345,8 +346,10 @@ const exportTalent: Declaration = (builder) =>
           const exported = await exportStored(transaction, { companyId, talentId });
           if (exported.outcome === 'no-such-talent') throw notFound('talent');
           await record({ action: 'talent.exported', objectKind: 'talent', objectId: talentId });
-          const { facts, matches } = await exportMatchData(transaction, { companyId, talentId });
-          return { ...exported.export, matchFacts: facts, matches };
+          const { talentIds } = exported;
+          const { facts, matches } = await exportMatchData(transaction, { companyId, talentIds });
+          const meetings = await exportMeetings(transaction, companyId, talentIds);
+          return { ...exported.export, matchFacts: facts, matches, meetings };
         });
       },
     }),
@@ -357,7 +360,7 @@ const eraseTalent: Declaration = (builder) =>
     t.field({
       type: 'Boolean',
       description:
-        'Deletes everything that is stored about a person: profile, versions, files, scores, and all who were recognised as the same.',
+        'Deletes everything that is stored about a person: profile, versions, files, scores, meetings, and all who were recognised as the same.',
       authScopes: { companyAdmin: true },
       args: { id: t.arg.id({ required: true }) },
       async resolve(_root, args, context) {
