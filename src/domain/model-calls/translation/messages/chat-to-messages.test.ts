@@ -52,7 +52,12 @@ describe('a request of chat completions becomes a Messages request', () => {
       max_tokens: 4_096,
     });
     const members = { temperature: 0.5, top_p: 0.9, top_k: 5, stop: 'END', stream: true, user: 'u1' };
-    const others = { max_tokens: 10, stream_options: { include_usage: true }, metadata: { team: 'x' } };
+    const others = {
+      max_tokens: 10,
+      stream_options: { include_usage: true },
+      metadata: { team: 'x' },
+      verbosity: 'low',
+    };
     const defaults = {
       ...{ n: 1, store: false, logprobs: false, frequency_penalty: 0, presence_penalty: 0, logit_bias: {} },
       ...{

@@ -52,10 +52,12 @@ const ONLY_DEFAULTS: readonly OnlyDefault[] = [
   { name: 'logit_bias', isDefault: (value) => isObject(value) && !Object.keys(value).length, written: '{}' },
   { name: 'modalities', isDefault: (value) => JSON.stringify(value) === '["text"]', written: '["text"]' },
   { name: 'service_tier', isDefault: (value) => value === 'auto' || value === 'default', written: "'auto'" },
-  { name: 'verbosity', isDefault: (value) => value === 'medium', written: "'medium'" },
 ];
 
-/** `metadata` and the two prompt cache members control how OpenAI files and serves a call: they are omitted. */
+/**
+ * Omitted: `metadata` and the two prompt cache members, which control how OpenAI files and serves a call, and `verbosity`,
+ * a hint that changes nothing else.
+ */
 const MEMBERS = new Set([
   ...[
     'model',
@@ -77,7 +79,14 @@ const MEMBERS = new Set([
     'thinking',
     'user',
   ],
-  ...['metadata', 'prompt_cache_key', 'prompt_cache_retention', 'safety_identifier', 'stream_options'],
+  ...[
+    'metadata',
+    'prompt_cache_key',
+    'prompt_cache_retention',
+    'safety_identifier',
+    'stream_options',
+    'verbosity',
+  ],
   ...ONLY_DEFAULTS.map(({ name }) => name),
 ]);
 
