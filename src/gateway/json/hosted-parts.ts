@@ -216,21 +216,30 @@ interface Tool extends Tools {
   types: number;
   maxUses: Span | null;
   maxUsesSeen: number;
+  /** Like `types`. */
+  environments: number;
+  /** The number of members of its environment other than skills; any but the type "local" counts as two. */
+  environmentTypes: number;
 }
+
+const SHELL = 'shell';
 
 function readTool(text: JsonText, tools: Tools, start: number, index: number): number {
   if (text.bytes[start] !== OPENING_BRACE) return valueEnd(text, start);
-  const tool: Tool = { ...tools, index, hostedType: null, types: 0, maxUses: null, maxUsesSeen: 0 };
+  const counts = { types: 0, maxUsesSeen: 0, environments: 0, environmentTypes: 0 };
+  const tool: Tool = { ...tools, ...counts, index, hostedType: null, maxUses: null };
   const end = readMembers(text, start, tool, readToolField);
   if (end < 0 || tool.hostedType === null) return end;
   const { into, hostedType: type, maxUses } = tool;
   const param = `tools[${index}].type`;
-  // Grouped tools, and those that two parsers could read differently, are refused regardless of what is enabled.
-  if (tools.isGrouped || tool.types > 1 || tool.maxUsesSeen > 1) {
-    into.problem ??= { message: toolMessage(type), param };
-    return end;
+  if (!isLocalShell(tool)) {
+    // Grouped tools, and those that two parsers could read differently, are refused regardless of what is enabled.
+    if (tools.isGrouped || tool.types > 1 || tool.maxUsesSeen > 1) {
+      into.problem ??= { message: toolMessage(type), param };
+      return end;
+    }
+    addTool(into, { type, param, span: { start, end }, maxUses });
   }
-  addTool(into, { type, param, span: { start, end }, maxUses });
   // Ids in the settings of an MCP server are the client's own.
   if (type === 'mcp' || type === 'mcp_toolset') return end;
   return readIds(
@@ -238,6 +247,12 @@ function readTool(text: JsonText, tools: Tools, start: number, index: number): n
     { into, param: `tools[${index}]`, depth: 0, names: TOOL_IDS, isNamed: false },
     start,
   );
+}
+
+/** A shell runs in the client if its environment is local, and in a container of the provider otherwise. */
+function isLocalShell({ wire, hostedType, types, environments, environmentTypes }: Tool): boolean {
+  const isShell = wire === 'responses' && hostedType === SHELL && types === 1;
+  return isShell && environments === 1 && environmentTypes === 1;
 }
 
 function readToolField(
@@ -254,6 +269,10 @@ function readToolField(
     const { into, wire } = tool;
     return readTools(text, { into, wire, isGrouped: true, isDeeper: true }, start);
   }
+  if (isFoldedName(bytes, nameStart, nameEnd, 'environment')) {
+    tool.environments += isName(bytes, nameStart, nameEnd, 'environment') ? 1 : 2;
+    if (bytes[start] === OPENING_BRACE) return readMembers(text, start, tool, readEnvironmentField);
+  }
   const end = valueEnd(text, start);
   if (end < 0) return end;
   if (isFoldedName(bytes, nameStart, nameEnd, 'max_uses')) {
@@ -269,10 +288,31 @@ function readToolField(
   return end;
 }
 
+/** A local environment has only a type and skills. */
+function readEnvironmentField(
+  text: JsonText,
+  tool: Tool,
+  nameStart: number,
+  nameEnd: number,
+  start: number,
+): number {
+  const { bytes } = text;
+  watchName(text, nameStart, nameEnd);
+  const end = valueEnd(text, start);
+  if (end < 0 || isName(bytes, nameStart, nameEnd, 'skills')) return end;
+  const isLocal =
+    isName(bytes, nameStart, nameEnd, 'type') &&
+    bytes[start] === QUOTE &&
+    shortString(bytes, start, end) === 'local';
+  tool.environmentTypes += isLocal ? 1 : 2;
+  return end;
+}
+
 /** Repeats the type only if it looks like one: anything else is the client's text. */
 export function toolMessage(type: string): string {
   const named = /^[\w.-]{1,64}$/.test(type) ? ` '${type}'` : '';
-  return `The tool${named} runs at the provider and is not enabled. Use tools that your client runs, such as functions.`;
+  const local = type === SHELL ? ` To run it in your client, set its environment to {"type": "local"}.` : '';
+  return `The tool${named} runs at the provider and is not enabled. Use tools that your client runs, such as functions.${local}`;
 }
 
 export function refuseDepth(into: ProviderReferences, param: string): void {

@@ -277,6 +277,31 @@ describe('tools', () => {
     expect(refusalOf('responses', named)).toBe('read');
   });
 
+  test('a shell of Responses is the client’s own if its environment is local, and reads nothing of the provider', () => {
+    const shell = (members: string) => refusalOf('responses', `"tools":[{"type":"shell"${members}}]`);
+    const skill = '{"name":"pdf","description":"Reads PDFs.","path":"./pdf"}';
+    expect(shell(',"environment":{"type":"local"}')).toBe('read');
+    expect(shell(`,"environment":{"skills":[${skill}],"type":"local"}`)).toBe('read');
+    for (const members of [
+      '',
+      ',"environment":null',
+      ',"environment":{"type":"container_auto"}',
+      ',"environment":{"type":"local","container_id":"cntr_1"}',
+      ',"environment":{"type":"local","type":"container_auto"}',
+      ',"environment":{"type":"local"},"environment":null',
+      ',"environment":{"skills":[]},"environment":{"type":"local"}',
+      ',"environment":{"type":"local"},"Environment":{"type":"container_auto"}',
+      ',"environment":{"Type":"local"}',
+      ',"environment":{"type":"local"},"type":"mcp"',
+    ]) {
+      expect(shell(members)).toStartWith('tools[0].type: The tool');
+    }
+    expect(shell(',"environment":{"type":"local","skills":[{"skill_id":"skill_1"}]}')).toStartWith(
+      'tools[0]: ',
+    );
+    expect(shell('')).toContain('{"type": "local"}');
+  });
+
   test('a type is repeated in the message only where it looks like one', () => {
     expect(tools('responses', 'web_search')).toContain("'web_search'");
     expect(tools('responses', 'my secret <b>')).not.toContain('secret');

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../../../ports/json-object.ts';
 import { type BodyProblems, readMember, readNeeded } from './body-reading.ts';
-import { type CalledTool, type ChatTools, LOCAL_SHELL, TOOL_SEARCH, type ToolNames } from './chat-tools.ts';
+import { BUILT_IN_TOOLS, type BuiltInKind, patchOutput, shellOutput } from './built-in-tools.ts';
+import { builtIn, type CalledTool, type ChatTools, type ToolNames } from './chat-tools.ts';
 
 export interface InputParts {
   readonly problems: BodyProblems;
@@ -95,6 +96,14 @@ export function createChatMessages(parts: InputParts): ChatMessages {
     callers.set(id, entry);
   }
 
+  function addBuiltInCall(kind: BuiltInKind, member: string) {
+    return (item: JsonObject, param: string) => {
+      const given = BUILT_IN_TOOLS[kind].argumentsOf(item);
+      if (given === null) readNeeded(problems, item[member], 'object', `${param}.${member}`);
+      addCall(item, param, builtIn(kind), JSON.stringify(given ?? {}));
+    };
+  }
+
   function addResult(item: JsonObject, param: string): void {
     const id = readNeeded(problems, item.call_id ?? item.id, 'string', `${param}.call_id`) ?? '';
     const caller = callers.get(id);
@@ -131,16 +140,19 @@ export function createChatMessages(parts: InputParts): ChatMessages {
       const input = readNeeded(problems, item.input, 'string', `${param}.input`);
       addCall(item, param, calledTool(problems, 'custom', item, param), JSON.stringify({ input }));
     },
-    local_shell_call(item, param) {
-      const action = readNeeded(problems, item.action, 'object', `${param}.action`) ?? {};
-      addCall(item, param, LOCAL_SHELL, JSON.stringify({ ...action, type: undefined }));
-    },
-    tool_search_call(item, param) {
-      addCall(item, param, TOOL_SEARCH, JSON.stringify(item.arguments ?? {}));
-    },
+    local_shell_call: addBuiltInCall('local_shell', 'action'),
+    shell_call: addBuiltInCall('shell', 'action'),
+    apply_patch_call: addBuiltInCall('apply_patch', 'operation'),
+    tool_search_call: addBuiltInCall('tool_search', 'arguments'),
     function_call_output: addResult,
     custom_tool_call_output: addResult,
     local_shell_call_output: addResult,
+    shell_call_output(item, param) {
+      addResult({ ...item, output: shellOutput(item.output) ?? item.output }, param);
+    },
+    apply_patch_call_output(item, param) {
+      addResult({ ...item, output: patchOutput(item) }, param);
+    },
     tool_search_output(item, param) {
       const output = JSON.stringify(addTools(item, param));
       addResult({ ...item, output }, param);

@@ -1,10 +1,11 @@
 import { isObject, type JsonObject } from '../../../../ports/json-object.ts';
 import { freeName } from '../short-names.ts';
 import { type BodyProblems, readMember, readNeeded } from './body-reading.ts';
+import { BUILT_IN_TOOLS, type BuiltInKind } from './built-in-tools.ts';
 
 /** A tool as called in the Responses API. In chat completions all of them are functions. */
 export interface CalledTool {
-  readonly kind: 'function' | 'custom' | 'local_shell' | 'tool_search';
+  readonly kind: 'function' | 'custom' | BuiltInKind;
   readonly name: string;
   /** Null if the tool is in no namespace. */
   readonly namespace: string | null;
@@ -64,6 +65,11 @@ export function createChatTools(problems: BodyProblems, names: ToolNames): ChatT
     });
   }
 
+  function addBuiltIn(kind: BuiltInKind, more = ''): void {
+    const { description, parameters } = BUILT_IN_TOOLS[kind];
+    addFunction(builtIn(kind), `${description}${more}`, parameters, false);
+  }
+
   function addTool(tool: unknown, param: string, namespace: string | null): void {
     const found = readNeeded(problems, tool, 'object', param);
     if (found === null) return;
@@ -86,12 +92,17 @@ export function createChatTools(problems: BodyProblems, names: ToolNames): ChatT
         else for (const [at, inner] of tools.entries()) addTool(inner, `${param}.tools[${at}]`, name);
         return;
       }
+      case 'shell':
+        if (!isObject(found.environment) || found.environment.type !== 'local') break;
+        addBuiltIn('shell', describeSkills(found.environment.skills));
+        return;
       case 'local_shell':
-        addFunction(LOCAL_SHELL, LOCAL_SHELL_DESCRIPTION, LOCAL_SHELL_PARAMETERS, false);
+      case 'apply_patch':
+        addBuiltIn(found.type);
         return;
       case 'tool_search':
         if (found.execution !== 'client') break;
-        addFunction(TOOL_SEARCH, found.description, found.parameters, false);
+        addFunction(builtIn('tool_search'), found.description, found.parameters, false);
         return;
       case 'web_search':
         // Codex lists it in every request, limited to the provider's index: the model answers without it.
@@ -150,7 +161,9 @@ function required(problems: BodyProblems, tools: ChatTools, param: string): 'req
 
 function chosenName(problems: BodyProblems, names: ToolNames, choice: unknown, param: string): string {
   const type = isObject(choice) ? choice.type : undefined;
-  if (type === 'local_shell') return names.chatNameOf(LOCAL_SHELL);
+  if (type === 'local_shell' || type === 'shell' || type === 'apply_patch') {
+    return names.chatNameOf(builtIn(type));
+  }
   if (!isObject(choice) || (type !== 'function' && type !== 'custom')) {
     refuseTool(problems, type, `${param}.type`);
     return '';
@@ -173,8 +186,9 @@ function refuseTool(problems: BodyProblems, type: unknown, param: string): void 
   );
 }
 
-export const LOCAL_SHELL: CalledTool = { kind: 'local_shell', name: 'local_shell', namespace: null };
-export const TOOL_SEARCH: CalledTool = { kind: 'tool_search', name: 'tool_search', namespace: null };
+export function builtIn(kind: BuiltInKind): CalledTool {
+  return { kind, name: kind, namespace: null };
+}
 
 const NO_PARAMETERS = { type: 'object', properties: {} };
 const CUSTOM_PARAMETERS = {
@@ -183,17 +197,15 @@ const CUSTOM_PARAMETERS = {
   required: ['input'],
   additionalProperties: false,
 };
-const LOCAL_SHELL_DESCRIPTION = 'Runs a command on the local machine and returns its output.';
-const LOCAL_SHELL_PARAMETERS = {
-  type: 'object',
-  properties: {
-    command: { type: 'array', items: { type: 'string' }, description: 'The program and its arguments.' },
-    working_directory: { type: 'string' },
-    timeout_ms: { type: 'integer' },
-    env: { type: 'object', additionalProperties: { type: 'string' } },
-  },
-  required: ['command'],
-};
+/** Folders with instructions on the client's machine, which the model reads by commands. */
+function describeSkills(skills: unknown): string {
+  const lines = (Array.isArray(skills) ? skills : []).flatMap((skill) =>
+    isObject(skill) ? [`- ${skill.name}: ${skill.description} (${skill.path})`] : [],
+  );
+  return lines.length === 0
+    ? ''
+    : `\n\nSkills. Before you use one, read SKILL.md in its folder:\n${lines.join('\n')}`;
+}
 
 function describeCustom({ description, format }: JsonObject): string {
   const lines = typeof description === 'string' && description !== '' ? [description] : [];

@@ -174,6 +174,33 @@ describe('a complete answer', () => {
     ]);
   });
 
+  test('has calls of the shell and of apply_patch as the Responses API has them', () => {
+    const tools = [{ type: 'shell', environment: { type: 'local' } }, { type: 'apply_patch' }];
+    const call = (id: string, name: string, written: object) => ({
+      ...{ id, type: 'function', function: { name, arguments: JSON.stringify(written) } },
+    });
+    const created = { type: 'create_file', path: 'a.txt', diff: '+a' };
+    const deleted = { type: 'delete_file', path: 'a.txt' };
+    const tool_calls = [
+      call('a', 'shell', { commands: ['ls'], timeout_ms: 5 }),
+      call('b', 'apply_patch', created),
+      call('c', 'apply_patch', { ...deleted, diff: '' }),
+      call('d', 'apply_patch', { type: 'update_file', path: 'a.txt' }),
+      call('e', 'shell', { command: 'ls' }),
+    ];
+    expect(wholeMessage({ content: null, tool_calls }, {}, { tools })?.output).toEqual([
+      {
+        ...{ id: 'sh_r1_0', type: 'shell_call', call_id: 'a', status: 'completed' },
+        action: { commands: ['ls'], timeout_ms: 5, max_output_length: null },
+        environment: { type: 'local' },
+      },
+      { id: 'apc_r1_1', type: 'apply_patch_call', call_id: 'b', status: 'completed', operation: created },
+      { id: 'apc_r1_2', type: 'apply_patch_call', call_id: 'c', status: 'completed', operation: deleted },
+      expect.objectContaining({ type: 'function_call', call_id: 'd', name: 'apply_patch' }),
+      expect.objectContaining({ type: 'function_call', call_id: 'e', name: 'shell' }),
+    ]);
+  });
+
   test('is incomplete where the model was cut off', () => {
     expect(wholeMessage({ content: 'Once' }, { finish_reason: 'length' })).toMatchObject({
       status: 'incomplete',

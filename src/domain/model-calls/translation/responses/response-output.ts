@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../../../ports/json-object.ts';
 import { parseJson } from './body-reading.ts';
+import { BUILT_IN_TOOLS } from './built-in-tools.ts';
 import type { CalledTool, ToolNames } from './chat-tools.ts';
 
 /** Sends one event of the stream; the receiver adds its sequence number. */
@@ -117,7 +118,7 @@ export function createOutputBuilder(parts: OutputParts): OutputBuilder {
     closeCurrent();
     if (call.id === '') call.id = `call_${parts.newId()}`;
     const tool = parts.names.toolOf(call.name);
-    call.item = openCall(emit, begin(CALL_PREFIXES[tool.kind]), tool, call);
+    call.item = openCall(emit, begin(idPrefix(tool.kind)), tool, call);
     return call.item;
   }
 
@@ -310,7 +311,10 @@ interface OpenCall extends OpenItem {
   write(delta: string): void;
 }
 
-const CALL_PREFIXES = { function: 'fc', custom: 'ctc', local_shell: 'lsh', tool_search: 'tsc' } as const;
+function idPrefix(kind: CalledTool['kind']): string {
+  if (kind === 'function') return 'fc';
+  return kind === 'custom' ? 'ctc' : BUILT_IN_TOOLS[kind].idPrefix;
+}
 
 /** `call` keeps collecting its arguments. */
 function openCall(
@@ -360,13 +364,15 @@ function openCall(
       },
     };
   }
+  const { callOf } = BUILT_IN_TOOLS[tool.kind];
   return {
     index,
     write: () => {},
     close(status) {
+      const read = parseJson(call.written);
+      const members = isObject(read) ? callOf(read) : null;
       // If the arguments do not match the tool, the client gets what the model wrote.
-      const item =
-        builtInCall(tool.kind, base, parseJson(call.written), status) ?? asFunction(call.written, status);
+      const item = members === null ? asFunction(call.written, status) : { ...base, status, ...members };
       added({ ...item, status: 'in_progress' });
       return done(item);
     },
@@ -376,20 +382,4 @@ function openCall(
 function customInput(written: string): string {
   const read = parseJson(written);
   return isObject(read) && typeof read.input === 'string' ? read.input : written;
-}
-
-function builtInCall(
-  kind: CalledTool['kind'],
-  base: JsonObject,
-  read: unknown,
-  status: Status,
-): JsonObject | null {
-  if (!isObject(read)) return null;
-  if (kind === 'tool_search') {
-    return { ...base, type: 'tool_search_call', status, execution: 'client', arguments: read };
-  }
-  const { command, working_directory = null, timeout_ms = null, env = {} } = read;
-  if (!Array.isArray(command)) return null;
-  const action = { type: 'exec', command, working_directory, timeout_ms, env };
-  return { ...base, type: 'local_shell_call', status, action };
 }

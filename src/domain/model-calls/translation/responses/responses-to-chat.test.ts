@@ -198,6 +198,56 @@ describe('the input of a response as messages', () => {
     ]);
   });
 
+  test('calls of the shell and of apply_patch are calls of functions, with their results as text', () => {
+    const exit = (exit_code: number) => ({ type: 'exit', exit_code });
+    const output = [
+      { stdout: 'a.txt', stderr: '', outcome: exit(0) },
+      { stdout: '', stderr: 'no such file', outcome: exit(2) },
+      { stdout: 'so far', stderr: '', outcome: { type: 'timeout' } },
+    ];
+    const operation = { type: 'create_file', path: 'b.txt', diff: '+b' };
+    const patch = (call_id: string) => ({
+      type: 'apply_patch_call',
+      call_id,
+      status: 'completed',
+      operation,
+    });
+    const chat = chatOf({
+      input: [
+        { type: 'shell_call', call_id: 'a', action: { commands: ['ls'] }, environment: { type: 'local' } },
+        { type: 'shell_call_output', call_id: 'a', output },
+        ...[
+          patch('b'),
+          { type: 'apply_patch_call_output', call_id: 'b', status: 'completed', output: 'Created' },
+        ],
+        ...[
+          patch('c'),
+          { type: 'apply_patch_call_output', call_id: 'c', status: 'failed', output: 'It exists' },
+        ],
+        ...[patch('d'), { type: 'apply_patch_call_output', call_id: 'd', status: 'completed' }],
+      ],
+    });
+    const messages = chat.messages as readonly JsonObject[];
+    expect(messages.flatMap(({ tool_calls: calls }) => (Array.isArray(calls) ? calls : []))).toMatchObject([
+      { id: 'a', function: { name: 'shell', arguments: '{"commands":["ls"]}' } },
+      ...['b', 'c', 'd'].map((id) => ({
+        ...{ id, function: { name: 'apply_patch', arguments: JSON.stringify(operation) } },
+      })),
+    ]);
+    expect(messages.filter(({ role }) => role === 'tool').map(({ content }) => content)).toEqual([
+      'a.txt\n\nstderr:\nno such file\nThe command ended with exit code 2.\n\nso far\nThe command timed out.',
+      'Created',
+      'Error: It exists',
+      'The patch was applied.',
+    ]);
+    expect(refusalOf({ input: [{ type: 'shell_call', call_id: 'a' }] })).toMatchObject({
+      param: 'input[0].action',
+    });
+    expect(refusalOf({ input: [{ type: 'apply_patch_call', call_id: 'a' }] })).toMatchObject({
+      param: 'input[0].operation',
+    });
+  });
+
   test('references to reasoning are left out; where responses are stored, previous_response_id has been replaced', () => {
     const input = [{ type: 'item_reference', id: 'rs_1' }, { id: 'rs_2' }, { role: 'user', content: 'Why?' }];
     const chat = chatOf({ input, previous_response_id: 'resp_1' }, {}, true);
@@ -309,6 +359,26 @@ describe('tools', () => {
       parallel_tool_calls: false,
       tool_choice: { type: 'function', function: { name: 'apply_patch' } },
     });
+  });
+
+  test('apply_patch and a shell of the client are functions, a shell of the provider is refused', () => {
+    const skill = { name: 'pdf', description: 'Reads PDFs.', path: './pdf' };
+    const shell = { type: 'shell', environment: { type: 'local', skills: [skill] } };
+    const tools = [shell, { type: 'apply_patch' }];
+    const chat = chatOf({ input: 'Hello', tools, tool_choice: { type: 'apply_patch' } });
+    expect(chat.tools).toMatchObject([
+      { function: { name: 'shell', parameters: { required: ['commands'] } } },
+      { function: { name: 'apply_patch', parameters: { required: ['type', 'path'] } } },
+    ]);
+    expect(JSON.stringify(chat.tools)).toContain('- pdf: Reads PDFs. (./pdf)');
+    expect(chat.tool_choice).toEqual({ type: 'function', function: { name: 'apply_patch' } });
+    expect(chatOf({ input: 'Hello', tools, tool_choice: { type: 'shell' } }).tool_choice).toEqual({
+      ...{ type: 'function', function: { name: 'shell' } },
+    });
+    for (const environment of [null, undefined, { type: 'container_auto' }]) {
+      const refusal = refusalOf({ input: 'Hello', tools: [{ type: 'shell', environment }] });
+      expect(refusal).toMatchObject({ param: 'tools[0].type' });
+    }
   });
 
   test('allowed tools become the only tools', () => {
