@@ -42,9 +42,9 @@ describe('hosted tools', () => {
   const tool = { type: 'web_search' };
   const claudeTool = { type: 'web_search_20250305', name: 'web_search' };
 
-  async function call(path: string, body: unknown) {
+  async function call(path: string, body: unknown, headers: Record<string, string> = {}) {
     const minted = await gateway.mint();
-    const sent = await post(`${gateway.url}${path}`, minted.rawKey, body);
+    const sent = await post(`${gateway.url}${path}`, minted.rawKey, body, { headers });
     const text = await sent.text();
     const [row] = await gateway.calls(minted.id, 1);
     return { status: sent.status, headers: sent.headers, text, row };
@@ -220,7 +220,16 @@ describe('hosted tools', () => {
     gateway.upstream.received.length = 0;
     expect((await send([cached])).status).toBe(400);
     expect((await send([cached, run], { tool_choice: { type: 'web_search' } })).status).toBe(400);
-    expect((await send([{ type: 'web_search' }, run])).status).toBe(400);
+    const live = { type: 'web_search', external_web_access: true };
+    for (const search of [{ type: 'web_search' }, live]) expect((await send([search, run])).status).toBe(400);
     expect(gateway.upstream.received).toEqual([]);
+    // Without a sandbox, Codex lists a search of the web itself.
+    const byCodex = await call(
+      '/responses',
+      { ...ask, model: 'svc/chat-premium', tools: [run, live] },
+      { originator: 'codex_exec' },
+    );
+    expect([byCodex.status, byCodex.headers.get('x-turnpike-dropped-tools')]).toEqual([200, 'web_search']);
+    expect(sentTo(gateway.upstream).tools).toEqual([run]);
   });
 });

@@ -266,7 +266,7 @@ async function admitPaidCall(
   const continued = isContinuation(wanted) ? await continueResponse(parts.responses, wanted) : null;
   if (continued?.outcome === 'refused') return refuse(continued.refusal, known);
   const plain = continued ?? wanted;
-  const planned = planTools(route, plain, parts.unavailableTools);
+  const planned = planTools(route, plain, arrival.request, parts.unavailableTools);
   if (planned?.outcome === 'refused') return refuse(planned.refusal, known);
   const { alias, bytes, fields } = planned ?? plain;
   const hosted = planned?.plan ?? null;

@@ -25,6 +25,7 @@ export interface HostedCall {
 
 interface WantedCall extends HostedCall {
   readonly route: { readonly endpoint: ModelEndpoint; readonly wire: ClientWire };
+  readonly isCodex?: boolean;
 }
 
 interface AnyCall {
@@ -38,9 +39,19 @@ export function isHosted(call: AnyCall): call is HostedCall {
 }
 
 /** Null for a call without hosted tools, as nearly every call is. */
-export function planTools(route: Route, call: AnyCall, unavailable?: UnavailableTools): Planned | null {
-  return route.kind === 'model-call' && isHosted(call) ? planHosted({ ...call, route }, unavailable) : null;
+export function planTools(
+  route: Route,
+  call: AnyCall,
+  { headers }: Request,
+  unavailable?: UnavailableTools,
+): Planned | null {
+  if (route.kind !== 'model-call' || !isHosted(call)) return null;
+  const isCodex = CODEX.test(headers.get('originator') ?? '');
+  return planHosted({ ...call, route, isCodex }, unavailable);
 }
+
+/** The `originator` of Codex: codex_cli_rs, codex_exec, codex_vscode, Codex Desktop. */
+const CODEX = /^codex/i;
 
 type Planned =
   | { readonly outcome: 'refused'; readonly refusal: Refusal }
@@ -126,7 +137,7 @@ const OPTIONAL: ReadonlySet<string> = new Set(['web_search', 'web_fetch', 'image
  * provider's index in every request, so that one is dropped regardless of the setting (decisions/0049).
  */
 function isOptional(
-  { bytes, fields: { hosted }, route }: WantedCall,
+  { bytes, fields: { hosted }, route, isCodex }: WantedCall,
   { span }: HostedToolUse,
   tool: HostedTool | null,
   unavailable: UnavailableTools,
@@ -135,7 +146,7 @@ function isOptional(
   if (hosted.toolChoices.some((choice) => textIn(bytes, choice).includes(tool.name))) return false;
   if (unavailable === 'drop') return true;
   if (route.wire !== 'responses' || tool.name !== 'web_search') return false;
-  return JSON.parse(textIn(bytes, span)).external_web_access === false;
+  return isCodex === true || JSON.parse(textIn(bytes, span)).external_web_access === false;
 }
 
 function hasOthers(bytes: Uint8Array, { toolList }: HostedBody, dropped: number): boolean {
