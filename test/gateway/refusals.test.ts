@@ -178,6 +178,24 @@ describe('refusals', () => {
     });
   });
 
+  test('G-4 HEAD is answered as GET, without the body, and is 404 where there is no GET', async () => {
+    const send = async (method: string, path: string, headers: Record<string, string>) => {
+      const { status, headers: answered, body } = await fetch(`${gateway.url}${path}`, { method, headers });
+      const text = body === null ? '' : await new Response(body).text();
+      return { status, type: answered.get('content-type'), text };
+    };
+    const authorization = `Bearer ${rawKey}`;
+    for (const path of ['/models', '/models/svc/chat-default', '/usage', '/usage/calls?format=csv']) {
+      for (const headers of [{}, { authorization }]) {
+        const got = await send('GET', path, headers as Record<string, string>);
+        const head = await send('HEAD', path, headers as Record<string, string>);
+        expect(got.text).not.toBe('');
+        expect(head).toEqual({ ...got, text: '' });
+      }
+    }
+    expect((await send('HEAD', '/chat/completions', { authorization })).status).toBe(404);
+  });
+
   describe('400, 408, 413', () => {
     test('G-36 G-13 malformed bodies name the field, and nothing reaches the upstream', async () => {
       const before = gateway.upstream.received.length;

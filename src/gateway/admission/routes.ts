@@ -85,9 +85,10 @@ export function wireOfPath(path: string, headers?: Headers): ClientWire {
 const ONE_MODEL = '/models/';
 const RESPONSES = '/responses/';
 
-/** Null for an unknown route, and for a wrong method on a known one (G-10). */
-export function routeOf(method: string, path: string): Route | null {
+/** Null for an unknown route, and for a wrong method on a known one (G-10). HEAD is answered as GET, without the body. */
+export function routeOf(named: string, path: string): Route | null {
   if (!path.startsWith(BASE_PATH)) return null;
+  const method = named === 'HEAD' ? 'GET' : named;
   const rest = path.slice(BASE_PATH.length);
   const route = ROUTES.get(`${method} ${rest}`);
   if (route !== undefined) return route;
