@@ -190,7 +190,9 @@ export function startProcessHeartbeat({
       isAway = false;
     } catch (error) {
       if (!isAway && !isClosed)
-        log.warn('this process cannot tell of itself: it may be shown as stale', { error });
+        log.warn('the heartbeat of this process cannot be written: the process may be shown as stale', {
+          error,
+        });
       isAway = true;
     }
     if (isClosed) return;

@@ -19,7 +19,7 @@ import { openRemoteState } from '../../adapters/shared-state/remote.ts';
 import { fillEmailKeys } from '../../domain/accounts/user.ts';
 import { recoverDeferredCalls } from '../../domain/calls/settlement/deferred-calls.ts';
 import { createLiveLog } from '../../domain/logs/live-log.ts';
-import { createStoredLog } from '../../domain/logs/log-store.ts';
+import { createStoredLog, type LogTrouble } from '../../domain/logs/log-store.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Database, DatabaseFailure } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
@@ -199,6 +199,12 @@ async function openSharedState(
   });
 }
 
+const STORED_LOG_TROUBLES: Readonly<Record<LogTrouble['kind'], string>> = {
+  'not-written': 'log entries cannot be stored in the database yet: they are tried again',
+  refused: 'the database refused log entries: they are not stored',
+  'not-pruned': 'stored log entries past their retention cannot be deleted yet',
+};
+
 interface OwnLog {
   readonly log: Log;
   /** From this call on, entries are also published, and stored for the log viewer. */
@@ -220,7 +226,7 @@ function openLog(configuration: Configuration, clock: Clock): OwnLog {
         clock,
         keepRows,
         keepMs,
-        onTrouble: ({ kind, error }) => log.error('the kept log is in trouble', { kind, error }),
+        onTrouble: ({ kind, error }) => log.error(STORED_LOG_TROUBLES[kind], { error }),
       });
       log.addSink(kept);
       log.addSink(createLiveLog({ sharedState, clock }));
