@@ -87,6 +87,7 @@ describe('a bad start is one clear line and an exit code', () => {
     const { folder, remove } = await emptyDataFolder();
     const line = await refusal({ DATA_DIR: folder, DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/x' });
     expect(line).toStartWith('turnpike: DATABASE_URL: PostgreSQL at 127.0.0.1:1 cannot be used');
+    expect(line).toEndWith(': check that it runs, and the host and port of the URL\n');
     expect(line).not.toContain('hunter2');
     await remove();
   });
@@ -112,6 +113,15 @@ describe('a bad start is one clear line and an exit code', () => {
     expect(tables[0].n).toBe(1);
     await sql.close();
     await drop();
+    await remove();
+  });
+
+  test.skipIf(givenDatabase() === null)('a database that does not exist: how to create it', async () => {
+    const { folder, remove } = await emptyDataFolder();
+    const url = new URL(givenDatabase() ?? '');
+    url.pathname = '/turnpike_none';
+    const line = await refusal({ DATA_DIR: folder, DATABASE_URL: url.href });
+    expect(line).toContain('database "turnpike_none" does not exist: create it (create database … owner …');
     await remove();
   });
 

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import { readConfiguration } from './configuration.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-servers-'));
@@ -11,6 +12,7 @@ const file = (name: string, text: string) => {
   writeFileSync(path, text);
   return path;
 };
+const AUTHORITIES = rootCertificates.slice(0, 2).join('\n');
 const URLS = { DATABASE_URL: 'postgres://me@db:5432/t', REDIS_URL: 'rediss://me@cache:6379' };
 
 function read(changes: Record<string, string>) {
@@ -22,16 +24,16 @@ function read(changes: Record<string, string>) {
 describe('the settings of PostgreSQL and Redis', () => {
   test('passwords and authorities are read from files, without the trailing newline', () => {
     const secret = file('password', 'p@ss:w/rd\n');
-    const ca = file('ca.pem', 'PEM\n');
+    const ca = file('ca.pem', `${AUTHORITIES}\n`);
     const direct = { DATABASE_DIRECT_URL: 'postgres://me:old@server:5432/t' };
     const files = { DATABASE_PASSWORD_FILE: secret, REDIS_PASSWORD_FILE: secret };
     const configuration = read({ ...direct, ...files, DATABASE_CA_FILE: ca, REDIS_CA_FILE: ca });
     if (!('postgres' in configuration)) throw new Error(configuration.join());
     const { postgres, redis } = configuration;
     expect(postgres).toMatchObject({
-      ...{ url: 'postgres://me@db:5432/t', directUrl: 'postgres://me@server:5432/t', ca: 'PEM' },
+      ...{ url: 'postgres://me@db:5432/t', directUrl: 'postgres://me@server:5432/t', ca: AUTHORITIES },
     });
-    expect(redis).toMatchObject({ ca: 'PEM', topology: { kind: 'server' } });
+    expect(redis).toMatchObject({ ca: AUTHORITIES, topology: { kind: 'server' } });
     const passwords = () => [postgres?.password?.(), redis?.password?.()];
     expect(passwords()).toEqual(['p@ss:w/rd', 'p@ss:w/rd']);
     file('password', 'changed\n');
@@ -53,10 +55,15 @@ describe('the settings of PostgreSQL and Redis', () => {
   test.each([
     [{ DATABASE_PASSWORD_FILE: '/none' }, 'DATABASE_PASSWORD_FILE /none cannot be read, or is empty'],
     [{ REDIS_CA_FILE: '/none' }, 'REDIS_CA_FILE /none cannot be read, or is empty'],
-    [{ DATABASE_URL: `${URLS.DATABASE_URL}?sslmode=on` }, 'DATABASE_URL: sslmode must be one of disable'],
-    [{ REDIS_URL: 'redis://cache', REDIS_CA_FILE: __filename }, 'REDIS_CA_FILE needs TLS'],
+    [{ REDIS_CA_FILE: __filename }, `REDIS_CA_FILE ${__filename} must be certificates in PEM form`],
     [
-      { DATABASE_URL: `${URLS.DATABASE_URL}?sslmode=prefer`, DATABASE_CA_FILE: __filename },
+      { DATABASE_CA_FILE: file('cut.pem', AUTHORITIES.slice(0, 200)) },
+      'cut.pem must be certificates in PEM form',
+    ],
+    [{ DATABASE_URL: `${URLS.DATABASE_URL}?sslmode=on` }, 'DATABASE_URL: sslmode must be one of disable'],
+    [{ REDIS_URL: 'redis://cache', REDIS_CA_FILE: file('ca.pem', AUTHORITIES) }, 'REDIS_CA_FILE needs TLS'],
+    [
+      { DATABASE_URL: `${URLS.DATABASE_URL}?sslmode=prefer`, DATABASE_CA_FILE: file('ca.pem', AUTHORITIES) },
       'DATABASE_URL: sslmode=prefer verifies nothing',
     ],
     [

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { RedisTopology } from '../../adapters/shared-state/redis/topology.ts';
 import type { SettingValues } from './settings.ts';
@@ -64,6 +65,22 @@ function refuseUnreadable(values: SettingValues, problems: string[]): void {
     if (path !== null && readTextFile(path) === null) {
       problems.push(`${name} ${path} cannot be read, or is empty`);
     }
+  }
+  for (const name of ['DATABASE_CA_FILE', 'REDIS_CA_FILE'] as const) {
+    const path = values[name];
+    const pem = fileAt(path);
+    if (pem !== null && !isCertificates(pem)) {
+      problems.push(`${name} ${path} must be certificates in PEM form (-----BEGIN CERTIFICATE-----)`);
+    }
+  }
+}
+
+function isCertificates(pem: string): boolean {
+  const certificates = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
+  try {
+    return certificates.map((certificate) => new X509Certificate(certificate)).length > 0;
+  } catch {
+    return false;
   }
 }
 

@@ -1,4 +1,5 @@
 import { createSystemClock } from '../../adapters/clock/system-clock.ts';
+import { isDatabaseFailure } from '../../adapters/database/failure.ts';
 import { migrate } from '../../adapters/database/migrate.ts';
 import { openPglite, openSharedPglite } from '../../adapters/database/pglite/pglite.ts';
 import { openPostgres } from '../../adapters/database/postgres.ts';
@@ -152,10 +153,28 @@ async function openDatabase(
   }
   const applicationName = `turnpike ${configuration.role}`;
   return await openPostgres({ ...bounds, ...postgres, applicationName }).catch((error: unknown) => {
-    throw new StartProblem(
-      `DATABASE_URL: PostgreSQL at ${whereIs(postgres)} cannot be used: ${describe(error)}`,
-    );
+    const problem = `DATABASE_URL: PostgreSQL at ${whereIs(postgres)} cannot be used: ${describe(error)}`;
+    throw new StartProblem(`${problem}${connectionAdvice(error)}`);
   });
+}
+
+/** Advice by PostgreSQL error code, for connection errors whose message does not say what to do. */
+const CONNECTION_ADVICE: Readonly<Record<string, string>> = {
+  '28000': 'check the user name, and the rules of pg_hba.conf for it',
+  '28P01': 'check the password, in the URL or in DATABASE_PASSWORD_FILE',
+  '3D000': "create it (create database … owner … encoding 'UTF8' template template0)",
+  '53300': 'raise max_connections of the server, or lower DATABASE_POOL_SIZE',
+};
+
+function connectionAdvice(error: unknown): string {
+  if (!isDatabaseFailure(error)) return '';
+  if (error.sqlState !== null) {
+    const advice = CONNECTION_ADVICE[error.sqlState];
+    return advice === undefined ? '' : `: ${advice}`;
+  }
+  if (/does not support SSL/i.test(error.message)) return ': leave sslmode out, or turn on TLS at the server';
+  const isUnexplained = error.reason !== 'refused' && !error.message.includes(': ');
+  return isUnexplained ? ': check that it runs, and the host and port of the URL' : '';
 }
 
 function whereIs(postgres: PostgresConfiguration): string {

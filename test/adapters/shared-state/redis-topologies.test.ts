@@ -200,9 +200,16 @@ describeServers('a primary that Sentinel watches', () => {
     await state.close();
   }, 100_000);
 
-  test('a Sentinel as a server, an unknown name and a wrong password are refused, each with advice', async () => {
+  test('a Sentinel as a server, a server as a Sentinel, an unknown name and a wrong password are refused, each with advice', async () => {
     const asServer = await failureOf(open(sentinel?.url ?? ''));
     expect(asServer.message).toContain('is a Sentinel: set REDIS_SENTINEL_NAME');
+    const asSentinel = await failureOf(
+      open(replica?.url ?? '', { topology: { ...topology, password, nodes: [] } }),
+    );
+    expect(asSentinel).toMatchObject({
+      reason: 'refused',
+      message: expect.stringContaining('is no Sentinel: use the addresses of the Sentinels'),
+    });
     const named = { topology: { ...topology, primaryName: 'other' } };
     const unknown = await failureOf(open(sentinel?.url ?? '', named));
     expect(unknown).toMatchObject({

@@ -73,6 +73,12 @@ export async function findPrimary(needs: SentinelNeeds): Promise<RedisAddress> {
     const places = sentinels.map(({ place }) => place).join(', ');
     const refused = error instanceof AggregateError ? error.errors.find(isServerError) : undefined;
     const [first] = sentinels;
+    if (refused?.message.startsWith('ERR unknown command') === true) {
+      throw sharedStateFailure(
+        'refused',
+        `Redis at ${places} is no Sentinel: use the addresses of the Sentinels, or leave REDIS_SENTINEL_NAME out.`,
+      );
+    }
     if (refused !== undefined && first !== undefined) throw redisRefused(first, refused);
     throw sharedStateFailure(
       'unavailable',
