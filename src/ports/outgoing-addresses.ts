@@ -13,3 +13,6 @@ export type HostApproval =
  * address or was resolved in the last seconds. Never rejects.
  */
 export type ApproveHost = (hostname: string) => HostApproval | Promise<HostApproval>;
+
+/** Whether the runtime's fetch sends a request to this URL through an HTTP proxy. */
+export type UsesProxy = (url: URL) => boolean;

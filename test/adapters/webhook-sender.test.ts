@@ -4,9 +4,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Stripe from 'stripe';
 import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
+import { createApproveHost } from '../../src/adapters/outgoing-addresses/approve-host.ts';
 import { createWebhookSender } from '../../src/adapters/webhook-sender/webhook-sender.ts';
 import type { ApproveHost } from '../../src/ports/outgoing-addresses.ts';
 import type { Webhook } from '../../src/ports/webhooks/webhook-sender.ts';
+import { httpProxyOf } from '../../src/start/settings/http-proxy.ts';
+import { senderByRoute } from '../../src/start/wiring/routes-by-proxy.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 
 const seen: { path: string; body: string; headers: Headers }[] = [];
@@ -107,3 +110,23 @@ for (const connects of ['approved', 'runtime'] as const) {
     });
   });
 }
+
+test('behind a proxy for other URLs, webhooks connect to approved addresses, and a name without one is refused', async () => {
+  const usesProxy = httpProxyOf({ HTTPS_PROXY: 'http://proxy.example:3128' });
+  if (usesProxy === null) throw new Error('a proxy is set');
+  const clock = createManualClock();
+  const approving = (hasProxy: boolean) =>
+    createApproveHost({
+      ...{ clock, allowed: ['127.0.0.0/8'], hasProxy },
+      addressesOf: async (name) => (name === 'hooks.example' ? ['127.0.0.1'] : []),
+    });
+  const direct = createWebhookSender({ clock, approveHost: approving(false), connects: 'approved' });
+  const proxied = createWebhookSender({ clock, approveHost: approving(true), connects: 'runtime' });
+  const sender = senderByRoute({ usesProxy, direct, proxied });
+  const send = (url: string) =>
+    sender.send({ ...{ url, body: '{}', secrets: [], timeoutMs: 10_000, maxAnswerBytes: 1_000 } });
+  expect(await send(`http://hooks.example:${server.port}/direct`)).toMatchObject({ status: 200 });
+  expect(await send(`http://later.example:${server.port}/`)).toMatchObject({ reason: 'address-refused' });
+  expect(await sender.addressProblem('http://later.example/')).toContain('has no address');
+  expect(await sender.addressProblem('https://later.example/')).toBeNull();
+});

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createHttpUpstream } from '../../src/adapters/model-upstream/http.ts';
 import { createApproveHost } from '../../src/adapters/outgoing-addresses/approve-host.ts';
 import type { ApproveHost } from '../../src/ports/outgoing-addresses.ts';
+import { httpProxyOf } from '../../src/start/settings/http-proxy.ts';
 import { openBackend } from '../backend/backend-under-test.ts';
 import { createShop } from '../contracts/payment-provider.contract.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
@@ -237,4 +238,32 @@ describe('endpoints that are registered at the payment sandbox', () => {
     expect(arrived).toBe(0);
     await inside.stop(true);
   });
+});
+
+test('what the runtime sends through a proxy is what we take it to send there', async () => {
+  const proxy = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('proxied') });
+  const environment = {
+    HTTP_PROXY: `http://127.0.0.1:${proxy.port}`,
+    NO_PROXY:
+      'a.localhost, .b.localhost,*.c.localhost D.LOCALHOST,e.localhost:80,f.localhost.,127.0.0.1,::1,[::2],*g',
+  };
+  const hosts = ['a', 'x.a', 'xa', 'A', 'b', 'x.b', 'xb', 'c', 'x.c', 'd', 'e', 'f', 'g', 'h', 'x.f'];
+  const urls = hosts.map((host) => `http://${host}.localhost:1/`);
+  urls.push('http://e.localhost:80/', 'http://a.localhost.:1/', 'http://127.0.0.1:1/', 'http://127.0.0.2:1/');
+  urls.push('http://[::1]:1/', 'http://[::2]:1/', 'http://0x7f000001:1/', 'https://h.localhost:1/');
+  const script = `const of = (url) => fetch(url).then((answer) => answer.text(), () => 'direct');
+    console.log(JSON.stringify(await Promise.all(JSON.parse(process.argv[1]).map(of))));`;
+  const child = Bun.spawn([process.execPath, '-e', script, JSON.stringify(urls)], {
+    ...{ env: environment, stdout: 'pipe' },
+  });
+  const seen = JSON.parse(await new Response(child.stdout).text()) as string[];
+  await proxy.stop(true);
+  const usesProxy = httpProxyOf(environment);
+  const taken = urls.map((url) => (usesProxy?.(new URL(url)) === true ? 'proxied' : 'direct'));
+  expect(urls.map((url, index) => [url, taken[index]])).toEqual(urls.map((url, index) => [url, seen[index]]));
+  expect(new Set(taken)).toEqual(new Set(['proxied', 'direct']));
+  for (const name of ['ALL_PROXY', 'all_proxy', 'https_proxy']) {
+    expect(httpProxyOf({ [name]: 'http://x' })?.(new URL('https://a.example/'))).toBe(true);
+  }
+  expect(httpProxyOf({ HTTP_PROXY: '', NO_PROXY: '*' })).toBeNull();
 });

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Ceilings } from '../../domain/accounts/ceilings.ts';
 import type { LogLevel } from '../../ports/log.ts';
+import type { UsesProxy } from '../../ports/outgoing-addresses.ts';
+import { httpProxyOf } from './http-proxy.ts';
 import { type ModelConfig, readModelConfig } from './model-config.ts';
 import { type OidcConfiguration, oidcOf, refuseHalfOidc } from './oidc-settings.ts';
 import {
@@ -108,8 +110,8 @@ export interface Configuration extends StoredContent {
   /** The price of a credit for a POSTPAID company, and the days until payment is due. */
   readonly postpaid: { currency: string; pricePerCredit: string; dueDays: number };
   readonly bodyTimeoutMs: number;
-  /** Whether the runtime's fetch uses a proxy from the environment. */
-  readonly hasHttpProxy: boolean;
+  /** Null if the environment names no proxy for the runtime's fetch. */
+  readonly usesProxy: UsesProxy | null;
   readonly maxBodyBytes: number;
   readonly answerTimeoutMs: number;
   readonly shutdownTimeoutMs: number;
@@ -144,8 +146,6 @@ const SECRETS_NEEDED: Record<Role, readonly SecretName[]> = {
 const FETCH_LIMIT = 'BUN_CONFIG_MAX_HTTP_REQUESTS';
 const FETCH_LIMIT_NEEDED = 1_024;
 
-const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'];
-
 export type Environment = Readonly<Record<string, string | undefined>>;
 type ReadConfiguration =
   | { outcome: 'read'; configuration: Configuration }
@@ -179,10 +179,10 @@ export function readConfiguration(role: Role, environment: Environment): ReadCon
       ? {}
       : readModelConfig(values.MODEL_CONFIG, { readText, environment }, problems);
   if (problems.length > 0) return { outcome: 'refused', problems };
-  const hasHttpProxy = PROXY_VARIABLES.some((name) => environment[name] || environment[name.toLowerCase()]);
+  const usesProxy = httpProxyOf(environment);
   return {
     outcome: 'read',
-    configuration: { ...assemble(role, isProduction, values, models), hasHttpProxy },
+    configuration: { ...assemble(role, isProduction, values, models), usesProxy },
   };
 }
 
@@ -268,7 +268,7 @@ function assemble(
   isProduction: boolean,
   values: SettingValues,
   models: ModelConfig,
-): Omit<Configuration, 'hasHttpProxy'> {
+): Omit<Configuration, 'usesProxy'> {
   return {
     role,
     isProduction,

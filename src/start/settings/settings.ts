@@ -303,7 +303,7 @@ export const SETTINGS = {
   UPSTREAM_CLIENT: oneOf(
     ['sockets', 'fetch'],
     'sockets',
-    "How providers are called: by the gateway's own client, or by the runtime's `fetch`. Behind an HTTP proxy (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY) it is always `fetch`.",
+    "How providers are called: by the gateway's own client, or by the runtime's `fetch`. Providers that are reached through an HTTP proxy (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY) are always called by `fetch`.",
   ),
   UPSTREAM_CONNECT_TIMEOUT_MS: whole(10, 600_000, 5_000, 'How long connecting to a provider may take.'),
   UPSTREAM_FIRST_BYTE_TIMEOUT_MS: whole(10, 3_600_000, 120_000, "How long a provider's first byte may take."),

@@ -4,6 +4,7 @@ import type { Cipher } from '../../domain/models/cipher.ts';
 import type { WebhookSender } from '../../ports/webhooks/webhook-sender.ts';
 import type { Parts } from './connect.ts';
 import { catalogueParts } from './open-models.ts';
+import { senderByRoute } from './routes-by-proxy.ts';
 
 /**
  * The parts for sending alerts to channels. Companies set the addresses, so these have their own list of allowed
@@ -11,15 +12,26 @@ import { catalogueParts } from './open-models.ts';
  * runs providers.
  */
 export function alertParts(parts: Parts): { readonly webhooks: WebhookSender; readonly cipher: Cipher } {
-  const { configuration, clock } = parts;
-  const { privateNetworks: allowed } = configuration.alerts;
-  const setting = 'ALERT_PRIVATE_NETWORKS';
-  const { hasHttpProxy: hasProxy } = configuration;
-  const rules = { clock, allowed, hasProxy, setting, hidesInside: true };
-  const approveHost = allowed === 'all' ? null : createApproveHost(rules);
-  const connects = hasProxy ? 'runtime' : 'approved';
-  return {
-    webhooks: createWebhookSender({ clock, approveHost, connects }),
-    cipher: catalogueParts(parts).cipher,
+  return { webhooks: openAlertWebhooks(parts), cipher: catalogueParts(parts).cipher };
+}
+
+/**
+ * Each request connects to an approved address, so that the owner of a name cannot return others the second time. Only
+ * what a proxy carries is left to the runtime's fetch, and only there may a name have no address here.
+ */
+function openAlertWebhooks({ configuration, clock }: Parts): WebhookSender {
+  const { usesProxy, alerts } = configuration;
+  const rules = {
+    clock,
+    allowed: alerts.privateNetworks,
+    setting: 'ALERT_PRIVATE_NETWORKS',
+    hidesInside: true,
   };
+  const sender = (connects: 'approved' | 'runtime') => {
+    const hasProxy = connects === 'runtime';
+    const approveHost = rules.allowed === 'all' ? null : createApproveHost({ ...rules, hasProxy });
+    return createWebhookSender({ clock, approveHost, connects });
+  };
+  const direct = sender('approved');
+  return usesProxy === null ? direct : senderByRoute({ usesProxy, proxied: sender('runtime'), direct });
 }

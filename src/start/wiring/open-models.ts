@@ -37,6 +37,7 @@ import type { Opening, ServiceOpening } from '../processes/start-service.ts';
 import { accepted } from '../settings/secrets.ts';
 import type { Parts } from './connect.ts';
 import type { EngineRequest, EngineResult } from './document-engine-thread.ts';
+import { upstreamByRoute } from './routes-by-proxy.ts';
 
 /** The parts of every process that calls models, opened once: gateway and workers in one process share them. */
 export interface ModelParts {
@@ -202,8 +203,9 @@ export function openApproveHost({
   configuration,
   clock,
 }: Pick<Parts, 'configuration' | 'clock'>): ApproveHost | null {
-  const { upstream, hasHttpProxy: hasProxy } = configuration;
+  const { upstream, usesProxy } = configuration;
   const { privateNetworks: allowed } = upstream;
+  const hasProxy = usesProxy !== null;
   return allowed === 'all' ? null : createApproveHost({ clock, allowed, hasProxy });
 }
 
@@ -239,17 +241,20 @@ function openUpstream(opening: Opening): ModelUpstream {
 }
 
 /**
- * Behind a proxy, the runtime's fetch is used, and no direct connection to the provider is tried because it would prove
- * nothing.
+ * Calls that a proxy has to carry use the runtime's fetch, and no direct connection to the provider is tried because it would
+ * prove nothing. All others use our own client, which connects to the approved addresses.
  */
-function openHttp({ configuration, clock, log }: Parts) {
-  const { client, privateNetworks: allowed, ...timeouts } = configuration.upstream;
+function openHttp({ configuration, clock, log }: Parts): ModelUpstream & { close(): void } {
+  const { upstream, usesProxy } = configuration;
+  const { client, privateNetworks: allowed, ...timeouts } = upstream;
   const parts = { clock, log, ...timeouts };
-  if (client === 'sockets' && !configuration.hasHttpProxy) {
-    return createSocketUpstream({ ...parts, approveHost: createApproveHost({ clock, allowed }) });
-  }
-  const trial = configuration.hasHttpProxy ? { connect: null } : {};
-  return createHttpUpstream({ ...parts, ...trial, approveHost: openApproveHost({ configuration, clock }) });
+  const byFetch = () => {
+    const trial = usesProxy === null ? {} : { connect: null };
+    return createHttpUpstream({ ...parts, ...trial, approveHost: openApproveHost({ configuration, clock }) });
+  };
+  if (client === 'fetch') return byFetch();
+  const direct = createSocketUpstream({ ...parts, approveHost: createApproveHost({ clock, allowed }) });
+  return usesProxy === null ? direct : upstreamByRoute({ usesProxy, proxied: byFetch(), direct });
 }
 
 const COUNT_LIMITS = { maxWaiting: 256, timeoutMs: 60_000 };
