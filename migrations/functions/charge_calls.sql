@@ -1,4 +1,4 @@
--- revision: 18
+-- revision: 19
 -- Owner: src/domain/calls
 --
 -- Records finished calls and charges those that are billable, all of them or none. A call whose id is already
@@ -16,6 +16,9 @@
 --
 -- The tokens of a call with a `factor`, in millionths, cost that many times their price: the tier of the provider that served it costs
 -- more or less than its usual one. A surcharge has no factor. All of it is rounded up once.
+--
+-- Of the written tokens, `hour_write` cost `hour_factor`, in millionths, times the cache write price, which is rounded up to a whole
+-- price for a million tokens and is never less than the cache write price itself.
 --
 -- A call whose provider's cost is known (`cost`) is added to cost_days.
 --
@@ -90,7 +93,9 @@ begin
       case when surcharge > 0 and outcome = 'SUCCEEDED' and prompt is not null and alias is not null
         then least(surcharge, 1000000000000) end as due_surcharge,
       case when share is not null then least(greatest(share, 0), 1000000) end as due_share,
-      case when factor is not null then least(greatest(factor, 0), 100000000) end as due_factor
+      case when factor is not null then least(greatest(factor, 0), 100000000) end as due_factor,
+      case when hour_write > 0 and outcome = 'SUCCEEDED' and prompt is not null and alias is not null
+        then least(greatest(hour_factor, 1000000), 100000000) end as due_hour_factor
     from (
       select own.id, coalesce(own.company, common.company) as company, coalesce(own.key, common.key) as key, request,
         coalesce(own.endpoint, common.endpoint) as endpoint, coalesce(own.alias, common.alias) as alias,
@@ -99,14 +104,15 @@ begin
         coalesce(own.streamed, common.streamed) as streamed, prompt, cached, completion, estimated, started, first_byte,
         duration, idempotency, coalesce(own.prompt_bound, common.prompt_bound) as prompt_bound,
         coalesce(own.completion_bound, common.completion_bound) as completion_bound, cache_write, payer, surcharge,
-        tool_uses, end_user, tags, project, tries, share, cost, own_key, cache_hit, served_by, mcp, factor, tier
+        tool_uses, end_user, tags, project, tries, share, cost, own_key, cache_hit, served_by, mcp, factor, tier,
+        hour_write, hour_factor
       from json_to_recordset(calls_json) as own (id uuid, company uuid, key uuid, request text, endpoint text,
           alias text, model text, target text, outcome text, reason text, status integer, streamed boolean,
           prompt bigint, cached bigint, completion bigint, estimated bigint, started bigint, first_byte integer,
           duration integer, idempotency text, prompt_bound bigint, completion_bound bigint, cache_write bigint,
           payer uuid, surcharge bigint, tool_uses jsonb, end_user text, tags text[], project text, tries integer,
           share bigint, cost bigint, own_key boolean, cache_hit boolean, served_by text, mcp boolean, factor bigint,
-          tier text),
+          tier text, hour_write bigint, hour_factor bigint),
         json_to_record(common_values) as common (company uuid, key uuid, endpoint text, alias text, model text,
           target text, outcome text, status integer, streamed boolean, prompt_bound bigint, completion_bound bigint))
       as given),
@@ -124,14 +130,16 @@ begin
       streamed, prompt_tokens, cached_tokens, completion_tokens, estimated_tokens, started_at, first_byte_ms,
       duration_ms, charge_micro, price_id, idempotency_sha256, cache_write_tokens, payer_id, surcharge_micro, tool_uses,
       end_user, tags, project, tries, charge_share_millionths, cost_micro, own_key, cache_hit, served_by, over_mcp,
-      price_factor_millionths, tier)
+      price_factor_millionths, tier, hour_write_tokens, hour_write_factor_millionths)
     select given.id, company, key, request, endpoint, given.alias, target, outcome, reason, status, streamed, prompt,
       cached, completion, estimated, begun, first_byte, duration,
       case when not is_charged then 0
-        when due_share is not null or due_factor is not null then
+        when due_share is not null or due_factor is not null or due_hour_factor is not null then
           div((((due_prompt - due_cached - due_written) * prompt_micro::numeric
             + due_cached * cached_micro::numeric
             + due_written * coalesce(cache_write_micro, prompt_micro)::numeric
+            + case when due_hour_factor is null then 0 else least(hour_write, due_written)
+              * div(coalesce(cache_write_micro, prompt_micro) * (due_hour_factor - 1000000)::numeric + 999999, 1000000) end
             + due_completion * completion_micro::numeric) * coalesce(due_factor, 1000000)
             + coalesce(due_surcharge, 0) * 1000000000000::numeric) * coalesce(due_share, 1000000)
             + 999999999999999999, 1000000000000000000)::bigint
@@ -146,7 +154,8 @@ begin
             + due_completion * completion_micro::numeric + 999999, 1000000)::bigint + coalesce(due_surcharge, 0) end,
       price.id, sha256(convert_to(idempotency, 'UTF8')), cache_write, payer,
       case when due_share is null then due_surcharge else nullif((due_surcharge * due_share + 999999) / 1000000, 0) end,
-      tool_uses, end_user, tags, project, tries, due_share, cost, own_key, cache_hit, served_by, mcp, due_factor, tier
+      tool_uses, end_user, tags, project, tries, due_share, cost, own_key, cache_hit, served_by, mcp, due_factor, tier,
+      hour_write, due_hour_factor
     from given left join prices as price on is_charged and price.alias = given.model
       and (in_force_from <= begun or is_first)
       and (until is null or begun < until)
@@ -167,7 +176,10 @@ begin
         coalesce(prompt_bound, 1000000000), coalesce(completion_bound, 1000000000), charge_micro,
         div((((prompt - least(cached, prompt) - all_written) * prompt_micro::numeric
           + least(cached, prompt) * cached_micro::numeric
-          + all_written * coalesce(cache_write_micro, prompt_micro)::numeric + completion * completion_micro::numeric)
+          + all_written * coalesce(cache_write_micro, prompt_micro)::numeric
+          + case when due_hour_factor is null then 0 else least(hour_write, all_written)
+            * div(coalesce(cache_write_micro, prompt_micro) * (due_hour_factor - 1000000)::numeric + 999999, 1000000) end
+          + completion * completion_micro::numeric)
           * coalesce(due_factor, 1000000) + coalesce(due_surcharge, 0) * 1000000000000::numeric)
           * coalesce(due_share, 1000000) + 999999999999999999, 1000000000000000000) - charge_micro as excess_micro,
         payer_id

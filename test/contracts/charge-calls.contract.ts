@@ -77,7 +77,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
     calls: await rows(
       `select request_id, key_id is null as keyless, alias, outcome, charge_micro, price_id, surcharge_micro, tool_uses,
          prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, started_at, end_user, tags, project,
-         tries, charge_share_millionths, price_factor_millionths, tier, cost_micro, own_key, cache_hit, served_by, over_mcp, endpoint, target_id,
+         tries, charge_share_millionths, price_factor_millionths, tier, hour_write_tokens, hour_write_factor_millionths, cost_micro, own_key, cache_hit, served_by, over_mcp, endpoint, target_id,
          reason, http_status, streamed, estimated_tokens, first_byte_ms, duration_ms
        from calls where company_id = $1 order by request_id`,
       id,
@@ -167,7 +167,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
     });
 
     test('G-28 charging calls one by one and in groups writes the same rows', async () => {
-      const random = createSeededRandom(71);
+      const random = createSeededRandom(75);
       const alias = random.pick(['svc/chat-default', 'svc/chat-cheap']);
       const [singly, together, other] = [await company(2_000n), await company(2_000n), await company()];
       const keyId = newId();
@@ -194,6 +194,10 @@ export function chargeCallsContract(engine: string, given: () => Database): void
           chargeShareMillionths: random.pick([undefined, undefined, 0, 1_000_000, few(1_000_000)]),
           priceFactorMillionths: random.pick([undefined, undefined, 0, few(9_000_000)]),
           tier: random.pick([undefined, 'priority']),
+          ...random.pick([
+            undefined,
+            { hourWriteTokens: few(500), hourWriteFactorMillionths: 1_000_000 + few(2_000_000) },
+          ]),
           costMicro: random.pick([undefined, few(5_000)]),
           ownKey: random.pick([undefined, true]),
           cacheHit: random.pick([undefined, true]),
@@ -214,6 +218,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       expect(alone).toEqual(await left(together, together));
       expect(Object.entries(alone).filter(([, table]) => table.length === 0)).toEqual([]);
       expect((await runCheck(given(), costDaysCheck)).faults).toEqual([]);
+      expect((await runCheck(given(), pricesCheck)).faults).toEqual([]);
     });
 
     test('values that the calls of a group share are recorded with each of them', async () => {
@@ -272,8 +277,11 @@ export function chargeCallsContract(engine: string, given: () => Database): void
           ...{ cacheWriteTokens: random.pick([undefined, few(400)]) },
         };
         const tokenBounds = random.pick([null, { promptTokens: few(2_000), completionTokens: few(500) }]);
-        const costMicro = costOf({ targets }, { targetId: 't1', tokens }, tokenBounds);
+        const hour = random.pick([undefined, { tokens: few(400), factorMillionths: 1_600_000 }]);
+        const costMicro = costOf({ targets }, { targetId: 't1', tokens }, tokenBounds, undefined, hour);
         return finishedCall(id, {
+          hourWriteTokens: hour?.tokens,
+          hourWriteFactorMillionths: hour?.factorMillionths,
           alias: 'svc/chat-premium',
           targetId: 't1',
           tokens,

@@ -187,6 +187,74 @@ describe('tiers of providers', () => {
     expect(Math.abs((flex ?? 0) - plain / 2)).toBeLessThanOrEqual(4);
   });
 
+  const HOUR = { type: 'ephemeral', ttl: '1h' };
+  const cached = { ...say, system: [{ type: 'text', text: 'Long.', cache_control: HOUR }] };
+  /** 10 tokens of the prompt, 20 written for five minutes and 30 for an hour: 1 credit for a million of each. */
+  const written = {
+    ...{ input_tokens: 10, cache_creation_input_tokens: 50, output_tokens: 5 },
+    cache_creation: { ephemeral_5m_input_tokens: 20, ephemeral_1h_input_tokens: 30 },
+  };
+  const plainMicro = 60n + 20n;
+
+  test('cache writes for an hour cost eight fifths of others on every wire, or what the operator says', async () => {
+    const hour = {
+      ...{ cache_write_tokens: 50n, hour_write_tokens: 30n, hour_write_factor_millionths: 1_600_000 },
+      charge_micro: plainMicro + 18n,
+    };
+    const { output_tokens, ...started } = written;
+    const stream = () =>
+      streamOf(
+        event('message_start', { message: { ...message, usage: started } }),
+        event('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens } }),
+        event('message_stop', {}),
+      );
+    const system = { role: 'system', content: [{ type: 'text', text: 'Long.', cache_control: HOUR }] };
+    for (const [path, body] of [
+      ['/messages', cached],
+      ['/chat/completions', { ...chat, model: ANTHROPIC, messages: [system, ...messages] }],
+      ['/responses', { ...ask, model: ANTHROPIC, store: false }],
+    ] as const) {
+      anthropic.answer(() => Response.json({ ...message, usage: written }));
+      expect([path, (await call(path, body)).row]).toMatchObject([path, hour]);
+      anthropic.answer(stream);
+      expect([path, (await call(path, { ...body, stream: true })).row]).toMatchObject([path, hour]);
+    }
+    await setFactors(ANTHROPIC, { cache_write: { '1h': 2 }, prompt_tokens: { '59': 3 } });
+    const { row } = await call('/messages', { ...cached, stream: true });
+    expect(row).toMatchObject({
+      ...{ hour_write_factor_millionths: 2_000_000, price_factor_millionths: 3_000_000 },
+      ...{ tier: 'prompt_tokens>59', charge_micro: 3n * (plainMicro + 30n) },
+    });
+    // Where the provider does not say how long the writes stay, the request counts.
+    const { cache_creation: _, ...unsplit } = written;
+    anthropic.answer(() => Response.json({ ...message, usage: unsplit }));
+    expect((await call('/messages', cached)).row).toMatchObject({ hour_write_tokens: 50n });
+    const quoted = { ...say, messages: [{ role: 'user', content: '"ttl":"1h"' }] };
+    expect((await call('/messages', quoted)).row).toMatchObject({ hour_write_tokens: null });
+    expect((await call('/messages', say)).row).toMatchObject({ charge_micro: 3n * plainMicro });
+  });
+
+  test('the hold has the factors of long prompts and of cache writes for an hour', async () => {
+    const held: number[] = [];
+    anthropic.answer(async () => {
+      held.push(await gateway.credits.held());
+      return Response.json({ ...message, usage });
+    });
+    const long = { ...say, messages: [{ role: 'user', content: 'word '.repeat(500) }] };
+    const kept = { ...long, system: cached.system };
+    await setFactors(ANTHROPIC, null);
+    for (const body of [say, long, kept]) await call('/messages', body);
+    await setFactors(ANTHROPIC, { cache_write: { '1h': 4 }, prompt_tokens: { '2000': 3 } });
+    for (const body of [say, long, kept]) await call('/messages', body);
+    const [plain, whole = 0, more = 0, ...factored] = held;
+    expect(factored[0]).toBe(plain as number);
+    expect(Math.abs((factored[1] ?? 0) - 3 * whole)).toBeLessThanOrEqual(3);
+    // The answer is not written to the cache.
+    const answer = 5 * 4;
+    expect(Math.abs((factored[2] ?? 0) - 3 * (4 * (more - answer) + answer))).toBeLessThanOrEqual(12);
+    await setFactors(ANTHROPIC, { speed: { fast: 6 }, inference_geo: { us: 1.1 } });
+  });
+
   test('a fallback that has no price for the tier does not serve it, one that has is charged at its own', async () => {
     const models: unknown[] = [];
     gateway.upstream.answer(({ body }) => {
@@ -211,6 +279,16 @@ describe('tiers of providers', () => {
     gateway.upstream.answer(() => Response.json(chatAnswer({ usage: counted, service_tier: 'scale' })));
     const { status, row } = await call('/chat/completions', { ...chat, service_tier: 'scale' }, minted);
     expect([status, row]).toMatchObject([200, { charge_micro: 3n, own_key: true, tier: null }]);
+    const factors = { prompt_tokens: { '5': 9 }, cache_write: { '1h': 9 } };
+    await setFactors(OPENAI, factors);
+    const details = { cache_write_tokens: 8, cache_write_1h_tokens: 8 };
+    gateway.upstream.answer(() =>
+      Response.json(chatAnswer({ usage: { ...counted, prompt_tokens_details: details } })),
+    );
+    const long = await call('/chat/completions', { ...chat, cache_control: HOUR });
+    expect(long.row).toMatchObject({ charge_micro: 3n, tier: null, hour_write_tokens: null });
     await remove();
+    const paid = await call('/chat/completions', { ...chat, cache_control: HOUR });
+    expect(paid.row).toMatchObject({ charge_micro: 9n * (30n + 64n), hour_write_tokens: 8n });
   });
 });

@@ -33,16 +33,16 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'charge_call',
-    revision: 10,
-    checksum: 'c6099289de3110a5',
+    revision: 11,
+    checksum: '5ffc86ad24887388',
     parameters: ['given_call json', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
   },
   {
     name: 'charge_calls',
-    revision: 18,
-    checksum: 'c363755ab92ca2b0',
+    revision: 19,
+    checksum: '05c720d874a467af',
     parameters: ['given_calls text', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',

@@ -11,7 +11,7 @@ export const CALLS = graphql(`query($filter: CallFilter, $after: ID) {
   calls(filter: $filter, first: 50, after: $after) {
     nodes { id requestId createdAt endpoint overMcp model servedBy outcome status code stream promptTokens cachedTokens
       cacheWriteTokens completionTokens credits toolCredits firstTokenMs durationMs endUser tags project cacheHit ownKey
-      count apiKey { id name } company { id name } target tries providerCost }
+      count tier priceFactor hourWriteTokens apiKey { id name } company { id name } target tries providerCost }
     pageInfo { hasNextPage endCursor } searchedUntil } }`);
 
 export type Call = RowOf<typeof CALLS>;
@@ -45,9 +45,11 @@ export function RequestDetails({ call, close }: { call: Call; close(): void }) {
           ['Prompt tokens', call.promptTokens !== null && count(call.promptTokens)],
           ['Of them from a cache', call.cachedTokens !== null && count(call.cachedTokens)],
           ['Of them written to a cache', call.cacheWriteTokens !== null && count(call.cacheWriteTokens)],
+          ['Of these for an hour', call.hourWriteTokens !== null && count(call.hourWriteTokens)],
           ['Completion tokens', call.completionTokens !== null && count(call.completionTokens)],
           ['Credits', credits(call.credits)],
           ['Of them for hosted tools', call.toolCredits > 0 && credits(call.toolCredits)],
+          ['At a price factor of', call.tier !== null && `${call.priceFactor} (${call.tier})`],
           ['Answered from the cache', call.cacheHit && 'yes'],
           ['With the company’s own provider key', call.ownKey && 'yes'],
           ['First token after', call.firstTokenMs !== null && latency(call.firstTokenMs)],

@@ -18,7 +18,8 @@ import { type CreditHolds, estimateCost, type Payer } from '../credits/holds/hol
 import type { CallReservation } from '../limits/call-reservation.ts';
 import { type EstimatedUsage, estimateUsage, MOST_TOKENS } from '../limits/claims.ts';
 import { type Alias, priceAt, priceOf } from '../models/aliases.ts';
-import { mostFactor, type Tiers, tierUse, WHOLE_PRICE } from '../models/tiers/tiers.ts';
+import { type HourWrites, hourWriteFactor, hourWritesOf } from '../models/tiers/hour-writes.ts';
+import { type AskedTiers, mostFactor, type Tiers, tierUse, WHOLE_PRICE } from '../models/tiers/tiers.ts';
 
 /**
  * A model call that costs credits, by a key or by the platform for a company (G-28):
@@ -39,7 +40,7 @@ export interface PaidCall {
   readonly estimatedTokens: number;
   readonly reservation: CallReservation;
   /** What affects its price besides the tokens; null or omitted if nothing does. */
-  readonly tiers?: Tiers | null;
+  readonly tiers?: AskedTiers | null;
 }
 
 /** How a call was answered, if not by the first attempt of its own alias. */
@@ -72,7 +73,9 @@ interface RecordedFacts {
   readonly response?: FinishedCall['response'];
 }
 
-type SetByRecord = 'tries' | 'servedBy' | 'overMcp' | 'priceFactorMillionths' | 'tier';
+type SetByRecord =
+  | ('tries' | 'servedBy' | 'overMcp' | 'priceFactorMillionths' | 'tier')
+  | ('hourWriteTokens' | 'hourWriteFactorMillionths');
 
 export interface CallEnding extends Omit<ServedCall, SetByRecord> {
   readonly outcome: FinishedCall['outcome'];
@@ -173,7 +176,7 @@ interface CallToHold {
   readonly hosted?: HostedPlan | null;
   /** The aliases that answer if the first cannot. */
   readonly fallbacks?: readonly Alias[] | undefined;
-  readonly tiers?: Tiers | null | undefined;
+  readonly tiers?: AskedTiers | null | undefined;
 }
 
 const NO_FALLBACKS: readonly Alias[] = [];
@@ -182,7 +185,12 @@ const WHOLE_SHARE = 1_000_000;
 
 function dueFor({ alias, size, hosted = null, tiers }: CallToHold, atMs: number): number {
   const { ownKey } = alias;
-  const ofTokens = estimateCost(priceAt(alias, atMs), usageToHold(alias, size), mostFactor(alias, tiers));
+  const usage = usageToHold(alias, size);
+  // A token has at least one byte, so a body with fewer bytes cannot be a longer prompt.
+  const longest = Math.max(usage.promptTokens, size.bytes) / Math.max(1, size.prompts);
+  const factor = mostFactor(alias, tiers, longest);
+  const ofHour = tiers?.writesForHour === true ? hourWriteFactor(alias) : undefined;
+  const ofTokens = estimateCost(priceAt(alias, atMs), usage, factor, ofHour);
   const all = ofTokens + (hosted === null ? 0 : mostSurcharge(hosted));
   return ownKey === undefined ? all : Math.ceil((all * ownKey.chargeShareMillionths) / WHOLE_SHARE);
 }
@@ -270,7 +278,10 @@ export function recordOf(
   const served = ending.served ?? known;
   const priced = served?.by ?? alias;
   const tokenBounds = ending.tokens === null ? null : mostTokens(priced, ending.prompts ?? prompts, choices);
-  const used = ending.cacheHit === true ? undefined : tierUse(priced, tiers, ending.reportedTiers);
+  const isFromProvider = ending.cacheHit !== true;
+  const longest = promptTokensOf(ending, prompts);
+  const used = isFromProvider ? tierUse(priced, tiers, ending.reportedTiers, longest) : undefined;
+  const hourWrites = isFromProvider ? hourWritesOf(priced, tiers, ending.tokens) : undefined;
   return {
     id,
     companyId,
@@ -303,12 +314,21 @@ export function recordOf(
     chargeShareMillionths: shareOf(priced, ending.chargeShareMillionths),
     priceFactorMillionths: used?.priceFactorMillionths,
     tier: used?.tier,
-    costMicro: ending.costMicro ?? costOf(priced, ending, tokenBounds, used?.priceFactorMillionths),
+    hourWriteTokens: hourWrites?.tokens,
+    hourWriteFactorMillionths: hourWrites?.factorMillionths,
+    costMicro:
+      ending.costMicro ?? costOf(priced, ending, tokenBounds, used?.priceFactorMillionths, hourWrites),
     ownKey: priced.ownKey === undefined || ending.cacheHit === true ? undefined : true,
     cacheHit: ending.cacheHit,
     overMcp,
     response,
   };
+}
+
+/** Of one prompt, if the body has several. A model that uses hosted tools reads its only prompt again and again. */
+function promptTokensOf({ tokens, toolUses, prompts }: CallEnding, ofBody: number): number {
+  if (tokens === null) return 0;
+  return tokens.promptTokens / Math.max(1, toolUses === undefined ? (prompts ?? ofBody) : ofBody);
 }
 
 /** For an answer from the cache with an own key: the cache's share of the fee. */
@@ -327,13 +347,14 @@ export function costOf(
   { targetId, tokens, cacheHit }: Pick<CallEnding, 'targetId' | 'tokens' | 'cacheHit'>,
   tokenBounds: TokenBounds | null,
   factorMillionths = WHOLE_PRICE,
+  hourWrites?: HourWrites,
 ): number | undefined {
   if (tokens === null) return undefined;
   if (ownKey !== undefined) return 0;
   if (cacheHit === true) return targets.some(({ cost }) => cost != null) ? 0 : undefined;
   for (const { id, cost } of targets) {
     if (id !== targetId || cost == null) continue;
-    const micro = priceOf(cost, chargedTokens({ tokens, tokenBounds }) ?? tokens);
+    const micro = priceOf(cost, chargedTokens({ tokens, tokenBounds }) ?? tokens, hourWrites);
     const whole = BigInt(WHOLE_PRICE);
     const due = (micro * BigInt(factorMillionths) + whole - 1n) / whole;
     return Math.min(Number(due), Number.MAX_SAFE_INTEGER);

@@ -1,4 +1,5 @@
 import type { UpstreamTarget } from '../../ports/model-upstream.ts';
+import type { HourWrites } from './tiers/hour-writes.ts';
 import type { PriceFactors } from './tiers/tiers.ts';
 
 export type AliasKind = 'chat' | 'extract' | 'embed';
@@ -206,7 +207,7 @@ const TOKENS_PER_PRICE = 1_000_000n;
  * The price of tokens in micro-credits. The parts are summed exactly and rounded up once, so that a call costs at most
  * one micro-credit more than its tokens, and never less. The statement that charges (domain/calls) computes the same.
  */
-export function priceOf(price: TokenPrice, tokens: PricedTokens): bigint {
+export function priceOf(price: TokenPrice, tokens: PricedTokens, hourWrites?: HourWrites): bigint {
   const prompt = BigInt(tokens.promptTokens);
   const given = BigInt(tokens.cachedTokens);
   const cached = given > prompt ? prompt : given;
@@ -216,8 +217,16 @@ export function priceOf(price: TokenPrice, tokens: PricedTokens): bigint {
     (prompt - cached - written) * price.promptMicro +
     cached * price.cachedMicro +
     written * (price.cacheWriteMicro ?? price.promptMicro) +
+    (hourWrites === undefined ? 0n : hourSurcharge(price, written, hourWrites)) +
     BigInt(tokens.completionTokens) * price.completionMicro;
   return (sum + TOKENS_PER_PRICE - 1n) / TOKENS_PER_PRICE;
+}
+
+/** What these tokens cost beyond other cache writes. */
+function hourSurcharge(price: TokenPrice, written: bigint, { tokens, factorMillionths }: HourWrites): bigint {
+  const counted = BigInt(tokens) > written ? written : BigInt(tokens);
+  const more = (price.cacheWriteMicro ?? price.promptMicro) * (BigInt(factorMillionths) - 1_000_000n);
+  return counted * ((more + 999_999n) / 1_000_000n);
 }
 
 /**

@@ -74,9 +74,12 @@ const PRICES = `select price.*, min(other.in_force_from) filter (where other.in_
 const IS_CHARGED = "(outcome = 'SUCCEEDED' and alias is not null and prompt_tokens is not null)";
 const CACHED = 'least(cached_tokens, prompt_tokens)';
 const WRITTEN = `least(coalesce(cache_write_tokens, 0), prompt_tokens - ${CACHED})`;
+/** What the part of them that is written for an hour costs beyond the others. */
+const HOUR_WRITES = `case when hour_write_factor_millionths is null then 0 else least(coalesce(hour_write_tokens, 0), ${WRITTEN})
+        * div(coalesce(cache_write_micro, prompt_micro) * (hour_write_factor_millionths - 1000000)::numeric + 999999, 1000000) end`;
 /** The cost of a call's tokens at its price with the surcharge, less what was withheld. */
 const DUE = `(div(((prompt_tokens - ${CACHED} - ${WRITTEN}) * prompt_micro::numeric + ${CACHED} * cached_micro::numeric
-        + ${WRITTEN} * coalesce(cache_write_micro, prompt_micro)::numeric + completion_tokens * completion_micro::numeric)
+        + ${WRITTEN} * coalesce(cache_write_micro, prompt_micro)::numeric + ${HOUR_WRITES} + completion_tokens * completion_micro::numeric)
         * coalesce(price_factor_millionths, 1000000) * coalesce(charge_share_millionths, 1000000)
         + 999999999999999999, 1000000000000000000)
       - coalesce(excess_micro, 0) + coalesce(surcharge_micro, 0))`;

@@ -271,7 +271,7 @@ async function admitPaidCall(
   const { alias, bytes, fields } = planned ?? plain;
   const hosted = planned?.plan ?? null;
   const usable = usableFallbacks(wanted.fallbacks, continued !== null, fields);
-  const priced = planTiers({ route, alias, fields, fallbacks: usable });
+  const priced = planTiers({ route, alias, bytes, fields, fallbacks: usable });
   if (priced.outcome === 'refused') return refuse(priced.refusal, known);
   const { tiers, fallbacks } = priced;
   const standing = await parts.standings.find(key.companyId);

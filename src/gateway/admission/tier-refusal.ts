@@ -1,5 +1,12 @@
 import type { Alias } from '../../domain/models/aliases.ts';
-import { plainTiers, type TierField, type Tiers, unpricedTier } from '../../domain/models/tiers/tiers.ts';
+import {
+  type AskedTiers,
+  HOUR,
+  plainTiers,
+  type TierField,
+  type Tiers,
+  unpricedTier,
+} from '../../domain/models/tiers/tiers.ts';
 import type { ModelBodyFields } from '../json/request-body.ts';
 import { isFree } from './call-size.ts';
 import type { ParseFields } from './read-parse-body.ts';
@@ -9,6 +16,7 @@ import type { Route } from './routes.ts';
 interface TieredCall {
   readonly route: Pick<Route, 'endpoint'>;
   readonly alias: Alias;
+  readonly bytes: Uint8Array;
   readonly fields: ModelBodyFields | ParseFields;
   readonly fallbacks: readonly Alias[] | undefined;
 }
@@ -18,7 +26,7 @@ type PlannedTiers =
   | {
       readonly outcome: 'planned';
       /** The tiers that affect the price; null if none do, as for nearly every call. */
-      readonly tiers: Tiers | null;
+      readonly tiers: AskedTiers | null;
       /** The fallbacks that have a price for these tiers. */
       readonly fallbacks: readonly Alias[] | undefined;
     };
@@ -27,20 +35,48 @@ type PlannedTiers =
  * Refuses tiers that cost the operator more than the price covers (priority, fast, a geography), unless the alias has a
  * factor for them. If the alias has factors, a call without such fields is charged by the tiers that its provider reports.
  */
-export function planTiers({ route, alias, fields, fallbacks }: TieredCall): PlannedTiers {
+export function planTiers({ route, alias, bytes, fields, fallbacks }: TieredCall): PlannedTiers {
   const asked = 'tiers' in fields ? fields.tiers : null;
   const hasFactors =
     alias.priceFactors != null || fallbacks?.some(({ priceFactors }) => priceFactors != null);
-  if ((asked === null && hasFactors !== true) || isFree(route))
+  const mayWrite = 'tiers' in fields && (hasCacheWrites(alias) || fallbacks?.some(hasCacheWrites) === true);
+  if ((asked === null && hasFactors !== true && !mayWrite) || isFree(route))
     return { outcome: 'planned', tiers: null, fallbacks };
   const tiers = asked ?? NO_TIERS;
   const unpriced = unpricedTier(alias, tiers);
   if (unpriced !== null) return { outcome: 'refused', refusal: refusalOf(unpriced) };
   return {
     outcome: 'planned',
-    tiers: hasFactors === true ? tiers : null,
+    tiers: pricedTiers(hasFactors === true ? tiers : null, mayWrite && writesForHour(bytes)),
     fallbacks: fallbacks?.filter((other) => unpricedTier(other, tiers) === null),
   };
+}
+
+function pricedTiers(tiers: Tiers | null, isForHour: boolean): AskedTiers | null {
+  return isForHour ? { ...tiers, writesForHour: true } : tiers;
+}
+
+/** Whether the operator charges for cache writes. Only bodies for such aliases are searched. */
+function hasCacheWrites({ prices, priceFactors, ownKey }: Alias): boolean {
+  if (ownKey !== undefined) return false;
+  return prices[0]?.cacheWriteMicro != null || priceFactors?.cache_write !== undefined;
+}
+
+const HOUR_VALUE = new TextEncoder().encode(`"${HOUR}"`);
+const LIFETIME = /"ttl"\s*:\s*$/;
+/** White space between the name and the value, beyond which nothing is looked for. */
+const MOST_SPACE = 64;
+
+/**
+ * Whether a body has its provider store parts of the prompt for an hour: `"ttl": "1h"`. Inside of a text the quotes would be
+ * escaped. What is held follows from this; the charge follows from it only if the provider does not report it.
+ */
+function writesForHour(bytes: Uint8Array): boolean {
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = body.indexOf(HOUR_VALUE); at >= 0; at = body.indexOf(HOUR_VALUE, at + 1)) {
+    if (LIFETIME.test(body.toString('latin1', Math.max(0, at - MOST_SPACE), at))) return true;
+  }
+  return false;
 }
 
 /** For a call whose body names no tiers or is no longer known. */

@@ -11,6 +11,8 @@ export interface Usage {
   readonly cachedTokens: number;
   /** Prompt tokens that it wrote to its cache, not including the cached ones. Omitted if it does not report them. */
   readonly cacheWriteTokens?: number;
+  /** Those of them that stay in the cache for an hour. Omitted if it does not report how long they stay. */
+  readonly hourWriteTokens?: number;
   readonly completionTokens: number;
 }
 
@@ -197,6 +199,7 @@ function readCounts(block: unknown, wire: ClientWire): Usage | null {
   const completion = readCount(counts.completion);
   const cached = readCount(counts.cached);
   const written = readCount(counts.written);
+  const hourWritten = readCount(counts.hourWritten);
   if (prompt === 'wrong' || completion === 'wrong' || cached === 'wrong' || written === 'wrong') return null;
   if (prompt === 'missing' && completion === 'missing') return null;
   return usageOf({
@@ -205,6 +208,8 @@ function readCounts(block: unknown, wire: ClientWire): Usage | null {
     completion: orNone(completion),
     cached: orNone(cached),
     written: written === 'missing' ? null : written,
+    // A wrong count of a part does not make the call free: all of it may then be for an hour.
+    hourWritten: hourWritten === 'missing' ? null : hourWritten === 'wrong' ? orNone(written) : hourWritten,
   });
 }
 
@@ -216,22 +221,27 @@ function withCompactions(usage: Usage, block: unknown): Usage {
   return block.iterations.reduce<Usage>((sum, entry: unknown) => {
     const more = isObject(entry) && entry.type === 'compaction' ? readCounts(entry, 'messages') : null;
     if (more === null) return sum;
-    const { cacheWriteTokens: written = 0 } = sum;
+    const { cacheWriteTokens: written = 0, hourWriteTokens: hourWritten = 0 } = sum;
+    const isSplit = sum.hourWriteTokens !== undefined || more.hourWriteTokens !== undefined;
     const total = usageOf({
       prompt: sum.promptTokens + more.promptTokens,
       completion: sum.completionTokens + more.completionTokens,
       cached: sum.cachedTokens + more.cachedTokens,
       written: written + (more.cacheWriteTokens ?? 0),
+      hourWritten: isSplit ? hourWritten + (more.hourWriteTokens ?? 0) : null,
     });
     return total ?? sum;
   }, usage);
 }
 
-function usageOf({ prompt, completion, cached, written }: ReadCounts): Usage | null {
+function usageOf({ prompt, completion, cached, written, hourWritten }: ReadCounts): Usage | null {
   if (!Number.isSafeInteger(prompt)) return null;
   const cachedTokens = Math.min(cached, prompt);
   const usage = { promptTokens: prompt, cachedTokens, completionTokens: completion };
-  return written === null ? usage : { ...usage, cacheWriteTokens: Math.min(written, prompt - cachedTokens) };
+  if (written === null) return usage;
+  const cacheWriteTokens = Math.min(written, prompt - cachedTokens);
+  if (hourWritten === null || cacheWriteTokens === 0) return { ...usage, cacheWriteTokens };
+  return { ...usage, cacheWriteTokens, hourWriteTokens: Math.min(hourWritten, cacheWriteTokens) };
 }
 
 interface ReadCounts {
@@ -239,6 +249,7 @@ interface ReadCounts {
   readonly completion: number;
   readonly cached: number;
   readonly written: number | null;
+  readonly hourWritten: number | null;
 }
 
 type Block = Readonly<Record<string, unknown>>;
@@ -254,18 +265,27 @@ const USAGE_COUNTS: Readonly<Record<ClientWire, (block: Block) => Record<keyof R
       cached: details.cached_tokens ?? block.prompt_cache_hit_tokens ?? block.cached_tokens,
       // OpenRouter's name, which our own translation writes too, then Anthropic's name, which LiteLLM adopted.
       written: details.cache_write_tokens ?? block.cache_creation_input_tokens,
+      // Our own translation's name, then LiteLLM's.
+      hourWritten:
+        details.cache_write_1h_tokens ??
+        detailsIn(details.cache_creation_token_details).ephemeral_1h_input_tokens,
     };
   },
   responses(block) {
     const details = detailsIn(block.input_tokens_details);
-    const { cached_tokens: cached, cache_write_tokens: written } = details;
-    return { prompt: block.input_tokens, completion: block.output_tokens, cached, written };
+    const {
+      cached_tokens: cached,
+      cache_write_tokens: written,
+      cache_write_1h_tokens: hourWritten,
+    } = details;
+    return { prompt: block.input_tokens, completion: block.output_tokens, cached, written, hourWritten };
   },
   messages: (block) => ({
     prompt: block.input_tokens,
     completion: block.output_tokens,
     cached: block.cache_read_input_tokens,
     written: block.cache_creation_input_tokens,
+    hourWritten: detailsIn(block.cache_creation).ephemeral_1h_input_tokens,
   }),
 };
 

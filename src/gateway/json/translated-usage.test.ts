@@ -11,6 +11,19 @@ const BLOCKS: readonly (readonly [string, object])[] = [
   ['DeepSeek', { ...counted, prompt_cache_hit_tokens: 80, prompt_cache_miss_tokens: 20 }],
   ['Moonshot', { ...counted, cached_tokens: 80 }],
   ['OpenRouter', { ...counted, prompt_tokens_details: { cached_tokens: 10, cache_write_tokens: 60 } }],
+  [
+    'OpenRouter through another gateway of ours',
+    { ...counted, prompt_tokens_details: { cache_write_tokens: 60, cache_write_1h_tokens: 40 } },
+  ],
+  [
+    'LiteLLM, with the time that cache writes stay',
+    {
+      ...{ ...counted, cache_creation_input_tokens: 60 },
+      prompt_tokens_details: {
+        cache_creation_token_details: { ephemeral_5m_input_tokens: 20, ephemeral_1h_input_tokens: 40 },
+      },
+    },
+  ],
   ['LiteLLM', { ...counted, cache_creation_input_tokens: 60 }],
   ['more cached than there was', { ...counted, cached_tokens: 180, cache_creation_input_tokens: 60 }],
   ['a prompt alone', { prompt_tokens: 100, completion_tokens: null }],

@@ -115,6 +115,12 @@ const callObjects: Declaration = (builder) => {
       description: 'What its tokens cost in multiples of the price; 1 is the price itself.',
       resolve: priceFactorOf,
     }),
+    hourWriteTokens: t.float({
+      nullable: true,
+      description:
+        'The part of `cacheWriteTokens` that stays in the provider’s cache for an hour, which costs more.',
+      resolve: ({ hourWriteTokens }) => numberOf(hourWriteTokens),
+    }),
   }));
   // What an operator sees besides.
   builder.objectFields('Call', (t) => ({

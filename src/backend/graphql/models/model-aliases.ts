@@ -72,7 +72,8 @@ const namesOfRequests = new WeakMap<RequestContext, Promise<readonly string[]>>(
 
 const modelAliasObjects: Declaration = (builder) => {
   builder.objectType('PriceFactor', {
-    description: 'What the tokens of a call cost with this value of this field of its body.',
+    description:
+      'What the tokens of a call cost with this value of this field of its body, with more prompt_tokens than this value, or of a cache_write for 1h.',
     fields: (t) => ({
       field: t.exposeString('field'),
       value: t.exposeString('value'),

@@ -39,6 +39,7 @@ export function shownCall(call: LoggedCall) {
     count: call.count,
     tier: call.tier,
     price_factor: priceFactorOf(call),
+    hour_write_tokens: numberOf(call.hourWriteTokens),
   };
 }
 
@@ -135,7 +136,7 @@ const NO_CALL: LoggedCall = {
   },
   ...{ chargeMicro: 0n, surchargeMicro: 0n, firstByteMs: null, durationMs: 0, endUser: null, tags: [] },
   ...{ project: null, cacheHit: false, ownKey: false, count: 1, targetId: null, tries: 1, costMicro: null },
-  ...{ tier: null, priceFactorMillionths: null },
+  ...{ tier: null, priceFactorMillionths: null, hourWriteTokens: null },
 };
 
 /**

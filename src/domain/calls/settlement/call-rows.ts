@@ -41,6 +41,8 @@ export function callRowOf(call: FinishedCall) {
     share: call.chargeShareMillionths,
     factor: call.priceFactorMillionths,
     tier: call.tier,
+    hour_write: call.hourWriteTokens,
+    hour_factor: call.hourWriteFactorMillionths,
     cost: call.costMicro,
     own_key: call.ownKey,
     cache_hit: call.cacheHit,

@@ -142,13 +142,19 @@ describe('the amount of a charge', () => {
           completionTokens: isBounded ? upTo(10) : 10 ** 10,
         };
         const surcharge = random.below(3) === 0 ? { surchargeMicro: upTo(10) } : {};
-        const given = { alias: 'svc/chat-cheap', tokens, tokenBounds, startedAtMs, ...surcharge };
+        const hour =
+          random.below(3) === 0
+            ? { tokens: upTo(10), factorMillionths: 1_000_000 + random.below(9_000_000) }
+            : undefined;
+        const ofHour = { hourWriteTokens: hour?.tokens, hourWriteFactorMillionths: hour?.factorMillionths };
+        const given = { alias: 'svc/chat-cheap', tokens, tokenBounds, startedAtMs, ...surcharge, ...ofHour };
         const call = finishedCall(companyId, given);
         const promptTokens = Math.min(tokens.promptTokens, tokenBounds.promptTokens);
         const completionTokens = Math.min(tokens.completionTokens, tokenBounds.completionTokens);
-        const due = priceOf(price, { ...tokens, promptTokens, completionTokens });
+        const due = priceOf(price, { ...tokens, promptTokens, completionTokens }, hour);
         expected.set(call.id, due + BigInt(call.surchargeMicro ?? 0));
-        if (priceOf(price, tokens) > due) withheld.set(call.id, priceOf(price, tokens) - due);
+        const whole = priceOf(price, tokens, hour);
+        if (whole > due) withheld.set(call.id, whole - due);
         return call;
       });
       await chargeCalls(database, calls);
@@ -170,6 +176,10 @@ describe('the amount of a charge', () => {
     expect(priceOf({ ...price, cacheWriteMicro: 1_250_000n }, tokens)).toBe(50n + 3n + 25n);
     expect(priceOf({ ...price, cacheWriteMicro: 0n }, tokens)).toBe(50n + 3n);
     expect(priceOf(price, tokens)).toBe(70n + 3n);
+    // Ten of the twenty for an hour, at eight fifths of the price of the others.
+    const hour = { tokens: 10, factorMillionths: 1_600_000 };
+    expect(priceOf({ ...price, cacheWriteMicro: 1_250_000n }, tokens, hour)).toBe(78n + 8n);
+    expect(priceOf(price, tokens, { ...hour, tokens: 1_000 })).toBe(priceOf(price, tokens) + 12n);
     const absurd = { ...tokens, cacheWriteTokens: 1_000 };
     expect(priceOf({ ...price, cacheWriteMicro: 1_250_000n }, absurd)).toBe(91n);
   });

@@ -10,6 +10,8 @@ export interface CallTokens {
   readonly cachedTokens: number;
   /** Tokens that the provider wrote to its cache, also included in `promptTokens`. Omitted if it reported none. */
   readonly cacheWriteTokens?: number | undefined;
+  /** Those of them that stay in the cache for an hour. Omitted if it did not report how long they stay. */
+  readonly hourWriteTokens?: number | undefined;
   readonly completionTokens: number;
 }
 
@@ -31,6 +33,7 @@ export function addedTokens(one: CallTokens, other: CallTokens): CallTokens {
     promptTokens: sum(one.promptTokens, other.promptTokens),
     cachedTokens: sum(one.cachedTokens, other.cachedTokens),
     ...cacheWrites(sum(one.cacheWriteTokens ?? 0, other.cacheWriteTokens ?? 0)),
+    ...hourWrites(one, other),
     completionTokens: sum(one.completionTokens, other.completionTokens),
   };
 }
@@ -47,6 +50,10 @@ export interface ServedCall {
   readonly priceFactorMillionths?: number | undefined;
   /** The tier that the factor belongs to. */
   readonly tier?: string | undefined;
+  /** The tokens that it wrote to the provider's cache for an hour, if they cost more than other cache writes. */
+  readonly hourWriteTokens?: number | undefined;
+  /** Their price, in millionths of that of a cache write. */
+  readonly hourWriteFactorMillionths?: number | undefined;
   /** What the provider charges for it, in micro-credits. */
   readonly costMicro?: number | undefined;
   /** Whether the company's own key at the provider was used. */
@@ -107,6 +114,12 @@ export function chargedTokens({
   const cachedTokens = Math.min(tokens.cachedTokens, promptTokens);
   const written = Math.min(tokens.cacheWriteTokens ?? 0, promptTokens - cachedTokens);
   return { promptTokens, cachedTokens, ...cacheWrites(written), completionTokens };
+}
+
+function hourWrites(one: CallTokens, other: CallTokens): Pick<CallTokens, 'hourWriteTokens'> {
+  if (one.hourWriteTokens === undefined && other.hourWriteTokens === undefined) return {};
+  const sum = (one.hourWriteTokens ?? 0) + (other.hourWriteTokens ?? 0);
+  return { hourWriteTokens: Math.min(sum, Number.MAX_SAFE_INTEGER) };
 }
 
 function cacheWrites(cacheWriteTokens: number): Pick<CallTokens, 'cacheWriteTokens'> {

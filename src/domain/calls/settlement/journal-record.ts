@@ -19,6 +19,7 @@ const tokenCounts = z.object({
   promptTokens: wholeNumber,
   cachedTokens: wholeNumber,
   cacheWriteTokens: wholeNumber.optional(),
+  hourWriteTokens: wholeNumber.optional(),
   completionTokens: wholeNumber,
 });
 const tokenBounds = z.object({ promptTokens: wholeNumber, completionTokens: wholeNumber });
@@ -93,6 +94,11 @@ const journalRecord = z.object({
   chargeShareMillionths: wholeNumber.max(1_000_000).optional(),
   priceFactorMillionths: wholeNumber.max(MOST_PRICE_FACTOR * WHOLE_PRICE).optional(),
   tier: textField.optional(),
+  hourWriteTokens: wholeNumber.optional(),
+  hourWriteFactorMillionths: wholeNumber
+    .min(WHOLE_PRICE)
+    .max(MOST_PRICE_FACTOR * WHOLE_PRICE)
+    .optional(),
   costMicro: wholeNumber.optional(),
   ownKey: z.boolean().optional(),
   cacheHit: z.boolean().optional(),

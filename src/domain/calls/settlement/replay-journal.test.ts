@@ -237,6 +237,7 @@ describe('the record of a call in the journal', () => {
       finishedCall(newId(), {
         ...{ endUser: 'u-1', tags: ['a', 'b'], project: 'search', tries: 2, servedBy: 'svc/chat-premium' },
         ...{ priceFactorMillionths: 2_000_000, tier: 'priority' },
+        ...{ hourWriteTokens: 7, hourWriteFactorMillionths: 1_600_000 },
         ...{ chargeShareMillionths: 0, costMicro: 12, ownKey: true, cacheHit: true, overMcp: true },
       }),
     ];

@@ -311,16 +311,20 @@ const MOST_HELD_MICRO = 2 ** 44;
 
 /**
  * What a call is expected to cost, in micro-credits, rounded up. Cached prompt tokens are cheaper and not known
- * beforehand, so all of the prompt counts whole. The factor is that of the dearest tier that may serve it.
+ * beforehand, so all of the prompt counts whole. The factor is that of the dearest tier that may serve it. The factor of
+ * hour writes is given if the prompt may be written to the provider's cache for an hour.
  */
 export function estimateCost(
   price: EstimatePrices | null,
   { promptTokens, completionTokens }: { readonly promptTokens: number; readonly completionTokens: number },
   factorMillionths = 1_000_000,
+  hourWriteFactorMillionths = 1_000_000,
 ): number {
   if (price === null) return 0;
   // The whole prompt may be written to the provider's cache.
-  const dearest = Math.max(Number(price.promptMicro), Number(price.cacheWriteMicro ?? 0n));
+  const written =
+    (Number(price.cacheWriteMicro ?? price.promptMicro) * hourWriteFactorMillionths) / 1_000_000;
+  const dearest = Math.max(Number(price.promptMicro), written);
   const prompt = promptTokens * dearest;
   const cost = (prompt + completionTokens * Number(price.completionMicro)) / TOKENS_PER_PRICE;
   const due = factorMillionths === 1_000_000 ? cost : (cost * factorMillionths) / 1_000_000;

@@ -6,6 +6,8 @@ export interface ChatUsage {
   readonly prompt: number;
   readonly cached: number;
   readonly cacheWrite: number;
+  /** The part of it that stays in the cache for an hour; null if it is not reported. */
+  readonly hourWrite: number | null;
   readonly completion: number;
   /** The completion tokens that the model used for reasoning; null if it does not report them. */
   readonly reasoning: number | null;
@@ -38,13 +40,24 @@ function usageOf(block: unknown): ChatUsage | null {
   if ((block.prompt_tokens ?? block.completion_tokens ?? null) === null) return null;
   if (prompt === null || completion === null || cached === null || written === null) return null;
   const cachedOfPrompt = Math.min(cached, prompt);
+  const cacheWrite = Math.min(written, prompt - cachedOfPrompt);
   return {
     prompt,
     cached: cachedOfPrompt,
-    cacheWrite: Math.min(written, prompt - cachedOfPrompt),
+    cacheWrite,
+    hourWrite: hourWriteOf(details, cacheWrite),
     completion,
     reasoning: reportedTokens(thought.reasoning_tokens),
   };
+}
+
+/** As the gateway reads it: LiteLLM's place besides our own, and all of the writes if the count is wrong. */
+function hourWriteOf(details: JsonObject, cacheWrite: number): number | null {
+  const { cache_creation_token_details: split } = details;
+  const given =
+    details.cache_write_1h_tokens ?? (isObject(split) ? split.ephemeral_1h_input_tokens : undefined);
+  if (given == null || cacheWrite === 0) return null;
+  return Math.min(reportedTokens(given) ?? cacheWrite, cacheWrite);
 }
 
 /** Null if the value is no valid count. */
@@ -52,12 +65,22 @@ function countOf(value: unknown): number | null {
   return reportedTokens(value ?? 0);
 }
 
-export function usageInChat({ prompt, cached, cacheWrite, completion, reasoning }: ChatUsage): JsonObject {
+/** The counts of a cache, as our chat completions and responses name them. */
+export function cacheDetails({ cached, cacheWrite, hourWrite }: ChatUsage): JsonObject {
+  return {
+    cached_tokens: cached,
+    cache_write_tokens: cacheWrite,
+    ...(hourWrite === null ? {} : { cache_write_1h_tokens: hourWrite }),
+  };
+}
+
+export function usageInChat(usage: ChatUsage): JsonObject {
+  const { prompt, completion, reasoning } = usage;
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
-    prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: cacheWrite },
+    prompt_tokens_details: cacheDetails(usage),
     ...(reasoning === null ? {} : { completion_tokens_details: { reasoning_tokens: reasoning } }),
   };
 }

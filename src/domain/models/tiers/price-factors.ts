@@ -1,9 +1,10 @@
 import type { Transaction } from '../../../ports/database.ts';
 import type { StoredAlias } from '../alias-catalogue.ts';
-import { MOST_PRICE_FACTOR, type PriceFactors, TIER_FIELDS, WHOLE_PRICE } from './tiers.ts';
+import { FACTOR_FIELDS, HOUR, MOST_PRICE_FACTOR, type PriceFactors, WHOLE_PRICE } from './tiers.ts';
 
 const MOST_VALUES = 20;
 const VALUE = /^[A-Za-z0-9][\w.-]{0,39}$/;
+const TOKENS = /^[1-9]\d{0,8}$/;
 
 /** As operators write them: by field and value; 2 is twice the price. */
 export type WantedFactors = Readonly<Record<string, Readonly<Record<string, number>>>>;
@@ -27,8 +28,8 @@ export function checkPriceFactors(wanted: WantedFactors | null | undefined): Che
   const wrong = (problem: string): CheckedFactors => ({ outcome: 'wrong', problem });
   const factors: Record<string, Record<string, number>> = {};
   for (const [field, given] of Object.entries(wanted)) {
-    if (!TIER_FIELDS.some((one) => one === field)) {
-      return wrong(`price factors are given for ${TIER_FIELDS.join(', ')}`);
+    if (!FACTOR_FIELDS.some((one) => one === field)) {
+      return wrong(`price factors are given for ${FACTOR_FIELDS.join(', ')}`);
     }
     const entries = Object.entries(given);
     if (entries.length > MOST_VALUES || entries.some(([value]) => !VALUE.test(value))) {
@@ -40,9 +41,21 @@ export function checkPriceFactors(wanted: WantedFactors | null | undefined): Che
     if (own.some(([, millionths]) => millionths === null)) {
       return wrong(`a price factor is a number from 0 to ${MOST_PRICE_FACTOR} with at most 6 decimals`);
     }
+    const problem = problemWith(field, own as readonly (readonly [string, number])[]);
+    if (problem !== null) return wrong(problem);
     if (own.length > 0) factors[field] = Object.fromEntries(own) as Record<string, number>;
   }
   return { outcome: 'fine', factors: Object.keys(factors).length === 0 ? null : (factors as PriceFactors) };
+}
+
+function problemWith(field: string, own: readonly (readonly [string, number])[]): string | null {
+  if (field === 'prompt_tokens' && own.some(([value]) => !TOKENS.test(value))) {
+    return 'price factors of prompt_tokens are given by a number of tokens, such as 200000';
+  }
+  if (field === 'cache_write' && own.some(([value, factor]) => value !== HOUR || factor < WHOLE_PRICE)) {
+    return `cache_write has one price factor, for ${HOUR}, from 1 to ${MOST_PRICE_FACTOR}`;
+  }
+  return null;
 }
 
 function millionthsOf(factor: number): number | null {
@@ -58,7 +71,7 @@ export interface ShownFactor {
 }
 
 export function shownFactors(factors: PriceFactors | null): readonly ShownFactor[] {
-  return TIER_FIELDS.flatMap((field) =>
+  return FACTOR_FIELDS.flatMap((field) =>
     Object.entries(factors?.[field] ?? {}).map(([value, millionths]) => {
       return { field, value, factor: millionths / WHOLE_PRICE };
     }),

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { hourWriteFactor } from './hour-writes.ts';
 import { checkPriceFactors, factorsByField, shownFactors } from './price-factors.ts';
 import { mostFactor, type PriceFactors, tierUse, unpricedTier } from './tiers.ts';
 
@@ -61,7 +62,34 @@ test('the reported tier is charged, and never more than the requested one', () =
   expect(tierUse(ownKeyAlias, { speed: 'fast' }, { speed: 'fast' })).toBeUndefined();
 });
 
-test('factors are numbers from 0 to 100 of the three fields', () => {
+test('long prompts have the factor of the highest number of tokens that they exceed, together with the tier', () => {
+  const long = { prompt_tokens: { '200000': 2_000_000, '500000': 3_000_000 } };
+  const factor = (tokens: number, asked: object | null = null) =>
+    tierUse({ priceFactors: { ...priceFactors, ...long } }, asked, {}, tokens);
+  expect(factor(200_000)).toBeUndefined();
+  expect(factor(200_001)).toEqual({ priceFactorMillionths: 2_000_000, tier: 'prompt_tokens>200000' });
+  expect(factor(600_000)).toEqual({ priceFactorMillionths: 3_000_000, tier: 'prompt_tokens>500000' });
+  expect(factor(200_001, { speed: 'fast' })).toEqual({
+    priceFactorMillionths: 12_000_000,
+    tier: 'fast prompt_tokens>200000',
+  });
+  expect(tierUse({ priceFactors: long, ownKey: {} }, null, {}, 600_000)).toBeUndefined();
+  // What a prompt may have is held; a higher number may cost less.
+  const falling = { priceFactors: { prompt_tokens: { '10': 2_000_000, '20': 500_000 } } };
+  expect([10, 11, 21].map((tokens) => mostFactor(falling, null, tokens))).toEqual([
+    1_000_000, 2_000_000, 2_000_000,
+  ]);
+  expect(tierUse(falling, null, {}, 21)?.priceFactorMillionths).toBe(500_000);
+});
+
+test('writes for an hour cost eight fifths of other cache writes, or what the operator says, but never less', () => {
+  expect(hourWriteFactor({})).toBe(1_600_000);
+  expect(hourWriteFactor({ priceFactors: { cache_write: { '1h': 1_000_000 } } })).toBe(1_000_000);
+  expect(hourWriteFactor({ priceFactors: { cache_write: { '1h': 0 } } })).toBe(1_000_000);
+  expect(hourWriteFactor({ ownKey: {} })).toBeUndefined();
+});
+
+test('factors are numbers from 0 to 100 of the known fields', () => {
   expect(checkPriceFactors({ service_tier: { priority: 1.75 }, speed: {} })).toEqual({
     outcome: 'fine',
     factors: { service_tier: { priority: 1_750_000 } },
@@ -69,12 +97,23 @@ test('factors are numbers from 0 to 100 of the three fields', () => {
   expect(checkPriceFactors({})).toEqual({ outcome: 'fine', factors: null });
   expect(checkPriceFactors(undefined)).toEqual({ outcome: 'fine', factors: undefined });
   const wrong = [{ tier: { a: 1 } }, { speed: { 'a b': 1 } }, { speed: { '': 1 } }];
+  const notFor = [
+    { prompt_tokens: { many: 2 } },
+    { prompt_tokens: { '0': 2 } },
+    { cache_write: { '5m': 1 } },
+    { cache_write: { '1h': 0.9 } },
+  ];
   const numbers = [-1, 101, 0.000_000_1, Number.NaN].map((fast) => ({ speed: { fast } }));
-  for (const given of [...wrong, ...numbers]) {
+  for (const given of [...wrong, ...notFor, ...numbers]) {
     expect(checkPriceFactors(given as Parameters<typeof checkPriceFactors>[0])).toMatchObject({
       outcome: 'wrong',
     });
   }
-  const shown = shownFactors(priceFactors);
-  expect(checkPriceFactors(factorsByField(shown))).toEqual({ outcome: 'fine', factors: priceFactors });
+  const all = {
+    ...priceFactors,
+    prompt_tokens: { '200000': 2_000_000 },
+    cache_write: { '1h': 1_600_000 },
+  };
+  const shown = shownFactors(all);
+  expect(checkPriceFactors(factorsByField(shown))).toEqual({ outcome: 'fine', factors: all });
 });

@@ -2,11 +2,26 @@
 export const TIER_FIELDS = ['service_tier', 'speed', 'inference_geo'] as const;
 export type TierField = (typeof TIER_FIELDS)[number];
 
+/**
+ * What can have price factors. Those of `prompt_tokens` are by the number of tokens above which a prompt costs more, and
+ * `cache_write` has one, for writes that stay in the provider's cache for an hour.
+ */
+export const FACTOR_FIELDS = [...TIER_FIELDS, 'prompt_tokens', 'cache_write'] as const;
+export type FactorField = (typeof FACTOR_FIELDS)[number];
+/** As Anthropic writes it. */
+export const HOUR = '1h';
+
 /** By field, as in the body or the answer; missing fields are omitted. */
 export type Tiers = { readonly [Field in TierField]?: string };
 
+/** What a body requests that affects its price. */
+export interface AskedTiers extends Tiers {
+  /** Whether it has its provider store parts of the prompt for an hour. */
+  readonly writesForHour?: true;
+}
+
 /** By field and value: the price of a call's tokens, in millionths of the plain price. */
-export type PriceFactors = { readonly [Field in TierField]?: Readonly<Record<string, number>> };
+export type PriceFactors = { readonly [Field in FactorField]?: Readonly<Record<string, number>> };
 
 /** How a call was charged if not at the plain price. */
 export interface TierUse {
@@ -36,7 +51,7 @@ export const WHOLE_PRICE = 1_000_000;
 export const MOST_PRICE_FACTOR = 100;
 
 /** An alias as called by a company. */
-interface Chargeable {
+export interface Chargeable {
   readonly priceFactors?: PriceFactors | null;
   /** Omitted if it is called with the operator's key. */
   readonly ownKey?: unknown;
@@ -64,32 +79,42 @@ export function plainTiers(field: TierField): readonly string[] {
   return RULES[field].plain;
 }
 
-/** The largest factor that a call can be charged at, in millionths; this is held for it. */
-export function mostFactor(alias: Chargeable, asked: Tiers | null | undefined): number {
+/**
+ * The largest factor that a call can be charged at, in millionths; this is held for it. `promptTokens` are the most that
+ * its prompt can have.
+ */
+export function mostFactor(alias: Chargeable, asked: Tiers | null | undefined, promptTokens = 0): number {
   const factors = factorsOf(alias);
-  if (factors === null || asked == null) return WHOLE_PRICE;
-  return TIER_FIELDS.reduce(
-    (all, field) => multiplied(all, boundOf(factors, field, asked[field])),
-    WHOLE_PRICE,
-  );
+  if (factors === null) return WHOLE_PRICE;
+  const ofTiers =
+    asked == null
+      ? WHOLE_PRICE
+      : TIER_FIELDS.reduce(
+          (all, field) => multiplied(all, boundOf(factors, field, asked[field])),
+          WHOLE_PRICE,
+        );
+  const long = Object.entries(factors.prompt_tokens ?? {}).filter(([above]) => promptTokens > Number(above));
+  return multiplied(ofTiers, Math.max(WHOLE_PRICE, ...long.map(([, factor]) => factor)));
 }
 
 /**
  * The factor for the tokens of a call, by the tier that its provider reports, or by the requested one if the reported
- * one is missing or unknown. Never more than the requested tier costs. Undefined at the plain price.
+ * one is missing or unknown, and by the length of its prompt. Never more than the requested tier costs. Undefined at the
+ * plain price.
  */
 export function tierUse(
   alias: Chargeable,
   asked: Tiers | null | undefined,
   reported: Tiers = {},
+  promptTokens = 0,
 ): TierUse | undefined {
   const factors = factorsOf(alias);
-  if (factors === null || asked == null) return undefined;
+  if (factors === null) return undefined;
   let all = WHOLE_PRICE;
   const values: string[] = [];
-  for (const field of TIER_FIELDS) {
-    const most = boundOf(factors, field, asked[field]);
-    const value = usedValue(factors, field, asked[field], reported[field]);
+  for (const field of asked == null ? NO_FIELDS : TIER_FIELDS) {
+    const most = boundOf(factors, field, asked?.[field]);
+    const value = usedValue(factors, field, asked?.[field], reported[field]);
     const own = Math.min(
       value === undefined ? WHOLE_PRICE : (factorOf(factors, field, value) ?? WHOLE_PRICE),
       most,
@@ -98,9 +123,30 @@ export function tierUse(
     all = multiplied(all, own);
     // Only values that the operator configured are recorded.
     const isOwn = value !== undefined && factorOf(factors, field, value) === own;
-    values.push(isOwn ? value : (asked[field] ?? field));
+    values.push(isOwn ? value : (asked?.[field] ?? field));
+  }
+  const long = longPrompt(factors, promptTokens);
+  if (long !== null && long.factor !== WHOLE_PRICE) {
+    all = multiplied(all, long.factor);
+    values.push(`prompt_tokens>${long.above}`);
   }
   return values.length === 0 ? undefined : { priceFactorMillionths: all, tier: values.join(' ') };
+}
+
+const NO_FIELDS: readonly TierField[] = [];
+
+/** The highest number of tokens with a factor that the prompt exceeds; null if there is none. */
+function longPrompt(
+  { prompt_tokens: long }: PriceFactors,
+  promptTokens: number,
+): { readonly above: number; readonly factor: number } | null {
+  if (long === undefined) return null;
+  let found = null;
+  for (const [tokens, factor] of Object.entries(long)) {
+    const above = Number(tokens);
+    if (promptTokens > above && above >= (found?.above ?? 0)) found = { above, factor };
+  }
+  return found;
 }
 
 /** The value that decides: the reported one if it is known. */

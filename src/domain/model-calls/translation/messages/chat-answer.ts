@@ -225,26 +225,32 @@ interface Counts {
   readonly input: number | null;
   readonly cacheRead: number | null;
   readonly cacheWrite: number | null;
+  readonly hourWrite: number | null;
   readonly output: number | null;
   readonly thinking: number | null;
 }
 
-const NO_COUNTS: Counts = { input: null, cacheRead: null, cacheWrite: null, output: null, thinking: null };
+const NO_COUNTS: Counts = {
+  ...{ input: null, cacheRead: null, cacheWrite: null, hourWrite: null },
+  ...{ output: null, thinking: null },
+};
 
 function countsIn(usage: unknown, before: Counts): Counts {
   if (!isObject(usage)) return before;
   const details = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {};
+  const lifetimes = isObject(usage.cache_creation) ? usage.cache_creation : {};
   return {
     input: reportedTokens(usage.input_tokens) ?? before.input,
     cacheRead: reportedTokens(usage.cache_read_input_tokens) ?? before.cacheRead,
     cacheWrite: reportedTokens(usage.cache_creation_input_tokens) ?? before.cacheWrite,
+    hourWrite: reportedTokens(lifetimes.ephemeral_1h_input_tokens) ?? before.hourWrite,
     output: reportedTokens(usage.output_tokens) ?? before.output,
     thinking: reportedTokens(details.thinking_tokens) ?? before.thinking,
   };
 }
 
 /** Null if neither input nor output was reported: usage is not invented. */
-function usageOf({ input, cacheRead, cacheWrite, output, thinking }: Counts): JsonObject | null {
+function usageOf({ input, cacheRead, cacheWrite, hourWrite, output, thinking }: Counts): JsonObject | null {
   if (input === null && output === null) return null;
   const cached = cacheRead ?? 0;
   const written = cacheWrite ?? 0;
@@ -252,6 +258,7 @@ function usageOf({ input, cacheRead, cacheWrite, output, thinking }: Counts): Js
     prompt: (input ?? 0) + cached + written,
     cached,
     cacheWrite: written,
+    hourWrite: hourWrite === null || written === 0 ? null : Math.min(hourWrite, written),
     completion: output ?? 0,
     reasoning: thinking,
   };

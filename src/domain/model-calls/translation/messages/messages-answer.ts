@@ -300,11 +300,23 @@ function finalReason(reason: string, hasCalls: boolean, hasRefused: boolean): st
  * counts: if the target reports none they are 0, and `lacksUsage` returns true.
  */
 function usageInMessages(usage: ChatUsage | null): JsonObject {
-  const { prompt = 0, cached = 0, cacheWrite = 0, completion = 0, reasoning = null } = usage ?? {};
+  const {
+    prompt = 0,
+    cached = 0,
+    cacheWrite = 0,
+    hourWrite = null,
+    completion = 0,
+    reasoning = null,
+  } = usage ?? {};
+  const lifetimes = {
+    ephemeral_5m_input_tokens: cacheWrite - (hourWrite ?? 0),
+    ephemeral_1h_input_tokens: hourWrite,
+  };
   return {
     input_tokens: prompt - cached - cacheWrite,
     cache_creation_input_tokens: cacheWrite,
     cache_read_input_tokens: cached,
+    ...(hourWrite === null ? {} : { cache_creation: lifetimes }),
     output_tokens: completion,
     ...(reasoning === null ? {} : { output_tokens_details: { thinking_tokens: reasoning } }),
   };

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../../ports/json-object.ts';
-import { readChatUsage } from '../chat-usage.ts';
+import { cacheDetails, readChatUsage } from '../chat-usage.ts';
 import type { AnswerTranslation, StreamTranslation, TranslationStamps } from '../translator.ts';
 import { parseJson } from './body-reading.ts';
 import type { ToolNames } from './chat-tools.ts';
@@ -206,10 +206,10 @@ function incompleteDetails(finishReason: string | null): JsonObject | null {
 function usageOf(chunk: JsonObject): JsonObject | null {
   const usage = readChatUsage(chunk);
   if (usage === null) return null;
-  const { prompt, cached, cacheWrite, completion, reasoning } = usage;
+  const { prompt, completion, reasoning } = usage;
   return {
     input_tokens: prompt,
-    input_tokens_details: { cached_tokens: cached, cache_write_tokens: cacheWrite },
+    input_tokens_details: cacheDetails(usage),
     output_tokens: completion,
     output_tokens_details: { reasoning_tokens: reasoning ?? 0 },
     total_tokens: prompt + completion,
