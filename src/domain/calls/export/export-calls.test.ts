@@ -95,6 +95,36 @@ describe('calls as Parquet', () => {
     expect(await idsIn(TWO_DAYS_ON)).toEqual(later);
   });
 
+  test('a row that changes after its export is exported again, however old it is', async () => {
+    const [old = ''] = await add(START + 5_000, 2);
+    const [recent = ''] = await add(START + 20 * 24 * HOUR, 2);
+    const now = START + 20 * 24 * HOUR + 2 * HOUR;
+    const recently = 'day=2026-12-05/hour=10/calls.parquet';
+    expect(await run(now)).toEqual({ files: 2, calls: 4, unchanged: 0 });
+    const post = async (id: string) => {
+      await database.query('update calls set charge_micro = charge_micro + 7 where id = $1', [id]);
+      await database.query(
+        `insert into withheld_usage (call_id, company_id, request_id, alias, day, prompt_tokens, completion_tokens,
+           prompt_bound, completion_bound, charged_micro, excess_micro, resolution, resolved_at, note)
+         select id, company_id, request_id, alias, started_at::date, 1, 0, 1, 1, 1, 7, 'POSTED', $2, 'posted'
+         from calls where id = $1`,
+        [id, new Date(now)],
+      );
+    };
+    await post(old);
+    await post(recent);
+    const charges = async (path: string) => (await read(path)).map(({ charge_micro }) => charge_micro).sort();
+    expect(await run(now)).toEqual({ files: 2, calls: 4, unchanged: 0 });
+    expect([await charges(TEN), await charges(recently)]).toEqual(
+      Array.from({ length: 2 }, () => [1_500_000n, 1_500_007n]),
+    );
+    expect(await run(now)).toEqual({ files: 0, calls: 0, unchanged: 2 });
+    // Refusals that were counted later, in the row of the first of them.
+    await database.query('update calls set count = 61 where id = $1', [recent]);
+    expect(await run(now)).toMatchObject({ files: 1, calls: 2 });
+    await database.query('delete from withheld_usage');
+  });
+
   test('a run that fails in the middle leaves complete files, and the next one continues there', async () => {
     await add(START + 5_000, 3);
     const later = await add(START + 48 * HOUR, 2);

@@ -9,9 +9,10 @@ import { leastIdAt } from '../partitions/call-partitions.ts';
  *
  * A file has all calls of its hour that were in the database when it was written, and replaces the previous one atomically.
  * So an interrupted run leaves only complete files, the next run continues where it stopped, and each call is in exactly one
- * file. Late calls, from a journal or a long stream, are detected by the number of rows; a row that changes after its export,
- * as when withheld usage is posted, is not. Retention removes rows with their partition, but a file never gets fewer rows
- * than it has.
+ * file. Late calls, from a journal or a long stream, are detected by the number of rows. Rows that change after their export,
+ * as when withheld usage is posted, are detected by the sum of all charges, which is stored in the file; of hours before those
+ * that a run compares, by the time at which withheld usage was posted. Retention removes rows with their partition, but a file
+ * never gets fewer rows than it has.
  */
 interface ExportParts {
   readonly database: Statements;
@@ -32,7 +33,7 @@ export interface ExportedFile {
 export interface ExportedCalls {
   readonly files: number;
   readonly calls: number;
-  /** Hours whose file already had all their calls. */
+  /** Hours whose file already had all their calls as they are. */
   readonly unchanged: number;
 }
 
@@ -91,15 +92,21 @@ export async function exportCalls(parts: ExportParts, from: Date | null): Promis
   const first = from?.getTime() ?? (await whereToGoOn(parts));
   let [files, calls, unchanged] = [0, 0, 0];
   if (first === null) return { files, calls, unchanged };
-  let hourMs = first - (first % HOUR_MS);
-  while (hourMs + HOUR_MS <= end) {
-    const exported = await exportHour(parts, hourMs);
+  const count = (exported: ExportedHour) => {
     if (exported === 'unchanged') unchanged += 1;
     else if (exported !== 'empty') {
       files += 1;
       calls += exported.calls;
       parts.onFile?.(exported);
     }
+  };
+  let hourMs = first - (first % HOUR_MS);
+  for (const changedMs of from === null ? await changedHours(database, hourMs) : []) {
+    count(await exportHour(parts, changedMs));
+  }
+  while (hourMs + HOUR_MS <= end) {
+    const exported = await exportHour(parts, hourMs);
+    count(exported);
     // Hours without calls are skipped at once.
     const next = exported === 'empty' ? await momentOfNextCall(database, hourMs + HOUR_MS) : hourMs + HOUR_MS;
     if (next === null) break;
@@ -115,26 +122,49 @@ async function whereToGoOn({ database, files }: ExportParts): Promise<number | n
   return Math.max(0, Date.parse(`${newest.slice('day='.length)}T00:00:00Z`) - LATE_MS);
 }
 
+/**
+ * Hours before the first that is compared in any case, in which a call was charged for withheld usage since then. What was
+ * posted before was found by an earlier run.
+ */
+async function changedHours(database: Statements, firstMs: number): Promise<readonly number[]> {
+  const rows = await database.query<{ id: string }>(
+    `select call_id as id from withheld_usage
+     where resolution = 'POSTED' and resolved_at >= $1 and call_id < $2 order by call_id`,
+    [new Date(firstMs), leastIdAt(firstMs)],
+  );
+  return [...new Set(rows.map(({ id }) => momentOf(id)).map((ms) => ms - (ms % HOUR_MS)))];
+}
+
+/** When a call began, by its id. */
+function momentOf(id: string): number {
+  return Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
+}
+
 async function momentOfNextCall(database: Statements, fromMs: number): Promise<number | null> {
   const [row] = await database.query<{ id: string }>(
     'select id from calls where id >= $1 order by id limit 1',
     [leastIdAt(fromMs)],
   );
-  return row === undefined ? null : Number.parseInt(row.id.replaceAll('-', '').slice(0, 12), 16);
+  return row === undefined ? null : momentOf(row.id);
 }
 
-async function exportHour(parts: ExportParts, hourMs: number): Promise<ExportedFile | 'empty' | 'unchanged'> {
+type ExportedHour = ExportedFile | 'empty' | 'unchanged';
+
+async function exportHour(parts: ExportParts, hourMs: number): Promise<ExportedHour> {
   const [from, to] = [leastIdAt(hourMs), leastIdAt(hourMs + HOUR_MS)];
-  const [counted] = await parts.database.query<{ calls: bigint }>(
-    'select count(*) as calls from calls where id >= $1 and id < $2',
+  const [counted] = await parts.database.query<{ calls: bigint; mark: string }>(
+    `select count(*) as calls, format('charge_micro=%s count=%s', sum(charge_micro), sum(coalesce(count, 1))) as mark
+     from calls where id >= $1 and id < $2`,
     [from, to],
   );
   const calls = Number(counted?.calls ?? 0);
-  if (calls === 0) return 'empty';
+  if (counted === undefined || calls === 0) return 'empty';
   const moment = new Date(hourMs).toISOString();
   const path = `day=${moment.slice(0, 10)}/hour=${moment.slice(11, 13)}/calls.parquet`;
-  if ((await parts.files.rowsIn(path)) >= calls) return 'unchanged';
-  return { path, calls: await parts.files.write(path, TYPES, groupsOf(parts, { from, to })) };
+  const content = await parts.files.contentOf(path);
+  if (content.rows > calls || (content.rows === calls && content.mark === counted.mark)) return 'unchanged';
+  // The mark is read before the rows: one that changes meanwhile is found by the next run.
+  return { path, calls: await parts.files.write(path, TYPES, groupsOf(parts, { from, to }), counted.mark) };
 }
 
 const TYPES: Readonly<Record<string, ColumnType>> = Object.fromEntries(
