@@ -3,7 +3,7 @@ import { headingOf, type SectionKind } from '../../documents/text/sections.ts';
 import { hashOf, segmentsOf } from '../../documents/text/tokens.ts';
 import type { Outline, SkillMention, TalentFacts } from './facts.ts';
 import { degreeIn, languageCode } from './qualifications.ts';
-import { termOf } from './words.ts';
+import { isCommonWord, termOf } from './words.ts';
 import type { PlacedWord } from './work-text.ts';
 
 /** A meaningful word of a CV. */
@@ -14,20 +14,44 @@ interface SaidTerm {
 }
 
 const MOST_WORDS = 2_000;
+const LONGEST_LINE = 500;
 /** A sequence of this many words that occurred before is a repetition, and is not counted again. */
 const REPEATED_RUN = 4;
 
 /** The words of a text in order, without repetitions. */
 export function saidTerms(
+  text: string,
   lines: readonly (readonly PlacedWord[])[],
   sections: readonly Section[],
 ): readonly SaidTerm[] {
-  const said = lines.flat().flatMap(({ word, start }): SaidTerm[] => {
-    const term = termOf(word);
-    return term === null ? [] : [{ term, start, isInList: kindAt(sections, start) === 'skills' }];
+  const said = lines.flatMap((line) => {
+    const isSentence = isSentenceAt(text, line[0]?.start ?? 0);
+    return line.flatMap(({ word, start }): SaidTerm[] => {
+      const term = termOf(word);
+      const isInList = !isSentence && kindAt(sections, start) === 'skills';
+      return term === null ? [] : [{ term, start, isInList }];
+    });
   });
   const repeated = repeatedIn(said.map(({ term }) => term));
   return said.filter((_, at) => repeated[at] === 0).slice(0, MOST_WORDS);
+}
+
+const SENTENCE = { words: 8, wordsOfItem: 4, ofCommon: 0.1 } as const;
+
+/**
+ * Whether a line is a sentence and not a list of names. Jobs that follow a list of skills without a heading that is
+ * known would otherwise be a part of it.
+ */
+function isSentenceAt(text: string, start: number): boolean {
+  const line = /^[^\n]*/.exec(text.slice(start, start + LONGEST_LINE))?.[0] ?? '';
+  const words = line.match(/[\p{L}\p{N}]+/gu) ?? [];
+  const items = line.split(/[,;|/•:]+/).filter((item) => /\p{L}/u.test(item));
+  const common = words.filter(isCommonWord).length;
+  return (
+    words.length >= SENTENCE.words &&
+    words.length >= SENTENCE.wordsOfItem * items.length &&
+    common >= SENTENCE.ofCommon * words.length
+  );
 }
 
 /** The lines of a text as words, without repetitions. */

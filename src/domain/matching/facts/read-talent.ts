@@ -72,7 +72,7 @@ export function readTalent(stored: StoredTalent, vocabulary: SkillVocabulary): T
   const text = (stored.text ?? '').slice(0, READ_TEXT);
   const places = placesOf(text, stored.evidence);
   const sections = sectionsOf(text, places);
-  const said = saidTerms(words, sections);
+  const said = saidTerms(text, words, sections);
   const licences = licencesIn(
     [
       text,

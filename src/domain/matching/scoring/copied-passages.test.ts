@@ -198,6 +198,18 @@ describe('A-12 skills that nothing shows', () => {
     expect(talentTexts(facts, stored)[0]?.match(/python/giu)?.length as number).toBeLessThan(8);
   });
 
+  test('A-12 sentences behind a list of skills are no list, a list behind them is one', () => {
+    const { facts } = talent(`${CARER}
+
+Skills
+AutoCAD, Excel
+Details of firms
+description - preparation of drawings for switchgear and of schedules for the cables of the plant
+Python, Django, PostgreSQL`);
+    const counted = (term: string) => facts.counts?.[facts.terms.indexOf(term)];
+    expect(['schedul', 'cabl', 'autocad', 'python'].map(counted)).toEqual([1, 1, 0.5, 0.5]);
+  });
+
   function honestSkills(): number {
     return seen(CARER).parts[0]?.score ?? 0;
   }
