@@ -73,7 +73,8 @@ export const BUILT_IN_TOOLS: Readonly<Record<BuiltInKind, BuiltInTool>> = {
     idPrefix: 'sh',
     description: 'Runs commands in the shell of the local machine and returns their output.',
     parameters: SHELL_PARAMETERS,
-    callOf({ commands, timeout_ms = null, max_output_length = null }) {
+    callOf({ commands: given, timeout_ms = null, max_output_length = null }) {
+      const commands = typeof given === 'string' ? [given] : given;
       if (!Array.isArray(commands)) return null;
       const action = { commands, timeout_ms, max_output_length };
       return { type: 'shell_call', action, environment: { type: 'local' } };

@@ -187,6 +187,7 @@ describe('a complete answer', () => {
       call('c', 'apply_patch', { ...deleted, diff: '' }),
       call('d', 'apply_patch', { type: 'update_file', path: 'a.txt' }),
       call('e', 'shell', { command: 'ls' }),
+      call('f', 'shell', { commands: 'ls' }),
     ];
     expect(wholeMessage({ content: null, tool_calls }, {}, { tools })?.output).toEqual([
       {
@@ -198,6 +199,7 @@ describe('a complete answer', () => {
       { id: 'apc_r1_2', type: 'apply_patch_call', call_id: 'c', status: 'completed', operation: deleted },
       expect.objectContaining({ type: 'function_call', call_id: 'd', name: 'apply_patch' }),
       expect.objectContaining({ type: 'function_call', call_id: 'e', name: 'shell' }),
+      expect.objectContaining({ type: 'shell_call', action: expect.objectContaining({ commands: ['ls'] }) }),
     ]);
   });
 
