@@ -23,6 +23,8 @@ export interface TalentFacts {
   readonly terms: readonly string[];
   /** How often each term occurs; missing in facts of an earlier version. */
   readonly counts?: readonly number[];
+  /** English forms of the terms that have another one: compared with a posting in another language. */
+  readonly english?: Readonly<Record<string, string>>;
   /** Those of `skills` that are mentioned without a job, project, school or certificate that shows them. */
   readonly named?: readonly string[];
   /** Null if there is no text. */
@@ -59,6 +61,10 @@ export interface JobFacts {
   readonly terms: readonly string[];
   /** How often each term occurs, as for a talent. */
   readonly counts?: readonly number[];
+  /** As for a talent. */
+  readonly english?: Readonly<Record<string, string>>;
+  /** The language of the posting, if known. */
+  readonly writtenIn?: string | null;
   /** Its words in order, as in the outline of a talent. */
   readonly words?: readonly number[];
 }

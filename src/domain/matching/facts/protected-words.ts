@@ -19,6 +19,7 @@ export const PROTECTED: ReadonlySet<string> = new Set(
   christian catholic protestant orthodox muslim islamic hindu buddhist sikh atheist church mosque synagogue temple religious
   religion faith disabled disability handicapped wheelchair blind deaf healthy overweight height weight gay lesbian bisexual
   queer lgbt lgbtq photo photograph picture portrait
+  seine seinem seinen seiner seines ihre ihrem ihren ihrer ihres ihn ihm
   herr frau männlich weiblich divers ledig verheiratet geschieden verwitwet verlobt vater mutter ehemann ehefrau sohn tochter söhne töchter kind kinder
   kindern elternzeit mutterschutz schwanger geboren geburt jahrgang staatsangehörigkeit staatsbürgerschaft deutsche deutscher türkisch türkin türke polnisch
   katholisch evangelisch muslimisch jüdisch konfessionslos konfession schwerbehindert schwerbehinderung behindert behinderung rollstuhl gehörlos lichtbild
@@ -52,6 +53,34 @@ export function withoutAges(text: string): string {
 export function withoutProtected(text: string): string {
   return withoutAges(text)
     .replace(WORD, (word) => (PROTECTED.has(word.toLowerCase()) ? '' : word))
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+/** Pronouns for one sex, after words by which a text in their language is known: "er" is also a word of English CVs. */
+const PRONOUNS = (
+  [
+    ['und|mit|für|von|der', 'er|sie|ihr|sein'],
+    ['et|les|des|pour|avec', 'ils?|elles?'],
+    ['los|las|para|con|y', 'él|ellos|ellas?'],
+    ['della|delle|con|per|gli', 'egli|lui|lei|ella'],
+    ['para|com|dos|das', 'eles?|elas?|dele|dela'],
+    ['het|een|voor|met', 'hij|zij|hem|haar|zijn'],
+    ['oraz|dla|przez|jest', 'ona?|jego|jej|jemu'],
+    ['pentru|și|si|cu', 'el|ea|lui|ei'],
+  ] as const
+).map(([known, pronouns]) => [ofWords(known, 'iu'), ofWords(pronouns, 'giu')] as const);
+
+function ofWords(words: string, flags: string): RegExp {
+  return new RegExp(`(?<!\\p{L})(?:${words})(?!\\p{L})`, flags);
+}
+
+/** Removes the pronouns for one sex of languages other than English, whose pronouns are protected words. */
+export function withoutPronouns(text: string): string {
+  return PRONOUNS.reduce(
+    (left, [known, pronouns]) => (known.test(text) ? left.replace(pronouns, '') : left),
+    text,
+  )
     .replace(/\s+/g, ' ')
     .trim();
 }

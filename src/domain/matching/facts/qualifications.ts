@@ -97,19 +97,19 @@ const DEGREE_PATTERNS: readonly (readonly [DegreeLevel, RegExp])[] = [
   [5, /\b(?:ph\.?\s?d|doctorate|doctoral|d\.?phil|dr\.?[- ](?:ing|rer)|doktor|doctorat|doctorado)\b/iu],
   [
     4,
-    /\b(?:master(?:['’]?s)?(?=\s*(?:'s|’s|degree|of|in|level|or|and|,|\.|\)|$))|m\.?\s?sc|m\.?\s?a\.(?=\W|$)|m\.?b\.?a|m\.?eng|m\.?tech|m\.?ed|ll\.?m|diplom(?:[- ]ing\w*)?|maestría|máster|maîtrise|postgraduate|graduate degree)\b/iu,
+    /\b(?:master(?:['’]?s)?(?=\s*(?:'s|’s|degree|of|in|level|or|and|,|\.|\)|$))|m\.?\s?sc|m\.?\s?a\.(?=\W|$)|m\.?b\.?a|m\.?eng|m\.?tech|m\.?ed|ll\.?m|diplom(?:[- ]ing\w*)?|maestría|máster|maîtrise|magister|masterat|postgraduate|graduate degree)(?!\p{L})/iu,
   ],
   [
     3,
-    /\b(?:bachelor(?:['’]?s)?|b\.?\s?sc|b\.?\s?a\.(?=\W|$)|b\.?\s?s\.(?=\W|$)|b\.?eng|b\.?tech|b\.?com|b\.?ed|ll\.?b|undergraduate degree|licenciatura|university degree|college degree|abgeschlossenes studium|degree in)\b/iu,
+    /\b(?:bachelor(?:['’]?s)?|b\.?\s?sc|b\.?\s?a\.(?=\W|$)|b\.?\s?s\.(?=\W|$)|b\.?eng|b\.?tech|b\.?com|b\.?ed|ll\.?b|undergraduate degree|licenciatura|university degree|college degree|abgeschlossenes studium|hochschulabschluss|licence(?= (?:en|de|professionnelle) )|grado en|titulación universitaria|licencjat|wykształcenie wyższe|licen[țţ]ă|studii superioare|degree in)(?!\p{L})/iu,
   ],
   [
     2,
-    /\b(?:associate(?:['’]?s)? degree|vocational|apprenticeship|ausbildung|diploma|hnd|btec|trade school|berufsausbildung|certificate iv|gesellenbrief|meister(?:brief|prüfung|schule)|[a-zäöüß-]*kauf(?:mann|frau)|facharbeiter(?:in)?)\b/iu,
+    /\b(?:associate(?:['’]?s)? degree|vocational|apprenticeship|ausbildung|diploma|hnd|btec|trade school|berufsausbildung|certificate iv|gesellenbrief|meister(?:brief|prüfung|schule)|[a-zäöüß-]*kauf(?:mann|frau)|facharbeiter(?:in)?|formación profesional|técnico en|technikum|szkoła zawodowa|școala profesională)(?!\p{L})/iu,
   ],
   [
     1,
-    /\b(?:high school|secondary school|ged|abitur|a[- ]levels?|gcse|school diploma|baccalauréat|matura)\b/iu,
+    /\b(?:high school|secondary school|ged|abitur|a[- ]levels?|gcse|school diploma|baccalauréat|bachillerato|matura|liceum|bacalaureat)(?!\p{L})/iu,
   ],
 ];
 
@@ -156,16 +156,25 @@ const FURTHER_LANGUAGES: Readonly<Record<string, string>> = {
 };
 
 const FLUENCY_PATTERNS: readonly (readonly [RegExp, LanguageLevel])[] = [
-  [/\b(?:native|mother tongue|muttersprach\w*|langue maternelle|bilingual|first language)\b/iu, 7],
+  [
+    /\b(?:native|mother tongue|muttersprach\w*|langue maternelle|bilingual|first language|nativ[oaă]|matern[aă]|ojczyst\p{L}*)(?!\p{L})/iu,
+    7,
+  ],
   [/\bc2\b|\b(?:proficien\w*|mastery|near[- ]native|verhandlungssicher[a-z]*)\b/iu, 6],
   [
-    /\bc1\b|\b(?:fluent\w*|fließend[a-z]*|courant|advanced|full professional|business fluent|excellent)\b/iu,
+    /\bc1\b|\b(?:fluent\w*|fließend[a-z]*|courant|advanced|full professional|business fluent|excellent|avanzado|biegł\p{L}*|zaawansowan\p{L}*|avansat\p{L}*)(?!\p{L})/iu,
     5,
   ],
-  [/\bb2\b|\b(?:upper[- ]intermediate|professional working|business|good|very good|gute?[mnrs]?)\b/iu, 4],
-  [/\bb1\b|\b(?:intermediate|conversational|limited working|working knowledge|mittel)\b/iu, 3],
+  [
+    /\bb2\b|\b(?:upper[- ]intermediate|professional working|business|good|very good|gute?[mnrs]?|dobr[aey])(?!\p{L})/iu,
+    4,
+  ],
+  [
+    /\bb1\b|\b(?:intermediate|conversational|limited working|working knowledge|mittel|moyen|intermedio|średni\p{L}*|mediu)(?!\p{L})/iu,
+    3,
+  ],
   [/\ba2\b|\b(?:elementary|pre[- ]intermediate)\b/iu, 2],
-  [/\ba1\b|\b(?:basic\w*|beginner|grundkenntnisse|notions)\b/iu, 1],
+  [/\ba1\b|\b(?:basic\w*|beginner|grundkenntnisse|notions|básico|podstawow\p{L}*|începător)(?!\p{L})/iu, 1],
 ];
 
 /** Documents in these languages use their own names for other languages: "Englisch", "anglais". */

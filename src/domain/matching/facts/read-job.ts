@@ -1,10 +1,12 @@
+import { guessLanguage } from '../../documents/text/classify.ts';
+import { segmentsOf, tokensOf } from '../../documents/text/tokens.ts';
 import type { JobFacts, Place, Requirement, SkillVocabulary, TextsToEmbed } from './facts.ts';
 import { wordNumber } from './outline.ts';
 import { placeOf, placesIn } from './places.ts';
 import { withoutProtected } from './protected-words.ts';
 import { isSoft, languagesIn, levelIn, lowestDegreeIn } from './qualifications.ts';
 import { line, list, months, object, textsToEmbed } from './read-talent.ts';
-import { countedWords, termOf, wordsOf } from './words.ts';
+import { countedWords, englishTermsIn, termOf, wordsOf } from './words.ts';
 import { postingWords } from './work-text.ts';
 
 /** A job as stored in the database. `posting` is the result of reading its text, and may be null. */
@@ -44,6 +46,8 @@ export function readJob(job: StoredJob, vocabulary: SkillVocabulary): JobFacts {
   const mentioned = [...new Set([...named, ...vocabulary.findIn(`${job.title}\n${description}`)])];
   const experience = object(posting.experienceRequirements);
   const duties = list(posting.responsibilities, MOST.lines).flatMap((one) => line(one) ?? []);
+  const texts = [job.title, ...job.mustHave, ...job.niceToHave, ...duties, description].map(withoutProtected);
+  const language = guessLanguage(tokensOf(segmentsOf(description), []));
   return {
     title: job.title,
     must,
@@ -55,12 +59,9 @@ export function readJob(job: StoredJob, vocabulary: SkillVocabulary): JobFacts {
     places: placesOf(job.location, posting.jobLocation),
     remote: job.remote || posting.jobLocationType === 'TELECOMMUTE',
     // The title matters most, so it is counted twice. Listed items may also occur in the description.
-    ...countedWords(
-      [job.title, job.title, ...job.mustHave, ...job.niceToHave, ...duties, description].map(
-        withoutProtected,
-      ),
-      MOST.terms,
-    ),
+    ...countedWords([withoutProtected(job.title), ...texts], MOST.terms),
+    english: englishTermsIn(texts),
+    writtenIn: language === 'und' ? null : language,
     words: postingWords([job.title, description, ...job.mustHave, ...job.niceToHave, ...duties].join('\n'))
       .flatMap((word) => termOf(word) ?? [])
       .slice(0, MOST.words)
@@ -122,20 +123,20 @@ const NUMBER_WORDS =
     .map((words) => words.split(' '));
 const NUMBER = `\\d{1,2}|${NUMBER_WORDS.flat().join('|')}`;
 const YEARS = new RegExp(
-  `(?<!\\p{L})(${NUMBER})e?s?(?:\\s*(?:-|–|to|bis)\\s*\\d{1,2})?\\s*\\+?\\s*(?:or more\\s*)?(?:years?|yrs?|jahre?n?|ans?|años?)(?!\\p{L})`,
+  `(?<!\\p{L})(${NUMBER})e?s?(?:\\s*(?:-|–|to|bis)\\s*\\d{1,2})?\\s*\\+?\\s*(?:or more\\s*)?(?:years?|yrs?|jahre?n?|ans?|años?|lata?|roku?|ani|anni)(?!\\p{L})`,
   'iu',
 );
 const MONTHS = /(\d{1,3})\s*\+?\s*(?:months?|monate|mois|meses)/iu;
 /** A human language, not a programming language: the text is about speaking it, or is very short. */
 const SPEAKS =
-  /\b(?:language|languages|speak\w*|spoken|written|fluen\w*|native|proficien\w*|[abc][12]|level|verbal|bilingual|\p{L}*kenntnissen?|sprach\w*|verhandlungssicher\p{L}*|fließend\p{L}*)(?!\p{L})/iu;
+  /\b(?:language|languages|speak\w*|spoken|written|fluen\w*|native|proficien\w*|[abc][12]|level|verbal|bilingual|\p{L}*kenntnissen?|sprach\w*|verhandlungssicher\p{L}*|fließend\p{L}*|langues?|niveau|idiomas?|nivel|dominio|język\p{L}*|znajomość|limb[aă]|cunoștințe)(?!\p{L})/iu;
 const CERTIFIED =
-  /\b(?:certifi\w+|licen[cs]e[sd]?|registered|registration|chartered|permis|accredit\w+|qualified teacher status)\b|(?:meister|gesellen)brief|führerschein|fahrerlaubnis|\p{L}{3}-?schein(?!\p{L})|approbation|zertifi\p{L}+|(?<!\p{L})geprüfte[rnms]?(?!\p{L})|fahrerkarte|gesundheitszeugnis/iu;
+  /\b(?:certifi\w+|licen[cs]e[sd]?|registered|registration|chartered|permis|permiso de conducir|carnet|uprawnienia|prawo jazdy|certyfikat\w*|atestat|accredit\w+|qualified teacher status)\b|(?:meister|gesellen)brief|führerschein|fahrerlaubnis|\p{L}{3}-?schein(?!\p{L})|approbation|zertifi\p{L}+|(?<!\p{L})geprüfte[rnms]?(?!\p{L})|fahrerkarte|gesundheitszeugnis/iu;
 /** Certificates at the level of vocational training that a degree does not replace. */
 const TRADE_CERTIFICATE = /(?:meister|gesellen)brief/iu;
 const OR_EXPERIENCE = /\b(?:or )?(?:equivalent|comparable|similar) (?:\w+ )?(?:experience|qualification)/iu;
 /** One of several is enough: "Tableau or Power BI", "Jest/Mocha"; but not "A/B testing". */
-const ANY = /\b(?:or|oder|ou|any of|one of|such as|e\.g\.|like|similar)\b|\p{L}{2}\/\p{L}{2}/iu;
+const ANY = /\b(?:or|oder|ou|lub|sau|any of|one of|such as|e\.g\.|like|similar)\b|\p{L}{2}\/\p{L}{2}/iu;
 /** Both sides are required: "Python, with Django or FastAPI" is Python and one of the other two. */
 const AND = /\b(?:with|and|plus|including|und|mit|et|avec)\b|[;:]/iu;
 

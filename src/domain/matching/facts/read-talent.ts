@@ -21,9 +21,9 @@ import {
   unrepeatedLines,
 } from './outline.ts';
 import { countryOf, plain } from './places.ts';
-import { withoutProtected } from './protected-words.ts';
+import { withoutPronouns, withoutProtected } from './protected-words.ts';
 import { degreeIn, languageCode, levelIn } from './qualifications.ts';
-import { countedWords, isWorkWord } from './words.ts';
+import { countedWords, englishTermsIn, inEnglish, isWorkWord } from './words.ts';
 import { isPersonalLine, workText, workWords } from './work-text.ts';
 
 /**
@@ -105,6 +105,7 @@ export function readTalent(stored: StoredTalent, vocabulary: SkillVocabulary): T
     ...(said.length === 0
       ? countedWords(texts, MOST.terms)
       : countedWords(unsaid(texts, lines), MOST.terms, saidCounts(said))),
+    english: englishTermsIn([...texts, ...lines]),
     outline:
       said.length === 0
         ? null
@@ -180,7 +181,8 @@ export function textsToEmbed(head: Lists, rest: Lists): TextsToEmbed {
 
 function textToEmbed(parts: Lists): string {
   const named = parts.filter((part) => part.length > 0);
-  return withoutProtected(named.map((part) => part.join(', ')).join('. ')).slice(0, EMBEDDED_TEXT);
+  const said = withoutPronouns(withoutProtected(named.map((part) => part.join(', ')).join('. ')));
+  return inEnglish(said).slice(0, EMBEDDED_TEXT);
 }
 
 function doneTexts(record: Fields, work: readonly Fields[]): readonly string[] {

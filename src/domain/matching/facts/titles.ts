@@ -1,4 +1,4 @@
-import { isFunctionWord, titleTerm } from './words.ts';
+import { englishOf, isCommonWord, isFunctionWord, titleTerm } from './words.ts';
 
 /** Words for the same work, after their common name. A word that is not listed is used as is. */
 const GROUPS = `engineer: developer programmer coder engineer engineering development swe sde sdev entwickler entwicklung
@@ -31,7 +31,7 @@ const GROUPS = `engineer: developer programmer coder engineer engineering develo
   lecturer: lecturer professor academic
   headteacher: headteacher headmaster school-principal principal
   counselor: counselor counsellor advisor adviser counseling advising
-  driver: driver trucker courier fahrer
+  driver: driver trucker courier fahrer chauffeur
   truck: truck lorry hgv lgv haulage ce c+e
   warehouse: warehouse picker storekeeper logistics distribution lagerist lagermitarbeiter lagerhelfer kommissionierer lager
   cook: cook chef kitchen koch köchin küche
@@ -162,7 +162,7 @@ function occupationIn(written: string): Pick<TitleShape, 'words'> & { readonly r
   const ending = OCCUPATIONS.find((one) => word.endsWith(one));
   if (ending === undefined) return { words: [], rank: null };
   const field = word.slice(0, -ending.length).replace(/s?-?$/u, '');
-  const term = SAME.get(field) ?? (field.length > 3 ? titleTerm(field) : null);
+  const term = SAME.get(field) ?? (field.length > 3 ? termIn(field) : null);
   return { words: [SAME.get(ending) ?? ending, ...(term === null ? [] : [term])], rank: null };
 }
 
@@ -184,10 +184,10 @@ export function shapeOfTitle(title: string): TitleShape {
     .flatMap(([word]) => (SAME.has(word) ? [word] : word.split('/')))
     .map((word) => word.replace(/^[.-]+|[.-]+$/g, ''));
   for (const [at, plain] of all.entries()) {
-    const ranked = RANKS.get(plain);
+    const ranked = RANKS.get(plain) ?? RANKS.get(englishOf(plain) ?? '');
     // A rank in "Principal Engineer", but an occupation in "Assistant Principal".
     const isRank = ranked !== undefined && !(plain === 'principal' && at === all.length - 1);
-    const word = SAME.get(plain) ?? (isTelling(plain) ? titleTerm(plain) : null);
+    const word = SAME.get(plain) ?? termIn(plain);
     if (isRank) {
       rank = ranked === 2 ? rank : ranked;
       continue;
@@ -199,6 +199,13 @@ export function shapeOfTitle(title: string): TitleShape {
     else if (word !== null) words.add(word);
   }
   return { words: [...words], rank };
+}
+
+/** Null for a word that says nothing about the work. */
+function termIn(word: string): string | null {
+  const english = englishOf(word);
+  if (english !== null) return isCommonWord(english) ? null : (SAME.get(english) ?? titleTerm(english));
+  return isTelling(word) ? titleTerm(word) : null;
 }
 
 function isTelling(word: string): boolean {

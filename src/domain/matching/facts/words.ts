@@ -1,6 +1,8 @@
 import { hashOf } from '../../documents/text/tokens.ts';
 import stopWords from '../../documents/words/stop-words.json' with { type: 'json' };
+import { isNameWord } from '../../documents/words/word-lists.ts';
 import furtherWords from './common-words.json' with { type: 'json' };
+import { englishOfBeginning, englishOfWord, withoutAccents } from './glossary.ts';
 import { PROTECTED } from './protected-words.ts';
 import levels from './word-rarity.json' with { type: 'json' };
 
@@ -39,7 +41,37 @@ export function termOf(written: string): string | null {
   if (COMMON.has(word) || PROTECTED.has(word)) return null;
   const stemmed = stem(word);
   if (rarities.has(stemmed)) return stemmed;
-  return /[+#.\d]/.test(word) ? word : stemmed.slice(0, LONGEST_UNKNOWN);
+  return /[+#.\d]/.test(word) ? word : withoutAccents(stemmed).slice(0, LONGEST_UNKNOWN);
+}
+
+/** The same with the English name of a word, for comparing documents in different languages. */
+export function englishTermOf(written: string): string | null {
+  const own = termOf(written);
+  const english = own === null ? null : englishOf(written.toLowerCase().replace(/\.+$/, ''));
+  return english === null ? own : termOf(english);
+}
+
+/** The English terms of those terms of texts that have another; '' if it is not specific to the work. */
+export function englishTermsIn(texts: readonly string[]): Readonly<Record<string, string>> {
+  const english = new Map<string, string>();
+  for (const text of texts) {
+    for (const [match] of text.slice(0, LONGEST_TEXT).matchAll(WORD)) {
+      const [own, other] = [termOf(match), englishTermOf(match)];
+      if (own !== null && own !== other) english.set(own, other ?? '');
+    }
+  }
+  return Object.fromEntries(english);
+}
+
+/** The English name of a lower-case word of another language; null for an English or unknown one. */
+export function englishOf(word: string): string | null {
+  const plain = withoutAccents(word);
+  return englishOfWord(plain) ?? (rarities.has(stem(word)) ? null : englishOfBeginning(plain));
+}
+
+/** A text with the words that the glossary knows in English, for encoders that know no other language. */
+export function inEnglish(text: string): string {
+  return text.replace(/\p{L}[\p{L}\p{M}]*/gu, (word) => englishOf(word.toLowerCase()) ?? word);
 }
 
 /** Registrations and certificates known by a single word or abbreviation, in the form that `termOf` returns. */
@@ -59,9 +91,14 @@ export function isQualification(term: string): boolean {
  * Whether a word is in the list of rarities, which was counted from descriptions of occupations, or is a qualification.
  */
 export function isWorkWord(written: string): boolean {
-  const stemmed = stem(written.toLowerCase().replace(/\.+$/, ''));
-  return rarities.has(stemmed) || QUALIFICATIONS.has(stemmed.slice(0, LONGEST_UNKNOWN));
+  const word = written.toLowerCase().replace(/\.+$/, '');
+  const stemmed = stem(word);
+  if (rarities.has(stemmed) || QUALIFICATIONS.has(stemmed.slice(0, LONGEST_UNKNOWN))) return true;
+  return word.length >= LEAST_OF_GLOSSARY && !isNameWord(word) && englishOf(word) !== null;
 }
+
+/** Shorter beginnings are also those of names. */
+const LEAST_OF_GLOSSARY = 6;
 
 /** Words of every text. They carry no information, but keep sentences readable. */
 export function isCommonWord(written: string): boolean {
@@ -85,10 +122,7 @@ const OF_WOMEN = /(?<=er|or|eur|ist|ent|ant|oge)in(?:nen)?$/u;
 export function titleTerm(word: string): string {
   const stemmed = stem(word);
   if (rarities.has(stemmed) || /[+#.\d]/.test(word)) return stemmed;
-  const plain = stem(word.replace(OF_WOMEN, ''))
-    .normalize('NFD')
-    .replace(/\p{M}+/gu, '');
-  return plain.slice(0, LONGEST_UNKNOWN);
+  return withoutAccents(stem(word.replace(OF_WOMEN, ''))).slice(0, LONGEST_UNKNOWN);
 }
 
 /** The distinct stems of a text, for counting the list of rarities, which `termOf` uses. */
@@ -131,11 +165,11 @@ export function countedWords(
  * The terms of texts, in lower case and stemmed, each once, in order of first occurrence. Words about protected
  * characteristics are omitted (protected-words.ts), and at most `limit` are returned.
  */
-export function wordsOf(texts: readonly string[], limit: number): readonly string[] {
+export function wordsOf(texts: readonly string[], limit: number, formOf = termOf): readonly string[] {
   const found = new Set<string>();
   for (const text of texts) {
     for (const [match] of text.slice(0, LONGEST_TEXT).matchAll(WORD)) {
-      const term = termOf(match);
+      const term = formOf(match);
       if (term !== null) found.add(term);
       if (found.size >= limit) return [...found];
     }

@@ -3,7 +3,7 @@ import { PARTS, type PartName, type Weights } from '../weights.ts';
 import { speechCredit } from './certificates.ts';
 import {
   type AskedItem,
-  comparedTalent,
+  comparedPair,
   type JobFeatures,
   saysEnough,
   type TalentFeatures,
@@ -45,11 +45,11 @@ const NOTHING: FoundAndMissing = { found: [], missing: [] };
 
 export function explainPair(
   whole: TalentFeatures,
-  job: JobFeatures,
+  asked: JobFeatures,
   scored: PairScore,
   weights: Weights,
 ): Explanation {
-  const talent = comparedTalent(whole, job);
+  const { talent, job } = comparedPair(whole, asked);
   const copied = talent.isPartCopied ? [COPIED] : [];
   if (!saysEnough(talent)) return { parts: [], reasons: [], missing: [NOT_ENOUGH, ...copied] };
   const shares = appliedWeights(scored.parts, weights, job);

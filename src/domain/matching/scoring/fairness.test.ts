@@ -289,6 +289,9 @@ You run Docker and Kubernetes. Our bakers, masons and cooks order on ruby.exampl
     ['Grundwehrdienst geleistet.', 'Zivildienst geleistet.', 'Wehrdienst geleistet.'],
     ['In Elternzeit.', 'In Mutterschutz.', 'In Erziehungsurlaub.'],
     ['Ledig.', 'Verwitwet.', 'Mutter von zwei Kindern.'],
+    ['Er hat das mit der Hand gebaut.', 'Sie hat das mit der Hand gebaut.'],
+    ['Aufbau der Abteilung mit seinem Team.', 'Aufbau der Abteilung mit ihrem Team.'],
+    ['Il a construit les outils.', 'Elle a construit les outils.'],
   ])('A-12 nor do pronouns, leave for children, service, family or birth: %s', (...sentences) => {
     const [first, ...others] = sentences.map((sentence) =>
       seenOf(

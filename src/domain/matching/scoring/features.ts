@@ -3,7 +3,15 @@ import { licencesIn } from '../facts/licences.ts';
 import { isSoft, type NearSkill, nearTo } from '../facts/qualifications.ts';
 import { talentTitles } from '../facts/read-talent.ts';
 import { shapeOfTitle, type TitleShape } from '../facts/titles.ts';
-import { askedWords, saidWords, stem, termOf, type WeighedWords, wordsOf } from '../facts/words.ts';
+import {
+  askedWords,
+  englishTermOf,
+  saidWords,
+  stem,
+  termOf,
+  type WeighedWords,
+  wordsOf,
+} from '../facts/words.ts';
 import {
   copiedWords,
   type PostingPassages,
@@ -121,6 +129,7 @@ export function talentFeatures(
   version: number,
   facts: TalentFacts,
   vector: StoredVector | null,
+  formOf = termOf,
 ): TalentFeatures {
   const ofRoles = facts.roles.reduce((sum, { months }) => sum + (months ?? 0), 0);
   const passages = facts.outline == null ? null : saidPassages(facts.outline);
@@ -137,8 +146,8 @@ export function talentFeatures(
     shownWords: shownWords(facts),
     wordSet: new Set(facts.terms),
     shownSet: new Set(facts.terms.filter((_, at) => (facts.counts?.[at] ?? 1) >= 1)),
-    certificateWords: new Set(facts.certificates.flatMap((name) => wordsOf([name], 30))),
-    areaWords: wordsOf(facts.areas, 20),
+    certificateWords: new Set(facts.certificates.flatMap((name) => wordsOf([name], 30, formOf))),
+    areaWords: wordsOf(facts.areas, 20, formOf),
     vector,
     named: new Set(facts.named),
     namedShare: Math.min(1, MOST_NAMED / Math.max(1, facts.named?.length ?? 0)),
@@ -160,8 +169,70 @@ function compactFacts(facts: TalentFacts, passages: SaidPassages | null): Talent
   return { ...facts, outline: { ...facts.outline, words: passages.words } };
 }
 
-/** The talent as compared with a job: without the passages of the CV that repeat the posting. */
-export function comparedTalent(talent: TalentFeatures, job: JobFeatures): TalentFeatures {
+/** What is compared of a talent and a job. */
+export interface ComparedPair {
+  readonly talent: TalentFeatures;
+  readonly job: JobFeatures;
+}
+
+/** Without the passages of the CV that repeat the posting, and in English where both are in different languages. */
+export function comparedPair(whole: TalentFeatures, job: JobFeatures): ComparedPair {
+  const talent = comparedTalent(whole, job);
+  const [one, other] = [whole.facts, job.facts];
+  const isTranslated = hasEnglish(one) || hasEnglish(other);
+  if (!isTranslated || (one.writtenIn !== null && one.writtenIn === other.writtenIn)) return { talent, job };
+  return { talent: englishTalent(talent), job: englishJob(job) };
+}
+
+function hasEnglish({ english }: Pick<TalentFacts, 'english'>): boolean {
+  return english !== undefined && Object.keys(english).length > 0;
+}
+
+/** Computed once per version, and only for those that are compared with another language. */
+const englishTalents = new WeakMap<TalentFeatures, TalentFeatures>();
+const englishJobs = new WeakMap<JobFeatures, JobFeatures>();
+
+function englishTalent(talent: TalentFeatures): TalentFeatures {
+  const { facts, id, version, vector, isPartCopied } = talent;
+  const known = englishTalents.get(talent);
+  if (known !== undefined || !hasEnglish(facts)) return known ?? talent;
+  const read = { ...facts, ...inEnglish(facts), outline: null };
+  const english = { ...talentFeatures(id, version, read, vector, englishTermOf), isPartCopied };
+  englishTalents.set(talent, english);
+  return english;
+}
+
+function englishJob(job: JobFeatures): JobFeatures {
+  const { facts, id, version, vector } = job;
+  const known = englishJobs.get(job);
+  if (known !== undefined || !hasEnglish(facts)) return known ?? job;
+  const translated = (one: Requirement) =>
+    one.kind === 'words' ? { ...one, terms: inEnglish({ ...facts, terms: one.terms }).terms } : one;
+  const [must, nice] = [facts.must.map(translated), facts.nice.map(translated)];
+  const english = jobFeatures(
+    id,
+    version,
+    { ...facts, ...inEnglish(facts), must, nice },
+    vector,
+    englishTermOf,
+  );
+  englishJobs.set(job, english);
+  return english;
+}
+
+function inEnglish({ terms, counts = [], english = {} }: Pick<TalentFacts, 'terms' | 'counts' | 'english'>) {
+  const sums = new Map<string, number>();
+  for (const [at, term] of terms.entries()) {
+    const name = english[term] ?? term;
+    const [before, count] = [sums.get(name) ?? 0, counts[at] ?? 1];
+    // Below 1 is a word that occurs only in lists: two of them are still one.
+    if (name !== '') sums.set(name, Math.max(before, count) < 1 ? Math.max(before, count) : before + count);
+  }
+  return { terms: [...sums.keys()], counts: [...sums.values()] };
+}
+
+/** The talent without the passages of the CV that repeat the posting. */
+function comparedTalent(talent: TalentFeatures, job: JobFeatures): TalentFeatures {
   const { facts, passages, id, version, vector } = talent;
   if (passages === null || job.passages === null || facts.outline == null) return talent;
   const marks = copiedWords(passages, job.passages);
@@ -183,6 +254,7 @@ export function jobFeatures(
   version: number,
   facts: JobFacts,
   vector: StoredVector | null,
+  formOf = termOf,
 ): JobFeatures {
   const asked = [
     ...facts.must.flatMap((one) => askedItem(one, true)),
@@ -195,7 +267,7 @@ export function jobFeatures(
     for (const { near } of skills) for (const { name } of near) wanted.add(name);
   const all = [...facts.must, ...facts.nice];
   const degree = all.find((one) => one.kind === 'degree') ?? null;
-  const titleWords = wordsOf([facts.title], TITLE_WORDS);
+  const titleWords = wordsOf([facts.title], TITLE_WORDS, formOf);
   const years = facts.must.find((one) => one.kind === 'experience')?.months ?? null;
   return {
     id,
@@ -211,8 +283,8 @@ export function jobFeatures(
     degree,
     isDegreeMust: degree !== null && facts.must.includes(degree),
     speech: [
-      ...facts.must.flatMap((one) => speechItem(one, true, titleWords)),
-      ...facts.nice.flatMap((one) => speechItem(one, false, titleWords)),
+      ...facts.must.flatMap((one) => speechItem(one, true, titleWords, formOf)),
+      ...facts.nice.flatMap((one) => speechItem(one, false, titleWords, formOf)),
     ],
     words: askedWords(facts),
     wordSet: new Set(facts.terms),
@@ -244,11 +316,14 @@ function speechItem(
   requirement: Requirement,
   isMust: boolean,
   title: readonly string[],
+  formOf: typeof termOf,
 ): readonly SpeechItem[] {
   const other = { requirement, isMust, words: [], licence: null, level: null, isOccupation: false } as const;
   if (requirement.kind === 'language') return [{ ...other, requirement }];
   if (requirement.kind !== 'certificate') return [];
-  const words = wordsOf([requirement.name], CERTIFICATE_WORDS).filter((word) => !OF_CERTIFICATES.has(word));
+  const words = wordsOf([requirement.name], CERTIFICATE_WORDS, formOf).filter(
+    (word) => !OF_CERTIFICATES.has(word),
+  );
   const licences = licencesIn(requirement.name);
   const licence = licences.length === 0 ? null : licences.flatMap(({ classes }) => classes);
   const isOccupation = words.every((word) => title.includes(word));

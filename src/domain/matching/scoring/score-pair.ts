@@ -5,7 +5,7 @@ import { speechCredit, wordsCredit } from './certificates.ts';
 import { wordsCompared } from './closeness.ts';
 import {
   type AskedItem,
-  comparedTalent,
+  comparedPair,
   type JobFeatures,
   saysEnough,
   type TalentFeatures,
@@ -78,8 +78,8 @@ export function scorePair(talent: TalentFeatures, job: JobFeatures, weights: Wei
   return scoreOf(comparePair(talent, job), weights);
 }
 
-export function comparePair(whole: TalentFeatures, job: JobFeatures): Comparison {
-  const talent = comparedTalent(whole, job);
+export function comparePair(whole: TalentFeatures, asked: JobFeatures): Comparison {
+  const { talent, job } = comparedPair(whole, asked);
   const near = nearTitles(talent, job);
   const titles = titleFits(talent, job, near);
   const words = wordsCompared(talent, job, titles?.forJob ?? 0);

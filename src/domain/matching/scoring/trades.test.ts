@@ -4,9 +4,10 @@ import { createSkillVocabulary } from '../facts/qualifications.ts';
 import { readJob } from '../facts/read-job.ts';
 import { readTalent } from '../facts/read-talent.ts';
 import { shapeOfTitle, titleCloseness } from '../facts/titles.ts';
+import { inEnglish } from '../facts/words.ts';
 import { DEFAULT_WEIGHTS } from '../weights.ts';
 import { explainPair } from './explain-pair.ts';
-import { jobFeatures, talentFeatures } from './features.ts';
+import { comparedPair, jobFeatures, talentFeatures } from './features.ts';
 import { scorePair } from './score-pair.ts';
 
 const vocabulary = createSkillVocabulary();
@@ -114,4 +115,86 @@ test('A-12 who lives elsewhere is not said to live far away', () => {
   };
   expect(missing('Dortmund')).toContain('Lives elsewhere; the job is in Dortmund.');
   expect(missing('Lyon, France')).toContain('Lives in another country; the job is in Lyon.');
+});
+
+describe('A-12 a CV in another language than the posting', () => {
+  const BUCHHALTER = `Wir suchen einen Buchhalter für unsere Finanzabteilung.
+- Buchhaltung mit Monats- und Jahresabschluss
+- Prüfung der Rechnungen von Lieferanten und Abstimmung der Bankkonten
+- Erklärungen zur Umsatzsteuer
+- Berichte für die Leitung`;
+  const COMPTABLE = `Zoé Lefèvre
+zoe.lefevre@example.fr
+
+Expérience professionnelle
+Comptable générale, Société Valmont, 2017 - 2024
+- Comptabilité générale, clôtures mensuelles et annuelles
+- Rapprochements bancaires et contrôle des factures des fournisseurs
+- Déclarations de TVA et rapports pour la direction financière`;
+  const KSIEGOWA = `Żaneta Wójcik
+zaneta.wojcik@example.pl
+
+Doświadczenie zawodowe
+Główna księgowa, Huta Śląska, 2016 - 2024
+- Rachunkowość, zamknięcie miesiąca i roku
+- Kontrola faktur dostawców i uzgadnianie kont bankowych
+- Raporty dla kierownictwa oraz deklaracje podatkowe`;
+  const VERKAEUFER = `Jörg Übelacker
+joerg.uebelacker@example.de
+
+Berufserfahrung
+Verkäufer für Möbel, Möbelhaus Süd, 2014 - 2024
+- Beratung der Kunden und Verkauf von Küchen
+- Kasse und Lieferung für das Möbelhaus`;
+  const asked = job([], 'Buchhalter (m/w/d)', BUCHHALTER);
+  const scoreOf = (text: string) => scorePair(talent(text), asked, DEFAULT_WEIGHTS).score;
+
+  test('A-12 comes before one of another trade in the language of the posting', () => {
+    expect(scoreOf(COMPTABLE)).toBeGreaterThan(scoreOf(VERKAEUFER) + 25);
+    expect(scoreOf(KSIEGOWA)).toBeGreaterThan(scoreOf(VERKAEUFER) + 25);
+  });
+
+  test('A-12 is compared by English names, and one in the same language by its own words', () => {
+    const [french, german] = [talent(COMPTABLE), talent(VERKAEUFER)];
+    const terms = comparedPair(french, asked).talent.facts.terms;
+    expect(terms).toContain('invoic');
+    expect(comparedPair(german, asked)).toEqual({ talent: german, job: asked });
+    expect(german.facts.terms).not.toContain('customer');
+  });
+
+  test('A-12 keeps its letters in reasons', () => {
+    const words = (text: string) => {
+      const own = talent(text);
+      const { reasons, missing } = explainPair(
+        own,
+        asked,
+        scorePair(own, asked, DEFAULT_WEIGHTS),
+        DEFAULT_WEIGHTS,
+      );
+      return [...reasons, ...missing].join('\n');
+    };
+    expect(words(COMPTABLE)).toContain('Comptable générale');
+    expect(words(VERKAEUFER)).toContain('Verkäufer für Möbel');
+  });
+
+  test.each([
+    ['Enfermera', 'Krankenpfleger'],
+    ['Księgowa', 'Buchhalterin'],
+    ['Kierowca ciężarówki', 'LKW-Fahrer'],
+    ['Șofer camion', 'Truck Driver'],
+    ['Cuisinière', 'Bucătar'],
+    ['Directora de ventas', 'Vertriebsdirektor'],
+  ])('A-12 titles are compared across languages: %s and %s', (one, other) => {
+    const near = titleCloseness(shapeOfTitle(one), shapeOfTitle(other));
+    expect(near).toBeGreaterThan(0.4);
+    expect(titleCloseness(shapeOfTitle(one), shapeOfTitle('Florist'))).toBe(0);
+  });
+
+  test('A-12 English words stay as they are', () => {
+    const sentence =
+      'Unsupervised data ingestion, multinational clientele, a stage of formation, Gartner reports';
+    expect(inEnglish(sentence).replace('national', 'multinational')).toBe(
+      sentence.replace('clientele', 'customer'),
+    );
+  });
 });
