@@ -15,7 +15,12 @@ import { serviceAccount } from '../../services/service-account.ts';
 
 const binaries = wantedPostgres.find();
 const PASSWORD = 'p@ss:w/rd';
-const bounds = { log: createSilentLog(), maxWaiting: 10, statementTimeoutMs: 100_000, connectTimeoutMs: 60_000 };
+const bounds = {
+  log: createSilentLog(),
+  maxWaiting: 10,
+  statementTimeoutMs: 100_000,
+  connectTimeoutMs: 60_000,
+};
 
 describe.skipIf(binaries === null)('PostgreSQL with TLS and passwords', () => {
   const folder = makePrivateFolder();
