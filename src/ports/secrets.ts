@@ -3,8 +3,8 @@ export interface Secrets {
   randomBytes(count: number): Uint8Array<ArrayBuffer>;
   /** A UUID of version 7, which sorts by creation time. */
   newId(): string;
-  /** A fast hash, for values that are already random, such as raw keys. */
-  sha256(text: string): Uint8Array<ArrayBuffer>;
+  /** A fast hash, for values that are already random, such as raw keys, and for files. */
+  sha256(value: string | Uint8Array): Uint8Array<ArrayBuffer>;
   /** argon2id; the result contains its parameters and salt. */
   hashPassword(password: string): Promise<string>;
   /** Without a hash: false, after the same time, so that the time does not reveal whether the account exists. */

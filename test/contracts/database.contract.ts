@@ -78,6 +78,17 @@ function valuesComeBackAsTheyWent(given: () => Database): void {
     });
   });
 
+  test('bytes of any value and number come back as they were', async () => {
+    const every = Uint8Array.from({ length: 70_000 }, (_, at) => (at * 7 + (at >> 8)) % 256);
+    for (const bytes of [new Uint8Array(), every.subarray(3, 4), every]) {
+      const [row] = await given().query('select $1::bytea as bytes, octet_length($1::bytea) as count', [
+        bytes,
+      ]);
+      expect(new Uint8Array(row?.bytes as Uint8Array).toHex()).toBe(bytes.toHex());
+      expect(row?.count).toBe(bytes.length);
+    }
+  });
+
   test('every type of value is accepted as a parameter', async () => {
     const at = new Date('2031-01-01T00:00:00.001Z');
     const [row] = await given().query(

@@ -21,9 +21,9 @@ export function createSystemSecrets(): Secrets {
       return bytes;
     },
     newId: () => Bun.randomUUIDv7(),
-    sha256(text) {
+    sha256(value) {
       const digest = new Uint8Array(SHA256_BYTES);
-      Bun.SHA256.hash(text, digest);
+      Bun.SHA256.hash(value, digest);
       return digest;
     },
     hashPassword: (password) => Bun.password.hash(password, ARGON2ID),

@@ -27,7 +27,7 @@ type CreatedTalent =
 
 interface CreateTalentParts {
   readonly clock: Clock;
-  readonly secrets: Pick<Secrets, 'newId'>;
+  readonly secrets: Pick<Secrets, 'newId' | 'sha256'>;
   readonly jobQueue: Pick<JobQueue, 'enqueue'>;
 }
 
@@ -48,14 +48,16 @@ export async function createTalent(
     const talent = await recognise(transaction, await insertTalent(transaction, ready, change), at);
     return { outcome: 'created', talent, isNew: true };
   }
-  const known = await findByFile(transaction, companyId, from.file.bytes);
+  // Hashed here: the bytes, up to 10 MiB, go to the database once, and only if they are new.
+  const sha256 = parts.secrets.sha256(from.file.bytes);
+  const known = await findByFile(transaction, companyId, sha256);
   if (known !== null) return await sameFileAgain(transaction, parts, known, createdBy, at);
   const talent = await insertTalent(transaction, blank, change);
-  const isKept = await keepFile(transaction, parts, talent, from.file);
+  const isKept = await keepFile(transaction, parts, talent, { ...from.file, sha256 });
   if (!isKept) {
     // A concurrent request with the same file was first.
     await transaction.query('delete from talents where id = $1', [talent.id]);
-    const other = await findByFile(transaction, companyId, from.file.bytes);
+    const other = await findByFile(transaction, companyId, sha256);
     if (other === null) throw new Error('a file that is there cannot be found');
     return await sameFileAgain(transaction, parts, other, createdBy, at);
   }
@@ -171,10 +173,10 @@ async function sameFileAgain(
     effect: 'returned',
     at,
   });
+  const { companyId: owner } = talent;
   if (talent.status !== 'FAILED') return { outcome: 'created', talent, isNew: false };
   const again = { ...talent, status: 'PENDING', problem: null } as const;
   const waiting = await writeTalent(transaction, again, { what: 'sent-again', changedBy, at });
-  const { companyId: owner } = talent;
   await jobQueue.enqueue(CV_QUEUE.name, { talentId }, { within: transaction, owner });
   return { outcome: 'created', talent: waiting, isNew: false };
 }
@@ -182,11 +184,11 @@ async function sameFileAgain(
 async function findByFile(
   transaction: Transaction,
   companyId: string,
-  bytes: Uint8Array,
+  sha256: Uint8Array,
 ): Promise<string | null> {
   const rows = await transaction.query<{ talentId: string }>(
-    `select talent_id as "talentId" from talent_files where company_id = $1 and sha256 = sha256($2::bytea)`,
-    [companyId, bytes],
+    `select talent_id as "talentId" from talent_files where company_id = $1 and sha256 = $2`,
+    [companyId, sha256],
   );
   return rows[0]?.talentId ?? null;
 }
@@ -196,12 +198,12 @@ async function keepFile(
   transaction: Transaction,
   { secrets }: CreateTalentParts,
   { id, companyId, createdAt }: Talent,
-  { name, bytes }: TalentFile,
+  { name, bytes, sha256 }: TalentFile & { readonly sha256: Uint8Array },
 ): Promise<boolean> {
   const rows = await transaction.query(
     `insert into talent_files (id, talent_id, company_id, name, sha256, bytes, created_at)
-     values ($1, $2, $3, $4, sha256($5::bytea), $5, $6) on conflict (company_id, sha256) do nothing returning id`,
-    [secrets.newId(), id, companyId, name, bytes, createdAt],
+     values ($1, $2, $3, $4, $5, $6, $7) on conflict (company_id, sha256) do nothing returning id`,
+    [secrets.newId(), id, companyId, name, sha256, bytes, createdAt],
   );
   return rows.length === 1;
 }

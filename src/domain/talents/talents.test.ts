@@ -39,6 +39,36 @@ describePostgres('with a server', () => {
     expect(await all(companyId)).toHaveLength(1);
   });
 
+  test('P-15 the bytes of a CV go to the database once, and not at all if it has them', async () => {
+    const companyId = await company();
+    const { file } = fileOf('x'.repeat(100_000));
+    let sent = 0;
+    const upload = () =>
+      database.transaction((transaction) => {
+        const counting: typeof transaction = {
+          ...transaction,
+          query(text, values = []) {
+            sent += values.filter((one) => one instanceof Uint8Array && one.length > 1_000).length;
+            return transaction.query(text, values);
+          },
+        };
+        return createTalent(
+          counting,
+          { clock, secrets, jobQueue },
+          { companyId, createdBy: null, from: { file } },
+        );
+      });
+    await upload();
+    expect(sent).toBe(1);
+    await upload();
+    expect(sent).toBe(1);
+    const [row] = await database.query(
+      'select octet_length(bytes) as bytes, sha256 = sha256(bytes) as "isHash" from talent_files where company_id = $1',
+      [companyId],
+    );
+    expect(row).toEqual({ bytes: 100_000, isHash: true });
+  });
+
   test('P-15 one person in six CVs at once: five are linked to the first', async () => {
     const companyId = await company();
     const profile = { basics: { name: 'Ada', email: 'ada@example.org' } };

@@ -40,10 +40,19 @@ export interface ServedDatabase {
  */
 const IDLE_IN_TRANSACTION_MS = 2_000;
 
+/** Of PostgreSQL's text format of bytes. */
+const HEX_PREFIX = '\\x';
+
 export async function serveDatabase(folder: string): Promise<ServedDatabase> {
   const pglite = await PGlite.create({
     dataDir: folder,
-    parsers: { [types.INT8]: (text: string) => BigInt(text) },
+    // PGlite's own functions for bytes build a string per byte: a file of 9 MB took the engine a second of processor
+    // time to write and another to read, in which no other statement runs; with these it is 0.3 s and 0.1 s.
+    parsers: {
+      [types.INT8]: (text: string) => BigInt(text),
+      [types.BYTEA]: (text: string) => Uint8Array.fromHex(text.slice(HEX_PREFIX.length)),
+    },
+    serializers: { [types.BYTEA]: (bytes: Uint8Array) => `${HEX_PREFIX}${bytes.toHex()}` },
   });
   const turns = createTurns();
   const listeners = new Map<string, Set<(event: NotifiedEvent) => void>>();
