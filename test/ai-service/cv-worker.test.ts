@@ -139,6 +139,34 @@ describe('the CV worker', () => {
     expect((await talents())[0]).toMatchObject({ status: 'READY', problem: null });
   });
 
+  test('A-13 a reading that cannot be stored is FAILED past the last try, and does not wait for ever', async () => {
+    workers = await openWorkers();
+    const { database } = workers;
+    const failing: typeof database = {
+      ...database,
+      transaction: (work) =>
+        database.transaction((within) =>
+          work({
+            ...within,
+            query: (text, values) =>
+              text.startsWith('update talent_files')
+                ? Promise.reject(new Error('it cannot be stored'))
+                : within.query(text, values),
+          }),
+        ),
+    };
+    const talentId = await upload(CV_TEXT);
+    const { cv } = workers.handlersOn(failing);
+    for (const [attempt, status] of [
+      [1, 'PENDING'],
+      [9, 'FAILED'],
+    ] as const) {
+      await expect(cv(jobOf({ talentId }, attempt))).rejects.toThrow('it cannot be stored');
+      expect((await talents())[0]?.status).toBe(status);
+    }
+    expect(await workers.credits.held()).toBe(0);
+  });
+
   test('A-13 killed at every statement, nothing is lost, done twice or charged twice', async () => {
     workers = await openWorkers({ hasProvider: true });
     workers.scripted.model = () => chatAnswer(PROFILE);

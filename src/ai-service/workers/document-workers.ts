@@ -148,26 +148,29 @@ export function createCvWorker({ database, reading, clock, log }: CvWorkerParts)
     const waiting = await findWaitingCv(database, String(data.talentId));
     if (waiting === null) return;
     const { talentId, companyId, bytes } = waiting;
-    let read: ReadDocument;
-    try {
-      read = await reading.read({ kind: 'cv', companyId, bytes, requestId, signal });
-    } catch (error) {
-      if (attempt > CV_QUEUE.retries && !signal.aborted) {
-        await applyCvReading({ database, clock }, waiting, { outcome: 'failed', problem: CV_GAVE_UP });
+    const apply = (cv: CvReading, charge?: (transaction: Transaction) => Promise<void>) =>
+      applyCvReading({ database, clock }, waiting, cv, charge);
+    async function readAndStore(): Promise<void> {
+      const read = await reading.read({ kind: 'cv', companyId, bytes, requestId, signal });
+      if (read.outcome === 'unreadable') {
+        await apply({ outcome: 'failed', problem: read.problem });
+        log.info('a CV cannot be read', { talentId, reason: read.problem });
+        return;
       }
-      throw error;
-    }
-    if (read.outcome === 'unreadable') {
-      await applyCvReading({ database, clock }, waiting, { outcome: 'failed', problem: read.problem });
-      log.info('a CV cannot be read', { talentId, reason: read.problem });
-      return;
+      try {
+        const applied = await apply(cvReadingOf(read), read.charge);
+        const { engine } = read;
+        log.info('a CV was read', { talentId, engine, outcome: applied.outcome });
+      } finally {
+        await read.release();
+      }
     }
     try {
-      const applied = await applyCvReading({ database, clock }, waiting, cvReadingOf(read), read.charge);
-      const { engine } = read;
-      log.info('a CV was read', { talentId, engine, outcome: applied.outcome });
-    } finally {
-      await read.release();
+      await readAndStore();
+    } catch (error) {
+      if (attempt > CV_QUEUE.retries && !signal.aborted)
+        await apply({ outcome: 'failed', problem: CV_GAVE_UP });
+      throw error;
     }
   };
 }
@@ -194,34 +197,29 @@ export function createDocumentWorker({ database, reading, clock, log }: Document
     const waiting = await findWaitingPosting(database, String(data.jobId));
     if (waiting === null) return;
     const { jobId, companyId, bytes } = waiting;
-    let read: ReadDocument;
-    try {
-      read = await reading.read({ kind: 'jd', companyId, bytes, requestId, signal });
-    } catch (error) {
-      if (attempt > DOCUMENT_QUEUE.retries && !signal.aborted) {
-        await applyPostingReading({ database, clock }, waiting, {
-          outcome: 'failed',
-          problem: POSTING_GAVE_UP,
-        });
+    const apply = (posting: PostingReading, charge?: (transaction: Transaction) => Promise<void>) =>
+      applyPostingReading({ database, clock }, waiting, posting, charge);
+    async function readAndStore(): Promise<void> {
+      const read = await reading.read({ kind: 'jd', companyId, bytes, requestId, signal });
+      if (read.outcome === 'unreadable') {
+        await apply({ outcome: 'failed', problem: read.problem });
+        log.info('a posting cannot be read', { jobId, reason: read.problem });
+        return;
       }
-      throw error;
-    }
-    if (read.outcome === 'unreadable') {
-      await applyPostingReading({ database, clock }, waiting, { outcome: 'failed', problem: read.problem });
-      log.info('a posting cannot be read', { jobId, reason: read.problem });
-      return;
+      try {
+        const applied = await apply(postingReadingOf(read), read.charge);
+        const { engine } = read;
+        log.info('a posting was read', { jobId, engine, outcome: applied.outcome });
+      } finally {
+        await read.release();
+      }
     }
     try {
-      const applied = await applyPostingReading(
-        { database, clock },
-        waiting,
-        postingReadingOf(read),
-        read.charge,
-      );
-      const { engine } = read;
-      log.info('a posting was read', { jobId, engine, outcome: applied.outcome });
-    } finally {
-      await read.release();
+      await readAndStore();
+    } catch (error) {
+      if (attempt > DOCUMENT_QUEUE.retries && !signal.aborted)
+        await apply({ outcome: 'failed', problem: POSTING_GAVE_UP });
+      throw error;
     }
   };
 }

@@ -156,7 +156,13 @@ export const CV_QUEUE: QueueDefinition = {
   heartbeatSeconds: 30,
 };
 
-/** Returns the talent that has the file. If its CV could not be read, it is queued again. */
+/** Longer than all tries of a CV usually take. */
+const LOST_AFTER_MS = 3_600_000;
+
+/**
+ * Returns the talent that has the file. If its CV could not be read, it is queued again; also if it has waited for so long
+ * that its job may be gone, such as a dead letter of a process that was killed. A second job changes nothing.
+ */
 async function sameFileAgain(
   transaction: Transaction,
   { jobQueue }: CreateTalentParts,
@@ -174,6 +180,8 @@ async function sameFileAgain(
     at,
   });
   const { companyId: owner } = talent;
+  const isLost = talent.status === 'PENDING' && at.getTime() - talent.updatedAt.getTime() > LOST_AFTER_MS;
+  if (isLost) await jobQueue.enqueue(CV_QUEUE.name, { talentId }, { within: transaction, owner });
   if (talent.status !== 'FAILED') return { outcome: 'created', talent, isNew: false };
   const again = { ...talent, status: 'PENDING', problem: null } as const;
   const waiting = await writeTalent(transaction, again, { what: 'sent-again', changedBy, at });

@@ -69,6 +69,26 @@ describePostgres('with a server', () => {
     expect(row).toEqual({ bytes: 100_000, isHash: true });
   });
 
+  test('A-13 a CV that has waited for longer than its tries take is queued again when it is sent again', async () => {
+    const companyId = await company();
+    const queued: string[] = [];
+    const counting = { enqueue: async (queue: string) => String(queued.push(queue)) };
+    const upload = () =>
+      database.transaction((transaction) =>
+        createTalent(
+          transaction,
+          { clock, secrets, jobQueue: counting },
+          { companyId, createdBy: null, from: fileOf('lost') },
+        ),
+      );
+    await upload();
+    await upload();
+    expect(queued).toEqual(['cv']);
+    await clock.advance(3_600_001);
+    expect(await upload()).toMatchObject({ isNew: false, talent: { status: 'PENDING' } });
+    expect(queued).toEqual(['cv', 'cv']);
+  });
+
   test('P-15 one person in six CVs at once: five are linked to the first', async () => {
     const companyId = await company();
     const profile = { basics: { name: 'Ada', email: 'ada@example.org' } };
