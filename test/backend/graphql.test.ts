@@ -118,10 +118,13 @@ describe('limits of a query', () => {
 
 describe('errors', () => {
   let backend: BackendUnderTest;
-  const outage = { isAway: false };
+  const outage = { isAway: false, reason: 'unavailable' };
   const real = useDatabase();
   beforeAll(async () => {
-    const away = () => Promise.reject(new Error('connection to db-7.internal refused for user turnpike'));
+    const away = () => {
+      const error = new Error('connection to db-7.internal refused for user turnpike');
+      return Promise.reject(Object.assign(error, { name: 'DatabaseFailure', reason: outage.reason }));
+    };
     backend = await openBackend({
       database: {
         ...real,
@@ -154,6 +157,17 @@ describe('errors', () => {
     const logged = backend.entries.filter(({ level }) => level === 'error');
     expect(logged).toMatchObject([{ context: { requestId: 'mine-7', path: 'company' } }]);
     expect(String(logged[0]?.context.error)).toContain('db-7');
+  });
+
+  test('where no connection to the database is free, the client is asked to try again', async () => {
+    outage.reason = 'busy';
+    outage.isAway = true;
+    const { message, extensions } = await backend.people.admin.refusal('{ company { id } }');
+    outage.isAway = false;
+    outage.reason = 'unavailable';
+    expect(extensions.code).toBe('INTERNAL_SERVER_ERROR');
+    expect(message).toStartWith('The service is busy right now. Try again shortly.');
+    expect(message).not.toContain('db-7');
   });
 
   test('variables of the wrong type are BAD_USER_INPUT, with the value shortened', async () => {
