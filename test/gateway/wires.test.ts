@@ -399,6 +399,25 @@ describe('responses and messages', () => {
   });
 });
 
+describe('a prompt that is too long', () => {
+  const gateway = useResource(() => openGateway());
+
+  test('G-36 has Anthropic’s words on Messages, by which its clients compact, and the provider’s own elsewhere', async () => {
+    const { rawKey } = await gateway.mint();
+    const words = "This model's maximum context length is 8 tokens.";
+    const said = async (path: string, body: object, message: string) => {
+      const error = { message, type: 'invalid_request_error', code: 'context_length_exceeded' };
+      gateway.upstream.answer(() => Response.json({ error }, { status: 400 }));
+      const refused = await post(`${gateway.url}${path}`, rawKey, { ...body, model: 'svc/chat-default' });
+      return [refused.status, ((await refused.json()) as { error: { message: string } }).error.message];
+    };
+    expect(await said(MESSAGES, messaged, words)).toEqual([400, `prompt is too long: ${words}`]);
+    expect(await said(MESSAGES, messaged, 'Prompt is too long.')).toEqual([400, 'Prompt is too long.']);
+    const chat = { messages: [{ role: 'user', content: 'Hello' }] };
+    expect(await said('/chat/completions', chat, words)).toEqual([400, words]);
+  });
+});
+
 describe('without credits', () => {
   const gateway = useResource(() => openGateway({ balanceMicro: 0n }));
   const anthropic = useResource(async () => startScriptedUpstream());

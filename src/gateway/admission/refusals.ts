@@ -213,11 +213,17 @@ function isFinal({ shouldRetry }: Refusal, status: number, client: RefusedClient
 
 /** An error in Anthropic's format, with our code. */
 export function messagesError(status: number, { error }: ErrorEnvelope, requestId: string) {
-  const { type, message, code, param } = error;
+  const { type, code, param } = error;
+  const isNamed = code !== CONTEXT_EXCEEDED || error.message.toLowerCase().includes(TOO_LONG);
+  const message = isNamed ? error.message : `${TOO_LONG}: ${error.message}`;
   const own = { type: MESSAGES_TYPES[status] ?? type, message, code, ...(param === null ? {} : { param }) };
   const details = param === THREAD ? { details: NO_THREADS } : {};
   return { type: 'error', error: { ...own, ...details }, request_id: requestId };
 }
+
+const CONTEXT_EXCEEDED = 'context_length_exceeded';
+/** Anthropic has no code for it: its clients compact the conversation on these words, and stop on others. */
+const TOO_LONG = 'prompt is too long';
 
 /** The tool runners of Anthropic's SDKs start with a thread. On this code they send the whole conversation instead. */
 const NO_THREADS = { error_code: 'thread_unsupported_request' };
