@@ -53,7 +53,7 @@ export function createSimulatedState({ scheduler, random, requests }: StateParts
   const subscriptions = new Set<Subscription>();
   let written: Written[] = [];
   let replayedAtMs: number | null = null;
-  const clock = { now: () => Math.floor(replayedAtMs ?? scheduler.nowMs()) };
+  const clock = { uptimeMs: () => replayedAtMs ?? scheduler.nowMs() };
   let state = createInProcessState({ clock });
   /** Writes come one after the other, also while a replica is being made. */
   let making: Promise<void> = Promise.resolve();

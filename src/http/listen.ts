@@ -132,7 +132,7 @@ export function listen(options: ListenOptions): Listening {
 
   /** The connection closes with this answer, and the client's next call reaches another process. */
   async function lastOnItsConnection(answering: Response | Promise<Response>): Promise<Response> {
-    lastCallAt = clock.now();
+    lastCallAt = clock.uptimeMs();
     const answer = await answering;
     answer.headers.set('connection', 'close');
     return answer;
@@ -177,9 +177,10 @@ export function listen(options: ListenOptions): Listening {
         return;
       }
       webSockets.closeAll();
-      const begunAt = clock.now();
+      const begunAt = clock.uptimeMs();
       lastCallAt = Math.max(lastCallAt, begunAt);
-      while (clock.now() - lastCallAt < QUIET_MS && clock.now() - begunAt < LONGEST_RETIREMENT_MS) {
+      const isQuiet = () => clock.uptimeMs() - lastCallAt >= QUIET_MS;
+      while (!isQuiet() && clock.uptimeMs() - begunAt < LONGEST_RETIREMENT_MS) {
         await clock.sleep(DRAIN_LOOK_MS);
       }
     },
@@ -188,8 +189,8 @@ export function listen(options: ListenOptions): Listening {
       server.stop(false);
       // Their clients reconnect to another process.
       webSockets.closeAll();
-      const deadline = clock.now() + deadlineMs;
-      while (server.pendingRequests > 0 && clock.now() < deadline) await clock.sleep(DRAIN_LOOK_MS);
+      const deadline = clock.uptimeMs() + deadlineMs;
+      while (server.pendingRequests > 0 && clock.uptimeMs() < deadline) await clock.sleep(DRAIN_LOOK_MS);
       if (server.pendingRequests > 0) {
         log.warn('calls were cut at the deadline', { service: name, calls: server.pendingRequests });
       }

@@ -12,7 +12,8 @@ type Session = { accessToken: string; refreshToken: string; expiresAt: string };
 const TOKENS = '{ accessToken refreshToken expiresAt }';
 const REFRESH = `mutation($token: String!) { refreshSession(refreshToken: $token) ${TOKENS} }`;
 const LOGOUT = 'mutation($token: String!) { logout(refreshToken: $token) }';
-const DAY_MS = 24 * 60 * 60 * 1000;
+const HOUR_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * HOUR_MS;
 
 interface Tokens {
   readonly accessToken: string;
@@ -187,6 +188,14 @@ describe('a session', () => {
     expect(await refusedCode(second.refreshToken)).toBe('UNAUTHENTICATED');
     const warned = backend.entries.filter(({ context }) => context.userId === person.userId);
     expect(warned.map(({ level }) => level)).toEqual(['warn']);
+  });
+
+  test('P-8 a clock that is set back does not make a used token usable for longer', async () => {
+    const { refreshToken } = await loggedIn();
+    await refresh(refreshToken);
+    backend.clock.step(-HOUR_MS);
+    expect(await refusedCode(refreshToken)).toBe('UNAUTHENTICATED');
+    backend.clock.step(HOUR_MS);
   });
 
   test('P-8 a token whose successor has been used is invalid at once', async () => {

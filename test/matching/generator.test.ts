@@ -53,6 +53,19 @@ describe('A-9 the generator', () => {
     expect((await statusOf(generator)).uptimeSeconds).toBeGreaterThanOrEqual(90);
   });
 
+  test('A-9 its heartbeats go on after the clock is set back', async () => {
+    const world = await openMatchingWorld(database, { clock });
+    const generator = await start(world.parts);
+    await eventually(() => generator.own().state === 'running');
+    clock.step(-3_600_000);
+    const isSeenNow = async () => {
+      const [row] = await database.query<{ seenAt: Date }>('select seen_at as "seenAt" from match_processes');
+      return row !== undefined && Math.abs(clock.now() - row.seenAt.getTime()) < 10_000;
+    };
+    await clock.advance(6_000);
+    await eventually(isSeenNow);
+  });
+
   test('A-10 stop takes effect after the batch: it is processing until then, and its results are stored', async () => {
     const gate = Promise.withResolvers<void>();
     const modelCalls = {

@@ -14,7 +14,7 @@ import {
 } from './input-checks.ts';
 
 interface InProcessStateOptions {
-  clock: Pick<Clock, 'now'>;
+  clock: Pick<Clock, 'uptimeMs'>;
   /** Hears of message handlers that throw. */
   log?: Log;
 }
@@ -30,7 +30,8 @@ export function createInProcessState(
   let closed = false;
   /** One time for a whole step, like a script on a server, so that a window's end and its remaining time agree. */
   let stepAt: number | null = null;
-  const now = (): number => stepAt ?? options.clock.now() + offsetMs;
+  // Uptime: a system clock that is set back must not lengthen windows, holds or locks.
+  const now = (): number => stepAt ?? Math.floor(options.clock.uptimeMs()) + offsetMs;
   const claims = createInProcessClaims({ now });
   const values = createInProcessValues({ now });
   const messages = createInProcessMessages({ log: options.log });

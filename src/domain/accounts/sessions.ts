@@ -115,7 +115,7 @@ export async function refreshSession(
   const isCurrent = shownHash === session.current.toHex();
   const isRepeat =
     shownHash === session.previous?.toHex() &&
-    now - session.refreshedAt.getTime() <= REPEAT_MS &&
+    Math.abs(now - session.refreshedAt.getTime()) <= REPEAT_MS &&
     secrets.sha256(following).toHex() === session.current.toHex();
   if (!isCurrent && !isRepeat) {
     await transaction.query('update sessions set ended_at = $2 where id = $1', [

@@ -34,7 +34,7 @@ export function createLiveLog({ sharedState, clock }: LiveLogParts): LiveLog {
       await sharedState.publish(LIVE_LOG_TOPIC, message);
     } catch {
       dropped += 1;
-      pausedUntil = clock.now() + PAUSE_MS;
+      pausedUntil = clock.uptimeMs() + PAUSE_MS;
     } finally {
       underWay -= 1;
     }
@@ -42,7 +42,7 @@ export function createLiveLog({ sharedState, clock }: LiveLogParts): LiveLog {
 
   return {
     take(entry) {
-      if (underWay >= MAX_UNDER_WAY || clock.now() < pausedUntil) dropped += 1;
+      if (underWay >= MAX_UNDER_WAY || clock.uptimeMs() < pausedUntil) dropped += 1;
       else void publish(JSON.stringify(entry));
     },
     droppedCount: () => dropped,

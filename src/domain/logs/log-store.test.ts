@@ -278,6 +278,11 @@ describe('old entries', () => {
     await clock.advance(1);
     await prune();
     expect(await kept()).toHaveLength(100);
+    await rows(10);
+    clock.step(-3_600_000);
+    await clock.advance(60_000);
+    await prune();
+    expect(await kept()).toHaveLength(100);
   });
 });
 

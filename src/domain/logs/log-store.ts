@@ -281,8 +281,8 @@ export function createLogPruner({ database, clock, keepRows, keepMs }: LogPruner
   }
 
   return async () => {
-    if (clock.now() < dueAt) return;
-    dueAt = clock.now() + PRUNE_EVERY_MS;
+    if (clock.uptimeMs() < dueAt) return;
+    dueAt = clock.uptimeMs() + PRUNE_EVERY_MS;
     const isDone = await prune();
     if (!isDone) dueAt = 0;
   };

@@ -3,8 +3,11 @@ import { createExpiringMap } from '../../../src/adapters/shared-state/in-process
 import { createInProcessState } from '../../../src/adapters/shared-state/in-process.ts';
 import { ignore, sharedStateContract } from '../../contracts/shared-state.contract.ts';
 import { levelsContract } from '../../contracts/shared-state-levels.contract.ts';
+import { createManualClock } from '../../doubles/manual-clock.ts';
 import { createSilentLog } from '../../doubles/silent-log.ts';
 import { stoppedClock } from '../../doubles/stopped-clock.ts';
+
+const HOUR_MS = 3_600_000;
 
 async function open() {
   const state = createInProcessState({ clock: stoppedClock, log: createSilentLog() });
@@ -17,7 +20,7 @@ levelsContract('in process', open);
 describe('in process', () => {
   test('a step has one time, however long it takes: all its windows begin and end together', async () => {
     let nowMs = 1_000_000;
-    const clock = { ...stoppedClock, now: () => nowMs++ };
+    const clock = { ...stoppedClock, uptimeMs: () => nowMs++ };
     const state = createInProcessState({ clock, log: createSilentLog() });
     const claim = { kind: 'window', amount: 1, limit: 9, windowMs: 60_000 } as const;
     const reserved = await state.reserve('tag', [
@@ -40,6 +43,21 @@ describe('in process', () => {
     expect(await state.reserve('t', [claim])).toMatchObject({ outcome: 'refused', retryAfterMs: 1 });
     advance(1);
     expect(await state.reserve('t', [claim])).toMatchObject({ outcome: 'reserved' });
+  });
+
+  test('a system clock that is set ahead and back changes no window, value or level', async () => {
+    const clock = createManualClock();
+    const state = createInProcessState({ clock, log: createSilentLog() });
+    const claim = { kind: 'window', name: 'rpm', amount: 1, limit: 1, windowMs: 60_000 } as const;
+    clock.step(HOUR_MS);
+    await state.reserve('t', [claim]);
+    await state.set('lock', 'process 1', 30_000);
+    clock.step(-2 * HOUR_MS);
+    expect(await state.reserve('t', [claim])).toMatchObject({ outcome: 'refused', retryAfterMs: 60_000 });
+    await clock.advance(60_000);
+    expect(await state.reserve('t', [claim])).toMatchObject({ outcome: 'reserved' });
+    expect(await state.get('lock')).toBeNull();
+    await state.close();
   });
 
   test('expired entries are removed while the map is used, live ones stay', () => {

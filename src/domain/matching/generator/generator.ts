@@ -83,8 +83,9 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
   let isClosed = false;
   let isWoken = false;
   let waking = new AbortController();
-  let sweptAtMs = 0;
-  let reportedAtMs = 0;
+  /** By uptime: a clock that is set back must stop neither heartbeats nor sweeps. */
+  let sweptAtMs = Number.NEGATIVE_INFINITY;
+  let reportedAtMs = Number.NEGATIVE_INFINITY;
   let hasFailed = false;
   const served: { changes?: string | undefined; pairs?: string | undefined } = {};
 
@@ -134,8 +135,8 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
   }
 
   async function report(isDue: boolean): Promise<void> {
-    if (!isDue && clock.now() - reportedAtMs < HEARTBEAT_MS) return;
-    reportedAtMs = clock.now();
+    if (!isDue && clock.uptimeMs() - reportedAtMs < HEARTBEAT_MS) return;
+    reportedAtMs = clock.uptimeMs();
     await recordHeartbeat(database, own(), { startedAtMs, nowMs: clock.now() });
   }
 
@@ -155,8 +156,8 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
     const hasWorked = await batch().finally(() => become('running'));
     await report(false);
     if (hasWorked) return await pause(pace.pauseMs);
-    if (clock.now() - sweptAtMs >= pace.sweepMs) {
-      sweptAtMs = clock.now();
+    if (clock.uptimeMs() - sweptAtMs >= pace.sweepMs) {
+      sweptAtMs = clock.uptimeMs();
       if ((await sweep(database, clock.now(), modelCalls.embedModel())) > 0) return;
     }
     await pause(pace.idleMs);
