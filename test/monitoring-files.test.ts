@@ -68,6 +68,12 @@ describe('the files for Prometheus and Grafana', () => {
     expect(old).toContain('absent(turnpike_audit_checked_timestamp_seconds)');
   });
 
+  test('calls that wait for the database and a hook that refuses all calls page: neither counts as failed', () => {
+    const paging = rules.filter(({ labels }) => labels.severity === 'page').map(({ expr }) => expr);
+    expect(paging).toContain('min_over_time(turnpike_journal_calls[5m]) > 0');
+    expect(paging).toContain('turnpike_call_hook_open == 1');
+  });
+
   test('what clients cause does not page: a provider’s 400, its refusal of a company’s own key, an unreadable document', () => {
     const expr = rules.find(({ alert }) => alert === 'TurnpikeCallsFail')?.expr ?? '';
     const [, pattern = ''] = /outcome="FAILED",reason!~"([^"]+)"/.exec(expr) ?? [];
