@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { gzipSync } from 'node:zlib';
 import { createManualClock } from '../../test/doubles/manual-clock.ts';
 import { readBody } from './read-body.ts';
 
@@ -37,6 +38,17 @@ describe('reading a body', () => {
   test('a declared length past the bound is refused before a byte is read', async () => {
     const body = streamed(new Error('must not be read'));
     expect(await readBody(post(body, { 'content-length': '11' }), bounds)).toEqual({ outcome: 'too-large' });
+  });
+
+  test('a compressed body inflates to a megabyte, or to 50 times its size, and no further', async () => {
+    const large = { ...bounds, maxBytes: 20_000_000 };
+    const outcomeOf = async (bytes: Uint8Array<ArrayBuffer>) =>
+      (await readBody(post(gzipSync(bytes), { 'content-encoding': 'gzip' }), large)).outcome;
+    expect(await outcomeOf(new Uint8Array(1024 * 1024))).toBe('read');
+    expect(await outcomeOf(new Uint8Array(1024 * 1024 + 1))).toBe('too-large');
+    const text = new Uint8Array(2_000_000);
+    crypto.getRandomValues(text.subarray(0, 60_000));
+    expect(await outcomeOf(text)).toBe('read');
   });
 
   test('a body that does not end in time is too slow', async () => {

@@ -1,4 +1,4 @@
-import { type BodyBounds, readBody } from '../../http/read-body.ts';
+import { type BodyBounds, readBody, tooLargeMessage } from '../../http/read-body.ts';
 import type { ClientWire } from '../json/client-wire.ts';
 import { type ModelBodyFields, readModelBody } from '../json/request-body.ts';
 import type { Refusal } from './refusals.ts';
@@ -20,10 +20,7 @@ export async function readCallBody(
   const body = await readBody(request, bodyBounds);
   switch (body.outcome) {
     case 'too-large':
-      return refuseBody({
-        name: 'tooLarge',
-        message: `The body is larger than ${bodyBounds.maxBytes} bytes.`,
-      });
+      return refuseBody({ name: 'tooLarge', message: tooLargeMessage(request, bodyBounds.maxBytes) });
     case 'too-slow':
       return refuseBody({ name: 'tooSlow' });
     case 'unknown-encoding':

@@ -1,5 +1,5 @@
 import { type CallSize, sizeOfText } from '../../domain/model-calls/paid-call.ts';
-import { type BodyBounds, readBody } from '../../http/read-body.ts';
+import { type BodyBounds, readBody, tooLargeMessage } from '../../http/read-body.ts';
 import { readJson as readBodyJson, TOO_DEEP } from '../../http/read-json.ts';
 import { DOCUMENT_LIMITS } from '../../ports/document-reader.ts';
 import { isObject } from '../../ports/json-object.ts';
@@ -42,7 +42,7 @@ export async function readParseBody(request: Request, bounds: BodyBounds): Promi
   const body = await readBody(request, bounds);
   switch (body.outcome) {
     case 'too-large':
-      return tooLarge(`The body is larger than ${bounds.maxBytes} bytes.`);
+      return tooLarge(tooLargeMessage(request, bounds.maxBytes));
     case 'too-slow':
       return { outcome: 'refused', refusal: { name: 'tooSlow' } };
     case 'unknown-encoding':

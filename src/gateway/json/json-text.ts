@@ -27,6 +27,8 @@ export interface JsonText {
   readonly ahead: Ahead;
   /** Names to find in objects at any depth. */
   readonly watch: NameWatch;
+  /** How many names of members were read, at any depth. */
+  readonly count: { names: number };
 }
 
 /** Results of the native search, so that no byte is searched twice. */
@@ -47,7 +49,7 @@ interface NameWatch {
 export function jsonText(bytes: Uint8Array, watchedNames: readonly string[] = []): JsonText {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const ahead = { quote: 0, backslash: 0, isOff: false };
-  return { bytes, view, ahead, watch: { names: watchedNames, found: false } };
+  return { bytes, view, ahead, watch: { names: watchedNames, found: false }, count: { names: 0 } };
 }
 
 /** After the first match, nothing more is compared. */

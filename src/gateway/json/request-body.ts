@@ -40,7 +40,14 @@ import {
   refuseCaseVariant,
 } from './listed-names.ts';
 import { readChatMember, readMessagesMember, readResponsesMember } from './provider-references.ts';
-import { type MemberReader, OPENING_BRACKET, readMembers, readTexts, valueEnd } from './scan-json.ts';
+import {
+  type MemberReader,
+  MOST_NAMES,
+  OPENING_BRACKET,
+  readMembers,
+  readTexts,
+  valueEnd,
+} from './scan-json.ts';
 
 type ReadModelBody =
   /** `bytes` is set if they differ from those that were read: without a list of `models`. */
@@ -107,6 +114,9 @@ export function readModelBody(bytes: Uint8Array, wire: ClientWire = 'completions
   const members = noMembers(rules);
   const isObject = bytes[start] === OPENING_BRACE;
   const end = isObject ? readMembers(text, start, members, readTopLevelMember) : valueEnd(text, start);
+  if (text.count.names > MOST_NAMES) {
+    return invalid(`the body has more than ${MOST_NAMES} names of members; send fewer or shorter messages`);
+  }
   if (end < 0) return malformed(bytes, placeOfFailure(end));
   const rest = spaceEnd(bytes, end, bytes.length);
   if (rest < bytes.length) return malformed(bytes, rest);

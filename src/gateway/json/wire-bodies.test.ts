@@ -195,6 +195,16 @@ describe('data stored at the provider', () => {
     expect(refusalOf('messages', `"messages":${lists}`)).toBe('read');
     expect(refusalOf('responses', `"input":${lists},"tools":${lists}`)).toBe('read');
   });
+
+  test('a body with more names than any conversation has is refused, whatever they are in', () => {
+    const many = '{"k":1},'.repeat(499_000);
+    expect(refusalOf('completions', `"x":[${many}{}]`)).toBe('read');
+    const tooMany = `${many}${'{"k":1},'.repeat(1_001)}{}`;
+    expect(refusalOf('completions', `"messages":[${tooMany}]`)).toContain('more than 500000 names');
+    expect(refusalOf('completions', `"tools":[${tooMany}]`)).toContain('more than 500000 names');
+    expect(refusalOf('responses', `"input":[${tooMany}]`)).toContain('more than 500000 names');
+    expect(refusalOf('messages', `"messages":[${tooMany}]`)).toContain('more than 500000 names');
+  });
 });
 
 describe('items of earlier responses', () => {

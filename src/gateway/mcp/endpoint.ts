@@ -12,7 +12,7 @@ import type { Limits } from '../../domain/limits/limits.ts';
 import { bearerToken } from '../../http/client-identity.ts';
 import { envelopeResponse, errorEnvelope } from '../../http/error-envelope.ts';
 import { type Connection, readInTime } from '../../http/listen.ts';
-import { type BodyBounds, readBody } from '../../http/read-body.ts';
+import { type BodyBounds, readBody, tooLargeMessage } from '../../http/read-body.ts';
 import { type ReadJson, readJson, TOO_DEEP } from '../../http/read-json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -214,10 +214,7 @@ type ReadMessages =
 async function readMessages(request: Request, bounds: BodyBounds): Promise<ReadMessages> {
   const read = await readBody(request, bounds);
   if (read.outcome === 'too-large') {
-    return refusedMessages({
-      name: 'tooLarge',
-      message: `The body is larger than ${bounds.maxBytes} bytes.`,
-    });
+    return refusedMessages({ name: 'tooLarge', message: tooLargeMessage(request, bounds.maxBytes) });
   }
   if (read.outcome === 'too-slow') return refusedMessages({ name: 'tooSlow' });
   if (read.outcome === 'unknown-encoding') return refusedMessages({ name: 'unsupportedEncoding' });
