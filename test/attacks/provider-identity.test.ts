@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { passedOn } from '../../src/gateway/forwarding/provider-errors.ts';
 import { openGateway, PROVIDER_MODEL, post } from '../gateway/gateway-under-test.ts';
 import { chatAnswer, chunk, done, streamOf, usageChunk } from '../gateway/scripted-upstream.ts';
 import { useResource } from '../setup/use-resource.ts';
@@ -44,4 +45,29 @@ test('G-16 neither body, stream, error nor header of an answer names the provide
     const text = JSON.stringify([...answer.headers]) + (await answer.text());
     expect([index, names.filter((name) => text.includes(name))]).toEqual([index, []]);
   }
+});
+
+test('G-16 an error names neither the operator’s account nor other hosts of the provider', async () => {
+  const said = async (baseUrl: string, message: string) => {
+    const bytes = [new TextEncoder().encode(JSON.stringify({ error: { message } })), null];
+    const body = { read: () => bytes.shift() ?? null, cancel() {} };
+    const target = { id: 't', baseUrl, model: 'llama', apiKey: 'sk-x', timeoutMs: null };
+    const answer = { status: 413, contentType: 'application/json', body };
+    return (await passedOn('svc/chat-default', target as never, answer as never)).message;
+  };
+  expect(
+    await said(
+      'https://api.groq.com/openai/v1',
+      'Request too large for model `llama` in organization `org_01hxyz0123456789abcdefghij`: Limit 6000. Upgrade at https://console.groq.com/settings/billing',
+    ),
+  ).toBe(
+    'Request too large for model `svc/chat-default` in organization `[redacted]`: Limit 6000. Upgrade at the model',
+  );
+  const own = 'Cannot read https://pictures.example/a.png?x=1 (org-chart.example, 10.0.0.1)';
+  expect(await said('https://api.openai.com/v1', own)).toBe(own);
+  expect(await said('http://127.0.0.1:9/v1', own)).toBe(own);
+  const mixed = 'See https://platform.openai.com/docs or openai.com, not openai.company';
+  expect(await said('https://api.openai.com/v1', mixed)).toBe(
+    'See the model or the model, not openai.company',
+  );
 });

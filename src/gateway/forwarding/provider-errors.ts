@@ -99,13 +99,33 @@ function ofRequest(
 /** Clients match on these, so a provider must not be able to send them. */
 const OUR_CODES: ReadonlySet<string> = new Set(Object.values(REFUSALS).flatMap(({ code }) => code ?? []));
 
-/** Models are addressed by alias only (G-16): the provider's model name and address do not reach a client. */
+/** The operator's organizations and projects, as OpenAI (`org-…`, `proj_…`) and Groq (`org_…`) name them in errors. */
+const ACCOUNT_ID = /\b(?:org[-_]|proj_)[A-Za-z0-9]{16,}\b/g;
+
+/**
+ * Models are addressed by alias only (G-16): the provider's model name, its addresses and the operator's account do not reach
+ * a client. Errors also link to the provider's other hosts, such as console.groq.com beside api.groq.com.
+ */
 function withoutProviderNames(text: string, target: UpstreamTarget, alias: string): string {
-  const host = target.baseUrl === null ? null : (URL.parse(target.baseUrl)?.host ?? null);
-  let clean = text.replaceAll(target.model, alias);
+  const url = target.baseUrl === null ? null : URL.parse(target.baseUrl);
+  let clean = text.replaceAll(target.model, alias).replace(ACCOUNT_ID, '[redacted]');
   if (target.baseUrl !== null) clean = clean.replaceAll(target.baseUrl, 'the model');
-  if (host !== null) clean = clean.replaceAll(host, 'the model');
+  if (url !== null) clean = clean.replaceAll(url.host, 'the model').replace(HOST_NAMES, namesOther(url));
   return withoutKey(clean, target);
+}
+
+const HOST_NAMES = /(?:https?:\/\/)?\b[a-z0-9-]+(?:\.[a-z0-9-]+)+\b(?:\/[^\s`'"<>)]*)?/gi;
+
+const ADDRESS = /:|\.\d+$/;
+
+/** For each host name of a text, with what follows it in a URL: replaced if it is in the domain of the provider's host. */
+function namesOther({ hostname }: URL): (found: string) => string {
+  const labels = hostname.split('.');
+  const domain = labels.length < 3 || ADDRESS.test(hostname) ? hostname : labels.slice(1).join('.');
+  return (found) => {
+    const named = URL.parse(/^https?:/i.test(found) ? found : `http://${found}`)?.hostname ?? '';
+    return named === domain || named.endsWith(`.${domain}`) ? 'the model' : found;
+  };
 }
 
 /** Also before a text is cut: half a key would not be found after that. */
