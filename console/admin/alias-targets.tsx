@@ -1,6 +1,6 @@
 import { useId, useState } from 'react';
 import { Dialog } from '../parts/dialog.tsx';
-import { Area, Choice, Field, Form, useWrongField } from '../parts/form.tsx';
+import { Area, Choice, Field, Form, useGroupFocus, useWrongField } from '../parts/form.tsx';
 import { type FormValues, formValues } from '../parts/form-values.ts';
 import { Problem } from '../parts/page.tsx';
 import { fieldError } from '../session/answer-error.ts';
@@ -179,13 +179,14 @@ function TargetFields({ title, alias, row, presets, remove }: TargetFieldsProps)
   const { stored, number } = row;
   const [provider, setProvider] = useState(stored?.provider ?? 'openai');
   const preset = presets.find(({ name }) => name === provider);
+  const group = useGroupFocus(stored === null);
   const keyHint = stored?.hasKey
     ? 'A key is stored and stays unless you enter another one.'
     : preset?.needsKey
       ? 'Needed by this provider.'
       : 'Only where the server asks for one.';
   return (
-    <fieldset className="group target">
+    <fieldset className="group target" ref={group}>
       <legend>{title}</legend>
       {stored !== null && <Health health={stored.health} isLong />}
       <Choice

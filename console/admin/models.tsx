@@ -3,7 +3,7 @@ import { Confirmed, Dialog } from '../parts/dialog.tsx';
 import { Field, Form } from '../parts/form.tsx';
 import { List, RowButton } from '../parts/list.tsx';
 import { Card, Page, Tag } from '../parts/page.tsx';
-import { count, exact } from '../parts/words.tsx';
+import { count, credits, exact, factorWords } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql, type RowOf } from '../session/graphql.ts';
 import { useQuery } from '../session/use-query.ts';
@@ -11,13 +11,14 @@ import { AliasForm } from './alias-form.tsx';
 import { TargetForm } from './alias-targets.tsx';
 import { ToolsForm } from './alias-tools.tsx';
 import { OwnKeyFeeForm } from './own-key-fee.tsx';
+import { FactorsForm } from './price-factors.tsx';
 import { PriceWarnings } from './price-warnings.tsx';
 import { Health } from './target-health.tsx';
 
 const ALIASES =
   graphql(`query($includeRetired: Boolean) { modelAliases(includeRetired: $includeRetired) { alias kind byokFeePercent
   priceWarnings isDocumented contextLength maxOutputTokens retiredAt version strategy retries retryStatuses fallback hedgeMs
-  prices { id prompt cached completion cacheWrite inForceFrom }
+  prices { id prompt cached completion cacheWrite inForceFrom } priceFactors { field value factor }
   targets { id provider baseUrl model weight hasKey apiVersion headerNames timeoutMs maxInFlight
     cost { prompt cached completion cacheWrite }
     health { state coolingStatus coolingUntil recentFailures lastFailureReason lastFailureAt } }
@@ -33,7 +34,7 @@ type Alias = RowOf<typeof ALIASES>;
 
 /** The open form and its alias; with `settings`, null is a new alias. */
 type Opened =
-  | { readonly form: 'targets' | 'price' | 'tools' | 'own-keys'; readonly alias: Alias }
+  | { readonly form: 'targets' | 'price' | 'factors' | 'tools' | 'own-keys'; readonly alias: Alias }
   | { readonly form: 'settings'; readonly alias: Alias | null };
 
 export function Models() {
@@ -81,7 +82,7 @@ export function Models() {
           columns={[
             { name: 'Alias', show: (alias) => <Name alias={alias} /> },
             { name: 'Served by', show: (alias) => <Served alias={alias} /> },
-            { name: 'Credits for a million tokens', show: ({ prices }) => <Prices prices={prices} /> },
+            { name: 'Credits for a million tokens', show: (alias) => <Prices alias={alias} /> },
             {
               name: 'Do',
               show: (alias) => <Actions alias={alias} open={setOpened} changed={result.reload} />,
@@ -131,16 +132,10 @@ function OpenedForm({ opened, aliases, close, changed, added }: OpenedFormProps)
     const { alias: name, byokFeePercent } = alias;
     return <OwnKeyFeeForm alias={name} percent={byokFeePercent} close={close} changed={changed} />;
   }
-  const { targets, version } = alias;
-  return (
-    <TargetForm
-      alias={alias.alias}
-      version={version}
-      targets={targets ?? []}
-      close={close}
-      changed={changed}
-    />
-  );
+  const { alias: name, version, priceFactors, targets } = alias;
+  const common = { alias: name, version, close, changed };
+  if (opened.form === 'factors') return <FactorsForm {...common} stored={priceFactors} />;
+  return <TargetForm {...common} targets={targets ?? []} />;
 }
 
 function Name({
@@ -177,6 +172,7 @@ function Actions({ alias, open, changed }: ActionsProps) {
       {button('Targets', 'targets')}
       {button('Settings', 'settings')}
       {button('Price', 'price')}
+      {button('Tiers', 'factors')}
       {button('Tools', 'tools')}
       {button('Own keys', 'own-keys')}
       {!alias.isDocumented && (
@@ -218,14 +214,19 @@ function Targets({ targets }: { targets: NonNullable<Alias['targets']> }) {
   ));
 }
 
-function Prices({ prices }: { prices: Alias['prices'] }) {
-  return prices.map((price, at) => (
-    <div key={price.id} className="small">
-      {count(price.prompt)} in, {count(price.cached)} cached, {count(price.completion)} out
-      {price.cacheWrite !== null && `, ${count(price.cacheWrite)} written to the cache`}
-      {at > 0 && `, from ${exact(price.inForceFrom)}`}
-    </div>
-  ));
+function Prices({ alias: { prices, priceFactors } }: { alias: Alias }) {
+  return (
+    <>
+      {prices.map((price, at) => (
+        <div key={price.id} className="small">
+          {credits(price.prompt)} in, {credits(price.cached)} cached, {credits(price.completion)} out
+          {price.cacheWrite !== null && `, ${credits(price.cacheWrite)} written to the cache`}
+          {at > 0 && `, from ${exact(price.inForceFrom)}`}
+        </div>
+      ))}
+      {priceFactors.length > 0 && <div className="small">{factorWords(priceFactors)}</div>}
+    </>
+  );
 }
 
 interface AliasFormProps {

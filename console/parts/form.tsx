@@ -101,6 +101,19 @@ export function Checks(props: {
   );
 }
 
+/**
+ * For a group of fields that is added to a form and removed from it by buttons: a new group receives the focus, and the
+ * focus of a removed one moves to the heading.
+ */
+export function useGroupFocus(isNew: boolean) {
+  const group = useRef<HTMLFieldSetElement>(null);
+  useKeptFocus(group);
+  useEffect(() => {
+    if (isNew) group.current?.querySelector<HTMLElement>('input, select')?.focus();
+  }, [isNew]);
+  return group;
+}
+
 interface FormProps {
   readonly submit: string;
   readonly children: ReactNode;

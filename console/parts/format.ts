@@ -48,6 +48,17 @@ export function count(amount: number): string {
   return countForm.format(amount);
 }
 
+export interface PriceFactor {
+  readonly field: string;
+  readonly value: string;
+  readonly factor: number;
+}
+
+/** What tiers of a provider cost: “service_tier priority × 2”. */
+export function factorWords(factors: readonly PriceFactor[]): string {
+  return factors.map(({ field, value, factor }) => `${field} ${value} × ${factor}`).join(', ');
+}
+
 export function money(amount: number, currency: string): string {
   return new Intl.NumberFormat('en', { style: 'currency', currency: currency.toUpperCase() }).format(amount);
 }

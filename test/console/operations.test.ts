@@ -268,6 +268,57 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await row('svc/chat-premium').getByText('with web_search (0.01 a use)', { exact: true }).waitFor();
   });
 
+  test('tiers of an alias have price factors, which its price list and the details of a call show', async () => {
+    await open('/models', 'Models');
+    const dialog = page.getByRole('dialog');
+    const factor = (number: number) => dialog.getByRole('group', { name: `Factor ${number}` });
+    const button = (name: string) => dialog.getByRole('button', { name, exact: true });
+    const openFactors = () => row('svc/chat-premium').getByRole('button', { name: 'Tiers' }).click();
+    await openFactors();
+    for (const [at, value, times] of [
+      [1, 'priority', '2.5'],
+      [2, 'priority', '3'],
+      [3, 'flex', '0.5'],
+    ] as const) {
+      await button('Add a factor').click();
+      await factor(at).getByLabel('Value').fill(value);
+      await factor(at).getByLabel('Factor', { exact: true }).fill(times);
+    }
+    await isWholeAtBothWidths();
+    await button('Save the factors').click();
+    await dialog.getByText('service_tier priority has a factor above').waitFor();
+    expect(await isMarked(factor(2).getByLabel('Value'))).toBe(true);
+    await button('Remove Factor 2').click();
+    await button('Save the factors').click();
+    const saved = 'service_tier flex × 0.5, service_tier priority × 2.5';
+    await row('svc/chat-premium').getByText(saved).waitFor();
+    const sent = JSON.stringify({
+      ...{ model: 'svc/chat-premium', service_tier: 'priority', max_tokens: 5 },
+      messages: [{ role: 'user', content: 'Hello' }],
+    });
+    const headers = {
+      authorization: `Bearer ${world.demo.api_key}`,
+      'content-type': 'application/json',
+    };
+    await until(async () => {
+      const url = `${world.demo.gateway_url}/chat/completions`;
+      return (await fetch(url, { method: 'POST', headers, body: sent })).status === 200;
+    });
+    await open('/all-requests?model=svc/chat-premium', 'Requests');
+    await appears(page, row('svc/chat-premium').filter({ hasText: '200' }).first());
+    await row('svc/chat-premium').filter({ hasText: '200' }).first().getByRole('button').click();
+    await dialog.getByText('2.5 × the price of tokens').waitFor();
+    await dialog.getByText('priority', { exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await open('/models', 'Models');
+    await openFactors();
+    expect(await factor(2).getByLabel('Factor', { exact: true }).inputValue()).toBe('2.5');
+    await button('Remove Factor 1').click();
+    await button('Remove Factor 1').click();
+    await button('Save the factors').click();
+    await row('svc/chat-premium').getByText('service_tier').waitFor({ state: 'detached' });
+  });
+
   test('own provider keys are allowed for an alias at a fee, and forbidden again', async () => {
     await open('/models', 'Models');
     const dialog = page.getByRole('dialog');

@@ -1,13 +1,13 @@
 import { Link } from 'wouter';
 import { type Column, List, Nil } from '../../parts/list.tsx';
 import { Card, Page, Tag } from '../../parts/page.tsx';
-import { count, credits, exact } from '../../parts/words.tsx';
+import { count, credits, exact, factorWords } from '../../parts/words.tsx';
 import { useIsAdmin } from '../../session/console-context.ts';
 import { graphql, type RowOf } from '../../session/graphql.ts';
 import { useQuery } from '../../session/use-query.ts';
 
 const MODELS = graphql(`{ modelAliases { alias kind contextLength maxOutputTokens retiredAt
-  prices { id prompt cached completion cacheWrite inForceFrom } } }`);
+  prices { id prompt cached completion cacheWrite inForceFrom } priceFactors { field value factor } } }`);
 
 type Model = RowOf<typeof MODELS>;
 type Price = Model['prices'][number];
@@ -57,9 +57,10 @@ const KINDS = new Map([
 const COLUMNS: readonly Column<Model>[] = [
   {
     name: 'Model',
-    show: ({ alias, prices }) => (
+    show: ({ alias, prices, priceFactors }) => (
       <>
         <code>{alias}</code>
+        {priceFactors.length > 0 && <div className="small quiet">{factorWords(priceFactors)}</div>}
         {prices.slice(1).map((price) => (
           <div key={price.id} className="small quiet">
             From {exact(price.inForceFrom)}: prompt {credits(price.prompt)}, completion{' '}
