@@ -10,6 +10,8 @@ import { useQuery } from './session/use-query.ts';
 
 const RESEND = graphql(`mutation { resendVerification }`);
 const SUSPENSION = graphql(`{ company { suspendedAt suspensionReason } }`);
+/** A suspension is announced on pages that are already open. */
+const LOOK_EVERY_MS = 30_000;
 const STEP_UP = graphql(`mutation($totp: String!) { stepUp(totp: $totp) }`);
 
 /** What the user still has to do for their account, shown at the top of every page. */
@@ -43,14 +45,15 @@ export function AccountNotices({ person }: { person: Person }) {
 }
 
 function SuspensionNotice() {
-  const { data } = useQuery(SUSPENSION);
+  const { data } = useQuery(SUSPENSION, {}, LOOK_EVERY_MS);
   const { suspendedAt = null, suspensionReason = null } = data?.company ?? {};
   if (suspendedAt === null) return null;
   return (
     <Notice mood="bad">
       <p>
-        Your company is suspended: its model calls are refused. Reason: {suspensionReason}. Contact the
-        operator of this service.
+        Your company is suspended: its model calls are refused. Reason: {suspensionReason?.replace(/\.$/, '')}
+        . Contact the operator of this service to have it resumed. Your data, invoices and keys stay as they
+        are.
       </p>
     </Notice>
   );

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../doubles/until.ts';
 import { givenChromium } from '../services/given.ts';
-import { type BrowserSystem, logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
+import { askAs, type BrowserSystem, logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
 import { buryMails } from './buried-jobs.ts';
 import { appears, isWholeEverywhere, keepPicture, moveTo, settled, violationsOf } from './page-checks.ts';
 import { OPERATIONS } from './page-lists.ts';
@@ -484,6 +484,27 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
       .waitFor();
     await page.getByRole('button', { name: 'Close' }).click();
     await row(world.demo.company_id).getByText('Out of credits').waitFor();
+  });
+
+  test('members see on the page that is open that their company is suspended, and that it is resumed', async () => {
+    const ask = await askAs(world.demo, world.demo.super_admin);
+    const { page: open, close } = await world.visit();
+    await open.clock.install();
+    await logIn(open, world.demo.company_admin, '/prices');
+    await settled(open);
+    const notice = open.getByText('Your company is suspended');
+    expect(await notice.count()).toBe(0);
+    const id = world.demo.company_id;
+    const reason = 'Unpaid invoices.';
+    await ask('mutation($id: ID!, $reason: String!) { suspendCompany(id: $id, reason: $reason) { id } }', {
+      ...{ id, reason },
+    });
+    await open.clock.runFor(31_000);
+    await notice.getByText('Reason: Unpaid invoices. Contact the operator').waitFor();
+    await ask('mutation($id: ID!) { resumeCompany(id: $id) { id } }', { id });
+    await open.clock.runFor(31_000);
+    await notice.waitFor({ state: 'detached' });
+    await close();
   });
 
   test('P-15 a company’s ceilings are set by the operator, and the company sees its use of them', async () => {
