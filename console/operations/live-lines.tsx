@@ -1,9 +1,11 @@
 import { createClient } from 'graphql-ws';
-import { useEffect, useRef, useState } from 'react';
+import { memo, useEffect, useRef, useState } from 'react';
 import { objectIn } from '../parts/json.ts';
 import { Notice, Tag } from '../parts/page.tsx';
+import { clockTime, exact } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { type DataOf, graphql, textOf, type Variables } from '../session/graphql.ts';
+import type { Session } from '../session/session.ts';
 import { LEVEL_MOODS } from './log-lines.tsx';
 
 const LOG_STREAM =
@@ -11,6 +13,13 @@ const LOG_STREAM =
   logStream(minLevel: $minLevel, contains: $contains, service: $service, requestId: $requestId, companyId: $companyId,
     announced: true) { timestamp level message context } }`);
 const KEPT_LINES = 500;
+/** Lines that arrive within this time are shown together: a render for each would block the page in a flood of them. */
+const SHOW_EVERY_MS = 200;
+/** Scrolled up by more than this, the user reads earlier lines and new ones do not move them. */
+const NEAR_END_PX = 40;
+const MOST_RETRY_MS = 10_000;
+const PING_EVERY_MS = 15_000;
+const PONG_WITHIN_MS = 10_000;
 
 type Line = DataOf<typeof LOG_STREAM>['logStream'] & { readonly number: number };
 type LiveFilter = Variables<typeof LOG_STREAM>;
@@ -20,9 +29,10 @@ export function LiveLines({ filter }: { filter: LiveFilter }) {
   const [isPaused, setPaused] = useState(false);
   const { lines, status, clear } = useLines(filter, isPaused);
   const box = useRef<HTMLElement>(null);
+  const isAtEnd = useRef(true);
   // biome-ignore lint/correctness/useExhaustiveDependencies: follows each new line
   useEffect(() => {
-    if (!isPaused) box.current?.scrollTo({ top: box.current.scrollHeight });
+    if (!isPaused && isAtEnd.current) box.current?.scrollTo({ top: box.current.scrollHeight });
   }, [lines, isPaused]);
   return (
     <>
@@ -38,20 +48,36 @@ export function LiveLines({ filter }: { filter: LiveFilter }) {
       {status === 'refused' && (
         <Notice mood="bad">The log may not be watched with this account any more.</Notice>
       )}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <section className="lines" ref={box} tabIndex={0} aria-label="Lines of the log">
+      <section
+        className="lines"
+        ref={box}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        aria-label="Lines of the log"
+        onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+          isAtEnd.current = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
+        }}
+      >
         {lines.length === 0 && <p className="quiet">Nothing yet. Make a call, and its lines appear.</p>}
         {lines.map((line) => (
-          <div key={line.number}>
-            <span className="quiet">{line.timestamp.slice(11, 23)}</span>{' '}
-            <Tag mood={LEVEL_MOODS[line.level]}>{line.level}</Tag> {line.message}{' '}
-            <span className="quiet">{line.context == null ? '' : JSON.stringify(line.context)}</span>
-          </div>
+          <ShownLine key={line.number} line={line} />
         ))}
       </section>
     </>
   );
 }
+
+const ShownLine = memo(function ShownLine({ line }: { line: Line }) {
+  return (
+    <div>
+      <time className="quiet" dateTime={line.timestamp} title={exact(line.timestamp)}>
+        {clockTime(line.timestamp)}
+      </time>{' '}
+      <Tag mood={LEVEL_MOODS[line.level]}>{line.level}</Tag> {line.message}{' '}
+      <span className="quiet">{line.context == null ? '' : JSON.stringify(line.context)}</span>
+    </div>
+  );
+});
 
 /** The latest lines. A pause keeps those shown; lines logged during the pause are not shown. */
 function useLines(filter: LiveFilter, isPaused: boolean) {
@@ -64,13 +90,8 @@ function useLines(filter: LiveFilter, isPaused: boolean) {
   useEffect(() => {
     if (isPaused) return;
     setStatus('connecting');
-    const client = createClient({
-      url: `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/graphql`,
-      connectionParams: async () => ({ Authorization: `Bearer ${(await session.token()) ?? ''}` }),
-      retryAttempts: Number.POSITIVE_INFINITY,
-      shouldRetry: () => true,
-      on: { closed: () => setStatus('connecting') },
-    });
+    const batch = createBatch((fresh) => setLines((now) => [...now, ...fresh].slice(-KEPT_LINES)));
+    const client = connect(session, () => setStatus('connecting'));
     const stop = client.subscribe<DataOf<typeof LOG_STREAM>>(
       { query: textOf(LOG_STREAM), variables: JSON.parse(given) },
       {
@@ -79,17 +100,70 @@ function useLines(filter: LiveFilter, isPaused: boolean) {
           // The first message of each subscription: no line is missed after it.
           if (objectIn(data.logStream.context).watching === true) return setStatus('connected');
           counter.current += 1;
-          const line = { ...data.logStream, number: counter.current };
-          setLines((now) => [...now.slice(1 - KEPT_LINES), line]);
+          batch.add({ ...data.logStream, number: counter.current });
         },
         error: () => setStatus('refused'),
         complete: () => undefined,
       },
     );
     return () => {
+      batch.close();
       stop();
       void client.dispose();
     };
   }, [session, given, isPaused]);
   return { lines, status, clear: () => setLines([]) };
+}
+
+/** Bounded: a hidden tab shows its lines late. */
+function createBatch(show: (lines: readonly Line[]) => void) {
+  let waiting: Line[] = [];
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  const flush = () => {
+    timer = null;
+    show(waiting);
+    waiting = [];
+  };
+  return {
+    add(line: Line) {
+      if (waiting.length === KEPT_LINES) waiting.shift();
+      waiting.push(line);
+      timer ??= setTimeout(flush, SHOW_EVERY_MS);
+    },
+    close() {
+      if (timer === null) return;
+      clearTimeout(timer);
+      flush();
+    },
+  };
+}
+
+/**
+ * Connects again after every loss, at the latest `MOST_RETRY_MS` later; the default wait of the client doubles without
+ * limit. A connection that a network has dropped silently is noticed by pings.
+ */
+function connect(session: Session, lost: () => void) {
+  let overdue: ReturnType<typeof setTimeout> | undefined;
+  const client = createClient({
+    url: `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/graphql`,
+    connectionParams: async () => ({ Authorization: `Bearer ${(await session.token()) ?? ''}` }),
+    retryAttempts: Number.POSITIVE_INFINITY,
+    retryWait: (retries) =>
+      new Promise((resolve) => setTimeout(resolve, Math.min(MOST_RETRY_MS, 500 * 2 ** retries))),
+    shouldRetry: () => true,
+    keepAlive: PING_EVERY_MS,
+    on: {
+      closed: () => {
+        clearTimeout(overdue);
+        lost();
+      },
+      ping: (isReceived) => {
+        if (!isReceived) overdue = setTimeout(() => client.terminate(), PONG_WITHIN_MS);
+      },
+      pong: (isReceived) => {
+        if (isReceived) clearTimeout(overdue);
+      },
+    },
+  });
+  return client;
 }

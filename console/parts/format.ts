@@ -4,6 +4,9 @@ const countForm = new Intl.NumberFormat('en', { maximumFractionDigits: 2 });
 const msForm = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 /** In the browser's time zone, with its name. */
 const exactForm = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'long' });
+const clockForm = new Intl.DateTimeFormat('en', {
+  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3, hourCycle: 'h23' },
+});
 /** “In 1 day”, not “tomorrow”: 30 hours from now may be two days ahead. */
 const relativeForm = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
 const UNITS = [
@@ -95,6 +98,11 @@ export function latency(ms: number): string {
 
 export function exact(at: string): string {
   return exactForm.format(new Date(at));
+}
+
+/** The time of day with milliseconds, in the browser's time zone. */
+export function clockTime(at: string): string {
+  return clockForm.format(new Date(at));
 }
 
 /** SUBSCRIPTION_GRANT becomes “Subscription grant”, and creditLimit “Credit limit”. */

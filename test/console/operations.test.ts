@@ -5,6 +5,7 @@ import { until } from '../doubles/until.ts';
 import { givenChromium } from '../services/given.ts';
 import { askAs, type BrowserSystem, logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
 import { buryMails } from './buried-jobs.ts';
+import { mockLogStream } from './mocked-log-stream.ts';
 import { appears, isWholeEverywhere, keepPicture, moveTo, settled, violationsOf } from './page-checks.ts';
 import { OPERATIONS } from './page-lists.ts';
 
@@ -427,6 +428,41 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     expect(await call()).toBe(503);
     await page.getByRole('region', { name: 'Lines of the log' }).getByText('a model target failed').waitFor();
     isBroken = false;
+  });
+
+  test('P-13 the live log keeps the newest lines of a flood, stays where it is read, and connects again soon', async () => {
+    const { page: watched, close } = await world.visit();
+    const server = await mockLogStream(watched);
+    await watched.clock.install();
+    /** In steps, because the page registers a timer only after it has heard of a lost connection. */
+    const passUntil = async (mostMs: number, isSo: () => boolean) => {
+      for (let ms = 0; ms < mostMs && !isSo(); ms += 500) await watched.clock.runFor(500);
+      expect(isSo()).toBe(true);
+    };
+    await logIn(watched, world.demo.super_admin, '/logs');
+    const connected = () => watched.getByText('connected', { exact: true }).waitFor();
+    const lines = watched.getByRole('region', { name: 'Lines of the log' });
+    await connected();
+    for (let number = 1; number <= 700; number += 1) server.line(`line ${number}.`);
+    await lines.getByText('line 700.').waitFor();
+    expect(await lines.locator('> div').count()).toBe(500);
+    expect(await lines.locator('> div').first().innerText()).toContain('line 201.');
+    await lines.evaluate((box) => box.scrollTo({ top: 0 }));
+    await until(async () => (await lines.evaluate((box) => box.scrollTop)) === 0);
+    server.line('line 701.');
+    await lines.getByText('line 701.').waitFor();
+    expect(await lines.evaluate((box) => box.scrollTop < box.clientHeight)).toBe(true);
+    server.isAway = true;
+    await server.drop();
+    for (let attempt = 1; attempt <= 8; attempt += 1) {
+      await passUntil(20_000, () => server.refused() >= attempt);
+    }
+    server.isAway = false;
+    await passUntil(20_000, () => server.opened() === 2);
+    await connected();
+    server.isSilent = true;
+    await passUntil(60_000, () => server.opened() === 3);
+    await close();
   });
 
   test('A-8 the log is searched by service, level, request, company and time, and followed live with the same filters', async () => {
