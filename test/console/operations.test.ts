@@ -497,6 +497,9 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await apply();
     await page.getByRole('button', { name: 'Live' }).click();
     await page.getByText('connected', { exact: true }).waitFor();
+    const edgeOf = (name: string) =>
+      page.getByRole('button', { name, exact: true }).evaluate((one) => getComputedStyle(one).borderColor);
+    expect(await edgeOf('Live')).not.toBe(await edgeOf('Stored'));
     await unsigned({});
     await unsigned({ 'x-request-id': requestId });
     const lines = page.getByRole('region', { name: 'Lines of the log' });
