@@ -18,8 +18,8 @@ export function saveCsv(name: string, head: readonly string[], rows: readonly (r
   saveFile(name, 'text/csv', [head, ...rows].map((line) => line.map(csvCell).join(',')).join('\r\n'));
 }
 
-/** A leading sign would make a spreadsheet read the cell as a formula. */
-function csvCell(value: Cell): string {
-  const text = typeof value === 'string' && /^[=+\-@\t]/.test(value) ? `'${value}` : String(value ?? '');
+/** A leading sign, after blanks too, would make a spreadsheet read the cell as a formula. */
+export function csvCell(value: Cell): string {
+  const text = typeof value === 'string' && /^\s*[=+\-@|%]/.test(value) ? `'${value}` : String(value ?? '');
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -1,5 +1,8 @@
 /** What people do by mistake, and what goes wrong behind a page: nothing is done twice or lost, and the page says what to do. */
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
 import { givenChromium } from '../services/given.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { askAs, logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
@@ -113,6 +116,7 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await page.getByRole('button', { name: 'Export CSV' }).click();
     await page.getByRole('alert').getByText('The server cannot be reached.').waitFor();
     await page.unrouteAll();
+    await breaksOff(page);
     await moveTo(page, '/jobs');
     await page.getByLabel('Title').fill('Cook');
     await page.getByLabel('Description').fill('Cooking.');
@@ -314,3 +318,29 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     );
   });
 });
+
+/** An export shows that it runs, and runs once. One that breaks off is no file, and the page says so. */
+async function breaksOff(page: Page): Promise<void> {
+  const held = Promise.withResolvers<void>();
+  let requests = 0;
+  const server = createServer((_request, response) => {
+    requests += 1;
+    response.writeHead(200, { 'content-type': 'text/csv' });
+    response.write('id,request_id\r\n');
+    void held.promise.then(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/calls/export`;
+  await page.route('**/calls/export*', (route) => route.continue({ url }));
+  await page.getByRole('button', { name: 'Export CSV' }).click();
+  const exporting = page.getByRole('button', { name: /^Exporting…/ });
+  await exporting.waitFor();
+  expect(await exporting.evaluate((one) => one === document.activeElement)).toBe(true);
+  await exporting.click({ force: true });
+  await page.getByRole('button', { name: 'Export JSON Lines' }).click({ force: true });
+  held.resolve();
+  await page.getByRole('alert').getByText('no file was saved').waitFor();
+  expect(requests).toBe(1);
+  await page.unrouteAll();
+  server.close();
+}

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { csvCell } from '../../console/parts/files.ts';
 import { changedFrom } from '../../console/parts/form-values.ts';
 import {
   credits,
@@ -67,6 +68,15 @@ describe('words of the console', () => {
     expect([spoken('SUBSCRIPTION_GRANT'), spoken('creditLimit')]).toEqual([
       'Subscription grant',
       'Credit limit',
+    ]);
+  });
+
+  test('no cell of a CSV file is a formula, and commas and quotes stay within their cell', () => {
+    expect(['=1+1', ' =1+1', '-2', '@a', '|a', '%a'].map(csvCell)).toEqual([
+      ...["'=1+1", "' =1+1", "'-2", "'@a", "'|a", "'%a"],
+    ]);
+    expect([csvCell(-2), csvCell(null), csvCell('a-b'), csvCell('a,"b"')]).toEqual([
+      ...['-2', '', 'a-b', '"a,""b"""'],
     ]);
   });
 

@@ -1,17 +1,16 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { useFilters } from '../../operations/filters.tsx';
-import { saveBlob } from '../../parts/files.ts';
 import { Choice, Field, Form } from '../../parts/form.tsx';
 import { type Column, List, Nil, SearchedUntil } from '../../parts/list.tsx';
 import { Card, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
 import { KeyPicker } from '../../parts/picker.tsx';
-import { Breakable, count, credits, latency, Moment } from '../../parts/words.tsx';
-import { offline, refusalOf } from '../../session/answer-error.ts';
-import { useConsole, useSessionState } from '../../session/console-context.ts';
+import { Breakable, count, credits, exact, latency, Moment } from '../../parts/words.tsx';
+import { useSessionState } from '../../session/console-context.ts';
 import { graphql } from '../../session/graphql.ts';
-import { useAction, usePages, useQuery } from '../../session/use-query.ts';
+import { usePages, useQuery } from '../../session/use-query.ts';
 import { CALLS, type Call, RequestDetails } from './request-details.tsx';
+import { Exports } from './request-exports.tsx';
 
 const REFUSED_ADDRESSES = graphql(
   `query($hours: Int) { addressRefusals(hours: $hours) { address code count lastMinute } }`,
@@ -137,7 +136,14 @@ function LinkedRequest({ id, requestId, companyId, close }: LinkedRequestProps) 
   const call = data?.calls.nodes.find((one) => one.id === id);
   if (call !== undefined) return <RequestDetails call={call} close={close} />;
   if (data === null) return <Problem error={error} retry={reload} />;
-  return <Notice mood="warn">The request {requestId} of this link is no longer stored.</Notice>;
+  const { searchedUntil } = data.calls;
+  return (
+    <Notice mood="warn">
+      {searchedUntil === null
+        ? `The request ${requestId} of this link is no longer stored.`
+        : `The request ${requestId} of this link is not among those since ${exact(searchedUntil)}. To search further back, filter by its id.`}
+    </Notice>
+  );
 }
 
 function columnsOf(isOperator: boolean, open: (call: Call) => void): readonly Column<Call>[] {
@@ -296,8 +302,6 @@ function useFocusKept(key: string) {
   return place;
 }
 
-type CallFilter = ReturnType<typeof filterOf>;
-
 /** The filter in the URL. A status, minimum or time that cannot be parsed is ignored. */
 function filterOf(filter: (name: string) => string, companyId: string | null) {
   const numberIn = (name: string) => (filter(name) === '' ? Number.NaN : Number(filter(name)));
@@ -329,39 +333,6 @@ function given<Name extends string>(name: Name, value: string): Partial<Record<N
 function isoOf(text: string): string {
   const ms = Date.parse(text);
   return Number.isNaN(ms) ? '' : new Date(ms).toISOString();
-}
-
-const PARAMETERS: Readonly<Record<string, string>> = {
-  ...{ companyId: 'company_id', apiKeyId: 'api_key_id', endUser: 'user', requestId: 'request_id' },
-  ...{ minDurationMs: 'min_duration_ms', minCredits: 'min_credits' },
-};
-
-/** Exports all matching calls, not only those on the page. */
-function Exports({ filter }: { filter: CallFilter }) {
-  const { session } = useConsole();
-  const action = useAction();
-  const save = (format: 'csv' | 'jsonl') =>
-    action.run(async () => {
-      const search = new URLSearchParams({ format });
-      for (const [name, value] of Object.entries(filter)) search.set(PARAMETERS[name] ?? name, String(value));
-      const headers = { authorization: `Bearer ${await session.token()}` };
-      const response = await fetch(`/calls/export?${search}`, { headers }).catch(() => {
-        throw offline();
-      });
-      if (!response.ok) throw await refusalOf(response);
-      saveBlob(`requests.${format}`, await response.blob());
-    });
-  return (
-    <>
-      <button type="button" disabled={action.isBusy} onClick={() => void save('csv')}>
-        Export CSV
-      </button>
-      <button type="button" disabled={action.isBusy} onClick={() => void save('jsonl')}>
-        Export JSON Lines
-      </button>
-      <Problem error={action.error} />
-    </>
-  );
 }
 
 function RefusedAddresses() {
