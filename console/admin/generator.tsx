@@ -28,7 +28,7 @@ export function Generator() {
     >
       <Problem error={result.error} retry={result.reload} />
       {generator === undefined ? (
-        <Bones />
+        result.error === null && <Bones />
       ) : (
         <div className="columns">
           <Figure

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'react';
 import uPlot from 'uplot';
 
-interface Series {
+export interface Series {
   readonly name: string;
-  readonly colour: '--accent' | '--good' | '--bad';
+  readonly colour: '--accent' | '--good' | '--bad' | `--series-${number}`;
   readonly values: readonly number[];
 }
 

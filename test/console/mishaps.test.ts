@@ -130,6 +130,21 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await close();
   });
 
+  test('a chart that cannot be loaded says so and offers to try again, in place of zeros', async () => {
+    const { page, close } = await world.visit();
+    await page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('"groupBy":["DAY"]') === true ? route.abort() : route.continue(),
+    );
+    await logIn(page, world.demo.company_admin, '/usage');
+    const spend = page.getByRole('region', { name: 'Spend by day' });
+    await spend.getByText('The server cannot be reached').waitFor();
+    expect(await spend.getByRole('img').count()).toBe(0);
+    await page.unrouteAll();
+    await spend.getByRole('button', { name: 'Try again' }).click();
+    await spend.getByRole('img', { name: /Credits spent by day/ }).waitFor();
+    await close();
+  });
+
   test('the details of a request stay open while newer ones come, and a link shows an older one', async () => {
     const { page } = admin;
     await call('the older one');

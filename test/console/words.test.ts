@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { dearestByDay } from '../../console/pages/usage/usage-data.ts';
 import { csvCell } from '../../console/parts/files.ts';
 import { changedFrom } from '../../console/parts/form-values.ts';
 import {
@@ -77,6 +78,17 @@ describe('words of the console', () => {
     ]);
     expect([csvCell(-2), csvCell(null), csvCell('a-b'), csvCell('a,"b"')]).toEqual([
       ...['-2', '', 'a-b', '"a,""b"""'],
+    ]);
+  });
+
+  test('a chart by name has the dearest names, each with all days', () => {
+    const spend = (name: string, day: string | null, of: number) => ({ name, day, totals: { credits: of } });
+    const sums = [spend('a', null, 1), spend('b', null, 9), spend('c', null, 5)];
+    const lines = [spend('b', '2030-01-01', 9), spend('c', '2030-01-02', 2), spend('c', '2030-01-02', 3)];
+    const days = ['2030-01-01', '2030-01-02'];
+    expect(dearestByDay(sums, lines, days, 2)).toEqual([
+      { name: 'b', values: [9, 0] },
+      { name: 'c', values: [0, 5] },
     ]);
   });
 

@@ -42,7 +42,7 @@ export function CompanySettings() {
       <Card title="Profile">
         {isSaved && <Notice mood="good">The profile is saved. Invoices from now on show it.</Notice>}
         {company === null ? (
-          <Bones lines={6} />
+          result.error === null && <Bones lines={6} />
         ) : (
           <Profile
             company={company}

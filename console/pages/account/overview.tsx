@@ -28,7 +28,10 @@ export function Overview() {
   const name = standing.data?.company.name;
   return (
     <Page title="Overview" says={name === undefined ? 'The last 30 days.' : `${name}, the last 30 days.`}>
-      <Problem error={standing.error ?? usage.error} retry={usage.reload} />
+      <Problem
+        error={standing.error ?? usage.error}
+        retry={() => Promise.all([standing.reload(), usage.reload()])}
+      />
       <Attention standing={standing.data} usage={usage.data} />
       {standing.data !== null && usage.data !== null && (
         <FirstCall
@@ -70,7 +73,11 @@ export function Overview() {
           says="free of charge"
         />
       </div>
-      {usage.data === null ? <Bones lines={6} /> : <Charts data={usage.data} range={range} />}
+      {usage.data === null ? (
+        usage.error === null && <Bones lines={6} />
+      ) : (
+        <Charts data={usage.data} range={range} />
+      )}
     </Page>
   );
 }

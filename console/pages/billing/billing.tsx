@@ -56,7 +56,11 @@ export function Billing() {
         />
         <NextExpiry lots={shop.data?.creditLots ?? []} />
       </div>
-      {shop.data === null ? <Bones /> : <Offers shop={shop.data} reload={shop.reload} />}
+      {shop.data === null ? (
+        shop.error === null && <Bones />
+      ) : (
+        <Offers shop={shop.data} reload={shop.reload} />
+      )}
       {shop.data !== null && shop.data.creditLots.length > 0 && <Lots lots={shop.data.creditLots} />}
       <Transactions changedAt={balance?.updatedAt ?? ''} />
       <Purchases changedAt={balance?.updatedAt ?? ''} />

@@ -153,7 +153,7 @@ function MatchWeights() {
       <Problem error={result.error} retry={result.reload} />
       {isSet && <Notice mood="good">Set. The matches are being scored anew.</Notice>}
       {weights === undefined ? (
-        <Bones />
+        result.error === null && <Bones />
       ) : (
         <Form
           submit="Set the weights"

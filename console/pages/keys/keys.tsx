@@ -259,7 +259,7 @@ function CreateKey({ close, created }: CreateKeyProps) {
     <Dialog title="Create a key" close={close}>
       <Problem error={choices.error} retry={choices.reload} />
       {names === null ? (
-        <Bones />
+        choices.error === null && <Bones />
       ) : (
         <Form submit="Create" beside={cancel} send={send}>
           <Field

@@ -105,7 +105,7 @@ function CreateToken({ close, created }: CreateTokenProps) {
     <Dialog title="Create a service token" close={close}>
       <Problem error={scopes.error} retry={scopes.reload} />
       {scopes.data === null ? (
-        <Bones />
+        scopes.error === null && <Bones />
       ) : (
         <Form submit="Create" beside={cancel} send={send}>
           <Field

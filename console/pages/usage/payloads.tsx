@@ -33,7 +33,7 @@ export function Payloads() {
         <Card title="How they are stored">
           {isSaved && <Notice mood="good">Saved.</Notice>}
           {settings === null ? (
-            <Bones lines={5} />
+            result.error === null && <Bones lines={5} />
           ) : (
             <Form
               submit="Save"

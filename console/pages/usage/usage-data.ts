@@ -31,3 +31,27 @@ export function byDay(rows: readonly UsageRow[], from: string, to: string) {
     });
   return { days, series };
 }
+
+interface NamedSpend {
+  readonly name: string;
+  readonly day: string | null;
+  readonly totals: { readonly credits: number };
+}
+
+/** The names that cost the most in `sums`, with what `lines` say of each day. */
+export function dearestByDay(
+  sums: readonly NamedSpend[],
+  lines: readonly NamedSpend[],
+  days: readonly string[],
+  most: number,
+): readonly { readonly name: string; readonly values: readonly number[] }[] {
+  const dearest = sums.toSorted((one, other) => other.totals.credits - one.totals.credits);
+  const names = [...new Set(dearest.map(({ name }) => name))].slice(0, most);
+  return names.map((name) => {
+    const spent = new Map<string | null, number>();
+    for (const line of lines) {
+      if (line.name === name) spent.set(line.day, (spent.get(line.day) ?? 0) + line.totals.credits);
+    }
+    return { name, values: days.map((day) => spent.get(day) ?? 0) };
+  });
+}

@@ -1,8 +1,6 @@
-import { useMemo } from 'react';
 import { Link } from 'wouter';
 import { useFilters } from '../../operations/filters.tsx';
 import { CEILING_NAMES, CeilingUse } from '../../parts/ceilings.tsx';
-import { Chart } from '../../parts/chart.tsx';
 import { saveCsv } from '../../parts/files.ts';
 import { Choice } from '../../parts/form.tsx';
 import { type Column, List, Nil } from '../../parts/list.tsx';
@@ -13,7 +11,8 @@ import { graphql } from '../../session/graphql.ts';
 import { useKeyNames } from '../../session/object-names.ts';
 import { useQuery } from '../../session/use-query.ts';
 import { Failures } from './failures.tsx';
-import { byDay, daysAgo, USAGE, type UsageRow } from './usage-data.ts';
+import { Spend } from './spend-chart.tsx';
+import { daysAgo, USAGE, type UsageRow } from './usage-data.ts';
 
 const CEILINGS = graphql(`{ company { ceilings {
   requestsPerMinute tokensPerMinute callsInFlight documentsPerDay storageMegabytes apiKeys members
@@ -46,13 +45,6 @@ export function Usage() {
     row.endUser ??
     row.tag ??
     (row.keyId === null ? '—' : keyName(row.keyId));
-  const chart = useMemo(() => {
-    const { days, series } = byDay(daily.data?.usage.rows ?? [], from, to);
-    return {
-      days,
-      series: [{ name: 'Credits', colour: '--accent', values: series((one) => one.credits) }] as const,
-    };
-  }, [daily.data, from, to]);
   const rows = grouped.data?.usage.rows ?? null;
   const save = () => saveUsage(rows ?? [], group, nameOf);
   return (
@@ -69,11 +61,7 @@ export function Usage() {
     >
       <Totals totals={daily.isStale ? undefined : daily.data?.usage.totals} />
       <Ceilings />
-      <Card title="Spend by day">
-        <div aria-busy={daily.isStale}>
-          <Chart label="Credits spent by day" {...chart} />
-        </div>
-      </Card>
+      <Spend {...{ daily, group, from, to, nameOf }} rows={grouped.isStale ? null : rows} />
       <Card
         title="In detail"
         actions={
