@@ -145,6 +145,19 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await close();
   });
 
+  test('invoices and usage are printed without navigation and buttons, in light colours', async () => {
+    const { page, close } = await world.visit({ colorScheme: 'dark' });
+    await logIn(page, world.demo.company_admin, '/billing');
+    await settled(page);
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    expect(await page.getByRole('navigation').isVisible()).toBe(false);
+    expect(await page.locator('main button:visible').count()).toBe(0);
+    await page.getByRole('heading', { name: 'Invoices' }).waitFor();
+    const ink = await page.locator('body').evaluate((body) => getComputedStyle(body).color);
+    expect(ink).toBe('rgb(23, 26, 36)');
+    await close();
+  });
+
   test('the details of a request stay open while newer ones come, and a link shows an older one', async () => {
     const { page } = admin;
     await call('the older one');
