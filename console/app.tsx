@@ -1,4 +1,4 @@
-import { Fragment, useEffect, useState } from 'react';
+import { Fragment, useEffect, useRef, useState } from 'react';
 import { Link, Route, Switch, useLocation } from 'wouter';
 import { AccountNotices, StepUpDialog } from './account-notices.tsx';
 import { PageBoundary } from './page-boundary.tsx';
@@ -86,6 +86,11 @@ function Side({ person }: { person: Person }) {
     setOpen(false);
     document.querySelector('.side [aria-current=page]')?.scrollIntoView({ block: 'nearest' });
   }, [path]);
+  const menu = useRef<HTMLButtonElement>(null);
+  useEscape(isOpen, () => {
+    setOpen(false);
+    menu.current?.focus();
+  });
   return (
     <header className="side" data-open={isOpen}>
       <div className="side-head">
@@ -93,7 +98,13 @@ function Side({ person }: { person: Person }) {
           <img src={icon} alt="" />
           Turnpike
         </Link>
-        <button type="button" className="menu-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <button
+          ref={menu}
+          type="button"
+          className="menu-button"
+          aria-expanded={isOpen}
+          onClick={() => setOpen(!isOpen)}
+        >
           Menu
         </button>
       </div>
@@ -121,6 +132,20 @@ function Side({ person }: { person: Person }) {
       </div>
     </header>
   );
+}
+
+/** Escape of an open dialog belongs to the dialog. */
+function useEscape(isActive: boolean, leave: () => void) {
+  const latest = useRef(leave);
+  latest.current = leave;
+  useEffect(() => {
+    if (!isActive) return;
+    const pressed = ({ key }: KeyboardEvent) => {
+      if (key === 'Escape' && document.querySelector('dialog[open]') === null) latest.current();
+    };
+    document.addEventListener('keydown', pressed);
+    return () => document.removeEventListener('keydown', pressed);
+  }, [isActive]);
 }
 
 /** The page of a job is within the list of jobs. */

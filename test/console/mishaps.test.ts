@@ -153,6 +153,9 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     expect(await page.getByRole('navigation').isVisible()).toBe(false);
     expect(await page.locator('main button:visible').count()).toBe(0);
     await page.getByRole('heading', { name: 'Invoices' }).waitFor();
+    const granted = page.getByRole('table').locator('time').first();
+    const printed = granted.evaluate((time) => getComputedStyle(time, '::after').content);
+    expect(await printed).toBe(`"${await granted.getAttribute('title')}"`);
     const ink = await page.locator('body').evaluate((body) => getComputedStyle(body).color);
     expect(ink).toBe('rgb(23, 26, 36)');
     await close();
@@ -329,6 +332,19 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await moveTo(page, '/requests?time=abc');
     await settled(page);
     await page.getByRole('heading', { name: 'Requests', level: 1 }).waitFor();
+  });
+
+  test('Escape closes the menu of a narrow window, and the focus is at its button', async () => {
+    const { page } = admin;
+    await page.setViewportSize({ width: 360, height: 900 });
+    const menu = page.getByRole('button', { name: 'Menu' });
+    await menu.press('Enter');
+    await page.getByRole('link', { name: 'Overview' }).focus();
+    await page.keyboard.press('Escape');
+    await page.getByRole('navigation').waitFor({ state: 'hidden' });
+    expect(await menu.getAttribute('aria-expanded')).toBe('false');
+    expect(await menu.evaluate((one) => one === document.activeElement)).toBe(true);
+    await page.setViewportSize({ width: 1280, height: 900 });
   });
 
   test('P-8 passwords do not stay in their fields once they are changed', async () => {
