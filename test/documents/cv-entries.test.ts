@@ -145,6 +145,13 @@ test('G-7 the short name of a university before its long one is a part of the sc
   expect(await schools('[school:AGH] – [school:Akademia Górniczo-Hutnicza]')).toEqual([
     ['AGH – Akademia Górniczo-Hutnicza', null],
   ]);
+  for (const [short, long] of [
+    ['ETH Zürich', 'Swiss Federal Institute of Technology'],
+    ['KU Leuven', 'Katholieke Universiteit Leuven'],
+    ['UC San Diego', 'University of California'],
+  ])
+    expect(await schools(`[school:${short}] — [school:${long}]`)).toEqual([[`${short} — ${long}`, null]]);
+  expect(await schools('[school:Lund University] – [school:Technical University of Munich]')).toHaveLength(2);
   expect(await schools('[degree:MBA] – [school:Harvard University]')).toEqual([
     ['Harvard University', 'MBA'],
   ]);

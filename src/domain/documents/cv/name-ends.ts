@@ -155,20 +155,22 @@ export function joinFaculties({ text, tokens }: LaidOutText, mentions: readonly 
   return joined;
 }
 
+/** The words of a short name: "KU Leuven", "UC San Diego". */
+const MOST_SHORT = 3;
 const UNIVERSITY =
   /^(?:univer[sz]it|uniwersytet|universit|politech|polytech|politec|technolog|institut|akadem|academ|hochschule|fachhochschule|egyetem|üniversite)/iu;
 
 /**
- * "VŠB – Technická univerzita Ostrava" and "AGH – Akademia Górniczo-Hutnicza" are one school: the short and the long
- * name.
+ * "VŠB – Technická univerzita Ostrava", "AGH – Akademia Górniczo-Hutnicza" and "ETH Zürich – Swiss Federal Institute of
+ * Technology" are one school each: the short name, of letters or of letters and a town, and the long one.
  */
 export function joinShortNames({ text, tokens }: LaidOutText, mentions: readonly Mention[]): Mention[] {
-  const isShort = ({ kind, from, to }: Mention) =>
-    to - from === 1 &&
-    /^\p{Lu}{2,6}$/u.test(tokens[from]?.text ?? '') &&
-    (kind === 'school' ||
-      kind === 'company' ||
-      (kind === 'degree' && degreesIn(tokens.slice(from, to)).length === 0));
+  const isShort = ({ kind, from, to }: Mention) => {
+    if (!/^\p{Lu}{2,6}$/u.test(tokens[from]?.text ?? '')) return false;
+    if (kind === 'school') return to - from <= MOST_SHORT;
+    if (to - from > 1) return false;
+    return kind === 'company' || (kind === 'degree' && degreesIn(tokens.slice(from, to)).length === 0);
+  };
   const joined: Mention[] = [];
   for (const mention of mentions) {
     const last = joined.at(-1);
