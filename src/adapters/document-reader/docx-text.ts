@@ -17,7 +17,8 @@ type DocxText =
  */
 const PART = /^(?:\[Content_Types\]\.xml|_rels\/\.rels|word\/(?:_rels\/)?[\w-]+\.xml(?:\.rels)?)$/;
 const AROUND = /^word\/(header|footer)\d*\.xml$/;
-const PAGE_NUMBER =
+/** A line with nothing but the number of its page. */
+export const PAGE_NUMBER =
   /^(?:page|seite|p[aá]gina|strana|str[aá]nka|strona|sid[ae]|sayfa|oldal|sivu)?\s*\d*(?:\s*(?:\/|\||of|von|sur|de|di|van|av|af|z|ze|din)\s*\d+)?$/i;
 /** Tables are converted to HTML and read as such. Empty image sources prevent images from being decompressed. */
 const OPTIONS = {

@@ -2,6 +2,7 @@ import { definePDFJSModule, getDocumentProxy } from 'unpdf';
 import type { DocumentLimits } from '../../ports/document-reader.ts';
 import { joinLabels } from './pdf-labels.ts';
 import { type Block, blocksOf } from './pdf-layout.ts';
+import { type PdfPage, withoutRepeatedRows } from './pdf-repeats.ts';
 import { type Fragment, fragmentsOf, type PdfItem } from './pdf-runs.ts';
 
 type PdfText =
@@ -55,7 +56,7 @@ async function textOfPages(pdf: Pdf, limits: DocumentLimits): Promise<PdfText> {
   if (numPages > limits.maxPages) {
     return { outcome: 'too-large', why: `it has ${numPages} pages, and ${limits.maxPages} are read at most` };
   }
-  const texts: string[] = [];
+  const pages: PdfPage[] = [];
   let [length, unseen] = [0, 0];
   for (let number = 1; number <= numPages; number += 1) {
     const page = await pdf.getPage(number);
@@ -66,12 +67,12 @@ async function textOfPages(pdf: Pdf, limits: DocumentLimits): Promise<PdfText> {
     const { width, height, transform } = page.getViewport({ scale: 1 });
     const found = fragmentsOf(items, { width, height, transform });
     unseen += found.unseen;
-    const text = textOfBlocks(blocksOf(found.fragments));
-    length += text.length;
-    if (text !== '') texts.push(text);
+    length += items.reduce((sum, { str }) => sum + str.length, 0);
+    pages.push({ number, height, fragments: found.fragments });
     page.cleanup();
   }
-  return { outcome: 'text', text: texts.join('\n\n'), pages: numPages, unseen };
+  const texts = withoutRepeatedRows(pages).map((fragments) => textOfBlocks(blocksOf(fragments)));
+  return { outcome: 'text', text: texts.filter((text) => text !== '').join('\n\n'), pages: numPages, unseen };
 }
 
 /** Streams the text, so that an endless page is stopped before all of it is in memory. */
