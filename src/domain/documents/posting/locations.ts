@@ -1,6 +1,7 @@
 import type { Posting } from '../parsed-document.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import type { Segment, TextRange } from '../text/tokens.ts';
+import { companySuffixes } from '../words/word-lists.ts';
 
 type Location = Posting['jobLocation'][number];
 type KnownPlace = LaidOutText['places'][number];
@@ -51,8 +52,10 @@ export function findLocations(laidOut: LaidOutText, title: TextRange | null): Fo
   };
   const [labelled, top] = [looked.filter(isLabelled), looked.filter(isOnTop)];
   const known = labelled.length > 0 && top.length === 0 ? labelled : [...top, ...labelled];
+  const unlisted = unlistedPlaces(laidOut);
   const chosen = [
-    ...unlistedPlaces(laidOut),
+    ...unlisted,
+    ...(unlisted.length + known.length === 0 ? unlabelledPlaces(laidOut) : []),
     ...known.slice(0, MOST_PLACES * 2).filter((place) => !isOwnCountry(looked, place)),
   ];
   const found = new Map<string, FoundLocation>();
@@ -101,6 +104,45 @@ function unlistedPlaces({ segments, places }: LaidOutText): FoundLocation[] {
     return town === null ? [] : [town];
   }
   return [];
+}
+
+/** "58095 Hagen", "A-4020 Linz". */
+const POSTCODE = /(?:^|[,;|·–—]\s*)(?:\p{Lu}{1,2}-)?(?!(?:19|20)\d\d\s)\d{4,5}\s+$/u;
+/** "Elektroniker (m/w/d) in Hagen". */
+const AFTER_GENDERS = /\((?:[mwfdxhi][/|*-]){1,2}[mwfdxhi]\)\s+(?:in|à|en|w|te)\s+$/iu;
+
+/** A town at the end of a line at the top, behind a postcode, the legal form of a company, or the title. */
+function unlabelledPlaces({ segments }: LaidOutText): FoundLocation[] {
+  for (const segment of segments.slice(0, TOP)) {
+    const text = segment.text.slice(-LONGEST_TOWN_LINE);
+    const start = segment.start + segment.text.length - text.length;
+    const town = /[^\s,;(/|·–—][^,;(/|·–—\d]*$/u.exec(text);
+    const words = town?.[0].trim() ?? '';
+    for (const city of endsOf(words)) {
+      const at = text.lastIndexOf(city);
+      const before = text.slice(0, at);
+      const isBehind = POSTCODE.test(before) || endsWithCompany(before) || AFTER_GENDERS.test(before);
+      if (isBehind && city.length > 2 && TOWN.test(city) && !NO_TOWN.test(city))
+        return [{ city, region: null, country: null, start: start + at, end: start + at + city.length }];
+    }
+  }
+  return [];
+}
+
+/** "(m/w/d) in Bad Iburg" ends with "in Bad Iburg", "Bad Iburg" and "Iburg". */
+function endsOf(words: string): readonly string[] {
+  const parts = words.split(' ').slice(-MOST_TOWN_WORDS);
+  return parts.map((_, at) => parts.slice(at).join(' '));
+}
+
+const MOST_TOWN_WORDS = 4;
+/** Only the end of a line is looked at. */
+const LONGEST_TOWN_LINE = 100;
+
+/** "Brandt Elektro GmbH, " */
+function endsWithCompany(before: string): boolean {
+  const last = /([\p{L}.&]+)\s*[,|·–—-]\s*$/u.exec(before)?.[1]?.toLowerCase().replace(/\.$/, '');
+  return last !== undefined && companySuffixes.has(last);
 }
 
 function townIn({ text, start }: Segment, from: number): FoundLocation | null {
