@@ -47,6 +47,8 @@ export function readJob(job: StoredJob, vocabulary: SkillVocabulary): JobFacts {
   const experience = object(posting.experienceRequirements);
   const duties = list(posting.responsibilities, MOST.lines).flatMap((one) => line(one) ?? []);
   const texts = [job.title, ...job.mustHave, ...job.niceToHave, ...duties, description].map(withoutProtected);
+  // The title matters most, so it is counted twice. Listed items may also occur in the description.
+  const counted = countedWords([withoutProtected(job.title), ...texts], MOST.terms);
   const language = guessLanguage(tokensOf(segmentsOf(description), []));
   return {
     title: job.title,
@@ -58,9 +60,8 @@ export function readJob(job: StoredJob, vocabulary: SkillVocabulary): JobFacts {
       months(job.minMonthsExperience) ?? months(experience.monthsOfExperience) ?? yearsIn(nice, isListed),
     places: placesOf(job.location, posting.jobLocation),
     remote: job.remote || posting.jobLocationType === 'TELECOMMUTE',
-    // The title matters most, so it is counted twice. Listed items may also occur in the description.
-    ...countedWords([withoutProtected(job.title), ...texts], MOST.terms),
-    english: englishTermsIn(texts),
+    ...counted,
+    english: englishTermsIn(texts, counted.terms),
     writtenIn: language === 'und' ? null : language,
     words: postingWords([job.title, description, ...job.mustHave, ...job.niceToHave, ...duties].join('\n'))
       .flatMap((word) => termOf(word) ?? [])

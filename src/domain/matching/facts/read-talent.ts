@@ -92,6 +92,10 @@ export function readTalent(stored: StoredTalent, vocabulary: SkillVocabulary): T
       (one) => line(object(one).name ?? one) ?? [],
     ),
   };
+  const counted =
+    said.length === 0
+      ? countedWords(texts, MOST.terms)
+      : countedWords(unsaid(texts, lines), MOST.terms, saidCounts(said));
   return {
     ...read,
     totalMonths: months(record.total_months_experience),
@@ -102,10 +106,8 @@ export function readTalent(stored: StoredTalent, vocabulary: SkillVocabulary): T
     place: placeOfTalent(object(object(record.basics).location)),
     // Without a text, the company entered the list itself: there is no CV that could show more.
     named: stored.text === null ? [] : read.skills.filter((skill) => !shown.has(skill)),
-    ...(said.length === 0
-      ? countedWords(texts, MOST.terms)
-      : countedWords(unsaid(texts, lines), MOST.terms, saidCounts(said))),
-    english: englishTermsIn([...texts, ...lines]),
+    ...counted,
+    english: englishTermsIn([...texts, ...lines], counted.terms),
     outline:
       said.length === 0
         ? null

@@ -51,13 +51,17 @@ export function englishTermOf(written: string): string | null {
   return english === null ? own : termOf(english);
 }
 
-/** The English terms of those terms of texts that have another; '' if it is not specific to the work. */
-export function englishTermsIn(texts: readonly string[]): Readonly<Record<string, string>> {
+/** The English form of each of these terms of texts that has another; '' if it is not specific to the work. */
+export function englishTermsIn(
+  texts: readonly string[],
+  terms: readonly string[],
+): Readonly<Record<string, string>> {
   const english = new Map<string, string>();
+  const asked = new Set(terms);
   for (const text of texts) {
     for (const [match] of text.slice(0, LONGEST_TEXT).matchAll(WORD)) {
       const [own, other] = [termOf(match), englishTermOf(match)];
-      if (own !== null && own !== other) english.set(own, other ?? '');
+      if (own !== null && own !== other && asked.has(own)) english.set(own, other ?? '');
     }
   }
   return Object.fromEntries(english);

@@ -47,6 +47,8 @@ export interface TalentFeatures {
   readonly passages: SaidPassages | null;
   /** Whether a passage that repeats the posting was removed. */
   readonly isPartCopied: boolean;
+  /** Whether some of its words have an English form, for comparing it with a posting in another language. */
+  readonly hasEnglish: boolean;
 }
 
 export interface JobFeatures {
@@ -71,6 +73,8 @@ export interface JobFeatures {
   readonly titleWords: readonly string[];
   readonly vector: StoredVector | null;
   readonly passages: PostingPassages | null;
+  /** Whether some of its words have an English form, as for a talent. */
+  readonly hasEnglish: boolean;
 }
 
 /** Requested skills or words, with their weight. */
@@ -153,6 +157,7 @@ export function talentFeatures(
     namedShare: Math.min(1, MOST_NAMED / Math.max(1, facts.named?.length ?? 0)),
     passages,
     isPartCopied: false,
+    hasEnglish: hasEnglish(facts),
   };
 }
 
@@ -179,8 +184,8 @@ export interface ComparedPair {
 export function comparedPair(whole: TalentFeatures, job: JobFeatures): ComparedPair {
   const talent = comparedTalent(whole, job);
   const [one, other] = [whole.facts, job.facts];
-  const isTranslated = hasEnglish(one) || hasEnglish(other);
-  if (!isTranslated || (one.writtenIn !== null && one.writtenIn === other.writtenIn)) return { talent, job };
+  if (!(whole.hasEnglish || job.hasEnglish) || (one.writtenIn !== null && one.writtenIn === other.writtenIn))
+    return { talent, job };
   return { talent: englishTalent(talent), job: englishJob(job) };
 }
 
@@ -195,7 +200,7 @@ const englishJobs = new WeakMap<JobFeatures, JobFeatures>();
 function englishTalent(talent: TalentFeatures): TalentFeatures {
   const { facts, id, version, vector, isPartCopied } = talent;
   const known = englishTalents.get(talent);
-  if (known !== undefined || !hasEnglish(facts)) return known ?? talent;
+  if (known !== undefined || !talent.hasEnglish) return known ?? talent;
   const read = { ...facts, ...inEnglish(facts), outline: null };
   const english = { ...talentFeatures(id, version, read, vector, englishTermOf), isPartCopied };
   englishTalents.set(talent, english);
@@ -205,7 +210,7 @@ function englishTalent(talent: TalentFeatures): TalentFeatures {
 function englishJob(job: JobFeatures): JobFeatures {
   const { facts, id, version, vector } = job;
   const known = englishJobs.get(job);
-  if (known !== undefined || !hasEnglish(facts)) return known ?? job;
+  if (known !== undefined || !job.hasEnglish) return known ?? job;
   const translated = (one: Requirement) =>
     one.kind === 'words' ? { ...one, terms: inEnglish({ ...facts, terms: one.terms }).terms } : one;
   const [must, nice] = [facts.must.map(translated), facts.nice.map(translated)];
@@ -223,7 +228,7 @@ function englishJob(job: JobFeatures): JobFeatures {
 function inEnglish({ terms, counts = [], english = {} }: Pick<TalentFacts, 'terms' | 'counts' | 'english'>) {
   const sums = new Map<string, number>();
   for (const [at, term] of terms.entries()) {
-    const name = english[term] ?? term;
+    const name = Object.hasOwn(english, term) ? (english[term] ?? '') : term;
     const [before, count] = [sums.get(name) ?? 0, counts[at] ?? 1];
     // Below 1 is a word that occurs only in lists: two of them are still one.
     if (name !== '') sums.set(name, Math.max(before, count) < 1 ? Math.max(before, count) : before + count);
@@ -291,6 +296,7 @@ export function jobFeatures(
     titleWords,
     vector,
     passages: facts.words === undefined ? null : postingPassages(facts.words),
+    hasEnglish: hasEnglish(facts),
   };
 }
 
