@@ -1,11 +1,17 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { HANDLED_EVENT_KINDS } from '../../src/domain/payments/apply-event.ts';
+import { correctSource } from '../../src/domain/payments/cash/corrections.ts';
 import { createCreditPackCheckout } from '../../src/domain/payments/checkout.ts';
 import { readDisputes } from '../../src/domain/payments/disputes.ts';
 import { replayPayments } from '../../src/domain/payments/missed-events.ts';
 import { createInvoiceIssuer } from '../../src/domain/payments/postpaid-invoices.ts';
 import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
-import { cashCheck, MONEY_CHECKS, refundsCheck } from '../../src/domain/reconciliation/money-checks.ts';
+import {
+  cashCheck,
+  disputesCheck,
+  MONEY_CHECKS,
+  refundsCheck,
+} from '../../src/domain/reconciliation/money-checks.ts';
 import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
 import { useMemoryDatabase } from '../setup/use-database.ts';
 import { CREDIT, makeCompany, makePlan } from './payments-under-test.ts';
@@ -155,6 +161,96 @@ describe('disputes', () => {
     await shop.balanceBecomes(companyId, 500n * CREDIT);
     for (const check of MONEY_CHECKS)
       expect(await runCheck(database, check)).toEqual({ faults: [], isCut: false });
+  });
+
+  /** As a signed event, at a time in seconds from now. */
+  async function decided(object: { readonly id: string }, status: string, seconds: number) {
+    const event: ProviderEvent = {
+      ...{ id: `evt_${object.id}_${status}_${seconds}`, type: 'charge.dispute.closed', livemode: false },
+      ...{ apiVersion: '2023-10-16', createdAtMs: shop.clock.now() + seconds * 1_000 },
+      ...{ object: { ...object, status }, previousAttributes: null },
+      payload: { data: { object: { ...object, status } } },
+    };
+    expect(await shop.payments.receive(event)).toMatchObject({ outcome: 'processed' });
+  }
+
+  test('P-21 P-24 one that is won and then lost takes the credits; the decision that was reported last counts', async () => {
+    const [first, second] = [await bought(), await bought()];
+    const orders = [
+      ['won 10', 'lost 20', 'won 30', 'lost 40', 'won 50', 'lost 60'],
+      ['lost 20', 'won 10', 'lost 60', 'won 30', 'lost 40', 'won 50'],
+    ];
+    for (const [at, { companyId, payment }] of [first, second].entries()) {
+      const object = await dispute(payment, 'needs_response', { amount: 600 });
+      for (const order of orders[at] ?? []) {
+        const [status = '', seconds] = order.split(' ');
+        await decided(object, status, Number(seconds));
+        if (at === 0)
+          expect(await balance(companyId)).toBe(status === 'won' ? 1_000n * CREDIT : 400n * CREDIT);
+        for (const check of MONEY_CHECKS)
+          expect(await runCheck(database, check)).toEqual({ faults: [], isCut: false });
+      }
+      expect(await balance(companyId)).toBe(400n * CREDIT);
+    }
+    expect(await disputeMails(first.companyId)).toHaveLength(6);
+  });
+
+  test('P-21 what is read is applied each time that the decision changes', async () => {
+    const { companyId, payment } = await bought();
+    for (const status of ['won', 'lost', 'won', 'lost', 'won']) {
+      await dispute(payment, status);
+      for (let reads = 0; reads < 2; reads += 1) {
+        await shop.clock.advance(2_000);
+        await readDisputes(parts());
+      }
+      expect(await balance(companyId)).toBe(status === 'won' ? 1_000n * CREDIT : 0n);
+    }
+    for (const check of MONEY_CHECKS)
+      expect(await runCheck(database, check)).toEqual({ faults: [], isCut: false });
+  });
+
+  test('P-29 one whose credits were corrected by hand is compared with its money', async () => {
+    const { companyId, payment } = await bought();
+    const { id } = await dispute(payment, 'lost', { amount: 600 });
+    await readDisputes(parts());
+    const found = async () => {
+      const rows = [];
+      for (const { differences } of [refundsCheck, disputesCheck])
+        rows.push(
+          ...(await database.query<{ expected: string; found: string; remedy: string }>(differences)),
+        );
+      return rows;
+    };
+    let count = 0;
+    const correct = (kind: 'charge-refund' | 'dispute', credits: bigint) =>
+      database.transaction((transaction) =>
+        correctSource(transaction, {
+          ...{ kind, id, creditsMicro: credits * CREDIT, cashMinor: 0n, key: `${++count}` },
+          ...{ reason: 'by hand', now: new Date(shop.clock.now()) },
+        }),
+      );
+    for (const kind of ['charge-refund', 'dispute'] as const) {
+      await correct(kind, -50n);
+      expect(await found()).toEqual([
+        expect.objectContaining({
+          ...{ expected: `600 credits taken from company ${companyId}`, found: '650 credits taken' },
+          remedy: `turnpike correct charge-refund/${id} --credits=50`,
+        }),
+      ]);
+      await correct('charge-refund', 50n);
+      expect(await found()).toEqual([]);
+    }
+    // The row has less of the money than the dispute: a correction takes the rest, and no other amount does.
+    await database.query('update payment_disputes set amount_minor = 800 where dispute_id = $1', [id]);
+    await correct('charge-refund', -150n);
+    const [rest] = await found();
+    expect(rest?.remedy).toBe(`turnpike correct charge-refund/${id} --credits=-50`);
+    await correct('charge-refund', -50n);
+    expect(await found()).toEqual([]);
+    // Corrected to nothing it is reversed.
+    await correct('charge-refund', 800n);
+    expect(await found()).toEqual([]);
+    await database.query('update payment_disputes set amount_minor = 600 where dispute_id = $1', [id]);
   });
 
   test('P-21 a signed event counts like one that was fetched, and not twice with it', async () => {

@@ -3,6 +3,7 @@ import { createEventVerifier } from '../../src/adapters/payment-provider/stripe/
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { addPaymentWebhook } from '../../src/backend/payment-webhook.ts';
 import { EFFECTS } from '../../src/domain/payments/apply-event.ts';
+import { createPaymentEvents } from '../../src/domain/payments/payment-events.ts';
 import { createServiceApp } from '../../src/http/service-app.ts';
 import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
 import { useDatabase } from '../setup/use-database.ts';
@@ -152,6 +153,34 @@ describe('the payment webhook', () => {
     expect(await payments.balance(company.id)).toBe(0n);
     expect(await payments.events.replay(kept.id)).toMatchObject({ outcome: 'other-version' });
     expect(await deliver(other)).toMatchObject({ status: 200 });
+  });
+
+  test('P-25 with a key of live mode an event of test mode gives no credits, nor does one of another account', async () => {
+    const { company, event } = await newPurchase();
+    const origin = (isLive: boolean, account: string | null = null) =>
+      createPaymentEvents({ ...payments.parts, eventOrigin: { isLive, account } });
+    const named = { ...event.payload, account: 'acct_other' };
+    const others = [
+      [origin(true), { ...event.payload, livemode: false }, 'test mode'],
+      [origin(false), named, 'acct_other'],
+      [origin(true, 'acct_ours'), { ...named, livemode: true }, 'acct_other'],
+    ] as const;
+    for (const [at, [events, payload, words]] of others.entries()) {
+      const other = { ...event, id: `${event.id}_${at}`, payload };
+      expect(await events.receive(other)).toMatchObject({ outcome: 'other-origin' });
+      expect(await events.receive(other)).toMatchObject({ outcome: 'duplicate' });
+      const kept = await payments.found(other);
+      expect(kept).toMatchObject({ status: 'FAILED', error: expect.stringContaining(words) });
+      expect(await events.replay(kept.id)).toMatchObject({ outcome: 'other-origin' });
+      await events.wake([]);
+      await events.retryDue();
+    }
+    expect(await payments.balance(company.id)).toBe(0n);
+    // What is signed for our own account and mode is applied, and reconciliation names neither.
+    const { livemode: _, ...silent } = event.payload;
+    const own = { ...event, payload: { ...silent, account: 'acct_ours' } };
+    expect(await origin(true, 'acct_ours').receive(own)).toMatchObject({ outcome: 'processed' });
+    expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
   });
 
   test('P-23 exactly these fourteen kinds are registered; one without an effect is acknowledged and stored', async () => {

@@ -72,6 +72,15 @@ export interface ProcessParts {
   readonly log: Log;
   /** How long a subscription with a past due payment stays active. */
   readonly pastDueGraceMs: number;
+  /** Whose events are applied. Omitted: all that are signed. */
+  readonly eventOrigin?: EventOrigin | undefined;
+}
+
+export interface EventOrigin {
+  /** The key at the provider moves real money: events of its test mode give no credits. */
+  readonly isLive: boolean;
+  /** Our account at the provider, for endpoints whose events name it; null if ours name none. */
+  readonly account: string | null;
 }
 
 type ProcessedEvent =

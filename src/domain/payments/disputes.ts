@@ -48,8 +48,11 @@ export async function readDisputes(parts: DisputeParts, signal?: AbortSignal): P
   const notes = await listAll(parts, signal, 'credit notes', (page) =>
     provider.listCreditNotes({ sinceMs: now - CREDIT_NOTES_FOR_MS, ...page }),
   );
+  const steps = await decidedDisputes(parts.database);
   const events = [
-    ...disputes.items.map((dispute) => eventOf('charge.dispute.updated', dispute, now)),
+    ...disputes.items.map((dispute) =>
+      eventOf('charge.dispute.updated', dispute, now, steps.get(String(dispute.id))),
+    ),
     ...refunds.items.filter(hasFailed).map((refund) => eventOf('charge.refund.updated', refund, now)),
     ...notes.items.filter(isAfterPayment).map((note) => eventOf('credit_note.created', note, now)),
   ].filter((event) => event !== null);
@@ -139,11 +142,33 @@ async function listAll(
   }
 }
 
+/**
+ * Decisions of disputes that were reversed before, with what the id of the next one contains: otherwise it would have the id
+ * of the first.
+ */
+async function decidedDisputes(
+  database: Database,
+): Promise<ReadonlyMap<string, { readonly status: string; readonly step: string }>> {
+  const rows = await database.query<{ id: string; status: string; step: string }>(
+    `select dispute_id as id, status, (extract(epoch from status_at) * 1000)::bigint::text as step from payment_disputes
+     where status in ('won', 'lost') and status_at is not null and exists (select 1 from provider_events
+       where provider_event_id = format('reconciled_%s_%s', dispute_id, case status when 'won' then 'lost' else 'won' end))`,
+  );
+  return new Map(rows.map(({ id, ...decided }) => [id, decided]));
+}
+
 /** Its id consists of the object and its state, so that each state is applied once. */
-function eventOf(type: string, object: WireObject, nowMs: number): ProviderEvent | null {
+function eventOf(
+  type: string,
+  object: WireObject,
+  nowMs: number,
+  decided?: { readonly status: string; readonly step: string },
+): ProviderEvent | null {
   const [objectId, status] = [idIn(object.id), textIn(object.status, 60)];
   if (objectId === null || status === null) return null;
-  const id = `reconciled_${objectId}_${status}`;
+  const isReversed =
+    (status === 'won' || status === 'lost') && decided !== undefined && decided.status !== status;
+  const id = `reconciled_${objectId}_${status}${isReversed ? `_${decided.step}` : ''}`;
   const created = Math.floor(nowMs / 1000);
   const head = { id, object: 'event', type, created, api_version: PROVIDER_API_VERSION };
   return {

@@ -1,5 +1,5 @@
 import { PROVIDER_API_VERSION, type ProviderEvent } from '../../ports/payment-provider.ts';
-import { effectOf, type ProcessParts, processEvent } from './apply-event.ts';
+import { type EventOrigin, effectOf, type ProcessParts, processEvent } from './apply-event.ts';
 import type { WaitKey } from './effect.ts';
 import {
   dueEvents,
@@ -28,15 +28,15 @@ export interface PaymentEvents {
 
 export type ReceivedEvent =
   | { readonly outcome: 'processed' | 'deferred' | 'failed' | 'ignored'; readonly id: string }
-  /** It is stored but not processed: its API version is another one. */
-  | { readonly outcome: 'other-version'; readonly id: string }
+  /** It is stored but not processed: its API version is another one, or it is of test mode or of another account. */
+  | { readonly outcome: 'other-version' | 'other-origin'; readonly id: string }
   | { readonly outcome: 'duplicate'; readonly id: string };
 
 type ReplayedEvent =
   | { readonly outcome: 'replayed'; readonly event: PaymentEvent }
   /** It was applied and must not be applied twice. */
   | { readonly outcome: 'done-before'; readonly event: PaymentEvent }
-  | { readonly outcome: 'other-version'; readonly event: PaymentEvent }
+  | { readonly outcome: 'other-version' | 'other-origin'; readonly event: PaymentEvent }
   | { readonly outcome: 'no-such-event' };
 
 /** An event is retried after this if the process that received it has crashed. */
@@ -85,25 +85,27 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
     wake,
     async receive(event) {
       const now = clock.now();
-      const isOther = isOtherVersion(event.apiVersion);
-      const status = isOther ? 'FAILED' : effectOf(event.type) !== undefined ? 'RECEIVED' : 'IGNORED';
+      const unusable = problemWith(event.apiVersion, event.payload, parts.eventOrigin);
+      const status =
+        unusable !== null ? 'FAILED' : effectOf(event.type) !== undefined ? 'RECEIVED' : 'IGNORED';
       const { id, isNew } = await storeEvent(database, {
         id: secrets.newId(),
         event,
         status,
-        error: isOther ? otherVersion(event.apiVersion) : null,
+        error: unusable?.message ?? null,
         now: new Date(now),
         nextAttemptAt: status === 'RECEIVED' ? new Date(now + FIRST_LOOK_MS) : null,
       });
       if (status !== 'RECEIVED') {
         if (!isNew) return { outcome: 'duplicate', id };
-        if (isOther) {
+        if (unusable !== null) {
           const { apiVersion, type } = event;
-          log.error('a payment event of another API version is stored and not interpreted', {
-            apiVersion,
-            type,
+          const { outcome, message: reason } = unusable;
+          const what = outcome === 'other-version' ? 'API version' : 'mode or account';
+          log.error(`a payment event of another ${what} is stored and not interpreted`, {
+            ...{ apiVersion, type, reason },
           });
-          return { outcome: 'other-version', id };
+          return { outcome, id };
         }
         return { outcome: 'ignored', id };
       }
@@ -127,11 +129,12 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
     async replay(id) {
       const before = uuidIn(id) === null ? null : await findPaymentEvent(database, id);
       if (before === null) return { outcome: 'no-such-event' };
-      const [row] = await database.query<{ apiVersion: string | null }>(
-        'select api_version as "apiVersion" from provider_events where id = $1',
+      const [row] = await database.query<{ apiVersion: string | null; payload: ProviderEvent['payload'] }>(
+        'select api_version as "apiVersion", payload from provider_events where id = $1',
         [id],
       );
-      if (isOtherVersion(row?.apiVersion ?? null)) return { outcome: 'other-version', event: before };
+      const unusable = problemWith(row?.apiVersion ?? null, row?.payload ?? {}, parts.eventOrigin);
+      if (unusable !== null) return { outcome: unusable.outcome, event: before };
       if (effectOf(before.type) === undefined) return { outcome: 'done-before', event: before };
       const applied = await apply(id, NOT_APPLIED);
       const event = (await findPaymentEvent(database, id)) ?? before;
@@ -140,11 +143,33 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
   };
 }
 
-/** An event without a version is read as ours. */
-function isOtherVersion(apiVersion: string | null): boolean {
-  return apiVersion !== null && apiVersion !== PROVIDER_API_VERSION;
+interface Unusable {
+  readonly outcome: 'other-version' | 'other-origin';
+  readonly message: string;
 }
 
-function otherVersion(apiVersion: string | null): string {
-  return `it is of API version ${apiVersion?.slice(0, 60)}, not ${PROVIDER_API_VERSION}: recreate the webhook endpoint, then reconcile`;
+/** Why a signed event must not be applied; null if it may be. An event without a version is read as ours. */
+function problemWith(
+  apiVersion: string | null,
+  payload: ProviderEvent['payload'],
+  origin: EventOrigin | undefined,
+): Unusable | null {
+  if (apiVersion !== null && apiVersion !== PROVIDER_API_VERSION) {
+    const message = `it is of API version ${apiVersion.slice(0, 60)}, not ${PROVIDER_API_VERSION}: recreate the webhook endpoint, then reconcile`;
+    return { outcome: 'other-version', message };
+  }
+  if (origin === undefined) return null;
+  const { livemode, account } = payload;
+  if (origin.isLive && livemode === false) {
+    return {
+      outcome: 'other-origin',
+      message: 'it is of test mode, and the key of the provider is for live mode',
+    };
+  }
+  // An endpoint for connected accounts gets their events under its own signature: their money is not ours.
+  if (typeof account === 'string' && account !== '' && account !== origin.account) {
+    const message = `it is of account ${account.slice(0, 60)}: if that is yours, set PAYMENT_PROVIDER_ACCOUNT`;
+    return { outcome: 'other-origin', message };
+  }
+  return null;
 }

@@ -79,49 +79,14 @@ export const grantsCheck = moneyCheck(
       or posted.account_id <> due.company_id or (posted.amount <> due.amount and not (is_corrected and posted.amount = 0))))`,
 );
 
-/** A dispute whose credits an operator corrected is not compared with its row. */
-const IS_DISPUTE = 'exists (select 1 from payment_disputes where dispute_id = due.charge_id)';
+/** A dispute or a credit note may be corrected under its own name too. */
+const OF_RETURNS = "kind in ('charge-refund', 'dispute', 'credit-note')";
 
 /**
- * A charge may be refunded in parts. Each is a transaction whose source is the charge and the sum so far. Credits
- * returned by a failed refund are subtracted.
+ * Lost disputes with what they are to take back (`due`) of what was paid, and what their row says (`taken`), in money: at most
+ * what is left of the payment after refunds. Credit notes are not subtracted: their money is on the customer's balance.
  */
-export const refundsCheck = moneyCheck(
-  'REFUND_POSTING',
-  'what was given back of every charge has been taken from its account, once',
-  `select 'charge-refund/' || coalesce(due.charge_id, taken.charge_id) as subject,
-      format('%s credits taken from company %s', ${MICRO('coalesce(due.refunded_micro, 0)')},
-        coalesce(due.company_id, taken.account_id)) as expected,
-      format('%s credits taken', ${MICRO('coalesce(taken.amount, 0)')}) as found,
-      ${CORRECT(`'charge-refund/' || coalesce(due.charge_id, taken.charge_id)`, 'coalesce(taken.amount, 0) - coalesce(due.refunded_micro, 0)')}
-        as remedy
-    from (select charge_id, company_id, coalesce(taken_micro, refunded_micro) as refunded_micro from charge_refunds) as due
-    full join (select account_id, charge_id, -sum(amount_micro) as amount, bool_or(is_correction) as is_corrected
-      from (select account_id, regexp_replace(source_id, '(:[0-9]+){1,2}$', '') as charge_id, amount_micro,
-            false as is_correction
-          from credit_transactions where source_kind = 'charge-refund'
-        union all
-        select account_id, charge_id, amount_micro, false
-          from credit_transactions join failed_refunds on refund_id = source_id where source_kind = 'failed-refund'
-        union all
-        select account_id, id, amount_micro, true from (${CORRECTIONS}) as corrections where kind = 'charge-refund') as posted
-      group by account_id, charge_id) as taken
-      on taken.charge_id = due.charge_id and taken.account_id = due.company_id
-    where coalesce(due.refunded_micro, 0) <> coalesce(taken.amount, 0)
-      and not (coalesce(is_corrected, false) and (taken.amount = 0 or ${IS_DISPUTE}))`,
-);
-
-/**
- * A lost dispute takes back the disputed money, at most what is left of the payment after refunds. Credit notes are not
- * subtracted: their money is on the customer's balance.
- */
-export const disputesCheck = moneyCheck(
-  'DISPUTE_POSTING',
-  'every lost dispute has taken back the credits of its money',
-  `select 'charge-refund/' || dispute_id as subject, format('%s %s taken back', due, currency) as expected,
-      format('%s %s', taken, currency) as found,
-      ${CORRECT(`'charge-refund/' || dispute_id`, '-ceil(granted::numeric * (due - taken) / paid)')} as remedy
-    from (select dispute.dispute_id, dispute.currency, source.paid, source.granted, coalesce(own.refunded_minor, 0) as taken,
+const LOST_DISPUTES = `select dispute.dispute_id, dispute.currency, source.paid, source.granted, coalesce(own.refunded_minor, 0) as taken,
         least(dispute.amount_minor, source.paid - coalesce((select sum(refunded_minor) from charge_refunds as other
           where other.source_kind = source.kind and other.source_id = source.id and other.charge_id <> dispute.dispute_id
             and not starts_with(other.charge_id, 'cn_')), 0)) as due
@@ -134,9 +99,52 @@ export const disputesCheck = moneyCheck(
         select 'PLAN_GRANT', provider_invoice_id, amount_minor, greatest(0, coalesce(moved_micro, credits_micro)) from plan_grants
         where own.source_kind = 'PLAN_GRANT' and provider_invoice_id = own.source_id
           or own.charge_id is null and provider_charge_id = dispute.charge_id) as source on true
-      where dispute.status = 'lost') as lost
+      where dispute.status = 'lost'`;
+/** The credits that a lost dispute should have taken besides those of its row; corrections take them. */
+const MISSING_MICRO = 'ceil(granted::numeric * (due - taken) / paid)';
+
+/**
+ * A charge may be refunded in parts. Each is a transaction whose source is the charge and the sum so far. Credits
+ * returned by a failed refund are subtracted. An operator may have corrected a lost dispute by the credits that its row lacks;
+ * what was corrected to nothing counts as reversed.
+ */
+export const refundsCheck = moneyCheck(
+  'REFUND_POSTING',
+  'what was given back of every charge has been taken from its account, once',
+  `select 'charge-refund/' || coalesce(due.charge_id, taken.charge_id) as subject,
+      format('%s credits taken from company %s', ${MICRO('coalesce(due.refunded_micro, 0) + missing')},
+        coalesce(due.company_id, taken.account_id)) as expected,
+      format('%s credits taken', ${MICRO('coalesce(taken.amount, 0)')}) as found,
+      ${CORRECT(`'charge-refund/' || coalesce(due.charge_id, taken.charge_id)`, 'coalesce(taken.amount, 0) - coalesce(due.refunded_micro, 0) - missing')}
+        as remedy
+    from (select charge_id, company_id, coalesce(taken_micro, refunded_micro) as refunded_micro from charge_refunds) as due
+    full join (select account_id, charge_id, -sum(amount_micro) as amount, bool_or(is_correction) as is_corrected
+      from (select account_id, regexp_replace(source_id, '(:[0-9]+){1,2}$', '') as charge_id, amount_micro,
+            false as is_correction
+          from credit_transactions where source_kind = 'charge-refund'
+        union all
+        select account_id, charge_id, amount_micro, false
+          from credit_transactions join failed_refunds on refund_id = source_id where source_kind = 'failed-refund'
+        union all
+        select account_id, id, amount_micro, true from (${CORRECTIONS}) as corrections where ${OF_RETURNS}) as posted
+      group by account_id, charge_id) as taken
+      on taken.charge_id = due.charge_id and taken.account_id = due.company_id
+    left join lateral (select coalesce(max(${MISSING_MICRO}), 0) as missing from (${LOST_DISPUTES}) as lost
+      where is_corrected and dispute_id = taken.charge_id and taken < due and paid > 0) as corrected on true
+    where coalesce(due.refunded_micro, 0) + missing <> coalesce(taken.amount, 0)
+      and not (coalesce(is_corrected, false) and taken.amount = 0)`,
+);
+
+/** Those that were corrected are compared by `refundsCheck`. */
+export const disputesCheck = moneyCheck(
+  'DISPUTE_POSTING',
+  'every lost dispute has taken back the credits of its money',
+  `select 'charge-refund/' || dispute_id as subject, format('%s %s taken back', due, currency) as expected,
+      format('%s %s', taken, currency) as found,
+      ${CORRECT(`'charge-refund/' || dispute_id`, `-${MISSING_MICRO}`)} as remedy
+    from (${LOST_DISPUTES}) as lost
     where taken < due and paid > 0 and not exists (select 1 from (${CORRECTIONS}) as corrections
-      where kind = 'charge-refund' and id = dispute_id)`,
+      where ${OF_RETURNS} and id = dispute_id)`,
 );
 
 /** Checks that the pack had the price of the purchase at some time. `grantsCheck` compares the credits. */

@@ -18,8 +18,8 @@ export async function disputeCharge(turn: Turn, params: Params): Promise<Stripe.
   const { data } = await turn.objects.list('dispute', { where: { charge: charge.id }, limit: 1 });
   const [before] = data;
   if (before !== undefined) {
-    // A bank may reverse a lost dispute.
-    const isReversal = before.status === 'lost' && status === 'won';
+    // A bank may reverse its decision.
+    const isReversal = [before.status, status].sort().join() === 'lost,won';
     if (ENDS.includes(before.status) && !isReversal)
       throw invalid(`Dispute ${before.id} is ${before.status} already.`);
     const after = { ...before, status };

@@ -67,6 +67,7 @@ export interface Configuration extends StoredContent {
   readonly gatewayUrl: string | null;
   readonly payments: {
     secretKey: string | null;
+    account: string | null;
     url: string;
     eventsKeepDays: number;
     taxes: { isAutomatic: boolean; collectsTaxIds: boolean };
@@ -296,10 +297,9 @@ function assemble(
     },
     ...secretsOf(values),
     ...accountsOf(values, isProduction),
-    consoleUrl: values.CONSOLE_URL,
-    gatewayUrl: values.GATEWAY_URL,
+    ...{ consoleUrl: values.CONSOLE_URL, gatewayUrl: values.GATEWAY_URL },
     payments: {
-      secretKey: values.PAYMENT_PROVIDER_KEY,
+      ...{ secretKey: values.PAYMENT_PROVIDER_KEY, account: values.PAYMENT_PROVIDER_ACCOUNT },
       url: values.PAYMENT_PROVIDER_URL,
       eventsKeepDays: values.PAYMENT_EVENTS_KEEP_DAYS,
       taxes: { isAutomatic: values.CHECKOUT_AUTOMATIC_TAX, collectsTaxIds: values.CHECKOUT_TAX_IDS },

@@ -166,6 +166,10 @@ export const SETTINGS = {
   PAYMENT_PROVIDER_KEY: secret(
     "The payment provider's secret key. Without it and without the sandbox nothing can be bought.",
   ),
+  PAYMENT_PROVIDER_ACCOUNT: text(
+    null,
+    'Your account at the payment provider, `acct_…`, if events of your webhook name it in `account`. Signed events that name another account are stored and not applied; with a key of live mode, so are events of test mode.',
+  ),
   PAYMENT_PROVIDER_URL: httpUrl(
     'https://api.stripe.com',
     "Where the payment provider's interface is, of API version 2023-10-16. With the sandbox, the sandbox.",

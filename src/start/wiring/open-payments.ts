@@ -27,6 +27,8 @@ export interface Payments {
 
 /** The sandbox accepts any key. */
 const SANDBOX_KEY = 'sk_test_sandbox';
+/** Secret and restricted keys of live mode. */
+const LIVE_KEY = /^(?:sk|rk)_live_/;
 const NOT_CONFIGURED =
   'No payment provider is set up here, so nothing can be bought: set PAYMENT_PROVIDER_KEY for all services.';
 
@@ -38,9 +40,15 @@ export function openPayments(opening: Parts, jobQueue: JobQueue, sandboxUrl: str
   const mail = mailOutbox(opening, jobQueue);
   const { eventsKeepDays } = opening.configuration.payments;
   const pastDueGraceMs = PAST_DUE_GRACE_MS;
-  const parts = { database, sharedState, provider, mail, secrets, clock, log, pastDueGraceMs };
-  const paymentEvents = createPaymentEvents(parts);
   const { paymentSandbox, payments } = opening.configuration;
+  const parts = {
+    ...{ database, sharedState, provider, mail, secrets, clock, log, pastDueGraceMs },
+    eventOrigin: {
+      isLive: !paymentSandbox && LIVE_KEY.test(payments.secretKey ?? ''),
+      account: payments.account,
+    },
+  };
+  const paymentEvents = createPaymentEvents(parts);
   const hasProvider = paymentSandbox || payments.secretKey !== null;
   const work = [
     ...paymentWork({ ...parts, paymentEvents, eventsKeepDays }),

@@ -88,6 +88,10 @@ const replayPaymentEvent: Declaration = (builder) =>
             throw conflict('This event is done with: there is nothing to replay.');
           case 'other-version':
             throw conflict('This event is of another API version of the provider: it is not interpreted.');
+          case 'other-origin':
+            throw conflict(
+              'This event is of test mode or of another account of the provider: it is not interpreted.',
+            );
           case 'replayed': {
             const { event } = replayed;
             const details = { type: event.type, status: event.status };

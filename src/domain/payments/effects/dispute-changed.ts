@@ -27,7 +27,8 @@ interface Dispute {
  * A dispute as the provider has it, found by reconciliation or sent as `charge.dispute.…`. It is recorded, and reported
  * to the company and the operators when it is opened and when it is over. If it is lost the provider has returned the
  * money, so the credits that it paid for are taken back in proportion, also below zero. If the bank reverses that later
- * and the dispute is won, they are given back, once.
+ * and the dispute is won, they are given back, and if it is lost again they are taken again, each once. Of two decisions
+ * the one that the provider reported last counts, in whichever order they arrive.
  */
 export const disputeChanged: Effect = async (event, context) => {
   const dispute = readDispute(event);
@@ -41,39 +42,38 @@ export const disputeChanged: Effect = async (event, context) => {
     return { outcome: 'failed', reason, companyId };
   }
   await lockCompany(transaction, companyId);
-  const [known] = await transaction.query<{ status: string }>(
-    'select status from payment_disputes where dispute_id = $1 for update',
+  const [known] = await transaction.query<KnownDispute>(
+    'select status, coalesce(status_at, opened_at) as "statusAt" from payment_disputes where dispute_id = $1 for update',
     [dispute.id],
   );
-  const isReversed = known?.status === 'lost' && dispute.status === 'won';
-  if (
-    known !== undefined &&
-    !isReversed &&
-    (known.status === dispute.status || OVER.includes(known.status))
-  ) {
+  if (known !== undefined && !isNews(known, dispute.status, event.happenedAt)) {
+    if (known.status === dispute.status) await confirmStatus(context, dispute.id, event.happenedAt);
     return { outcome: 'applied', did: `dispute ${dispute.id} is ${known.status} already`, companyId };
   }
+  const isReversed = known?.status === 'lost';
+  const step = await stepOf(context, dispute.id);
   const { id, chargeId, status, amountMinor } = dispute;
   await transaction.query(
     `insert into payment_disputes (dispute_id, company_id, charge_id, status, amount_minor, currency, reason, opened_at,
-       respond_by, updated_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+       respond_by, updated_at, status_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
      on conflict (dispute_id) do update set status = $4, amount_minor = $5, reason = $7, respond_by = $9,
-       updated_at = $10`,
+       updated_at = $10, status_at = $11`,
     [
       ...[id, companyId, chargeId, status, amountMinor, currency, textIn(event.object.reason, 100)],
       ...[momentIn(event.object.created) ?? event.happenedAt, respondBy(event), now],
+      event.happenedAt,
     ],
   );
   if (status === 'lost') {
     await postCash(transaction, {
       ...{ companyId, account: 'disputed', currency, amountMinor, sourceKind: 'dispute', sourceId: id },
-      happenedAt: event.happenedAt,
+      ...{ step: step === 0 ? '' : `lost:${step}`, happenedAt: event.happenedAt },
     });
   }
   const takenMicro = status === 'lost' ? await takeLost(context, dispute, found.refunded) : 0n;
-  const returnedMicro = isReversed ? await giveBack(event, context, dispute, found.refunded) : null;
+  const returnedMicro = isReversed ? await giveBack(event, context, { dispute, step }, found.refunded) : null;
   await reportDispute(event, context, {
-    ...{ dispute, companyId, takenMicro, returnedMicro, isNew: known === undefined },
+    ...{ dispute, companyId, takenMicro, returnedMicro, isNew: known === undefined, step },
   });
   const credits =
     returnedMicro === null
@@ -87,6 +87,40 @@ export const disputeChanged: Effect = async (event, context) => {
     arrived: waitKeys({ payment: idIn(event.object.payment_intent) }),
   };
 };
+
+interface KnownDispute {
+  readonly status: string;
+  readonly statusAt: Date;
+}
+
+/**
+ * Whether a report changes what is known. A dispute that is over stays as it is, except for the two decisions: the later one
+ * counts, and of two of the same second that it was won.
+ */
+function isNews({ status, statusAt }: KnownDispute, next: string, at: Date): boolean {
+  if (status === next) return false;
+  if (status === 'lost' && next === 'won') return at >= statusAt;
+  if (status === 'won' && next === 'lost') return at > statusAt;
+  return !OVER.includes(status);
+}
+
+/** The same status, reported again: what was reported in between and comes later does not replace it. */
+async function confirmStatus({ transaction }: EffectContext, disputeId: string, at: Date): Promise<void> {
+  await transaction.query(
+    'update payment_disputes set status_at = $2 where dispute_id = $1 and coalesce(status_at, opened_at) < $2',
+    [disputeId, at],
+  );
+}
+
+/** How often it was lost and then won: part of the source of what is posted after that. */
+async function stepOf({ transaction }: EffectContext, disputeId: string): Promise<number> {
+  const [row] = await transaction.query<{ count: number }>(
+    `select count(*)::int as count from cash_entries
+     where source_kind = 'dispute' and source_id = $1 and account = 'disputed' and starts_with(step, 'won')`,
+    [disputeId],
+  );
+  return row?.count ?? 0;
+}
 
 function readDispute({ object }: KeptEvent): Dispute | null {
   const [id, chargeId, status] = [idIn(object.id), idIn(object.charge), textIn(object.status, 60)];
@@ -122,10 +156,11 @@ async function takeLost(context: EffectContext, dispute: Dispute, found: Refunde
 async function giveBack(
   event: KeptEvent,
   context: EffectContext,
-  { id, amountMinor, currency }: Dispute,
+  { dispute, step }: { readonly dispute: Dispute; readonly step: number },
   found: Refunded,
 ): Promise<bigint> {
   const { companyId } = found;
+  const { id, amountMinor, currency } = dispute;
   await postCash(context.transaction, {
     ...{
       companyId,
@@ -135,15 +170,16 @@ async function giveBack(
       sourceKind: 'dispute',
       sourceId: id,
     },
-    ...{ step: 'won', reason: 'the dispute was won after all', happenedAt: event.happenedAt },
+    ...{ step: step === 0 ? 'won' : `won:${step}`, reason: 'the dispute was won after all' },
+    happenedAt: event.happenedAt,
   });
-  const { returnedMicro, contra, expires } = await returnDisputed(context, id, found);
+  const { returnedMicro, contra, expires, lowered } = await returnDisputed(context, id, found);
   if (returnedMicro > 0n) {
     await post(context, {
       ...{ accountId: companyId, type: 'REFUND', amountMicro: returnedMicro, contra, expires },
       ...{
         sourceKind: 'charge-refund',
-        sourceId: `${id}:0:1`,
+        sourceId: `${id}:0:${lowered}`,
         reason: `dispute ${id} was lost, and won after all`,
       },
     });
@@ -161,9 +197,10 @@ async function reportDispute(
     /** Null unless the dispute was lost before. */
     returnedMicro: bigint | null;
     isNew: boolean;
+    step: number;
   },
 ): Promise<void> {
-  const { dispute, companyId, takenMicro, returnedMicro, isNew } = given;
+  const { dispute, companyId, takenMicro, returnedMicro, isNew, step } = given;
   const { id, status, amountMinor, currency } = dispute;
   const isOver = OVER.includes(status);
   if (!isNew && !isOver) return;
@@ -172,7 +209,7 @@ async function reportDispute(
   const amount = amountOf(amountMinor, currency);
   const movedMicro = returnedMicro ?? takenMicro;
   const credits = movedMicro > 0n ? { creditsMicro: movedMicro } : {};
-  const fact = `dispute:${id}:${state}`;
+  const fact = `dispute:${id}:${state}${step === 0 ? '' : `:${step}`}`;
   const due = respondBy(event);
   log.error('a payment is disputed', { companyId, disputeId: id, status });
   await mailAdmins({ kind: 'payment-dispute', companyId, fact, data: { state, amount, ...credits } });

@@ -79,12 +79,17 @@ export async function returnDisputed(
   context: EffectContext,
   disputeId: string,
   refunded: Refunded,
-): Promise<ReturnedCredits> {
+): Promise<ReturnedCredits & { readonly lowered: number }> {
   const soFar = await lockReturned(context, disputeId, refunded);
   const none = { refundedMinor: 0n, refundedMicro: 0n };
   const dueMicro =
     refunded.amountMinor <= 0n ? 0n : await writeReturned(context, disputeId, refunded, soFar, none);
-  return await toReturn(context, disputeId, refunded, soFar, dueMicro);
+  const { lowered } = await lockReturned(context, disputeId, refunded);
+  // 1 also where refunds had left nothing to take: it was the source before it could be won twice.
+  return {
+    ...(await toReturn(context, disputeId, refunded, soFar, dueMicro)),
+    lowered: Math.max(1, lowered),
+  };
 }
 
 interface ReturnedCredits {
