@@ -33,6 +33,31 @@ describe('P-22 parts of an invoice', () => {
     expect(parts.every((line) => line.discount_amounts.length === 0)).toBe(true);
   });
 
+  test('the upcoming invoice is the one that the renewal makes: pending items, coupon and balance', async () => {
+    const quarter = { id: 'QUARTER', percent_off: '25', duration: 'repeating', duration_in_months: '1' };
+    await sandbox.call('POST', '/v1/coupons', quarter);
+    for (const parameters of [{}, { coupon: 'HALF' }, { coupon: 'QUARTER' }]) {
+      const { id, customerId } = await started(parameters);
+      const fee = { customer: customerId, amount: '700', currency: 'usd', description: 'Fee' };
+      await sandbox.call('POST', '/v1/invoiceitems', fee);
+      const dearer = await shop.sell('recurring', 9_900n);
+      const changes = { 'items[0][price]': dearer.priceId, proration_behavior: 'create_prorations' };
+      await sandbox.call('POST', `/v1/subscriptions/${id}`, changes);
+      await sandbox.call('POST', `/v1/customers/${customerId}`, { balance: '-300' });
+      const { body: upcoming } = await sandbox.call('GET', `/v1/invoices/upcoming?subscription=${id}`);
+      sandbox.received.length = 0;
+      await pass(32);
+      await until(() => storyOf(id).includes('invoice.paid'));
+      const made = sandbox.objectsOf('invoice.paid').find(({ subscription }) => subscription === id);
+      const shown = (invoice: Record<string, unknown> | undefined) => [
+        linesOf(invoice).data.map(({ amount, proration }) => [amount, proration]),
+        ...[invoice?.subtotal, invoice?.total, invoice?.amount_due, invoice?.starting_balance],
+      ];
+      expect(shown(upcoming as Record<string, unknown>)).toEqual(shown(made));
+      expect(linesOf(made).data).toHaveLength(4);
+    }
+  });
+
   test('an invoice shows its first ten lines; all of them are listed, page by page', async () => {
     const { id, customerId } = await started();
     for (let count = 1; count <= 11; count += 1) {

@@ -59,18 +59,26 @@ function taxAmount(amount: number, taxable: number): Stripe.Invoice.TotalTaxAmou
   };
 }
 
-/** The next invoice of a subscription. It does not exist yet and therefore has no id. */
+/**
+ * The next invoice of a subscription as its renewal would make it now: with pending items, the coupon that is in force by then,
+ * and the customer's balance. It does not exist yet and therefore has no id.
+ */
 export async function upcomingInvoice(
   turn: Turn,
   subscription: Stripe.Subscription,
 ): Promise<Omit<Stripe.Invoice, 'id'>> {
   const start = subscription.current_period_end;
   const period = { start, end: nextEnd(subscription, start) };
-  const lines = await linesFor(turn, subscription, { reason: 'upcoming', period });
-  const empty = invoiceShape('', turn.now, await givenFor(turn, subscription, 'upcoming'));
-  const { id: _, ...invoice } = withLines(turn, empty, lines);
+  const pending = await pendingLines(turn, subscription);
+  const renewed = await linesFor(turn, subscription, { reason: 'upcoming', period, at: start });
+  const given = await givenFor(turn, subscription, 'upcoming');
+  const empty = invoiceShape('', turn.now, given);
+  const { id: _, ...invoice } = withLines(turn, empty, [...pending.map(({ line }) => line), ...renewed]);
+  const { balance } = given.customer;
+  const due = Math.max(0, invoice.total + balance);
   return {
     ...invoice,
+    ...{ starting_balance: balance, amount_due: due, amount_remaining: due },
     next_payment_attempt: start,
     period_start: subscription.current_period_start,
     period_end: start,
@@ -142,6 +150,8 @@ interface InvoicedPeriod {
   readonly isTrial?: boolean;
   /** Only pending items: changes within a period. */
   readonly onlyPending?: boolean;
+  /** When the invoice is made, if not now: coupons may have ended by then. */
+  readonly at?: number;
 }
 
 const MAX_PENDING = 100;
@@ -153,13 +163,14 @@ async function linesFor(
   wanted: InvoicedPeriod,
 ): Promise<GivenLine[]> {
   const lines: GivenLine[] = [];
-  let off = discountOf(subscription, turn.now)?.coupon.amount_off ?? 0;
+  const { at = turn.now } = wanted;
+  let off = discountOf(subscription, at)?.coupon.amount_off ?? 0;
   for (const item of wanted.onlyPending === true ? [] : subscription.items.data) {
     const quantity = item.quantity ?? 1;
     const name = await productName(turn, item.price);
     const description = wanted.isTrial === true ? `Trial period for ${name}` : `${quantity} × ${name}`;
     const amount = wanted.isTrial === true ? 0 : (item.price.unit_amount ?? 0) * quantity;
-    const discount = amount === 0 ? null : discountOf(subscription, turn.now);
+    const discount = amount === 0 ? null : discountOf(subscription, at);
     const percent = discount?.coupon.percent_off ?? null;
     const taken = percent === null ? Math.min(off, amount) : Math.round((amount * percent) / 100);
     if (percent === null) off -= taken;
