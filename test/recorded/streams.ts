@@ -197,7 +197,7 @@ export const recordedWireStreams: readonly (RecordedStream & { readonly wire: Cl
     wire: 'messages',
     name: 'messages-text',
     providerNames: ['claude-sonnet-4-5-20250929'],
-    usage: { ...counted(2383, 2048, 15), cacheWriteTokens: 310 },
+    usage: { ...counted(2383, 2048, 15), cacheWriteTokens: 310, hourWriteTokens: 0 },
   },
   {
     ...whole,
