@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { passwordProblem } from '../../src/domain/accounts/password-strength.ts';
 import { openBackend, PASSWORD } from '../backend/backend-under-test.ts';
+import { cpuMsOf } from '../doubles/cpu-time.ts';
 import { until } from '../doubles/until.ts';
 import { useResource } from '../setup/use-resource.ts';
 
@@ -74,14 +75,15 @@ describe('passwords that are guessed first', () => {
     expect(passwordProblem(password, OWN)).toBeNull();
   });
 
-  test('random ones are accepted, and the longest takes about a millisecond', () => {
+  test('random ones are accepted, and the longest takes about a millisecond', async () => {
     for (let time = 0; time < 2_000; time += 1) {
       const drawn = crypto.getRandomValues(new Uint8Array(12)).toBase64();
       expect([drawn, passwordProblem(drawn, OWN)]).toEqual([drawn, null]);
     }
-    const startedAt = performance.now();
-    for (let time = 0; time < 20; time += 1) passwordProblem('a1b2c3'.repeat(85), OWN);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    const cpuMs = await cpuMsOf(() => {
+      for (let time = 0; time < 20; time += 1) passwordProblem('a1b2c3'.repeat(85), OWN);
+    });
+    expect(cpuMs).toBeLessThan(1_000);
   });
 });
 
