@@ -127,10 +127,10 @@ export function isAlive(pid: number): boolean {
 }
 
 function plainEnvironment(): Record<string, string> {
-  const { PATH = '', HOME = '' } = process.env;
+  // The last is set by test/run.ts, and not by benchmarks.
+  const { PATH = '', HOME = '', BUN_JSC_useOMGJIT = '1' } = process.env;
   const free = { GATEWAY_PORT: '0', BACKEND_PORT: '0', AI_PORT: '0', SANDBOX_PORT: '0' };
-  // As test/run.ts sets it, and for the same reason.
-  return { PATH, HOME, BUN_CONFIG_MAX_HTTP_REQUESTS: '65336', BUN_JSC_useOMGJIT: '0', ...free };
+  return { PATH, HOME, BUN_CONFIG_MAX_HTTP_REQUESTS: '65336', BUN_JSC_useOMGJIT, ...free };
 }
 
 function gather(stream: ReadableStream<Uint8Array>) {
