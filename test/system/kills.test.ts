@@ -1,17 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { until } from '../doubles/until.ts';
-import { post } from '../gateway/gateway-under-test.ts';
-import { freePort } from '../services/free-port.ts';
-import {
-  childrenOf,
-  emptyDataFolder,
-  isAlive,
-  preparedDataFolder,
-  startProcess,
-  startSystem,
-} from './running-system.ts';
+import { emptyDataFolder, preparedDataFolder, startProcess, startSystem } from './running-system.ts';
 
 /**
  * Moments of a start, in milliseconds after its beginning: folder, lock, cluster, migrations, demo world, ready. They
@@ -73,69 +63,4 @@ describe('kill -9', () => {
     expect(await turnpike('kept1@x.example')).toContain('has an account already');
     await remove();
   }, 240_000);
-});
-
-describe('kill -9 of one of the two processes of npm start', () => {
-  const CHAT = { model: 'svc/chat-default', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 5 };
-
-  test('the backend’s: every model call is answered and charged, and it restarts on its port', async () => {
-    const { folder, remove } = await preparedDataFolder();
-    const system = await startSystem(folder, { BACKEND_PORT: String(freePort()) });
-    const { gateway_url, backend_url, full_key } = system.demo();
-    const call = async () => (await post(`${gateway_url}/chat/completions`, full_key, CHAT)).status;
-    const statuses = [await call()];
-    const [backend = 0] = childrenOf(system.pid);
-    process.kill(backend, 'SIGKILL');
-    await until(() => !isAlive(backend));
-    for (let n = 0; n < 10; n += 1) statuses.push(await call());
-    expect(new Set(statuses)).toEqual(new Set([200]));
-    await until(async () => (await fetch(`${backend_url}/health`)).ok);
-    expect(childrenOf(system.pid)).toHaveLength(1);
-    const audit = startProcess('turnpike.ts', ['audit'], { DATA_DIR: folder });
-    expect(await audit.exited).toBe(0);
-    expect(audit.output()).toContain('11 calls');
-    system.signal('SIGTERM');
-    expect(await system.exited).toBe(0);
-    await remove();
-  }, 240_000);
-
-  test('the gateway’s: the backend ends with it, busy or not, and the next start has its ports and all rows', async () => {
-    const { folder, remove } = await preparedDataFolder();
-    const ports = { GATEWAY_PORT: String(freePort()), BACKEND_PORT: String(freePort()) };
-    const system = await startSystem(folder, ports);
-    const { gateway_url, full_key } = system.demo();
-    const call = async () => (await post(`${gateway_url}/chat/completions`, full_key, CHAT)).status;
-    const audited = async () => {
-      const audit = startProcess('turnpike.ts', ['audit'], { DATA_DIR: folder });
-      expect(await audit.exited).toBe(0);
-      return /\d+ calls/.exec(audit.output())?.[0];
-    };
-    expect(await call()).toBe(200);
-    const [backend = 0] = childrenOf(system.pid);
-    process.kill(backend, 'SIGSTOP');
-    expect(await Promise.all(Array.from({ length: 20 }, call))).toEqual(
-      Array.from({ length: 20 }, () => 200),
-    );
-    system.signal('SIGKILL');
-    await until(() => !isAlive(backend));
-    // Without a running process the command opens the database itself.
-    expect(await audited()).toBe('21 calls');
-    const again = await startSystem(folder, ports);
-    expect(await audited()).toBe('21 calls');
-    again.signal('SIGTERM');
-    expect(await again.exited).toBe(0);
-    await remove();
-  }, 240_000);
-});
-
-describe('signals', () => {
-  test('SIGTERM and SIGINT end it with 0', async () => {
-    const { folder, remove } = await preparedDataFolder();
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      const system = await startSystem(folder);
-      system.signal(signal);
-      expect(await system.exited).toBe(0);
-    }
-    await remove();
-  });
 });
