@@ -4,9 +4,15 @@
  */
 import { fuzzAnswers } from './answers-of-providers.ts';
 import { fuzzMessages } from './messages-translators.ts';
+import { fuzzRequestBodies } from './request-bodies.ts';
 import { fuzzResponsesToChat } from './responses-to-chat.ts';
 
-const FUZZERS = { http: fuzzAnswers, messages: fuzzMessages, responses: fuzzResponsesToChat } as const;
+const FUZZERS = {
+  http: fuzzAnswers,
+  bodies: fuzzRequestBodies,
+  messages: fuzzMessages,
+  responses: fuzzResponsesToChat,
+} as const;
 const STEP = 5_000;
 
 const [name = 'http', count = '100000', seed = String(Date.now() % 1_000_000)] = process.argv.slice(2);

@@ -32,9 +32,9 @@ describe('A-7 a meeting’s events', () => {
     let expected: unknown = null;
     let room = 0;
     for (const order of permutations([0, 1, 2, 3, 4, 5])) {
-      // All 720 in the fold's own test; here each fifth, through the routes and the database.
+      // All 720 in the fold's own test; here some thirty, through the routes and the database.
       room += 1;
-      if (room % 5 !== 1) continue;
+      if (room % 23 !== 1) continue;
       const events = serverEvents(`order-${room}`, from, until);
       for (const at of order) {
         const { path, body } = events[at] ?? { path: '', body: {} };
@@ -54,7 +54,7 @@ describe('A-7 a meeting’s events', () => {
 
   test('A-7 a day of a room: uses one after the other, repeats, losses, and plans: all shuffles end the same', async () => {
     const random = createSeededRandom(7);
-    for (let round = 0; round < 12; round += 1) {
+    for (let round = 0; round < 4; round += 1) {
       const starts = [0, 2_400, 4_800].map((offset) => T0 - 7_200 + offset + random.below(300));
       const sent = starts.flatMap((start, at) => {
         const pair = [

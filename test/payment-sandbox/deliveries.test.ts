@@ -106,7 +106,9 @@ describe('P-3 events are signed and delivered', () => {
     const waits = [5, 30, 120, 600, 3_600, 10_800, 12_000];
     for (const [at, seconds] of waits.entries()) {
       await until(async () => (await deliveries())[0]?.attempts === at + 1);
-      await sandbox.clock.advance(seconds * 1_000);
+      // Hours pass at once: each request has what is due by then delivered.
+      sandbox.leap(seconds * 1_000);
+      await sandbox.call('POST', '/v1/customers', { name: 'Any' });
     }
     expect((await deliveries())[0]).toMatchObject({ state: 'failed', attempts: 7, last_status: 500 });
     sandbox.answers.length = 0;

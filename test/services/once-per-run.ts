@@ -7,12 +7,13 @@ import { join } from 'node:path';
 import { dependencies } from '../../package.json';
 
 const root = join(import.meta.dir, '../..');
-/** What decides how a database looks that this code has migrated. */
+/** What decides how a database looks that this code has migrated, and the demo world in it. */
 const sources = [
   'migrations',
   'migrations/functions',
   'src/adapters/database',
   'src/adapters/database/pglite',
+  'src/start/demo',
 ];
 
 /** The sweep removes these folders when they are old. */
@@ -38,7 +39,7 @@ export async function oncePerRun(name: string, build: (path: string) => Promise<
   return path;
 }
 
-/** Eight digits that change with the migrations, the stored functions and the code that installs them. */
+/** Eight digits that change with the migrations, the stored functions, the code that installs them and the demo world's. */
 export function schemaChecksum(): string {
   const hash = createHash('sha256').update(dependencies['@electric-sql/pglite']);
   for (const folder of sources) {

@@ -48,31 +48,36 @@ const first = {
 const second = { number: 2, name: '0002_second', sql: 'alter table first add column m integer' };
 const broken = { number: 2, name: '0002_broken', sql: 'create table half (n integer); select 1 / 0' };
 
+/** Opening another database takes a second. */
+const EMPTIED = 'drop schema public cascade; create schema public';
+
 const only = (...migrations: Migration[]) => ({ migrations, functions: [] });
 
 function migrationRules(name: string, open: typeof openEmbedded): void {
   describe(`migrations on ${name}`, () => {
+    let database: Database;
+    const opened = useResource(() => open());
+    beforeAll(async () => {
+      database = opened.database;
+    });
+    beforeEach(() => database.script(EMPTIED));
+
     test('missing steps are applied in order, once, and returned', async () => {
-      const { database, close } = await open();
       expect(await migrate(database, only(first))).toEqual(['0001_first']);
       expect(await migrate(database, only(first, second))).toEqual(['0002_second']);
       expect(await migrate(database, only(first, second))).toEqual([]);
       expect(await database.query('select n, m from first')).toEqual([{ n: 1, m: null }]);
-      await close();
     });
 
     test('a failed migration leaves the version before it complete, and is named', async () => {
-      const { database, close } = await open();
       const failure = await failureOf(migrate(database, only(first, broken)));
       expect(failure.message).toStartWith('migration 0002_broken failed: division by zero');
       const tables = "select 1 from pg_tables where schemaname = 'public'";
       expect(await database.query(tables)).toEqual([]);
       expect(await migrate(database, only(first))).toEqual(['0001_first']);
-      await close();
     });
 
     test('a newer database is refused and not changed', async () => {
-      const { database, close } = await open();
       await migrate(database, only(first, second));
       const failure = await failureOf(migrate(database, only(first)));
       expect(failure.message).toBe(
@@ -83,11 +88,9 @@ function migrationRules(name: string, open: typeof openEmbedded): void {
       // Of a version that does not say what it supports.
       await database.query('delete from schema_support');
       await failureOf(migrate(database, only(first)));
-      await close();
     });
 
     test('code of the previous release starts on a newer database, and changes nothing', async () => {
-      const { database, close } = await open();
       const third = { number: 3, name: '0003_third', sql: 'create table third (n integer)' };
       const support = async () => await database.query('select oldest_code as oldest from schema_support');
       await migrate(database, { migrations: [first, second], functions: [answer(2, 20)], oldestCode: 1 });
@@ -106,25 +109,20 @@ function migrationRules(name: string, open: typeof openEmbedded): void {
         [],
       );
       expect(await support()).toEqual([{ oldest: 2 }]);
-      await close();
     });
 
     test('ten at once migrate once', async () => {
-      const { another, close } = await open();
-      const databases = await Promise.all(Array.from({ length: 10 }, another));
+      const databases = await Promise.all(Array.from({ length: 10 }, opened.another));
       const taken = await Promise.all(databases.map((database) => migrate(database, only(first, second))));
       expect(taken.filter((steps) => steps.length > 0)).toEqual([['0001_first', '0002_second']]);
-      await close();
     });
 
     test('the real ones apply', async () => {
-      const { database, close } = await open();
       const real = await readSchema(join(import.meta.dir, '../../../migrations'));
       const functions = real.functions.map(({ name, revision }) => `functions/${name} revision ${revision}`);
       expect(functions).not.toBeEmpty();
       expect(await migrate(database)).toEqual([...real.migrations.map((step) => step.name), ...functions]);
       expect(await migrate(database)).toEqual([]);
-      await close();
     });
   });
 }
@@ -153,7 +151,7 @@ function functionRules(name: string, open: typeof openEmbedded): void {
     beforeAll(async () => {
       database = opened.database;
     });
-    beforeEach(() => database.script('drop schema public cascade; create schema public'));
+    beforeEach(() => database.script(EMPTIED));
 
     const install = (...functions: StoredFunction[]) => migrate(database, { migrations: [first], functions });
     const call = async (sql = 'select answer() as value') => (await database.query(sql))[0]?.value;
