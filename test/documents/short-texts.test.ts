@@ -175,6 +175,20 @@ describe('G-7 a short text that is sent as a CV is read as one', () => {
     expect(profileOf(text).work).toMatchObject([{ position, startDate: '2018', endDate: '2022' }]);
   });
 
+  test('positions of other people in what was done are not jobs', () => {
+    const text = (done: string) => `Ahmed Farouk
+Site Engineer
+Toronto, ahmed.f@example.com
+Work Experience
+Site Engineer, Bayview Builders, 2019 - 2023: concrete buildings; quality checks; ${done}
+Civil engineer in training, Cairo Metro, 2016 - 2019`;
+    const positions = (done: string) => profileOf(text(done)).work.map(({ position }) => position);
+    const own = positions('schedule');
+    expect(own).toContain('Site Engineer');
+    for (const done of ['meetings with the structural engineer', 'drawings for the structural engineer'])
+      expect([done, positions(done)]).toEqual([done, own]);
+  });
+
   test('a posting that is sent as a CV stays a posting, and a CV a CV', () => {
     for (const text of POSTINGS.slice(0, 3)) expect(engine.parseCv(text, TODAY).profile).toBeNull();
     for (const text of [CVS[0], CVS[2], CVS[3]]) expect(engine.parsePosting(text ?? '').posting).toBeNull();

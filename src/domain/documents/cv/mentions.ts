@@ -53,6 +53,7 @@ export function mentionsIn(
   const whole = partCapitals(laidOut, joinSubjects(laidOut, joinFields(laidOut, trim)))
     .filter((mention) => !isLabel(laidOut, mention) && !isSentence(laidOut, mention))
     .filter((mention) => mention.kind !== 'title' || !isBesideDuties(laidOut, mention))
+    .filter((mention) => mention.kind !== 'title' || !isOfOthers(laidOut, mention))
     .flatMap((mention) => partedSchool(laidOut, mention));
   const wide = joinTitles(laidOut, whole)
     .map((mention, at, all) => widened(laidOut, mention, nextOther(all, at)))
@@ -222,6 +223,15 @@ function isSentence({ tokens, segments }: LaidOutText, { kind, from, to, segment
   if (kind !== 'title') return false;
   const isNamed = tokens.slice(from, to).some(({ lower }) => isPositionWord(lower));
   return to - from > MOST_TITLE + (isNamed ? 3 : 0) || (!isNamed && segments[segment]?.isBulleted === true);
+}
+
+const BEFORE_OTHERS = /^(?:with|by|to|for|from|of)$/;
+
+/** "Meetings with the structural engineer", "reports to our CFO": the position of another person. */
+function isOfOthers({ tokens, tokenStarts }: LaidOutText, { from, segment }: Mention): boolean {
+  const first = tokenStarts[segment] ?? 0;
+  if (from - 2 < first || !/^(?:the|our|their)$/.test(tokens[from - 1]?.lower ?? '')) return false;
+  return BEFORE_OTHERS.test(tokens[from - 2]?.lower ?? '') && tokens[from - 3]?.lower !== 'promoted';
 }
 
 /** "UX Designer, Product Owner" on one line is one position. */
