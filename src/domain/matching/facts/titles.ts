@@ -1,4 +1,4 @@
-import { englishOf, isCommonWord, isFunctionWord, titleTerm } from './words.ts';
+import { englishOf, isCommonWord, isFunctionWord, termOf, titleTerm } from './words.ts';
 
 /** Words for the same work, after their common name. A word that is not listed is used as is. */
 const GROUPS = `engineer: developer programmer coder engineer engineering development swe sde sdev entwickler entwicklung
@@ -218,17 +218,41 @@ function weightOf(word: string): number {
   return GENERAL.has(word) ? GENERAL_WEIGHT : 1;
 }
 
-/** 0 to 1: how much both titles have in common, by weight. */
-export function titleCloseness(one: TitleShape, other: TitleShape): number {
-  let [both, all] = [0, 0];
-  for (const word of one.words) {
+/** The part that a word of the job's title counts if the CV shows it outside its titles. */
+export const TITLE_IN_TEXT = 0.5;
+const NONE: ReadonlySet<string> = new Set();
+
+/**
+ * 0 to 1: how much a title has in common with the title of a job, by weight. Words of the job's title that are in
+ * `shown` count partly if the titles have a word in common: a software engineer who works with Python fits "Python
+ * Developer".
+ */
+export function titleCloseness(one: TitleShape, job: TitleShape, shown: ReadonlySet<string> = NONE): number {
+  let [both, said, all] = [0, 0, 0];
+  for (const word of job.words) {
     const weight = weightOf(word);
     all += weight;
-    if (other.words.includes(word)) both += weight;
+    if (one.words.includes(word)) both += weight;
+    else if (shown.has(word)) said += weight;
   }
-  for (const word of other.words) if (!one.words.includes(word)) all += weightOf(word);
-  if (all === 0) return 0;
-  const share = both / all;
+  for (const word of one.words) if (!job.words.includes(word)) all += weightOf(word);
+  if (both === 0) return 0;
+  const share = (both + TITLE_IN_TEXT * said) / all;
   // Titles that share half of their words share far more than half of the work.
   return Math.min(1, share ** 0.6);
+}
+
+/** The words of a title for its field, each with the words and names of skills that show it in a text. */
+export function formsOfTitle({ words }: TitleShape): ReadonlyMap<string, readonly string[]> {
+  const fields = words.filter((word) => !GENERAL.has(word));
+  return new Map(fields.map((word) => [word, [word, ...(FORMS.get(word) ?? [])]]));
+}
+
+/** The members of each group in the form in which texts are compared; several words are the name of a skill. */
+const FORMS = new Map<string, string[]>();
+for (const [word, name] of SAME) {
+  const form = word.includes('-') ? word.replaceAll('-', ' ') : termOf(word);
+  const forms = FORMS.get(name) ?? [];
+  if (form !== null) forms.push(form);
+  FORMS.set(name, forms);
 }

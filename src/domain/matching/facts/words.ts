@@ -184,8 +184,10 @@ export function wordsOf(texts: readonly string[], limit: number, formOf = termOf
 /** Removes endings so that forms of a word are equal: tests, testing, tested. Only for comparison, never shown. */
 export function stem(word: string): string {
   if (/[+#.\d]/.test(word)) return word;
-  // Applied twice: "engineering" becomes "engineer", and then the same stem as "engines".
-  return withoutEnding(withoutEnding(word));
+  // Repeated: "engineering" becomes "engineer", and then the same stem as "engines".
+  let stemmed = word;
+  for (let next = withoutEnding(word); next !== stemmed; next = withoutEnding(stemmed)) stemmed = next;
+  return stemmed;
 }
 
 function withoutEnding(word: string): string {

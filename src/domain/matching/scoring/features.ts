@@ -2,7 +2,7 @@ import type { JobFacts, Requirement, StoredVector, TalentFacts } from '../facts/
 import { licencesIn } from '../facts/licences.ts';
 import { isSoft, type NearSkill, nearTo } from '../facts/qualifications.ts';
 import { talentTitles } from '../facts/read-talent.ts';
-import { shapeOfTitle, type TitleShape } from '../facts/titles.ts';
+import { formsOfTitle, shapeOfTitle, type TitleShape } from '../facts/titles.ts';
 import {
   askedWords,
   englishTermOf,
@@ -71,6 +71,8 @@ export interface JobFeatures {
   readonly wordSet: ReadonlySet<string>;
   /** The words of the title in the form in which texts are compared. */
   readonly titleWords: readonly string[];
+  /** The words of the title for its field, with the words and skills that show them in a CV. */
+  readonly titleForms: ReadonlyMap<string, readonly string[]>;
   readonly vector: StoredVector | null;
   readonly passages: PostingPassages | null;
   /** Whether some of its words have an English form, as for a talent. */
@@ -261,11 +263,11 @@ export function jobFeatures(
   vector: StoredVector | null,
   formOf = termOf,
 ): JobFeatures {
-  const asked = [
+  const asked = countedOnce([
     ...facts.must.flatMap((one) => askedItem(one, true)),
     ...facts.nice.flatMap((one) => askedItem(one, false)),
     ...facts.mentioned.map((name) => mentionedItem(name)),
-  ];
+  ]);
   const wanted = new Set(asked.flatMap(({ skills }) => skills.map(({ name }) => name)));
   const wantedCount = wanted.size;
   for (const { skills } of asked)
@@ -273,12 +275,13 @@ export function jobFeatures(
   const all = [...facts.must, ...facts.nice];
   const degree = all.find((one) => one.kind === 'degree') ?? null;
   const titleWords = wordsOf([facts.title], TITLE_WORDS, formOf);
+  const title = shapeOfTitle(facts.title);
   const years = facts.must.find((one) => one.kind === 'experience')?.months ?? null;
   return {
     id,
     version,
     facts,
-    title: shapeOfTitle(facts.title),
+    title,
     asked,
     skillSureness: Math.min(1, asked.reduce((sum, { weight }) => sum + weight, 0) / SURE_FROM_WEIGHT),
     wanted,
@@ -294,10 +297,24 @@ export function jobFeatures(
     words: askedWords(facts),
     wordSet: new Set(facts.terms),
     titleWords,
+    titleForms: formsOfTitle(title),
     vector,
     passages: facts.words === undefined ? null : postingPassages(facts.words),
     hasEnglish: hasEnglish(facts),
   };
+}
+
+/** A skill that several lines name weighs once: each line weighs by the share of its skills that no line before it has. */
+function countedOnce(items: readonly AskedItem[]): readonly AskedItem[] {
+  const named = new Set<string>();
+  return items.map((item) => {
+    const { skills, weight } = item;
+    const added = skills.filter(({ name }) => !named.has(name));
+    for (const { name } of added) named.add(name);
+    return added.length === skills.length
+      ? item
+      : { ...item, weight: (weight * added.length) / skills.length };
+  });
 }
 
 function askedItem(requirement: Requirement, isMust: boolean): readonly AskedItem[] {

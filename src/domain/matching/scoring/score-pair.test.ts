@@ -9,7 +9,7 @@ import { stem } from '../facts/words.ts';
 import { DEFAULT_WEIGHTS } from '../weights.ts';
 import { explainPair } from './explain-pair.ts';
 import { jobFeatures, talentFeatures } from './features.ts';
-import { appliedWeights, scorePair } from './score-pair.ts';
+import { appliedWeights, nearTitles, scorePair } from './score-pair.ts';
 
 const vocabulary = createSkillVocabulary();
 const NO_TEXT = { text: null, evidence: null };
@@ -94,6 +94,19 @@ describe('A-12 a score', () => {
     expect(scorePair(analyst, either, DEFAULT_WEIGHTS)).toMatchObject({ mustMet: 1, mustCount: 1 });
     expect(explained(analyst, either).missing).not.toContain('Power BI (must have)');
     expect(explained(analyst, both).missing).toContain('Snowflake');
+  });
+
+  test('A-12 a skill that several lines name weighs once', () => {
+    const once = job({ mustHave: ['Terraform'] });
+    const often = job({ mustHave: ['Terraform', 'Knowledge of Terraform', 'Terraform in daily work'] });
+    const mixed = job({ mustHave: ['Terraform', 'Terraform and Kafka'] });
+    const weights = ({ asked }: ReturnType<typeof job>) =>
+      asked.flatMap(({ isMust, weight }) => (isMust ? [weight] : []));
+    expect(weights(often)).toEqual([...weights(once), 0, 0]);
+    expect(often.skillSureness).toBe(once.skillSureness);
+    expect(weights(mixed)[1]).toBeCloseTo(Math.SQRT2 / 2);
+    const other = talent({ ...developer, ...skills('Haskell') });
+    expect(explained(other, often).parts[0]?.weight).toBe(explained(other, once).parts[0]?.weight as number);
   });
 
   test('A-12 reads years, degrees, languages and certificates out of requirements', () => {
@@ -294,6 +307,29 @@ describe('words', () => {
       }
     });
 
+    test('A-12 a field in the title of a job counts by half where the CV shows it beside a title for such work', () => {
+      const asked = job('Python Developer', '');
+      const near = (position: string, summary: string) =>
+        nearTitles(talent({ work: [{ position, summary }] }), asked)[0] ?? 0;
+      expect(near('Software Engineer', 'Services in Python')).toBeGreaterThan(
+        near('Software Engineer', 'Services in Haskell'),
+      );
+      expect(near('Software Engineer', 'Services in Python')).toBeLessThan(near('Python Engineer', ''));
+      expect(near('Cook', 'Recipes in Python')).toBe(0);
+      const listed = talent({ work: [{ position: 'Software Engineer' }], skills: [{ name: 'Python' }] });
+      const unshown = { ...listed, named: new Set(['python']), shownSet: new Set<string>() };
+      expect(nearTitles(unshown, asked)[0]).toBe(near('Software Engineer', ''));
+    });
+
+    test('A-12 other words for the field of a title show it too', () => {
+      const near = (title: string, summary: string) =>
+        nearTitles(talent({ work: [{ position: 'Software Engineer', summary }] }), job(title, ''))[0] ?? 0;
+      expect(near('Machine Learning Engineer', 'Machine learning for shops')).toBeGreaterThan(
+        near('Machine Learning Engineer', 'Pages for shops'),
+      );
+      expect(near('Android Developer', 'Mobile pages')).toBeGreaterThan(near('Android Developer', 'Pages'));
+    });
+
     test('A-12 a title that is spelt like a property of every object is a title', () => {
       expect(shapeOfTitle('Constructor')).toMatchObject({ rank: 3 });
       expect(close('Constructor de case', 'Constructor')).toBeGreaterThan(0.5);
@@ -316,6 +352,7 @@ describe('words', () => {
       expect(new Set(['analyst', 'analysis', 'analytics', 'analyzing'].map(stem)).size).toBe(1);
       expect(new Set(['administrator', 'administration', 'administrative'].map(stem)).size).toBe(1);
       expect(new Set(['manager', 'management', 'managing'].map(stem)).size).toBe(1);
+      expect(new Set(['engineer', 'engineers', 'engineering'].map(stem)).size).toBe(1);
       expect([stem('process'), stem('sales'), stem('c++')]).toEqual(['process', 'sale', 'c++']);
     });
 

@@ -1,5 +1,5 @@
 import { placeCloseness } from '../facts/places.ts';
-import { titleCloseness } from '../facts/titles.ts';
+import { TITLE_IN_TEXT, titleCloseness } from '../facts/titles.ts';
 import { PARTS, type PartName, type Weights } from '../weights.ts';
 import { speechCredit, wordsCredit } from './certificates.ts';
 import { wordsCompared } from './closeness.ts';
@@ -204,8 +204,6 @@ const RANK_DOWN = 0.12;
 /** A role at least this close to the job's title counts fully as experience in the job; one half as close counts half. */
 const SAME_WORK = 0.6;
 const LONG_EXPERIENCE_MONTHS = 60;
-/** A CV that contains the words of the title may describe the same work under another title. */
-const TITLE_IN_TEXT = 0.5;
 
 function skillCredit(skill: AskedItem['skills'][number], talent: TalentFeatures, ofNamed: number): number {
   let best = heldCredit(skill.name, talent, ofNamed);
@@ -283,12 +281,16 @@ interface TitleFits {
 /** A talent without titles in the CV may have done the work, but that is the exception. */
 const NO_TITLES = 0.2;
 
+/** Everything of a talent that is compared with the title of a job. */
+type TitledTalent = Pick<TalentFeatures, 'titles' | 'shownSet' | 'skills' | 'named'>;
+
 export function titleFits(
-  talent: Pick<TalentFeatures, 'titles' | 'shownSet'>,
+  talent: TitledTalent,
   job: JobFeatures,
   near: readonly number[] = nearTitles(talent, job),
 ): TitleFits | null {
   if (job.title.words.length === 0) return null;
+  // A CV that contains the words of the title may describe the same work under another title.
   const said = TITLE_IN_TEXT * wordsCredit(job.titleWords, talent.shownSet);
   let [forJob, forTalent] =
     talent.titles.length === 0 ? [Math.max(said, NO_TITLES), NO_TITLES] : [said, said];
@@ -305,8 +307,18 @@ export function titleFits(
 }
 
 /** The closeness of each title to the job's, computed once per pair for both titles and experience. */
-export function nearTitles({ titles }: Pick<TalentFeatures, 'titles'>, job: JobFeatures): readonly number[] {
-  return titles.map((title) => titleCloseness(title, job.title));
+export function nearTitles(talent: TitledTalent, job: JobFeatures): readonly number[] {
+  const { words } = job.title;
+  const isNear = talent.titles.some((title) => title.words.some((word) => words.includes(word)));
+  if (!isNear) return talent.titles.map(() => 0);
+  const shown = shownTitleWords(talent, job);
+  return talent.titles.map((title) => titleCloseness(title, job.title, shown));
+}
+
+/** The words of the job's title that the CV shows outside its lists of skills. */
+function shownTitleWords({ shownSet, skills, named }: TitledTalent, job: JobFeatures): ReadonlySet<string> {
+  const isShown = (form: string) => shownSet.has(form) || (skills.has(form) && !named.has(form));
+  return new Set([...job.titleForms].flatMap(([word, forms]) => (forms.some(isShown) ? [word] : [])));
 }
 
 /** More experience than required does not raise the score: it would only reflect age. */
