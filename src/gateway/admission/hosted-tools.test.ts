@@ -67,6 +67,24 @@ describe('tools that the model does not have', () => {
   });
 });
 
+test.each(['completions', 'responses', 'messages'] as const)(
+  'presets and plugins of OpenRouter are refused unless the alias has them: %s',
+  (wire) => {
+    const refusing = (members: string) => planned(wire, members, {}, 'refuse');
+    expect(refusing('"preset":"cheap-research"')).toStartWith('preset: Presets stored at the provider');
+    expect(refusing('"Preset":{"id":"cheap-research"}')).toStartWith('preset: ');
+    expect(refusing('"plugins":[{"id":"web"}]')).toStartWith('plugins: ');
+    expect(() => refusing('"preset":null,"plugins":[]')).toThrow('nothing is hosted');
+    const tools = { prices: new Map(), maxUses: 1, providerIds: new Set(['shared']) };
+    const served = { provider: 'openrouter', endpoints: [ENDPOINTS[wire]] } as unknown as NonNullable<
+      (typeof target & Alias['targets'][number])['wire']
+    >;
+    const alias = { tools, targets: [{ ...target, wire: served }] };
+    expect(planned(wire, '"preset":"shared"', alias, 'refuse')).toMatchObject({ sent: { preset: 'shared' } });
+    expect(planned(wire, '"preset":"other"', alias, 'refuse')).toStartWith('preset: ');
+  },
+);
+
 test('a bound is added to each tool without one, next to tools that are dropped', () => {
   const tools = { prices: new Map([['web_fetch', 5]]), maxUses: 7, providerIds: new Set<string>() };
   const wire = { provider: 'anthropic', endpoints: ['messages'] } as unknown as NonNullable<

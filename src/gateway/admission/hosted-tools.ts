@@ -319,6 +319,8 @@ function idMessage(param: string): string {
       return "Conversations stored at the provider cannot be used. Send the earlier turns in 'input'.";
     case 'prompt':
       return "Prompts stored at the provider cannot be used. Send the text in 'instructions' and 'input'.";
+    case 'preset':
+      return "Presets stored at the provider cannot be used. Send their settings in the body, without 'preset'.";
     case 'container':
       return 'This container or skill of the provider is not enabled for this model.';
     default:

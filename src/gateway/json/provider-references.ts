@@ -38,7 +38,7 @@ export function readResponsesMember(
       return readIds(text, { into, param, depth: 0, names: PROMPT_IDS, isNamed: true }, start);
     }
   }
-  return valueEnd(text, start);
+  return readRouterMember(text, into, nameStart, nameEnd, start);
 }
 
 /** The same for a Messages body. */
@@ -69,7 +69,7 @@ export function readMessagesMember(
     if (!isFoldedName(bytes, nameStart, nameEnd, param)) continue;
     if (!isNothing(bytes, start)) into.problem ??= { message, param };
   }
-  return valueEnd(text, start);
+  return readRouterMember(text, into, nameStart, nameEnd, start);
 }
 
 /** A conversation that Anthropic stores, whose length the body does not show, and models that are not ours. */
@@ -84,8 +84,8 @@ const REFUSED_OF_MESSAGES = [
   },
 ] as const;
 
-/** Members of chat completions that make the provider search the web: those of OpenAI, xAI and OpenRouter. */
-const SEARCH_MEMBERS = ['web_search_options', 'search_parameters', 'plugins'] as const;
+/** Members of chat completions that make the provider search the web: those of OpenAI and xAI. */
+const SEARCH_MEMBERS = ['web_search_options', 'search_parameters'] as const;
 
 /** The same for chat completions. Messages are parsed only if they contain one of the watched names. */
 export function readChatMember(
@@ -114,11 +114,30 @@ export function readChatMember(
       return readToolMember(text, into, start, SEARCH_TYPE, param);
     }
   }
-  return valueEnd(text, start);
+  return readRouterMember(text, into, nameStart, nameEnd, start);
 }
 
 /** The type under which such a member is collected. */
 export const SEARCH_TYPE = 'web_search';
+
+/**
+ * Members that OpenRouter reads in every wire format: `plugins`, which search the web, and `preset`, a configuration in the
+ * operator's account with a model, a system prompt and tools of its own.
+ */
+function readRouterMember(
+  text: JsonText,
+  into: ProviderReferences,
+  nameStart: number,
+  nameEnd: number,
+  start: number,
+): number {
+  const { bytes, watch } = text;
+  if (isFoldedName(bytes, nameStart, nameEnd, 'plugins'))
+    return readToolMember(text, into, start, SEARCH_TYPE, 'plugins');
+  if (!isFoldedName(bytes, nameStart, nameEnd, 'preset')) return valueEnd(text, start);
+  if (!isNothing(bytes, start)) watch.found = true;
+  return readIds(text, { into, param: 'preset', depth: 0, names: PROMPT_IDS, isNamed: true }, start);
+}
 
 /** Reads a member that makes the provider run a tool, unless it is empty. */
 function readToolMember(

@@ -271,6 +271,8 @@ describe('G-40: input of the estimate', () => {
     ['"messages":[{"content":[{"type":"file","file":{"FILE\\u005fID":"file-1"}}]}]', true],
     ['"previous_response_id":"resp_1"', true],
     ['"web_search_options":{}', true],
+    ['"preset":"cheap-research"', true],
+    ['"preset":null', false],
     ['"messages":[{"content":"the image_url is \\"file_id\\":"}]', false],
     ['"messages":[{"role":"user","content":"a"}],"temperature":1', false],
   ])('content outside the body: %s', (member, refersOutside) => {
