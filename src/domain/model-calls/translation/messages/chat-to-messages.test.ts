@@ -77,6 +77,28 @@ describe('a request of chat completions becomes a Messages request', () => {
     expect(sent({ stop: ['a', 'b'] }).stop_sequences).toEqual(['a', 'b']);
   });
 
+  test('sampling members that have no effect, or that the model does not have, are left out', () => {
+    const sampled = (request: object, model = 'claude-sonnet-4-5'): object => {
+      const { temperature, top_p, top_k } = sent(request, { model });
+      return { temperature, top_p, top_k };
+    };
+    expect(sampled({ temperature: 0.7, top_p: 1 })).toEqual({ temperature: 0.7 });
+    expect(sampled({ temperature: 1, top_p: 0.9, top_k: 5 })).toEqual({ top_p: 0.9, top_k: 5 });
+    expect(sampled({ temperature: 1, top_p: 1 })).toEqual({ temperature: 1 });
+    expect(sampled({ temperature: 0, top_p: null })).toEqual({ temperature: 0 });
+    for (const model of ['claude-opus-4-7', 'anthropic.claude-opus-4-8-v1:0', 'claude-sonnet-5']) {
+      expect(sampled({ temperature: 0, top_p: 0.9, top_k: 5 }, model)).toEqual({});
+    }
+    for (const model of [
+      'claude-opus-4-20250514',
+      'claude-opus-4-6',
+      'my-claude',
+      'claude-3-7-sonnet-latest',
+    ]) {
+      expect(sampled({ temperature: 0 }, model)).toEqual({ temperature: 0 });
+    }
+  });
+
   test('instructions: the first are the system prompt, later ones stay in their place', () => {
     const body = sent({
       messages: [

@@ -20,7 +20,7 @@ import {
   translateBody,
 } from './members.ts';
 import { type MessagesTurns, messagesTurns } from './messages-turns.ts';
-import { EFFORT_BUDGETS, type Effort, thinkingStyle } from './model-names.ts';
+import { EFFORT_BUDGETS, type Effort, takesSampling, thinkingStyle } from './model-names.ts';
 import { schemaForMessages } from './output-schema.ts';
 
 /**
@@ -115,7 +115,7 @@ function messagesBody(request: JsonObject, to: TranslationTarget): JsonObject {
     system: turns.system.length === 0 ? null : turns.system,
     messages: turns.messages,
     max_tokens: maxTokens,
-    ...sampling(request, thinking.thinking),
+    ...sampling(request, to.model, thinking.thinking),
     stop_sequences: stop === null || stop.length === 0 ? null : stop,
     ...tools,
     ...thinking,
@@ -136,16 +136,20 @@ function readUser(request: JsonObject): string | null {
   return user === '' || user.length > LONGEST_USER ? null : user;
 }
 
-/** With thinking, Anthropic accepts only its own defaults, so the values are dropped, as OpenAI's reasoning models do. */
-function sampling(request: JsonObject, thinking: unknown): JsonObject {
+/**
+ * With thinking, Anthropic accepts only its own defaults, so the values are dropped, as OpenAI's reasoning models do. Since
+ * 4.1 its models refuse a temperature together with `top_p`, and many clients send both: those that are 1 have no effect.
+ */
+function sampling(request: JsonObject, model: string, thinking: unknown): JsonObject {
   const temperature = optional(request.temperature, 'temperature', readNumber);
   if (temperature !== null && (temperature < 0 || temperature > 1)) {
     refuse('temperature', "'temperature' must be from 0 to 1 for this model.");
   }
   const topP = optional(request.top_p, 'top_p', readNumber);
   const topK = optional(request.top_k, 'top_k', readPositiveInteger);
-  if (isObject(thinking) && thinking.type !== 'disabled') return {};
-  return { temperature, top_p: topP, top_k: topK };
+  if ((isObject(thinking) && thinking.type !== 'disabled') || !takesSampling(model)) return {};
+  if (topP === null || topP === 1) return { temperature, top_k: topK };
+  return { temperature: temperature === 1 ? null : temperature, top_p: topP, top_k: topK };
 }
 
 const EFFORTS: Readonly<Record<string, Effort | null>> = {

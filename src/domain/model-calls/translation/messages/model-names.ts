@@ -22,11 +22,21 @@ export function readsReasoningBack(model: string): boolean {
  * on it gets a token budget; older ones do not think. A name without a version is treated as a new model.
  */
 export function thinkingStyle(model: string): 'adaptive' | 'budget' | 'none' {
-  const named = /claude-(?:[a-z]+-)?(\d)(?:[-.](\d{1,2})(?!\d))?/i.exec(model);
-  if (named === null) return 'adaptive';
-  const version = Number(named[1]) * 100 + Number(named[2] ?? 0);
-  if (version >= 406) return 'adaptive';
+  const version = claudeVersion(model);
+  if (version === null || version >= 406) return 'adaptive';
   return version >= 307 ? 'budget' : 'none';
+}
+
+/** Since 4.7, Anthropic's models refuse `temperature`, `top_p` and `top_k`. A name without a version may accept them. */
+export function takesSampling(model: string): boolean {
+  const version = claudeVersion(model);
+  return version === null || version < 407;
+}
+
+/** 4.6 is 406; null if the name has no version. */
+function claudeVersion(model: string): number | null {
+  const named = /claude-(?:[a-z]+-)?(\d)(?:[-.](\d{1,2})(?!\d))?/i.exec(model);
+  return named === null ? null : Number(named[1]) * 100 + Number(named[2] ?? 0);
 }
 
 /** Thinking tokens for each effort. */
