@@ -16,6 +16,7 @@ const model = z.looseObject({
   pricing: z
     .looseObject({ unit: z.string(), prompt: z.number(), cached: z.number(), completion: z.number() })
     .nullable(),
+  hosted_tools: z.array(z.looseObject({ name: z.string(), credits_per_use: z.number() })).optional(),
 });
 const completion = z.looseObject({
   ...{ id: z.string(), object: z.string(), model: z.string(), choices: z.array(z.looseObject({})) },

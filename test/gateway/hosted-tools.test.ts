@@ -165,6 +165,22 @@ describe('hosted tools', () => {
     }
   });
 
+  test('GET /models lists them with their prices', async () => {
+    const { rawKey } = await gateway.mint();
+    const show = async (alias: string) => {
+      const headers = { authorization: `Bearer ${rawKey}` };
+      return (await (await fetch(`${gateway.url}/models/${alias}`, { headers })).json()) as object;
+    };
+    expect(await show(openaiAlias)).toMatchObject({
+      hosted_tools: [
+        { name: 'code_interpreter', credits_per_use: 0.03 },
+        { name: 'file_search', credits_per_use: 0.0025 },
+        { name: 'web_search', credits_per_use: 0.01 },
+      ],
+    });
+    expect(await show('svc/extract-fast')).not.toHaveProperty('hosted_tools');
+  });
+
   test('invalid bounds are refused', async () => {
     for (const max_tool_calls of [0, -1, 1.5, '5', 1_001, {}]) {
       const { status, text } = await call('/responses', { ...ask, tools: [tool], max_tool_calls });

@@ -1,6 +1,6 @@
 import { creditsAsNumber } from '../../domain/credits/ledger/credit-account.ts';
 import type { ApiKey } from '../../domain/keys/api-key.ts';
-import { type Alias, priceAt, type TokenPrice } from '../../domain/models/aliases.ts';
+import { type Alias, type AliasTools, priceAt, type TokenPrice } from '../../domain/models/aliases.ts';
 import type { ModelDirectory } from '../../domain/models/model-directory.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { type Refusal, type RefusedClient, refusalResponse } from '../admission/refusals.ts';
@@ -45,7 +45,7 @@ export function answerModels(
 const MODELS_CREATED_MS = Date.UTC(2026, 0, 1);
 
 function modelOf(alias: Alias, nowMs: number) {
-  const { createdAtMs, contextLength, maxOutputTokens, kind } = alias;
+  const { createdAtMs, contextLength, maxOutputTokens, kind, tools } = alias;
   const slash = alias.alias.indexOf('/');
   const price = priceAt(alias, nowMs);
   return {
@@ -57,7 +57,15 @@ function modelOf(alias: Alias, nowMs: number) {
     context_length: contextLength,
     max_output_tokens: kind === 'embed' ? null : maxOutputTokens,
     pricing: price === null ? null : pricingOf(price),
+    ...(tools == null || tools.prices.size === 0 ? {} : { hosted_tools: hostedToolsOf(tools) }),
   };
+}
+
+function hostedToolsOf({ prices }: AliasTools) {
+  return [...prices].map(([name, priceMicro]) => ({
+    name,
+    credits_per_use: creditsAsNumber(BigInt(priceMicro)),
+  }));
 }
 
 function pricingOf({ promptMicro, cachedMicro, completionMicro, cacheWriteMicro }: TokenPrice) {
