@@ -248,6 +248,14 @@ describe('a limit of calls in flight', () => {
     }
   });
 
+  test('G-31 an answer that says that it lacks usage still says so', async () => {
+    const { run, parts } = open({});
+    const body = { read: () => null, cancel() {}, lacksUsage: () => true };
+    parts.upstream.send = async () => ({ status: 200, contentType: '', body });
+    const tried = await run(aliasOf([limited('a', 1)]));
+    expect(tried.outcome === 'answered' && tried.answer.body.lacksUsage?.()).toBe(true);
+  });
+
   test('when all targets are at their limit none is called, and a second later capacity may be free', async () => {
     const { run } = open({ a: ['never'] });
     const alias = aliasOf([limited('a', 1)]);

@@ -160,6 +160,7 @@ function endingBody(body: UpstreamBody, signal: EndSignal, onEnd: () => void): U
       end();
       body.cancel();
     },
+    lacksUsage: () => body.lacksUsage?.() === true,
   };
 }
 
