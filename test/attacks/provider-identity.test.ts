@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { passedOn } from '../../src/gateway/forwarding/provider-errors.ts';
+import { stoppedClock } from '../doubles/stopped-clock.ts';
 import { openGateway, PROVIDER_MODEL, post } from '../gateway/gateway-under-test.ts';
 import { chatAnswer, chunk, done, streamOf, usageChunk } from '../gateway/scripted-upstream.ts';
 import { useResource } from '../setup/use-resource.ts';
@@ -53,7 +54,7 @@ test('G-16 an error names neither the operator’s account nor other hosts of th
     const body = { read: () => bytes.shift() ?? null, cancel() {} };
     const target = { id: 't', baseUrl, model: 'llama', apiKey: 'sk-x', timeoutMs: null };
     const answer = { status: 413, contentType: 'application/json', body };
-    return (await passedOn('svc/chat-default', target as never, answer as never)).message;
+    return (await passedOn('svc/chat-default', target as never, answer as never, stoppedClock)).message;
   };
   expect(
     await said(

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { drippingBody } from '../../../test/doubles/dripping-body.ts';
+import { stoppedClock } from '../../../test/doubles/stopped-clock.ts';
 import { bodyOf } from '../../../test/doubles/upstream-body.ts';
 import { readProviderError, withMeantStatus } from './provider-error.ts';
 
@@ -140,7 +142,7 @@ describe('G-36 A-14 a 5xx', () => {
     'that is about the request is a 400: %s',
     async (code) => {
       const text = JSON.stringify({ error: { message: 'no', code } });
-      const found = await withMeantStatus(answer(text));
+      const found = await withMeantStatus(answer(text), stoppedClock);
       expect([found.status, await textIn(found.body)]).toEqual([400, text]);
     },
   );
@@ -154,7 +156,13 @@ describe('G-36 A-14 a 5xx', () => {
       new ReadableStream({ pull: (controller) => controller.error(new Error('cut')) }),
     ],
   ])('stays one with %s', async (_, body) => {
-    expect((await withMeantStatus(answer(body))).status).toBe(500);
+    expect((await withMeantStatus(answer(body), stoppedClock)).status).toBe(500);
+  });
+
+  test('stays one with a body that arrives byte by byte, which is read for two seconds in all', async () => {
+    const { body, clock } = drippingBody(500);
+    const found = await withMeantStatus({ status: 500, contentType: 'application/json', body }, clock);
+    expect([found.status, clock.uptimeMs()]).toEqual([500, 2_000]);
   });
 });
 
@@ -174,7 +182,7 @@ describe('G-36 a 400', () => {
     ['no JSON', '<html>', 400],
   ])('with %s means %p', async (_, error, status) => {
     const text = typeof error === 'string' ? error : JSON.stringify(error);
-    const found = await withMeantStatus(answer(text, 400));
+    const found = await withMeantStatus(answer(text, 400), stoppedClock);
     expect([found.status, await textIn(found.body)]).toEqual([status, text]);
   });
 });

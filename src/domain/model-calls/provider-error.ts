@@ -1,3 +1,4 @@
+import type { Clock } from '../../ports/clock.ts';
 import { isObject } from '../../ports/json-object.ts';
 import type { UpstreamAnswer, UpstreamBody } from '../../ports/model-upstream.ts';
 
@@ -129,8 +130,8 @@ const BODY_MS = 2_000;
  * filter: then the request is at fault and no other target would do better. Others answer 400 although the key or its
  * account is at fault, and another target may serve the call. Every other answer stays unchanged.
  */
-export async function withMeantStatus(answer: UpstreamAnswer): Promise<UpstreamAnswer> {
-  const text = await shortText(answer.body);
+export async function withMeantStatus(answer: UpstreamAnswer, clock: Uptime): Promise<UpstreamAnswer> {
+  const text = await shortText(answer.body, clock);
   if (text === null) return answer;
   const { code, fault, message } = readProviderError(text);
   const body = bodyOf(text);
@@ -142,9 +143,9 @@ export async function withMeantStatus(answer: UpstreamAnswer): Promise<UpstreamA
 }
 
 /** Reads what a provider says about a request that it refused. Waits only briefly for the body, and discards it. */
-export async function readRefusal({ body }: UpstreamAnswer): Promise<ProviderError | null> {
+export async function readRefusal({ body }: UpstreamAnswer, clock: Uptime): Promise<ProviderError | null> {
   try {
-    const text = await shortText(body);
+    const text = await shortText(body, clock);
     return text === null ? null : readProviderError(text);
   } catch {
     return null;
@@ -153,8 +154,23 @@ export async function readRefusal({ body }: UpstreamAnswer): Promise<ProviderErr
   }
 }
 
+type Uptime = Pick<Clock, 'uptimeMs'>;
+
+/** A body that is idle once `totalMs` have passed, however often a byte arrives. */
+export function bodyWithin(body: UpstreamBody, totalMs: number, clock: Uptime): UpstreamBody {
+  const dueMs = clock.uptimeMs() + totalMs;
+  return {
+    read(idleMs) {
+      const leftMs = dueMs - clock.uptimeMs();
+      return leftMs > 0 ? body.read(Math.min(idleMs, leftMs)) : 'idle';
+    },
+    cancel: () => body.cancel(),
+  };
+}
+
 /** Null if it is long, slow or broken. */
-async function shortText(body: UpstreamBody): Promise<string | null> {
+async function shortText(whole: UpstreamBody, clock: Uptime): Promise<string | null> {
+  const body = bodyWithin(whole, BODY_MS, clock);
   const decoder = new TextDecoder();
   let text = '';
   let size = 0;

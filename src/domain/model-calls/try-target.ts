@@ -187,7 +187,7 @@ async function tryOnce<Request extends ModelRequest, Answer>(
     const sent = { endpoint: request.endpoint, body, headers, signal: deadline?.signal ?? signal };
     answer = await parts.upstream.send(target, sent);
     timing?.(answer.status);
-    if (isReadableError(answer)) answer = await withMeantStatus(answer);
+    if (isReadableError(answer)) answer = await withMeantStatus(answer, parts.clock);
     result = answer.status;
     if (whole !== null && deadline !== null && ruleFor(result).action === 'take') {
       read = parsed(whole, await readWhole(answer, whole, deadline));
@@ -219,7 +219,13 @@ async function tryOnce<Request extends ModelRequest, Answer>(
   if (result === 'aborted') return { outcome: 'aborted', targetId: target.id, tries: 1 };
   if (rule.action === 'stop' && answer !== null) {
     if (whole === null) return { outcome: 'request-refused', target, answer, tries: 1 };
-    return { outcome: 'request-refused', target, answer, error: await readRefusal(answer), tries: 1 };
+    return {
+      outcome: 'request-refused',
+      target,
+      answer,
+      error: await readRefusal(answer, parts.clock),
+      tries: 1,
+    };
   }
   if (answer !== null) discard(answer);
   const alias = request.alias.alias;

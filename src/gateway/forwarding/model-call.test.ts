@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { drippingBody } from '../../../test/doubles/dripping-body.ts';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
@@ -6,6 +7,7 @@ import type { FinishedCall } from '../../domain/calls/settlement/finished-call.t
 import type { AdmittedModelCall } from '../admission/admit.ts';
 import { readModelBody } from '../json/request-body.ts';
 import { answerModelCall, type ModelCallParts } from './model-call.ts';
+import { passedOn } from './provider-errors.ts';
 
 function given(order: () => never[], steered: Record<string, unknown> = {}) {
   const written: FinishedCall[] = [];
@@ -83,4 +85,11 @@ test('releases the hold and returns 503 when the call cannot be recorded', async
   });
   expect((await answer()).status).toBe(503);
   expect(ended).toEqual([[]]);
+});
+
+test('G-36 an error body that arrives byte by byte is read for five seconds in all', async () => {
+  const { body, clock } = drippingBody(500);
+  const target = { id: 'target', baseUrl: null, model: 'model', apiKey: null };
+  const refusal = await passedOn('svc/chat-default', target, { status: 422, contentType: '', body }, clock);
+  expect([refusal.status, clock.uptimeMs()]).toEqual([422, 5_000]);
 });

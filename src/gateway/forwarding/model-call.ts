@@ -79,7 +79,7 @@ async function answerForwarded(
       return refuse(call, context, { name: 'unavailable' });
     case 'request-refused': {
       const { target, answer } = tried;
-      const refusal = await passedOn(call.alias.alias, target, answer);
+      const refusal = await passedOn(call.alias.alias, target, answer, parts.clock);
       return await refuseAfterUpstream(call, context, end, refusal, target.id);
     }
     case 'failed':

@@ -1,9 +1,14 @@
-import { type ProviderError, readProviderError } from '../../domain/model-calls/provider-error.ts';
+import {
+  bodyWithin,
+  type ProviderError,
+  readProviderError,
+} from '../../domain/model-calls/provider-error.ts';
 import type { NoteBroken } from '../../domain/model-calls/try-target.ts';
 import type { Tried } from '../../domain/model-calls/try-targets.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
 import { RATE_LIMITED_MS } from '../../domain/models/target-cooling.ts';
 import { gatherBody } from '../../http/read-body.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { UpstreamAnswer, UpstreamTarget } from '../../ports/model-upstream.ts';
 import { ownKeyFailure } from '../admission/own-keys.ts';
 import { REFUSALS, type Refusal } from '../admission/refusals.ts';
@@ -16,8 +21,10 @@ export async function passedOn(
   alias: string,
   target: UpstreamTarget,
   answer: UpstreamAnswer,
+  clock: Pick<Clock, 'uptimeMs'>,
 ): Promise<Refusal> {
-  const gathered = await gatherBody(answer.body, { maxBytes: MOST_ERROR_BYTES, idleMs: ERROR_BODY_MS });
+  const body = bodyWithin(answer.body, ERROR_BODY_MS, clock);
+  const gathered = await gatherBody(body, { maxBytes: MOST_ERROR_BYTES, idleMs: ERROR_BODY_MS });
   const text = gathered.outcome === 'whole' ? new TextDecoder().decode(gathered.bytes) : '';
   return ofRequest(alias, target, answer.status, readProviderError(withoutKey(text, target)));
 }
