@@ -6,6 +6,8 @@ import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { FinishedCall } from '../../domain/calls/settlement/finished-call.ts';
 import type { AdmittedModelCall } from '../admission/admit.ts';
 import { readModelBody } from '../json/request-body.ts';
+import { answerStream } from '../streaming/answer-stream.ts';
+import type { Answering } from './end-call.ts';
 import { answerModelCall, type ModelCallParts } from './model-call.ts';
 import { passedOn } from './provider-errors.ts';
 
@@ -92,4 +94,23 @@ test('G-36 an error body that arrives byte by byte is read for five seconds in a
   const target = { id: 'target', baseUrl: null, model: 'model', apiKey: null };
   const refusal = await passedOn('svc/chat-default', target, { status: 422, contentType: '', body }, clock);
   expect([refusal.status, clock.uptimeMs()]).toEqual([422, 5_000]);
+});
+
+test('G-30 a provider that keeps sending pings after [DONE] does not delay the end of the stream', async () => {
+  const usage = 'data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\n';
+  const { body, clock } = drippingBody(400, [usage, 'data: [DONE]\n\n'], ': ping\n\n');
+  const endings: unknown[] = [];
+  const answering = {
+    parts: { clock: { ...createManualClock(), ...clock }, idleTimeoutMs: 60_000 },
+    call: { id: 'call', bytes: new Uint8Array(), alias: { alias: 'svc/chat-default' }, claim: null },
+    context: { requestId: 'r', clientSignal: new AbortController().signal, headers: {} },
+    target: { id: 'target' },
+    answer: { status: 200, contentType: 'text/event-stream', body },
+    upstreamAbort: { abort() {} },
+    end: async (ending: unknown) => endings.push(ending),
+  } as unknown as Answering;
+  Object.assign(answering.call, { route: { wire: 'completions' }, key: {}, fields: {} });
+  const text = await answerStream(answering).text();
+  expect(text).toBe(`${usage}: ping\n\n: ping\n\ndata: [DONE]\n\n`);
+  expect([clock.uptimeMs(), endings]).toMatchObject([1_000, [{ outcome: 'SUCCEEDED' }]]);
 });

@@ -49,6 +49,8 @@ export function answerStream(answering: Answering): Response {
   const gathering = call.claim === null ? null : parts.idempotency.gather(call.claim);
   const copy = parts.kept?.gather(call, EVENT_STREAM_TYPE) ?? undefined;
   let isDone = false;
+  /** By the clock's uptime, once the stream is read on after [DONE]. */
+  let graceEndMs: number | null = null;
   let isEnding = false;
   let hasPassed = false;
   let pending: BodyRead | Promise<BodyRead> | undefined;
@@ -163,8 +165,15 @@ export function answerStream(answering: Answering): Response {
 
   function nextUntil(deadlineMs: number): BodyRead | Promise<BodyRead> {
     const leftMs = deadlineMs - parts.clock.now();
-    if (leftMs <= 0) return 'idle';
-    return answer.body.read(Math.min(leftMs, isDone ? STREAM_LIMITS.doneGraceMs : parts.idleTimeoutMs));
+    return leftMs <= 0 ? 'idle' : readNext(leftMs);
+  }
+
+  /** What follows [DONE] is read for one grace period in all: pings do not extend it. */
+  function readNext(mostMs: number): BodyRead | Promise<BodyRead> {
+    if (!isDone) return answer.body.read(Math.min(mostMs, parts.idleTimeoutMs));
+    const nowMs = parts.clock.uptimeMs();
+    graceEndMs ??= nowMs + STREAM_LIMITS.doneGraceMs;
+    return graceEndMs <= nowMs ? 'idle' : answer.body.read(Math.min(mostMs, graceEndMs - nowMs));
   }
 
   /**
@@ -234,7 +243,7 @@ export function answerStream(answering: Answering): Response {
   /** Reads until something can be passed on. */
   async function passOn(controller: ReadableStreamDefaultController): Promise<void> {
     for (;;) {
-      pending = answer.body.read(isDone ? STREAM_LIMITS.doneGraceMs : parts.idleTimeoutMs);
+      pending = readNext(Number.POSITIVE_INFINITY);
       const next = pending instanceof Promise ? await pending : pending;
       if (leaving !== null || context.clientSignal.aborted) return await leave();
       pending = undefined;

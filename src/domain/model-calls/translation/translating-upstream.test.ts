@@ -81,6 +81,7 @@ const MARKING_PAIRS: readonly TranslationPair[] = [
 function translating(
   { status = 200, contentType = 'application/json', reads, isLater = false }: Answered,
   pairs: readonly TranslationPair[] = MARKING_PAIRS,
+  uptimeMs = () => 0,
 ) {
   const sent: { endpoint: string; body: string }[] = [];
   const upstream: ModelUpstream = {
@@ -90,7 +91,8 @@ function translating(
     },
   };
   const secrets = { newId: () => 'id' };
-  return { sent, upstream: createTranslatingUpstream({ upstream, pairs, secrets, clock: { now: () => 0 } }) };
+  const clock = { now: () => 0, uptimeMs };
+  return { sent, upstream: createTranslatingUpstream({ upstream, pairs, secrets, clock }) };
 }
 
 const TARGET = { id: '1', baseUrl: 'https://one.example/v1', model: 'one', apiKey: null };
@@ -300,4 +302,21 @@ describe('calls of one wire to targets of another', () => {
       }
     },
   );
+
+  test('G-30 pings after the last event do not extend the grace period', async () => {
+    const pairs = translationPairs({ storesResponses: false });
+    const call = callOf(JSON.stringify(responding));
+    let nowMs = 0;
+    const uptimeMs = () => {
+      nowMs += 400;
+      return nowMs;
+    };
+    const pings = Array<Read>(10).fill(': ping\n\n');
+    const reads = [chat, 'data: [DONE]\n\n', ...pings, null];
+    const { upstream } = translating({ reads, contentType: 'text/event-stream' }, pairs, uptimeMs);
+    const { body } = await upstream.send(targetOf('vllm'), call);
+    expect(await readAll(body)).toContain('event: response.completed\n');
+    // Begun at 400, over at the third look after that.
+    expect(nowMs).toBe(1_600);
+  });
 });

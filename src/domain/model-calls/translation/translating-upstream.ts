@@ -26,7 +26,7 @@ interface TranslatingParts {
   readonly upstream: ModelUpstream;
   readonly pairs: readonly TranslationPair[];
   readonly secrets: Pick<Secrets, 'newId'>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'uptimeMs'>;
 }
 
 /**
@@ -89,7 +89,7 @@ export function createTranslatingUpstream({
     });
     if (translated.outcome === 'refused') return refused(translated.message, translated.param);
     const { body, answer } = translated;
-    return translatedAnswer(await upstream.send(target, { ...call, endpoint: to, body }), answer);
+    return translatedAnswer(await upstream.send(target, { ...call, endpoint: to, body }), answer, clock);
   }
 }
 
@@ -133,20 +133,30 @@ function ours(status: number, bytes: Uint8Array<ArrayBuffer>): UpstreamAnswer {
 }
 
 /** Errors keep their provider's format: the code that reads them knows all formats. */
-function translatedAnswer(answer: UpstreamAnswer, translation: AnswerTranslation): UpstreamAnswer {
+function translatedAnswer(
+  answer: UpstreamAnswer,
+  translation: AnswerTranslation,
+  clock: Pick<Clock, 'uptimeMs'>,
+): UpstreamAnswer {
   if (answer.status < 200 || answer.status > 299) return answer;
   const body =
     answer.contentType === 'text/event-stream'
-      ? streamedBody(answer.body, translation.stream())
+      ? streamedBody(answer.body, translation.stream(), clock)
       : wholeBody(answer.body, translation);
   return { ...answer, body };
 }
 
-function streamedBody(body: UpstreamBody, translation: StreamTranslation): UpstreamBody {
+function streamedBody(
+  body: UpstreamBody,
+  translation: StreamTranslation,
+  clock: Pick<Clock, 'uptimeMs'>,
+): UpstreamBody {
   const reader = createEventReader(STREAM_LIMITS.maxEventBytes);
   const encoder = new TextEncoder();
   let isOver = false;
   let isFailed = false;
+  /** By the clock's uptime, once it is read on after the last event. */
+  let graceEndMs: number | null = null;
 
   /** Translates received bytes for the client; `more` if they yield nothing yet. */
   function translate(chunk: BodyRead): BodyRead | 'more' {
@@ -190,7 +200,11 @@ function streamedBody(body: UpstreamBody, translation: StreamTranslation): Upstr
   }
 
   function readNext(idleMs: number): BodyRead | Promise<BodyRead> {
-    return body.read(translation.isDone() ? Math.min(idleMs, STREAM_LIMITS.doneGraceMs) : idleMs);
+    if (!translation.isDone()) return body.read(idleMs);
+    // One grace period in all: pings do not extend it.
+    const nowMs = clock.uptimeMs();
+    graceEndMs ??= nowMs + STREAM_LIMITS.doneGraceMs;
+    return graceEndMs <= nowMs ? 'idle' : body.read(Math.min(idleMs, graceEndMs - nowMs));
   }
 
   async function readOn(idleMs: number, first: BodyRead | Promise<BodyRead>): Promise<BodyRead> {
