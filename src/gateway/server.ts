@@ -17,6 +17,7 @@ import { BASE_PATH, MCP_PATH, wireOfPath } from './admission/routes.ts';
 import { unknownRoute } from './admission/unknown-routes.ts';
 import type { CallMeters } from './call-telemetry.ts';
 import { beginTrace } from './call-trace.ts';
+import { createAnswerRoom } from './forwarding/answer-room.ts';
 import { recordOfRead, recordOfRefusal, recordOfReplay, refusalReason } from './forwarding/end-call.ts';
 import {
   answerModelCall,
@@ -33,12 +34,14 @@ export interface GatewayParts
     Omit<AdmitParts, 'bodyBounds'>,
     Omit<ReadParts, 'abandoned'>,
     ParseParts,
-    Omit<ModelCallParts, 'unpaidEndings' | 'abandoned'> {
+    Omit<ModelCallParts, 'unpaidEndings' | 'abandoned' | 'answerRoom'> {
   readonly dependencies: DependencyChecks;
   readonly clientAddress: ClientAddress;
   readonly bodyTimeoutMs: number;
   readonly calls: CallBook;
   readonly unpaidEndings: ModelCallParts['unpaidEndings'];
+  /** For answers above 1 MB that are not streamed, of all calls together. */
+  readonly largeAnswersBytes?: number;
   /** The one origin whose pages may call from a browser. */
   readonly consoleOrigin?: string;
   readonly mcp?: McpChoices;
@@ -60,7 +63,9 @@ const MESSAGES_REQUEST_ID_HEADER = 'request-id';
  * Surface 1: model calls, under /llm/v1. They do not go through the app of the other routes: what that does for
  * every request is done here, at a fraction of its cost.
  */
-export function createGateway(parts: GatewayParts): Gateway {
+export function createGateway(given: GatewayParts): Gateway {
+  const { largeAnswersBytes = LARGE_ANSWERS_BYTES } = given;
+  const parts = { ...given, answerRoom: createAnswerRoom(largeAnswersBytes) };
   const { clock, log, secrets, maxBodyBytes } = parts;
   const bodyBounds = { maxBytes: maxBodyBytes, timeoutMs: parts.bodyTimeoutMs, clock };
   const requestIdOf = createRequestIds(secrets, clock);
@@ -99,6 +104,9 @@ export function createGateway(parts: GatewayParts): Gateway {
   };
 }
 
+type OpenGatewayParts = GatewayParts & Pick<ModelCallParts, 'answerRoom'>;
+
+const LARGE_ANSWERS_BYTES = 1_024_000_000;
 const ID_HEADERS = [REQUEST_ID_HEADER] as const;
 const MESSAGES_ID_HEADERS = [REQUEST_ID_HEADER, MESSAGES_REQUEST_ID_HEADER] as const;
 
@@ -107,7 +115,7 @@ function requestIdHeaders({ path, request }: Pick<Arrived, 'path' | 'request'>):
 }
 
 /** G-9: the tools walk the same functions as the routes do; only the address has been counted before. */
-function openMcp(parts: GatewayParts, bodyBounds: AdmitParts['bodyBounds']) {
+function openMcp(parts: OpenGatewayParts, bodyBounds: AdmitParts['bodyBounds']) {
   const limits = { ...parts.limits, countAddress: () => ({ outcome: 'admitted' as const }) };
   return openMcpEndpoint({
     ...parts,
@@ -119,7 +127,7 @@ function openMcp(parts: GatewayParts, bodyBounds: AdmitParts['bodyBounds']) {
   });
 }
 
-function createAnswer(parts: GatewayParts, admitParts: AdmitParts, overMcp?: true) {
+function createAnswer(parts: OpenGatewayParts, admitParts: AdmitParts, overMcp?: true) {
   const { clock, calls, tracer = null } = parts;
   return async (arrived: Arrived): Promise<Response> => {
     const { request, path, requestId, connection } = arrived;

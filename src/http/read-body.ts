@@ -118,11 +118,13 @@ interface GatherBounds {
   readonly maxBytes: number;
   /** The longest time between two chunks. */
   readonly idleMs: number;
+  /** Returns false if there is no memory for this many bytes of the body. */
+  readonly hold?: (bytes: number) => boolean;
 }
 
 type Gathered =
   | { readonly outcome: 'whole'; readonly bytes: Uint8Array<ArrayBuffer> }
-  | { readonly outcome: 'too-large' | 'idle' | 'broken' };
+  | { readonly outcome: 'too-large' | 'no-room' | 'idle' | 'broken' };
 
 /** Reads the whole body of an upstream within limits, and cancels it otherwise. A body in one piece is not copied. */
 export function gatherBody(body: UpstreamBody, bounds: GatherBounds): Gathered | Promise<Gathered> {
@@ -138,7 +140,7 @@ export function gatherBody(body: UpstreamBody, bounds: GatherBounds): Gathered |
 
 async function gatherOn(
   body: UpstreamBody,
-  { maxBytes, idleMs }: GatherBounds,
+  { maxBytes, idleMs, hold }: GatherBounds,
   chunks: Uint8Array<ArrayBuffer>[],
   first: BodyRead | Promise<BodyRead>,
 ): Promise<Gathered> {
@@ -148,9 +150,10 @@ async function gatherOn(
     if (next === null) return { outcome: 'whole', bytes: joinBytes(chunks, size) };
     const isBytes = typeof next !== 'string';
     if (isBytes) size += next.length;
-    if (!isBytes || size > maxBytes) {
+    const hasRoom = size <= maxBytes && (!isBytes || hold === undefined || hold(size));
+    if (!isBytes || !hasRoom) {
       body.cancel();
-      return { outcome: isBytes ? 'too-large' : next };
+      return { outcome: isBytes ? (size > maxBytes ? 'too-large' : 'no-room') : next };
     }
     chunks.push(next);
   }

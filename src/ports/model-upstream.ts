@@ -60,6 +60,8 @@ export interface UpstreamCall {
   readonly signal: EndSignal;
   /** Reads or deletes an object that the provider stores under the endpoint; the body is then empty. Default: POST. */
   readonly stored?: StoredAtProvider;
+  /** For an answer that is gathered to be translated: returns false if there is no memory for this many bytes of it. */
+  readonly hold?: ((bytes: number) => boolean) | undefined;
 }
 
 export interface StoredAtProvider {

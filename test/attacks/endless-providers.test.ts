@@ -1,5 +1,8 @@
-import { expect, test } from 'bun:test';
-import { openGateway, post } from '../gateway/gateway-under-test.ts';
+import { describe, expect, test } from 'bun:test';
+import { neverReading } from '../doubles/raw-http.ts';
+import { until } from '../doubles/until.ts';
+import { openGateway, post, refusalOf } from '../gateway/gateway-under-test.ts';
+import { chatAnswer } from '../gateway/scripted-upstream.ts';
 import { useResource } from '../setup/use-resource.ts';
 
 const gateway = useResource(() => openGateway({ idleTimeoutMs: 300, firstByteTimeoutMs: 300 }));
@@ -49,4 +52,44 @@ test('a provider that sends nothing, before its first byte or in the middle of a
   await answer.text().catch(() => null);
   // The gateway closes the connection; without that this waits until the test's time is over.
   await gateway.upstream.received.at(-1)?.closed;
+});
+
+describe('large answers that are not streamed', () => {
+  const small = useResource(() => openGateway({ largeAnswersBytes: 40_000_000 }));
+  const body = JSON.stringify({ model: 'svc/chat-default', messages: [] });
+  const call = (rawKey: string) => post(`${small.url}/chat/completions`, rawKey, body);
+
+  test('have a limit in all, count until their client has read them or left, and are free past it', async () => {
+    const { rawKey, id } = await small.mint();
+    const large = chatAnswer({ padding: 'x'.repeat(15_000_000) });
+    small.upstream.answer(() => Response.json(large));
+    const request = [
+      'POST /llm/v1/chat/completions HTTP/1.1',
+      'host: localhost',
+      `authorization: Bearer ${rawKey}`,
+      'content-type: application/json',
+      `content-length: ${body.length}`,
+      `\r\n${body}`,
+    ].join('\r\n');
+    const socket = await neverReading(small.url, request);
+    expect(await small.calls(id, 1)).toMatchObject([{ outcome: 'SUCCEEDED' }]);
+    const refused = await refusalOf(call(rawKey));
+    expect(refused).toMatchObject({ status: 503, code: 'LLM_GATEWAY_UNAVAILABLE' });
+    expect(refused.message).toStartWith('Too many large answers');
+    expect(refused.headers.get('retry-after')).toBe('2');
+    expect(await small.calls(id, 2)).toMatchObject([
+      {},
+      { outcome: 'FAILED', reason: 'no-room', charge_micro: 0n },
+    ]);
+    small.upstream.answer(() => Response.json(chatAnswer()));
+    expect((await call(rawKey)).status).toBe(200);
+    socket.destroy();
+    small.upstream.answer(() => Response.json(large));
+    let answer = await call(rawKey);
+    await until(async () => {
+      if (answer.status !== 200) answer = await call(rawKey);
+      return answer.status === 200;
+    });
+    expect(await answer.json()).toEqual({ ...large, model: 'svc/chat-default' });
+  });
 });

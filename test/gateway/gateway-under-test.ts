@@ -71,6 +71,7 @@ export interface GatewayOptions {
   readonly firstByteTimeoutMs?: number;
   readonly maxBodyBytes?: number;
   readonly unreadSeconds?: number;
+  readonly largeAnswersBytes?: number;
   readonly bodyTimeoutMs?: number;
   readonly embeddedAllowed?: boolean;
   readonly streamUsageChunk?: 'always' | 'asked';
@@ -103,7 +104,9 @@ function choicesOf(options: GatewayOptions) {
   const { idleTimeoutMs = 5_000, bodyTimeoutMs = 5_000, unavailableTools } = options;
   const { streamUsageChunk = 'always' } = options;
   const tools = unavailableTools === undefined ? {} : { unavailableTools };
-  return { idleTimeoutMs, bodyTimeoutMs, streamUsageChunk, ...tools };
+  const { largeAnswersBytes } = options;
+  const room = largeAnswersBytes === undefined ? {} : { largeAnswersBytes };
+  return { idleTimeoutMs, bodyTimeoutMs, streamUsageChunk, ...tools, ...room };
 }
 
 /** The whole gateway over real sockets, on a database in memory, in front of an upstream that a test scripts. */

@@ -7,6 +7,7 @@ import type {
   ModelUpstream,
   UpstreamAnswer,
   UpstreamBody,
+  UpstreamCall,
   UpstreamFailure,
 } from '../../ports/model-upstream.ts';
 import type { Secrets } from '../../ports/secrets.ts';
@@ -44,6 +45,8 @@ export interface CallKind<Request extends ModelRequest, Answer> {
   readonly uses: 'all' | 'providers' | 'embedded';
   bodyFor(request: Request, target: AliasTarget): Uint8Array<ArrayBuffer>;
   headersFor?(request: Request, target: AliasTarget): Readonly<Record<string, string>>;
+  /** The `hold` of the calls. */
+  holdFor?(request: Request): UpstreamCall['hold'];
   /** Runs after a failed attempt. */
   onFailure?(request: Request, reason: string, target: AliasTarget): void;
   /** Extra fields for the log line of a failed target. */
@@ -185,7 +188,8 @@ async function tryOnce<Request extends ModelRequest, Answer>(
   let error: unknown = null;
   try {
     const sent = { endpoint: request.endpoint, body, headers, signal: deadline?.signal ?? signal };
-    answer = await parts.upstream.send(target, sent);
+    const hold = kind.holdFor?.(request);
+    answer = await parts.upstream.send(target, hold === undefined ? sent : { ...sent, hold });
     timing?.(answer.status);
     if (isReadableError(answer)) answer = await withMeantStatus(answer, parts.clock);
     result = answer.status;

@@ -7,6 +7,7 @@ import type { FinishedCall } from '../../domain/calls/settlement/finished-call.t
 import type { AdmittedModelCall } from '../admission/admit.ts';
 import { readModelBody } from '../json/request-body.ts';
 import { answerStream } from '../streaming/answer-stream.ts';
+import { createAnswerRoom } from './answer-room.ts';
 import type { Answering } from './end-call.ts';
 import { answerModelCall, type ModelCallParts } from './model-call.ts';
 import { passedOn } from './provider-errors.ts';
@@ -28,6 +29,7 @@ function given(order: () => never[], steered: Record<string, unknown> = {}) {
     },
     holds: { levelsAfter: () => [], ...steered },
     idleTimeoutMs: 1_000,
+    answerRoom: createAnswerRoom(1_000),
   } as unknown as ModelCallParts;
   const bytes = new TextEncoder().encode('{"model":"svc/chat-default"}');
   const read = readModelBody(bytes);
@@ -113,4 +115,17 @@ test('G-30 a provider that keeps sending pings after [DONE] does not delay the e
   const text = await answerStream(answering).text();
   expect(text).toBe(`${usage}: ping\n\n: ping\n\ndata: [DONE]\n\n`);
   expect([clock.uptimeMs(), endings]).toMatchObject([1_000, [{ outcome: 'SUCCEEDED' }]]);
+});
+
+test('large answers have a limit in all and one for each company; small ones are not counted', () => {
+  const mebibyte = 1024 * 1024;
+  const room = createAnswerRoom(8 * mebibyte);
+  const [one, other, third] = [room.share('a'), room.share('a'), room.share('b')];
+  for (const bytes of [mebibyte, 2 * mebibyte, 3 * mebibyte]) expect(one.hold(bytes)).toBe(true);
+  expect(other.hold(mebibyte)).toBe(true);
+  expect([other.hold(2 * mebibyte), other.wasRefused(), other.hold(1)]).toEqual([false, true, false]);
+  expect([third.hold(4 * mebibyte), room.share('c').hold(2 * mebibyte)]).toEqual([true, false]);
+  expect(room.heldBytes()).toBe(7 * mebibyte);
+  for (const share of [one, one, other, third]) share.release();
+  expect(room.heldBytes()).toBe(0);
 });

@@ -20,6 +20,7 @@ import { type BodyChanges, rewriteModelBody } from '../json/rewrite-body.ts';
 import { usedTools } from '../json/tool-uses.ts';
 import { answerStream } from '../streaming/answer-stream.ts';
 import { EVENT_STREAM_TYPE, STREAM_HEADERS } from '../streaming/server-sent-events.ts';
+import { type AnswerRoom, type AnswerShare, countedBody, UNCOUNTED_BYTES } from './answer-room.ts';
 import {
   type Answering,
   type AnswerParts,
@@ -36,6 +37,7 @@ export interface ModelCallParts extends TryTargetsParts, AnswerParts {
   readonly models: ModelDirectory;
   readonly secrets: Secrets;
   readonly cache?: AnswerCache;
+  readonly answerRoom: AnswerRoom;
 }
 
 /** Runs an admitted call, from its first target to the last byte, which waits for the call's commit. */
@@ -71,7 +73,8 @@ async function answerForwarded(
   { upstreamAbort, onClientLeft }: Aborting,
 ): Promise<Response> {
   if (call.cache?.hit != null) return await answerCached(parts, call, context, end, call.cache.hit);
-  const tried = await forward(parts, call, context, upstreamAbort);
+  const share = parts.answerRoom.share(call.key.companyId);
+  const tried = await forward(parts, call, context, share, upstreamAbort);
   noteTries(call, context, tried);
   switch (tried.outcome) {
     case 'aborted':
@@ -97,7 +100,7 @@ async function answerForwarded(
       }
       const answering = { parts, call, context, target, answer, noteBroken, end, firstByteMs, upstreamAbort };
       const isStream = call.fields.stream && answer.contentType === 'text/event-stream';
-      if (!isStream) return await answerWhole(answering);
+      if (!isStream) return await answerWhole(answering, share);
       // From here on the stream decides whether to keep reading from the provider.
       context.clientSignal.removeEventListener('abort', onClientLeft);
       return answerStream(answering);
@@ -132,16 +135,26 @@ function forward(
   parts: ModelCallParts,
   call: AdmittedModelCall,
   context: ModelCallContext,
+  share: AnswerShare,
   signal: EndSignal,
 ): Promise<Tried<UpstreamAnswer>> {
   const { alias, fallbacks, route, fields } = call;
-  const request = { alias, fallbacks, endpoint: route.endpoint, isStream: fields.stream, call, context };
+  const request = {
+    alias,
+    fallbacks,
+    endpoint: route.endpoint,
+    isStream: fields.stream,
+    call,
+    context,
+    share,
+  };
   return tryTargets(parts, FORWARDED_CALL, request, signal);
 }
 
 interface ForwardedCall extends ModelRequest {
   readonly call: AdmittedModelCall;
   readonly context: ModelCallContext;
+  readonly share: AnswerShare;
 }
 
 const FORWARDED_CALL: CallKind<ForwardedCall, UpstreamAnswer> = {
@@ -154,6 +167,7 @@ const FORWARDED_CALL: CallKind<ForwardedCall, UpstreamAnswer> = {
     const forwarded = speaks(target, endpoint) ? forwardedHeaders : NO_HEADERS;
     return trace === null ? forwarded : { ...forwarded, ...trace.trying(call, target) };
   },
+  holdFor: ({ share }) => share.hold,
   onFailure: ({ context }, reason, target) => context.trace?.failed(reason, target),
   logFields: ({ call, context }) => ({ callId: call.id, requestId: context.requestId }),
   whole: null,
@@ -205,21 +219,47 @@ function refuse({ route }: AdmittedModelCall, context: ModelCallContext, refusal
 /** The largest answer that is not streamed: 2,048 embeddings of 3,072 numbers are about 130 MB of text. */
 const MOST_ANSWER_BYTES = 256 * 1024 * 1024;
 
+/** What it holds in memory is released when it was sent, or could not be. */
+async function answerWhole(answering: Answering, share: AnswerShare): Promise<Response> {
+  try {
+    const answered = await answerGathered(answering, share);
+    if (answered instanceof Response) {
+      share.release();
+      return answered;
+    }
+    const { bytes, status, headers } = answered;
+    const isCounted = bytes.length > UNCOUNTED_BYTES;
+    if (!isCounted) share.release();
+    const body = isCounted ? countedBody(bytes, answering.context.clientSignal, share.release) : bytes;
+    return new Response(body, { status, headers });
+  } catch (error) {
+    share.release();
+    throw error;
+  }
+}
+
+interface WholeToSend {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /** An answer that is not streamed: read completely, its model replaced, the call committed, then sent. */
-async function answerWhole(answering: Answering): Promise<Response> {
+async function answerGathered(answering: Answering, share: AnswerShare): Promise<Response | WholeToSend> {
   const { parts, call, context, target, answer, end, firstByteMs, upstreamAbort } = answering;
-  const bounds = { maxBytes: MOST_ANSWER_BYTES, idleMs: parts.idleTimeoutMs };
+  const bounds = { maxBytes: MOST_ANSWER_BYTES, idleMs: parts.idleTimeoutMs, hold: share.hold };
   const gathering = gatherBody(answer.body, bounds);
   const gathered = gathering instanceof Promise ? await gathering : gathering;
   if (gathered.outcome !== 'whole') {
     upstreamAbort.abort();
     const left = context.clientSignal.aborted;
-    if (!left && gathered.outcome !== 'too-large') {
-      answering.noteBroken?.(gathered.outcome === 'idle' ? 'late' : 'broken-off');
+    const outcome = share.wasRefused() ? 'no-room' : gathered.outcome;
+    if (!left && (outcome === 'idle' || outcome === 'broken')) {
+      answering.noteBroken?.(outcome === 'idle' ? 'late' : 'broken-off');
     }
-    const reason = left ? 'client-left' : `upstream-${gathered.outcome}`;
+    const reason = left ? 'client-left' : outcome === 'no-room' ? outcome : `upstream-${outcome}`;
     await end(failure(reason, left ? 499 : 503, target.id, firstByteMs));
-    return refuse(call, context, { name: 'unavailable' });
+    return refuse(call, context, TOO_MUCH[outcome] ?? { name: 'unavailable' });
   }
   const read = readWholeAnswer(gathered.bytes, call.alias.alias, call.route.wire);
   if (!read.isJsonObject || read.isError) {
@@ -248,8 +288,21 @@ async function answerWhole(answering: Answering): Promise<Response> {
   });
   if (!isWritten) return refuse(call, context, { name: 'unavailable' });
   const headers = { ...context.headers, 'content-type': JSON_TYPE };
-  return new Response(read.bytes, { status: answer.status, headers });
+  return { bytes: read.bytes, status: answer.status, headers };
 }
+
+const ASK_LESS = 'Request less in one call: fewer inputs, embeddings as base64, no log probabilities.';
+const TOO_MUCH: Readonly<Record<string, Refusal>> = {
+  'too-large': {
+    name: 'unavailable',
+    message: `The answer of the model is larger than 256 MB. ${ASK_LESS}`,
+  },
+  'no-room': {
+    name: 'unavailable',
+    message: `Too many large answers are being read right now. Retry shortly. ${ASK_LESS}`,
+    retryAfterMs: 2_000,
+  },
+};
 
 const JSON_TYPE = 'application/json';
 

@@ -114,6 +114,7 @@ export interface Configuration extends StoredContent {
   /** Null if the environment names no proxy for the runtime's fetch. */
   readonly usesProxy: UsesProxy | null;
   readonly maxBodyBytes: number;
+  readonly largeAnswersBytes: number;
   readonly answerTimeoutMs: number;
   readonly shutdownTimeoutMs: number;
   /** Without an endpoint, there are no traces. */
@@ -324,9 +325,8 @@ function assemble(
     },
     postpaid: postpaidOf(values),
     bodyTimeoutMs: values.BODY_TIMEOUT_MS,
-    maxBodyBytes: values.MAX_BODY_BYTES,
-    answerTimeoutMs: values.ANSWER_TIMEOUT_MS,
-    shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,
+    ...{ maxBodyBytes: values.MAX_BODY_BYTES, largeAnswersBytes: values.LARGE_ANSWERS_MB * 1_000_000 },
+    ...{ answerTimeoutMs: values.ANSWER_TIMEOUT_MS, shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS },
     traces: tracesOf(values),
     log: logOf(values),
   };

@@ -328,6 +328,12 @@ export const SETTINGS = {
   POSTPAID_PRICE_PER_CREDIT: price('0.01', 'What a credit costs a POSTPAID company, in that currency.'),
   POSTPAID_DUE_DAYS: whole(0, 365, 14, 'Days until an invoice is due; past them it blocks.'),
   MAX_BODY_BYTES: whole(1_024, 1_073_741_824, 20 * 1024 * 1024, 'The largest request body; past it 413.'),
+  LARGE_ANSWERS_MB: whole(
+    16,
+    1_048_576,
+    1_024,
+    'The memory of a gateway process for answers above 1 MB that are not streamed, of all calls together, in megabytes; one company has half of it. Past it 503.',
+  ),
   BODY_TIMEOUT_MS: whole(100, 600_000, 30_000, 'How long a request body may take to arrive; past it 408.'),
   ANSWER_TIMEOUT_MS: whole(
     1_000,

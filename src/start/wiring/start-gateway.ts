@@ -125,6 +125,7 @@ async function openGatewayParts(
     streamUsageChunk: configuration.streamUsageChunk,
     unavailableTools: configuration.unavailableTools,
     bodyTimeoutMs: configuration.bodyTimeoutMs,
+    largeAnswersBytes: configuration.largeAnswersBytes,
     consoleOrigin: new URL(consoleUrl(configuration)).origin,
     mcp: { running, checksHost: isReachedByItself(configuration) },
   };

@@ -89,7 +89,8 @@ export function createTranslatingUpstream({
     });
     if (translated.outcome === 'refused') return refused(translated.message, translated.param);
     const { body, answer } = translated;
-    return translatedAnswer(await upstream.send(target, { ...call, endpoint: to, body }), answer, clock);
+    const sent = await upstream.send(target, { ...call, endpoint: to, body });
+    return translatedAnswer(sent, answer, clock, call.hold);
   }
 }
 
@@ -137,12 +138,13 @@ function translatedAnswer(
   answer: UpstreamAnswer,
   translation: AnswerTranslation,
   clock: Pick<Clock, 'uptimeMs'>,
+  hold: UpstreamCall['hold'],
 ): UpstreamAnswer {
   if (answer.status < 200 || answer.status > 299) return answer;
   const body =
     answer.contentType === 'text/event-stream'
       ? streamedBody(answer.body, translation.stream(), clock)
-      : wholeBody(answer.body, translation);
+      : wholeBody(answer.body, translation, hold);
   return { ...answer, body };
 }
 
@@ -244,10 +246,14 @@ function isError(data: string): boolean {
   }
 }
 
-/** The same limit as the gateway's for an answer. */
-const MOST_ANSWER_BYTES = 256 * 1024 * 1024;
+/** It is parsed, which takes many times its size. Larger answers are embeddings and log probabilities, which are not translated. */
+const MOST_ANSWER_BYTES = 32 * 1024 * 1024;
 
-function wholeBody(body: UpstreamBody, translation: AnswerTranslation): UpstreamBody {
+function wholeBody(
+  body: UpstreamBody,
+  translation: AnswerTranslation,
+  hold: UpstreamCall['hold'],
+): UpstreamBody {
   let isOver = false;
   async function gather(idleMs: number): Promise<BodyRead> {
     const pieces: Uint8Array[] = [];
@@ -258,7 +264,7 @@ function wholeBody(body: UpstreamBody, translation: AnswerTranslation): Upstream
       if (next === null) break;
       pieces.push(next);
       size += next.length;
-      if (size > MOST_ANSWER_BYTES) return broken();
+      if (size > MOST_ANSWER_BYTES || hold?.(size) === false) return broken();
     }
     isOver = true;
     return translation.whole(Buffer.concat(pieces, size)) ?? 'broken';
