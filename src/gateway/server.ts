@@ -17,7 +17,7 @@ import { BASE_PATH, MCP_PATH, wireOfPath } from './admission/routes.ts';
 import { unknownRoute } from './admission/unknown-routes.ts';
 import type { CallMeters } from './call-telemetry.ts';
 import { beginTrace } from './call-trace.ts';
-import { createAnswerRoom } from './forwarding/answer-room.ts';
+import { createAnswerMemory } from './forwarding/answer-memory.ts';
 import { recordOfRead, recordOfRefusal, recordOfReplay, refusalReason } from './forwarding/end-call.ts';
 import {
   answerModelCall,
@@ -34,7 +34,7 @@ export interface GatewayParts
     Omit<AdmitParts, 'bodyBounds'>,
     Omit<ReadParts, 'abandoned'>,
     ParseParts,
-    Omit<ModelCallParts, 'unpaidEndings' | 'abandoned' | 'answerRoom'> {
+    Omit<ModelCallParts, 'unpaidEndings' | 'abandoned' | 'answerMemory'> {
   readonly dependencies: DependencyChecks;
   readonly clientAddress: ClientAddress;
   readonly bodyTimeoutMs: number;
@@ -65,7 +65,7 @@ const MESSAGES_REQUEST_ID_HEADER = 'request-id';
  */
 export function createGateway(given: GatewayParts): Gateway {
   const { largeAnswersBytes = LARGE_ANSWERS_BYTES } = given;
-  const parts = { ...given, answerRoom: createAnswerRoom(largeAnswersBytes) };
+  const parts = { ...given, answerMemory: createAnswerMemory(largeAnswersBytes) };
   const { clock, log, secrets, maxBodyBytes } = parts;
   const bodyBounds = { maxBytes: maxBodyBytes, timeoutMs: parts.bodyTimeoutMs, clock };
   const requestIdOf = createRequestIds(secrets, clock);
@@ -104,7 +104,7 @@ export function createGateway(given: GatewayParts): Gateway {
   };
 }
 
-type OpenGatewayParts = GatewayParts & Pick<ModelCallParts, 'answerRoom'>;
+type OpenGatewayParts = GatewayParts & Pick<ModelCallParts, 'answerMemory'>;
 
 const LARGE_ANSWERS_BYTES = 1_024_000_000;
 const ID_HEADERS = [REQUEST_ID_HEADER] as const;

@@ -124,7 +124,7 @@ interface GatherBounds {
 
 type Gathered =
   | { readonly outcome: 'whole'; readonly bytes: Uint8Array<ArrayBuffer> }
-  | { readonly outcome: 'too-large' | 'no-room' | 'idle' | 'broken' };
+  | { readonly outcome: 'too-large' | 'memory-full' | 'idle' | 'broken' };
 
 /** Reads the whole body of an upstream within limits, and cancels it otherwise. A body in one piece is not copied. */
 export function gatherBody(body: UpstreamBody, bounds: GatherBounds): Gathered | Promise<Gathered> {
@@ -153,7 +153,7 @@ async function gatherOn(
     const hasRoom = size <= maxBytes && (!isBytes || hold === undefined || hold(size));
     if (!isBytes || !hasRoom) {
       body.cancel();
-      return { outcome: isBytes ? (size > maxBytes ? 'too-large' : 'no-room') : next };
+      return { outcome: isBytes ? (size > maxBytes ? 'too-large' : 'memory-full') : next };
     }
     chunks.push(next);
   }

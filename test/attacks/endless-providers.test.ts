@@ -79,7 +79,7 @@ describe('large answers that are not streamed', () => {
     expect(refused.headers.get('retry-after')).toBe('2');
     expect(await small.calls(id, 2)).toMatchObject([
       {},
-      { outcome: 'FAILED', reason: 'no-room', charge_micro: 0n },
+      { outcome: 'FAILED', reason: 'memory-full', charge_micro: 0n },
     ]);
     small.upstream.answer(() => Response.json(chatAnswer()));
     expect((await call(rawKey)).status).toBe(200);

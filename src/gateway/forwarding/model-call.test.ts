@@ -7,7 +7,7 @@ import type { FinishedCall } from '../../domain/calls/settlement/finished-call.t
 import type { AdmittedModelCall } from '../admission/admit.ts';
 import { readModelBody } from '../json/request-body.ts';
 import { answerStream } from '../streaming/answer-stream.ts';
-import { createAnswerRoom } from './answer-room.ts';
+import { createAnswerMemory } from './answer-memory.ts';
 import type { Answering } from './end-call.ts';
 import { answerModelCall, type ModelCallParts } from './model-call.ts';
 import { passedOn } from './provider-errors.ts';
@@ -29,7 +29,7 @@ function given(order: () => never[], steered: Record<string, unknown> = {}) {
     },
     holds: { levelsAfter: () => [], ...steered },
     idleTimeoutMs: 1_000,
-    answerRoom: createAnswerRoom(1_000),
+    answerMemory: createAnswerMemory(1_000),
   } as unknown as ModelCallParts;
   const bytes = new TextEncoder().encode('{"model":"svc/chat-default"}');
   const read = readModelBody(bytes);
@@ -119,13 +119,13 @@ test('G-30 a provider that keeps sending pings after [DONE] does not delay the e
 
 test('large answers have a limit in all and one for each company; small ones are not counted', () => {
   const mebibyte = 1024 * 1024;
-  const room = createAnswerRoom(8 * mebibyte);
-  const [one, other, third] = [room.share('a'), room.share('a'), room.share('b')];
+  const memory = createAnswerMemory(8 * mebibyte);
+  const [one, other, third] = [memory.share('a'), memory.share('a'), memory.share('b')];
   for (const bytes of [mebibyte, 2 * mebibyte, 3 * mebibyte]) expect(one.hold(bytes)).toBe(true);
   expect(other.hold(mebibyte)).toBe(true);
   expect([other.hold(2 * mebibyte), other.wasRefused(), other.hold(1)]).toEqual([false, true, false]);
-  expect([third.hold(4 * mebibyte), room.share('c').hold(2 * mebibyte)]).toEqual([true, false]);
-  expect(room.heldBytes()).toBe(7 * mebibyte);
+  expect([third.hold(4 * mebibyte), memory.share('c').hold(2 * mebibyte)]).toEqual([true, false]);
+  expect(memory.heldBytes()).toBe(7 * mebibyte);
   for (const share of [one, one, other, third]) share.release();
-  expect(room.heldBytes()).toBe(0);
+  expect(memory.heldBytes()).toBe(0);
 });

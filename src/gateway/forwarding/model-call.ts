@@ -20,7 +20,7 @@ import { type BodyChanges, rewriteModelBody } from '../json/rewrite-body.ts';
 import { usedTools } from '../json/tool-uses.ts';
 import { answerStream } from '../streaming/answer-stream.ts';
 import { EVENT_STREAM_TYPE, STREAM_HEADERS } from '../streaming/server-sent-events.ts';
-import { type AnswerRoom, type AnswerShare, countedBody, UNCOUNTED_BYTES } from './answer-room.ts';
+import { type AnswerMemory, type AnswerShare, countedBody, UNCOUNTED_BYTES } from './answer-memory.ts';
 import {
   type Answering,
   type AnswerParts,
@@ -37,7 +37,7 @@ export interface ModelCallParts extends TryTargetsParts, AnswerParts {
   readonly models: ModelDirectory;
   readonly secrets: Secrets;
   readonly cache?: AnswerCache;
-  readonly answerRoom: AnswerRoom;
+  readonly answerMemory: AnswerMemory;
 }
 
 /** Runs an admitted call, from its first target to the last byte, which waits for the call's commit. */
@@ -73,7 +73,7 @@ async function answerForwarded(
   { upstreamAbort, onClientLeft }: Aborting,
 ): Promise<Response> {
   if (call.cache?.hit != null) return await answerCached(parts, call, context, end, call.cache.hit);
-  const share = parts.answerRoom.share(call.key.companyId);
+  const share = parts.answerMemory.share(call.key.companyId);
   const tried = await forward(parts, call, context, share, upstreamAbort);
   noteTries(call, context, tried);
   switch (tried.outcome) {
@@ -253,11 +253,11 @@ async function answerGathered(answering: Answering, share: AnswerShare): Promise
   if (gathered.outcome !== 'whole') {
     upstreamAbort.abort();
     const left = context.clientSignal.aborted;
-    const outcome = share.wasRefused() ? 'no-room' : gathered.outcome;
+    const outcome = share.wasRefused() ? 'memory-full' : gathered.outcome;
     if (!left && (outcome === 'idle' || outcome === 'broken')) {
       answering.noteBroken?.(outcome === 'idle' ? 'late' : 'broken-off');
     }
-    const reason = left ? 'client-left' : outcome === 'no-room' ? outcome : `upstream-${outcome}`;
+    const reason = left ? 'client-left' : outcome === 'memory-full' ? outcome : `upstream-${outcome}`;
     await end(failure(reason, left ? 499 : 503, target.id, firstByteMs));
     return refuse(call, context, TOO_MUCH[outcome] ?? { name: 'unavailable' });
   }
@@ -297,7 +297,7 @@ const TOO_MUCH: Readonly<Record<string, Refusal>> = {
     name: 'unavailable',
     message: `The answer of the model is larger than 256 MB. ${ASK_LESS}`,
   },
-  'no-room': {
+  'memory-full': {
     name: 'unavailable',
     message: `Too many large answers are being read right now. Retry shortly. ${ASK_LESS}`,
     retryAfterMs: 2_000,

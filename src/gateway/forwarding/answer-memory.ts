@@ -5,7 +5,7 @@ import type { EndSignal } from '../../ports/model-upstream.ts';
  * those of one company half of it. An answer is counted until its client has read it or has left. Answers of up to
  * 1 MiB are not counted, so ordinary calls are never refused for it.
  */
-export interface AnswerRoom {
+export interface AnswerMemory {
   share(companyId: string): AnswerShare;
   /** The bytes that are counted now. */
   heldBytes(): number;
@@ -13,7 +13,7 @@ export interface AnswerRoom {
 
 /** The memory of one answer. */
 export interface AnswerShare {
-  /** False if the answer, which has this many bytes by now, has no room. What it held is then released. */
+  /** False if the answer, which has this many bytes by now, exceeds the limit. What it held is then released. */
   hold(bytes: number): boolean;
   wasRefused(): boolean;
   release(): void;
@@ -21,7 +21,7 @@ export interface AnswerShare {
 
 export const UNCOUNTED_BYTES = 1024 * 1024;
 
-export function createAnswerRoom(mostBytes: number): AnswerRoom {
+export function createAnswerMemory(mostBytes: number): AnswerMemory {
   const byCompany = new Map<string, number>();
   let total = 0;
 
