@@ -374,6 +374,13 @@ describe('models and targets', () => {
     const { lines } = await typedCommand({ database, isProduction: true }, aliasesCommand);
     expect(lines[1]).toBe('  no targets: calls answer 503. Add one with turnpike set-alias');
     const json = await typedCommand({ database, isProduction: true }, aliasesCommand, '--json');
-    expect(JSON.parse(json.lines.join('\n'))[0].status).toBe('unconfigured');
+    const listed: { alias: string; status: string }[] = JSON.parse(json.lines.join('\n'));
+    expect(listed[0]?.status).toBe('unconfigured');
+    // These are served by the embedded engine.
+    const extract = listed.filter(({ alias }) => alias.startsWith('acme/extract-'));
+    expect(extract.map(({ status }) => status)).toEqual(['embedded', 'embedded']);
+    expect(lines[lines.indexOf('acme/extract-fast (extract)') + 1]).toBe(
+      '  no targets: served by the embedded models',
+    );
   });
 });

@@ -49,7 +49,9 @@ export const aliasesCommand: Command = {
     const { targets } = await readCatalogue(database);
     const tools = await readTools(database);
     const bounds = await readBounds(database);
-    const served = isProduction ? 'unconfigured' : 'embedded';
+    // The embedded engine serves extract aliases in production too.
+    const served = ({ kind }: StoredAlias) =>
+      isProduction && kind !== 'extract' ? 'unconfigured' : 'embedded';
     const listed = (await readAliases(database))
       .filter(({ retiredAt }) => retiredAt === null || option === '--retired')
       .map((alias) => ({
@@ -65,14 +67,14 @@ export const aliasesCommand: Command = {
     if (isJson) {
       return printJson(
         terminal,
-        listed.map((alias) => aliasAsJson(aliasOf(aliasPrefix, alias.name), alias, served)),
+        listed.map((alias) => aliasAsJson(aliasOf(aliasPrefix, alias.name), alias, served(alias))),
       );
     }
     for (const alias of listed) {
       const retired = alias.retiredAt === null ? '' : `, retired ${alias.retiredAt.toISOString()}`;
       terminal.print(`${aliasOf(aliasPrefix, alias.name)} (${alias.kind}${retired})`);
       if (retired !== '') continue;
-      if (alias.targets.length === 0) terminal.print(`  no targets: ${WITHOUT_TARGETS[served]}`);
+      if (alias.targets.length === 0) terminal.print(`  no targets: ${WITHOUT_TARGETS[served(alias)]}`);
       for (const { provider, baseUrl, model, weight, sealedKey } of alias.targets) {
         const key = `${sealedKey === null ? 'no' : 'with a'} key`;
         terminal.print(`  ${provider}: ${baseUrl} ${model}, weight ${weight}, ${key}`);

@@ -163,6 +163,8 @@ interface ProviderMetricsParts {
   readonly coolingTargets: () => readonly CoolingTarget[];
   /** Parts of prices that are below the cost of a target; none if omitted. */
   readonly pricesBelowCost?: () => readonly { readonly alias: string }[];
+  /** Aliases whose calls are refused because nothing serves them; none if omitted. */
+  readonly aliasesWithoutTargets?: () => readonly string[];
 }
 
 interface CoolingTarget {
@@ -177,6 +179,7 @@ export function providerMetrics({
   circuitBreakers,
   coolingTargets,
   pricesBelowCost = () => [],
+  aliasesWithoutTargets = () => [],
 }: ProviderMetricsParts): MetricSource {
   return {
     gauges: () => [
@@ -202,6 +205,12 @@ export function providerMetrics({
           labels: { alias },
           value,
         })),
+      ),
+      gauge(
+        'turnpike_aliases_without_targets',
+        '1 for each alias whose calls answer 503 because neither it nor its fallbacks have a target.',
+        'max',
+        aliasesWithoutTargets().map((alias) => ({ labels: { alias }, value: 1 })),
       ),
     ],
   };

@@ -10,6 +10,7 @@ import { serviceOf } from '../breakers/breaker.ts';
 import { type AliasTarget, DEFAULT_BOUNDS } from './aliases.ts';
 import { createCipher } from './cipher.ts';
 import { createModelDirectory, type ModelDirectory, type ModelDirectoryParts } from './model-directory.ts';
+import { aliasesWithoutTargets } from './routing/fallbacks.ts';
 import { createTargetLatency } from './routing/target-latency.ts';
 import { createTargetOrder } from './routing/target-order.ts';
 import { setAliasTargets } from './targets.ts';
@@ -32,6 +33,14 @@ const PROVIDER = {
   apiKey: 'sk-one',
   weight: 1,
 };
+
+const NO_ROUTING = {
+  strategy: 'weight',
+  retries: 0,
+  retryStatuses: [],
+  fallback: null,
+  hedgeMs: null,
+} as const;
 
 const elsewhere = () => createInProcessState({ clock: createManualClock() });
 
@@ -86,8 +95,9 @@ describe('the directory', () => {
     opened.push(directory);
     const setFrom = (state = sharedState, model = 'new') =>
       setAliasTargets({ ...parts, sharedState: state, database, secrets }, ALIAS, [{ ...PROVIDER, model }]);
+    const clear = () => setAliasTargets({ ...parts, database, secrets }, ALIAS, []);
     const model = (alias = ALIAS) => directory.find(alias)?.targets[0]?.model ?? null;
-    return { directory, clock, entries, sharedState, steered, setFrom, model };
+    return { directory, clock, entries, sharedState, steered, setFrom, clear, model };
   }
 
   describe('the aliases (G-14, G-27)', () => {
@@ -146,6 +156,28 @@ describe('the directory', () => {
       const without = directory.all().filter(({ targets }) => targets.length === 0);
       expect(without.map(({ kind }) => kind)).toEqual(['chat', 'chat', 'chat', 'embed']);
       expect(directory.find('svc/extract-fast')?.targets[0]?.baseUrl).toBeNull();
+    });
+
+    test('is reported in production at the start and when it loses its targets, unless a fallback serves it', async () => {
+      const { entries, directory, setFrom, clear, model } = await open({ embeddedAllowed: false });
+      const reports = () => entries.filter(({ message }) => message.includes('have no provider'));
+      const names = ['svc/chat-premium', 'svc/chat-default', 'svc/chat-cheap', 'svc/embed-default'];
+      expect(reports().map(({ context }) => context.aliases)).toEqual([names]);
+      await setFrom();
+      await until(() => model() === 'new');
+      expect(aliasesWithoutTargets(directory.all())).toEqual(names.filter((name) => name !== ALIAS));
+      expect(reports()).toHaveLength(1);
+      const withFallback = directory
+        .all()
+        .map((alias) =>
+          alias.alias === 'svc/chat-cheap'
+            ? { ...alias, routing: { ...NO_ROUTING, fallback: ALIAS } }
+            : alias,
+        );
+      expect(aliasesWithoutTargets(withFallback)).toEqual(['svc/chat-premium', 'svc/embed-default']);
+      await clear();
+      await until(() => model() === null);
+      expect(reports().map(({ context }) => context.aliases)).toEqual([names, names]);
     });
   });
 
@@ -246,9 +278,10 @@ describe('the directory', () => {
       const { directory, entries } = await open({ cipher: wrongCipher });
       expect(directory.find(ALIAS)?.targets).toEqual([]);
       expect(directory.find('svc/chat-cheap')?.targets).toHaveLength(1);
-      expect(entries).toHaveLength(1);
+      expect(entries).toHaveLength(2);
       expect(entries[0]).toMatchObject({ level: 'error', context: { alias: ALIAS } });
       expect(String(entries[0]?.context.error)).toContain('MASTER_KEY');
+      expect(entries[1]).toMatchObject({ level: 'warn', context: { aliases: [ALIAS] } });
     });
 
     test('a key that cannot be decrypted leaves the alias with its previous targets', async () => {

@@ -10,6 +10,7 @@ import { aliasToolsOf, readTools, type StoredTools } from './hosted-tools.ts';
 import { type AliasPrice, readPrices } from './prices.ts';
 import { createBelowCostReport } from './prices-below-cost.ts';
 import { wireOf } from './providers.ts';
+import { createWithoutTargetsReport } from './routing/fallbacks.ts';
 import { createTargetFlights, type TargetFlights } from './routing/target-flights.ts';
 import { createTargetLatency, type TargetLatency } from './routing/target-latency.ts';
 import { createTargetOrder } from './routing/target-order.ts';
@@ -69,6 +70,7 @@ export async function createModelDirectory(parts: ModelDirectoryParts): Promise<
   const rest = createTargetOrder({ clock, cooling, latency });
   const flights = createTargetFlights();
   const reportBelowCost = createBelowCostReport(parts);
+  const reportWithoutTargets = createWithoutTargetsReport(log);
   let catalogue: OpenedCatalogue = new Map();
   let aliases: readonly Alias[] = [];
   let isLoaded = false;
@@ -91,6 +93,7 @@ export async function createModelDirectory(parts: ModelDirectoryParts): Promise<
     cooling.keepOnly(targetIds);
     latency.keepOnly(targetIds);
     reportBelowCost(aliases);
+    reportWithoutTargets(aliases);
     isLoaded = true;
     return stored.version;
   }

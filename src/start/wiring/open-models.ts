@@ -28,6 +28,7 @@ import { applyModelConfig } from '../../domain/models/apply-model-config.ts';
 import { createCipher } from '../../domain/models/cipher.ts';
 import { createModelDirectory, type ModelDirectory } from '../../domain/models/model-directory.ts';
 import { pricesBelowCost } from '../../domain/models/prices-below-cost.ts';
+import { aliasesWithoutTargets } from '../../domain/models/routing/fallbacks.ts';
 import { createOwnKeyDirectory, type OwnKeyDirectory } from '../../domain/own-keys/own-key-directory.ts';
 import { providerMetrics } from '../../http/metrics.ts';
 import type { ModelUpstream } from '../../ports/model-upstream.ts';
@@ -101,6 +102,7 @@ export async function openModelParts(opening: ServiceOpening): Promise<ModelPart
       circuitBreakers: breakers.states,
       coolingTargets: models.cooling,
       pricesBelowCost: () => pricesBelowCost(models.all(), clock.now()),
+      aliasesWithoutTargets: () => aliasesWithoutTargets(models.all()),
     }),
   );
   return {

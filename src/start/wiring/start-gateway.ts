@@ -72,13 +72,6 @@ async function openGatewayParts(
 ): Promise<Omit<GatewayParts, 'dependencies' | 'maxBodyBytes'> & OwnMetrics> {
   const { configuration, clock, secrets, database, sharedState } = opening;
   const log = opening.log.with({ service: 'gateway' });
-  const unserved = modelParts.models.all().filter(({ targets }) => targets.length === 0);
-  if (unserved.length > 0) {
-    const aliases = unserved.map(({ alias }) => alias);
-    log.warn('these models have no provider and answer 503: set MODEL_CONFIG or turnpike set-alias', {
-      aliases,
-    });
-  }
   await setNamesPerDay(database, configuration.calls.namesPerDay);
   const keys = await createKeyDirectory({ database, sharedState, clock, secrets, log });
   opening.whenClosing('key directory', keys.close);

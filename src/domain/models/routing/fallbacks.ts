@@ -1,3 +1,4 @@
+import type { Log } from '../../../ports/log.ts';
 import type { Alias } from '../aliases.ts';
 
 /** More than anyone configures; limits the work for one call. */
@@ -21,6 +22,29 @@ export function fallbacksOf(models: { find(alias: string): Alias | null }, first
     name = next.routing?.fallback ?? null;
   }
   return found.filter((other) => mayServe(first, other));
+}
+
+/** Names of the aliases whose calls answer 503: neither they nor their fallbacks have a target. */
+export function aliasesWithoutTargets(aliases: readonly Alias[]): readonly string[] {
+  const byName = new Map(aliases.map((alias) => [alias.alias, alias]));
+  const models = { find: (name: string) => byName.get(name) ?? null };
+  return aliases
+    .filter((alias) => [alias, ...fallbacksOf(models, alias)].every(({ targets }) => targets.length === 0))
+    .map(({ alias }) => alias);
+}
+
+/** Logs aliases without targets, at the start and when more of them lose theirs. */
+export function createWithoutTargetsReport(log: Pick<Log, 'warn'>): (aliases: readonly Alias[]) => void {
+  let reported: ReadonlySet<string> = new Set();
+  return (all) => {
+    const aliases = aliasesWithoutTargets(all);
+    const isKnown = aliases.every((alias) => reported.has(alias));
+    reported = new Set(aliases);
+    if (isKnown) return;
+    log.warn('these models have no provider and answer 503: set MODEL_CONFIG or turnpike set-alias', {
+      aliases,
+    });
+  };
 }
 
 /** A call with the company's own key falls back only to aliases with own keys. An unusable own key serves no call. */
