@@ -74,6 +74,18 @@ describe('the files for Prometheus and Grafana', () => {
     expect(paging).toContain('turnpike_call_hook_open == 1');
   });
 
+  test('no two rules have the same name and labels, which promtool refuses', () => {
+    const names = rules.map(({ alert, labels }) =>
+      JSON.stringify([alert, Object.entries(labels).toSorted()]),
+    );
+    expect(names).toEqual([...new Set(names)]);
+  });
+
+  test('a breaker that is half-open between tests pages: it is never open for five minutes on end', () => {
+    const expr = rules.find(({ alert }) => alert === 'TurnpikeBreakerOpen')?.expr;
+    expect(expr).toStartWith('turnpike_circuit_breaker_state > 0 and max_over_time(');
+  });
+
   test('what clients cause does not page: a provider’s 400, its refusal of a company’s own key, an unreadable document', () => {
     const expr = rules.find(({ alert }) => alert === 'TurnpikeCallsFail')?.expr ?? '';
     const [, pattern = ''] = /outcome="FAILED",reason!~"([^"]+)"/.exec(expr) ?? [];

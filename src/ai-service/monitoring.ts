@@ -205,9 +205,23 @@ export function addMetrics(app: ServiceApp, { metricsAccess: access, metrics }: 
   app.get('/metrics', (context) => route.fetch(context.req.raw));
 }
 
-/** Metrics of the AI service: the machine, the queues, the generator and the AI operations of the last hour. */
-export function aiServiceMetrics(parts: MonitoringStatsParts & MatchGeneratorParts): MetricSource {
-  return { gauges: async () => [...hostMetrics(parts.hostFigures()), ...(await workMetrics(parts))] };
+/** Metrics of the AI service: the machine and the workers; the queues, the generator and the AI operations of the last hour. */
+export function aiServiceMetrics(
+  parts: MonitoringStatsParts & MatchGeneratorParts,
+): readonly [ofProcess: MetricSource, ofDatabase: MetricSource] {
+  return [
+    { gauges: () => [...hostMetrics(parts.hostFigures()), workerMetric(parts)] },
+    { gauges: () => workMetrics(parts) },
+  ];
+}
+
+function workerMetric({ workers }: Pick<MonitoringStatsParts, 'workers'>): Gauge {
+  return gauge(
+    'turnpike_worker_up',
+    'Of each background worker: 1 while it runs, or rests because it is meant to; else 0.',
+    'min',
+    workers.each().map(({ name: worker, isWell }) => ({ labels: { worker }, value: isWell ? 1 : 0 })),
+  );
 }
 
 async function workMetrics(parts: MonitoringStatsParts & MatchGeneratorParts): Promise<readonly Gauge[]> {
@@ -218,12 +232,6 @@ async function workMetrics(parts: MonitoringStatsParts & MatchGeneratorParts): P
     await countOutcomes(parts.database, new Date(parts.clock.now() - HOUR_MS)),
   ];
   return [
-    gauge(
-      'turnpike_worker_up',
-      'Of each background worker: 1 while it runs, or rests because it is meant to; else 0.',
-      'min',
-      parts.workers.each().map(({ name: worker, isWell }) => ({ labels: { worker }, value: isWell ? 1 : 0 })),
-    ),
     gauge(
       'turnpike_queue_jobs',
       'Jobs of each queue that wait, run or are dead letters.',

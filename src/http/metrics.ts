@@ -3,6 +3,7 @@ import type { PoolStatus } from '../ports/database.ts';
 import type { ProcessFigures } from '../ports/process-figures.ts';
 import { internalAccess } from './client-identity.ts';
 import { envelopeResponse, errorEnvelope } from './error-envelope.ts';
+import type { DependencyChecks } from './health.ts';
 
 /** One measurement of a metric, with its labels. */
 export interface MetricSample {
@@ -151,6 +152,32 @@ export function processMetrics({ figures, pool }: ProcessMetricsParts): MetricSo
             { labels: { state: 'busy' }, value: busy },
             { labels: { state: 'waiting' }, value: waiting },
           ],
+        ),
+      ];
+    },
+  };
+}
+
+/**
+ * Whether this process can use the database, as found for the scrape before: the check of a database that hangs takes longer
+ * than a scrape may wait.
+ */
+export function databaseMetric(dependencies: DependencyChecks): MetricSource {
+  let found: number | null = null;
+  async function look(): Promise<number> {
+    const { database } = await dependencies();
+    found = database?.status === 'up' ? 1 : 0;
+    return found;
+  }
+  return {
+    async gauges() {
+      const looking = look();
+      return [
+        gauge(
+          'turnpike_database_up',
+          '0 while the database does not answer a process, or takes no writes.',
+          'min',
+          [{ value: found ?? (await looking) }],
         ),
       ];
     },

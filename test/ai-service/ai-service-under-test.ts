@@ -11,7 +11,12 @@ import type { PlatformModelCalls } from '../../src/domain/matching/generator/mod
 import { MEETING_QUEUE } from '../../src/domain/meetings/meeting.ts';
 import { DEFAULT_BOUNDS } from '../../src/domain/models/aliases.ts';
 import type { DependencyState } from '../../src/http/health.ts';
-import { type MetricsAccess, processMetrics, providerMetrics } from '../../src/http/metrics.ts';
+import {
+  databaseMetric,
+  type MetricsAccess,
+  processMetrics,
+  providerMetrics,
+} from '../../src/http/metrics.ts';
 import type { HostFigures } from '../../src/ports/host-figures.ts';
 import type { ProcessFigures } from '../../src/ports/process-figures.ts';
 import { createHostMetrics } from '../../src/start/processes/host-metrics.ts';
@@ -89,7 +94,8 @@ export async function openAiService({
   } satisfies Parameters<typeof createAiService>[0];
   metrics.add(processMetrics({ figures: parts.processFigures, pool: parts.pool }));
   metrics.add(providerMetrics(parts));
-  metrics.add(aiServiceMetrics(parts));
+  for (const source of aiServiceMetrics(parts)) metrics.add(source);
+  metrics.add(databaseMetric(parts.dependencies));
   const app = createAiService(parts);
   return {
     ...{ app, clock, database, metrics, breakers, board, state, jobQueue, world, companyId: world.companyId },

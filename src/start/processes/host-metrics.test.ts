@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { createManualClock, type ManualClock } from '../../../test/doubles/manual-clock.ts';
 import { lintMetrics } from '../../../test/doubles/metrics-lint.ts';
-import { gauge, type Metric, metricsText } from '../../http/metrics.ts';
+import type { DependencyState } from '../../http/health.ts';
+import { databaseMetric, gauge, type Metric, metricsText } from '../../http/metrics.ts';
 import { createHostMetrics, type HostMetrics, mergeMetrics } from './host-metrics.ts';
 
 const counted = (value: number) => ({
@@ -78,6 +79,41 @@ describe('the metrics of a host', () => {
     await clock.advance(3_000);
     // A part of the host would look like a restart of all that is missing.
     expect(late).rejects.toThrow('did not answer in time');
+  });
+
+  test('gauges that cannot be read, or not in time, are missing, and all other figures are there', async () => {
+    const own = createHostMetrics({ clock, parent: null });
+    const { child } = addChild(own, clock, { calls: 2 });
+    own.add({ counters: () => [counted(1)], gauges: () => Promise.reject(new Error('no database')) });
+    own.add({ gauges: () => [gauge('room', 'Room.', 'min', [{ value: 0 }])] });
+    const figures = (metrics: readonly Metric[]) =>
+      ['calls_total', 'room', 'memory_bytes'].map((name) => figureOf(metrics, name));
+    expect(figures(await own.collect())).toEqual([3, 0, 10]);
+    own.add({ gauges: () => new Promise(() => {}) });
+    child.add({ gauges: () => new Promise(() => {}) });
+    for (const process of [own, child]) {
+      const collecting = process.collect();
+      await clock.advance(800);
+      await clock.advance(1_700);
+      expect(figures(await collecting)).toEqual([3, 0, 10]);
+    }
+  });
+
+  test('whether the database can be used is known without waiting for a check that hangs', async () => {
+    let check = Promise.resolve({ database: { status: 'up', latencyMs: 1 } as DependencyState });
+    const { gauges } = databaseMetric(() => check);
+    const value = async () => figureOf((await gauges?.()) ?? [], 'turnpike_database_up');
+    expect(await value()).toBe(1);
+    const hanging = Promise.withResolvers<Awaited<typeof check>>();
+    check = hanging.promise;
+    expect(await value()).toBe(1);
+    hanging.resolve({ database: { status: 'down', latencyMs: 2_000 } });
+    await hanging.promise;
+    await value();
+    expect(await value()).toBe(0);
+    check = Promise.resolve({ database: { status: 'degraded', latencyMs: 1 } });
+    await value();
+    expect(await value()).toBe(0);
   });
 
   test('sums of fractions never decrease because of the order of addition', async () => {

@@ -13,6 +13,8 @@ const REPORT_EVERY_MS = 2_000;
 const CHILD_TIMEOUT_MS = 1_000;
 /** Longer than the limit of a child, so that the parent answers even if one of its children hangs. */
 const PARENT_TIMEOUT_MS = 3_000;
+/** Gauges that take longer are omitted. Below the limits above, so that a process answers in time with the others. */
+const GAUGES_TIMEOUT_MS = { parent: 2_500, child: 800 };
 const LAST_REPORT_TIMEOUT_MS = 1_000;
 
 export interface HostMetrics {
@@ -79,8 +81,17 @@ export function createHostMetrics({
   const ownCounters = (): readonly Counter[] => sources.flatMap((source) => source.counters?.() ?? []);
 
   async function ownFigures(): Promise<Figures> {
-    const gauges = await Promise.all(sources.map(async (source) => (await source.gauges?.()) ?? []));
+    const gauges = await Promise.all(sources.map(gaugesIn));
     return { counters: ownCounters(), gauges: gauges.flat() };
+  }
+
+  /** None if they cannot be read, as without a database: the other figures are needed then most of all. */
+  async function gaugesIn(source: MetricSource): Promise<readonly Metric[]> {
+    const limitMs = GAUGES_TIMEOUT_MS[parent === null ? 'parent' : 'child'];
+    const late = Promise.withResolvers<readonly Metric[]>();
+    const timer = clock.after(limitMs, () => late.resolve([]));
+    const read = (async () => (await source.gauges?.()) ?? [])().catch(() => []);
+    return await Promise.race([read, late.promise]).finally(() => timer.cancel());
   }
 
   /** The counters in the answer are stored when it arrives. */
@@ -120,10 +131,7 @@ export function createHostMetrics({
     if (message.metrics === 'collected') answers.resolve(message.id, message.all);
     if (message.metrics === 'report') {
       const { id } = message;
-      ownFigures().then(
-        (figures) => say({ metrics: 'reported', id, ...figures }),
-        () => say({ metrics: 'reported', id, counters: ownCounters(), gauges: [] }),
-      );
+      void ownFigures().then((figures) => say({ metrics: 'reported', id, ...figures }));
     }
   }
 

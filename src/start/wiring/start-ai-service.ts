@@ -14,6 +14,7 @@ import { meetingWork } from '../../domain/meetings/meeting-work.ts';
 import { createPlatformCalls } from '../../domain/model-calls/platform-calls.ts';
 import { aliasOf } from '../../domain/models/aliases.ts';
 import type { Listening } from '../../http/listen.ts';
+import { databaseMetric } from '../../http/metrics.ts';
 import type { JobQueue, QueueWork } from '../../ports/job-queue.ts';
 import type { Opening, ServiceOpening } from '../processes/start-service.ts';
 import { accepted, metricsAccess } from '../settings/secrets.ts';
@@ -61,7 +62,8 @@ export async function startAiService(
     internalTokens: accepted(ownSecrets, 'internalToken'),
     metricsAccess: metricsAccess(ownSecrets),
   };
-  opening.metrics.add(aiServiceMetrics(aiParts));
+  for (const source of aiServiceMetrics(aiParts)) opening.metrics.add(source);
+  opening.metrics.add(databaseMetric(aiParts.dependencies));
   const app = createAiService(aiParts);
   const server = openServer(opening, 'ai-service', 'AI_PORT', configuration.ports.ai, app.fetch);
   return { server, workers: { board, names: NAMED_WORKERS } };

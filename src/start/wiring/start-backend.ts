@@ -16,6 +16,7 @@ import { createCompanyCounters } from '../../domain/limits/company-ceilings.ts';
 import { createLogWatchers } from '../../domain/logs/live-log.ts';
 import { createClientAddress } from '../../http/client-identity.ts';
 import type { Listening } from '../../http/listen.ts';
+import { databaseMetric } from '../../http/metrics.ts';
 import type { JobQueue } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Opening, ServiceOpening } from '../processes/start-service.ts';
@@ -34,7 +35,9 @@ export async function startBackend(
 ): Promise<Listening> {
   const { ports } = opening.configuration;
   const parts = await openBackendParts(opening, jobQueue, payments);
-  const { fetch, sockets } = createBackend({ ...parts, dependencies: checksOf(opening) });
+  const dependencies = checksOf(opening);
+  const { fetch, sockets } = createBackend({ ...parts, dependencies });
+  opening.metrics.add(databaseMetric(dependencies));
   const measured = withMetrics(opening, fetch);
   return openServer(opening, 'backend', 'BACKEND_PORT', ports.backend, measured, { sockets });
 }

@@ -24,7 +24,13 @@ import { createGateway, errorBodyOf, type GatewayParts } from '../../gateway/ser
 import { createClientAddress } from '../../http/client-identity.ts';
 import type { DependencyChecks } from '../../http/health.ts';
 import type { Listening, ListenOptions } from '../../http/listen.ts';
-import { type Counter, gauge, type MetricSample, type MetricSource } from '../../http/metrics.ts';
+import {
+  type Counter,
+  databaseMetric,
+  gauge,
+  type MetricSample,
+  type MetricSource,
+} from '../../http/metrics.ts';
 import { createDocs } from '../../http/openapi.ts';
 import type { CallJournal } from '../../ports/call-journal.ts';
 import type { Log } from '../../ports/log.ts';
@@ -49,7 +55,9 @@ export async function startGateway(
   const dependencies = checksOf(opening, parts.calls.journalState);
   const app = createGateway({ ...parts, maxBodyBytes, dependencies });
   if (parts.hookMetrics !== null) opening.metrics.add(parts.hookMetrics);
-  opening.metrics.add(gatewayMetrics(parts, modelParts, dependencies));
+  opening.metrics.add(gatewayMetrics(parts, modelParts));
+  opening.metrics.add(waitingMetrics(dependencies));
+  opening.metrics.add(databaseMetric(dependencies));
   const fetch = withGatewayDocs(withMetrics(opening, app.fetch));
   return openServer(opening, 'gateway', 'GATEWAY_PORT', ports.gateway, fetch, {
     reusePort,
@@ -162,11 +170,10 @@ interface OwnMeasured {
   readonly payloads: PayloadLog;
 }
 
-/** Metrics of this process's gateway. Figures from the database are the same in every process. */
+/** Metrics of this process's gateway. */
 function gatewayMetrics(
   { meters, calls, abandoned, cache, payloads }: OwnMeasured,
   { limits }: Pick<ModelParts, 'limits'>,
-  dependencies: DependencyChecks,
 ): MetricSource {
   return {
     counters: () => [
@@ -201,8 +208,7 @@ function gatewayMetrics(
         { value: calls.droppedCount() },
       ]),
     ],
-    async gauges() {
-      const { journal, usage } = await dependencies();
+    gauges() {
       return [
         gauge(
           'turnpike_one_stream_companies',
@@ -228,17 +234,28 @@ function gatewayMetrics(
           'sum',
           [{ value: calls.journalState().waiting }],
         ),
+      ];
+    },
+  };
+}
+
+/** Calls that wait for an operator, counted in the database: the same in every process, and unknown while it hangs. */
+function waitingMetrics(dependencies: DependencyChecks): MetricSource {
+  return {
+    async gauges() {
+      const { journal, usage } = await dependencies();
+      return [
         gauge(
           'turnpike_set_aside_calls',
           'Finished calls of all processes that could not be charged and wait for an operator.',
           'max',
-          [{ value: journal?.figures?.set_aside ?? 0 }],
+          [{ value: journal?.figures?.set_aside ?? Number.NaN }],
         ),
         gauge(
           'turnpike_withheld_usage_calls',
           'Calls of all processes whose provider reported more usage than a call can have; the excess waits for an operator.',
           'max',
-          [{ value: usage?.figures?.withheld ?? 0 }],
+          [{ value: usage?.figures?.withheld ?? Number.NaN }],
         ),
       ];
     },
