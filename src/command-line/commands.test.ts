@@ -8,7 +8,15 @@ import { openParquetFolder } from '../adapters/table-files/parquet-folder.ts';
 import { addCompany } from '../domain/accounts/company.ts';
 import type { JobQueue } from '../ports/job-queue.ts';
 import { EXIT_USAGE, printJson } from './command.ts';
-import { COMMANDS, commandNamed, commandsPage, help, helpOf, nearestCommand } from './commands.ts';
+import {
+  COMMANDS,
+  commandNamed,
+  commandsPage,
+  help,
+  helpOf,
+  nearestCommand,
+  unknownOption,
+} from './commands.ts';
 import { queueCommand, redriveCommand } from './deployment-commands.ts';
 import { examplesOf } from './examples.ts';
 import { pricesCommand } from './model-commands.ts';
@@ -86,6 +94,28 @@ describe('help', () => {
     if (models === null) throw new Error('there is no command models');
     const typed = await typedCommand({ database }, models, 'openay', '--json');
     expect([typed.exitCode, typed.lines[0]?.slice(0, 24)]).toEqual([1, '! There is no vendor ope']);
+  });
+
+  test('an unknown option in the place of a name or a reason is refused, and those of the examples are not', async () => {
+    const taken: string[] = [];
+    for (const command of COMMANDS) {
+      for (const example of examplesOf(command.name)) {
+        const [, ...words] = wordsOf(example);
+        expect([example, unknownOption(command, words)]).toEqual([example, null]);
+        for (const at of words.keys()) {
+          const typed = words.with(at, '--no-such-option');
+          if (unknownOption(command, typed) !== null) continue;
+          const { exitCode } = await typedCommand({ database }, command, ...typed);
+          if (exitCode !== EXIT_USAGE) taken.push(`${command.name} ${typed.join(' ')}`);
+        }
+      }
+    }
+    expect(taken).toEqual([]);
+    const words = ['01a1ede3-44ba-739e-a51c-5638f87629aa', '--json'];
+    expect(unknownOption({ usage: 'INVOICE_ID REASON' }, words)).toBe('--json');
+    expect(
+      unknownOption({ usage: 'ID CREDITS [--line N]' }, ['a', '-12.5', '--line=3', '-- twice']),
+    ).toBeNull();
   });
 
   test('a mistyped name suggests the nearest one', () => {

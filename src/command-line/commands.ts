@@ -120,6 +120,19 @@ export function commandNamed(name: string): Command | null {
   return COMMANDS.find((command) => command.name === name) ?? null;
 }
 
+/**
+ * The first option that the usage of the command does not have. Without this check it would be taken for a name or a reason:
+ * `void-invoice ID --json` would void the invoice. Null for commands with a shortened usage, which parse their options.
+ */
+export function unknownOption({ usage }: Pick<Command, 'usage'>, words: readonly string[]): string | null {
+  if (usage.includes('…')) return null;
+  const known: readonly string[] = usage.match(OPTION) ?? [];
+  const typed = words.flatMap((word) => /^--[a-z][a-z-]*/i.exec(word)?.[0] ?? []);
+  return typed.find((option) => !known.includes(option)) ?? null;
+}
+
+const OPTION = /--[a-z][a-z-]*/g;
+
 export function help(): string {
   const width = Math.max(...COMMANDS.map(({ name, usage }) => name.length + usage.length + 1));
   const lines = COMMANDS.map(

@@ -2,8 +2,15 @@
 import manifest from '../../package.json' with { type: 'json' };
 import { createSystemClock } from '../adapters/clock/system-clock.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
-import { type Command, EXIT_USAGE, type Terminal } from '../command-line/command.ts';
-import { commandNamed, commandsPage, help, helpOf, nearestCommand } from '../command-line/commands.ts';
+import { type Command, complainOfUsage, EXIT_USAGE, type Terminal } from '../command-line/command.ts';
+import {
+  commandNamed,
+  commandsPage,
+  help,
+  helpOf,
+  nearestCommand,
+  unknownOption,
+} from '../command-line/commands.ts';
 import { askThroughSocket, openedSystem } from './processes/control-socket.ts';
 import { isDataFolderHeld } from './processes/data-folder.ts';
 import { type Closing, closeAll, run } from './processes/lifecycle.ts';
@@ -36,7 +43,7 @@ async function main([name = 'help', ...words]: readonly string[]): Promise<numbe
     terminal.print(`turnpike ${manifest.version}`);
     return 0;
   }
-  if (isHelp(name) || name === 'help') return showHelp(words[0]);
+  if (isHelp(name) || name === 'help') return showHelp(words.find((word) => !isHelp(word)));
   if (words.some(isHelp)) return showHelp(name);
   if (name === 'settings' || name === 'commands') {
     process.stdout.write(name === 'settings' ? settingsPage() : commandsPage());
@@ -44,6 +51,7 @@ async function main([name = 'help', ...words]: readonly string[]): Promise<numbe
   }
   const command = commandNamed(name);
   if (command === null) return complainOfName(name);
+  if (unknownOption(command, words) !== null) return complainOfUsage(terminal, command);
   if (command.works === 'alone') {
     const context = {
       ...{ terminal, deployments: knownDeployments },

@@ -115,7 +115,7 @@ const LONGEST_KEY = 60;
 /** Fixes differences for which there is no event: a further posting corrects what was posted for a source. */
 export const correctCommand: Command = {
   name: 'correct',
-  usage: 'KIND/ID [--credits=N] [--cash-minor=N]',
+  usage: 'KIND/ID [--credits=N] [--cash-minor=N] …',
   summary: 'Corrects the credits or the cash of a purchase, invoice or refund by one more posting, once.',
   works: 'on-the-database',
   async run({ terminal, database, sharedState, clock }, words) {
