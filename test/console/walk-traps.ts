@@ -260,6 +260,9 @@ export async function walkTwoTabs(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Tailor of two tabs' }).click();
   await page.getByRole('link', { name: 'Edit', exact: true }).click();
   await page.getByLabel('Place').fill('Leeds');
+  // Nothing was clicked since the form was opened.
+  await isAskedBeforeBack(page, 'not saved');
+  expect(await page.getByLabel('Place').inputValue()).toBe('Leeds');
   const other = await page.context().newPage();
   await other.goto(page.url());
   await other.getByLabel('Months of experience').fill('24');

@@ -118,7 +118,7 @@ function RecoveryCodes({ codes, saved }: { codes: readonly string[]; saved(): Pr
         Each of these logs you in once without your phone. Keep them where you keep passwords: they are shown
         only now.
       </p>
-      <ul className="codes" data-testid="recovery-codes">
+      <ul className="codes" data-shown-once="" data-testid="recovery-codes">
         {codes.map((code) => (
           <li key={code}>
             <code>{code}</code>

@@ -275,7 +275,9 @@ function SecretOnce({ name, secret, close }: { name: string; secret: string; clo
   return (
     <Dialog title={`The signing secret of ${name}`} isCovering close={close}>
       <Notice mood="warn">This is the only time it is shown. Copy it now.</Notice>
-      <pre data-testid="channel-secret">{secret}</pre>
+      <pre data-shown-once="" data-testid="channel-secret">
+        {secret}
+      </pre>
       <div className="row">
         <Copy text={secret} name="Copy the secret" />
         <button type="button" className="main" onClick={close}>

@@ -135,7 +135,9 @@ function ShownOnce({ created, close }: { created: CreatedToken; close(): void })
   return (
     <Dialog title={`Your token “${serviceToken.name}”`} isLasting close={close}>
       <Notice mood="warn">This is the only time it is shown. Copy it now.</Notice>
-      <pre data-testid="raw-token">{rawToken}</pre>
+      <pre data-shown-once="" data-testid="raw-token">
+        {rawToken}
+      </pre>
       <div className="row">
         <Copy text={rawToken} name="Copy the token" />
       </div>

@@ -15,7 +15,9 @@ export function ShownKey({ created, close }: ShownKeyProps) {
   return (
     <Dialog title={`Your key “${created.apiKey.name}”`} isLasting close={close}>
       <Notice mood="warn">This is the only time it is shown. Copy it now.</Notice>
-      <pre data-testid="raw-key">{created.rawKey}</pre>
+      <pre data-shown-once="" data-testid="raw-key">
+        {created.rawKey}
+      </pre>
       <div className="row">
         <Copy text={created.rawKey} name="Copy the key" />
       </div>
