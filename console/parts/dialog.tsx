@@ -165,23 +165,31 @@ export function Act({
 
 /** `label` is for pages with several buttons that copy different things. */
 export function Copy({ text, name = 'Copy', label }: { text: string; name?: string; label?: string }) {
+  const action = useAction();
   const [copied, setCopied] = useState<string | null>(null);
   const isCopied = copied === text;
   const clipboard: Clipboard | undefined = navigator.clipboard;
   // Not available over plain HTTP from another machine; the text can still be selected.
   if (clipboard === undefined) return null;
   const copy = async () => {
-    await clipboard.writeText(text);
+    try {
+      await clipboard.writeText(text);
+    } catch {
+      throw new Error('The browser did not allow copying. Select the text and copy it by hand.');
+    }
     setCopied(text);
   };
   return (
-    <button
-      type="button"
-      className="little"
-      aria-label={isCopied ? undefined : label}
-      onClick={() => void copy()}
-    >
-      <span aria-live="polite">{isCopied ? 'Copied' : name}</span>
-    </button>
+    <>
+      <button
+        type="button"
+        className="little"
+        aria-label={isCopied ? undefined : label}
+        onClick={() => void action.run(copy)}
+      >
+        <span aria-live="polite">{isCopied ? 'Copied' : name}</span>
+      </button>
+      <Problem error={action.error} />
+    </>
   );
 }

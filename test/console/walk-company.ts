@@ -5,6 +5,7 @@ import { chatAnswer, type ScriptedUpstream } from '../gateway/scripted-upstream.
 import type { DemoFile } from '../system/running-system.ts';
 import { askAs } from './browser-system.ts';
 import { moveTo, violationsOf } from './page-checks.ts';
+import { isAskedBeforeBack } from './walk-traps.ts';
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const inDialog = (page: Page, name: string) =>
@@ -35,8 +36,7 @@ export async function walkKeys(page: Page, demo: DemoFile): Promise<void> {
   await page.getByLabel('Cache answers for (seconds)').fill('600');
   await button(page, 'Create').click();
   const key = await page.getByTestId('raw-key').innerText();
-  await button(page, 'Copy the key').click();
-  await page.getByText('Copied').waitFor();
+  await copyTheKey(page);
   await button(page, 'I have stored it').click();
 
   await limitKey(page, demo);
@@ -68,6 +68,21 @@ export async function walkKeys(page: Page, demo: DemoFile): Promise<void> {
     body: JSON.stringify({ model: 'svc/chat-premium', messages: [{ role: 'user', content: 'Hello' }] }),
   });
   expect(answer.status).toBe(403);
+}
+
+/** A browser that refuses the clipboard does not leave the button silent. */
+async function copyTheKey(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    const writeText = () => Promise.reject(new DOMException('Write permission denied.', 'NotAllowedError'));
+    Object.defineProperty(navigator.clipboard, 'writeText', { value: writeText, configurable: true });
+  });
+  await button(page, 'Copy the key').click();
+  await page.getByRole('alert').getByText('copy it by hand').waitFor();
+  await page.evaluate(() => Reflect.deleteProperty(navigator.clipboard, 'writeText'));
+  await button(page, 'Copy the key').click();
+  await page.getByText('Copied').waitFor();
+  await page.getByRole('alert').waitFor({ state: 'detached' });
+  await isAskedBeforeBack(page, 'the only time');
 }
 
 /** Edited: what is wrong is said, and what was not touched is not sent. */

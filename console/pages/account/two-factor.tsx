@@ -67,11 +67,11 @@ function SetUp({ begun, confirm }: { begun: Begun; confirm(code: string, passwor
         Scan this with an authenticator app, or type the secret into it. Then enter the code that it shows.
       </p>
       <QrCode text={begun.otpauthUrl} />
-      <p className="row">
+      <div className="row">
         <code data-testid="totp-secret">{begun.secret}</code>
         <Copy text={begun.secret} name="Copy the secret" />
         <a href={begun.otpauthUrl}>Open in an app on this device</a>
-      </p>
+      </div>
       <Form submit="Turn it on" send={({ text, password }) => confirm(text('totp'), password('password'))}>
         <CodeField />
         <Field
