@@ -21,7 +21,14 @@ const MOST_RETRY_MS = 10_000;
 const PING_EVERY_MS = 15_000;
 const PONG_WITHIN_MS = 10_000;
 
-type Line = DataOf<typeof LOG_STREAM>['logStream'] & { readonly number: number };
+type LogLine = DataOf<typeof LOG_STREAM>['logStream'];
+/** A period whose lines are not shown, because the stream was paused or the connection was lost. */
+interface Gap {
+  readonly why: 'paused' | 'lost';
+  readonly from: number;
+  readonly until: number;
+}
+type Line = (LogLine | Gap) & { readonly number: number };
 type LiveFilter = Variables<typeof LOG_STREAM>;
 
 /** Lines that all processes log from now on, if they match the filter. */
@@ -68,6 +75,7 @@ export function LiveLines({ filter }: { filter: LiveFilter }) {
 }
 
 const ShownLine = memo(function ShownLine({ line }: { line: Line }) {
+  if ('why' in line) return <ShownGap gap={line} />;
   return (
     <div>
       <time className="quiet" dateTime={line.timestamp} title={exact(line.timestamp)}>
@@ -79,40 +87,104 @@ const ShownLine = memo(function ShownLine({ line }: { line: Line }) {
   );
 });
 
-/** The latest lines. A pause keeps those shown; lines logged during the pause are not shown. */
+function ShownGap({ gap: { why, from, until } }: { gap: Gap }) {
+  const [first, last] = [from, until].map((ms) => clockTime(new Date(ms).toISOString()));
+  return (
+    <div>
+      <Tag mood="warn">gap</Tag> {why === 'paused' ? 'Paused' : 'The connection was lost'} from {first} to{' '}
+      {last}: lines of this time are not shown here. Choose “Stored” to read them.
+    </div>
+  );
+}
+
+/**
+ * The latest lines that match the filter; another filter starts anew. A pause keeps those shown. Lines logged during a
+ * pause or without a connection are not shown, and a gap takes their place.
+ */
 function useLines(filter: LiveFilter, isPaused: boolean) {
   const { session } = useConsole();
   const [lines, setLines] = useState<readonly Line[]>([]);
   const [status, setStatus] = useState('connecting');
   const counter = useRef(0);
+  const [gaps] = useState(() => createGaps(Date.now));
   // Compared as text, so that an equal filter is not a change.
   const given = JSON.stringify(filter);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: lines of another filter are not shown
+  useEffect(() => {
+    gaps.forget();
+    setLines([]);
+  }, [given, gaps]);
   useEffect(() => {
     if (isPaused) return;
     setStatus('connecting');
+    let isOver = false;
     const batch = createBatch((fresh) => setLines((now) => [...now, ...fresh].slice(-KEPT_LINES)));
-    const client = connect(session, () => setStatus('connecting'));
+    const add = (line: LogLine | Gap) => {
+      counter.current += 1;
+      batch.add({ ...line, number: counter.current });
+    };
+    const client = connect(session, {
+      heard: gaps.heard,
+      lost: () => {
+        // The connection of an earlier filter may close after the next one is open.
+        if (isOver) return;
+        gaps.began('lost');
+        setStatus('connecting');
+      },
+    });
     const stop = client.subscribe<DataOf<typeof LOG_STREAM>>(
       { query: textOf(LOG_STREAM), variables: JSON.parse(given) },
       {
         next: ({ data }) => {
           if (data == null) return;
+          gaps.heard();
           // The first message of each subscription: no line is missed after it.
-          if (objectIn(data.logStream.context).watching === true) return setStatus('connected');
-          counter.current += 1;
-          batch.add({ ...data.logStream, number: counter.current });
+          if (objectIn(data.logStream.context).watching !== true) return add(data.logStream);
+          const gap = gaps.ended();
+          if (gap !== null) add(gap);
+          setStatus('connected');
         },
         error: () => setStatus('refused'),
         complete: () => undefined,
       },
     );
     return () => {
+      isOver = true;
+      gaps.began('paused');
       batch.close();
       stop();
       void client.dispose();
     };
-  }, [session, given, isPaused]);
+  }, [session, given, isPaused, gaps]);
   return { lines, status, clear: () => setLines([]) };
+}
+
+/** Measures the times without a subscription, after the first one. */
+function createGaps(now: () => number) {
+  let heardAt: number | null = null;
+  let missed: Omit<Gap, 'until'> | null = null;
+  return {
+    /** The connection was alive just now. */
+    heard() {
+      if (heardAt !== null) heardAt = now();
+    },
+    /** A lost connection is noticed late: the gap begins when the server was last heard. */
+    began(why: Gap['why']) {
+      if (heardAt !== null) missed = { why, from: why === 'lost' ? heardAt : now() };
+      heardAt = null;
+    },
+    /** A subscription has begun; null if it is the first. */
+    ended(): Gap | null {
+      const gap = missed === null ? null : { ...missed, until: now() };
+      missed = null;
+      heardAt = now();
+      return gap;
+    },
+    forget() {
+      heardAt = null;
+      missed = null;
+    },
+  };
 }
 
 /** Bounded: a hidden tab shows its lines late. */
@@ -142,7 +214,7 @@ function createBatch(show: (lines: readonly Line[]) => void) {
  * Connects again after every loss, at the latest `MOST_RETRY_MS` later; the default wait of the client doubles without
  * limit. A connection that a network has dropped silently is noticed by pings.
  */
-function connect(session: Session, lost: () => void) {
+function connect(session: Session, { heard, lost }: { heard(): void; lost(): void }) {
   let overdue: ReturnType<typeof setTimeout> | undefined;
   const client = createClient({
     url: `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/graphql`,
@@ -161,7 +233,9 @@ function connect(session: Session, lost: () => void) {
         if (!isReceived) overdue = setTimeout(() => client.terminate(), PONG_WITHIN_MS);
       },
       pong: (isReceived) => {
-        if (isReceived) clearTimeout(overdue);
+        if (!isReceived) return;
+        clearTimeout(overdue);
+        heard();
       },
     },
   });

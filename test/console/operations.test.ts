@@ -460,8 +460,22 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     server.isAway = false;
     await passUntil(20_000, () => server.opened() === 2);
     await connected();
+    await watched.clock.runFor(500);
+    await lines.getByText('The connection was lost from').waitFor();
+    await watched.getByRole('button', { name: 'Pause' }).click();
+    await watched.getByRole('button', { name: 'Follow' }).click();
+    await connected();
+    await watched.clock.runFor(500);
+    await lines.getByText('Paused from').waitFor();
+    // The lines of another filter are not among those of this one.
+    await watched.getByLabel('Request id').fill('req_1');
+    await watched.getByRole('button', { name: 'Apply' }).click();
+    await lines.getByText('line 701.').waitFor({ state: 'detached' });
+    await connected();
+    expect(await lines.innerText()).not.toContain('from');
     server.isSilent = true;
-    await passUntil(60_000, () => server.opened() === 3);
+    const opened = server.opened();
+    await passUntil(60_000, () => server.opened() === opened + 1);
     await close();
   });
 
