@@ -17,6 +17,7 @@ const meta = (name: string) => document.querySelector<HTMLMetaElement>(`meta[nam
 const gatewayUrl = meta('gateway-url');
 const canSignUp = meta('sign-up') === 'open';
 const oidcName = meta('oidc-name');
+const hasDemoWorld = meta('demo-world') === 'on';
 const trialCredits = Number(meta('trial-credits'));
 const place = document.getElementById('console');
 if (place === null) throw new Error('the shell has no place for the console');
@@ -27,7 +28,7 @@ returnToPage();
 // An error that the boundary shows is not logged to the browser's console as well.
 createRoot(place, { onCaughtError: () => undefined }).render(
   <StrictMode>
-    <ConsoleContext value={{ session, gatewayUrl, canSignUp, oidcName, trialCredits, icon }}>
+    <ConsoleContext value={{ session, gatewayUrl, canSignUp, oidcName, trialCredits, hasDemoWorld, icon }}>
       <App />
     </ConsoleContext>
   </StrictMode>,

@@ -85,7 +85,7 @@ function useCode() {
 }
 
 function LogIn() {
-  const { canSignUp } = useConsole();
+  const { canSignUp, hasDemoWorld } = useConsole();
   const problem = SIGN_IN_PROBLEMS.get(new URLSearchParams(location.search).get('sign-in') ?? '');
   return (
     <Page title="Log in">
@@ -95,6 +95,12 @@ function LogIn() {
         {canSignUp ? <Link href="/sign-up">Sign up a company</Link> : <span />}
         <Link href="/forgotten-password">Forgot the password?</Link>
       </p>
+      {hasDemoWorld && (
+        <p className="quiet small">
+          The log-ins of the demo company are in <code>demo.json</code>, in the data folder of the server (
+          <code>DATA_DIR</code>, or <code>.data</code> if that is not set).
+        </p>
+      )}
     </Page>
   );
 }

@@ -11,6 +11,8 @@ export interface Console {
   readonly oidcName: string;
   /** Granted to a new company once its first admin has verified their address; 0 is none. */
   readonly trialCredits: number;
+  /** Whether the demo world's log-ins are in DATA_DIR/demo.json. */
+  readonly hasDemoWorld: boolean;
   readonly icon: string;
 }
 

@@ -36,6 +36,8 @@ export interface ConsoleParts {
   readonly trialCredits: number;
   /** The label of the OIDC sign-in button; null if OIDC is not configured. */
   readonly oidcName: string | null;
+  /** The login page names the file with the demo world's log-ins. */
+  readonly hasDemoWorld: boolean;
 }
 
 const ASSETS = '/assets/';
@@ -192,7 +194,7 @@ function pageHeaders({ gatewayUrl, consoleUrl }: ConsoleParts): Record<string, s
 
 function shellOf(
   build: ConsoleBuild & { outcome: 'built' },
-  { gatewayUrl, signUpMode, oidcName, trialCredits }: ConsoleParts,
+  { gatewayUrl, signUpMode, oidcName, trialCredits, hasDemoWorld }: ConsoleParts,
 ): string {
   const escaped = (text: string) =>
     text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
@@ -205,7 +207,7 @@ function shellOf(
 <meta name="gateway-url" content="${escaped(gatewayUrl)}">
 <meta name="sign-up" content="${signUpMode}">
 <meta name="trial-credits" content="${trialCredits}">
-<meta name="oidc-name" content="${escaped(oidcName ?? '')}">
+<meta name="oidc-name" content="${escaped(oidcName ?? '')}">${hasDemoWorld ? '\n<meta name="demo-world" content="on">' : ''}
 <title>Turnpike</title>
 <link rel="icon" href="${ASSETS}${build.icon}" type="image/svg+xml">
 <link rel="stylesheet" href="${ASSETS}${build.style}">

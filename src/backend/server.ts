@@ -31,7 +31,7 @@ export interface BackendParts
   /** Undefined if there is no documentation to serve. */
   readonly docsFiles?: DocsFiles;
   /** Undefined if there are no pages to serve. */
-  readonly console?: Pick<ConsoleParts, 'build' | 'gatewayUrl'>;
+  readonly console?: Pick<ConsoleParts, 'build' | 'gatewayUrl' | 'hasDemoWorld'>;
 }
 
 export interface Backend {

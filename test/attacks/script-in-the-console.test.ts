@@ -7,7 +7,10 @@ let backend: BackendUnderTest;
 beforeAll(async () => {
   const build = await buildConsole(createRecordingLog().log);
   backend = await openBackend({
-    console: { build: Promise.resolve(build), gatewayUrl: 'https://gateway.example/llm/v1' },
+    console: {
+      ...{ build: Promise.resolve(build), hasDemoWorld: false },
+      gatewayUrl: 'https://gateway.example/llm/v1',
+    },
   });
 }, 120_000);
 afterAll(() => backend.close());

@@ -21,7 +21,9 @@ beforeAll(async () => {
   const build = await buildConsole(createRecordingLog().log);
   if (build.outcome === 'failed') throw new Error(build.reason);
   built = build;
-  backend = await openBackend({ console: { build: Promise.resolve(build), gatewayUrl } });
+  backend = await openBackend({
+    console: { build: Promise.resolve(build), gatewayUrl, hasDemoWorld: false },
+  });
 });
 afterAll(() => backend.close());
 
@@ -54,6 +56,7 @@ describe('the console’s files', () => {
       const text = await answer.text();
       expect(text).toContain(`/assets/${built.script}`);
       expect(text).toContain(`content="${gatewayUrl}"`);
+      expect(text).not.toContain('demo');
     }
   });
 
@@ -140,7 +143,10 @@ describe('during a deploy', () => {
     const files = [script, style, icon].map((name) => ({ name, bytes }));
     const build = { outcome: 'built' as const, files, script, style, icon };
     const { database } = backend;
-    return await openBackend({ database, console: { build: Promise.resolve(build), gatewayUrl } });
+    return await openBackend({
+      database,
+      console: { build: Promise.resolve(build), gatewayUrl, hasDemoWorld: false },
+    });
   }
 
   test('each backend serves the files of the other version too, so that open pages keep working', async () => {
@@ -194,7 +200,9 @@ test('a build that fails is reported, and everything except the pages works', as
   rmSync(folder, { recursive: true });
   expect(build.outcome).toBe('failed');
   expect(JSON.stringify(entries)).toContain('the console could not be built');
-  const without = await openBackend({ console: { build: Promise.resolve(build), gatewayUrl } });
+  const without = await openBackend({
+    console: { build: Promise.resolve(build), gatewayUrl, hasDemoWorld: false },
+  });
   const page = await get('/', asPage, without);
   expect(page.status).toBe(503);
   expect(await page.text()).toContain('could not be built');

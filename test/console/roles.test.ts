@@ -108,6 +108,7 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     await person.waitFor({ state: 'detached' });
     await invited.page.goto('/');
     await invited.page.getByRole('heading', { name: 'Log in' }).waitFor();
+    await invited.page.getByText('The log-ins of the demo company are in demo.json').waitFor();
     for (const visitor of [admin, superAdmin, invited]) expect(visitor.complaints).toEqual([]);
   });
 

@@ -96,7 +96,11 @@ async function openBackendParts(
     ...openOidc(opening),
     docsFiles: docsFiles(),
     internalTokens: ownSecrets.internalToken === null ? [] : accepted(ownSecrets, 'internalToken'),
-    console: { build: buildConsole(log), gatewayUrl: gatewayUrl(configuration) },
+    console: {
+      build: buildConsole(log),
+      gatewayUrl: gatewayUrl(configuration),
+      hasDemoWorld: configuration.demoWorld,
+    },
   };
 }
 
