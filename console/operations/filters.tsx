@@ -1,4 +1,4 @@
-import type { ChangeEvent } from 'react';
+import { type ChangeEvent, useRef } from 'react';
 import { useSearchParams } from 'wouter';
 import { Choice, Field } from '../parts/form.tsx';
 
@@ -54,23 +54,33 @@ export function useFilters() {
 /** Two days, in the browser's time zone. */
 export function PeriodFields({
   filter,
-  setFilter,
-}: Pick<ReturnType<typeof useFilters>, 'filter' | 'setFilter'>) {
+  setFilters,
+}: Pick<ReturnType<typeof useFilters>, 'filter' | 'setFilters'>) {
+  // One history entry for a date, not one per digit of its year.
+  const isEdited = useRef(false);
   return (['from', 'to'] as const).map((name) => (
     <Field
       key={name}
       label={name === 'from' ? 'From' : 'Until'}
       type="date"
-      max="9999-12-31"
       value={filter(name)}
-      onChange={(event) => setFilter(name, event.target.value)}
+      onFocus={() => {
+        isEdited.current = false;
+      }}
+      onChange={(event) => {
+        setFilters({ [name]: event.target.value }, isEdited.current);
+        isEdited.current = true;
+      }}
     />
   ));
 }
 
-/** The start of a day, or of the day `later` days after it; null if the text is not a day. */
+/**
+ * The start of a day, or of the day `later` days after it; null if the text is not a day. While a year is typed, the
+ * field has the years 0002, 0020 and 0202.
+ */
 function dayIn(text: string | null, later: number): string | null {
-  const parts = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text ?? '');
+  const parts = /^([1-9]\d{3})-(\d\d)-(\d\d)$/.exec(text ?? '');
   if (parts === null) return null;
   const [year, month, day] = parts.slice(1).map(Number) as [number, number, number];
   const at = new Date(year, month - 1, day + later);

@@ -41,10 +41,16 @@ function Labelled(props: {
   );
 }
 
+/** Without a limit, browsers take six digits of a year: 2026 does not move on to the next part of the date. */
+const LAST_TIMES = new Map([
+  ['date', '9999-12-31'],
+  ['datetime-local', '9999-12-31T23:59'],
+]);
+
 export function Field({ label, hint, ...input }: FieldProps) {
   return (
     <Labelled label={label} hint={hint}>
-      {(named) => <input dir="auto" {...named} {...input} />}
+      {(named) => <input dir="auto" max={LAST_TIMES.get(input.type ?? '')} {...named} {...input} />}
     </Labelled>
   );
 }
