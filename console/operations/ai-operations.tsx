@@ -20,11 +20,12 @@ const OPERATIONS = graphql(`query($after: ID, $hours: Int, $kind: String, $outco
 const countEveryMs = (hours: number) => (hours > 24 ? 120_000 : hours > 1 ? 30_000 : 10_000);
 const LOOK_EVERY_MS = 5_000;
 const MOODS: Record<Outcome, Mood> = { SUCCEEDED: 'good', FAILED: 'bad', REFUSED: 'warn' };
+const OUTCOMES = Object.keys(MOODS) as Outcome[];
 
 export function AiOperations() {
-  const { filter, hours, setFilter } = useFilters();
+  const { filter, hours, setFilter, oneOf } = useFilters();
   const kind = filter('kind');
-  const outcome = filter('outcome');
+  const outcome = oneOf('outcome', OUTCOMES);
   const stats = useQuery(STATS, { hours }, countEveryMs(hours));
   const counted = stats.data?.aiOperationStats ?? null;
   const kinds = [
@@ -66,11 +67,11 @@ export function AiOperations() {
           </Choice>
           <Choice
             label="Outcome"
-            value={outcome}
+            value={outcome ?? ''}
             onChange={(event) => setFilter('outcome', event.target.value)}
           >
             <option value="">All outcomes</option>
-            {Object.keys(MOODS).map((one) => (
+            {OUTCOMES.map((one) => (
               <option key={one} value={one}>
                 {spoken(one)}
               </option>
@@ -78,7 +79,7 @@ export function AiOperations() {
           </Choice>
         </div>
         <Newest
-          filter={{ hours, ...(kind === '' ? {} : { kind }), ...(outcome === '' ? {} : { outcome }) }}
+          filter={{ hours, ...(kind === '' ? {} : { kind }), ...(outcome === undefined ? {} : { outcome }) }}
         />
       </Card>
     </Page>

@@ -30,7 +30,7 @@ export function useFilters() {
     );
   return {
     filter: (name: string) => filters.get(name) ?? '',
-    hours: Number(filters.get('hours') ?? USUAL_HOURS),
+    hours: SPANS.find(([hours]) => String(hours) === filters.get('hours'))?.[0] ?? USUAL_HOURS,
     setFilter: (name: string, value: string) => setFilters({ [name]: value }),
     setFilters,
     /** The days of `PeriodFields` as times: from the start of the first day to the end of the last. */

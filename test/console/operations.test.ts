@@ -360,7 +360,9 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
   });
 
   test('A-8 operations are filtered by the URL, and link to the log lines of their request', async () => {
-    await open('/ai-operations', 'AI operations');
+    // Filters in the URL that the page does not offer are ignored.
+    await open('/ai-operations?hours=5&outcome=nonsense', 'AI operations');
+    expect(await page.getByLabel('Time').inputValue()).toBe('24');
     await page.getByLabel('Outcome').selectOption('FAILED');
     await row('chat/completions').filter({ hasText: '503' }).first().waitFor();
     expect(new URL(page.url()).searchParams.get('outcome')).toBe('FAILED');
