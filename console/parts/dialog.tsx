@@ -143,6 +143,7 @@ export function Act({
   const action = useAction();
   const button = useRef<HTMLButtonElement>(null);
   useKeptFocus(button);
+  const words = action.isBusy ? 'Working…' : name;
   const act = async () => {
     if (await action.run(work)) announce('Done.');
   };
@@ -154,9 +155,9 @@ export function Act({
         className={main ? 'main' : isBig ? '' : 'little'}
         aria-disabled={action.isBusy}
         onClick={(event) => action.isBusy || isSecondOfTwo(event) || void act()}
-        {...useButtonName(name)}
+        {...useButtonName(words)}
       >
-        {action.isBusy ? 'Working…' : name}
+        {words}
       </button>
       <Problem error={action.error} />
     </>

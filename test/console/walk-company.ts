@@ -450,15 +450,15 @@ async function walkAlertChannels(page: Page): Promise<void> {
   await button(page, 'Test Pager').click();
   await page.getByText('The test alert to Pager was delivered').waitFor();
   expect(JSON.parse(got[0] ?? '')).toMatchObject({ type: 'alert.test' });
-  await button(page, 'Deliveries of Pager').click();
+  await button(page, 'Deliveries Pager').click();
   await page.getByRole('dialog').getByText('delivered').waitFor();
   expect(await violationsOf(page)).toEqual([]);
   await button(page, 'Close').click();
   // Another tab saves first: this one shows a conflict, and the other's changes are not lost.
-  await button(page, 'Change Pager').click();
+  await button(page, 'Edit Pager').click();
   const other = await page.context().newPage();
   await other.goto('/alerts');
-  await button(other, 'Change Pager').click();
+  await button(other, 'Edit Pager').click();
   await other.getByLabel('Name').fill('Pager 2');
   await button(other, 'Save the channel').click();
   await button(other, 'Test Pager 2').waitFor();
@@ -475,7 +475,7 @@ async function walkAlertChannels(page: Page): Promise<void> {
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
   await page.setViewportSize({ width: 1440, height: 900 });
   await button(page, 'Delete Pager 2').click();
-  await inDialog(page, 'Delete Pager 2').click();
+  await inDialog(page, 'Delete').click();
   await page.getByText('Add one to get alerts').waitFor();
 }
 

@@ -220,6 +220,14 @@ export async function walkLongNames(world: BrowserSystem, page: Page): Promise<v
   await row.getByRole('button', { name: 'Revoke' }).click();
   await areWithin(page, [page.getByRole('dialog').getByRole('button', { name: 'Revoke' })]);
   await button(page, 'Cancel').click();
+  await ask('mutation($input: CreateAlertChannelInput!) { createAlertChannel(input: $input) { secret } }', {
+    input: { kind: 'EMAIL', name: 'W'.repeat(100), address: world.demo.company_admin.email },
+  });
+  await moveTo(page, '/alerts');
+  await areWithin(
+    page,
+    ['Test', 'Edit', 'Deliveries', 'Delete'].map((name) => button(page, `${name} ${'W'.repeat(100)}`)),
+  );
   await moveTo(page, '/jobs?search=wwwwjob');
   await areWithin(page, [page.getByRole('link', { name: 'Matches', exact: true }).last()]);
   await page.getByRole('link', { name: /WWjob/ }).click();
@@ -249,6 +257,18 @@ async function isWithin(place: Locator, width: number): Promise<void> {
   const box = await place.boundingBox();
   expect(box?.x).toBeGreaterThanOrEqual(0);
   expect((box?.x ?? width) + (box?.width ?? width)).toBeLessThanOrEqual(width);
+  expect(await place.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0);
+}
+
+/** The back button asks; the answer is no. */
+export async function isAskedBeforeBack(page: Page, words: string): Promise<void> {
+  let asked = '';
+  page.once('dialog', (dialog) => {
+    asked = dialog.message();
+    void dialog.dismiss();
+  });
+  await page.goBack();
+  await until(() => asked.includes(words));
 }
 
 /** Two tabs with one job: the second save is refused with words, and the first is not taken back. */

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { Act, Confirmed, Copy, Dialog } from '../../parts/dialog.tsx';
 import { Choice, Field, Form } from '../../parts/form.tsx';
 import type { FormValues } from '../../parts/form-values.ts';
-import { List } from '../../parts/list.tsx';
+import { List, RowButton } from '../../parts/list.tsx';
 import { Card, type Mood, Notice, Tag } from '../../parts/page.tsx';
 import { Moment } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
@@ -71,6 +71,7 @@ export function AlertChannels() {
         error={error}
         retry={reload}
         keyOf={({ id }) => id}
+        nameOf={({ name }) => name}
         nothing="No channels"
         empty={<p>Add one to get alerts where your team works.</p>}
         columns={[
@@ -79,19 +80,15 @@ export function AlertChannels() {
           { name: 'Alerts', show: ({ events }) => eventWords(events, data?.alertEventKinds ?? []) },
           { name: 'Last delivery', show: (channel) => <LastDelivery {...channel} /> },
           {
-            name: 'Actions',
+            name: 'Do',
             show: (channel) => (
               <div className="row">
-                <Act name={`Test ${channel.name}`} work={() => test(channel)} />
-                <button type="button" className="little" onClick={() => setEditing(channel)}>
-                  {`Change ${channel.name}`}
-                </button>
-                <button type="button" className="little" onClick={() => setLogOf(channel)}>
-                  {`Deliveries of ${channel.name}`}
-                </button>
+                <Act name="Test" work={() => test(channel)} />
+                <RowButton onClick={() => setEditing(channel)}>Edit</RowButton>
+                <RowButton onClick={() => setLogOf(channel)}>Deliveries</RowButton>
                 {channel.kind === 'WEBHOOK' && (
                   <Confirmed
-                    name={`New secret for ${channel.name}`}
+                    name="New secret"
                     title={`A new signing secret for ${channel.name}?`}
                     says="Requests carry a signature by the present one as well for 24 hours."
                     danger={false}
@@ -99,7 +96,7 @@ export function AlertChannels() {
                   />
                 )}
                 <Confirmed
-                  name={`Delete ${channel.name}`}
+                  name="Delete"
                   title={`Delete ${channel.name}?`}
                   says="Its delivery log is deleted too. Alerts that wait to be delivered are dropped."
                   work={async () => {
@@ -206,7 +203,7 @@ function ChannelForm({ channel, kinds, close, saved }: ChannelFormProps) {
     </button>
   );
   return (
-    <Dialog title={channel === null ? 'Add a channel' : `Change ${channel.name}`} close={close}>
+    <Dialog title={channel === null ? 'Add a channel' : `Edit ${channel.name}`} close={close}>
       <Form submit="Save the channel" beside={cancel} send={send}>
         {channel === null && (
           <Choice
