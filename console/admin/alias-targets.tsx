@@ -1,6 +1,17 @@
 import { useId, useState } from 'react';
 import { Dialog } from '../parts/dialog.tsx';
-import { Area, Choice, Field, Form, useGroupFocus, useWrongField } from '../parts/form.tsx';
+import {
+  Area,
+  Choice,
+  Field,
+  Form,
+  type FormGroup,
+  GroupButton,
+  GroupButtons,
+  useGroupFocus,
+  useGroups,
+  useWrongField,
+} from '../parts/form.tsx';
 import { type FormValues, formValues } from '../parts/form-values.ts';
 import { Problem } from '../parts/page.tsx';
 import { fieldError } from '../session/answer-error.ts';
@@ -48,14 +59,8 @@ interface TargetFormProps {
   changed(): Promise<void>;
 }
 
-/** One row of the form: a stored target or a new one. */
-interface Row {
-  readonly number: number;
-  readonly stored: StoredTarget | null;
-}
-
 /** A row with its index among the targets that are sent; errors refer to a target by that index. */
-interface PlacedRow extends Row {
+interface PlacedRow extends FormGroup<StoredTarget> {
   readonly at: number;
 }
 
@@ -71,12 +76,7 @@ export function TargetForm({ alias, version, targets, close, changed }: TargetFo
   const presets = useQuery(PRESETS);
   // Read when the form is opened, like the rows, so that a later change by someone else is not overwritten.
   const [ifVersion] = useState(version);
-  const [rows, setRows] = useState<readonly Row[]>(targets.map((stored, number) => ({ number, stored })));
-  const [next, setNext] = useState(targets.length);
-  const add = () => {
-    setRows([...rows, { number: next, stored: null }]);
-    setNext(next + 1);
-  };
+  const { groups: rows, add, remove } = useGroups(targets);
   const known = presets.data?.providerPresets;
   return (
     <Dialog title={`Targets of ${alias}`} isWide close={close}>
@@ -88,16 +88,7 @@ export function TargetForm({ alias, version, targets, close, changed }: TargetFo
       {known !== undefined && (
         <Form
           submit="Save the targets"
-          beside={
-            <>
-              <button type="button" onClick={add}>
-                Add a target
-              </button>
-              <button type="button" onClick={close}>
-                Cancel
-              </button>
-            </>
-          }
+          beside={<GroupButtons add={add} addName="Add a target" close={close} />}
           send={async (values) => {
             const wanted = rows.map((row, at) => targetIn(values, { ...row, at }));
             await session.request(SET_TARGETS, { alias, input: { targets: wanted }, ifVersion });
@@ -112,7 +103,7 @@ export function TargetForm({ alias, version, targets, close, changed }: TargetFo
               alias={alias}
               row={{ ...row, at }}
               presets={known}
-              remove={() => setRows(rows.filter(({ number }) => number !== row.number))}
+              remove={() => remove(row.number)}
             />
           ))}
         </Form>
@@ -239,9 +230,9 @@ function TargetFields({ title, alias, row, presets, remove }: TargetFieldsProps)
       <MoreFields row={row} isAzure={provider === 'azure'} />
       <div className="row">
         <TestButton title={title} alias={alias} row={row} />
-        <button type="button" className="little" onClick={remove} aria-label={`Remove ${title}`}>
+        <GroupButton className="little" onClick={remove} aria-label={`Remove ${title}`}>
           Remove
-        </button>
+        </GroupButton>
       </div>
     </fieldset>
   );
@@ -365,6 +356,7 @@ function TestButton({ title, alias, row }: Pick<TargetFieldsProps, 'title' | 'al
   const [said, setSaid] = useState<string | null>(null);
   const [sent, setSent] = useState<HTMLFormElement | null>(null);
   const problemId = useId();
+  const words = action.isBusy ? 'Testing…' : 'Test';
   const about = useWrongField(sent, action.error, problemId, (field) =>
     field.replace(/^input/, `targets.${row.at}`),
   );
@@ -383,11 +375,11 @@ function TestButton({ title, alias, row }: Pick<TargetFieldsProps, 'title' | 'al
       <button
         type="button"
         className="little"
-        disabled={action.isBusy}
-        aria-label={`Test ${title}`}
-        onClick={(event) => void test(event.currentTarget.form)}
+        aria-disabled={action.isBusy}
+        aria-label={`${words} ${title}`}
+        onClick={(event) => action.isBusy || void test(event.currentTarget.form)}
       >
-        {action.isBusy ? 'Testing…' : 'Test'}
+        {words}
       </button>
       <span role="status">{said}</span>
       <div id={problemId}>

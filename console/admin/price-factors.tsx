@@ -1,6 +1,15 @@
 import { useState } from 'react';
 import { Dialog } from '../parts/dialog.tsx';
-import { Choice, Field, Form, useGroupFocus } from '../parts/form.tsx';
+import {
+  Choice,
+  Field,
+  Form,
+  type FormGroup,
+  GroupButton,
+  GroupButtons,
+  useGroupFocus,
+  useGroups,
+} from '../parts/form.tsx';
 import type { FormValues } from '../parts/form-values.ts';
 import type { PriceFactor } from '../parts/format.ts';
 import { fieldError } from '../session/answer-error.ts';
@@ -13,10 +22,7 @@ const FIELDS = ['service_tier', 'speed', 'inference_geo', 'prompt_tokens', 'cach
 /** Values that providers have; others can be typed. */
 const KNOWN_VALUES = ['priority', 'flex', 'scale', 'fast', 'us', '200000', '1h'];
 
-interface Row {
-  readonly number: number;
-  readonly stored: PriceFactor | null;
-}
+type Row = FormGroup<PriceFactor>;
 
 interface FactorsFormProps {
   readonly alias: string;
@@ -31,14 +37,7 @@ export function FactorsForm({ alias, version, stored, close, changed }: FactorsF
   const { session } = useConsole();
   // Read when the form is opened, like the rows, so that a later change by someone else is not overwritten.
   const [ifVersion] = useState(version);
-  const [rows, setRows] = useState<readonly Row[]>(
-    stored.map((factor, number) => ({ number, stored: factor })),
-  );
-  const [next, setNext] = useState(stored.length);
-  const add = () => {
-    setRows([...rows, { number: next, stored: null }]);
-    setNext(next + 1);
-  };
+  const { groups: rows, add, remove } = useGroups(stored);
   return (
     <Dialog title={`Price factors of ${alias}`} isWide close={close}>
       <p className="quiet">
@@ -50,16 +49,7 @@ export function FactorsForm({ alias, version, stored, close, changed }: FactorsF
       </p>
       <Form
         submit="Save the factors"
-        beside={
-          <>
-            <button type="button" onClick={add}>
-              Add a factor
-            </button>
-            <button type="button" onClick={close}>
-              Cancel
-            </button>
-          </>
-        }
+        beside={<GroupButtons add={add} addName="Add a factor" close={close} />}
         send={async (values) => {
           await session.request(SET_FACTORS, {
             alias,
@@ -76,7 +66,7 @@ export function FactorsForm({ alias, version, stored, close, changed }: FactorsF
             key={row.number}
             title={`Factor ${at + 1}`}
             row={row}
-            remove={() => setRows(rows.filter(({ number }) => number !== row.number))}
+            remove={() => remove(row.number)}
           />
         ))}
         <datalist id="tier-values">
@@ -135,9 +125,9 @@ function FactorFields({ title, row, remove }: { title: string; row: Row; remove(
         />
       </div>
       <div className="row">
-        <button type="button" className="little" onClick={remove} aria-label={`Remove ${title}`}>
+        <GroupButton className="little" onClick={remove} aria-label={`Remove ${title}`}>
           Remove
-        </button>
+        </GroupButton>
       </div>
     </fieldset>
   );

@@ -120,6 +120,55 @@ export function useGroupFocus(isNew: boolean) {
   return group;
 }
 
+/** One group of fields: a stored one or a new one. */
+export interface FormGroup<Stored> {
+  readonly number: number;
+  readonly stored: Stored | null;
+}
+
+/** The groups of a form, numbered in the order in which they were added. */
+export function useGroups<Stored>(stored: readonly Stored[]) {
+  const [groups, setGroups] = useState<readonly FormGroup<Stored>[]>(
+    stored.map((one, number) => ({ number, stored: one })),
+  );
+  const next = useRef(stored.length);
+  return {
+    groups,
+    add: () => {
+      const number = next.current;
+      next.current += 1;
+      setGroups((now) => [...now, { number, stored: null }]);
+    },
+    remove: (number: number) => setGroups((now) => now.filter((one) => one.number !== number)),
+  };
+}
+
+/** Adds a group to its form or removes one, which is unsent input like what is typed. */
+export function GroupButton({ onClick, ...button }: ComponentProps<'button'> & { onClick(): void }) {
+  return (
+    <button
+      type="button"
+      {...button}
+      onClick={({ currentTarget: { form } }) => {
+        if (form !== null) form.dataset.touched = '';
+        onClick();
+      }}
+    />
+  );
+}
+
+/** Beside the submit button of a dialog with groups. */
+export function GroupButtons({ add, addName, close }: { add(): void; addName: string; close(): void }) {
+  return (
+    <>
+      <GroupButton onClick={add}>{addName}</GroupButton>
+      <button type="button" onClick={close}>
+        Cancel
+      </button>
+    </>
+  );
+}
+
 interface FormProps {
   readonly submit: string;
   readonly children: ReactNode;

@@ -1,6 +1,7 @@
 /** Every form of the hiring pages, clicked once: what is sent, what is asked first, what is left as it was. */
 import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { until } from '../doubles/until.ts';
 import { CV } from './filled-company.ts';
 import { appears, moveTo, violationsOf, widthOf } from './page-checks.ts';
 
@@ -112,7 +113,10 @@ export async function walkTalents(page: Page): Promise<void> {
   await page.getByLabel('How well').first().fill('fluent');
   await page.getByLabel('Skills, one a line').fill('TIG welding\nOrbital welding');
   await button(page, 'Add a position').click();
+  const focused = () => page.evaluate(() => document.activeElement?.closest('fieldset, h1')?.textContent);
+  expect(await focused()).toContain('Work 1');
   await card(page, 'Work').getByRole('button', { name: 'Remove this entry' }).click();
+  await until(async () => (await focused()) === 'Edit Grace Miller');
   await button(page, 'Save').click();
   await page.getByText('Welder with papers').first().waitFor();
   await card(page, 'Languages').getByText('Welsh').waitFor();

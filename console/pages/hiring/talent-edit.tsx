@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
 import { ChangedSince, useFirstVersion } from '../../parts/changed-since.tsx';
-import { Area, Field, Form } from '../../parts/form.tsx';
+import { Area, Field, Form, GroupButton, useGroupFocus } from '../../parts/form.tsx';
 import type { FormValues } from '../../parts/form-values.ts';
 import { objectIn, textIn } from '../../parts/json.ts';
 import { Bones, Card, Notice, Page, Problem } from '../../parts/page.tsx';
@@ -110,61 +110,77 @@ interface SectionFieldsProps {
 }
 
 function SectionFields({ section, entries, change }: SectionFieldsProps) {
-  const { title, one, fields } = SECTIONS[section];
-  const [short, long] = [fields.filter((one) => !one.isLong), fields.filter((one) => one.isLong)];
+  const { title, one } = SECTIONS[section];
   const next = Math.max(-1, ...entries.map(({ key }) => key)) + 1;
   return (
     <Card
       title={title}
       actions={
-        <button
-          type="button"
+        <GroupButton
           className="little"
-          onClick={() => change([{ key: next, entry: {} }, ...entries])}
+          onClick={() => change([{ key: next, entry: {}, isNew: true }, ...entries])}
         >
           Add {one}
-        </button>
+        </GroupButton>
       }
     >
       {entries.length === 0 && <p className="quiet">None.</p>}
-      {entries.map(({ key, entry }, at) => (
-        <fieldset className="group" key={key}>
-          <legend className="unseen">
-            {title} {at + 1}
-          </legend>
-          <div className="columns">
-            {short.map(({ name, label, hint }) => (
-              <Field
-                key={name}
-                label={label}
-                name={`${section}.${key}.${name}`}
-                maxLength={4000}
-                defaultValue={textIn(entry[name])}
-                {...(hint === undefined ? {} : { hint })}
-              />
-            ))}
-          </div>
-          {long.map(({ name, label }) => (
-            <Area
-              key={name}
-              label={label}
-              name={`${section}.${key}.${name}`}
-              rows={3}
-              defaultValue={textIn(entry[name])}
-            />
-          ))}
-          <div>
-            <button
-              type="button"
-              className="little danger"
-              onClick={() => change(entries.filter((other) => other.key !== key))}
-            >
-              Remove {textIn(entry[fields[0]?.name ?? '']) || 'this entry'}
-            </button>
-          </div>
-        </fieldset>
+      {entries.map((keyedEntry, at) => (
+        <EntryFields
+          {...keyedEntry}
+          key={keyedEntry.key}
+          name={`${section}.${keyedEntry.key}`}
+          section={section}
+          legend={`${title} ${at + 1}`}
+          remove={() => change(entries.filter(({ key }) => key !== keyedEntry.key))}
+        />
       ))}
     </Card>
+  );
+}
+
+interface EntryFieldsProps extends Omit<KeyedEntry, 'key'> {
+  /** Begins the names of its fields. */
+  readonly name: string;
+  readonly section: keyof Sections;
+  readonly legend: string;
+  remove(): void;
+}
+
+function EntryFields({ name: start, section, legend, entry, isNew = false, remove }: EntryFieldsProps) {
+  const { fields } = SECTIONS[section];
+  const [short, long] = [fields.filter((one) => !one.isLong), fields.filter((one) => one.isLong)];
+  const group = useGroupFocus(isNew);
+  return (
+    <fieldset className="group" ref={group}>
+      <legend className="unseen">{legend}</legend>
+      <div className="columns">
+        {short.map(({ name, label, hint }) => (
+          <Field
+            key={name}
+            label={label}
+            name={`${start}.${name}`}
+            maxLength={4000}
+            defaultValue={textIn(entry[name])}
+            {...(hint === undefined ? {} : { hint })}
+          />
+        ))}
+      </div>
+      {long.map(({ name, label }) => (
+        <Area
+          key={name}
+          label={label}
+          name={`${start}.${name}`}
+          rows={3}
+          defaultValue={textIn(entry[name])}
+        />
+      ))}
+      <div>
+        <GroupButton className="little danger" onClick={remove}>
+          Remove {textIn(entry[fields[0]?.name ?? '']) || 'this entry'}
+        </GroupButton>
+      </div>
+    </fieldset>
   );
 }
 

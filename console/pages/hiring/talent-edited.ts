@@ -6,6 +6,8 @@ export interface KeyedEntry {
   readonly key: number;
   /** The entry before the edit. */
   readonly entry: Entry;
+  /** Added in this form. */
+  readonly isNew?: boolean;
 }
 
 export type Sections = Readonly<
