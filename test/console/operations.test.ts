@@ -516,6 +516,9 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     const edgeOf = (name: string) =>
       page.getByRole('button', { name, exact: true }).evaluate((one) => getComputedStyle(one).borderColor);
     expect(await edgeOf('Live')).not.toBe(await edgeOf('Stored'));
+    await page.emulateMedia({ forcedColors: 'active' });
+    expect(await edgeOf('Live')).not.toBe(await edgeOf('Stored'));
+    await page.emulateMedia({ forcedColors: 'none' });
     await unsigned({});
     await unsigned({ 'x-request-id': requestId });
     const lines = page.getByRole('region', { name: 'Lines of the log' });
