@@ -39,6 +39,26 @@ export function statusWords(status: number): string {
   return `The server gave an answer that cannot be read (${status}). Reload the page, then try again.`;
 }
 
+const WRONG_INTEGER = /^Variable "\$\w+" got invalid value \S+ at "([\w.]+)"; Int cannot represent /;
+
+/** An error of the API, with plain words for those of GraphQL itself. */
+export function plainError(
+  message: string,
+  code: string,
+  requestId: string | null,
+  field: string | null,
+): AnswerError {
+  // The queries of a page are valid for the server that it was loaded from: another version answers now.
+  if (code === 'GRAPHQL_VALIDATION_FAILED') {
+    const words =
+      'This page is from another version of the console. Copy what you have typed, then reload the page.';
+    return new AnswerError(words, code, requestId);
+  }
+  const integer = WRONG_INTEGER.exec(message)?.[1];
+  if (integer === undefined) return new AnswerError(message, code, requestId, { field });
+  return new AnswerError('Enter a whole number up to 2,147,483,647.', code, requestId, { field: integer });
+}
+
 export function offline(): AnswerError {
   return new AnswerError(
     'The server cannot be reached. Check the connection and try again.',
@@ -101,7 +121,7 @@ async function answerTo<Data>(path: string, request: RequestInit): Promise<Data>
   const error = answer.errors?.[0];
   if (error !== undefined) {
     const { code = 'UNKNOWN', field = null } = error.extensions ?? {};
-    throw new AnswerError(error.message, code, requestId, { field });
+    throw plainError(error.message, code, requestId, field);
   }
   if (answer.data === undefined || answer.data === null) {
     throw new AnswerError(statusWords(response.status), 'UNREADABLE', requestId);

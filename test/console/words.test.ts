@@ -16,6 +16,7 @@ import {
   roundedCredits,
   spoken,
 } from '../../console/parts/format.ts';
+import { plainError } from '../../console/session/answer-error.ts';
 
 const ID = '019a0000-0000-7000-8000-00000000dead';
 const AT = '2030-01-02T03:04:05.678Z';
@@ -90,6 +91,19 @@ describe('words of the console', () => {
       { name: 'b', values: [9, 0] },
       { name: 'c', values: [0, 5] },
     ]);
+  });
+
+  test('errors of GraphQL itself are in plain words: another version of the page, a number that is too large', () => {
+    const error = (message: string, code: string) => plainError(message, code, 'req_1', null);
+    expect(error('Cannot query field "a" on type "B".', 'GRAPHQL_VALIDATION_FAILED').message).toContain(
+      'reload the page',
+    );
+    expect(error('A name is needed.', 'BAD_USER_INPUT').message).toBe('A name is needed.');
+    const tooLarge =
+      'Variable "$input" got invalid value 99999999999 at "input.plannedMinutes"; Int cannot represent non 32-bit signed integer value: 99999999999';
+    expect(error(tooLarge, 'BAD_USER_INPUT')).toMatchObject({
+      ...{ message: 'Enter a whole number up to 2,147,483,647.', field: 'input.plannedMinutes' },
+    });
   });
 
   test('a form sends only changed fields', () => {

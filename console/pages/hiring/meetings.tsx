@@ -71,7 +71,11 @@ function Announce({ changed }: { changed(): Promise<void> }) {
         <div className="columns">
           <Field label="Room" name="room" maxLength={200} required />
           <Field label="Starts" name="starts" type="datetime-local" />
-          <Field label="Minutes" name="minutes" type="number" min={1} step={1} />
+          <Field
+            label="Minutes"
+            {...{ name: 'minutes', type: 'number', min: 1, step: 1 }}
+            data-field="plannedMinutes"
+          />
           <Picker
             {...{ label: 'Job', name: 'job', none: 'None', query: OPEN_JOBS }}
             nameOf={({ title }) => title}
