@@ -196,6 +196,15 @@ export async function walkBatchUpload(page: Page): Promise<void> {
   expect(await refused.getByRole('listitem').count()).toBe(1);
   await button(page, 'Send it again').click();
   await page.getByText('Nothing was sent.').waitFor();
+  // A file that is dropped while another one is sent follows it.
+  await page.locator('.drop').evaluate((place) => {
+    for (const name of ['Dora', 'Emil']) {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([`${name}\nCook and baker since 2012`], `${name}.txt`));
+      place.dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer }));
+    }
+  });
+  await page.getByText('2 files sent.').waitFor();
   expect(await violationsOf(page)).toEqual([]);
   await page.getByLabel('Search').fill('nobody of this name');
   await page.getByText('Nothing here yet').waitFor();

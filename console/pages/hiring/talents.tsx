@@ -1,4 +1,4 @@
-import { type DragEvent, useState } from 'react';
+import { type DragEvent, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { useFilters } from '../../operations/filters.tsx';
 import { Area, Choice, Field, Form } from '../../parts/form.tsx';
@@ -128,14 +128,26 @@ function CvDrop({ add }: { add(file: NonNullable<TalentInput['file']>): Promise<
       return error instanceof Error ? error.message : String(error);
     }
   };
-  const take = (files: readonly File[]) =>
-    action.run(async () => {
-      setSent(files.map((file) => ({ file, problem: null })));
-      for (const [at, file] of files.entries()) {
+  const queue = useRef<File[] | null>(null);
+  const take = async (files: readonly File[]) => {
+    const rows = files.map((file) => ({ file, problem: null }));
+    // Files that are dropped while others are sent follow them.
+    if (queue.current !== null) {
+      queue.current.push(...files);
+      setSent((now) => [...now, ...rows]);
+      return;
+    }
+    const all = [...files];
+    queue.current = all;
+    setSent(rows);
+    await action.run(async () => {
+      for (const [at, file] of all.entries()) {
         const problem = await send(file);
         setSent((now) => now.map((one, place) => (place === at ? { file, problem } : one)));
       }
     });
+    queue.current = null;
+  };
   const refused = sent.filter(({ problem }) => problem !== null && problem !== '');
   const drop = (event: DragEvent) => {
     event.preventDefault();
@@ -173,7 +185,7 @@ function CvDrop({ add }: { add(file: NonNullable<TalentInput['file']>): Promise<
         <Notice mood="bad">
           <ul className="points">
             {refused.map(({ file, problem }) => (
-              <li key={file.name}>
+              <li key={sent.findIndex((one) => one.file === file)}>
                 <strong>{file.name}:</strong> {problem}
               </li>
             ))}
