@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { Bones, Empty, Notice, Problem } from './page.tsx';
 import { RowName, useButtonName } from './row-name.tsx';
 import { count, exact } from './words.tsx';
@@ -31,6 +31,9 @@ interface ListProps<Row> {
   };
 }
 
+/** Of a list that is loaded as a whole, such as the usage of 10,000 end users: more at once would block the page. */
+const ROWS_AT_ONCE = 500;
+
 /** A table, or in its place a loading state, an empty state or an error. */
 export function List<Row>(props: ListProps<Row>) {
   const {
@@ -46,48 +49,29 @@ export function List<Row>(props: ListProps<Row>) {
     more,
     isStale = more?.isStale === true,
   } = props;
+  const [most, setMost] = useState(ROWS_AT_ONCE);
   if (error !== null && (rows === null || isStale)) {
     return <Problem error={error} {...(retry === undefined ? {} : { retry })} />;
   }
   if (rows === null || (isStale && rows.length === 0)) return <Bones />;
   if (rows.length === 0) return <Empty title={nothing}>{empty}</Empty>;
-  const numeric = (column: Column<Row>) => (column.isNumber === true ? 'number right' : undefined);
   return (
     <>
       <Problem error={error} />
-      <section
-        className="scroller"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-        tabIndex={0}
-        aria-label={`Table: ${label}`}
-        aria-busy={isStale}
-        inert={isStale}
-      >
-        <table className="list">
-          <thead>
-            <tr>
-              {columns.map((column) => (
-                <th key={column.name} scope="col" className={numeric(column)}>
-                  {column.name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <RowName key={keyOf(row)} value={nameOf?.(row) ?? ''}>
-                <tr>
-                  {columns.map((column) => (
-                    <td key={column.name} className={numeric(column)} data-name={column.name}>
-                      <div>{column.show(row)}</div>
-                    </td>
-                  ))}
-                </tr>
-              </RowName>
-            ))}
-          </tbody>
-        </table>
-      </section>
+      <Table
+        {...{ label, columns, keyOf, nameOf, isStale }}
+        rows={more === undefined ? rows.slice(0, most) : rows}
+      />
+      {more === undefined && rows.length > most && (
+        <div className="row">
+          <button type="button" onClick={() => setMost(most + ROWS_AT_ONCE)}>
+            Show more
+          </button>
+          <span className="quiet small">
+            {count(most)} of {count(rows.length)} rows are shown.
+          </span>
+        </div>
+      )}
       {more?.hasMore === true && (
         <div>
           <button
@@ -100,6 +84,51 @@ export function List<Row>(props: ListProps<Row>) {
         </div>
       )}
     </>
+  );
+}
+
+type TableProps<Row> = Pick<ListProps<Row>, 'label' | 'columns' | 'keyOf'> & {
+  readonly rows: readonly Row[];
+  readonly nameOf: ListProps<Row>['nameOf'] | undefined;
+  readonly isStale: boolean;
+};
+
+function Table<Row>({ label, rows, columns, keyOf, nameOf, isStale }: TableProps<Row>) {
+  const numeric = (column: Column<Row>) => (column.isNumber === true ? 'number right' : undefined);
+  return (
+    <section
+      className="scroller"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+      tabIndex={0}
+      aria-label={`Table: ${label}`}
+      aria-busy={isStale}
+      inert={isStale}
+    >
+      <table className="list">
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column.name} scope="col" className={numeric(column)}>
+                {column.name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <RowName key={keyOf(row)} value={nameOf?.(row) ?? ''}>
+              <tr>
+                {columns.map((column) => (
+                  <td key={column.name} className={numeric(column)} data-name={column.name}>
+                    <div>{column.show(row)}</div>
+                  </td>
+                ))}
+              </tr>
+            </RowName>
+          ))}
+        </tbody>
+      </table>
+    </section>
   );
 }
 

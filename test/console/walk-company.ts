@@ -220,6 +220,28 @@ export async function walkUsage(page: Page): Promise<void> {
   const usage = page.waitForEvent('download');
   await button(page, 'Save as CSV').click();
   expect((await usage).suggestedFilename()).toBe('usage-day.csv');
+  await walkManyEndUsers(page);
+}
+
+/** More rows than are drawn at once. */
+async function walkManyEndUsers(page: Page): Promise<void> {
+  const totals = {
+    ...{ calls: 1, failures: 0, credits: 1, toolCredits: 0 },
+    ...{ promptTokens: 1, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 1 },
+  };
+  const nothing = { day: null, alias: null, keyId: null, project: null, tag: null };
+  const rows = Array.from({ length: 1_200 }, (_, at) => ({ ...nothing, endUser: `user ${at}`, totals }));
+  await page.route('**/graphql', async (route) => {
+    if (!route.request().postData()?.includes('"END_USER"')) return await route.fallback();
+    await route.fulfill({ json: { data: { usage: { totals, rows } } } });
+  });
+  await page.getByRole('combobox', { name: 'By', exact: true }).selectOption('END_USER');
+  const drawn = card(page, 'In detail');
+  await drawn.getByText('500 of 1,200 rows are shown.').waitFor();
+  expect(await drawn.locator('tbody tr').count()).toBe(500);
+  await button(page, 'Show more').click();
+  await drawn.getByText('1,000 of 1,200 rows are shown.').waitFor();
+  await page.unroute('**/graphql');
 }
 
 /** What the colours are, in which zone a day is a day, and the values of the day under the pointer. */
