@@ -3,7 +3,7 @@ import { PeriodFields, useFilters } from '../../operations/filters.tsx';
 import { Act } from '../../parts/dialog.tsx';
 import { saveFile } from '../../parts/files.ts';
 import { Choice, Field } from '../../parts/form.tsx';
-import { List } from '../../parts/list.tsx';
+import { List, Nil } from '../../parts/list.tsx';
 import { Card, type Mood, Tag } from '../../parts/page.tsx';
 import { credits, Moment, money, spoken } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
@@ -105,7 +105,10 @@ export function Transactions({ changedAt }: { changedAt: string }) {
             isNumber: true,
             show: (one) => `${one.credits > 0 ? '+' : ''}${credits(one.credits)}`,
           },
-          { name: 'Expires', show: ({ expiresAt }) => <Moment at={expiresAt} never="" /> },
+          {
+            name: 'Expires',
+            show: ({ expiresAt }) => (expiresAt === null ? <Nil text="" /> : <Moment at={expiresAt} />),
+          },
           { name: 'Balance after', isNumber: true, show: ({ balanceAfter }) => credits(balanceAfter) },
         ]}
       />
