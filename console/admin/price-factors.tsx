@@ -18,7 +18,10 @@ import { graphql } from '../session/graphql.ts';
 
 const SET_FACTORS = graphql(`mutation($alias: String!, $input: ModelAliasInput!, $ifVersion: String) {
   updateModelAlias(alias: $alias, input: $input, ifVersion: $ifVersion) { alias } }`);
-const FIELDS = ['service_tier', 'speed', 'inference_geo', 'prompt_tokens', 'cache_write'] as const;
+const FIELDS = [
+  ...['service_tier', 'speed', 'inference_geo'],
+  ...['prompt_tokens', 'long_prompt_completion', 'cache_write'],
+];
 /** Values that providers have; others can be typed. */
 const KNOWN_VALUES = ['priority', 'flex', 'scale', 'fast', 'us', '200000', '1h'];
 
@@ -44,8 +47,9 @@ export function FactorsForm({ alias, version, stored, close, changed }: FactorsF
         Fields of a request that change what the provider charges for the same tokens. The tokens of a call in
         that tier cost the price times the factor: 2 is twice the price, 1 the price itself. Tiers that may
         cost more and have no factor are refused. prompt_tokens is for prompts of more than that many tokens,
-        such as 200000; cache_write, with the value 1h, for cache writes that stay for an hour, in multiples
-        of the price of cache writes.
+        such as 200000, and counts for their completions too; long_prompt_completion, with the same number,
+        gives these another factor. cache_write, with the value 1h, is for cache writes that stay for an hour,
+        in multiples of the price of cache writes.
       </p>
       <Form
         submit="Save the factors"

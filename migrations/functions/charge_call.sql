@@ -1,4 +1,4 @@
--- revision: 11
+-- revision: 12
 -- Owner: src/domain/calls
 --
 -- Does what charge_calls does, for one call, and records the response that it made; what is counted by name (count_attributed)
@@ -30,6 +30,7 @@ declare
   due_surcharge bigint;
   share bigint;
   factor bigint;
+  completion_factor bigint;
   hour_factor bigint;
   spent bigint;
   note text;
@@ -41,7 +42,7 @@ begin
     duration integer, spending_limit bigint, idempotency text, prompt_bound bigint, completion_bound bigint,
     cache_write bigint, payer uuid, surcharge bigint, tool_uses jsonb, end_user text, tags text[], project text,
     tries integer, share bigint, cost bigint, own_key boolean, cache_hit boolean, served_by text, mcp boolean, factor bigint,
-    tier text, hour_write bigint, hour_factor bigint, response json);
+    tier text, hour_write bigint, hour_factor bigint, response json, completion_factor bigint);
   share := case when call.share is not null then least(greatest(call.share, 0), 1000000) end;
   factor := case when call.factor is not null then least(greatest(call.factor, 0), 100000000) end;
   if call.payer is not null then
@@ -66,13 +67,16 @@ begin
     surcharge := case when call.surcharge > 0 then least(call.surcharge, 1000000000000) end;
     -- Not one expression of three cases: each expression that is reached is prepared in every transaction, with all its cases.
     if share is not null or factor is not null or call.hour_write > 0 then
+      completion_factor := case when factor is not null and call.completion_factor is not null
+        then least(greatest(call.completion_factor, 0), 100000000) end;
       hour_factor := case when call.hour_write > 0 then least(greatest(call.hour_factor, 1000000), 100000000) end;
       charge := div((((due_prompt - due_cached - due_written) * price.prompt_micro::numeric
         + due_cached * price.cached_micro::numeric
         + due_written * coalesce(price.cache_write_micro, price.prompt_micro)::numeric
         + case when hour_factor is null then 0 else least(call.hour_write, due_written)
-          * div(coalesce(price.cache_write_micro, price.prompt_micro) * (hour_factor - 1000000)::numeric + 999999, 1000000) end
-        + due_completion * price.completion_micro::numeric) * coalesce(factor, 1000000)
+          * div(coalesce(price.cache_write_micro, price.prompt_micro) * (hour_factor - 1000000)::numeric + 999999, 1000000) end)
+          * coalesce(factor, 1000000)
+        + due_completion * price.completion_micro::numeric * coalesce(completion_factor, factor, 1000000)
         + coalesce(surcharge, 0) * 1000000000000::numeric) * coalesce(share, 1000000)
         + 999999999999999999, 1000000000000000000)::bigint;
     elsif due_prompt < 4000000 and due_completion < 4000000 then
@@ -96,13 +100,13 @@ begin
     streamed, prompt_tokens, cached_tokens, completion_tokens, estimated_tokens, started_at, first_byte_ms, duration_ms,
     charge_micro, price_id, idempotency_sha256, cache_write_tokens, payer_id, surcharge_micro, tool_uses, end_user, tags,
     project, tries, charge_share_millionths, cost_micro, own_key, cache_hit, served_by, over_mcp, price_factor_millionths,
-    tier, hour_write_tokens, hour_write_factor_millionths)
+    tier, hour_write_tokens, hour_write_factor_millionths, completion_factor_millionths)
   values (call.id, call.company, call.key, call.request, call.endpoint, call.alias, call.target, call.outcome,
     call.reason, call.status, call.streamed, call.prompt, call.cached, call.completion, call.estimated, begun,
     call.first_byte, call.duration, charge, price.id, sha256(convert_to(call.idempotency, 'UTF8')), call.cache_write,
     call.payer, due_surcharge, call.tool_uses, call.end_user, call.tags, call.project, call.tries, share, call.cost,
     call.own_key, call.cache_hit, call.served_by, call.mcp, factor, call.tier,
-    call.hour_write, hour_factor)
+    call.hour_write, hour_factor, completion_factor)
   -- The primary key is the only unique index. Named, it would be looked up in the catalogue for the partition, each time.
   on conflict do nothing;
   if not found then
@@ -155,8 +159,9 @@ begin
         + cached * price.cached_micro::numeric
         + written * coalesce(price.cache_write_micro, price.prompt_micro)::numeric
         + case when hour_factor is null then 0 else least(call.hour_write, written)
-          * div(coalesce(price.cache_write_micro, price.prompt_micro) * (hour_factor - 1000000)::numeric + 999999, 1000000) end
-        + call.completion * price.completion_micro::numeric) * coalesce(factor, 1000000)
+          * div(coalesce(price.cache_write_micro, price.prompt_micro) * (hour_factor - 1000000)::numeric + 999999, 1000000) end)
+          * coalesce(factor, 1000000)
+        + call.completion * price.completion_micro::numeric * coalesce(completion_factor, factor, 1000000)
         + coalesce(surcharge, 0) * 1000000000000::numeric)
         * coalesce(share, 1000000) + 999999999999999999, 1000000000000000000) - charge as excess_micro
       from (select least(call.cached, call.prompt) as cached,

@@ -1,4 +1,4 @@
--- revision: 19
+-- revision: 20
 -- Owner: src/domain/calls
 --
 -- Records finished calls and charges those that are billable, all of them or none. A call whose id is already
@@ -15,7 +15,8 @@
 -- multiplied and rounded up once. Without one it is charged for all of it; with 0 it is free. What is withheld has the same share.
 --
 -- The tokens of a call with a `factor`, in millionths, cost that many times their price: the tier of the provider that served it costs
--- more or less than its usual one. A surcharge has no factor. All of it is rounded up once.
+-- more or less than its usual one. With a `completion_factor` besides, that one applies to the completion. A surcharge has no factor.
+-- All of it is rounded up once.
 --
 -- Of the written tokens, `hour_write` cost `hour_factor`, in millionths, times the cache write price, which is rounded up to a whole
 -- price for a million tokens and is never less than the cache write price itself.
@@ -94,6 +95,8 @@ begin
         then least(surcharge, 1000000000000) end as due_surcharge,
       case when share is not null then least(greatest(share, 0), 1000000) end as due_share,
       case when factor is not null then least(greatest(factor, 0), 100000000) end as due_factor,
+      case when completion_factor is not null and factor is not null and outcome = 'SUCCEEDED' and prompt is not null
+        and alias is not null then least(greatest(completion_factor, 0), 100000000) end as due_completion_factor,
       case when hour_write > 0 and outcome = 'SUCCEEDED' and prompt is not null and alias is not null
         then least(greatest(hour_factor, 1000000), 100000000) end as due_hour_factor
     from (
@@ -105,14 +108,14 @@ begin
         duration, idempotency, coalesce(own.prompt_bound, common.prompt_bound) as prompt_bound,
         coalesce(own.completion_bound, common.completion_bound) as completion_bound, cache_write, payer, surcharge,
         tool_uses, end_user, tags, project, tries, share, cost, own_key, cache_hit, served_by, mcp, factor, tier,
-        hour_write, hour_factor
+        hour_write, hour_factor, completion_factor
       from json_to_recordset(calls_json) as own (id uuid, company uuid, key uuid, request text, endpoint text,
           alias text, model text, target text, outcome text, reason text, status integer, streamed boolean,
           prompt bigint, cached bigint, completion bigint, estimated bigint, started bigint, first_byte integer,
           duration integer, idempotency text, prompt_bound bigint, completion_bound bigint, cache_write bigint,
           payer uuid, surcharge bigint, tool_uses jsonb, end_user text, tags text[], project text, tries integer,
           share bigint, cost bigint, own_key boolean, cache_hit boolean, served_by text, mcp boolean, factor bigint,
-          tier text, hour_write bigint, hour_factor bigint),
+          tier text, hour_write bigint, hour_factor bigint, completion_factor bigint),
         json_to_record(common_values) as common (company uuid, key uuid, endpoint text, alias text, model text,
           target text, outcome text, status integer, streamed boolean, prompt_bound bigint, completion_bound bigint))
       as given),
@@ -130,7 +133,7 @@ begin
       streamed, prompt_tokens, cached_tokens, completion_tokens, estimated_tokens, started_at, first_byte_ms,
       duration_ms, charge_micro, price_id, idempotency_sha256, cache_write_tokens, payer_id, surcharge_micro, tool_uses,
       end_user, tags, project, tries, charge_share_millionths, cost_micro, own_key, cache_hit, served_by, over_mcp,
-      price_factor_millionths, tier, hour_write_tokens, hour_write_factor_millionths)
+      price_factor_millionths, tier, hour_write_tokens, hour_write_factor_millionths, completion_factor_millionths)
     select given.id, company, key, request, endpoint, given.alias, target, outcome, reason, status, streamed, prompt,
       cached, completion, estimated, begun, first_byte, duration,
       case when not is_charged then 0
@@ -139,8 +142,9 @@ begin
             + due_cached * cached_micro::numeric
             + due_written * coalesce(cache_write_micro, prompt_micro)::numeric
             + case when due_hour_factor is null then 0 else least(hour_write, due_written)
-              * div(coalesce(cache_write_micro, prompt_micro) * (due_hour_factor - 1000000)::numeric + 999999, 1000000) end
-            + due_completion * completion_micro::numeric) * coalesce(due_factor, 1000000)
+              * div(coalesce(cache_write_micro, prompt_micro) * (due_hour_factor - 1000000)::numeric + 999999, 1000000) end)
+              * coalesce(due_factor, 1000000)
+            + due_completion * completion_micro::numeric * coalesce(due_completion_factor, due_factor, 1000000)
             + coalesce(due_surcharge, 0) * 1000000000000::numeric) * coalesce(due_share, 1000000)
             + 999999999999999999, 1000000000000000000)::bigint
         -- As far as 64 bits hold the products, for the highest price is 10^12. Numeric takes twice as long.
@@ -155,7 +159,7 @@ begin
       price.id, sha256(convert_to(idempotency, 'UTF8')), cache_write, payer,
       case when due_share is null then due_surcharge else nullif((due_surcharge * due_share + 999999) / 1000000, 0) end,
       tool_uses, end_user, tags, project, tries, due_share, cost, own_key, cache_hit, served_by, mcp, due_factor, tier,
-      hour_write, due_hour_factor
+      hour_write, due_hour_factor, due_completion_factor
     from given left join prices as price on is_charged and price.alias = given.model
       and (in_force_from <= begun or is_first)
       and (until is null or begun < until)
@@ -178,9 +182,10 @@ begin
           + least(cached, prompt) * cached_micro::numeric
           + all_written * coalesce(cache_write_micro, prompt_micro)::numeric
           + case when due_hour_factor is null then 0 else least(hour_write, all_written)
-            * div(coalesce(cache_write_micro, prompt_micro) * (due_hour_factor - 1000000)::numeric + 999999, 1000000) end
-          + completion * completion_micro::numeric)
-          * coalesce(due_factor, 1000000) + coalesce(due_surcharge, 0) * 1000000000000::numeric)
+            * div(coalesce(cache_write_micro, prompt_micro) * (due_hour_factor - 1000000)::numeric + 999999, 1000000) end)
+            * coalesce(due_factor, 1000000)
+          + completion * completion_micro::numeric * coalesce(due_completion_factor, due_factor, 1000000)
+          + coalesce(due_surcharge, 0) * 1000000000000::numeric)
           * coalesce(due_share, 1000000) + 999999999999999999, 1000000000000000000) - charge_micro as excess_micro,
         payer_id
       from (select *, greatest(0, least(coalesce(cache_write, 0), prompt - least(cached, prompt))) as all_written

@@ -189,11 +189,12 @@ function chargeMicro(record: FinishedCall, priced: Alias): number {
   const tokens = chargedTokens(record);
   const price = priceAt(priced, record.startedAtMs);
   if (tokens === null || price === null || record.outcome !== 'SUCCEEDED') return 0;
-  const factor = BigInt(record.priceFactorMillionths ?? Number(WHOLE_SHARE));
   const { hourWriteTokens = 0, hourWriteFactorMillionths = Number(WHOLE_SHARE) } = record;
   const hourWrites = { tokens: hourWriteTokens, factorMillionths: hourWriteFactorMillionths };
-  const ofTokens = (priceOf(price, tokens, hourWrites) * factor + WHOLE_SHARE - 1n) / WHOLE_SHARE;
-  const sum = ofTokens + BigInt(record.surchargeMicro ?? 0);
+  const { priceFactorMillionths, completionFactorMillionths } = record;
+  const factors =
+    priceFactorMillionths === undefined ? undefined : { priceFactorMillionths, completionFactorMillionths };
+  const sum = priceOf(price, tokens, hourWrites, factors) + BigInt(record.surchargeMicro ?? 0);
   const share = BigInt(record.chargeShareMillionths ?? Number(WHOLE_SHARE));
   return Number((sum * share + WHOLE_SHARE - 1n) / WHOLE_SHARE);
 }

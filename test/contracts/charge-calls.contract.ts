@@ -77,7 +77,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
     calls: await rows(
       `select request_id, key_id is null as keyless, alias, outcome, charge_micro, price_id, surcharge_micro, tool_uses,
          prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, started_at, end_user, tags, project,
-         tries, charge_share_millionths, price_factor_millionths, tier, hour_write_tokens, hour_write_factor_millionths, cost_micro, own_key, cache_hit, served_by, over_mcp, endpoint, target_id,
+         tries, charge_share_millionths, price_factor_millionths, completion_factor_millionths, tier, hour_write_tokens, hour_write_factor_millionths, cost_micro, own_key, cache_hit, served_by, over_mcp, endpoint, target_id,
          reason, http_status, streamed, estimated_tokens, first_byte_ms, duration_ms
        from calls where company_id = $1 order by request_id`,
       id,
@@ -168,6 +168,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
 
     test('G-28 charging calls one by one and in groups writes the same rows', async () => {
       const random = createSeededRandom(75);
+      const ofCompletion = createSeededRandom(76);
       const alias = random.pick(['svc/chat-default', 'svc/chat-cheap']);
       const [singly, together, other] = [await company(2_000n), await company(2_000n), await company()];
       const keyId = newId();
@@ -193,6 +194,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
           tries: random.pick([undefined, 3]),
           chargeShareMillionths: random.pick([undefined, undefined, 0, 1_000_000, few(1_000_000)]),
           priceFactorMillionths: random.pick([undefined, undefined, 0, few(9_000_000)]),
+          completionFactorMillionths: ofCompletion.pick([undefined, 0, ofCompletion.below(9_000_000)]),
           tier: random.pick([undefined, 'priority']),
           ...random.pick([
             undefined,
@@ -278,8 +280,14 @@ export function chargeCallsContract(engine: string, given: () => Database): void
         };
         const tokenBounds = random.pick([null, { promptTokens: few(2_000), completionTokens: few(500) }]);
         const hour = random.pick([undefined, { tokens: few(400), factorMillionths: 1_600_000 }]);
-        const costMicro = costOf({ targets }, { targetId: 't1', tokens }, tokenBounds, undefined, hour);
+        const used = random.pick([
+          undefined,
+          { priceFactorMillionths: few(3_000_000) },
+          { priceFactorMillionths: few(3_000_000), completionFactorMillionths: few(3_000_000) },
+        ]);
+        const costMicro = costOf({ targets }, { targetId: 't1', tokens }, tokenBounds, used, hour);
         return finishedCall(id, {
+          ...used,
           hourWriteTokens: hour?.tokens,
           hourWriteFactorMillionths: hour?.factorMillionths,
           alias: 'svc/chat-premium',
@@ -320,15 +328,22 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       const calls = Array.from({ length: 60 }, (_, at) => {
         const share = [undefined, 0, 1, 999_999, 1_000_000][at] ?? random.below(1_000_001);
         const factor = random.pick([undefined, 0, 1, 500_000, 2_000_000, random.below(100_000_001)]);
+        const ofCompletion =
+          factor === undefined
+            ? undefined
+            : random.pick([undefined, 0, 1_500_000, random.below(100_000_001)]);
         const surcharge = random.pick([undefined, 1, random.below(100_000)]);
         const tokens = { promptTokens: random.below(9_000_000), cachedTokens: 3, completionTokens: 7 };
         const call = finishedCall(id, {
           ...{ tokens, surchargeMicro: surcharge, chargeShareMillionths: share },
-          priceFactorMillionths: factor,
+          ...{ priceFactorMillionths: factor, completionFactorMillionths: ofCompletion },
           tokenBounds: { promptTokens: random.pick([1_000, 9_000_000]), completionTokens: 100 },
         });
         const due = (charged: typeof tokens) => {
-          const ofTokens = numerator(price, charged) * BigInt(factor ?? 1_000_000);
+          const ofPrompt =
+            numerator(price, { ...charged, completionTokens: 0 }) * BigInt(factor ?? 1_000_000);
+          const completion = numerator(price, { ...charged, promptTokens: 0, cachedTokens: 0 });
+          const ofTokens = ofPrompt + completion * BigInt(ofCompletion ?? factor ?? 1_000_000);
           const whole = ofTokens + BigInt(surcharge ?? 0) * 10n ** 12n;
           return (whole * BigInt(share ?? 1_000_000) + 10n ** 18n - 1n) / 10n ** 18n;
         };

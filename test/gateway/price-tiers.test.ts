@@ -1,6 +1,10 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { updateAlias } from '../../src/domain/models/change-alias.ts';
-import type { WantedFactors } from '../../src/domain/models/tiers/price-factors.ts';
+import {
+  factorsByField,
+  shownFactors,
+  type WantedFactors,
+} from '../../src/domain/models/tiers/price-factors.ts';
 import { until } from '../doubles/until.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openGateway, post, refusalOf } from './gateway-under-test.ts';
@@ -28,9 +32,11 @@ describe('tiers of providers', () => {
   const anthropic = useResource(async () => startScriptedUpstream());
 
   async function setFactors(alias: string, priceFactors: WantedFactors | null) {
-    const before = gateway.models.find(alias);
     await updateAlias(gateway.catalogue, { alias, priceFactors });
-    await until(() => gateway.models.find(alias) !== before);
+    await until(() => {
+      const known = factorsByField(shownFactors(gateway.models.find(alias)?.priceFactors ?? null));
+      return Bun.deepEquals(known, priceFactors ?? {});
+    });
   }
 
   beforeAll(async () => {
@@ -225,6 +231,13 @@ describe('tiers of providers', () => {
       ...{ hour_write_factor_millionths: 2_000_000, price_factor_millionths: 3_000_000 },
       ...{ tier: 'prompt_tokens>59', charge_micro: 3n * (plainMicro + 30n) },
     });
+    await setFactors(ANTHROPIC, { prompt_tokens: { '59': 2 }, long_prompt_completion: { '59': 1.5 } });
+    const split = await call('/messages', { ...cached, stream: true });
+    expect(split.row).toMatchObject({
+      ...{ price_factor_millionths: 2_000_000, completion_factor_millionths: 1_500_000 },
+      ...{ tier: 'prompt_tokens>59', charge_micro: 2n * (60n + 18n) + 30n },
+    });
+    await setFactors(ANTHROPIC, { cache_write: { '1h': 2 }, prompt_tokens: { '59': 3 } });
     // Where the provider does not say how long the writes stay, the request counts.
     const { cache_creation: _, ...unsplit } = written;
     anthropic.answer(() => Response.json({ ...message, usage: unsplit }));
@@ -246,11 +259,16 @@ describe('tiers of providers', () => {
     for (const body of [say, long, kept]) await call('/messages', body);
     await setFactors(ANTHROPIC, { cache_write: { '1h': 4 }, prompt_tokens: { '2000': 3 } });
     for (const body of [say, long, kept]) await call('/messages', body);
+    const answerFactor = { long_prompt_completion: { '2000': 1.5 } };
+    await setFactors(ANTHROPIC, { prompt_tokens: { '2000': 3 }, ...answerFactor });
+    for (const body of [say, long]) await call('/messages', body);
     const [plain, whole = 0, more = 0, ...factored] = held;
     expect(factored[0]).toBe(plain as number);
     expect(Math.abs((factored[1] ?? 0) - 3 * whole)).toBeLessThanOrEqual(3);
     // The answer is not written to the cache.
     const answer = 5 * 4;
+    expect(factored[3]).toBe(plain as number);
+    expect(Math.abs((factored[4] ?? 0) - (3 * (whole - answer) + 1.5 * answer))).toBeLessThanOrEqual(3);
     expect(Math.abs((factored[2] ?? 0) - 3 * (4 * (more - answer) + answer))).toBeLessThanOrEqual(12);
     await setFactors(ANTHROPIC, { speed: { fast: 6 }, inference_geo: { us: 1.1 } });
   });

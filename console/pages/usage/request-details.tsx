@@ -11,7 +11,7 @@ export const CALLS = graphql(`query($filter: CallFilter, $after: ID) {
   calls(filter: $filter, first: 50, after: $after) {
     nodes { id requestId createdAt endpoint overMcp model servedBy outcome status code stream promptTokens cachedTokens
       cacheWriteTokens completionTokens credits toolCredits firstTokenMs durationMs endUser tags project cacheHit ownKey
-      count tier priceFactor hourWriteTokens apiKey { id name } company { id name } target tries providerCost }
+      count tier priceFactor completionPriceFactor hourWriteTokens apiKey { id name } company { id name } target tries providerCost }
     pageInfo { hasNextPage endCursor } searchedUntil } }`);
 
 export type Call = RowOf<typeof CALLS>;
@@ -51,6 +51,11 @@ export function RequestDetails({ call, close }: { call: Call; close(): void }) {
           ['Of them for hosted tools', call.toolCredits > 0 && credits(call.toolCredits)],
           ['Tier of the provider', call.tier],
           ['Price factor of the tier', call.tier !== null && `${call.priceFactor} × the price of tokens`],
+          [
+            'Price factor of the completion',
+            call.completionPriceFactor !== call.priceFactor &&
+              `${call.completionPriceFactor} × the price of completion tokens`,
+          ],
           ['Answered from the cache', call.cacheHit && 'yes'],
           ['With the company’s own provider key', call.ownKey && 'yes'],
           ['First token after', call.firstTokenMs !== null && latency(call.firstTokenMs)],

@@ -17,9 +17,15 @@ import type { OwnCharge } from '../calls/settlement/own-charge.ts';
 import { type CreditHolds, estimateCost, type Payer } from '../credits/holds/holds.ts';
 import type { CallReservation } from '../limits/call-reservation.ts';
 import { type EstimatedUsage, estimateUsage, MOST_TOKENS } from '../limits/claims.ts';
-import { type Alias, priceAt, priceOf } from '../models/aliases.ts';
+import { type Alias, priceAt, priceOf, type TokenFactors } from '../models/aliases.ts';
 import { type HourWrites, hourWriteFactor, hourWritesOf } from '../models/tiers/hour-writes.ts';
-import { type AskedTiers, mostFactor, type Tiers, tierUse, WHOLE_PRICE } from '../models/tiers/tiers.ts';
+import {
+  type AskedTiers,
+  mostFactor,
+  splitsLongPrompts,
+  type Tiers,
+  tierUse,
+} from '../models/tiers/tiers.ts';
 
 /**
  * A model call that costs credits, by a key or by the platform for a company (G-28):
@@ -74,7 +80,7 @@ interface RecordedFacts {
 }
 
 type SetByRecord =
-  | ('tries' | 'servedBy' | 'overMcp' | 'priceFactorMillionths' | 'tier')
+  | ('tries' | 'servedBy' | 'overMcp' | 'priceFactorMillionths' | 'completionFactorMillionths' | 'tier')
   | ('hourWriteTokens' | 'hourWriteFactorMillionths');
 
 export interface CallEnding extends Omit<ServedCall, SetByRecord> {
@@ -190,7 +196,8 @@ function dueFor({ alias, size, hosted = null, tiers }: CallToHold, atMs: number)
   const longest = Math.max(usage.promptTokens, size.bytes) / Math.max(1, size.prompts);
   const factor = mostFactor(alias, tiers, longest);
   const ofHour = tiers?.writesForHour === true ? hourWriteFactor(alias) : undefined;
-  const ofTokens = estimateCost(priceAt(alias, atMs), usage, factor, ofHour);
+  const ofAnswer = splitsLongPrompts(alias) ? mostFactor(alias, tiers, longest, 'completion') : factor;
+  const ofTokens = estimateCost(priceAt(alias, atMs), usage, factor, ofHour, ofAnswer);
   const all = ofTokens + (hosted === null ? 0 : mostSurcharge(hosted));
   return ownKey === undefined ? all : Math.ceil((all * ownKey.chargeShareMillionths) / WHOLE_SHARE);
 }
@@ -313,11 +320,11 @@ export function recordOf(
     servedBy: served?.by?.alias,
     chargeShareMillionths: shareOf(priced, ending.chargeShareMillionths),
     priceFactorMillionths: used?.priceFactorMillionths,
+    completionFactorMillionths: used?.completionFactorMillionths,
     tier: used?.tier,
     hourWriteTokens: hourWrites?.tokens,
     hourWriteFactorMillionths: hourWrites?.factorMillionths,
-    costMicro:
-      ending.costMicro ?? costOf(priced, ending, tokenBounds, used?.priceFactorMillionths, hourWrites),
+    costMicro: ending.costMicro ?? costOf(priced, ending, tokenBounds, used, hourWrites),
     ownKey: priced.ownKey === undefined || ending.cacheHit === true ? undefined : true,
     cacheHit: ending.cacheHit,
     overMcp,
@@ -346,7 +353,7 @@ export function costOf(
   { targets, ownKey }: Pick<Alias, 'targets' | 'ownKey'>,
   { targetId, tokens, cacheHit }: Pick<CallEnding, 'targetId' | 'tokens' | 'cacheHit'>,
   tokenBounds: TokenBounds | null,
-  factorMillionths = WHOLE_PRICE,
+  used?: TokenFactors,
   hourWrites?: HourWrites,
 ): number | undefined {
   if (tokens === null) return undefined;
@@ -354,9 +361,7 @@ export function costOf(
   if (cacheHit === true) return targets.some(({ cost }) => cost != null) ? 0 : undefined;
   for (const { id, cost } of targets) {
     if (id !== targetId || cost == null) continue;
-    const micro = priceOf(cost, chargedTokens({ tokens, tokenBounds }) ?? tokens, hourWrites);
-    const whole = BigInt(WHOLE_PRICE);
-    const due = (micro * BigInt(factorMillionths) + whole - 1n) / whole;
+    const due = priceOf(cost, chargedTokens({ tokens, tokenBounds }) ?? tokens, hourWrites, used);
     return Math.min(Number(due), Number.MAX_SAFE_INTEGER);
   }
   return undefined;

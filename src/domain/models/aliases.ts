@@ -201,25 +201,43 @@ interface PricedTokens {
   readonly completionTokens: number;
 }
 
+/** In millionths of the price. */
+export interface TokenFactors {
+  readonly priceFactorMillionths: number;
+  /** That of the prompt if omitted. */
+  readonly completionFactorMillionths?: number | undefined;
+}
+
 const TOKENS_PER_PRICE = 1_000_000n;
 
 /**
  * The price of tokens in micro-credits. The parts are summed exactly and rounded up once, so that a call costs at most
  * one micro-credit more than its tokens, and never less. The statement that charges (domain/calls) computes the same.
  */
-export function priceOf(price: TokenPrice, tokens: PricedTokens, hourWrites?: HourWrites): bigint {
+export function priceOf(
+  price: TokenPrice,
+  tokens: PricedTokens,
+  hourWrites?: HourWrites,
+  factors?: TokenFactors,
+): bigint {
   const prompt = BigInt(tokens.promptTokens);
   const given = BigInt(tokens.cachedTokens);
   const cached = given > prompt ? prompt : given;
   const reported = BigInt(tokens.cacheWriteTokens ?? 0);
   const written = reported > prompt - cached ? prompt - cached : reported;
-  const sum =
+  const ofPrompt =
     (prompt - cached - written) * price.promptMicro +
     cached * price.cachedMicro +
     written * (price.cacheWriteMicro ?? price.promptMicro) +
-    (hourWrites === undefined ? 0n : hourSurcharge(price, written, hourWrites)) +
-    BigInt(tokens.completionTokens) * price.completionMicro;
-  return (sum + TOKENS_PER_PRICE - 1n) / TOKENS_PER_PRICE;
+    (hourWrites === undefined ? 0n : hourSurcharge(price, written, hourWrites));
+  const ofCompletion = BigInt(tokens.completionTokens) * price.completionMicro;
+  if (factors === undefined) return roundedUp(ofPrompt + ofCompletion, TOKENS_PER_PRICE);
+  const { priceFactorMillionths: factor, completionFactorMillionths: own = factor } = factors;
+  return roundedUp(ofPrompt * BigInt(factor) + ofCompletion * BigInt(own), TOKENS_PER_PRICE * 1_000_000n);
+}
+
+function roundedUp(sum: bigint, unit: bigint): bigint {
+  return (sum + unit - 1n) / unit;
 }
 
 /** What these tokens cost beyond other cache writes. */

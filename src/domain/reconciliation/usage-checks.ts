@@ -78,15 +78,16 @@ const WRITTEN = `least(coalesce(cache_write_tokens, 0), prompt_tokens - ${CACHED
 const HOUR_WRITES = `case when hour_write_factor_millionths is null then 0 else least(coalesce(hour_write_tokens, 0), ${WRITTEN})
         * div(coalesce(cache_write_micro, prompt_micro) * (hour_write_factor_millionths - 1000000)::numeric + 999999, 1000000) end`;
 /** The cost of a call's tokens at its price with the surcharge, less what was withheld. */
-const DUE = `(div(((prompt_tokens - ${CACHED} - ${WRITTEN}) * prompt_micro::numeric + ${CACHED} * cached_micro::numeric
-        + ${WRITTEN} * coalesce(cache_write_micro, prompt_micro)::numeric + ${HOUR_WRITES} + completion_tokens * completion_micro::numeric)
-        * coalesce(price_factor_millionths, 1000000) * coalesce(charge_share_millionths, 1000000)
+const DUE = `(div((((prompt_tokens - ${CACHED} - ${WRITTEN}) * prompt_micro::numeric + ${CACHED} * cached_micro::numeric
+        + ${WRITTEN} * coalesce(cache_write_micro, prompt_micro)::numeric + ${HOUR_WRITES}) * coalesce(price_factor_millionths, 1000000)
+        + completion_tokens * completion_micro::numeric * coalesce(completion_factor_millionths, price_factor_millionths, 1000000))
+        * coalesce(charge_share_millionths, 1000000)
         + 999999999999999999, 1000000000000000000)
       - coalesce(excess_micro, 0) + coalesce(surcharge_micro, 0))`;
 
 /** A quick test with a few integer operations: true for nearly all correctly priced calls, and for no others. */
 const IS_PLAINLY_RIGHT = `is_small and ${IS_CHARGED} and excess_micro is null and charge_share_millionths is null
-      and price_factor_millionths is null and cache_write_tokens is null and surcharge_micro is null
+      and price_factor_millionths is null and completion_factor_millionths is null and cache_write_tokens is null and surcharge_micro is null
       and (prompt_tokens | completion_tokens) between 0 and ${FEW_TOKENS} and cached_tokens between 0 and prompt_tokens
       and charge_micro = ((prompt_tokens - cached_tokens) * prompt_micro + cached_tokens * cached_micro
         + completion_tokens * completion_micro + 999999) / 1000000

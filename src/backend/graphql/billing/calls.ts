@@ -1,6 +1,6 @@
 import { findCompanyNames } from '../../../domain/accounts/company.ts';
 import { listRefusedAddresses, type RefusedAddress } from '../../../domain/calls/log/address-refusals.ts';
-import { priceFactorOf } from '../../../domain/calls/log/call-lines.ts';
+import { completionPriceFactorOf, priceFactorOf } from '../../../domain/calls/log/call-lines.ts';
 import {
   type CallLogFilter,
   type CallLogPage,
@@ -114,6 +114,12 @@ const callObjects: Declaration = (builder) => {
     priceFactor: t.float({
       description: 'What its tokens cost in multiples of the price; 1 is the price itself.',
       resolve: priceFactorOf,
+    }),
+    completionPriceFactor: t.float({
+      description:
+        'What its completion tokens cost in multiples of the price: `priceFactor`, unless its prompt was long and the alias ' +
+        'has another factor for completions of long prompts.',
+      resolve: completionPriceFactorOf,
     }),
     hourWriteTokens: t.float({
       nullable: true,

@@ -89,8 +89,17 @@ const input: Declaration = (builder) => {
 const factorInput: Declaration = (builder) => {
   builder.inputType('PriceFactorInput', {
     fields: (t) => ({
-      field: t.string({ required: true, description: 'service_tier, speed or inference_geo.' }),
-      value: t.string({ required: true, description: 'As the body has it, as priority.' }),
+      field: t.string({
+        required: true,
+        description:
+          'service_tier, speed, inference_geo, prompt_tokens, long_prompt_completion or cache_write.',
+      }),
+      value: t.string({
+        required: true,
+        description:
+          'As the body has it, as priority. For prompt_tokens the number of tokens above which a prompt costs more, for ' +
+          'long_prompt_completion one of these numbers, for cache_write 1h.',
+      }),
       factor: t.float({ required: true, description: 'Multiples of the price, 0 to 100.' }),
     }),
   });

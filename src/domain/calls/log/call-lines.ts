@@ -40,12 +40,21 @@ export function shownCall(call: LoggedCall) {
     tier: call.tier,
     price_factor: priceFactorOf(call),
     hour_write_tokens: numberOf(call.hourWriteTokens),
+    completion_price_factor: completionPriceFactorOf(call),
   };
 }
 
 /** 1 at the regular price. */
 export function priceFactorOf({ priceFactorMillionths }: Pick<LoggedCall, 'priceFactorMillionths'>): number {
   return (priceFactorMillionths ?? WHOLE_PRICE) / WHOLE_PRICE;
+}
+
+/** That of the completion, which differs after some long prompts. */
+export function completionPriceFactorOf({
+  completionFactorMillionths: own,
+  ...call
+}: Pick<LoggedCall, 'priceFactorMillionths' | 'completionFactorMillionths'>): number {
+  return own === null ? priceFactorOf(call) : own / WHOLE_PRICE;
 }
 
 /** Which additional fields are included: the id of the key, and those for operators. */
@@ -136,7 +145,7 @@ const NO_CALL: LoggedCall = {
   },
   ...{ chargeMicro: 0n, surchargeMicro: 0n, firstByteMs: null, durationMs: 0, endUser: null, tags: [] },
   ...{ project: null, cacheHit: false, ownKey: false, count: 1, targetId: null, tries: 1, costMicro: null },
-  ...{ tier: null, priceFactorMillionths: null, hourWriteTokens: null },
+  ...{ tier: null, priceFactorMillionths: null, completionFactorMillionths: null, hourWriteTokens: null },
 };
 
 /**

@@ -43,6 +43,8 @@ export interface LoggedCall {
   readonly tier: string | null;
   /** In millionths of the price; null at the regular price. */
   readonly priceFactorMillionths: number | null;
+  /** Null if it is that of the prompt. */
+  readonly completionFactorMillionths: number | null;
   /** Cache writes that stay for an hour, if they were charged as such. */
   readonly hourWriteTokens: bigint | null;
 }
@@ -293,7 +295,8 @@ const COLUMNS = `id, request_id as "requestId", company_id as "companyId", key_i
   first_byte_ms as "firstByteMs", duration_ms as "durationMs", end_user as "endUser", coalesce(tags, '{}') as tags, project,
   coalesce(cache_hit, false) as "cacheHit", coalesce(own_key, false) as "ownKey", coalesce(count, 1) as count,
   target_id as "targetId", coalesce(tries, 1) as tries, cost_micro as "costMicro",
-  tier, price_factor_millionths as "priceFactorMillionths", hour_write_tokens as "hourWriteTokens"`;
+  tier, price_factor_millionths as "priceFactorMillionths", completion_factor_millionths as "completionFactorMillionths",
+  hour_write_tokens as "hourWriteTokens"`;
 
 type StoredCall = LoggedCall & { readonly startedMicros: bigint };
 type LookedAt = StoredCall & { readonly matches: boolean; readonly isLast: boolean };

@@ -40,6 +40,7 @@ export function callRowOf(call: FinishedCall) {
     tries: call.tries,
     share: call.chargeShareMillionths,
     factor: call.priceFactorMillionths,
+    completion_factor: call.completionFactorMillionths,
     tier: call.tier,
     hour_write: call.hourWriteTokens,
     hour_factor: call.hourWriteFactorMillionths,

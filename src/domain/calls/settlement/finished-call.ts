@@ -48,6 +48,8 @@ export interface ServedCall {
   readonly chargeShareMillionths?: number | undefined;
   /** The price of its tokens at the tier that served it, in millionths of the regular price; the regular price if omitted. */
   readonly priceFactorMillionths?: number | undefined;
+  /** The same for its completion alone, if that differs. */
+  readonly completionFactorMillionths?: number | undefined;
   /** The tier that the factor belongs to. */
   readonly tier?: string | undefined;
   /** The tokens that it wrote to the provider's cache for an hour, if they cost more than other cache writes. */

@@ -93,6 +93,7 @@ const journalRecord = z.object({
   servedBy: z.string().min(1).max(MOST_TEXT).optional(),
   chargeShareMillionths: wholeNumber.max(1_000_000).optional(),
   priceFactorMillionths: wholeNumber.max(MOST_PRICE_FACTOR * WHOLE_PRICE).optional(),
+  completionFactorMillionths: wholeNumber.max(MOST_PRICE_FACTOR * WHOLE_PRICE).optional(),
   tier: textField.optional(),
   hourWriteTokens: wholeNumber.optional(),
   hourWriteFactorMillionths: wholeNumber

@@ -236,7 +236,7 @@ describe('the record of a call in the journal', () => {
       finishedCall(newId(), { ...failed, alias: null, targetId: null }),
       finishedCall(newId(), {
         ...{ endUser: 'u-1', tags: ['a', 'b'], project: 'search', tries: 2, servedBy: 'svc/chat-premium' },
-        ...{ priceFactorMillionths: 2_000_000, tier: 'priority' },
+        ...{ priceFactorMillionths: 2_000_000, completionFactorMillionths: 1_500_000, tier: 'priority' },
         ...{ hourWriteTokens: 7, hourWriteFactorMillionths: 1_600_000 },
         ...{ chargeShareMillionths: 0, costMicro: 12, ownKey: true, cacheHit: true, overMcp: true },
       }),

@@ -312,13 +312,15 @@ const MOST_HELD_MICRO = 2 ** 44;
 /**
  * What a call is expected to cost, in micro-credits, rounded up. Cached prompt tokens are cheaper and not known
  * beforehand, so all of the prompt counts whole. The factor is that of the dearest tier that may serve it. The factor of
- * hour writes is given if the prompt may be written to the provider's cache for an hour.
+ * hour writes is given if the prompt may be written to the provider's cache for an hour, and that of the completion if it
+ * differs from that of the prompt.
  */
 export function estimateCost(
   price: EstimatePrices | null,
   { promptTokens, completionTokens }: { readonly promptTokens: number; readonly completionTokens: number },
   factorMillionths = 1_000_000,
   hourWriteFactorMillionths = 1_000_000,
+  completionFactorMillionths = factorMillionths,
 ): number {
   if (price === null) return 0;
   // The whole prompt may be written to the provider's cache.
@@ -326,7 +328,12 @@ export function estimateCost(
     (Number(price.cacheWriteMicro ?? price.promptMicro) * hourWriteFactorMillionths) / 1_000_000;
   const dearest = Math.max(Number(price.promptMicro), written);
   const prompt = promptTokens * dearest;
-  const cost = (prompt + completionTokens * Number(price.completionMicro)) / TOKENS_PER_PRICE;
+  const completion = completionTokens * Number(price.completionMicro);
+  if (completionFactorMillionths !== factorMillionths) {
+    const both = prompt * factorMillionths + completion * completionFactorMillionths;
+    return Math.min(Math.ceil(both / TOKENS_PER_PRICE / 1_000_000), MOST_HELD_MICRO);
+  }
+  const cost = (prompt + completion) / TOKENS_PER_PRICE;
   const due = factorMillionths === 1_000_000 ? cost : (cost * factorMillionths) / 1_000_000;
   return Math.min(Math.ceil(due), MOST_HELD_MICRO);
 }

@@ -45,12 +45,19 @@ export function checkPriceFactors(wanted: WantedFactors | null | undefined): Che
     if (problem !== null) return wrong(problem);
     if (own.length > 0) factors[field] = Object.fromEntries(own) as Record<string, number>;
   }
+  const { prompt_tokens: long = {}, long_prompt_completion: answers = {} } = factors;
+  if (Object.keys(answers).some((above) => !Object.hasOwn(long, above))) {
+    return wrong(
+      'long_prompt_completion has price factors only for numbers of tokens that prompt_tokens has',
+    );
+  }
   return { outcome: 'fine', factors: Object.keys(factors).length === 0 ? null : (factors as PriceFactors) };
 }
 
 function problemWith(field: string, own: readonly (readonly [string, number])[]): string | null {
-  if (field === 'prompt_tokens' && own.some(([value]) => !TOKENS.test(value))) {
-    return 'price factors of prompt_tokens are given by a number of tokens, such as 200000';
+  const isByTokens = field === 'prompt_tokens' || field === 'long_prompt_completion';
+  if (isByTokens && own.some(([value]) => !TOKENS.test(value))) {
+    return `price factors of ${field} are given by a number of tokens, such as 200000`;
   }
   if (field === 'cache_write' && own.some(([value, factor]) => value !== HOUR || factor < WHOLE_PRICE)) {
     return `cache_write has one price factor, for ${HOUR}, from 1 to ${MOST_PRICE_FACTOR}`;

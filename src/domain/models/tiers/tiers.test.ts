@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { hourWriteFactor } from './hour-writes.ts';
 import { checkPriceFactors, factorsByField, shownFactors } from './price-factors.ts';
-import { mostFactor, type PriceFactors, tierUse, unpricedTier } from './tiers.ts';
+import { mostFactor, type PriceFactors, splitsLongPrompts, tierUse, unpricedTier } from './tiers.ts';
 
 const priceFactors: PriceFactors = {
   service_tier: { priority: 2_000_000, flex: 500_000 },
@@ -82,6 +82,34 @@ test('long prompts have the factor of the highest number of tokens that they exc
   expect(tierUse(falling, null, {}, 21)?.priceFactorMillionths).toBe(500_000);
 });
 
+test('completions of long prompts have a factor of their own where the operator gives one', () => {
+  const long = { '200000': 2_000_000, '500000': 3_000_000, '700000': 1_000_000 };
+  const own = { '200000': 1_500_000, '700000': 4_000_000 };
+  const split = { priceFactors: { ...priceFactors, prompt_tokens: long, long_prompt_completion: own } };
+  const factor = (tokens: number, asked: object | null = null) => tierUse(split, asked, {}, tokens);
+  expect(factor(200_000)).toBeUndefined();
+  expect(factor(200_001, { speed: 'fast' })).toEqual({
+    ...{ priceFactorMillionths: 12_000_000, completionFactorMillionths: 9_000_000 },
+    tier: 'fast prompt_tokens>200000',
+  });
+  // Without one of its own, the factor is that of the prompt.
+  expect(factor(500_001)).toEqual({ priceFactorMillionths: 3_000_000, tier: 'prompt_tokens>500000' });
+  expect(factor(700_001)).toEqual({
+    ...{ priceFactorMillionths: 1_000_000, completionFactorMillionths: 4_000_000 },
+    tier: 'prompt_tokens>700000',
+  });
+  const held = (tokens: number, part: 'prompt' | 'completion') => mostFactor(split, null, tokens, part);
+  const numbers = [200_000, 200_001, 500_001, 700_001];
+  expect(numbers.map((tokens) => held(tokens, 'prompt'))).toEqual([
+    1_000_000, 2_000_000, 3_000_000, 3_000_000,
+  ]);
+  expect(numbers.map((tokens) => held(tokens, 'completion'))).toEqual([
+    1_000_000, 1_500_000, 3_000_000, 4_000_000,
+  ]);
+  expect([splitsLongPrompts(split), splitsLongPrompts(alias)]).toEqual([true, false]);
+  expect(splitsLongPrompts({ ...split, ownKey: {} })).toBe(false);
+});
+
 test('writes for an hour cost eight fifths of other cache writes, or what the operator says, but never less', () => {
   expect(hourWriteFactor({})).toBe(1_600_000);
   expect(hourWriteFactor({ priceFactors: { cache_write: { '1h': 1_000_000 } } })).toBe(1_000_000);
@@ -100,6 +128,9 @@ test('factors are numbers from 0 to 100 of the known fields', () => {
   const notFor = [
     { prompt_tokens: { many: 2 } },
     { prompt_tokens: { '0': 2 } },
+    { long_prompt_completion: { '200000': 1.5 } },
+    { prompt_tokens: { '200000': 2 }, long_prompt_completion: { '300000': 1.5 } },
+    { prompt_tokens: { '200000': 2 }, long_prompt_completion: { many: 1.5 } },
     { cache_write: { '5m': 1 } },
     { cache_write: { '1h': 0.9 } },
   ];
@@ -112,6 +143,7 @@ test('factors are numbers from 0 to 100 of the known fields', () => {
   const all = {
     ...priceFactors,
     prompt_tokens: { '200000': 2_000_000 },
+    long_prompt_completion: { '200000': 1_500_000 },
     cache_write: { '1h': 1_600_000 },
   };
   const shown = shownFactors(all);

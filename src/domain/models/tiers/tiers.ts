@@ -3,10 +3,14 @@ export const TIER_FIELDS = ['service_tier', 'speed', 'inference_geo'] as const;
 export type TierField = (typeof TIER_FIELDS)[number];
 
 /**
- * What can have price factors. Those of `prompt_tokens` are by the number of tokens above which a prompt costs more, and
- * `cache_write` has one, for writes that stay in the provider's cache for an hour.
+ * What can have price factors. Those of `prompt_tokens` are by the number of tokens above which a prompt costs more. They
+ * apply to the completion too, unless `long_prompt_completion` has another one for the same number. `cache_write` has one,
+ * for writes that stay in the provider's cache for an hour.
  */
-export const FACTOR_FIELDS = [...TIER_FIELDS, 'prompt_tokens', 'cache_write'] as const;
+export const FACTOR_FIELDS = [
+  ...TIER_FIELDS,
+  ...(['prompt_tokens', 'long_prompt_completion', 'cache_write'] as const),
+] as const;
 export type FactorField = (typeof FACTOR_FIELDS)[number];
 /** As Anthropic writes it. */
 export const HOUR = '1h';
@@ -26,6 +30,8 @@ export type PriceFactors = { readonly [Field in FactorField]?: Readonly<Record<s
 /** How a call was charged if not at the plain price. */
 export interface TierUse {
   readonly priceFactorMillionths: number;
+  /** For the completion, if that has another factor than the prompt. */
+  readonly completionFactorMillionths?: number;
   /** The values that the factor results from, for example `fast us`. */
   readonly tier: string;
 }
@@ -80,10 +86,15 @@ export function plainTiers(field: TierField): readonly string[] {
 }
 
 /**
- * The largest factor that a call can be charged at, in millionths; this is held for it. `promptTokens` are the most that
- * its prompt can have.
+ * The largest factor that the prompt of a call can be charged at, or its completion, in millionths; this is held for it.
+ * `promptTokens` are the most that its prompt can have.
  */
-export function mostFactor(alias: Chargeable, asked: Tiers | null | undefined, promptTokens = 0): number {
+export function mostFactor(
+  alias: Chargeable,
+  asked: Tiers | null | undefined,
+  promptTokens = 0,
+  part: 'prompt' | 'completion' = 'prompt',
+): number {
   const factors = factorsOf(alias);
   if (factors === null) return WHOLE_PRICE;
   const ofTiers =
@@ -93,12 +104,19 @@ export function mostFactor(alias: Chargeable, asked: Tiers | null | undefined, p
           (all, field) => multiplied(all, boundOf(factors, field, asked[field])),
           WHOLE_PRICE,
         );
-  const long = Object.entries(factors.prompt_tokens ?? {}).filter(([above]) => promptTokens > Number(above));
-  return multiplied(ofTiers, Math.max(WHOLE_PRICE, ...long.map(([, factor]) => factor)));
+  const long = Object.entries(factors.prompt_tokens ?? {})
+    .filter(([above]) => promptTokens > Number(above))
+    .map(([above, factor]) => (part === 'prompt' ? factor : completionFactor(factors, above, factor)));
+  return multiplied(ofTiers, Math.max(WHOLE_PRICE, ...long));
+}
+
+/** Whether completions of long prompts have factors of their own. */
+export function splitsLongPrompts(alias: Chargeable): boolean {
+  return factorsOf(alias)?.long_prompt_completion !== undefined;
 }
 
 /**
- * The factor for the tokens of a call, by the tier that its provider reports, or by the requested one if the reported
+ * The factors for the tokens of a call, by the tier that its provider reports, or by the requested one if the reported
  * one is missing or unknown, and by the length of its prompt. Never more than the requested tier costs. Undefined at the
  * plain price.
  */
@@ -126,27 +144,45 @@ export function tierUse(
     values.push(isOwn ? value : (asked?.[field] ?? field));
   }
   const long = longPrompt(factors, promptTokens);
-  if (long !== null && long.factor !== WHOLE_PRICE) {
-    all = multiplied(all, long.factor);
-    values.push(`prompt_tokens>${long.above}`);
+  if (long === null || (long.factor === WHOLE_PRICE && long.completion === WHOLE_PRICE)) {
+    return values.length === 0 ? undefined : { priceFactorMillionths: all, tier: values.join(' ') };
   }
-  return values.length === 0 ? undefined : { priceFactorMillionths: all, tier: values.join(' ') };
+  const ofCompletion = multiplied(all, long.completion);
+  all = multiplied(all, long.factor);
+  const tier = [...values, `prompt_tokens>${long.above}`].join(' ');
+  return ofCompletion === all
+    ? { priceFactorMillionths: all, tier }
+    : { priceFactorMillionths: all, completionFactorMillionths: ofCompletion, tier };
 }
 
 const NO_FIELDS: readonly TierField[] = [];
 
+interface LongPrompt {
+  readonly above: number;
+  readonly factor: number;
+  readonly completion: number;
+}
+
 /** The highest number of tokens with a factor that the prompt exceeds; null if there is none. */
-function longPrompt(
-  { prompt_tokens: long }: PriceFactors,
-  promptTokens: number,
-): { readonly above: number; readonly factor: number } | null {
+function longPrompt(factors: PriceFactors, promptTokens: number): LongPrompt | null {
+  const { prompt_tokens: long } = factors;
   if (long === undefined) return null;
-  let found = null;
+  let found: LongPrompt | null = null;
   for (const [tokens, factor] of Object.entries(long)) {
     const above = Number(tokens);
-    if (promptTokens > above && above >= (found?.above ?? 0)) found = { above, factor };
+    if (promptTokens > above && above >= (found?.above ?? 0)) {
+      found = { above, factor, completion: completionFactor(factors, tokens, factor) };
+    }
   }
   return found;
+}
+
+function completionFactor(
+  { long_prompt_completion: own }: PriceFactors,
+  above: string,
+  ofPrompt: number,
+): number {
+  return own !== undefined && Object.hasOwn(own, above) ? (own[above] ?? ofPrompt) : ofPrompt;
 }
 
 /** The value that decides: the reported one if it is known. */

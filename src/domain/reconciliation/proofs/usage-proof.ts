@@ -14,7 +14,7 @@ const MOST_TAGS = 8;
  */
 const ONCE = "offset '0'::bigint";
 const CALL_COLUMNS = `calls.id, calls.company_id, key_id, calls.alias, target_id, outcome, prompt_tokens, cached_tokens, cache_write_tokens,
-        completion_tokens, charge_micro, surcharge_micro, charge_share_millionths, price_factor_millionths, hour_write_tokens, hour_write_factor_millionths, cost_micro, price_id, payer_id, served_by, started_at,
+        completion_tokens, charge_micro, surcharge_micro, charge_share_millionths, price_factor_millionths, completion_factor_millionths, hour_write_tokens, hour_write_factor_millionths, cost_micro, price_id, payer_id, served_by, started_at,
         project, end_user, tags`;
 const DAY_OF_CALL = "(started_at at time zone interval '0')::date";
 
