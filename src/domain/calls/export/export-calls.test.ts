@@ -8,7 +8,7 @@ import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts
 import { openParquetFolder } from '../../../adapters/table-files/parquet-folder.ts';
 import type { Statements } from '../../../ports/database.ts';
 import { leastIdAt } from '../partitions/call-partitions.ts';
-import { exportCalls } from './export-calls.ts';
+import { COLUMN_NAMES, exportCalls } from './export-calls.ts';
 
 const database = useDatabase();
 const secrets = createSystemSecrets();
@@ -80,6 +80,52 @@ describe('calls as Parquet', () => {
       },
       created_at: new Date(START + 5_000),
     });
+  });
+
+  test('factors and cache writes for an hour are columns at the end, and files without them are written again', async () => {
+    const [plain = '', priority = '', long = ''] = await add(START + 5_000, 3);
+    await database.query(
+      `update calls set tier = 'priority', price_factor_millionths = 2000000, hour_write_tokens = 7,
+         hour_write_factor_millionths = 1600000 where id = $1`,
+      [priority],
+    );
+    await database.query(
+      `update calls set tier = 'prompt_tokens>9', price_factor_millionths = 2000000, completion_factor_millionths = 1500000
+       where id = $1`,
+      [long],
+    );
+    const now = START + 2 * HOUR;
+    expect(await run(now)).toMatchObject({ files: 1, calls: 3 });
+    const rows = new Map((await read(TEN)).map((row) => [row.id, row]));
+    const factors = (id: string) => {
+      const row = rows.get(id) ?? {};
+      return [row.tier, row.price_factor_millionths, row.completion_factor_millionths];
+    };
+    expect(factors(plain)).toEqual([null, 1_000_000, 1_000_000]);
+    expect(factors(priority)).toEqual(['priority', 2_000_000, 2_000_000]);
+    expect(factors(long)).toEqual(['prompt_tokens>9', 2_000_000, 1_500_000]);
+    expect(rows.get(priority)).toMatchObject({
+      ...{ hour_write_tokens: 7n, hour_write_factor_millionths: 1_600_000 },
+    });
+    expect(rows.get(plain)).toMatchObject({
+      ...{ hour_write_tokens: null, hour_write_factor_millionths: null },
+    });
+    expect(Object.keys((await read(TEN))[0] ?? {})).toEqual(COLUMN_NAMES);
+    expect(COLUMN_NAMES.indexOf('tier')).toBe(COLUMN_NAMES.indexOf('count') + 1);
+    // As earlier versions wrote it.
+    const mark = `charge_micro=4500000 count=3`;
+    const old = async function* () {
+      yield [...rows.values()];
+    };
+    await openParquetFolder(folder).write(TEN, { id: 'STRING' }, old(), mark);
+    expect(await run(now)).toMatchObject({ files: 1, calls: 3 });
+    expect((await read(TEN)).map(({ tier }) => tier).filter(Boolean)).toHaveLength(2);
+    expect(await run(now)).toMatchObject({ files: 0, unchanged: 1 });
+  });
+
+  test('docs/scaling.md has every column', async () => {
+    const text = await Bun.file(join(import.meta.dir, '../../../../docs/scaling.md')).text();
+    expect(COLUMN_NAMES.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
   });
 
   test('a second run writes nothing; late calls are added, and each is there once', async () => {

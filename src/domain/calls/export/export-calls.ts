@@ -11,7 +11,8 @@ import { leastIdAt } from '../partitions/call-partitions.ts';
  * So an interrupted run leaves only complete files, the next run continues where it stopped, and each call is in exactly one
  * file. Late calls, from a journal or a long stream, are detected by the number of rows. Rows that change after their export,
  * as when withheld usage is posted, are detected by the sum of all charges, which is stored in the file; of hours before those
- * that a run compares, by the time at which withheld usage was posted. Retention removes rows with their partition, but a file
+ * that a run compares, by the time at which withheld usage was posted. Files with fewer columns, of an earlier version, are
+ * written again as far as a run compares them. Retention removes rows with their partition, but a file
  * never gets fewer rows than it has.
  */
 interface ExportParts {
@@ -77,7 +78,19 @@ const COLUMNS = {
   cache_hit: ['coalesce(cache_hit, false)', 'BOOLEAN'],
   over_mcp: ['coalesce(over_mcp, false)', 'BOOLEAN'],
   count: ['coalesce(count, 1)', 'INT32'],
+  // New columns come last, and a file has those of the version that wrote it: readers take them by name.
+  tier: ['tier', 'STRING'],
+  price_factor_millionths: ['coalesce(price_factor_millionths, 1000000)', 'INT32'],
+  completion_factor_millionths: [
+    'coalesce(completion_factor_millionths, price_factor_millionths, 1000000)',
+    'INT32',
+  ],
+  hour_write_tokens: ['hour_write_tokens', 'INT64'],
+  hour_write_factor_millionths: ['hour_write_factor_millionths', 'INT32'],
 } as const satisfies Record<string, readonly [sql: string, type: ColumnType]>;
+
+/** Their order is that of the file. */
+export const COLUMN_NAMES = Object.keys(COLUMNS);
 
 type ColumnName = keyof typeof COLUMNS;
 type CallRow = Readonly<Record<ColumnName, unknown>> & { readonly id: string };
@@ -153,7 +166,7 @@ type ExportedHour = ExportedFile | 'empty' | 'unchanged';
 async function exportHour(parts: ExportParts, hourMs: number): Promise<ExportedHour> {
   const [from, to] = [leastIdAt(hourMs), leastIdAt(hourMs + HOUR_MS)];
   const [counted] = await parts.database.query<{ calls: bigint; mark: string }>(
-    `select count(*) as calls, format('charge_micro=%s count=%s', sum(charge_micro), sum(coalesce(count, 1))) as mark
+    `select count(*) as calls, format('charge_micro=%s count=%s columns=${COLUMN_NAMES.length}', sum(charge_micro), sum(coalesce(count, 1))) as mark
      from calls where id >= $1 and id < $2`,
     [from, to],
   );
