@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
 import { useDatabase } from '../setup/use-database.ts';
+import { lifeStory } from './life-story.ts';
 import { CREDIT, openPayments, type PaymentsUnderTest } from './payments-under-test.ts';
 import { drawSchedule, orders, refundStory, subscriptionStory } from './schedules.ts';
 
@@ -38,5 +39,21 @@ test('P-24 with duplicates and second ids, in random schedules, both sequences e
     for (const event of schedule) await payments.receive(event);
     expect([seed, await stand()]).toEqual([seed, isPlan ? SUBSCRIBED : REFUNDED]);
     for (const event of schedule) expect(await payments.statusOf(event)).toBe('PROCESSED');
+  }
+}, 120_000);
+
+test('P-24 all fourteen kinds of events of a subscription, each twice and in any order, end the same', async () => {
+  for (const isCanceled of [false, true]) {
+    const inOrder = await lifeStory(payments, isCanceled);
+    expect(new Set(inOrder.events.map(({ type }) => type)).size).toBe(isCanceled ? 14 : 13);
+    for (const event of inOrder.events) await payments.receive(event);
+    const expected = await inOrder.stand();
+    for (let seed = 1; seed <= 5; seed += 1) {
+      const { events, stand } = await lifeStory(payments, isCanceled);
+      const schedule = drawSchedule(events, createSeededRandom(seed));
+      for (const event of [...schedule, ...events]) await payments.receive(event);
+      expect([isCanceled, seed, await stand()]).toEqual([isCanceled, seed, expected]);
+      for (const event of schedule) expect(await payments.statusOf(event)).toBe('PROCESSED');
+    }
   }
 }, 120_000);

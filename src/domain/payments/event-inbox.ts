@@ -94,6 +94,28 @@ export async function knownEvents(
   return new Set(rows.map(({ id }) => id));
 }
 
+/** The stored events of a subscription that show its payment past due, after the last one that does not. */
+interface PastDueRun {
+  /** The first of them; null if there are none. */
+  readonly since: Date | null;
+  /** False if an earlier one may have been removed. */
+  readonly isWhole: boolean;
+}
+
+/** Events that are not applied, as those of another account, do not count. */
+export async function pastDueRun(statements: Statements, subscriptionId: string): Promise<PastDueRun> {
+  const [row] = await statements.query<PastDueRun>(
+    `with reports as (
+       select happened_at, payload #>> '{data,object,status}' = 'past_due' as is_past_due from provider_events
+       where object_id = $1 and type like 'customer.subscription.%' and status in ('RECEIVED', 'DEFERRED', 'PROCESSED'))
+     select min(happened_at) filter (where is_past_due and (other_at is null or happened_at >= other_at)) as since,
+       count(other_at) > 0 as "isWhole"
+     from reports cross join (select max(happened_at) as other_at from reports where not is_past_due) as other`,
+    [subscriptionId],
+  );
+  return row ?? { since: null, isWhole: false };
+}
+
 /** An event on arrival, before it is processed. */
 interface Arrival {
   readonly id: string;

@@ -144,6 +144,23 @@ function isActive(
   return status === 'ACTIVE' || status === 'TRIALING';
 }
 
+/**
+ * Sets since when its payment is past due, which other events may show than the one that its state is from. Changes nothing
+ * unless it is PAST_DUE.
+ */
+export async function setPastDueSince(
+  transaction: Transaction,
+  subscriptionId: string,
+  since: Date,
+  { now, graceMs }: Pick<IncomingSubscription, 'now' | 'graceMs'>,
+): Promise<void> {
+  await transaction.query(
+    `update subscriptions set past_due_since = $2, is_active = $3, updated_at = $4
+     where id = $1 and status = 'PAST_DUE' and past_due_since is distinct from $2`,
+    [subscriptionId, since, now.getTime() - since.getTime() < graceMs, now],
+  );
+}
+
 /** The origin of a state, which determines the later of two. */
 export interface EventOrder {
   /** The provider's time, in whole seconds. */

@@ -42,6 +42,7 @@ function incomingInvoice(changes: Partial<IncomingInvoice> = {}): IncomingInvoic
     ...missing,
     finalizedAt: null,
     paidAt: null,
+    reportedAt: new Date(0),
     ...changes,
   };
 }

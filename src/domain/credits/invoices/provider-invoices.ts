@@ -19,6 +19,8 @@ export interface IncomingInvoice {
   readonly dueAt: Date | null;
   readonly finalizedAt: Date | null;
   readonly paidAt: Date | null;
+  /** When this was so, by the provider's clock. */
+  readonly reportedAt: Date;
 }
 
 export type UpsertedInvoice =
@@ -28,7 +30,7 @@ export type UpsertedInvoice =
 
 /**
  * Stores what the provider reports, in any order and any number of times. A report of a lower rank than the known
- * status only fills in missing fields. An invoice of our own keeps its kind, amount and period: our books determine the
+ * status, or of the same status at an earlier time, only fills in missing fields. An invoice of our own keeps its kind, amount and period: our books determine the
  * usage.
  *
  * Only the statuses PAID and VOID are written here; markInvoicePaid and voidInvoice post their effects to the ledger.
@@ -55,6 +57,7 @@ export async function upsertInvoice(
     incoming.dueAt,
     incoming.finalizedAt,
     incoming.paidAt,
+    incoming.reportedAt,
   ]);
   // A concurrent transaction inserted it for another company.
   if (invoice === undefined) return { outcome: 'of-another-company' };
@@ -76,8 +79,9 @@ export function mayFollow(next: InvoiceStatus, present: InvoiceStatus): boolean 
 }
 
 /** In SQL, so that it applies to the row when the statement takes its lock, not to the one read before. */
-const FOLLOWS =
-  '(excluded.status = present.status or invoice_rank(excluded.status) > invoice_rank(present.status))';
+const RANKS = 'invoice_rank(excluded.status) > invoice_rank(present.status)';
+const FOLLOWS = `(${RANKS} or excluded.status = present.status
+     and excluded.reported_at >= coalesce(present.reported_at, excluded.reported_at))`;
 const newer = (column: string) =>
   `${column} = case when ${FOLLOWS} then coalesce(excluded.${column}, present.${column})
      else coalesce(present.${column}, excluded.${column}) end`;
@@ -86,14 +90,17 @@ const ours = (column: string) =>
      else present.${column} end`;
 
 const UPSERT = `insert into invoices as present (id, company_id, kind, status, amount_minor, currency, period_start,
-    period_end, provider_invoice_id, number, hosted_url, due_at, finalized_at, paid_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+    period_end, provider_invoice_id, number, hosted_url, due_at, finalized_at, paid_at, reported_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
   on conflict (provider_invoice_id) do update set
     status = case when ${FOLLOWS} then excluded.status else present.status end,
-    ${['kind', 'amount_minor', 'currency', 'period_start', 'period_end'].map(ours).join(', ')},
+    kind = case when (${RANKS} or excluded.status = present.status) and present.kind <> 'POSTPAID' then excluded.kind
+      else present.kind end,
+    ${['amount_minor', 'currency', 'period_start', 'period_end'].map(ours).join(', ')},
     ${['number', 'hosted_url', 'due_at'].map(newer).join(', ')},
     finalized_at = coalesce(present.finalized_at, excluded.finalized_at),
     paid_at = coalesce(present.paid_at, excluded.paid_at),
+    reported_at = case when ${FOLLOWS} then excluded.reported_at else present.reported_at end,
     updated_at = now()
   where present.company_id = excluded.company_id
   returning ${INVOICE_COLUMNS}`;

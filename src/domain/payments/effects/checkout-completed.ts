@@ -225,6 +225,7 @@ async function writePackInvoice(
     ...{ periodStart: null, periodEnd: null, number: null, hostedUrl: null, dueAt: null },
     finalizedAt: paidAt,
     paidAt,
+    reportedAt: event.happenedAt,
   });
   if (upserted.outcome === 'of-another-company') {
     throw new Error(`invoice ${providerInvoiceId} of purchase ${purchase.id} is another company's`);

@@ -290,6 +290,7 @@ export async function mirrorInvoice(
     ...names,
     finalizedAt: momentIn(transitions.finalized_at),
     paidAt,
+    reportedAt: event.happenedAt,
   });
   if (upserted.outcome === 'of-another-company') {
     const reason = `invoice ${providerInvoiceId} is known as another company's`;

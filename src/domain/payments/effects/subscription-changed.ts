@@ -17,6 +17,7 @@ import {
   type KeptSubscription,
   keepSubscription,
   type SubscriptionState,
+  setPastDueSince,
 } from '../../subscriptions/subscription-updates.ts';
 import {
   amountOf,
@@ -26,6 +27,7 @@ import {
   type KeptEvent,
   waitKeys,
 } from '../effect.ts';
+import { pastDueRun } from '../event-inbox.ts';
 import { trialEndOf, trialSubject } from '../plan-grants.ts';
 import {
   companyOf,
@@ -162,6 +164,7 @@ async function followSubscription(
   }
   await linkCustomer(transaction, companyId, customerId);
   await moveTrialEnd(context, kept.subscription, id);
+  if (kept.subscription.status === 'PAST_DUE') await countGrace(context, kept.subscription, id);
   await warnOfSecond(context, companyId);
   return { outcome: 'followed', companyId, kept };
 }
@@ -178,6 +181,20 @@ async function moveTrialEnd(
     subject: trialSubject(providerSubscriptionId),
     expiresAt: trialEndOf(subscription, subscription.trialEnd),
   });
+}
+
+/**
+ * The grace period begins with the first event that shows the payment past due, after the last one that does not. All stored
+ * events count, so the order in which they arrive does not matter.
+ */
+async function countGrace(
+  { transaction, now, pastDueGraceMs }: EffectContext,
+  { id, pastDueSince: known }: Subscription,
+  providerSubscriptionId: string,
+): Promise<void> {
+  const { since, isWhole } = await pastDueRun(transaction, providerSubscriptionId);
+  if (since === null || (!isWhole && known !== null && known < since)) return;
+  await setPastDueSince(transaction, id, since, { now, graceMs: pastDueGraceMs });
 }
 
 /** `unclear` only until the provider was asked. */
