@@ -186,6 +186,31 @@ describe('a company changes its plan', () => {
     expect(await change(companyId, pro)).toMatchObject({ outcome: 'changed' });
   });
 
+  test('P-24 of two administrators who change it at once, the plan that the provider has last counts', async () => {
+    const [basic, pro, most] = [
+      await pricedPlan(),
+      await pricedPlan({ price: 99 }),
+      await pricedPlan({ price: 199 }),
+    ];
+    const companyId = await subscribe(basic);
+    await shop.balanceBecomes(companyId, 3_000n * CREDIT);
+    const { provider } = shop.sandbox;
+    /** Its answer arrives when the change of the other administrator is made, and its events have arrived. */
+    const slow: typeof provider = {
+      ...provider,
+      async changeSubscriptionPrice(wanted, key) {
+        const answer = await provider.changeSubscriptionPrice(wanted, key);
+        await shop.clock.advance(2_000);
+        expect(await change(companyId, most)).toMatchObject({ subscription: { planId: most } });
+        await shop.sandbox.settled();
+        await shop.handOn();
+        return answer;
+      },
+    };
+    await changeSubscriptionPlan({ ...changing(), provider: slow }, { companyId, planId: pro });
+    expect(await subscriptionOf(companyId)).toMatchObject({ planId: most });
+  });
+
   test('within a trial nothing is charged, and the trial continues', async () => {
     const [basic, pro] = [await pricedPlan(TRIAL), await pricedPlan({ ...TRIAL, price: 99 })];
     const companyId = await subscribe(basic);

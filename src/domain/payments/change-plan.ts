@@ -4,7 +4,13 @@ import type { PaymentProvider, WantedPriceChange, WireObject } from '../../ports
 import type { Secrets } from '../../ports/secrets.ts';
 import { findPlan, type Plan } from '../catalog/plan.ts';
 import { listPlanRates } from '../catalog/plan-rates.ts';
-import { liveSubscriptions, PAST_DUE_GRACE_MS, type Subscription } from '../subscriptions/subscription.ts';
+import {
+  findByProviderId,
+  liveSubscriptions,
+  PAST_DUE_GRACE_MS,
+  type Subscription,
+  versionOf,
+} from '../subscriptions/subscription.ts';
 import { EVENT_RANK, keepSubscription } from '../subscriptions/subscription-updates.ts';
 import { readSubscription } from './effects/subscription-changed.ts';
 import { countedInvoices } from './plan-grants.ts';
@@ -105,7 +111,7 @@ export async function changeSubscriptionPlan(
   parts: ChangePlanParts,
   wanted: WantedPlanChange,
 ): Promise<ChangedSubscription> {
-  const { database, provider, secrets, clock } = parts;
+  const { provider, secrets } = parts;
   const found = await findChange(parts, wanted);
   if (found.outcome !== 'found') return found;
   // A new key for each attempt: the provider would repeat the decline of an attempt with the same key. Changing to the
@@ -113,26 +119,69 @@ export async function changeSubscriptionPlan(
   const key = `subscription:${found.change.subscriptionId}:change:${secrets.newId()}`;
   const answer = await provider.changeSubscriptionPrice(found.change, key);
   if (answer.outcome === 'failed') return { outcome: 'provider-failed', message: answer.failure.message };
-  const now = new Date(clock.now());
+  const { subscriptionId } = found.change;
+  let [state, seen] = [answer.value, found.version];
+  for (let count = 1; ; count += 1) {
+    const kept = await keepAnswer(parts, wanted.companyId, { subscriptionId, state, seen, plan: found.plan });
+    // Never an answer that may be older than what is stored: the provider's events bring the rest.
+    if (kept.outcome === 'kept' || count === MOST_TRIES) {
+      return { outcome: 'changed', subscription: kept.subscription };
+    }
+    const again = await provider.retrieveSubscription(subscriptionId);
+    if (again.outcome === 'failed') return { outcome: 'changed', subscription: kept.subscription };
+    [state, seen] = [again.value, kept.version];
+  }
+}
+
+const MOST_TRIES = 3;
+
+interface AnsweredChange {
+  readonly subscriptionId: string;
+  /** As the provider answered. */
+  readonly state: WireObject;
+  /** The version of our row before the provider was asked. */
+  readonly seen: string | null;
+  readonly plan: Plan;
+}
+
+interface KeptAnswer {
+  readonly outcome: 'kept' | 'changed-meanwhile';
+  readonly subscription: Subscription;
+  /** That of our row before this. */
+  readonly version: string | null;
+}
+
+/**
+ * Stores the provider's answer unless our row has changed since the provider was asked: an event, or the answer to another
+ * administrator, may be newer.
+ */
+async function keepAnswer(
+  { database, secrets, clock }: ChangePlanParts,
+  companyId: string,
+  { subscriptionId, state: wire, seen, plan }: AnsweredChange,
+): Promise<KeptAnswer> {
   return await database.transaction(async (transaction) => {
-    await lockCompany(transaction, wanted.companyId);
-    const planId = (await planOf(transaction, answer.value)) ?? found.plan.id;
-    const state = readSubscription(answer.value, planId);
-    if (state === null)
-      throw new Error(`subscription ${found.change.subscriptionId} has no status that we know`);
+    await lockCompany(transaction, companyId);
+    const present = await findByProviderId(transaction, subscriptionId);
+    const version = present === null ? null : await versionOf(transaction, present.id);
+    if (present !== null && version !== seen) {
+      return { outcome: 'changed-meanwhile', subscription: present, version };
+    }
+    const state = readSubscription(wire, (await planOf(transaction, wire)) ?? plan.id);
+    if (state === null) throw new Error(`subscription ${subscriptionId} has no status that we know`);
     const kept = await keepSubscription(transaction, {
       newId: secrets.newId(),
-      providerSubscriptionId: found.change.subscriptionId,
-      companyId: wanted.companyId,
+      providerSubscriptionId: subscriptionId,
+      companyId,
       state,
       // The response has no provider time, so any later event takes precedence.
       by: { eventAt: new Date(0), rank: EVENT_RANK.changed, eventId: null },
       isCurrent: true,
-      now,
+      now: new Date(clock.now()),
       graceMs: PAST_DUE_GRACE_MS,
     });
     if (!('subscription' in kept)) throw new Error(`a changed subscription was not kept: ${kept.outcome}`);
-    return { outcome: 'changed', subscription: kept.subscription };
+    return { outcome: 'kept', subscription: kept.subscription, version };
   });
 }
 
@@ -143,6 +192,8 @@ type FoundChange =
       readonly change: WantedPriceChange;
       /** As the provider has it now. */
       readonly subscription: WireObject;
+      /** That of our row before the provider was asked. */
+      readonly version: string | null;
     }
   | RefusedChange;
 
@@ -170,6 +221,7 @@ async function findChange(
       'The last payment of the subscription is open. Pay it in the billing portal, then change the plan.',
     );
   }
+  const version = await versionOf(database, subscription.id);
   const answer = await provider.retrieveSubscription(subscription.providerSubscriptionId);
   if (answer.outcome === 'failed') return { outcome: 'provider-failed', message: answer.failure.message };
   const [item] = listIn(answer.value.items);
@@ -191,7 +243,7 @@ async function findChange(
     itemId,
     priceId: plan.providerPriceId,
   };
-  return { outcome: 'found', plan, change, subscription: answer.value };
+  return { outcome: 'found', plan, change, subscription: answer.value, version };
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -85,6 +85,15 @@ export async function findByProviderId(
   return rows[0] ?? null;
 }
 
+/** Another one after each change of the row; times of several processes would not show every change. */
+export async function versionOf(statements: Statements, id: string): Promise<string | null> {
+  const rows = await statements.query<{ version: string }>(
+    'select xmin::text as version from subscriptions where id = $1',
+    [id],
+  );
+  return rows[0]?.version ?? null;
+}
+
 const MOST_AT_ONCE = 1_000;
 
 /** How long a subscription with a past due payment stays active: the provider retries for some days. */
