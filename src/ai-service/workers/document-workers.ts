@@ -128,7 +128,7 @@ function withWarnings(parsed: ParsedText, warnings: readonly string[]): ParsedTe
   return { ...parsed, document: { ...document, warnings: [...warnings, ...document.warnings] } };
 }
 
-interface CvWorkerParts {
+interface WorkerParts {
   readonly database: Database;
   readonly reading: DocumentReading;
   readonly clock: Clock;
@@ -136,42 +136,36 @@ interface CvWorkerParts {
 }
 
 const NOT_A_CV = 'This document does not look like a CV. Send the CV itself, or fill in the profile by hand.';
+const NOT_A_POSTING =
+  'This document does not look like a job posting. Send the posting itself, or fill in the fields by hand.';
 
-/**
- * Processes a CV, from the queue to a profile. All steps but the last can be repeated: only the last one writes, the
- * profile and the charge of its call in one transaction, and only while the talent still waits for it. A worker may
- * therefore crash at any point. An unreadable document is FAILED immediately and blocks no other; a temporary failure
- * is retried by the queue, and after the last attempt it is FAILED with a dead letter, which can be run again.
- */
-export function createCvWorker({ database, reading, clock, log }: CvWorkerParts): JobHandler {
-  return async ({ id: requestId, data, attempt, signal }) => {
-    const waiting = await findWaitingCv(database, String(data.talentId));
+/** Processes a CV, from the queue to a profile. */
+export function createCvWorker({ database, reading, clock, log }: WorkerParts): JobHandler {
+  return async (job) => {
+    const waiting = await findWaitingCv(database, String(job.data.talentId));
     if (waiting === null) return;
     const { talentId, companyId, bytes } = waiting;
-    const apply = (cv: CvReading, charge?: (transaction: Transaction) => Promise<void>) =>
-      applyCvReading({ database, clock }, waiting, cv, charge);
-    async function readAndStore(): Promise<void> {
-      const read = await reading.read({ kind: 'cv', companyId, bytes, requestId, signal });
-      if (read.outcome === 'unreadable') {
-        await apply({ outcome: 'failed', problem: read.problem });
-        log.info('a CV cannot be read', { talentId, reason: read.problem });
-        return;
-      }
-      try {
-        const applied = await apply(cvReadingOf(read), read.charge);
-        const { engine } = read;
-        log.info('a CV was read', { talentId, engine, outcome: applied.outcome });
-      } finally {
-        await read.release();
-      }
-    }
-    try {
-      await readAndStore();
-    } catch (error) {
-      if (attempt > CV_QUEUE.retries && !signal.aborted)
-        await apply({ outcome: 'failed', problem: CV_GAVE_UP });
-      throw error;
-    }
+    await processDocument<CvReading>({ reading, log }, job, {
+      ...{ kind: 'cv', name: 'CV', ids: { talentId }, companyId, bytes },
+      ...{ retries: CV_QUEUE.retries, gaveUp: CV_GAVE_UP },
+      resultOf: cvReadingOf,
+      store: (result, charge) => applyCvReading({ database, clock }, waiting, result, charge),
+    });
+  };
+}
+
+/** Processes a posting, from the queue to a job's fields. */
+export function createDocumentWorker({ database, reading, clock, log }: WorkerParts): JobHandler {
+  return async (job) => {
+    const waiting = await findWaitingPosting(database, String(job.data.jobId));
+    if (waiting === null) return;
+    const { jobId, companyId, bytes } = waiting;
+    await processDocument<PostingReading>({ reading, log }, job, {
+      ...{ kind: 'jd', name: 'posting', ids: { jobId }, companyId, bytes },
+      ...{ retries: DOCUMENT_QUEUE.retries, gaveUp: POSTING_GAVE_UP },
+      resultOf: postingReadingOf,
+      store: (result, charge) => applyPostingReading({ database, clock }, waiting, result, charge),
+    });
   };
 }
 
@@ -181,51 +175,64 @@ function cvReadingOf({ text, parsed, engine }: Extract<ReadDocument, { outcome: 
   return { outcome: 'read', text, profile, evidence, document, engine };
 }
 
-interface DocumentWorkerParts {
-  readonly database: Database;
-  readonly reading: DocumentReading;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-const NOT_A_POSTING =
-  'This document does not look like a job posting. Send the posting itself, or fill in the fields by hand.';
-
-/** Processes a posting, from the queue to a job's fields, in the same way as `createCvWorker`. */
-export function createDocumentWorker({ database, reading, clock, log }: DocumentWorkerParts): JobHandler {
-  return async ({ id: requestId, data, attempt, signal }) => {
-    const waiting = await findWaitingPosting(database, String(data.jobId));
-    if (waiting === null) return;
-    const { jobId, companyId, bytes } = waiting;
-    const apply = (posting: PostingReading, charge?: (transaction: Transaction) => Promise<void>) =>
-      applyPostingReading({ database, clock }, waiting, posting, charge);
-    async function readAndStore(): Promise<void> {
-      const read = await reading.read({ kind: 'jd', companyId, bytes, requestId, signal });
-      if (read.outcome === 'unreadable') {
-        await apply({ outcome: 'failed', problem: read.problem });
-        log.info('a posting cannot be read', { jobId, reason: read.problem });
-        return;
-      }
-      try {
-        const applied = await apply(postingReadingOf(read), read.charge);
-        const { engine } = read;
-        log.info('a posting was read', { jobId, engine, outcome: applied.outcome });
-      } finally {
-        await read.release();
-      }
-    }
-    try {
-      await readAndStore();
-    } catch (error) {
-      if (attempt > DOCUMENT_QUEUE.retries && !signal.aborted)
-        await apply({ outcome: 'failed', problem: POSTING_GAVE_UP });
-      throw error;
-    }
-  };
-}
-
 function postingReadingOf({ parsed, engine }: Extract<ReadDocument, { outcome: 'read' }>): PostingReading {
   const { value } = parsed;
   if (value === null) return { outcome: 'failed', problem: NOT_A_POSTING };
   return { outcome: 'read', posting: value as unknown as ReadPosting & typeof value, engine };
+}
+
+/** A document that waits to be read, and where its result is stored. */
+interface WaitingDocument<Result> {
+  readonly kind: ParseKind;
+  /** What log messages call it. */
+  readonly name: string;
+  /** Identifies it in log entries. */
+  readonly ids: Readonly<Record<string, string>>;
+  readonly companyId: string;
+  readonly bytes: Uint8Array;
+  /** Of its queue. */
+  readonly retries: number;
+  /** The problem that is stored after the last attempt. */
+  readonly gaveUp: string;
+  resultOf(read: Extract<ReadDocument, { outcome: 'read' }>): Result;
+  /** Writes only while the document still waits. `charge` runs in the same transaction. */
+  store(
+    result: Result | { readonly outcome: 'failed'; readonly problem: string },
+    charge?: (transaction: Transaction) => Promise<void>,
+  ): Promise<{ readonly outcome: string }>;
+}
+
+/**
+ * Reads a document and stores its result. All steps but the last can be repeated: only the last one writes, the result
+ * and the charge of its call in one transaction, and only while the document still waits for it. A worker may therefore
+ * crash at any point. An unreadable document is FAILED immediately and blocks no other; a temporary failure is retried
+ * by the queue, and after the last attempt it is FAILED with a dead letter, which can be run again.
+ */
+async function processDocument<Result>(
+  { reading, log }: Pick<WorkerParts, 'reading' | 'log'>,
+  { id: requestId, attempt, signal }: Parameters<JobHandler>[0],
+  document: WaitingDocument<Result>,
+): Promise<void> {
+  const { kind, name, ids, companyId, bytes } = document;
+  async function readAndStore(): Promise<void> {
+    const read = await reading.read({ kind, companyId, bytes, requestId, signal });
+    if (read.outcome === 'unreadable') {
+      await document.store({ outcome: 'failed', problem: read.problem });
+      log.info(`a ${name} cannot be read`, { ...ids, reason: read.problem });
+      return;
+    }
+    try {
+      const { outcome } = await document.store(document.resultOf(read), read.charge);
+      log.info(`a ${name} was read`, { ...ids, engine: read.engine, outcome });
+    } finally {
+      await read.release();
+    }
+  }
+  try {
+    await readAndStore();
+  } catch (error) {
+    if (attempt > document.retries && !signal.aborted)
+      await document.store({ outcome: 'failed', problem: document.gaveUp });
+    throw error;
+  }
 }
