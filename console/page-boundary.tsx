@@ -2,7 +2,7 @@ import { Component, type ComponentType, type ReactNode, useLayoutEffect, useStat
 import { Bones, Notice, Page } from './parts/page.tsx';
 
 /** The script of a page could not be loaded: the connection is down, or a deployment has removed it. */
-export class PageLoadError extends Error {
+class PageLoadError extends Error {
   constructor(cause: unknown) {
     super('The script of this page could not be loaded.', { cause });
   }

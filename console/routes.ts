@@ -2,14 +2,14 @@ import type { ComponentType } from 'react';
 import { pageOnDemand as page } from './page-boundary.tsx';
 import type { Person } from './session/session.ts';
 
-export interface Place {
+interface Place {
   readonly path: string;
   readonly page: ComponentType;
   /** Omitted if the navigation has no entry for it. */
   readonly name?: string;
 }
 
-export interface Room {
+interface Room {
   readonly name: string;
   readonly places: readonly Place[];
 }

@@ -14,10 +14,10 @@ const CREATE = graphql(`mutation($input: ModelAliasInput!) { createModelAlias(in
 const UPDATE = graphql(`mutation($alias: String!, $input: ModelAliasInput!, $ifVersion: String) {
   updateModelAlias(alias: $alias, input: $input, ifVersion: $ifVersion) { alias } }`);
 
-export type KnownModel = RowOf<typeof KNOWN_MODELS>;
+type KnownModel = RowOf<typeof KNOWN_MODELS>;
 
 /** The fields of an existing alias that the form shows. */
-export interface StoredAlias {
+interface StoredAlias {
   readonly alias: string;
   readonly kind: string;
   readonly version: string | null;
@@ -196,7 +196,7 @@ function enter(form: HTMLFormElement, name: string, value: number) {
   if (field instanceof HTMLInputElement) field.value = String(value);
 }
 
-export function ListPrice({ known }: { known: KnownModel }) {
+function ListPrice({ known }: { known: KnownModel }) {
   const { currency, prompt, cached, completion, asOf, isStale, pricePage, note } = known;
   return (
     <p className="small" role="status">

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-export type Fact = readonly [name: string, value: ReactNode];
+type Fact = readonly [name: string, value: ReactNode];
 
 /** Names and values side by side; facts without a value are omitted. */
 export function Facts({ facts }: { facts: readonly Fact[] }) {

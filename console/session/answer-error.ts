@@ -32,7 +32,7 @@ interface GraphqlAnswer<Data> {
 }
 
 /** What to do about a response without a message of its own, such as one from a proxy. */
-export function statusWords(status: number): string {
+function statusWords(status: number): string {
   if (status === 413) return 'What was sent is too large for the server. Send less at once.';
   if (status === 429) return 'There were too many requests. Wait a minute, then try again.';
   if (status >= 500) return `The server is not available (${status}). Try again in a moment.`;

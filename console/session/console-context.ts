@@ -1,7 +1,7 @@
 import { createContext, use, useSyncExternalStore } from 'react';
 import type { Session, SessionState } from './session.ts';
 
-export interface Console {
+interface Console {
   readonly session: Session;
   /** The base URL for calling models, including its path. */
   readonly gatewayUrl: string;

@@ -99,7 +99,7 @@ function useLoaded<Data>(
   return { data, isStale: answered !== null && answered.given !== given, error, reload };
 }
 
-export interface Action {
+interface Action {
   readonly isBusy: boolean;
   readonly error: Error | null;
   /** Resolves to whether it succeeded. */

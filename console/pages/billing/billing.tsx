@@ -24,7 +24,7 @@ const SUBSCRIBE = graphql(`mutation($id: ID!) { page: createSubscriptionCheckout
 const PORTAL = graphql(`mutation { page: createBillingPortalSession { url } }`);
 const LOOK_EVERY_MS = 4_000;
 
-export type Shop = DataOf<typeof SHOP>;
+type Shop = DataOf<typeof SHOP>;
 
 export function Billing() {
   const shop = useQuery(SHOP, {}, LOOK_EVERY_MS);

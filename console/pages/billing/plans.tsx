@@ -15,7 +15,7 @@ const REQUEST = graphql(
 );
 const CHANGE = graphql(`mutation($id: ID!) { changeSubscriptionPlan(planId: $id) { id } }`);
 
-export interface PlanOffer {
+interface PlanOffer {
   readonly id: string;
   readonly name: string;
   readonly credits: number;

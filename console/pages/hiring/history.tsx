@@ -2,7 +2,7 @@ import { List } from '../../parts/list.tsx';
 import { Card } from '../../parts/page.tsx';
 import { Moment } from '../../parts/words.tsx';
 
-export interface Version {
+interface Version {
   readonly version: number;
   readonly what: string;
   readonly changedByEmail: string | null;

@@ -13,7 +13,7 @@ export interface Insight {
   readonly warnings: readonly string[];
 }
 
-export interface Attendee {
+interface Attendee {
   readonly name: string;
   readonly joinedAt: string;
   readonly seconds: number;
