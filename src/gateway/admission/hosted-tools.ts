@@ -17,7 +17,7 @@ import type { Route } from './routes.ts';
 /** How optional tools that the alias does not have are handled: see `UNAVAILABLE_TOOLS`. */
 export type UnavailableTools = 'refuse' | 'drop';
 
-export interface HostedCall {
+interface HostedCall {
   readonly alias: Alias;
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly fields: ModelBodyFields & { readonly hosted: HostedBody };

@@ -22,7 +22,7 @@ export interface ParseFields {
   readonly attribution: BodyAttribution | null;
 }
 
-export type ReadParseBody =
+type ReadParseBody =
   | { outcome: 'read'; bytes: Uint8Array<ArrayBuffer>; fields: ParseFields }
   | { outcome: 'refused'; refusal: Refusal };
 

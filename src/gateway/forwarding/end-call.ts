@@ -315,7 +315,7 @@ function untouched({ requestId, overMcp, startedAtMs, nowMs }: CallClock) {
 /**
  * Streams that ended without usage cost the operator and are not charged: a key with many of them is reported (G-31).
  */
-export interface UnpaidEndings {
+interface UnpaidEndings {
   note(keyId: string): void;
 }
 

@@ -57,7 +57,7 @@ interface ContentTrace {
   said(content: PayloadContent | null): void;
 }
 
-export interface KeptAnswerParts {
+interface KeptAnswerParts {
   readonly cache: AnswerCache;
   readonly payloads: PayloadLog;
   /** TRACE_PAYLOADS: traces contain what is stored for keys that opted in. */

@@ -46,7 +46,7 @@ export function readWholeAnswer(
 }
 
 /** Collects the usage that the events of a stream report. */
-export interface StreamUsage {
+interface StreamUsage {
   /** `fields` are those of the event at bytes `start` to `end`. */
   note(bytes: Uint8Array, start: number, end: number, fields: AnswerFields): void;
   /** The last usage that could be read; null if there is none yet. */

@@ -44,7 +44,7 @@ export interface Span {
   readonly end: number;
 }
 
-export interface HostedParts {
+interface HostedParts {
   readonly tools: HostedToolUse[];
   readonly ids: ProviderId[];
 }
@@ -60,7 +60,7 @@ export interface HostedToolUse {
 }
 
 /** The id of an object stored at the provider. */
-export interface ProviderId {
+interface ProviderId {
   readonly id: string;
   readonly param: string;
 }

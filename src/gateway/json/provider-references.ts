@@ -118,7 +118,7 @@ export function readChatMember(
 }
 
 /** The type under which such a member is collected. */
-export const SEARCH_TYPE = 'web_search';
+const SEARCH_TYPE = 'web_search';
 
 /**
  * Members that OpenRouter reads in every wire format: `plugins`, which search the web, and `preset`, a configuration in the

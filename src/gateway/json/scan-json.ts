@@ -66,7 +66,7 @@ export function readMembers<Into>(
 }
 
 /** Like `MemberReader`, for an element: `start` is its first byte. */
-export type ElementReader<Into> = (text: JsonText, into: Into, start: number, index: number) => number;
+type ElementReader<Into> = (text: JsonText, into: Into, start: number, index: number) => number;
 
 /** Calls the reader for each element of an array. Returns the position after the closing bracket. */
 export function readElements<Into>(

@@ -75,7 +75,7 @@ export interface TapEnd {
   readonly broken: 'too-large' | 'error-event' | 'cut-off' | null;
 }
 
-export interface UsageTapOptions {
+interface UsageTapOptions {
   readonly wire?: ClientWire;
   readonly alias: string;
   /** The limit of bytes buffered for one incomplete event. */
