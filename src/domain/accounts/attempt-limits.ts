@@ -16,7 +16,7 @@ export type AttemptKind =
   | 'alert-test'
   | 'own-key-test';
 
-export type CountedAttempt =
+type CountedAttempt =
   | { readonly outcome: 'admitted' }
   | { readonly outcome: 'refused'; readonly by: 'address' | 'account'; readonly retryAfterMs: number };
 

@@ -17,7 +17,7 @@ export interface OidcRules {
   readonly signUpMode: 'open' | 'invited' | 'closed';
 }
 
-export type OidcRole = Role | 'SUPER_ADMIN';
+type OidcRole = Role | 'SUPER_ADMIN';
 
 interface AccountEvent {
   readonly action: string;

@@ -11,7 +11,7 @@ import { generateOneTimeToken } from './tokens.ts';
  * of the browser; a response that does not belong to this browser and sign-in is refused. oidc-accounts.ts decides
  * which account an identity belongs to.
  */
-export interface OidcSettings {
+interface OidcSettings {
   readonly issuer: string;
   readonly clientId: string;
   /** Null for a public client, which PKCE protects. */
@@ -29,7 +29,7 @@ interface OidcParts {
 }
 
 /** The query of the redirect, and the cookie of the sign-in. */
-export interface OidcAnswer {
+interface OidcAnswer {
   readonly query: Readonly<Record<string, string>>;
   readonly cookie: string | null;
 }

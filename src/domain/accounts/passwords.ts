@@ -9,7 +9,7 @@ import { USER_COLUMNS, type User } from './user.ts';
 const RESET_MS = 60 * 60 * 1000;
 const LONGEST_TOKEN = 100;
 
-export interface ResetParts {
+interface ResetParts {
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly mailOutbox: MailOutbox;

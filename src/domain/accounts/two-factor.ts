@@ -10,14 +10,14 @@ import type { Secrets } from '../../ports/secrets.ts';
  * earlier ones: the step of the last used code only grows, in one statement. The code that confirms a secret stays
  * valid: confirming grants no access, and the user can sign in with it at once.
  */
-export interface TwoFactorParts {
+interface TwoFactorParts {
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly cipher: SecretCipher;
 }
 
 /** Encrypts with MASTER_KEY; what was encrypted for one user cannot be decrypted for another. */
-export interface SecretCipher {
+interface SecretCipher {
   encrypt(text: string, boundTo: string): Promise<Uint8Array>;
   decrypt(bytes: Uint8Array, boundTo: string): Promise<string>;
 }

@@ -25,7 +25,7 @@ export interface NewUser {
   readonly isSuperAdmin: boolean;
 }
 
-export type AddedUser =
+type AddedUser =
   | { outcome: 'added' }
   | { outcome: 'email-taken' }
   | { outcome: 'bad-email' }
@@ -38,7 +38,7 @@ export interface SignedInUser extends User {
   readonly mustSetUpTotp: boolean;
 }
 
-export interface SignInRules {
+interface SignInRules {
   readonly requireSuperAdminTotp: boolean;
 }
 
@@ -66,7 +66,7 @@ export function accountProblem({
 }
 
 /** Hashing takes tens of milliseconds, so it is done before the transaction. */
-export type HashedUser = Omit<NewUser, 'password'> & {
+type HashedUser = Omit<NewUser, 'password'> & {
   readonly passwordHash: string;
   /** False for an address that was only entered; true by default. */
   readonly emailVerified?: boolean;

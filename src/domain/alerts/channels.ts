@@ -37,14 +37,14 @@ export interface ChannelCipher {
   decrypt(bytes: Uint8Array, boundTo: string): Promise<string>;
 }
 
-export interface ChannelParts {
+interface ChannelParts {
   readonly secrets: Pick<Secrets, 'newId' | 'randomBytes'>;
   readonly clock: Clock;
   readonly cipher: ChannelCipher;
   readonly rules: AddressRules;
 }
 
-export interface AddressRules {
+interface AddressRules {
   readonly webhooks: Pick<WebhookSender, 'addressProblem'>;
   /** Addresses without TLS are for internal networks. */
   readonly allowsHttp: boolean;
@@ -65,7 +65,7 @@ export async function channelAddressProblem(
   return typeof url === 'string' ? url : await webhooks.addressProblem(url.href);
 }
 
-export interface WantedChannel {
+interface WantedChannel {
   readonly name: string;
   readonly isOn: boolean;
   readonly eventKinds: readonly string[] | null;
@@ -73,7 +73,7 @@ export interface WantedChannel {
   readonly address: string | null;
 }
 
-export type ChannelField = 'name' | 'kind' | 'events' | 'address';
+type ChannelField = 'name' | 'kind' | 'events' | 'address';
 
 export type SavedChannel =
   | {
@@ -213,7 +213,7 @@ export async function deleteChannel(transaction: Transaction, { id }: AlertChann
   return rows.length === 1;
 }
 
-export interface OpenedChannel {
+interface OpenedChannel {
   readonly url: string;
   /** For a WEBHOOK, all secrets that sign now. */
   readonly secrets: readonly string[];

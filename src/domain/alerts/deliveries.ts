@@ -25,7 +25,7 @@ export interface AlertDelivery {
   readonly createdAt: Date;
 }
 
-export interface DeliveryParts {
+interface DeliveryParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;

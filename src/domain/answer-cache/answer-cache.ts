@@ -9,7 +9,7 @@ import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
 import { retentionQueue } from '../retention/retention-queue.ts';
 
 /** What must be equal, besides the company, for an answer to be reused. */
-export interface CacheableRequest {
+interface CacheableRequest {
   readonly endpoint: string;
   readonly alias: string;
   /** Everything else that changes the answer: headers that reach the provider, the format of the stream. */
@@ -35,7 +35,7 @@ export interface AnswerToCache extends CachedAnswer {
   readonly startedAtMs: number;
 }
 
-export interface CacheCounts {
+interface CacheCounts {
   readonly hits: number;
   readonly misses: number;
   readonly stored: number;

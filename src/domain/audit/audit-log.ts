@@ -3,7 +3,7 @@ import type { Statements, Transaction } from '../../ports/database.ts';
 /** A few plain values: names, ids, numbers. They must not contain secrets. */
 export type AuditDetails = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 
-export interface NewAuditEntry {
+interface NewAuditEntry {
   readonly happenedAt: Date;
   /** The company concerned; null for the whole installation. */
   readonly companyId: string | null;
@@ -46,7 +46,7 @@ export async function appendAuditEntry(transaction: Transaction, entry: NewAudit
   );
 }
 
-export interface AuditFilter {
+interface AuditFilter {
   /** Null lists all entries, including those of no company. */
   readonly companyId: string | null;
   /** Lower-case words that must all occur in the actor, action, object, client address, request id or details. */

@@ -9,7 +9,7 @@ export interface CallAttribution {
 }
 
 export const LONGEST_END_USER = 128;
-export const MOST_TAGS = 8;
+const MOST_TAGS = 8;
 const LONGEST_TAG = 64;
 export const TAGS_HEADER = 'x-turnpike-tags';
 

@@ -21,7 +21,7 @@ import { checkPlan, findPlan, PLAN_COLUMNS, type Plan, planTerms, type WantedPla
  * before the old price is archived, together with a note that this must be done: if the provider fails then, a job
  * retries it.
  */
-export interface ChangeParts {
+interface ChangeParts {
   readonly database: Database;
   readonly provider: Pick<PaymentProvider, 'createPrice' | 'renameProduct' | 'setPriceActive'>;
   readonly clock: Clock;

@@ -2,7 +2,7 @@
  * Prices are entered in major units ("19.99") and sent in the provider's minor units, as integers. The number of
  * decimals depends on the currency. A price that the currency cannot represent is refused, never rounded.
  */
-export type MinorUnits =
+type MinorUnits =
   | { readonly outcome: 'converted'; readonly amountMinor: bigint; readonly currency: string }
   | { readonly outcome: 'refused'; readonly message: string };
 

@@ -30,7 +30,7 @@ export type OfferField =
   | 'creditsExpireAfterDays'
   | 'billingMode';
 
-export const LONGEST_NAME = 200;
+const LONGEST_NAME = 200;
 /** A billion credits: far more than is sold, and far below the limit of 64 bits. */
 export const MOST_CREDITS_MICRO = 1_000_000_000n * 1_000_000n;
 

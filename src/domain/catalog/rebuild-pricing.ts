@@ -16,7 +16,7 @@ import { findPlan, type Plan } from './plan.ts';
  * plan or pack and creates those that the provider does not have; the others are kept. It is safe to repeat, and
  * concurrent runs create one price, because the idempotency keys contain our id and the id that is replaced.
  */
-export interface RebuildParts {
+interface RebuildParts {
   readonly database: Database;
   readonly provider: Pick<
     PaymentProvider,

@@ -11,7 +11,7 @@ import type { Clock, Timer } from '../../ports/clock.ts';
  *
  * No company can use all places. If too many wait, the newest of the company with the most waiting is refused.
  */
-export interface CompanyTurns {
+interface CompanyTurns {
   run<Result>(companyId: string, work: () => Promise<Result>, options?: TurnOptions): Promise<Turn<Result>>;
   /** Delays the company's next work after a failure that took time; the pause doubles with each failure in a row. */
   pauseAfterFailure(companyId: string, tookMs: number): void;
@@ -27,7 +27,7 @@ interface TurnOptions {
   readonly signal?: AbortSignal;
 }
 
-export type Turn<Result> =
+type Turn<Result> =
   | { readonly outcome: 'done'; readonly result: Result }
   /** Too much is waiting, or the company's turn did not come in time. */
   | { readonly outcome: 'busy' };

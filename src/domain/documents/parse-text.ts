@@ -37,7 +37,7 @@ export interface ParsedDocument {
   readonly served?: Served | undefined;
 }
 
-export interface TextToParse {
+interface TextToParse {
   /** The company of the text; companies use the engine by turns. */
   readonly companyId: string;
   readonly kind: ParseKind;

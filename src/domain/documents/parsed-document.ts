@@ -151,10 +151,10 @@ export const EMPLOYMENT_TYPES = [
   'OTHER',
 ] as const;
 
-export const WORK_MODES = ['REMOTE', 'HYBRID', 'ON_SITE'] as const;
+const WORK_MODES = ['REMOTE', 'HYBRID', 'ON_SITE'] as const;
 
 /** From lowest to highest; null if the posting names no rank. */
-export const SENIORITIES = ['INTERN', 'JUNIOR', 'MID', 'SENIOR', 'LEAD', 'DIRECTOR', 'EXECUTIVE'] as const;
+const SENIORITIES = ['INTERN', 'JUNIOR', 'MID', 'SENIOR', 'LEAD', 'DIRECTOR', 'EXECUTIVE'] as const;
 
 export const SALARY_UNITS = ['HOUR', 'DAY', 'WEEK', 'MONTH', 'YEAR'] as const;
 

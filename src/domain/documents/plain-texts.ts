@@ -12,7 +12,7 @@ import { firstNames } from './words/word-lists.ts';
  * the other kind, another form (an invoice, a recipe, a letter, a story), or a text in which nothing was found that
  * belongs to a CV or posting.
  */
-export type PlainJudgement =
+type PlainJudgement =
   | { readonly outcome: 'taken'; readonly confidence: number; readonly warning: string }
   | { readonly outcome: 'refused' };
 
@@ -143,7 +143,7 @@ const YEARS =
   /(?<!\p{L})(?:\d{1,2}\+?|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty) (?:years?|yrs|Jahren?|ans|años|anni|anos|jaar)(?!\p{L})/iu;
 
 /** Words that a short advertisement uses to look for a person. */
-export const WANTED =
+const WANTED =
   /(?:^|[\s:,])(?:needed|wanted|required|sought|gesucht|recherchée?s?|(?:re)?cherch(?:e|ons)|buscamos|necesitamos|(?:wir )?suchen|procuramos|precisamos|zoeken|se (?:busca|necesita|precisa)n?|cercasi|cerchiamo|procura-se|precisa-se|gezocht)(?=[\s.,:!]|$)|(?:^|[.!]\s+)(?:seeking|hiring|looking for|now hiring)\b|\bwe need an? \p{L}/iu;
 
 /** "(m/w/d)" after a title: only job offers contain it. */

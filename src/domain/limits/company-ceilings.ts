@@ -67,7 +67,7 @@ type CountedDocument =
   | { readonly outcome: 'refused'; readonly retryAfterMs: number };
 
 /** A company's current use of its ceilings on calls. */
-export interface CallUse {
+interface CallUse {
   readonly requestsPerMinute: number;
   readonly tokensPerMinute: number;
   readonly callsInFlight: number;

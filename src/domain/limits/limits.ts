@@ -50,7 +50,7 @@ export interface KeyAllowances {
 export type KeyLimitName = 'requests' | 'tokens' | 'calls in flight' | 'streams' | CompanyLimitName;
 
 /** What a call counts as, in addition to a request. */
-export interface CallMarks {
+interface CallMarks {
   /** A stream of a company that is limited to one (abandoned-streams.ts). */
   readonly isOnlyStream?: boolean;
   /** A CV or a job posting, which counts towards the company's documents per day. */

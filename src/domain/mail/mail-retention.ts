@@ -3,13 +3,13 @@ import type { Database, SqlValue } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
 
-export interface MailRetentionParts {
+interface MailRetentionParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-export interface PurgedMail {
+interface PurgedMail {
   readonly givenUp: number;
   readonly forgotten: number;
   readonly deleted: number;

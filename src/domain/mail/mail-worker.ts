@@ -17,7 +17,7 @@ import {
 } from './outbox.ts';
 import { writeMail } from './templates.ts';
 
-export interface MailWorkerParts {
+interface MailWorkerParts {
   readonly database: Database;
   readonly jobQueue: JobQueue;
   readonly mail: Pick<Mail, 'send'>;

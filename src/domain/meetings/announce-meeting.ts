@@ -15,7 +15,7 @@ interface WantedMeeting {
   readonly talentId: string | null;
 }
 
-export type Announced =
+type Announced =
   | { readonly outcome: 'announced'; readonly meeting: Meeting }
   /** Another company has announced this room. */
   | { readonly outcome: 'taken' }

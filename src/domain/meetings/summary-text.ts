@@ -8,14 +8,14 @@ import { findMeeting, type Meeting } from './meeting.ts';
 import type { TranscriptSummary } from './transcript-summary.ts';
 
 /** A meeting and the summary of its transcript or notes, for export. */
-export interface MeetingSummary {
+interface MeetingSummary {
   readonly meeting: Meeting;
   readonly summary: TranscriptSummary;
   readonly jobTitle: string | null;
   readonly talentName: string | null;
 }
 
-export type FoundSummary =
+type FoundSummary =
   | { readonly outcome: 'found'; readonly found: MeetingSummary }
   | { readonly outcome: 'unknown' }
   /** There is no transcript and no notes, or the summary is not finished. */
@@ -53,7 +53,7 @@ function summarySections({ summary }: MeetingSummary): readonly (readonly [strin
   return sections.filter(([, lines]) => lines.length > 0);
 }
 
-export type SummaryFormat = 'markdown' | 'text';
+type SummaryFormat = 'markdown' | 'text';
 
 export function summaryText(found: MeetingSummary, format: SummaryFormat): string {
   const isMarkdown = format === 'markdown';

@@ -29,7 +29,7 @@ export interface ModelQuestion {
 }
 
 /** Targets that refused a format with a schema. They are called without one for a limited time. */
-export interface FormatMemory {
+interface FormatMemory {
   isPlain(targetId: string): boolean;
   notePlain(targetId: string): void;
 }

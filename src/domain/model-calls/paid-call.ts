@@ -232,7 +232,7 @@ function usageToHold(alias: Alias, size: CallSize): EstimatedUsage {
 }
 
 /** The most that a call of the alias can use: tokens that the provider reports beyond that are not charged. */
-export function mostTokens(
+function mostTokens(
   { contextLength, maxOutputTokens }: Pick<Alias, 'contextLength' | 'maxOutputTokens'>,
   prompts: number,
   choices: number,

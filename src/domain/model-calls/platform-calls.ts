@@ -33,7 +33,7 @@ export interface PlatformCalls {
   begin(wanted: WantedCall): Promise<PlatformCall>;
 }
 
-export interface WantedCall {
+interface WantedCall {
   readonly companyId: string;
   readonly alias: Alias;
   readonly endpoint: string;
@@ -60,7 +60,7 @@ export interface PlatformCall {
   release(): Promise<void>;
 }
 
-export interface PlatformCallParts {
+interface PlatformCallParts {
   readonly limits: Pick<Limits, 'reserve'>;
   readonly holds: CreditHolds;
   readonly standings: Pick<BillingStatuses, 'find'>;

@@ -19,7 +19,7 @@ import {
   type SealedOwnKey,
 } from './own-keys.ts';
 
-export interface OwnKeyDirectoryParts {
+interface OwnKeyDirectoryParts {
   readonly database: Statements;
   readonly sharedState: SharedState;
   readonly clock: Clock;

@@ -26,14 +26,14 @@ export interface SealedOwnKey extends Pick<OwnKey, 'id' | 'companyId' | 'alias' 
   readonly sealedKey: Uint8Array;
 }
 
-export interface OwnKeyParts {
+interface OwnKeyParts {
   readonly database: Database;
   readonly sharedState: Pick<SharedState, 'publish'>;
   readonly secrets: Pick<Secrets, 'newId'>;
   readonly cipher: Cipher;
 }
 
-export interface WantedOwnKey {
+interface WantedOwnKey {
   readonly companyId: string;
   readonly alias: AliasName;
   /** Null if the alias has providers at one host only. */

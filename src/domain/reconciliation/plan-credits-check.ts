@@ -36,7 +36,7 @@ export const planCreditsCheck: ComputedCheck = {
 
 const COMPANIES_AT_ONCE = 200;
 
-export interface RecountedInvoice extends KeptInvoice {
+interface RecountedInvoice extends KeptInvoice {
   readonly companyId: string;
   readonly id: string;
   /** The credits posted for it; `takenMicro` are those that its refunds took. */

@@ -3,7 +3,7 @@ import type { Database, SqlValue } from '../../ports/database.ts';
 /** A few milliseconds of work per chunk, so that no other statement waits long for one. */
 export const CHUNK_ROWS = 1_000;
 
-export interface ChunkedChange {
+interface ChunkedChange {
   /**
    * A delete or update without `returning` that changes at most `chunkRows` rows, selected by a search like
    * `id = any (array(select id from … order by … limit … for update skip locked))`. With `array(…)` the search runs
@@ -19,7 +19,7 @@ export interface ChunkedChange {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface ChangedInChunks {
+interface ChangedInChunks {
   readonly rows: number;
   /** False if `maxChunks` was reached and rows may be left. */
   readonly isDone: boolean;

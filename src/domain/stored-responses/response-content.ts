@@ -30,7 +30,7 @@ export function outputIds(response: JsonObject): readonly string[] {
   return output.flatMap((item) => (isObject(item) && typeof item.id === 'string' ? [item.id] : []));
 }
 
-export interface Continuation {
+interface Continuation {
   /** Null if nothing precedes the input. */
   readonly previous: ResponseContent | null;
   readonly holders: readonly ResponseContent[];
@@ -73,7 +73,7 @@ function withId(item: JsonObject, suffix: string, at: number): JsonObject {
   return { ...item, type, id, status: 'completed', content: [{ type: partType, text: item.content }] };
 }
 
-export interface InputItemsPage {
+interface InputItemsPage {
   readonly limit: number;
   readonly after: string | null;
   readonly order: 'asc' | 'desc';

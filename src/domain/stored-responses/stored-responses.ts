@@ -38,12 +38,12 @@ export interface StoredResponse {
 }
 
 /** The ids that a request refers to. */
-export interface EarlierIds {
+interface EarlierIds {
   readonly responseId: string | null;
   readonly itemIds: readonly string[];
 }
 
-export type FoundResponses =
+type FoundResponses =
   | {
       readonly outcome: 'searched';
       /** The response `responseId`; null if the request named none, or it is missing. */

@@ -26,12 +26,12 @@ interface ExportParts {
   readonly groupRows?: number;
 }
 
-export interface ExportedFile {
+interface ExportedFile {
   readonly path: string;
   readonly calls: number;
 }
 
-export interface ExportedCalls {
+interface ExportedCalls {
   readonly files: number;
   readonly calls: number;
   /** Hours whose file already had all their calls as they are. */

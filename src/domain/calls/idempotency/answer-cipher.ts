@@ -16,7 +16,7 @@ export interface AnswerCipher {
   reseal(sealed: Uint8Array, boundTo: string): Promise<Uint8Array<ArrayBuffer> | 'current' | 'unreadable'>;
 }
 
-export interface AnswerCipherParts {
+interface AnswerCipherParts {
   /** The first one seals; all of them open. */
   readonly masterKeys: readonly [string, ...string[]];
   readonly secrets: Pick<Secrets, 'randomBytes'>;

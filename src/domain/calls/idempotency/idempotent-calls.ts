@@ -190,14 +190,14 @@ async function unlessAway<T>(asking: Promise<T>): Promise<T | 'away'> {
 }
 
 /** An answer that is collected while it is sent in pieces. */
-export interface AnswerGathering {
+interface AnswerGathering {
   push(piece: Uint8Array): void;
   /** If the answer is too large, its start with `storesStart`, otherwise null. */
   bytes(): Uint8Array<ArrayBuffer> | null;
   isTooLarge(): boolean;
 }
 
-export interface AnswerGatherings {
+interface AnswerGatherings {
   /** With `storesStart`, the start of an answer that is too large is kept. */
   begin(callId: string, storesStart?: boolean): AnswerGathering;
   /** Frees the share of the memory limit that the call used. */

@@ -85,7 +85,7 @@ function numberOf(tokens: bigint | null): number | null {
   return tokens === null ? null : Number(tokens);
 }
 
-export interface CallExport extends MoreFields {
+interface CallExport extends MoreFields {
   readonly filter: CallLogFilter;
   readonly format: CallFormat;
   /** Null is unlimited. */

@@ -82,7 +82,7 @@ export interface CallLogPage {
  * How many calls are read for one page, which takes about 30 ms. Otherwise a filter that matches few calls would make the
  * server read all of them.
  */
-export const MOST_LOOKED_AT = 10_000;
+const MOST_LOOKED_AT = 10_000;
 
 /**
  * A page of the log, the newest first. Pages have no gaps and no repeats: each continues after the last call of the previous

@@ -8,14 +8,14 @@ const LONGEST_TEXT = 200;
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** The query parameters that select calls, for REST and exports. The caller restricts them to the permitted calls. */
-export interface CallParameters {
+interface CallParameters {
   readonly filter: CallLogFilter;
   readonly format: 'json' | CallFormat;
   readonly limit: number | null;
   readonly after: string | null;
 }
 
-export type ReadCallParameters =
+type ReadCallParameters =
   | { readonly outcome: 'read'; readonly parameters: CallParameters }
   | { readonly outcome: 'invalid'; readonly param: string; readonly message: string };
 

@@ -3,9 +3,9 @@ import type { Database, Statements } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 
 /** The time span that a partition of calls covers. */
-export type PartitionSpan = 'month' | 'week' | 'day';
+type PartitionSpan = 'month' | 'week' | 'day';
 
-export interface CallPartition {
+interface CallPartition {
   readonly name: string;
   /** The first id of the partition; null is unbounded. */
   readonly fromId: string | null;

@@ -3,7 +3,7 @@ import type { Database } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { JournaledCalls } from './journaled-calls.ts';
 
-export interface DatabaseWatchParts {
+interface DatabaseWatchParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;

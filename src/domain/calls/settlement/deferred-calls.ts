@@ -16,7 +16,7 @@ export interface Deferring {
   readonly writeAheadLog: WriteAheadLog;
 }
 
-export interface DeferredCalls {
+interface DeferredCalls {
   /** Makes the call durable and charges it soon. Null if it cannot be deferred and must wait for its commit. */
   add(call: FinishedCall): Promise<OwnCharge> | null;
   /** Writes all added calls to the database or the journal. */

@@ -121,7 +121,7 @@ export function entryOf(call: FinishedCall): JournalEntry {
   return { id, record: `{"form":${RECORD_FORM},${JSON.stringify(written).slice(1)}` };
 }
 
-export type ReadEntry =
+type ReadEntry =
   | { readonly outcome: 'read'; readonly call: FinishedCall }
   /** Which fields are invalid, without their values. */
   | { readonly outcome: 'unreadable'; readonly problem: string };

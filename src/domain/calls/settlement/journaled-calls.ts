@@ -7,7 +7,7 @@ import { entryOf } from './journal-record.ts';
 import { NO_CHARGE, type OwnCharge, ownCharges } from './own-charge.ts';
 import { type Replayed, replayJournal } from './replay-journal.ts';
 
-export interface JournaledCallsParts {
+interface JournaledCallsParts {
   readonly journal: CallJournal;
   readonly database: Database;
   readonly log: Log;
@@ -15,7 +15,7 @@ export interface JournaledCallsParts {
   onCommitted(): void;
 }
 
-export type Journaled =
+type Journaled =
   | { outcome: 'written'; committed(call: FinishedCall): Promise<OwnCharge> }
   | { outcome: 'not-written'; error: Error };
 

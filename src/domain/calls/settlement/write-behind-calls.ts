@@ -5,7 +5,7 @@ import { insertCalls } from './charge-calls.ts';
 import { elapsedMs, type FinishedCall } from './finished-call.ts';
 import { isRefusedRow, sendInHalves } from './refused-rows.ts';
 
-export interface CallNotes {
+interface CallNotes {
   add(call: FinishedCall): void;
   droppedCount(): number;
   /** Tries once to write the pending records. */

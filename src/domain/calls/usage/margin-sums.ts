@@ -2,7 +2,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Database } from '../../../ports/database.ts';
 import { ALL_KEYS } from './usage-report.ts';
 
-export interface MarginSumParts {
+interface MarginSumParts {
   readonly database: Database;
   readonly clock: Clock;
 }

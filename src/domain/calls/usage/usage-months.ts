@@ -18,7 +18,7 @@ export const USAGE_MONTHS_QUEUE: QueueDefinition = {
 };
 export const USAGE_MONTHS_CRON = '40 2 * * *';
 
-export interface UsageMonthsParts {
+interface UsageMonthsParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;

@@ -18,7 +18,7 @@ import { canonicalSkill, placeBook } from '../words/word-lists.ts';
 import { withoutOrders } from './extract-prompt.ts';
 
 /** A record whose values all occur in the text. */
-export interface CheckedRecord<Value> {
+interface CheckedRecord<Value> {
   readonly value: Value;
   readonly evidence: readonly Evidence[];
   /** The values that were dropped. */

@@ -13,7 +13,7 @@ import { findDates, isoOf, meansPresent } from '../text/dates.ts';
  * A model's answer as a record that is not yet checked against the text. check-answer.ts does that, and nothing of an
  * answer may be shown before.
  */
-export type ModelAnswer<Value> =
+type ModelAnswer<Value> =
   /** Usable. `problems` lists what had to be omitted; if it is not empty, one repair is worthwhile. */
   | {
       readonly outcome: 'read';

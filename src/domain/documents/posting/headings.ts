@@ -12,7 +12,7 @@ export type PostingSection =
   | 'terms'
   | 'other';
 
-export interface PostingHeading {
+interface PostingHeading {
   readonly section: PostingSection;
   /** The length of the heading within the segment; the rest is content. */
   readonly length: number;

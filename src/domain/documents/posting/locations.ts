@@ -6,7 +6,7 @@ import { companySuffixes } from '../words/word-lists.ts';
 type Location = Posting['jobLocation'][number];
 type KnownPlace = LaidOutText['places'][number];
 
-export interface FoundLocation extends TextRange, Location {}
+interface FoundLocation extends TextRange, Location {}
 
 const MOST_PLACES = 10;
 const MOST_LOOKED_AT = 200;

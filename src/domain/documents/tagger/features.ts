@@ -22,7 +22,7 @@ export const MOST_FEATURES = 400;
  */
 export type FeatureReach = 'document' | 'line';
 
-export interface FeatureReader {
+interface FeatureReader {
   /** Writes the features of a token into `into` and returns their number. A feature is a hash of 31 bits. */
   read(token: number, into: Int32Array): number;
 }

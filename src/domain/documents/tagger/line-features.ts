@@ -14,7 +14,7 @@ export interface LinePart {
 }
 
 /** Facts shared by all tokens of a line, and about its neighbours. */
-export interface LineFacts {
+interface LineFacts {
   readonly parts: readonly LinePart[];
   /** The index in `parts` of each token's part, or -1 for tokens between parts. */
   readonly partOf: Int32Array;

@@ -11,7 +11,7 @@ import type { FeatureReach } from './features.ts';
 import postingWeights from './posting-weights.json' with { type: 'json' };
 
 /** Weights as written by quality/train.ts: sorted hashes of features, then a row of signed bytes for each. */
-export interface StoredWeights {
+interface StoredWeights {
   readonly features: number;
   readonly scale: number;
   readonly steps: readonly number[];
@@ -34,7 +34,7 @@ export function readWeights(): EngineWeights {
  * Rows are looked up in an open-addressing table at least 2.5 times their number, because each token needs about ninety
  * lookups.
  */
-export function weightsOf<Kind extends string>(
+function weightsOf<Kind extends string>(
   stored: StoredWeights,
   kinds: readonly Kind[],
   reach: FeatureReach,

@@ -1,5 +1,5 @@
 /** A sign and its points. Each counts once, even if it occurs several times, so that length alone decides nothing. */
-export type Sign = readonly [RegExp, number];
+type Sign = readonly [RegExp, number];
 
 /** The text addresses the reader as the future employee. A CV does not address its reader. */
 export const SPOKEN_TO: readonly Sign[] = [

@@ -26,7 +26,7 @@ interface Place {
 }
 
 /** The transactions whose seals are computed again: all, or those that no digest covers. */
-export type Extent = 'all' | 'without-digest';
+type Extent = 'all' | 'without-digest';
 
 /**
  * Whether balances, the chain of balances, seals and totals are correct. Transactions with a digest are compared with

@@ -42,7 +42,7 @@ const RETIRED_DAYS = 'select company_id, day from retired_usage';
 const RETIRED_MONTHS = "select company_id, date_trunc('month', day)::date from retired_usage";
 
 /** True for each check of calls and their sums that is proved. */
-export interface UsageProof {
+interface UsageProof {
   readonly charges: boolean;
   readonly prices: boolean;
   readonly payers: boolean;

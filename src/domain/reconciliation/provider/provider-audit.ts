@@ -37,7 +37,7 @@ export interface AuditReport {
   readonly totals: Totals;
 }
 
-export type AuditRun =
+type AuditRun =
   | { readonly outcome: 'done'; readonly report: AuditReport }
   /** The provider did not answer, or there is more than one run may read. Running it again continues it. */
   | { readonly outcome: 'paused'; readonly message: string }

@@ -49,7 +49,7 @@ const DAY_MS = 24 * 60 * 60_000;
 /** A dispute is decided within about three months of being opened, long after its charge. */
 const DISPUTES_BEFORE_MS = 180 * DAY_MS;
 
-export interface ReadPage {
+interface ReadPage {
   readonly after: string | null;
   readonly count: number;
 }

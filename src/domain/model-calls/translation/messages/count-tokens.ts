@@ -4,7 +4,7 @@ import type { TranslationStamps, TranslationTarget, Translator } from '../transl
 import { encodeJson, type JsonObject, parseObject } from './members.ts';
 import { messagesToChat } from './messages-to-chat.ts';
 
-export type CountedTokens =
+type CountedTokens =
   | { readonly outcome: 'counted'; readonly body: Uint8Array<ArrayBuffer> }
   | { readonly outcome: 'refused'; readonly message: string; readonly param: string | null };
 

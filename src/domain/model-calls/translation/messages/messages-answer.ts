@@ -12,7 +12,7 @@ import {
 } from './members.ts';
 
 /** The parts of the request that the answer depends on. */
-export interface MessagesAsked {
+interface MessagesAsked {
   /** The client's name for it. */
   readonly model: string;
   readonly stopSequences: readonly string[];

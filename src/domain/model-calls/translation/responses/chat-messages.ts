@@ -12,7 +12,7 @@ export interface InputParts {
 }
 
 /** The instructions and items of a Responses request as messages of a chat. */
-export interface ChatMessages {
+interface ChatMessages {
   instruct(text: string): void;
   /** `param` is the path of the list. */
   add(items: readonly unknown[], param: string): void;

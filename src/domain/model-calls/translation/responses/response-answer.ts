@@ -6,7 +6,7 @@ import type { ToolNames } from './chat-tools.ts';
 import { type CallPiece, createOutputBuilder, type OutputBuilder } from './response-output.ts';
 
 /** The parts of a request that its answer needs. */
-export interface AnsweredRequest {
+interface AnsweredRequest {
   /** Members of the request that every response repeats. */
   readonly echo: JsonObject;
   readonly names: ToolNames;
