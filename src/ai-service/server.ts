@@ -14,7 +14,7 @@ import {
 } from './monitoring.ts';
 import { addRoomEvents, type RoomEventParts } from './room-events.ts';
 
-export type AiServiceParts = ServiceAppParts &
+type AiServiceParts = ServiceAppParts &
   AiHealthParts &
   MatchGeneratorParts &
   MonitoringStatsParts &

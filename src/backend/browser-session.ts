@@ -6,7 +6,7 @@ import { REQUEST_ID_HEADER } from '../http/request-id.ts';
 import type { ServiceApp, ServiceVariables } from '../http/service-app.ts';
 import type { Clock } from '../ports/clock.ts';
 
-export interface BrowserSessionParts {
+interface BrowserSessionParts {
   readonly consoleUrl: string;
   readonly clock: Clock;
 }

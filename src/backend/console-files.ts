@@ -4,7 +4,7 @@ import type { ConsoleAssets } from '../domain/console-assets/console-assets.ts';
 import type { ServiceApp, ServiceVariables } from '../http/service-app.ts';
 import type { Log } from '../ports/log.ts';
 
-export interface ConsoleFile {
+interface ConsoleFile {
   /** As in its URL: contains the hash of its content. */
   readonly name: string;
   readonly bytes: Uint8Array<ArrayBuffer>;

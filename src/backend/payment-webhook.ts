@@ -9,7 +9,7 @@ import type { Log } from '../ports/log.ts';
 import type { PaymentProvider } from '../ports/payment-provider.ts';
 import type { RequestLimits } from './request-limits.ts';
 
-export interface PaymentWebhookParts {
+interface PaymentWebhookParts {
   readonly paymentEvents: Pick<PaymentEvents, 'receive'>;
   readonly provider: Pick<PaymentProvider, 'verifyEvent'>;
   readonly clientAddress: ClientAddress;

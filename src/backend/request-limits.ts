@@ -33,7 +33,7 @@ export interface RequestLimits {
   countBadSignature(clientAddress: string): Promise<CountedRequest>;
 }
 
-export interface ServiceTokenLookup {
+interface ServiceTokenLookup {
   /** Of the token as it was sent. */
   readonly digest: string;
   /** Null for a token that is not valid. */

@@ -34,7 +34,7 @@ export interface BackendParts
   readonly console?: Pick<ConsoleParts, 'build' | 'gatewayUrl' | 'hasDemoWorld'>;
 }
 
-export interface Backend {
+interface Backend {
   readonly fetch: ServiceApp['fetch'];
   /** All routes, for tests that compare them with the API documents. */
   readonly routes: ServiceApp['routes'];

@@ -13,7 +13,7 @@ import { dlopen, ptr } from 'bun:ffi';
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { Clock } from '../ports/clock.ts';
 
-export type Left = { outcome: 'left' } | { outcome: 'cannot'; reason: string };
+type Left = { outcome: 'left' } | { outcome: 'cannot'; reason: string };
 
 /**
  * The round trip of a handshake, and the turn of our event loop that accepts it. Well below the second after which SYN is

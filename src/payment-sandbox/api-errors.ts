@@ -1,5 +1,5 @@
 /** An error answer in the provider's envelope. It is thrown, so that all changes of the request are rolled back. */
-export interface Refusal extends Error {
+interface Refusal extends Error {
   readonly name: 'Refusal';
   readonly status: number;
   readonly error: RefusalFields;

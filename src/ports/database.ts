@@ -26,7 +26,7 @@ export interface Statements {
   script(text: string): Promise<Row[]>;
 }
 
-export interface QueryOptions {
+interface QueryOptions {
   /**
    * The statement has no data in common with deferred writes, so it does not wait for them. For frequent statements: each
    * one that waits makes the groups of deferred writes smaller.

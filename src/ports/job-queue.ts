@@ -63,7 +63,7 @@ export interface EnqueueOptions {
   readonly owner?: string;
 }
 
-export interface WorkOptions {
+interface WorkOptions {
   /** The number of concurrent jobs in this process. */
   readonly concurrency: number;
   /**

@@ -117,13 +117,13 @@ export interface WireObject {
   readonly [field: string]: unknown;
 }
 
-export type Metadata = Readonly<Record<string, string>>;
+type Metadata = Readonly<Record<string, string>>;
 
 export interface Created {
   readonly id: string;
 }
 
-export interface WantedProduct {
+interface WantedProduct {
   readonly name: string;
   readonly description?: string | undefined;
   readonly metadata: Metadata;
@@ -141,7 +141,7 @@ export interface WantedPrice {
   readonly metadata: Metadata;
 }
 
-export interface WantedCustomer {
+interface WantedCustomer {
   readonly name: string;
   readonly email: string | null;
   readonly metadata: Metadata;
@@ -192,18 +192,18 @@ export interface WantedPriceChange {
   readonly priceId: string;
 }
 
-export interface OpenedCheckout {
+interface OpenedCheckout {
   readonly id: string;
   readonly url: string;
   readonly expiresAtMs: number;
 }
 
-export interface WantedPortal {
+interface WantedPortal {
   readonly customerId: string;
   readonly returnUrl: string;
 }
 
-export interface OpenedPortal {
+interface OpenedPortal {
   readonly id: string;
   readonly url: string;
 }
@@ -229,7 +229,7 @@ export interface InvoiceLine {
   readonly period?: { readonly startMs: number; readonly endMs: number } | undefined;
 }
 
-export interface WantedRefund {
+interface WantedRefund {
   /** Of a payment intent or of a charge. */
   readonly paymentId: string;
   /** Null refunds the rest. */
@@ -238,7 +238,7 @@ export interface WantedRefund {
   readonly metadata: Metadata;
 }
 
-export interface MadeRefund {
+interface MadeRefund {
   readonly id: string;
   readonly amountMinor: bigint;
   readonly status: string | null;
@@ -289,13 +289,13 @@ export type EventVerdict =
   | { readonly outcome: 'verified'; readonly event: ProviderEvent }
   | { readonly outcome: 'refused'; readonly message: string };
 
-export interface WantedEndpoint {
+interface WantedEndpoint {
   readonly url: string;
   readonly eventKinds: readonly string[];
   readonly description?: string | undefined;
 }
 
-export interface CreatedEndpoint {
+interface CreatedEndpoint {
   readonly id: string;
   readonly secret: string;
 }

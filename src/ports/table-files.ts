@@ -18,7 +18,7 @@ export interface TableFiles {
   ): Promise<number>;
 }
 
-export interface FileContent {
+interface FileContent {
   readonly rows: number;
   /** What the file was written with; null if it has none. */
   readonly mark: string | null;

@@ -1,7 +1,7 @@
 export type SpanKind = 'server' | 'client' | 'internal';
 
 /** A number that may have a fraction, always sent as a double: backends give an attribute the type of its first value. */
-export interface Fraction {
+interface Fraction {
   readonly fraction: number;
 }
 
@@ -26,7 +26,7 @@ export interface Span {
 }
 
 /** As the caller sent them. */
-export interface TraceHeaders {
+interface TraceHeaders {
   readonly traceparent: string | null;
   readonly tracestate: string | null;
 }

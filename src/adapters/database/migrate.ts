@@ -23,7 +23,7 @@ export interface Migration {
 }
 
 /** The content of the folder migrations: the migrations in order, and the functions that are installed after them. */
-export interface Schema {
+interface Schema {
   readonly migrations: readonly Migration[];
   readonly functions: readonly StoredFunction[];
   /** The newest migration of the previous release: code of that release still runs on this schema. Null if none does. */
@@ -90,7 +90,7 @@ export async function readSchema(folder: string): Promise<Schema> {
 }
 
 /** An entry of migrations/releases.json: a release and its newest migration. */
-export interface Release {
+interface Release {
   readonly release: string;
   readonly newest: string;
 }

@@ -17,7 +17,7 @@ export interface StoredFunction {
   readonly sql: string;
 }
 
-export interface NewestMigrations {
+interface NewestMigrations {
   readonly inCode: number;
   readonly inDatabase: number;
 }

@@ -4,7 +4,7 @@ import { databaseFailure } from './failure.ts';
  * A semaphore with a limited queue. If the queue is full, requests fail at once: a slow database must not fill the memory
  * with waiting statements.
  */
-export interface WaitQueue {
+interface WaitQueue {
   /** Resolves with the function that releases the place. It may be called more than once. */
   enter(timeoutMs: number): Promise<() => void>;
   busy(): number;

@@ -4,7 +4,7 @@ import { Parser } from 'htmlparser2';
  * Extracts the visible text of a page, in blocks, without scripts, styles, comments and hidden parts. The parser emits tags
  * as events and no tree is built, so a million nested tags need little memory.
  */
-export interface HtmlText {
+interface HtmlText {
   readonly text: string;
   readonly isCut: boolean;
 }

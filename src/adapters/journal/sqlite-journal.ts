@@ -4,7 +4,7 @@ import type { Appended, CallJournal, JournalFile } from '../../ports/call-journa
 import type { Log } from '../../ports/log.ts';
 import { createLockedFile, type LockedFile, lockFile, removeIfThere } from './locked-file.ts';
 
-export interface SqliteJournalOptions {
+interface SqliteJournalOptions {
   /** Shared by all processes of a data folder; each has its own file. */
   readonly folder: string;
   readonly maxEntries: number;

@@ -19,7 +19,7 @@ export interface Redacted {
   readonly bytes: number;
 }
 
-export interface Redactor {
+interface Redactor {
   text(text: string): string;
   /** Returns plain JSON values without secrets, within the rest of the entry's limit. Never throws. */
   context(context: LogContext, usedBytes: number): Redacted;

@@ -2,7 +2,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log, LogContext, LogLevel, LogSink } from '../../ports/log.ts';
 import { createRedactor, type Redacted } from './redact.ts';
 
-export interface LogParts {
+interface LogParts {
   readonly clock: Clock;
   /** Entries below it cost one comparison. */
   readonly level: LogLevel;
@@ -10,7 +10,7 @@ export interface LogParts {
   readonly context?: LogContext;
 }
 
-export interface StructuredLog extends Log {
+interface StructuredLog extends Log {
   /** Adds a sink for later entries: the database and shared state are opened after the log. */
   addSink(sink: LogSink): void;
   /** The number of entries lost here or because a sink threw. Sinks count the entries that they drop. */

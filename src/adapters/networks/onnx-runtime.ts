@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
  * ONNX Runtime through its C API. Its Node package is 288 MB, and addons of that type crash a Bun process that uses
  * them in threads; the library alone is 27 MB, in one package per platform (decisions/0068).
  */
-export interface OnnxRuntime {
+interface OnnxRuntime {
   /** Loads a network from a file. Throws if it cannot be loaded. */
   open(path: string): OnnxSession;
 }
@@ -18,13 +18,13 @@ export interface OnnxSession {
   close(): void;
 }
 
-export interface OnnxInput {
+interface OnnxInput {
   readonly name: string;
   readonly data: BigInt64Array<ArrayBuffer> | Float32Array<ArrayBuffer>;
   readonly shape: readonly number[];
 }
 
-export type LoadedRuntime =
+type LoadedRuntime =
   | { readonly outcome: 'loaded'; readonly runtime: OnnxRuntime }
   /** There is no library for this platform, or it does not load. The reason is for operators. */
   | { readonly outcome: 'unavailable'; readonly reason: string };

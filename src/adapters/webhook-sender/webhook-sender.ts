@@ -22,7 +22,7 @@ interface WebhookSenderParts {
 type Failure = Extract<WebhookAnswer, { outcome: 'failed' }>;
 type Answered = Pick<Extract<WebhookAnswer, { outcome: 'answered' }>, 'status' | 'body' | 'isWhole'>;
 
-export const SIGNATURE_HEADER = 'turnpike-signature';
+const SIGNATURE_HEADER = 'turnpike-signature';
 
 export function createWebhookSender({ clock, approveHost, connects }: WebhookSenderParts): WebhookSender {
   async function approve(url: URL): Promise<readonly string[] | string> {

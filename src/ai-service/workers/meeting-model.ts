@@ -10,7 +10,7 @@ import {
 import { type PlatformCalls, releasedOnFailure } from '../../domain/model-calls/platform-calls.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
 
-export interface MeetingModelParts extends AskModelParts {
+interface MeetingModelParts extends AskModelParts {
   readonly platformCalls: PlatformCalls;
   /** Null if there is no such alias. */
   readonly extractAlias: () => Alias | null;

@@ -9,7 +9,7 @@ import {
 import { refusal } from './errors.ts';
 
 /** The largest response of GraphQL, in bytes of JSON. */
-export const LARGEST_ANSWER_BYTES = 32 * 1024 * 1024;
+const LARGEST_ANSWER_BYTES = 32 * 1024 * 1024;
 
 /** The size of the response so far. Not counted for subscriptions, which have no end. */
 export interface AnswerSize {

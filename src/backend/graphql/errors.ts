@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql';
 
 /** The codes of expected refusals. Any other error becomes INTERNAL_SERVER_ERROR (endpoint.ts). */
-export type RefusalCode =
+type RefusalCode =
   | 'UNAUTHENTICATED'
   | 'FORBIDDEN'
   | 'NOT_FOUND'
@@ -14,7 +14,7 @@ export type RefusalCode =
   | 'CEILING_REACHED'
   | 'PAYMENT_PROVIDER_FAILED';
 
-export type RefusalDetails = Readonly<Record<string, string | number>>;
+type RefusalDetails = Readonly<Record<string, string | number>>;
 
 /** A refusal for the client. Its message is shown as it is, so it says what to do and contains no secret. */
 export function refusal(code: RefusalCode, message: string, details: RefusalDetails = {}): GraphQLError {

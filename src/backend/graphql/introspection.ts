@@ -12,7 +12,7 @@ import {
 import { QUERY_LIMITS } from './query-limits.ts';
 
 /** Answers the introspection queries of tools without executing them. */
-export interface StandardIntrospection {
+interface StandardIntrospection {
   /** The response in JSON; null for any other query, which is executed like all queries. */
   answerTo(query: string, operationName: string | null): string | null;
 }

@@ -31,7 +31,7 @@ import type { RequestLimits } from '../request-limits.ts';
 import type { AnswerSize } from './answer-size.ts';
 
 /** `open`: anyone; `invited`: only invited people; `closed`: no new accounts. */
-export type SignUpMode = 'open' | 'invited' | 'closed';
+type SignUpMode = 'open' | 'invited' | 'closed';
 
 /** What the operations need: ports, and the domain's parts. */
 export interface GraphqlParts {
@@ -84,7 +84,7 @@ export interface GraphqlParts {
 }
 
 /** What operators can see and do with queues. */
-export interface QueueOperations extends Pick<JobQueue, 'deadLetters' | 'redrive' | 'discard'> {
+interface QueueOperations extends Pick<JobQueue, 'deadLetters' | 'redrive' | 'discard'> {
   depths(): Promise<readonly QueueDepth[]>;
 }
 

@@ -7,7 +7,7 @@ const LOCK_FILE = 'lock';
 /** The embedded database, its log and one checkpoint need about 80 MB; with less than this, a start could fail halfway. */
 const LEAST_FREE_BYTES = 128 * 1024 * 1024;
 
-export interface DataFolder {
+interface DataFolder {
   readonly path: string;
   /** Unlocks the folder for the next process. */
   release(): void;

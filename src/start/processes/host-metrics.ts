@@ -31,7 +31,7 @@ export interface HostMetrics {
 type Say = (what: unknown) => void;
 
 /** The channel to the parent of this process. */
-export interface ToParent {
+interface ToParent {
   readonly say: Say;
   hear(listener: (said: unknown) => void): void;
 }

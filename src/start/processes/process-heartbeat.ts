@@ -18,7 +18,7 @@ import { checksOf } from '../wiring/open-server.ts';
 import type { ServiceOpening } from './start-service.ts';
 
 /** The parts of a process to report; a missing one does not run in this process. */
-export interface HeartbeatParts {
+interface HeartbeatParts {
   readonly services: readonly ServiceName[];
   readonly breakers?: Pick<Breakers, 'states' | 'failuresInARow' | 'troubleOf'>;
   readonly models?: Pick<ModelDirectory, 'cooling'>;

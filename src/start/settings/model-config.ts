@@ -70,7 +70,7 @@ export type ModelConfig = Record<
   Omit<GivenAlias, 'targets'> & { readonly targets?: readonly ConfiguredTarget[] | undefined }
 >;
 
-export interface ConfigSources {
+interface ConfigSources {
   readText(path: string): string;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }

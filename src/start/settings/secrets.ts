@@ -27,7 +27,7 @@ const keptSecrets = z.strictObject({
   demoSeed: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
-export type KeptSecrets = z.output<typeof keptSecrets>;
+type KeptSecrets = z.output<typeof keptSecrets>;
 
 /**
  * Null in production for secrets that are not set and that this process does not need; `metricsToken` may be null
@@ -41,7 +41,7 @@ export type SecretsInUse = Readonly<Record<SecretName | 'demoSeed', string | nul
  * The first secret is used for new values; all of them are accepted for existing ones. This allows rotation without an
  * outage.
  */
-export type AcceptedSecrets = readonly [string, ...string[]];
+type AcceptedSecrets = readonly [string, ...string[]];
 
 /**
  * The secrets from the settings. Outside production, missing ones are read from `secrets.json` in the data folder,

@@ -83,7 +83,7 @@ function withoutProvider(provider: PaymentProvider): PaymentProvider {
   return { ...provider, ...Object.fromEntries(names.map((name) => [name, refuse])) };
 }
 
-export interface StartedSandbox extends Listening {
+interface StartedSandbox extends Listening {
   /** Starts to deliver events. Called once the sandbox and the backend listen at these addresses. */
   begin(addresses: { readonly sandbox: string; readonly backend: string }): Promise<void>;
 }

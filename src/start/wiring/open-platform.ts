@@ -12,7 +12,7 @@ import { openPayments, startSandbox } from './open-payments.ts';
 import { startAiService } from './start-ai-service.ts';
 import { startBackend } from './start-backend.ts';
 
-export interface Platform {
+interface Platform {
   readonly servers: readonly Listening[];
   /** The addresses of its parts, for the `ready` line. */
   readonly places: readonly string[];
@@ -62,6 +62,6 @@ export async function openPlatform(
 }
 
 /** Resolves once the server has answered. */
-export async function answered({ url }: Listening): Promise<void> {
+async function answered({ url }: Listening): Promise<void> {
   await (await fetch(`${url}/healthz`)).text();
 }

@@ -24,7 +24,7 @@ import type { ModelParts } from './open-models.ts';
 import type { Payments } from './open-payments.ts';
 import { checksOf, docsFiles, openServer } from './open-server.ts';
 
-export interface StartedAiService {
+interface StartedAiService {
   readonly server: Listening;
   /** For the process heartbeat. */
   readonly workers: { readonly board: WorkerBoard; readonly names: readonly string[] };

@@ -19,7 +19,7 @@ export interface AnswerHead {
 }
 
 /** How the body ends: after a number of bytes, with the last chunk, or with the connection. */
-export type Framing = number | 'chunked' | 'until-close';
+type Framing = number | 'chunked' | 'until-close';
 
 /** The relevant header lines so far. */
 export interface HeadFields {

@@ -19,7 +19,7 @@ const MOST_INTERIM = 16;
 
 const [TAB, LF, CR, SEMICOLON, DELETE] = [0x09, 0x0a, 0x0d, 0x3b, 0x7f] as const;
 
-export interface AnswerSink {
+interface AnswerSink {
   /** The head of the final answer. Those of 1xx are skipped. */
   head(head: AnswerHead): void;
   /** A part of the body, never empty: a view of the pushed bytes. */

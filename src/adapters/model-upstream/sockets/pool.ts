@@ -18,7 +18,7 @@ const MOST_IDLE = 512;
 /** The limit of abandoned connection attempts. The runtime cannot abort them; the kernel does so after two minutes. */
 const MOST_GIVEN_UP = 128;
 
-export interface PoolParts {
+interface PoolParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly deadlines: Deadlines;

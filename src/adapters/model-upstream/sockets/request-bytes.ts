@@ -10,7 +10,7 @@ export interface RequestBytes {
   readonly body: Uint8Array;
 }
 
-export interface Sent {
+interface Sent {
   /** Negative if the connection is closed. */
   readonly written: number;
   /** The bytes to be written when the socket is writable again; usually none. */

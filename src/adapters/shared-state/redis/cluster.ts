@@ -28,7 +28,7 @@ interface ClusterNeeds {
   onChange(): void;
 }
 
-export interface RedisCluster {
+interface RedisCluster {
   /** The connection to the node that has this key. */
   forKey(key: string): Pick<KeptConnection, 'send'>;
   /** Any reachable node. */
