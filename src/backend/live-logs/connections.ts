@@ -7,88 +7,93 @@ import type { Database } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import type { RequestOrigin } from '../graphql/request-context.ts';
 
-export type GuestOrigin = Omit<RequestOrigin, 'requestId'>;
+export type ClientOrigin = Omit<RequestOrigin, 'requestId'>;
 
 /** All open sockets. */
-export interface GuestRoom {
+export interface ClientRegistry {
   readonly clock: Clock;
   readonly rights: Rights;
-  readonly guests: Set<Guest>;
+  readonly clients: Set<SocketClient>;
   /** Those without a valid token yet. */
-  readonly unknown: Set<Guest>;
+  readonly unauthenticated: Set<SocketClient>;
 }
 
 /**
- * The client behind a socket. A new client is unknown and has ten seconds to send `connection_init` with a valid token,
- * in its parameters or in the handshake's header; otherwise the socket is closed (4408, or 4401). A known one stays
- * until its token expires or is revoked, or until it watches something that it may no longer see: then it is closed
- * with 4403, and the client may reconnect with a new token.
+ * The client behind a socket. A new client is unauthenticated and has ten seconds to send `connection_init` with a valid
+ * token, in its parameters or in the handshake's header; otherwise the socket is closed (4408, or 4401). An authenticated
+ * one stays until its token expires or is revoked, or until it watches something that it may no longer see: then it is
+ * closed with 4403, and the client may reconnect with a new token.
  */
-export interface Guest {
+export interface SocketClient {
   readonly socket: OpenSocket;
   /** With the token known so far. */
-  readonly origin: GuestOrigin;
+  readonly origin: ClientOrigin;
   /** `connection_init` was received, with these parameters. */
-  introduce(connectionParams: Readonly<Record<string, unknown>>): Promise<void>;
-  joined(subscriptionId: string): void;
-  left(subscriptionId: string): void;
+  authenticate(connectionParams: Readonly<Record<string, unknown>>): Promise<void>;
+  subscribed(subscriptionId: string): void;
+  unsubscribed(subscriptionId: string): void;
   /** A subscription was refused. */
   refused(): void;
-  gone(): void;
+  closed(): void;
 }
 
-const UNKNOWN_MS = 10_000;
+const INIT_TIMEOUT_MS = 10_000;
 
-export function createGuest(room: GuestRoom, socket: OpenSocket, handshake: GuestOrigin): Guest {
-  const { clock, rights } = room;
-  const joined = new Set<string>();
+export function createSocketClient(
+  registry: ClientRegistry,
+  socket: OpenSocket,
+  handshake: ClientOrigin,
+): SocketClient {
+  const { clock, rights } = registry;
+  const subscriptions = new Set<string>();
   let { token } = handshake;
-  let isIntroduced = false;
-  let isGone = false;
+  let isInitialised = false;
+  let isClosed = false;
   let watch: { stop(): void } | null = null;
 
-  const patience = clock.after(UNKNOWN_MS, () => {
-    if (!isIntroduced) {
+  const initTimeout = clock.after(INIT_TIMEOUT_MS, () => {
+    if (!isInitialised) {
       socket.close(CloseCode.ConnectionInitialisationTimeout, 'Connection initialisation timeout');
     } else socket.close(CloseCode.Unauthorized, 'Unauthorized');
   });
 
-  function look(viewer: User | null): void {
-    const mayStay = viewer !== null && (joined.size === 0 || viewer.isSuperAdmin);
+  function check(viewer: User | null): void {
+    const mayStay = viewer !== null && (subscriptions.size === 0 || viewer.isSuperAdmin);
     if (!mayStay) socket.close(CloseCode.Forbidden, 'Forbidden');
   }
 
-  const guest: Guest = {
+  const client: SocketClient = {
     socket,
     get origin() {
       return { ...handshake, token };
     },
-    async introduce(connectionParams) {
-      isIntroduced = true;
+    async authenticate(connectionParams) {
+      isInitialised = true;
       token = tokenIn(connectionParams.Authorization ?? connectionParams.authorization) ?? token;
       const known = token === null ? null : await rights.find(token);
-      if (known === null || isGone) return;
-      patience.cancel();
-      room.unknown.delete(guest);
-      watch = rights.watch(known, look);
+      if (known === null || isClosed) return;
+      initTimeout.cancel();
+      registry.unauthenticated.delete(client);
+      watch = rights.watch(known, check);
     },
-    joined: (subscriptionId) => void joined.add(subscriptionId),
-    left: (subscriptionId) => void joined.delete(subscriptionId),
+    subscribed: (subscriptionId) => void subscriptions.add(subscriptionId),
+    unsubscribed: (subscriptionId) => void subscriptions.delete(subscriptionId),
     refused() {
       // The error message for an unauthenticated client is sent first.
-      if (room.unknown.has(guest)) clock.after(0, () => socket.close(CloseCode.Unauthorized, 'Unauthorized'));
+      if (registry.unauthenticated.has(client))
+        clock.after(0, () => socket.close(CloseCode.Unauthorized, 'Unauthorized'));
     },
-    gone() {
-      isGone = true;
-      patience.cancel();
+    closed() {
+      isClosed = true;
+      initTimeout.cancel();
       watch?.stop();
-      room.guests.delete(guest);
-      room.unknown.delete(guest);
+      registry.clients.delete(client);
+      registry.unauthenticated.delete(client);
     },
   };
-  room.guests.add(guest);
-  room.unknown.add(guest);
-  return guest;
+  registry.clients.add(client);
+  registry.unauthenticated.add(client);
+  return client;
 }
 
 function tokenIn(authorization: unknown): string | null {
@@ -107,12 +112,12 @@ interface RightsParts {
 interface Rights {
   /** The verified token and its current user; null where there is none. */
   find(token: string): Promise<VerifiedToken | null>;
-  /** Calls `look` with the token's user periodically, and with null once the token is no longer valid. */
-  watch(token: VerifiedToken, look: (viewer: User | null) => void): { stop(): void };
+  /** Calls `check` with the token's user periodically, and with null once the token is no longer valid. */
+  watch(token: VerifiedToken, check: (viewer: User | null) => void): { stop(): void };
 }
 
 /** An ended session, an expired token or a withdrawn right closes its sockets within a second; this is half of it. */
-const LOOK_EVERY_MS = 500;
+const CHECK_EVERY_MS = 500;
 
 /**
  * Periodically checks the users with an open socket again, because a socket outlives the request that opened it: one
@@ -124,18 +129,18 @@ export function createRights(parts: RightsParts): Rights {
   const { accessTokens, database, clock, log } = parts;
   const watched = new Map<(viewer: User | null) => void, VerifiedToken>();
   let timer: Timer | null = null;
-  let isLooking = false;
+  let isChecking = false;
 
-  async function lookAtAll(): Promise<void> {
-    isLooking = true;
-    const looks = [...watched];
-    const viewers = await findAll(looks.map(([, token]) => token));
-    for (const [place, [look, { expiresAt }]] of looks.entries()) {
+  async function checkAll(): Promise<void> {
+    isChecking = true;
+    const checks = [...watched];
+    const viewers = await findAll(checks.map(([, token]) => token));
+    for (const [place, [check, { expiresAt }]] of checks.entries()) {
       const viewer = expiresAt.getTime() <= clock.now() ? null : viewers?.[place];
-      if (viewer !== undefined && watched.has(look)) look(viewer);
+      if (viewer !== undefined && watched.has(check)) check(viewer);
     }
-    isLooking = false;
-    lookSoon();
+    isChecking = false;
+    scheduleCheck();
   }
 
   /** Null if the database does not answer. */
@@ -148,11 +153,11 @@ export function createRights(parts: RightsParts): Rights {
     }
   }
 
-  function lookSoon(): void {
-    if (isLooking || watched.size === 0) return;
-    timer ??= clock.after(LOOK_EVERY_MS, () => {
+  function scheduleCheck(): void {
+    if (isChecking || watched.size === 0) return;
+    timer ??= clock.after(CHECK_EVERY_MS, () => {
       timer = null;
-      void lookAtAll();
+      void checkAll();
     });
   }
 
@@ -161,12 +166,12 @@ export function createRights(parts: RightsParts): Rights {
       const subject = await accessTokens.verify(token);
       return subject !== null && (await findSignedInUser(database, subject, parts)) !== null ? subject : null;
     },
-    watch(token, look) {
-      watched.set(look, token);
-      lookSoon();
+    watch(token, check) {
+      watched.set(check, token);
+      scheduleCheck();
       return {
         stop() {
-          watched.delete(look);
+          watched.delete(check);
           if (watched.size > 0) return;
           timer?.cancel();
           timer = null;

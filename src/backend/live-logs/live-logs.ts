@@ -12,7 +12,13 @@ import type { OpenSocket, SocketEvents, SocketService } from '../../http/listen.
 import { isNestedTooDeep } from '../../http/read-json.ts';
 import { refusal, tooManyRequests } from '../graphql/errors.ts';
 import { createRequestContext, type GraphqlParts } from '../graphql/request-context.ts';
-import { createGuest, createRights, type Guest, type GuestOrigin, type GuestRoom } from './connections.ts';
+import {
+  type ClientOrigin,
+  type ClientRegistry,
+  createRights,
+  createSocketClient,
+  type SocketClient,
+} from './connections.ts';
 import { beginOperation, createSelections, messagesOf } from './subscriptions.ts';
 
 export interface LiveLogsParts extends GraphqlParts {
@@ -27,8 +33,8 @@ const MOST_SOCKETS = 2_000;
 /** Of those, per address: the rest is left for others. */
 const MOST_OF_ADDRESS = 1_000;
 /** Of those, without a valid token yet; in total, and per address. */
-const MOST_UNKNOWN = 400;
-const MOST_UNKNOWN_OF_ADDRESS = 100;
+const MOST_UNAUTHENTICATED = 400;
+const MOST_UNAUTHENTICATED_OF_ADDRESS = 100;
 const MOST_SUBSCRIPTIONS = 10;
 const TRY_AGAIN = { 'retry-after': '5' };
 const encoder = new TextEncoder();
@@ -37,43 +43,48 @@ const encoder = new TextEncoder();
 export function createLiveLogs(schema: GraphQLSchema, parts: LiveLogsParts): SocketService {
   const { clock, log, secrets, consoleOrigin, maxSockets = MOST_SOCKETS } = parts;
   const { maxSocketsOfAddress = MOST_OF_ADDRESS } = parts;
-  const room: GuestRoom = { clock, rights: createRights(parts), guests: new Set(), unknown: new Set() };
+  const registry: ClientRegistry = {
+    clock,
+    rights: createRights(parts),
+    clients: new Set(),
+    unauthenticated: new Set(),
+  };
   const selections = createSelections();
   const deliveries = new WeakMap<ExecutionArgs, AsyncIterable<never>>();
 
-  const server = makeServer<Record<string, unknown>, { readonly guest: Guest }>({
+  const server = makeServer<Record<string, unknown>, { readonly client: SocketClient }>({
     // Clients have a timeout of their own, by our clock.
     connectionInitWaitTimeout: 0,
-    async onConnect({ connectionParams, extra: { guest } }) {
-      await guest.introduce(connectionParams ?? {});
+    async onConnect({ connectionParams, extra: { client } }) {
+      await client.authenticate(connectionParams ?? {});
       return true;
     },
     onSubscribe: ({ extra, subscriptions }, id, payload) =>
-      subscribe(extra.guest, Object.keys(subscriptions).length, id, payload),
+      subscribe(extra.client, Object.keys(subscriptions).length, id, payload),
     subscribe: (args) => deliveries.get(args) ?? Promise.reject(new Error('nothing was begun')),
-    onComplete: ({ extra }, id) => extra.guest.left(id),
+    onComplete: ({ extra }, id) => extra.client.unsubscribed(id),
   });
 
-  async function subscribe(guest: Guest, running: number, id: string, payload: SubscribePayload) {
+  async function subscribe(client: SocketClient, running: number, id: string, payload: SubscribePayload) {
     if (running > MOST_SUBSCRIPTIONS) {
       const message = `A socket has at most ${MOST_SUBSCRIPTIONS} subscriptions: complete one first.`;
       return [refusal('RATE_LIMITED', message)];
     }
-    const { token, clientAddress } = guest.origin;
+    const { token, clientAddress } = client.origin;
     const subject = token === null ? null : await parts.accessTokens.verify(token);
     const counted = await parts.requestLimits.countRequest(clientAddress, subject?.userId ?? null);
     if (counted.outcome === 'refused') {
-      guest.refused();
+      client.refused();
       return [tooManyRequests(counted.retryAfterMs)];
     }
-    const context = createRequestContext(parts, { ...guest.origin, requestId: `req_${secrets.newId()}` });
+    const context = createRequestContext(parts, { ...client.origin, requestId: `req_${secrets.newId()}` });
     const begun = await beginOperation(schema, payload, context);
     if (begun.outcome === 'refused') {
-      guest.refused();
+      client.refused();
       return begun.errors;
     }
-    deliveries.set(begun.args, deliver(guest.socket, id, payload, begun));
-    guest.joined(id);
+    deliveries.set(begun.args, deliver(client.socket, id, payload, begun));
+    client.subscribed(id);
     return begun.args;
   }
 
@@ -115,8 +126,8 @@ export function createLiveLogs(schema: GraphQLSchema, parts: LiveLogsParts): Soc
     };
   }
 
-  function open(socket: OpenSocket, origin: GuestOrigin, protocol: string | null): SocketEvents {
-    const guest = createGuest(room, socket, origin);
+  function open(socket: OpenSocket, origin: ClientOrigin, protocol: string | null): SocketEvents {
+    const client = createSocketClient(registry, socket, origin);
     let receive: (text: string) => Promise<void> = async () => {};
     const closed = server.opened(
       {
@@ -127,7 +138,7 @@ export function createLiveLogs(schema: GraphQLSchema, parts: LiveLogsParts): Soc
           receive = listener;
         },
       },
-      { guest },
+      { client },
     );
     const failed = (error: unknown) => {
       log.error('a WebSocket failed', { error });
@@ -139,19 +150,23 @@ export function createLiveLogs(schema: GraphQLSchema, parts: LiveLogsParts): Soc
         else socket.close(CloseCode.BadRequest, 'Nested too deep');
       },
       closed(code, reason) {
-        guest.gone();
+        client.closed();
         void Promise.resolve(closed(code, reason)).catch(failed);
       },
     };
   }
 
   function isFull(clientAddress: string): boolean {
-    if (room.guests.size >= maxSockets || room.unknown.size >= MOST_UNKNOWN) return true;
+    if (registry.clients.size >= maxSockets || registry.unauthenticated.size >= MOST_UNAUTHENTICATED)
+      return true;
     const own = addressBlock(clientAddress);
-    const isOwn = ({ origin }: Guest) => addressBlock(origin.clientAddress) === own;
-    const ofAddress = [...room.guests].filter(isOwn);
+    const isOwn = ({ origin }: SocketClient) => addressBlock(origin.clientAddress) === own;
+    const ofAddress = [...registry.clients].filter(isOwn);
     if (ofAddress.length >= maxSocketsOfAddress) return true;
-    return ofAddress.filter((guest) => room.unknown.has(guest)).length >= MOST_UNKNOWN_OF_ADDRESS;
+    return (
+      ofAddress.filter((client) => registry.unauthenticated.has(client)).length >=
+      MOST_UNAUTHENTICATED_OF_ADDRESS
+    );
   }
 
   return {
