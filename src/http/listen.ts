@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import { type ErrorEnvelope, errorEnvelope } from './error-envelope.ts';
-import { leavePort } from './leave-port.ts';
+import { releasePort } from './release-port.ts';
 import { createRequestIds, REQUEST_ID_HEADER } from './request-id.ts';
 
 export interface ListenOptions {
@@ -171,9 +171,9 @@ export function listen(options: ListenOptions): Listening {
     url: `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${server.port}`,
     async retire() {
       retiring = true;
-      const left = await leavePort(server.port ?? port, clock);
-      if (left.outcome === 'cannot') {
-        log.warn('leaves its port as it can: a call may fail', { service: name, reason: left.reason });
+      const released = await releasePort(server.port ?? port, clock);
+      if (released.outcome === 'cannot') {
+        log.warn('leaves its port as it can: a call may fail', { service: name, reason: released.reason });
         return;
       }
       webSockets.closeAll();

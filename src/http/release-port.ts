@@ -1,9 +1,9 @@
 /**
- * How one of several processes on a port leaves it without failing a call.
+ * How one of several processes on a port stops listening on it without failing a call.
  *
  * The kernel gives each process on a shared port its own queue of connections that are open but not yet accepted. Closing the
  * listener resets the connections in it: at 7,000 new connections a second, two or three clients saw their connection reset
- * at every stop. So a process leaves in three steps. It allows no further handshake to begin: a packet filter on its own
+ * at every stop. So a process stops in three steps. It allows no further handshake to begin: a packet filter on its own
  * listener drops them, and the client's kernel retries after a second and reaches another process. It accepts the connections
  * that are still on their way. Only then does it give up the listener. The runtime's own stop would also close idle kept
  * connections in the last step, which loses a call that a client has just sent on one; here they stay open. If the kernel
@@ -13,7 +13,7 @@ import { dlopen, ptr } from 'bun:ffi';
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { Clock } from '../ports/clock.ts';
 
-type Left = { outcome: 'left' } | { outcome: 'cannot'; reason: string };
+type ReleasedPort = { outcome: 'released' } | { outcome: 'cannot'; reason: string };
 
 /**
  * The round trip of a handshake, and the turn of our event loop that accepts it. Well below the second after which SYN is
@@ -26,7 +26,7 @@ const IS_LISTENING = '0A';
 const [SOL_SOCKET, SO_ATTACH_FILTER, O_CLOEXEC] = [1, 26, 0o2000000];
 
 /** Linux only. On other systems or with another C library, it returns `cannot` and changes nothing. */
-export async function leavePort(port: number, clock: Clock): Promise<Left> {
+export async function releasePort(port: number, clock: Clock): Promise<ReleasedPort> {
   try {
     const libc = dlopen('libc.so.6', {
       setsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'u32'], returns: 'i32' },
@@ -48,7 +48,7 @@ export async function leavePort(port: number, clock: Clock): Promise<Left> {
     const nothing = openSync('/dev/null', 'r');
     for (const descriptor of listeners) libc.symbols.dup3(nothing, descriptor, O_CLOEXEC);
     closeSync(nothing);
-    return { outcome: 'left' };
+    return { outcome: 'released' };
   } catch (error) {
     return { outcome: 'cannot', reason: (error as Error).message };
   }
