@@ -2,11 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import {
-  type AskedOnce,
   claimIdempotencyKey,
   findIdempotencyState,
   freeIdempotencyKey,
   type IdempotentClaim,
+  type IdempotentRequest,
   removeOldIdempotencyKeys,
   renewClaims,
 } from '../../src/domain/calls/idempotency/key-claims.ts';
@@ -21,7 +21,7 @@ import { createSilentLog } from '../doubles/silent-log.ts';
 const { newId, sha256 } = createSystemSecrets();
 const DAY_MS = 24 * 3_600_000;
 
-export function askedBy(keyId: string, body = 'a body'): AskedOnce {
+export function askedBy(keyId: string, body = 'a body'): IdempotentRequest {
   return { keyId, idempotencyKey: 'order 1', sha256: sha256(body) };
 }
 
@@ -51,10 +51,10 @@ export function endOf(
 export function idempotentCallsContract(engine: string, given: () => Database): void {
   const FAILED = { outcome: 'FAILED', reason: 'upstream-broken', tokens: null } as const;
   const claim = (one: IdempotentClaim) => claimIdempotencyKey(given(), one);
-  const state = (asked: AskedOnce) => findIdempotencyState(given(), asked);
+  const state = (asked: IdempotentRequest) => findIdempotencyState(given(), asked);
   const charge = (...calls: FinishedCall[]) => chargeCalls(given(), calls);
   const balance = async (id: string) => (await readLevel(given(), id))?.balanceMicro;
-  const kept = async ({ keyId }: AskedOnce) => [
+  const kept = async ({ keyId }: IdempotentRequest) => [
     ...(await given().query(
       `select call_id as call, http_status as status, content_type as type,
          convert_from(sealed_answer, 'utf8') as answer, ended_at is not null as "hasEnded"
@@ -62,7 +62,7 @@ export function idempotentCallsContract(engine: string, given: () => Database): 
       [keyId],
     )),
   ];
-  const endLease = ({ keyId }: AskedOnce) =>
+  const endLease = ({ keyId }: IdempotentRequest) =>
     given().query(
       "update idempotency_keys set leased_until = now() - interval '1 second' where key_id = $1",
       [keyId],
@@ -195,7 +195,7 @@ export function idempotentCallsContract(engine: string, given: () => Database): 
   });
 
   describe(`G-47 a journal that is replayed after the idempotency keys of its calls are gone, on ${engine}`, () => {
-    const purge = ({ keyId }: AskedOnce) =>
+    const purge = ({ keyId }: IdempotentRequest) =>
       given().query('delete from idempotency_keys where key_id = $1', [keyId]);
     const outcome = async ({ id }: FinishedCall) => {
       const [row] = await given().query('select outcome, reason from calls where id = $1', [id]);

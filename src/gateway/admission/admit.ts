@@ -1,7 +1,7 @@
 import type { AnswerCache } from '../../domain/answer-cache/answer-cache.ts';
 import type { CallAttribution } from '../../domain/calls/call-attribution.ts';
 import type { IdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
-import type { AskedOnce, IdempotentClaim } from '../../domain/calls/idempotency/key-claims.ts';
+import type { IdempotentClaim, IdempotentRequest } from '../../domain/calls/idempotency/key-claims.ts';
 import type { CallBook } from '../../domain/calls/settlement/settle-call.ts';
 import type { BillingStatus, BillingStatuses } from '../../domain/credits/holds/billing-status.ts';
 import type { CreditHolds, Payer } from '../../domain/credits/holds/holds.ts';
@@ -27,9 +27,9 @@ import { levelRefusal, limitMessage, payerOf, standingRefusal } from './credit-r
 import { fallbackAliases, usableFallbacks } from './fallback-aliases.ts';
 import { planTools, type UnavailableTools } from './hosted-tools.ts';
 import {
-  askedOnce,
   claimOrRelease,
   IDEMPOTENCY_KEY_HEADER,
+  idempotentRequestOf,
   isIdempotencyKey,
   refusalOfState,
   UNREADABLE_KEY,
@@ -112,7 +112,7 @@ export interface AdmittedReplay {
   readonly id: string;
   readonly route: ModelRoute | ParseRoute;
   readonly key: KeyInUse;
-  readonly asked: AskedOnce;
+  readonly asked: IdempotentRequest;
   readonly allowances: KeyAllowances;
   readonly reservation: CallReservation;
 }
@@ -205,7 +205,7 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   if (idempotencyKey === null) return await admitPaidCall(parts, wanted, arrival, null);
 
   const asking = { keyId: key.id, idempotencyKey, method: request.method, path, bytes };
-  const asked = await askedOnce(parts.secrets, asking);
+  const asked = await idempotentRequestOf(parts.secrets, asking);
   const state = await parts.idempotency.find(asked);
   if (state === 'free') return await admitPaidCall(parts, wanted, arrival, asked);
   if (state === 'answered') return await admitReplay(parts, wanted, asked);
@@ -258,7 +258,7 @@ async function admitPaidCall(
   parts: AdmitParts,
   wanted: WantedCall,
   arrival: Arrival,
-  asked: AskedOnce | null,
+  asked: IdempotentRequest | null,
 ): Promise<Admission> {
   const { id, route, key } = wanted;
   const { startedAtMs, onStep } = arrival;
@@ -356,14 +356,14 @@ async function admitRead(parts: AdmitParts, id: string, route: ReadRoute, key: K
 }
 
 /** It counts as a request, but invoices and balances do not block it: it was paid for. */
-async function admitReplay(parts: AdmitParts, wanted: WantedCall, asked: AskedOnce): Promise<Admission> {
-  const { id, route, key, alias } = wanted;
+async function admitReplay(parts: AdmitParts, call: WantedCall, same: IdempotentRequest): Promise<Admission> {
+  const { id, route, key, alias } = call;
   const limited = await parts.limits.reserve(key, id, 0, []);
   if (limited.outcome !== 'admitted') {
     return refuseByLimit(limited, payerOf(key, 0), { route, key, alias: alias.alias });
   }
   const { allowances, reservation } = limited;
-  return { outcome: 'replay', call: { id, route, key, asked, allowances, reservation } };
+  return { outcome: 'replay', call: { id, route, key, asked: same, allowances, reservation } };
 }
 
 const NOT_PAYABLE_NOW: Refusal = {

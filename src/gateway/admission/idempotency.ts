@@ -1,8 +1,8 @@
 import type { IdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
 import type {
-  AskedOnce,
   IdempotencyState,
   IdempotentClaim,
+  IdempotentRequest,
 } from '../../domain/calls/idempotency/key-claims.ts';
 import type { CallReservation } from '../../domain/limits/call-reservation.ts';
 import type { Secrets } from '../../ports/secrets.ts';
@@ -31,7 +31,7 @@ export function isIdempotencyKey(text: string): boolean {
 }
 
 /** The request, to distinguish a repeat from another request with the same key. */
-interface Asking {
+interface RequestToIdentify {
   readonly keyId: string;
   readonly idempotencyKey: string;
   readonly method: string;
@@ -39,10 +39,10 @@ interface Asking {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-export async function askedOnce(
+export async function idempotentRequestOf(
   { sha256 }: Pick<Secrets, 'sha256'>,
-  { keyId, idempotencyKey, method, path, bytes }: Asking,
-): Promise<AskedOnce> {
+  { keyId, idempotencyKey, method, path, bytes }: RequestToIdentify,
+): Promise<IdempotentRequest> {
   const ofBody = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
   return { keyId, idempotencyKey, sha256: sha256(`${method} ${path} ${ofBody.toHex()}`) };
 }
@@ -69,7 +69,7 @@ type Replay =
 /** The stored answer, byte for byte; a stream is sent in one piece. */
 export async function replay(
   idempotency: Pick<IdempotentCalls, 'read'>,
-  asked: AskedOnce,
+  asked: IdempotentRequest,
   headers: Readonly<Record<string, string>>,
 ): Promise<Replay> {
   const kept = await idempotency.read(asked);

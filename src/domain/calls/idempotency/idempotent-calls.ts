@@ -6,13 +6,13 @@ import { isDatabaseFault } from '../settlement/refused-rows.ts';
 import type { Settled } from '../settlement/settle-call.ts';
 import type { AnswerCipher } from './answer-cipher.ts';
 import {
-  type AskedOnce,
   claimIdempotencyKey,
   createIdempotentLeases,
   findIdempotencyState,
   freeIdempotencyKey,
   type IdempotencyState,
   type IdempotentClaim,
+  type IdempotentRequest,
 } from './key-claims.ts';
 import { boundedChunk, type ResealedRows, resealRows, type SealedRow } from './reseal-rows.ts';
 
@@ -22,7 +22,7 @@ export interface AnswerToKeep {
   readonly bytes: Uint8Array | null;
 }
 
-interface KeptAnswer {
+interface StoredAnswer {
   readonly httpStatus: number;
   readonly contentType: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -40,7 +40,7 @@ interface KeptAnswer {
  */
 export interface IdempotentCalls {
   /** 'away' if the database is unavailable. */
-  find(asked: AskedOnce): Promise<IdempotencyState | 'away'>;
+  find(request: IdempotentRequest): Promise<IdempotencyState | 'away'>;
   /** 'claimed', or the state of the key instead. The claimant calls `ended` once, on every path. */
   claim(claim: IdempotentClaim): Promise<'claimed' | Exclude<IdempotencyState, 'free'> | 'away'>;
   /** Collects an answer that is sent in pieces. */
@@ -49,7 +49,7 @@ export interface IdempotentCalls {
   withAnswer(claim: IdempotentClaim, call: FinishedCall, answer: AnswerToKeep | null): Promise<FinishedCall>;
   ended(claim: IdempotentClaim, settled: Settled): void;
   /** Null if it no longer exists, or cannot be opened. */
-  read(asked: AskedOnce): Promise<KeptAnswer | 'away' | null>;
+  read(request: IdempotentRequest): Promise<StoredAnswer | 'away' | null>;
   runningCount(): number;
   close(): void;
 }
@@ -83,12 +83,12 @@ export function createIdempotentCalls(parts: IdempotentCallParts): IdempotentCal
   }
 
   return {
-    find: (asked) => unlessAway(findIdempotencyState(database, asked)),
+    find: (request) => orAway(findIdempotencyState(database, request)),
     async claim(claim) {
-      const claimed = await unlessAway(claimIdempotencyKey(database, claim));
+      const claimed = await orAway(claimIdempotencyKey(database, claim));
       if (claimed === 'away') return 'away';
       if (!claimed) {
-        const state = await unlessAway(findIdempotencyState(database, claim));
+        const state = await orAway(findIdempotencyState(database, claim));
         // Freed in the meantime: the call that had it has just ended.
         return state === 'free' ? 'running' : state;
       }
@@ -114,14 +114,14 @@ export function createIdempotentCalls(parts: IdempotentCallParts): IdempotentCal
       // If this fails too, the lease expires.
       if (settled.outcome === 'not-written') freeIdempotencyKey(database, claim).catch(() => {});
     },
-    async read(asked) {
-      const { keyId, idempotencyKey, sha256 } = asked;
-      const rows = await unlessAway(database.query<AnswerRow>(READ_ANSWER, [keyId, idempotencyKey, sha256]));
+    async read(request) {
+      const { keyId, idempotencyKey, sha256 } = request;
+      const rows = await orAway(database.query<AnswerRow>(READ_ANSWER, [keyId, idempotencyKey, sha256]));
       if (rows === 'away') return 'away';
       const [row] = rows;
       if (row === undefined) return null;
       const { callId, sealedAnswer, ...rest } = row;
-      const bytes = await cipher.open(sealedAnswer, boundTo(asked, callId));
+      const bytes = await cipher.open(sealedAnswer, boundTo(request, callId));
       if (bytes !== null) return { ...rest, bytes };
       log.warn('a stored answer cannot be decrypted with MASTER_KEY: was it changed?', { callId });
       return null;
@@ -131,7 +131,7 @@ export function createIdempotentCalls(parts: IdempotentCallParts): IdempotentCal
   };
 }
 
-interface AnswerRow extends Omit<KeptAnswer, 'bytes'> {
+interface AnswerRow extends Omit<StoredAnswer, 'bytes'> {
   readonly callId: string;
   readonly sealedAnswer: Uint8Array;
 }
@@ -142,7 +142,7 @@ const READ_ANSWER = `select call_id as "callId", kept.http_status as "httpStatus
   where kept.key_id = $1 and idempotency_key = $2 and sha256 = $3 and sealed_answer is not null`;
 
 /** Binds an answer to its key, so that write access to the database is not enough to give one client's answer to another. */
-function boundTo({ keyId, idempotencyKey }: AskedOnce, callId: string): string {
+function boundTo({ keyId, idempotencyKey }: IdempotentRequest, callId: string): string {
   return `${callId} ${keyId} ${idempotencyKey}`;
 }
 
@@ -180,9 +180,9 @@ export async function resealAnswers(statements: Statements, cipher: AnswerCipher
   });
 }
 
-async function unlessAway<T>(asking: Promise<T>): Promise<T | 'away'> {
+async function orAway<T>(query: Promise<T>): Promise<T | 'away'> {
   try {
-    return await asking;
+    return await query;
   } catch (error) {
     if (isDatabaseFault(error)) return 'away';
     throw error;

@@ -6,7 +6,7 @@ import { changeInChunks } from '../../retention/change-in-chunks.ts';
 import { retentionQueue } from '../../retention/retention-queue.ts';
 
 /** A request that a client may repeat without a second effect, per API key. */
-export interface AskedOnce {
+export interface IdempotentRequest {
   readonly keyId: string;
   readonly idempotencyKey: string;
   /** The hash of method, path and body. */
@@ -14,7 +14,7 @@ export interface AskedOnce {
 }
 
 /** The claim of a running call on an idempotency key. */
-export interface IdempotentClaim extends AskedOnce {
+export interface IdempotentClaim extends IdempotentRequest {
   readonly callId: string;
 }
 
@@ -34,7 +34,7 @@ export const LEASE_MS = 60_000;
 /** Only reads: finding a key free does not claim it. */
 export async function findIdempotencyState(
   statements: Statements,
-  { keyId, idempotencyKey, sha256 }: AskedOnce,
+  { keyId, idempotencyKey, sha256 }: IdempotentRequest,
 ): Promise<IdempotencyState> {
   const [row] = await statements.query<{ state: IdempotencyState }>(
     `select case
