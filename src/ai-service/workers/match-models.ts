@@ -11,11 +11,11 @@ import type {
 } from '../../domain/matching/generator/model-calls.ts';
 import {
   ABORTED,
-  type AskedModel,
   type AskModelParts,
   askModel,
   createFormatMemory,
   jsonQuestion,
+  type ModelOutcome,
   NOT_TRIED,
   REFUSED,
 } from '../../domain/model-calls/ask-model.ts';
@@ -83,20 +83,20 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
   }
 
   /** Used only if a provider may be called: the embedded models need no breaker. */
-  async function guarded<Asked extends AskedModel | EmbeddedTexts>(
+  async function guarded<Answer extends ModelOutcome | EmbeddedTexts>(
     { targets, ownKey }: Alias,
     mayAsk: boolean,
-    ask: () => Promise<Asked>,
-  ): Promise<Asked | typeof REJECTED> {
+    ask: () => Promise<Answer>,
+  ): Promise<Answer | typeof REJECTED> {
     if (!mayAsk || !targets.some((target) => serviceOf(target) !== null)) return await ask();
     const entry = await parts.breakers.enter(MATCH_GENERATOR_BREAKER);
     if (entry.outcome === 'rejected') return REJECTED;
     let result: CallResult = 'ignored';
     try {
-      const asked = await ask();
+      const answer = await ask();
       // All companies share the breaker: a failure with a company's own key is not representative of the others.
-      result = ownKey !== undefined && asked.outcome === 'failed' ? 'ignored' : resultOf(asked);
-      return asked;
+      result = ownKey !== undefined && answer.outcome === 'failed' ? 'ignored' : resultOf(answer);
+      return answer;
     } finally {
       entry.report(result);
     }
@@ -109,11 +109,11 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
     const wanted = { companyId, alias, endpoint: 'embeddings', bodyBytes, keep };
     return await paidCall<Vectors>(wanted, async ({ mayAsk, alias: own }) => {
       const uses = mayAsk ? 'all' : 'embedded';
-      const asked = await guarded(own, mayAsk, () => embedTexts(parts, own, texts, { uses, signal }));
-      if (asked.outcome === 'failed') {
-        return !mayAsk && asked.reason === NOT_TRIED ? WITHOUT_CREDITS : failed(asked);
+      const answer = await guarded(own, mayAsk, () => embedTexts(parts, own, texts, { uses, signal }));
+      if (answer.outcome === 'failed') {
+        return !mayAsk && answer.reason === NOT_TRIED ? WITHOUT_CREDITS : failed(answer);
       }
-      const { vectors, model, targetId, promptTokens } = asked;
+      const { vectors, model, targetId, promptTokens } = answer;
       const tokens = { promptTokens, cachedTokens: 0, completionTokens: 0 };
       const paid = { tokens, targetId, reason: null, answeredAtMs: clock.now(), prompts: texts.length };
       // Without credits the embedded model was used, unpaid; only the refusal is recorded.
@@ -131,9 +131,9 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
     return await paidCall<Words>(wanted, async ({ mayAsk, alias: own, fallbacks }) => {
       if (!mayAsk) return WITHOUT_CREDITS;
       const words = jsonQuestion('match_reasons', question);
-      const asked = await guarded(own, mayAsk, () => askModel(asking, own, words, signal, fallbacks));
-      if (asked.outcome === 'failed') return failed(asked);
-      const { tokens, targetId, content: text, served } = asked;
+      const answer = await guarded(own, mayAsk, () => askModel(asking, own, words, signal, fallbacks));
+      if (answer.outcome === 'failed') return failed(answer);
+      const { tokens, targetId, content: text, served } = answer;
       const usage = { tokens, targetId, reason: null, answeredAtMs: clock.now(), served };
       return { result: { outcome: 'answered', text }, usage };
     });
@@ -173,15 +173,15 @@ const REJECTED = { outcome: 'failed', reason: NOT_TRIED, targetId: null } as con
  */
 const NO_FAILURE: ReadonlySet<string> = new Set([NOT_TRIED, ABORTED, REFUSED]);
 
-function resultOf(asked: AskedModel | EmbeddedTexts): CallResult {
-  if (asked.outcome !== 'failed') return 'success';
-  return NO_FAILURE.has(asked.reason) ? 'ignored' : { failure: asked.reason };
+function resultOf(answer: ModelOutcome | EmbeddedTexts): CallResult {
+  if (answer.outcome !== 'failed') return 'success';
+  return NO_FAILURE.has(answer.reason) ? 'ignored' : { failure: answer.reason };
 }
 
 const NOTHING_USED: CallUsage = { tokens: null, targetId: null, reason: null, answeredAtMs: null };
 const WITHOUT_CREDITS = { result: unavailable('no-credits'), usage: NOTHING_USED };
 
-function failed({ reason, targetId }: Extract<AskedModel | EmbeddedTexts, { outcome: 'failed' }>) {
+function failed({ reason, targetId }: Extract<ModelOutcome | EmbeddedTexts, { outcome: 'failed' }>) {
   if (reason === NOT_TRIED) return { result: unavailable('rejected-by-breaker'), usage: null };
   return { result: unavailable('failed'), usage: { ...NOTHING_USED, targetId, reason } };
 }

@@ -1,11 +1,11 @@
 import { serviceOf } from '../../domain/breakers/breaker.ts';
 import type { MeetingModel } from '../../domain/meetings/process-meeting.ts';
 import {
-  type AskedModel,
   type AskModelParts,
   askModel,
   createFormatMemory,
   jsonQuestion,
+  type ModelOutcome,
 } from '../../domain/model-calls/ask-model.ts';
 import { type PlatformCalls, releasedOnFailure } from '../../domain/model-calls/platform-calls.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
@@ -17,7 +17,7 @@ interface MeetingModelParts extends AskModelParts {
 }
 
 const NO_MODEL = { answer: null, charge: async () => {}, release: async () => {} };
-const NOT_PAYABLE: AskedModel = { outcome: 'failed', reason: 'not-payable', targetId: null };
+const NOT_PAYABLE: ModelOutcome = { outcome: 'failed', reason: 'not-payable', targetId: null };
 
 /**
  * Summaries by the extract alias, made as calls of the company that owns the meeting (G-28). If no provider serves the
@@ -34,7 +34,7 @@ export function createMeetingModel(parts: MeetingModelParts): MeetingModel {
       const endpoint = 'meeting-summary';
       const call = await platformCalls.begin({ companyId, alias, endpoint, requestId, bodyBytes });
       return await releasedOnFailure(call, async () => {
-        const asked = call.mayAsk
+        const answer = call.mayAsk
           ? await askModel(
               asking,
               call.alias,
@@ -44,12 +44,12 @@ export function createMeetingModel(parts: MeetingModelParts): MeetingModel {
             )
           : NOT_PAYABLE;
         signal.throwIfAborted();
-        const isAnswered = asked.outcome === 'answered';
+        const isAnswered = answer.outcome === 'answered';
         const answeredAtMs = isAnswered ? clock.now() : null;
         return {
-          answer: isAnswered ? asked.content : null,
+          answer: isAnswered ? answer.content : null,
           charge: (transaction, isUsable) =>
-            call.charge(transaction, { ...usageOf(asked, isUsable), answeredAtMs }),
+            call.charge(transaction, { ...usageOf(answer, isUsable), answeredAtMs }),
           release: call.release,
         };
       });
@@ -57,10 +57,10 @@ export function createMeetingModel(parts: MeetingModelParts): MeetingModel {
   };
 }
 
-function usageOf(asked: AskedModel, isUsable: boolean) {
-  const { targetId } = asked;
-  if (asked.outcome === 'failed') return { tokens: null, targetId, reason: asked.reason };
+function usageOf(answer: ModelOutcome, isUsable: boolean) {
+  const { targetId } = answer;
+  if (answer.outcome === 'failed') return { tokens: null, targetId, reason: answer.reason };
   if (!isUsable) return { tokens: null, targetId, reason: 'answer-unusable' };
-  const { tokens, served } = asked;
+  const { tokens, served } = answer;
   return { tokens, targetId, reason: tokens === null ? 'no-usage' : null, served };
 }

@@ -1,10 +1,10 @@
 import { addedTokens, type CallTokens } from '../calls/settlement/finished-call.ts';
 import {
-  type AskedModel,
   type AskModelParts,
   askModel,
   createFormatMemory,
   type ModelMessage,
+  type ModelOutcome,
   type ModelQuestion,
 } from '../model-calls/ask-model.ts';
 import type { Served } from '../model-calls/paid-call.ts';
@@ -75,17 +75,17 @@ export function createTextParser(parts: TextParserParts): TextParser {
     return { engine: 'embedded', parsed, tokens, targetId: 'embedded', reason: null, answeredAtMs };
   }
 
-  async function inItsPlace(asked: TextToParse, failed: Failed): Promise<ParsedDocument> {
-    const { companyId, kind, text, signal } = asked;
+  async function withoutModel(request: TextToParse, failed: Failed): Promise<ParsedDocument> {
+    const { companyId, kind, text, signal } = request;
     const parsed = await engine.read(kind, text, companyId, signal);
     return { engine: 'embedded', parsed, tokens: null, ...failed };
   }
 
-  async function withModel(asked: TextToParse): Promise<ParsedDocument> {
-    const { companyId, kind, text, alias, signal } = asked;
+  async function withModel(request: TextToParse): Promise<ParsedDocument> {
+    const { companyId, kind, text, alias, signal } = request;
     const question = engine.question(kind, text);
-    const first = await askModel(asking, alias, question, signal, asked.fallbacks);
-    if (first.outcome === 'failed') return await inItsPlace(asked, failedBy(first));
+    const first = await askModel(asking, alias, question, signal, request.fallbacks);
+    if (first.outcome === 'failed') return await withoutModel(request, failedBy(first));
     const answeredAtMs = clock.now();
     const checked = await engine.check(kind, text, first.content, companyId);
     const usable = checked.outcome === 'checked' ? checked.parsed : null;
@@ -96,19 +96,19 @@ export function createTextParser(parts: TextParserParts): TextParser {
     const second = await askModel(asking, answering, again, signal);
     if (second.outcome === 'failed') {
       if (usable !== null) return byModel(usable, [first], answeredAtMs);
-      return await inItsPlace(asked, { ...failedBy(second), answeredAtMs });
+      return await withoutModel(request, { ...failedBy(second), answeredAtMs });
     }
     const better = betterOf(checked, await engine.check(kind, text, second.content, companyId));
     if (better !== null) return byModel(better, [first, second], answeredAtMs);
     const { targetId } = second;
-    return await inItsPlace(asked, { reason: 'answer-unusable', targetId, answeredAtMs });
+    return await withoutModel(request, { reason: 'answer-unusable', targetId, answeredAtMs });
   }
 
   return {
     async parse(text) {
       const hasProvider = text.alias.targets.some(({ baseUrl }) => baseUrl !== null);
       if (!text.mayAsk) {
-        return await inItsPlace(text, { reason: 'not-payable', targetId: null, answeredAtMs: null });
+        return await withoutModel(text, { reason: 'not-payable', targetId: null, answeredAtMs: null });
       }
       return hasProvider ? await withModel(text) : await embeddedAsModel(text);
     },
@@ -133,9 +133,9 @@ function betterOf(first: CheckedAnswer, second: CheckedAnswer): ParsedText | nul
 }
 
 type Failed = Pick<ParsedDocument, 'reason' | 'targetId' | 'answeredAtMs'>;
-type Answered = Extract<AskedModel, { outcome: 'answered' }>;
+type Answered = Extract<ModelOutcome, { outcome: 'answered' }>;
 
-function failedBy({ reason, targetId }: Extract<AskedModel, { outcome: 'failed' }>): Failed {
+function failedBy({ reason, targetId }: Extract<ModelOutcome, { outcome: 'failed' }>): Failed {
   return { reason: `upstream-${reason}`, targetId, answeredAtMs: null };
 }
 

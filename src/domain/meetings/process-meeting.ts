@@ -24,7 +24,7 @@ import {
  * Summarizes a transcript with a model, as a call of the company that owns the meeting. Rejects if a retry may succeed.
  */
 export interface MeetingModel {
-  ask(question: SummaryQuestion, call: MeetingModelCall): Promise<AskedMeetingModel>;
+  ask(question: SummaryQuestion, call: MeetingModelCall): Promise<MeetingModelAnswer>;
 }
 
 interface MeetingModelCall {
@@ -33,7 +33,7 @@ interface MeetingModelCall {
   readonly signal: AbortSignal;
 }
 
-interface AskedMeetingModel {
+interface MeetingModelAnswer {
   /** Null if no model answered; then the built-in engine writes the summary. */
   readonly answer: string | null;
   /** Called in the transaction that stores the summary. */
@@ -104,7 +104,7 @@ export function createMeetingHandler(parts: MeetingHandlerParts): JobHandler {
       });
       if (insight !== null) log.info('a meeting was checked', { meetingId, status: insight.status });
     } finally {
-      await made?.asked.release();
+      await made?.modelAnswer.release();
     }
   };
 }
@@ -113,7 +113,7 @@ interface MadeSummary {
   readonly version: number;
   readonly text: string;
   readonly summary: TranscriptSummary;
-  readonly asked: AskedMeetingModel;
+  readonly modelAnswer: MeetingModelAnswer;
 }
 
 async function summarise(
@@ -121,10 +121,10 @@ async function summarise(
   { version, kind, text }: Pick<Transcript, 'version' | 'kind' | 'text'>,
   call: MeetingModelCall,
 ): Promise<MadeSummary> {
-  const asked = await model.ask(questionOf(text), call);
-  const answered = asked.answer === null ? null : summaryFrom(asked.answer, text);
+  const modelAnswer = await model.ask(questionOf(text), call);
+  const answered = modelAnswer.answer === null ? null : summaryFrom(modelAnswer.answer, text);
   const summariseOffline = kind === 'notes' ? summariseNotes : summariseTranscript;
-  return { version, text, summary: answered ?? summariseOffline(text), asked };
+  return { version, text, summary: answered ?? summariseOffline(text), modelAnswer };
 }
 
 /**
@@ -134,7 +134,7 @@ async function summarise(
 async function keepSummary(
   transaction: Transaction,
   meetingId: string,
-  { version, text, summary, asked }: MadeSummary,
+  { version, text, summary, modelAnswer }: MadeSummary,
 ): Promise<void> {
   const kept = await transaction.query(
     `update meeting_transcripts set summary = $3
@@ -142,7 +142,7 @@ async function keepSummary(
      returning meeting_id`,
     [meetingId, version, { ...summary }, text],
   );
-  if (kept.length === 1) await asked.charge(transaction, summary.engine === 'model');
+  if (kept.length === 1) await modelAnswer.charge(transaction, summary.engine === 'model');
 }
 
 async function writeInsight(

@@ -48,7 +48,7 @@ export function createFormatMemory(clock: Pick<Clock, 'now'>): FormatMemory {
   };
 }
 
-export type AskedModel =
+export type ModelOutcome =
   | {
       readonly outcome: 'answered';
       readonly content: string;
@@ -85,29 +85,29 @@ export async function askModel(
   question: ModelQuestion,
   signal: AbortSignal,
   fallbacks: readonly Alias[] = [],
-): Promise<AskedModel> {
+): Promise<ModelOutcome> {
   const formats = parts.formats ?? createFormatMemory(parts.clock);
-  const first = await askOnce({ ...parts, formats }, alias, question, signal, fallbacks);
+  const first = await attempt({ ...parts, formats }, alias, question, signal, fallbacks);
   const { formatRefusedBy: targetId } = first;
   if (targetId === null || question.plainMessages === undefined || formats.isPlain(targetId))
-    return first.asked;
+    return first.result;
   formats.notePlain(targetId);
-  return (await askOnce({ ...parts, formats }, alias, question, signal, fallbacks)).asked;
+  return (await attempt({ ...parts, formats }, alias, question, signal, fallbacks)).result;
 }
 
-interface AskedOnce {
-  readonly asked: AskedModel;
+interface Attempt {
+  readonly result: ModelOutcome;
   /** The target whose refusal mentions the format. */
   readonly formatRefusedBy: string | null;
 }
 
-async function askOnce(
+async function attempt(
   parts: AskModelParts & { readonly formats: FormatMemory },
   alias: Alias,
   { messages, responseFormat, plainMessages }: ModelQuestion,
   signal: AbortSignal,
   fallbacks: readonly Alias[],
-): Promise<AskedOnce> {
+): Promise<Attempt> {
   const kind: CallKind<ModelRequest, ChatAnswer> = {
     order: 'weighted',
     uses: 'providers',
@@ -130,14 +130,14 @@ async function askOnce(
     const isOfFormat =
       tried.outcome === 'request-refused' && OF_FORMAT.test(`${tried.error?.message} ${tried.error?.param}`);
     const formatRefusedBy = isOfFormat ? tried.target.id : null;
-    return { asked: { outcome: 'failed', ...failureIn(tried) }, formatRefusedBy };
+    return { result: { outcome: 'failed', ...failureIn(tried) }, formatRefusedBy };
   }
   const { isRefusal, ...answer } = tried.answer;
   const targetId = tried.target.id;
-  const asked: AskedModel = isRefusal
+  const result: ModelOutcome = isRefusal
     ? { outcome: 'failed', reason: REFUSED, targetId }
     : { outcome: 'answered', ...answer, targetId, served: servedOf(alias, tried.alias, tried.tries) };
-  return { asked, formatRefusedBy: null };
+  return { result, formatRefusedBy: null };
 }
 
 /** A question whose answer is JSON of a schema. */
