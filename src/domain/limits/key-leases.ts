@@ -4,18 +4,18 @@ import type { CreditHold, KeyLimits } from './claims.ts';
 import {
   FEW_CALLS,
   fitsInto,
-  type InHand,
   type Lease,
   type LeaseSize,
   leaseClaims,
   leaseOf,
   leftOf,
-  NOTHING_IN_HAND,
+  NOTHING_UNUSED,
   passedBy,
-  type SinglyCounted,
+  type SingleCall,
   type Slot,
   sizeOfLease,
   slotOf,
+  type UnusedCounts,
 } from './lease.ts';
 
 interface KeyLeases {
@@ -25,7 +25,7 @@ interface KeyLeases {
    * A call was counted singly. If calls are frequent, some are counted ahead for the following ones. Returns what is counted
    * ahead but not used yet: clients do not see it as used.
    */
-  admitted(call: SinglyCounted): InHand;
+  admitted(call: SingleCall): UnusedCounts;
   /** A call of the key has ended and its tokens were corrected by this amount. Used for the remaining limit in headers. */
   corrected(keyId: string, windowStart: number, delta: number): void;
 }
@@ -38,7 +38,7 @@ interface KeyLeasesParts {
 }
 
 interface KeyState {
-  readonly counted: LatelyCounted;
+  readonly counted: RecentCalls;
   /** The lease in use. `next` follows; it was taken before this one was used up. */
   lease: Lease | null;
   next: Lease | null;
@@ -74,7 +74,7 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
     if (known !== undefined) return known;
     if (states.size >= MOST_KEYS) states.delete(states.keys().next().value ?? '');
     const state = {
-      counted: createLatelyCounted(clock),
+      counted: createRecentCalls(clock),
       lease: null,
       next: null,
       isTaking: false,
@@ -85,17 +85,17 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
     return state;
   }
 
-  function takeAhead(state: KeyState, call: SinglyCounted): void {
+  function prefetch(state: KeyState, call: SingleCall): void {
     const [hold, ...more] = call.holds;
     if (hold === undefined || more.length > 0) return;
     if (state.isTaking || clock.uptimeMs() < state.notBeforeMs || isAlone()) return;
-    const size = sizeOfLease(call, state.counted.wanted());
+    const size = sizeOfLease(call, state.counted.expected());
     if (size !== null) void takeLease(state, call, hold, size);
   }
 
   async function takeLease(
     state: KeyState,
-    call: SinglyCounted,
+    call: SingleCall,
     hold: CreditHold,
     size: LeaseSize,
   ): Promise<void> {
@@ -148,7 +148,7 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
       lease.next += 1;
       const left = lease.size.count - lease.next;
       if (left <= lease.size.count * REFILL_AT && state.next === null) {
-        takeAhead(state, { key, callId, tokens, holds, reservation: lease.reservation });
+        prefetch(state, { key, callId, tokens, holds, reservation: lease.reservation });
       }
       if (left === 0) {
         state.lease = state.next;
@@ -161,8 +161,8 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
       state.counted.add();
       const { lease, next } = state;
       if (lease !== null) return passedBy(next === null ? [lease] : [lease, next], call);
-      takeAhead(state, call);
-      return NOTHING_IN_HAND;
+      prefetch(state, call);
+      return NOTHING_UNUSED;
     },
     corrected(keyId, windowStart, delta) {
       const state = states.get(keyId);
@@ -175,10 +175,10 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
 }
 
 /** The recent number of calls, as an estimate of the next ones. */
-interface LatelyCounted {
+interface RecentCalls {
   add(): void;
   /** How many to count ahead. */
-  wanted(): number;
+  expected(): number;
 }
 
 const TENTH_MS = 100;
@@ -188,7 +188,7 @@ const PART_OF_A_TENTH = 4;
 /** The share of the calls of a second, for infrequent calls. */
 const PART_OF_A_SECOND = 2;
 
-function createLatelyCounted(clock: Clock): LatelyCounted {
+function createRecentCalls(clock: Clock): RecentCalls {
   const tenth = countIn(clock, TENTH_MS);
   const second = countIn(clock, SECOND_MS);
   return {
@@ -196,7 +196,7 @@ function createLatelyCounted(clock: Clock): LatelyCounted {
       tenth.add();
       second.add();
     },
-    wanted() {
+    expected() {
       const fast = Math.floor(tenth.most() / PART_OF_A_TENTH);
       if (fast > FEW_CALLS) return fast;
       return Math.min(FEW_CALLS, Math.floor(second.most() / PART_OF_A_SECOND));

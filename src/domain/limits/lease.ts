@@ -20,7 +20,7 @@ export interface Slot {
   readonly resetMs: number;
 }
 
-export interface InHand {
+export interface UnusedCounts {
   readonly requests: number;
   readonly tokens: number;
 }
@@ -42,7 +42,7 @@ export interface Lease {
   next: number;
 }
 
-export interface SinglyCounted {
+export interface SingleCall {
   readonly key: KeyLimits;
   readonly callId: string;
   readonly tokens: number;
@@ -57,7 +57,7 @@ export interface LeaseSize {
   readonly creditsEach: number;
 }
 
-export const NOTHING_IN_HAND: InHand = { requests: 0, tokens: 0 };
+export const NOTHING_UNUSED: UnusedCounts = { requests: 0, tokens: 0 };
 
 /** A lease of this size may be kept for longer. */
 export const FEW_CALLS = 4;
@@ -71,10 +71,10 @@ const PART_OF_CREDITS = 32;
 const PART_OF_PLACES = 4;
 const ALLOWANCE = 1.25;
 
-/** Null if calls are infrequent or a limit is near. `wanted` is the number of calls expected. */
+/** Null if calls are infrequent or a limit is near. `expected` is the number of calls to come. */
 export function sizeOfLease(
-  { key, tokens, holds, reservation }: SinglyCounted,
-  wanted: number,
+  { key, tokens, holds, reservation }: SingleCall,
+  expected: number,
 ): LeaseSize | null {
   if (reservation.outcome !== 'reserved') return null;
   const [credits, requests, counted, places] = reservation.standings;
@@ -91,7 +91,7 @@ export function sizeOfLease(
       ? MOST_CALLS
       : (key.maxCallsInFlight - (places?.used ?? 0)) / PART_OF_PLACES,
   );
-  const count = Math.floor(Math.min(MOST_CALLS, wanted, fitting));
+  const count = Math.floor(Math.min(MOST_CALLS, expected, fitting));
   return fitting >= LEAST_FITTING && count >= 1 ? { count, tokensEach, creditsEach } : null;
 }
 
@@ -155,19 +155,19 @@ export function fitsInto(
 }
 
 /** A call that did not fit was counted besides. */
-export function passedBy(leases: readonly Lease[], { tokens, holds, reservation }: SinglyCounted): InHand {
-  if (reservation.outcome !== 'reserved') return NOTHING_IN_HAND;
-  const inHand = { requests: 0, tokens: 0 };
+export function passedBy(leases: readonly Lease[], { tokens, holds, reservation }: SingleCall): UnusedCounts {
+  if (reservation.outcome !== 'reserved') return NOTHING_UNUSED;
+  const unused = { requests: 0, tokens: 0 };
   for (const lease of leases) {
     // Nothing is left of a window that has ended.
     if (reservation.standings[holds.length]?.windowStart !== lease.requestsWindow) continue;
     lease.requestsUsed += 1;
     lease.tokensUsed += tokens;
     const left = lease.size.count - lease.next;
-    inHand.requests += left;
-    inHand.tokens += left * lease.size.tokensEach;
+    unused.requests += left;
+    unused.tokens += left * lease.size.tokensEach;
   }
-  return inHand;
+  return unused;
 }
 
 export function slotOf(lease: Lease, tokens: number, nowMs: number): Slot {

@@ -29,7 +29,7 @@ import {
   companyLimits,
 } from './company-ceilings.ts';
 import { createKeyLeases } from './key-leases.ts';
-import { type InHand, NOTHING_IN_HAND, type Slot } from './lease.ts';
+import { NOTHING_UNUSED, type Slot, type UnusedCounts } from './lease.ts';
 import { type CountRequest, createRequestCount } from './request-count.ts';
 import { createRunningHolds } from './running-holds.ts';
 
@@ -197,7 +197,7 @@ export function createLimits(parts: LimitsParts): Limits {
       if (reserved === null) return { outcome: 'unknown-level' };
       const { reservation, state } = reserved;
       if (reservation.outcome !== 'reserved') return refusedBy(key, reservation, holds, marks);
-      const inHand =
+      const unused =
         ceilings === null && !isCounted
           ? leases?.admitted({ key, callId, tokens, holds, reservation })
           : undefined;
@@ -214,7 +214,7 @@ export function createLimits(parts: LimitsParts): Limits {
         companyWindow,
         isCountedAhead: false,
       };
-      const allowances = allowancesOf(key, reservation, holds.length, inHand);
+      const allowances = allowancesOf(key, reservation, holds.length, unused);
       return {
         outcome: 'admitted',
         allowances: ceilings === null ? allowances : withinCeilings(key, allowances, reservation, first),
@@ -343,12 +343,12 @@ function allowancesOf(
   key: KeyLimits,
   reservation: Reservation,
   before: number,
-  inHand: InHand = NOTHING_IN_HAND,
+  unused: UnusedCounts = NOTHING_UNUSED,
 ): KeyAllowances {
   const standings = reservation.outcome === 'level-unknown' ? [] : reservation.standings;
   return {
-    requests: allowance(key.requestsPerMinute, standings[before], inHand.requests),
-    tokens: allowance(key.tokensPerMinute, standings[before + 1], inHand.tokens),
+    requests: allowance(key.requestsPerMinute, standings[before], unused.requests),
+    tokens: allowance(key.tokensPerMinute, standings[before + 1], unused.tokens),
   };
 }
 

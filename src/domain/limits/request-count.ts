@@ -17,7 +17,7 @@ interface RequestCountParts {
 }
 
 /** Requests of an address or user that this process has counted ahead. */
-interface RequestsInHand {
+interface PrefetchedRequests {
   left: number;
   /** How many are counted at once the next time; fewer as the limit comes nearer. */
   nextAmount: number;
@@ -30,11 +30,11 @@ interface RequestsInHand {
   readonly endsAtMs: number;
   readonly windowStart: number;
   readonly state: SharedState;
-  giveBack: Timer | null;
+  returnTimer: Timer | null;
 }
 
-const FIRST_IN_HAND = 16;
-const MOST_IN_HAND = 128;
+const FIRST_PREFETCH = 16;
+const MOST_PREFETCH = 128;
 /** If the requests counted ahead are used up in less than this, twice as many are counted the next time. */
 const FAST_MS = 100;
 /** The share that one process takes of what is left until half of the limit. */
@@ -55,29 +55,29 @@ type RequestWindow = Standing & { readonly state: SharedState };
  * request waits.
  */
 export function createRequestCount({ place, clock, of, requestsPerMinute }: RequestCountParts): CountRequest {
-  const inHand = new Map<string, RequestsInHand>();
+  const prefetched = new Map<string, PrefetchedRequests>();
   /** Requests that arrive while others are being counted ahead wait for the result. */
-  const takingAhead = new Map<string, Promise<CountedRequest>>();
+  const prefetching = new Map<string, Promise<CountedRequest>>();
 
   function count(whose: string): CountedRequest | Promise<CountedRequest> {
-    const hand = inHand.get(whose);
-    const isRunning = hand !== undefined && clock.now() < hand.endsAtMs;
-    if (isRunning && hand.left > 0) {
-      hand.left -= 1;
-      if (hand.left <= hand.refillAt && hand.nextAmount > 1 && !takingAhead.has(whose)) {
-        void takeAhead(whose, hand.nextAmount, 0).catch(() => {});
+    const batch = prefetched.get(whose);
+    const isRunning = batch !== undefined && clock.now() < batch.endsAtMs;
+    if (isRunning && batch.left > 0) {
+      batch.left -= 1;
+      if (batch.left <= batch.refillAt && batch.nextAmount > 1 && !prefetching.has(whose)) {
+        void prefetch(whose, batch.nextAmount, 0).catch(() => {});
       }
       return ADMITTED;
     }
-    const ahead = takingAhead.get(whose);
+    const ahead = prefetching.get(whose);
     if (ahead !== undefined) return countAfter(whose, ahead);
-    const amount = isRunning ? hand.nextAmount : 1;
-    return amount === 1 ? take(whose, 1, 1) : takeAhead(whose, amount, 1);
+    const amount = isRunning ? batch.nextAmount : 1;
+    return amount === 1 ? take(whose, 1, 1) : prefetch(whose, amount, 1);
   }
 
-  function takeAhead(whose: string, amount: number, own: number): Promise<CountedRequest> {
-    const taking = take(whose, amount, own).finally(() => takingAhead.delete(whose));
-    takingAhead.set(whose, taking);
+  function prefetch(whose: string, amount: number, own: number): Promise<CountedRequest> {
+    const taking = take(whose, amount, own).finally(() => prefetching.delete(whose));
+    prefetching.set(whose, taking);
     return taking;
   }
 
@@ -105,36 +105,36 @@ export function createRequestCount({ place, clock, of, requestsPerMinute }: Requ
 
   function keep(whose: string, tag: string, more: number, askedAtMs: number, window: RequestWindow): void {
     const { windowStart, state, used, resetMs } = window;
-    const known = inHand.get(whose);
+    const known = prefetched.get(whose);
     const isSame = known !== undefined && known.windowStart === windowStart && known.state === state;
-    const hand = isSame
+    const batch = isSame
       ? known
       : {
-          ...{ left: 0, nextAmount: 1, refillAt: 0, most: known?.most ?? FIRST_IN_HAND, countedAtMs: 0 },
-          ...{ endsAtMs: askedAtMs + resetMs, windowStart, state, giveBack: null },
+          ...{ left: 0, nextAmount: 1, refillAt: 0, most: known?.most ?? FIRST_PREFETCH, countedAtMs: 0 },
+          ...{ endsAtMs: askedAtMs + resetMs, windowStart, state, returnTimer: null },
         };
-    hand.left += more;
-    hand.refillAt = more / 2;
+    batch.left += more;
+    batch.refillAt = more / 2;
     if (more > 0) {
-      const isFast = askedAtMs - hand.countedAtMs < FAST_MS;
-      hand.most = isFast ? Math.min(hand.most * 2, MOST_IN_HAND) : FIRST_IN_HAND;
-      hand.countedAtMs = askedAtMs;
+      const isFast = askedAtMs - batch.countedAtMs < FAST_MS;
+      batch.most = isFast ? Math.min(batch.most * 2, MOST_PREFETCH) : FIRST_PREFETCH;
+      batch.countedAtMs = askedAtMs;
     }
     const wanted = Math.floor((requestsPerMinute / 2 - used) / SHARE);
-    hand.nextAmount = Math.max(1, Math.min(wanted, hand.most));
-    if (hand.left > 0) hand.giveBack ??= clock.after(KEPT_MS, () => giveBack(tag, hand));
+    batch.nextAmount = Math.max(1, Math.min(wanted, batch.most));
+    if (batch.left > 0) batch.returnTimer ??= clock.after(KEPT_MS, () => returnUnused(tag, batch));
     if (isSame) return;
-    inHand.delete(whose);
-    inHand.set(whose, hand);
+    prefetched.delete(whose);
+    prefetched.set(whose, batch);
     // The oldest is removed; its timer returns its unused requests.
-    if (inHand.size > MOST_COUNTED) inHand.delete(inHand.keys().next().value ?? '');
+    if (prefetched.size > MOST_COUNTED) prefetched.delete(prefetched.keys().next().value ?? '');
   }
 
-  function giveBack(tag: string, hand: RequestsInHand): void {
-    hand.giveBack = null;
-    const { left, windowStart, state } = hand;
+  function returnUnused(tag: string, batch: PrefetchedRequests): void {
+    batch.returnTimer = null;
+    const { left, windowStart, state } = batch;
     if (left === 0) return;
-    hand.left = 0;
+    batch.left = 0;
     // If it fails, the limit is lower by that much until the minute ends.
     state.settle(tag, [{ kind: 'window', name: WINDOW, windowStart, delta: -left }]).catch(() => {});
   }
