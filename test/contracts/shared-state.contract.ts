@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type {
   Claim,
+  LimitState,
   Reservation,
   SharedState,
   SharedStateFailure,
-  Standing,
 } from '../../src/ports/shared-state.ts';
 import { until } from '../doubles/until.ts';
 
@@ -675,7 +675,7 @@ async function outcomes(state: SharedState, tag: string, claims: readonly Claim[
   return made.join(' ');
 }
 
-function standingsOf(reservation: Reservation): readonly Standing[] {
+function standingsOf(reservation: Reservation): readonly LimitState[] {
   if (reservation.outcome === 'level-unknown') throw new Error(`the level ${reservation.level} is unknown`);
   return reservation.standings;
 }

@@ -1,4 +1,4 @@
-import type { Claim, Standing } from '../../ports/shared-state.ts';
+import type { Claim, LimitState } from '../../ports/shared-state.ts';
 import {
   type CallCeilings,
   createStatePlace,
@@ -97,7 +97,7 @@ export function createCompanyCounters(parts: StatePlaceParts): CompanyCounters {
         { kind: 'held', name: COMPANY_CALLS, limit: NO_LIMIT, ...probe },
         documentClaim(NO_LIMIT, 0),
       ]);
-      const standings: readonly Standing[] =
+      const standings: readonly LimitState[] =
         reservation.outcome === 'level-unknown' ? [] : reservation.standings;
       const [requests = 0, tokens = 0, calls = 0, documents = 0] = standings.map(({ used }) => used);
       return {

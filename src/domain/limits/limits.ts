@@ -1,4 +1,4 @@
-import type { Reservation, SharedState, Standing, StateSubscription } from '../../ports/shared-state.ts';
+import type { LimitState, Reservation, SharedState, StateSubscription } from '../../ports/shared-state.ts';
 import { addressBlock } from './address-block.ts';
 import {
   type CallReservation,
@@ -313,7 +313,7 @@ function refusedBy(
 }
 
 /** The start of the company's token window; null without a ceiling. */
-function companyWindowOf(key: KeyLimits, standings: readonly Standing[], first: number): number | null {
+function companyWindowOf(key: KeyLimits, standings: readonly LimitState[], first: number): number | null {
   if (key.ceilings?.tokensPerMinute == null) return null;
   return standings[companyTokensAt(key, first)]?.windowStart ?? 0;
 }
@@ -352,10 +352,10 @@ function allowancesOf(
   };
 }
 
-function allowance(limit: number, standing: Standing | undefined, unused: number): Allowance {
+function allowance(limit: number, limitState: LimitState | undefined, unused: number): Allowance {
   return {
     limit,
-    remaining: Math.max(0, limit - (standing?.used ?? 0) + unused),
-    resetMs: standing?.resetMs ?? 0,
+    remaining: Math.max(0, limit - (limitState?.used ?? 0) + unused),
+    resetMs: limitState?.resetMs ?? 0,
   };
 }

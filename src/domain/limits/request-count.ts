@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../ports/clock.ts';
-import type { SharedState, Standing } from '../../ports/shared-state.ts';
+import type { LimitState, SharedState } from '../../ports/shared-state.ts';
 import { MINUTE_MS, type StatePlace, windowClaim } from './claims.ts';
 
 export type CountedRequest = { outcome: 'admitted' } | { outcome: 'refused'; retryAfterMs: number };
@@ -45,7 +45,7 @@ const MOST_COUNTED = 10_000;
 const WINDOW = 'requests';
 const ADMITTED: CountedRequest = { outcome: 'admitted' };
 
-type RequestWindow = Standing & { readonly state: SharedState };
+type RequestWindow = LimitState & { readonly state: SharedState };
 
 /**
  * Counts requests of an address (G-39) or a user. A step of shared state per request would be most of the cost of admission,
@@ -98,8 +98,8 @@ export function createRequestCount({ place, clock, of, requestsPerMinute }: Requ
       if (amount > 1) return await take(whose, 1, 1);
       return { outcome: 'refused', retryAfterMs: reservation.retryAfterMs ?? MINUTE_MS };
     }
-    const standing = reservation.outcome === 'reserved' ? reservation.standings[0] : undefined;
-    if (standing !== undefined) keep(whose, tag, amount - own, askedAtMs, { ...standing, state });
+    const limitState = reservation.outcome === 'reserved' ? reservation.standings[0] : undefined;
+    if (limitState !== undefined) keep(whose, tag, amount - own, askedAtMs, { ...limitState, state });
     return ADMITTED;
   }
 

@@ -1,4 +1,4 @@
-import type { Claim, Reservation, Settlement, Standing } from '../../../ports/shared-state.ts';
+import type { Claim, LimitState, Reservation, Settlement } from '../../../ports/shared-state.ts';
 import {
   createExpiringMap,
   createLevels,
@@ -59,8 +59,8 @@ function reserve(stores: Stores, tag: string, claims: readonly Claim[]): Reserva
   }
   const refusedBy = firstRefused(stores, placed);
   if (refusedBy < 0) for (const one of placed) take(stores, one);
-  const standings: Standing[] = [];
-  for (const one of placed) standings.push(standing(stores, one));
+  const standings: LimitState[] = [];
+  for (const one of placed) standings.push(limitState(stores, one));
   const refusing = placed[refusedBy];
   if (!refusing) return { outcome: 'reserved', standings };
   return { outcome: 'refused', refusedBy, retryAfterMs: retryAfterMs(stores, refusing), standings };
@@ -105,7 +105,7 @@ function take({ windows, held }: Stores, { claim, key }: Placed): void {
   }
 }
 
-function standing({ now, windows, held }: Stores, { claim, key, limit }: Placed): Standing {
+function limitState({ now, windows, held }: Stores, { claim, key, limit }: Placed): LimitState {
   if (claim.kind !== 'window') return { limit, used: held.sum(key), windowStart: 0, resetMs: 0 };
   const window = windows.running(key);
   if (!window) return { limit, used: 0, windowStart: 0, resetMs: 0 };

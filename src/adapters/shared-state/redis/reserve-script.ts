@@ -1,4 +1,4 @@
-import type { Claim, Reservation, Standing } from '../../../ports/shared-state.ts';
+import type { Claim, LimitState, Reservation } from '../../../ports/shared-state.ts';
 import { CLEAR_UP_AFTER_MS, defineScript, type TagKeys } from './scripts.ts';
 
 /**
@@ -184,12 +184,12 @@ export function readReservation(reply: readonly number[], claims: readonly Claim
     return { outcome: 'level-unknown', level, version: third ?? null };
   }
   const wait = third ?? -1;
-  const standings = claims.map((claim, index) => readStanding(reply, claim, 3 + 3 * index));
+  const standings = claims.map((claim, index) => readLimitState(reply, claim, 3 + 3 * index));
   if (outcome === 0) return { outcome: 'reserved', standings };
   return { outcome: 'refused', refusedBy: place, retryAfterMs: wait < 0 ? null : wait, standings };
 }
 
-function readStanding(reply: readonly number[], claim: Claim, from: number): Standing {
+function readLimitState(reply: readonly number[], claim: Claim, from: number): LimitState {
   const used = reply[from] ?? 0;
   const second = reply[from + 1] ?? 0;
   if (claim.kind !== 'window') return { limit: second, used, windowStart: 0, resetMs: 0 };
