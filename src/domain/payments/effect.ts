@@ -8,10 +8,10 @@ import { type Posting, postTransaction } from '../credits/ledger/ledger.ts';
 import type { MailOutbox, MailToSend } from '../mail/outbox.ts';
 
 /** What an event type does, all within the transaction that also marks the event. */
-export type Effect = (event: KeptEvent, context: EffectContext) => Promise<EffectOutcome>;
+export type Effect = (event: StoredPaymentEvent, context: EffectContext) => Promise<EffectOutcome>;
 
 /** An event as the inbox stores it. */
-export interface KeptEvent {
+export interface StoredPaymentEvent {
   /** Our own id. */
   readonly id: string;
   readonly providerEventId: string;

@@ -1,7 +1,7 @@
 import type { Statements, Transaction } from '../../ports/database.ts';
 import { isObject } from '../../ports/json-object.ts';
 import type { ProviderEvent, WireObject } from '../../ports/payment-provider.ts';
-import type { KeptEvent, WaitKey } from './effect.ts';
+import type { StoredPaymentEvent, WaitKey } from './effect.ts';
 import { fieldsIn, idIn } from './provider-objects.ts';
 
 /**
@@ -180,7 +180,7 @@ function storableText(text: string): string {
   return text.replaceAll('\u0000', '').toWellFormed();
 }
 
-export interface LockedEvent extends KeptEvent {
+export interface LockedEvent extends StoredPaymentEvent {
   readonly status: PaymentEventStatus;
   readonly attempts: number;
   readonly receivedAt: Date;

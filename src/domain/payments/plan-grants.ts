@@ -3,7 +3,7 @@ import { fromMinorUnits } from '../catalog/currency.ts';
 import { findPlan } from '../catalog/plan.ts';
 import type { Expiry, GrantSource } from '../credits/ledger/credit-lots.ts';
 import { findByProviderId, isEnded, type Subscription } from '../subscriptions/subscription.ts';
-import { type EffectContext, type KeptEvent, post } from './effect.ts';
+import { type EffectContext, post, type StoredPaymentEvent } from './effect.ts';
 import {
   type CountedInvoice,
   countedMoney,
@@ -103,7 +103,11 @@ export async function isCounted(transaction: Transaction, providerInvoiceId: str
 }
 
 /** Writes the lines and posts their credits, under the company's lock. Returns what was posted in total. */
-export async function grantLines(event: KeptEvent, context: EffectContext, paid: PaidLines): Promise<bigint> {
+export async function grantLines(
+  event: StoredPaymentEvent,
+  context: EffectContext,
+  paid: PaidLines,
+): Promise<bigint> {
   const { transaction } = context;
   if (await isCounted(transaction, paid.providerInvoiceId)) return 0n;
   let postedMicro = 0n;
@@ -158,7 +162,7 @@ export async function grantLines(event: KeptEvent, context: EffectContext, paid:
 
 /** Returns what the line itself granted: a trial's credits once per company, a free plan's once per period. */
 async function keepLine(
-  event: KeptEvent,
+  event: StoredPaymentEvent,
   context: EffectContext,
   paid: PaidLines,
   movement: LineMovement,
@@ -206,7 +210,7 @@ const DAY_MS = 24 * 60 * 60_000;
  */
 export function expiryAfter(
   days: number | null,
-  { happenedAt }: KeptEvent,
+  { happenedAt }: StoredPaymentEvent,
   { now }: EffectContext,
   label: string,
 ): Expiry | null {
@@ -217,7 +221,7 @@ export function expiryAfter(
 
 /** By the plan at the time of the grant. */
 async function expiryOf(
-  event: KeptEvent,
+  event: StoredPaymentEvent,
   context: EffectContext,
   { rate }: LineMovement,
 ): Promise<Expiry | null> {
@@ -232,7 +236,7 @@ export function trialSubject(providerSubscriptionId: string): string {
 
 /** The known end of the trial: a subscription may have ended before its first invoice arrives. */
 async function trialExpiry(
-  event: KeptEvent,
+  event: StoredPaymentEvent,
   { transaction, now }: EffectContext,
   { subscriptionId }: PaidLines,
   { line, rate }: LineMovement,
@@ -316,12 +320,12 @@ export async function listOtherLines(statements: Statements, limit: number): Pro
  * Invoices are numbered when they are finalized, which is also when the customer's balance is applied. Within one
  * second the numbers decide: an invoice paid from the balance comes after the one that the balance is from.
  */
-function numberIn(event: KeptEvent): bigint | null {
+function numberIn(event: StoredPaymentEvent): bigint | null {
   const digits = /(\d{1,15})$/.exec(textIn(event.object.number, 100) ?? '')?.[1];
   return digits === undefined ? null : BigInt(digits);
 }
 
 /** The invoice's currency; `usd` only if it has none. */
-export function currencyOf(event: KeptEvent): string {
+export function currencyOf(event: StoredPaymentEvent): string {
   return currencyIn(event.object.currency) ?? 'usd';
 }

@@ -1,5 +1,11 @@
 import { findInvoice, findInvoiceByProviderId, type Invoice } from '../../credits/invoices/invoice.ts';
-import { type Effect, type EffectContext, type EffectOutcome, type KeptEvent, waitKeys } from '../effect.ts';
+import {
+  type Effect,
+  type EffectContext,
+  type EffectOutcome,
+  type StoredPaymentEvent,
+  waitKeys,
+} from '../effect.ts';
 import { currencyIn, idIn, lockCompany, minorIn, ourIdIn } from '../provider-objects.ts';
 import { type CreditPackPurchase, purchaseOf, purchaseOfInvoice } from '../purchase.ts';
 import { type Refunded, take } from './returned-money.ts';
@@ -43,7 +49,7 @@ export const chargeRefunded: Effect = async (event, context) => {
   });
 };
 
-export async function findCharge(event: KeptEvent, context: EffectContext): Promise<FoundCharge> {
+export async function findCharge(event: StoredPaymentEvent, context: EffectContext): Promise<FoundCharge> {
   const { transaction } = context;
   const { object } = event;
   const chargeId = idIn(object.id);

@@ -9,8 +9,8 @@ import {
   type Effect,
   type EffectContext,
   type EffectOutcome,
-  type KeptEvent,
   post,
+  type StoredPaymentEvent,
   waitKeys,
 } from '../effect.ts';
 import { expiryAfter } from '../plan-grants.ts';
@@ -81,7 +81,7 @@ const completePurchase: Effect = async (event, context) => {
 };
 
 async function complete(
-  event: KeptEvent,
+  event: StoredPaymentEvent,
   context: EffectContext,
   purchase: CreditPackPurchase,
   { sessionId, paymentId }: { readonly sessionId: string | null; readonly paymentId: string | null },
@@ -139,7 +139,7 @@ async function complete(
 
 /** What the provider reports must match what we requested. Missing fields match anything. */
 async function mismatch(
-  event: KeptEvent,
+  event: StoredPaymentEvent,
   { transaction }: EffectContext,
   purchase: CreditPackPurchase,
   paymentId: string | null,
@@ -168,7 +168,7 @@ async function mismatch(
 }
 
 /** Tax added to the price. If the price includes tax, the amount paid is the price, and this is zero. */
-function taxOnTop({ object }: KeptEvent, { amountMinor }: CreditPackPurchase): bigint {
+function taxOnTop({ object }: StoredPaymentEvent, { amountMinor }: CreditPackPurchase): bigint {
   const taxMinor = minorIn(fieldsIn(object.total_details).amount_tax) ?? 0n;
   return taxMinor > 0n && minorIn(object.amount_total) === amountMinor + taxMinor ? taxMinor : 0n;
 }
@@ -201,7 +201,7 @@ function nothing(companyId: string, did: string): EffectOutcome {
  * arrives first; otherwise we create it.
  */
 async function writePackInvoice(
-  event: KeptEvent,
+  event: StoredPaymentEvent,
   { transaction, newId, now }: EffectContext,
   purchase: CreditPackPurchase,
   amountMinor: bigint,
@@ -302,7 +302,10 @@ interface Checkout {
   readonly planId: string;
 }
 
-async function checkoutOf(event: KeptEvent, { transaction }: EffectContext): Promise<Checkout | null> {
+async function checkoutOf(
+  event: StoredPaymentEvent,
+  { transaction }: EffectContext,
+): Promise<Checkout | null> {
   const session = event.object;
   const ours = ourIdIn(session, 'checkoutId') ?? uuidIn(session.client_reference_id);
   const [row] = await transaction.query<Checkout>(

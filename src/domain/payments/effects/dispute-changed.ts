@@ -5,8 +5,8 @@ import {
   type Effect,
   type EffectContext,
   type EffectOutcome,
-  type KeptEvent,
   post,
+  type StoredPaymentEvent,
   waitKeys,
 } from '../effect.ts';
 import { currencyIn, fieldsIn, idIn, lockCompany, minorIn, momentIn, textIn } from '../provider-objects.ts';
@@ -122,7 +122,7 @@ async function stepOf({ transaction }: EffectContext, disputeId: string): Promis
   return row?.count ?? 0;
 }
 
-function readDispute({ object }: KeptEvent): Dispute | null {
+function readDispute({ object }: StoredPaymentEvent): Dispute | null {
   const [id, chargeId, status] = [idIn(object.id), idIn(object.charge), textIn(object.status, 60)];
   const [amountMinor, currency] = [minorIn(object.amount), currencyIn(object.currency)];
   if (id === null || chargeId === null || status === null || currency === null) return null;
@@ -131,14 +131,14 @@ function readDispute({ object }: KeptEvent): Dispute | null {
 }
 
 /** Converts the event to one about the charge, for `findCharge`; with the whole charge if the provider included it. */
-function asCharge(event: KeptEvent): KeptEvent {
+function asCharge(event: StoredPaymentEvent): StoredPaymentEvent {
   const { object } = event;
   const charge = fieldsIn(object.charge);
   const payment_intent = idIn(object.payment_intent) ?? idIn(charge.payment_intent);
   return { ...event, object: { ...charge, id: idIn(object.charge) ?? undefined, payment_intent } };
 }
 
-function respondBy({ object }: KeptEvent): Date | null {
+function respondBy({ object }: StoredPaymentEvent): Date | null {
   return momentIn(fieldsIn(object.evidence_details).due_by);
 }
 
@@ -154,7 +154,7 @@ async function takeLost(context: EffectContext, dispute: Dispute, found: Refunde
 
 /** The bank has reversed a lost dispute. The source id is that of a sum that was lowered once (`returned-money.ts`). */
 async function giveBack(
-  event: KeptEvent,
+  event: StoredPaymentEvent,
   context: EffectContext,
   { dispute, step }: { readonly dispute: Dispute; readonly step: number },
   found: Refunded,
@@ -188,7 +188,7 @@ async function giveBack(
 }
 
 async function reportDispute(
-  event: KeptEvent,
+  event: StoredPaymentEvent,
   { mailAdmins, mailSuperAdmins, log }: EffectContext,
   given: {
     dispute: Dispute;

@@ -15,7 +15,7 @@ import {
   type Effect,
   type EffectContext,
   type EffectOutcome,
-  type KeptEvent,
+  type StoredPaymentEvent,
   waitKeys,
 } from '../effect.ts';
 import { moveLine, readInvoiceLines } from '../plan-lines.ts';
@@ -161,7 +161,7 @@ export const invoiceUpcoming: Effect = async (event, context) => {
 
 /** The credits that its plan lines will grant; zero if they cannot be determined. */
 async function upcomingCredits(
-  { object }: KeptEvent,
+  { object }: StoredPaymentEvent,
   { transaction }: EffectContext,
   currency: string,
 ): Promise<{ readonly creditsMicro?: bigint }> {
@@ -175,7 +175,7 @@ async function upcomingCredits(
 
 /** Mirrors the invoice of an event; `otherwise` is its status if the event has none. */
 async function mirrorEventInvoice(
-  event: KeptEvent,
+  event: StoredPaymentEvent,
   context: EffectContext,
   otherwise: InvoiceStatus,
 ): Promise<MirroredInvoice> {
@@ -198,7 +198,10 @@ type FoundInvoice =
     }
   | { readonly outcome: 'not-yet'; readonly because: EffectOutcome };
 
-export async function findEventInvoice(event: KeptEvent, context: EffectContext): Promise<FoundInvoice> {
+export async function findEventInvoice(
+  event: StoredPaymentEvent,
+  context: EffectContext,
+): Promise<FoundInvoice> {
   const { transaction } = context;
   const providerInvoiceId = idIn(event.object.id);
   if (providerInvoiceId === null) {
@@ -228,7 +231,7 @@ export async function findEventInvoice(event: KeptEvent, context: EffectContext)
 
 /** Why the payment must be refunded; null if it need not. */
 export function refundReason(
-  event: KeptEvent,
+  event: StoredPaymentEvent,
   { known, own, providerInvoiceId }: Extract<FoundInvoice, { outcome: 'found' }>,
 ): string | null {
   const invoice = known ?? own;
@@ -258,7 +261,7 @@ type MirroredInvoice =
  * cancellation changes. `status` is the one that the event type implies; without it the invoice's own counts.
  */
 export async function mirrorInvoice(
-  event: KeptEvent,
+  event: StoredPaymentEvent,
   context: EffectContext,
   found: Extract<FoundInvoice, { outcome: 'found' }>,
   { status, otherwise }: { readonly status?: InvoiceStatus; readonly otherwise: InvoiceStatus },
@@ -326,7 +329,7 @@ async function kindOf(
 }
 
 /** The period of the lines that are not prorations; the invoice's own period is the one in which usage was counted. */
-function periodOf(event: KeptEvent): {
+function periodOf(event: StoredPaymentEvent): {
   readonly periodStart: Date | null;
   readonly periodEnd: Date | null;
 } {

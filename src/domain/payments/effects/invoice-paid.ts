@@ -9,7 +9,7 @@ import {
   type Effect,
   type EffectContext,
   type EffectOutcome,
-  type KeptEvent,
+  type StoredPaymentEvent,
   waitKeys,
 } from '../effect.ts';
 import { currencyOf, expiryAfter, grantLines, type PaidLines } from '../plan-grants.ts';
@@ -65,7 +65,7 @@ function effectOf(paid: PaidLines | null, postedMicro: bigint): string {
 }
 
 async function sendReceipt(
-  event: KeptEvent,
+  event: StoredPaymentEvent,
   context: EffectContext,
   invoice: Invoice,
   { paid, postedMicro }: { readonly paid: PaidLines | null; readonly postedMicro: bigint },
@@ -99,7 +99,11 @@ type Moved =
 
 type Names = Pick<PaidLines, 'companyId' | 'providerInvoiceId' | 'subscriptionId'>;
 
-async function decideMovements(event: KeptEvent, context: EffectContext, names: Names): Promise<Moved> {
+async function decideMovements(
+  event: StoredPaymentEvent,
+  context: EffectContext,
+  names: Names,
+): Promise<Moved> {
   const { subscriptionId, providerInvoiceId, companyId } = names;
   const shown = shownLines(event, context, providerInvoiceId);
   if (shown.outcome === 'not-yet') return shown;
@@ -120,7 +124,7 @@ async function decideMovements(event: KeptEvent, context: EffectContext, names: 
 
 /** An event contains the first ten lines. If there are more, all lines are requested from the provider. */
 function shownLines(
-  event: KeptEvent,
+  event: StoredPaymentEvent,
   context: EffectContext,
   invoiceId: string,
 ):
@@ -147,7 +151,7 @@ function wholeInvoice({ linesMinor }: InvoiceMoney): InvoiceLine {
 }
 
 async function rateLines(
-  event: KeptEvent,
+  event: StoredPaymentEvent,
   context: EffectContext,
   lines: readonly InvoiceLine[],
   subscriptionId: string | null,
@@ -177,7 +181,7 @@ async function rateLines(
  * subscription's plan.
  */
 async function ratesFor(
-  event: KeptEvent,
+  event: StoredPaymentEvent,
   { transaction }: EffectContext,
   line: InvoiceLine,
   subscriptionId: string | null,
@@ -195,13 +199,18 @@ async function isPlanToCome({ transaction }: EffectContext, line: InvoiceLine): 
   return line.planId !== null && (await findPlan(transaction, line.planId)) !== null;
 }
 
-function planToCome(event: KeptEvent, { priceId }: InvoiceLine, subscriptionId: string | null) {
+function planToCome(event: StoredPaymentEvent, { priceId }: InvoiceLine, subscriptionId: string | null) {
   const reason = `invoice ${event.object.id} is for price ${priceId} of subscription ${subscriptionId}, and no plan of ours is`;
   const waitsFor = waitKeys({ price: priceId, subscription: subscriptionId });
   return notYet({ outcome: 'deferred', reason, waitsFor });
 }
 
-function unknownCurrency(event: KeptEvent, { log }: EffectContext, line: InvoiceLine, currency: string) {
+function unknownCurrency(
+  event: StoredPaymentEvent,
+  { log }: EffectContext,
+  line: InvoiceLine,
+  currency: string,
+) {
   const { priceId } = line;
   const reason = `invoice ${event.object.id} was paid in ${currency}, and price ${priceId} has no rate in ${currency}`;
   log.error('a plan was paid in a currency without a rate: add it with turnpike set-plan-rate', {

@@ -24,7 +24,7 @@ import {
   type Effect,
   type EffectContext,
   type EffectOutcome,
-  type KeptEvent,
+  type StoredPaymentEvent,
   waitKeys,
 } from '../effect.ts';
 import { pastDueRun } from '../event-inbox.ts';
@@ -83,7 +83,7 @@ export const subscriptionTrialWillEnd: Effect = async (event, context) => {
 
 /** By the subscription's price, which may be an older one of the plan. */
 async function trialMail(
-  { object }: KeptEvent,
+  { object }: StoredPaymentEvent,
   { transaction }: EffectContext,
   { cancelAtPeriodEnd }: Subscription,
   plan: Plan,
@@ -119,7 +119,7 @@ type Settled = Extract<KeptSubscription, { readonly subscription: Subscription }
  * contains the previous values of what it changed.
  */
 async function followSubscription(
-  event: KeptEvent,
+  event: StoredPaymentEvent,
   context: EffectContext,
   following: Following,
 ): Promise<Followed> {
@@ -199,7 +199,7 @@ async function countGrace(
 
 /** `unclear` only until the provider was asked. */
 async function keep(
-  event: KeptEvent,
+  event: StoredPaymentEvent,
   context: EffectContext,
   incoming: IncomingSubscription,
 ): Promise<KeptSubscription> {
@@ -214,7 +214,7 @@ async function keep(
 
 /** A new subscription waits for its plan; a known one keeps its plan. */
 async function judgeUnknownPrice(
-  event: KeptEvent,
+  event: StoredPaymentEvent,
   { transaction, log }: EffectContext,
   { id, companyId }: { readonly id: string; readonly companyId: string },
 ): Promise<EffectOutcome | null> {
@@ -232,7 +232,7 @@ async function judgeUnknownPrice(
 }
 
 /** The outcome of most subscription events. */
-function followedOutcome(event: KeptEvent, followed: Followed): EffectOutcome {
+function followedOutcome(event: StoredPaymentEvent, followed: Followed): EffectOutcome {
   if (followed.outcome === 'not-yet') return followed.because;
   const { kept, companyId } = followed;
   const { status, planId } = kept.subscription;
@@ -245,7 +245,7 @@ function followedOutcome(event: KeptEvent, followed: Followed): EffectOutcome {
 }
 
 async function stateIn(
-  event: KeptEvent,
+  event: StoredPaymentEvent,
   { transaction }: EffectContext,
   { status, statusIfUntold }: Following,
   current: WireObject | null,
@@ -265,7 +265,7 @@ async function stateIn(
  * Of two changes in the same second: the stored one was made from what this one reports, and not the other way round.
  */
 async function isEarlier(
-  event: KeptEvent,
+  event: StoredPaymentEvent,
   { transaction }: EffectContext,
   kept: EventOrder,
 ): Promise<boolean> {
