@@ -10,14 +10,14 @@ import { catalogRoutes } from './routes/catalog.ts';
 import { eventRoutes } from './routes/events.ts';
 import { checkoutRoutes, paymentRoutes } from './routes/payments.ts';
 import { isReply, type Route } from './routes/route.ts';
-import { findReplay, type KeptReply, type KeyedRequest, keepReplay } from './state/idempotency.ts';
+import { findReplay, type KeyedRequest, type StoredReply, storeReply } from './state/idempotency.ts';
 import type { Kind, ObjectStore } from './state/object-store.ts';
 import { need, type World } from './state/transaction.ts';
-import type { Courier } from './state/webhook-delivery.ts';
+import type { WebhookDelivery } from './state/webhook-delivery.ts';
 
 interface ApiOptions {
   readonly world: World;
-  readonly courier: Courier;
+  readonly delivery: WebhookDelivery;
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly log: Log;
@@ -28,8 +28,8 @@ const NO_API_KEY =
   "You did not provide an API key. You need to provide your API key in the Authorization header, using Bearer auth (e.g. 'Authorization: Bearer YOUR_SECRET_KEY'). See https://stripe.com/docs/api#authentication for details, or we can help at https://support.stripe.com/.";
 
 /** The provider's API: authentication, version, routing and idempotency. */
-export function createApi({ world, courier, clock, secrets, log }: ApiOptions) {
-  async function answer(request: Request, requestId: string): Promise<KeptReply & { replayed?: boolean }> {
+export function createApi({ world, delivery, clock, secrets, log }: ApiOptions) {
+  async function answer(request: Request, requestId: string): Promise<StoredReply & { replayed?: boolean }> {
     const url = new URL(request.url);
     refuseStrangers(request);
     const found = findRoute(request.method, url.pathname);
@@ -58,12 +58,12 @@ export function createApi({ world, courier, clock, secrets, log }: ApiOptions) {
         const { status, body } = isReply(answered) ? answered : { status: 200, body: answered };
         const paths = status === 200 ? call.params.texts('expand') : [];
         const made = { status, body: shown(await expand(turn.objects, body, paths)) };
-        if (keyed !== null) await keepReplay(statements, keyed, made, clock.now());
+        if (keyed !== null) await storeReply(statements, keyed, made, clock.now());
         return made;
       },
       { request: origin },
     );
-    void courier.nudge();
+    void delivery.nudge();
     return reply;
   }
 

@@ -8,7 +8,7 @@ import { subscriptionDue } from './billing/subscriptions.ts';
 import { pruneReplays } from './state/idempotency.ts';
 import { type Kind, readAhead, writeAhead } from './state/object-store.ts';
 import { idIn, need, type Turn, type World } from './state/transaction.ts';
-import type { Courier } from './state/webhook-delivery.ts';
+import type { WebhookDelivery } from './state/webhook-delivery.ts';
 
 /** Renewals, expiries and retries: they happen in real time, and immediately when the clock is moved. */
 export interface SandboxTime {
@@ -21,7 +21,7 @@ export interface SandboxTime {
 interface TimeOptions {
   readonly world: World;
   readonly database: Database;
-  readonly courier: Courier;
+  readonly delivery: WebhookDelivery;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -31,7 +31,7 @@ const PRUNE_EVERY_LOOKS = 240;
 /** The most steps of one poll or one move of the clock: a daily subscription moved by five years takes 3,650 steps. */
 const MOST_STEPS = 10_000;
 
-export function createSandboxTime({ world, database, courier, clock, log }: TimeOptions): SandboxTime {
+export function createSandboxTime({ world, database, delivery, clock, log }: TimeOptions): SandboxTime {
   let timer: Timer | null = null;
   let looking: Promise<void> = Promise.resolve();
   let looks = 0;
@@ -51,7 +51,7 @@ export function createSandboxTime({ world, database, courier, clock, log }: Time
         { at: next.dueAt },
       );
     }
-    if (steps > 0) void courier.nudge();
+    if (steps > 0) void delivery.nudge();
     return steps;
   }
 

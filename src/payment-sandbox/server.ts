@@ -9,7 +9,7 @@ import { createPages } from './pages/page-routes.ts';
 import { ensureEndpoint } from './routes/events.ts';
 import { createSandboxTime } from './sandbox-clock.ts';
 import { createWorld } from './state/transaction.ts';
-import { createCourier } from './state/webhook-delivery.ts';
+import { createWebhookDelivery } from './state/webhook-delivery.ts';
 
 interface PaymentSandboxOptions {
   readonly clock: Clock;
@@ -42,11 +42,11 @@ export function createPaymentSandbox(options: PaymentSandboxOptions): PaymentSan
     throw new Error('The payment sandbox needs a signing secret: it is empty.');
   const log = options.log.with({ service: 'sandbox' });
   const world = createWorld(options);
-  const courier = createCourier({ database, clock, log, approveHost, ownUrl });
-  const time = createSandboxTime({ world, database, courier, clock, log });
-  const api = createApi({ ...options, world, courier, log });
+  const delivery = createWebhookDelivery({ database, clock, log, approveHost, ownUrl });
+  const time = createSandboxTime({ world, database, delivery, clock, log });
+  const api = createApi({ ...options, world, delivery, log });
   const own = createOwnRoutes({ world, database, time });
-  const pages = createPages({ world, courier, clock });
+  const pages = createPages({ world, delivery, clock });
 
   return {
     async fetch(request) {
@@ -64,11 +64,11 @@ export function createPaymentSandbox(options: PaymentSandboxOptions): PaymentSan
     async begin() {
       await ensureEndpoint(world, { url: options.webhookUrl(), secret: webhookSecret, eventKinds });
       time.begin();
-      void courier.nudge();
+      void delivery.nudge();
     },
     async close() {
       await time.close();
-      await courier.close();
+      await delivery.close();
     },
   };
 }

@@ -1,11 +1,11 @@
 import type Stripe from 'stripe';
 import { customerShape } from '../objects/catalog.ts';
-import type { Card, Kept } from '../state/object-store.ts';
+import type { Card, StoredObject } from '../state/object-store.ts';
 import { idIn, need, type Turn } from '../state/transaction.ts';
 import { takePayment } from './payments.ts';
 import { startSubscription } from './subscriptions.ts';
 
-type Session = Kept<'checkout.session'>;
+type Session = StoredObject<'checkout.session'>;
 
 type CheckoutResult =
   | { readonly outcome: 'paid'; readonly session: Stripe.Checkout.Session }

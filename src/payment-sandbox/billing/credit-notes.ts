@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { invalid } from '../api-errors.ts';
 import { creditNoteShape } from '../objects/billing.ts';
 import type { Params } from '../request-params.ts';
-import { idIn, keepUpdate, need, type Turn } from '../state/transaction.ts';
+import { idIn, need, storeUpdate, type Turn } from '../state/transaction.ts';
 import { refundCharge, settlePaid } from './payments.ts';
 
 /**
@@ -45,7 +45,7 @@ async function noteBeforePayment(
     type: 'pre_payment',
   });
   await turn.objects.put('invoice', noted, { hidden: {}, dueAt: noted.next_payment_attempt });
-  await keepNote(turn, note);
+  await storeNote(turn, note);
   if (noted.amount_remaining === 0) await settlePaid(turn, noted, { amountPaid: 0 });
   return note;
 }
@@ -84,7 +84,7 @@ async function noteAfterPayment(
     post_payment_credit_notes_amount: invoice.post_payment_credit_notes_amount + amount,
   };
   await turn.objects.put('invoice', after, { hidden: {} });
-  await keepNote(turn, note);
+  await storeNote(turn, note);
   return note;
 }
 
@@ -98,11 +98,11 @@ async function refundOf(turn: Turn, invoice: Stripe.Invoice, amount: number): Pr
 async function creditCustomer(turn: Turn, invoice: Stripe.Invoice, amount: number): Promise<string> {
   const { body: customer, hidden } = await need(turn, 'customer', String(invoice.customer), 'customer');
   const after = { ...customer, balance: customer.balance - amount };
-  await keepUpdate(turn, 'customer', customer, after, { hidden, event: 'customer.updated' });
+  await storeUpdate(turn, 'customer', customer, after, { hidden, event: 'customer.updated' });
   return turn.newId('cbtxn_1');
 }
 
-async function keepNote(turn: Turn, note: Stripe.CreditNote): Promise<void> {
+async function storeNote(turn: Turn, note: Stripe.CreditNote): Promise<void> {
   await turn.objects.put('credit_note', note, { hidden: {} });
   await turn.emit('credit_note.created', note);
 }

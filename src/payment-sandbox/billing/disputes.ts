@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { invalid } from '../api-errors.ts';
 import { disputeShape } from '../objects/payments.ts';
 import type { Params } from '../request-params.ts';
-import { differences, idIn, keepUpdate, need, type Turn } from '../state/transaction.ts';
+import { differences, idIn, need, storeUpdate, type Turn } from '../state/transaction.ts';
 
 const STATES = ['needs_response', 'under_review', 'won', 'lost', 'warning_closed'] as const;
 const ENDS: readonly string[] = ['won', 'lost', 'warning_closed'];
@@ -24,7 +24,7 @@ export async function disputeCharge(turn: Turn, params: Params): Promise<Stripe.
       throw invalid(`Dispute ${before.id} is ${before.status} already.`);
     const after = { ...before, status };
     const event = ENDS.includes(status) ? 'charge.dispute.closed' : 'charge.dispute.updated';
-    await keepUpdate(turn, 'dispute', before, after, { hidden: {}, event });
+    await storeUpdate(turn, 'dispute', before, after, { hidden: {}, event });
     return after;
   }
   const amount = params.whole('amount', { min: 1, max: charge.amount }) ?? charge.amount;

@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { invalid } from '../api-errors.ts';
 import { type GivenInvoice, type GivenLine, invoiceLineShape, invoiceShape } from '../objects/billing.ts';
 import type { PaidShare } from '../state/object-store.ts';
-import { idIn, keepUpdate, need, type Turn } from '../state/transaction.ts';
+import { idIn, need, storeUpdate, type Turn } from '../state/transaction.ts';
 import { settlePaid } from './payments.ts';
 import { nextEnd } from './subscription-state.ts';
 
@@ -125,7 +125,7 @@ async function opened(turn: Turn, draft: Stripe.Invoice): Promise<Stripe.Invoice
   const left = draft.total + customer.balance;
   const balance = Math.min(0, left);
   const after = { ...customer, next_invoice_sequence: sequence + 1, balance, currency: draft.currency };
-  await keepUpdate(turn, 'customer', customer, after, { hidden, event: 'customer.updated' });
+  await storeUpdate(turn, 'customer', customer, after, { hidden, event: 'customer.updated' });
   const amountDue = Math.max(0, left);
   return {
     ...draft,

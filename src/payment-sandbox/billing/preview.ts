@@ -1,5 +1,5 @@
 import type Stripe from 'stripe';
-import type { Kept } from '../state/object-store.ts';
+import type { StoredObject } from '../state/object-store.ts';
 import { idIn, need, type Turn } from '../state/transaction.ts';
 import { upcomingInvoice } from './invoices.ts';
 import { changeSubscription, type SubscriptionChanges } from './subscriptions.ts';
@@ -10,7 +10,7 @@ import { changeSubscription, type SubscriptionChanges } from './subscriptions.ts
  */
 export async function previewChange(
   turn: Turn,
-  kept: Kept<'subscription'>,
+  kept: StoredObject<'subscription'>,
   { price, proration }: Pick<SubscriptionChanges, 'price' | 'proration'>,
 ): Promise<Omit<Stripe.Invoice, 'id'>> {
   if (price === undefined) return await upcomingInvoice(turn, kept.body);

@@ -1,6 +1,6 @@
 import type Stripe from 'stripe';
-import type { Kept } from '../state/object-store.ts';
-import { idIn, keepUpdate, type Turn } from '../state/transaction.ts';
+import type { StoredObject } from '../state/object-store.ts';
+import { idIn, storeUpdate, type Turn } from '../state/transaction.ts';
 
 /**
  * A subscription starts as `incomplete` (or `trialing`), is `active` while its invoices are paid and `past_due` while
@@ -14,7 +14,7 @@ export const DAY = 86_400;
 const TRIAL_WARNING_SECONDS = 3 * DAY;
 
 /** When the next step of the subscription is due. */
-export function dueOf({ body, hidden }: Kept<'subscription'>): number | null {
+export function dueOf({ body, hidden }: StoredObject<'subscription'>): number | null {
   const { status, current_period_start: start, current_period_end: end, trial_end: trialEnd } = body;
   if (status === 'trialing' && trialEnd !== null) {
     return hidden.trialEndSaid ? trialEnd : Math.max(body.created, trialEnd - TRIAL_WARNING_SECONDS);
@@ -25,19 +25,19 @@ export function dueOf({ body, hidden }: Kept<'subscription'>): number | null {
   return isAnnounced ? end : Math.min(end, announcedAt(start, end));
 }
 
-export async function keepSubscription(
+export async function updateSubscription(
   turn: Turn,
-  before: Kept<'subscription'>,
+  before: StoredObject<'subscription'>,
   changes: Partial<Stripe.Subscription>,
-  hiddenChanges: Partial<Kept<'subscription'>['hidden']> = {},
+  hiddenChanges: Partial<StoredObject<'subscription'>['hidden']> = {},
   event: Stripe.Event.Type = 'customer.subscription.updated',
-): Promise<Kept<'subscription'>> {
+): Promise<StoredObject<'subscription'>> {
   const body: Stripe.Subscription = { ...before.body, ...changes };
   const hidden = { ...before.hidden, ...hiddenChanges };
   const kept = { body, hidden };
   const rest = { hidden, dueAt: dueOf(kept), event };
   if (event === 'customer.subscription.updated') {
-    await keepUpdate(turn, 'subscription', before.body, body, rest);
+    await storeUpdate(turn, 'subscription', before.body, body, rest);
   } else {
     await turn.objects.put('subscription', body, rest);
     await turn.emit(event, body);
@@ -50,7 +50,7 @@ export async function subscriptionPaid(turn: Turn, invoice: Stripe.Invoice): Pro
   if (kept === null || kept.body.latest_invoice !== invoice.id) return;
   const { status } = kept.body;
   if (status !== 'incomplete' && status !== 'past_due' && status !== 'unpaid') return;
-  await keepSubscription(turn, kept, { status: 'active' });
+  await updateSubscription(turn, kept, { status: 'active' });
 }
 
 export async function subscriptionFailed(turn: Turn, invoice: Stripe.Invoice): Promise<void> {
@@ -61,18 +61,18 @@ export async function subscriptionFailed(turn: Turn, invoice: Stripe.Invoice): P
   if (isLastTry && (status === 'past_due' || status === 'active')) {
     await endSubscription(turn, kept, 'payment_failed');
   } else if (status === 'active' || status === 'trialing') {
-    await keepSubscription(turn, kept, { status: 'past_due' });
+    await updateSubscription(turn, kept, { status: 'past_due' });
   }
 }
 
 export async function endSubscription(
   turn: Turn,
-  kept: Kept<'subscription'>,
+  kept: StoredObject<'subscription'>,
   reason: Stripe.Subscription.CancellationDetails.Reason,
-): Promise<Kept<'subscription'>> {
+): Promise<StoredObject<'subscription'>> {
   const { body } = kept;
   const details = { comment: null, feedback: null, ...body.cancellation_details, reason };
-  return await keepSubscription(
+  return await updateSubscription(
     turn,
     kept,
     {
@@ -86,7 +86,10 @@ export async function endSubscription(
   );
 }
 
-async function subscriptionOf(turn: Turn, invoice: Stripe.Invoice): Promise<Kept<'subscription'> | null> {
+async function subscriptionOf(
+  turn: Turn,
+  invoice: Stripe.Invoice,
+): Promise<StoredObject<'subscription'> | null> {
   const id = idIn(invoice.subscription);
   return id === null ? null : await turn.objects.find('subscription', id);
 }

@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { invalid } from '../api-errors.ts';
 import { invoiceItemShape, subscriptionItemShape, subscriptionShape } from '../objects/billing.ts';
 import { discountShape, planShape } from '../objects/catalog.ts';
-import type { Card, Kept, PaidShare, Trial } from '../state/object-store.ts';
+import type { Card, PaidShare, StoredObject, Trial } from '../state/object-store.ts';
 import { idIn, need, type Turn } from '../state/transaction.ts';
 import {
   discountOf,
@@ -13,9 +13,9 @@ import {
   upcomingInvoice,
 } from './invoices.ts';
 import { cardOf, closeInvoice, payInvoice } from './payments.ts';
-import { DAY, dueOf, endSubscription, keepSubscription, nextEnd, periodEnd } from './subscription-state.ts';
+import { DAY, dueOf, endSubscription, nextEnd, periodEnd, updateSubscription } from './subscription-state.ts';
 
-type Subscription = Kept<'subscription'>;
+type Subscription = StoredObject<'subscription'>;
 
 interface WantedSubscription extends Trial {
   readonly customer: string;
@@ -64,7 +64,7 @@ export async function startSubscription(
   const period = { start: subscription.current_period_start, end: subscription.current_period_end };
   const isTrial = trialEnd !== null;
   const draft = await draftFor(turn, subscription, { reason: 'subscription_create', period, isTrial });
-  const begun: Kept<'subscription'> = {
+  const begun: StoredObject<'subscription'> = {
     body: { ...subscription, latest_invoice: draft.id, ...(isTrial ? {} : usedDiscount(subscription)) },
     hidden: { upcomingSaidFor: null, trialEndSaid: false, paidShare: paidShareOf(draft) },
   };
@@ -130,7 +130,7 @@ export async function changeSubscription(
     if (wanted.proration !== 'none' && body.status !== 'trialing') await creditUnused(turn, kept, old);
     await beginPeriod(turn, kept, { ...changes, billing_cycle_anchor: turn.now }, 'subscription_update');
   } else {
-    const changed = await keepSubscription(turn, kept, changes);
+    const changed = await updateSubscription(turn, kept, changes);
     const isProrated = wanted.proration !== 'none' && body.status !== 'trialing';
     if (wanted.price !== undefined && old !== undefined && isProrated) {
       await prorate(turn, changed, old, wanted.proration === 'always_invoice');
@@ -144,7 +144,7 @@ export async function resumeSubscription(turn: Turn, kept: Subscription): Promis
   if (kept.body.status !== 'paused') {
     throw invalid('You can only resume subscriptions that are in the status `paused`.');
   }
-  const resumed = await keepSubscription(
+  const resumed = await updateSubscription(
     turn,
     kept,
     { status: 'active', billing_cycle_anchor: turn.now },
@@ -159,9 +159,9 @@ export async function resumeSubscription(turn: Turn, kept: Subscription): Promis
 export async function subscriptionDue(turn: Turn, kept: Subscription): Promise<void> {
   const { body, hidden } = kept;
   if (body.status === 'incomplete') {
-    await keepSubscription(turn, kept, { status: 'incomplete_expired', ended_at: turn.now });
+    await updateSubscription(turn, kept, { status: 'incomplete_expired', ended_at: turn.now });
   } else if (body.status === 'trialing' && !hidden.trialEndSaid && turn.now < (body.trial_end ?? 0)) {
-    await keepSubscription(turn, kept, {}, { trialEndSaid: true }, 'customer.subscription.trial_will_end');
+    await updateSubscription(turn, kept, {}, { trialEndSaid: true }, 'customer.subscription.trial_will_end');
   } else if (turn.now < body.current_period_end) {
     await announceInvoice(turn, kept);
   } else if (body.cancel_at_period_end) {
@@ -181,7 +181,7 @@ export function refuseEnded({ body }: Subscription): void {
 /** Only the event is stored, not the invoice. */
 async function announceInvoice(turn: Turn, kept: Subscription): Promise<void> {
   const invoice = await upcomingInvoice(turn, kept.body);
-  await keepSubscription(turn, kept, {}, { upcomingSaidFor: kept.body.current_period_end });
+  await updateSubscription(turn, kept, {}, { upcomingSaidFor: kept.body.current_period_end });
   await turn.emit('invoice.upcoming', invoice);
 }
 
@@ -190,7 +190,7 @@ async function endTrial(turn: Turn, kept: Subscription): Promise<void> {
   const { hidden } = await need(turn, 'customer', String(body.customer), 'customer');
   const missing = body.trial_settings?.end_behavior.missing_payment_method ?? 'create_invoice';
   if (hidden.card === 'none' && missing === 'pause') {
-    await keepSubscription(turn, kept, { status: 'paused' }, {}, 'customer.subscription.paused');
+    await updateSubscription(turn, kept, { status: 'paused' }, {}, 'customer.subscription.paused');
   } else if (hidden.card === 'none' && missing === 'cancel') {
     await endSubscription(turn, kept, 'payment_failed');
   } else {
@@ -216,8 +216,8 @@ async function beginPeriod(
     current_period_end: end,
     latest_invoice: draft.id,
   };
-  await keepSubscription(turn, kept, moved, { upcomingSaidFor: null, paidShare: paidShareOf(draft) });
-  if (body.pause_collection !== null) return await keepPaused(turn, draft, body.pause_collection.behavior);
+  await updateSubscription(turn, kept, moved, { upcomingSaidFor: null, paidShare: paidShareOf(draft) });
+  if (body.pause_collection !== null) return await stayPaused(turn, draft, body.pause_collection.behavior);
   await collect(turn, draft);
 }
 
@@ -229,7 +229,7 @@ async function collect(turn: Turn, draft: Stripe.Invoice): Promise<void> {
 }
 
 /** Collection is paused: the invoice stays a draft or is closed unpaid. */
-async function keepPaused(
+async function stayPaused(
   turn: Turn,
   draft: Stripe.Invoice,
   behavior: Stripe.Subscription.PauseCollection.Behavior,
@@ -297,7 +297,7 @@ async function prorate(
     amount: restOf(turn, body, now, share),
     words: 'Remaining time on',
   });
-  await keepSubscription(turn, kept, {}, { paidShare: share });
+  await updateSubscription(turn, kept, {}, { paidShare: share });
   if (invoicesNow) await invoiceChange(turn, body);
 }
 
@@ -364,6 +364,6 @@ async function invoiceChange(turn: Turn, body: Stripe.Subscription): Promise<voi
   const period = { start: turn.now, end: body.current_period_end };
   const draft = await draftFor(turn, body, { reason: 'subscription_update', period, onlyPending: true });
   const kept = await need(turn, 'subscription', body.id, 'id');
-  await keepSubscription(turn, kept, { latest_invoice: draft.id });
+  await updateSubscription(turn, kept, { latest_invoice: draft.id });
   await collect(turn, draft);
 }

@@ -1,10 +1,10 @@
 import type Stripe from 'stripe';
-import type { Card, Kept } from '../state/object-store.ts';
+import type { Card, StoredObject } from '../state/object-store.ts';
 import { day, escaped, money, page } from './page.ts';
 
 /** Shows the items, the total and the buyer's three choices. A closed session shows only the link back. */
 export function checkoutPage(
-  { body, hidden }: Kept<'checkout.session'>,
+  { body, hidden }: StoredObject<'checkout.session'>,
   now: number,
   { wasDeclined }: { wasDeclined: boolean },
 ): Response {

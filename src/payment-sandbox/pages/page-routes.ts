@@ -6,13 +6,13 @@ import { changeSubscription } from '../billing/subscriptions.ts';
 import { createParams, isFromElsewhere, type Params, readParameters } from '../request-params.ts';
 import { type Card, cards } from '../state/object-store.ts';
 import { need, type World } from '../state/transaction.ts';
-import type { Courier } from '../state/webhook-delivery.ts';
+import type { WebhookDelivery } from '../state/webhook-delivery.ts';
 import { checkoutPage, invoicePage, portalPage, successUrl, welcomePage } from './billing-pages.ts';
 import { escaped, notFoundPage, page, seeOther, styleSheet } from './page.ts';
 
 interface PagesOptions {
   readonly world: World;
-  readonly courier: Courier;
+  readonly delivery: WebhookDelivery;
   readonly clock: Clock;
 }
 
@@ -21,10 +21,10 @@ const WAITED_MS = 10_000;
 const MANY = 100;
 
 /** The pages for users. Every action is a form, without a script. */
-export function createPages({ world, courier, clock }: PagesOptions) {
+export function createPages({ world, delivery, clock }: PagesOptions) {
   async function deliverAll(): Promise<void> {
     const waiting = new AbortController();
-    await Promise.race([courier.nudge(), clock.sleep(WAITED_MS, waiting.signal)]);
+    await Promise.race([delivery.nudge(), clock.sleep(WAITED_MS, waiting.signal)]);
     waiting.abort();
   }
 

@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { invalid } from '../api-errors.ts';
 import { couponShape, customerShape, priceShape, productShape } from '../objects/catalog.ts';
 import type { Params } from '../request-params.ts';
-import { keepUpdate, need, type Turn } from '../state/transaction.ts';
+import { need, storeUpdate, type Turn } from '../state/transaction.ts';
 import { type Call, filters, listOf, type Route } from './route.ts';
 
 export const catalogRoutes: readonly Route[] = [
@@ -64,7 +64,7 @@ async function updateProduct(turn: Turn, { params, id }: Call): Promise<Stripe.P
     metadata: { ...body.metadata, ...params.metadata() },
     updated: turn.now,
   };
-  await keepUpdate(turn, 'product', body, after, { hidden, event: 'product.updated' });
+  await storeUpdate(turn, 'product', body, after, { hidden, event: 'product.updated' });
   return after;
 }
 
@@ -136,7 +136,7 @@ async function updatePrice(turn: Turn, { params, id }: Call): Promise<Stripe.Pri
     nickname: params.text('nickname') ?? body.nickname,
     metadata: { ...body.metadata, ...params.metadata() },
   };
-  await keepUpdate(turn, 'price', body, after, { hidden, event: 'price.updated' });
+  await storeUpdate(turn, 'price', body, after, { hidden, event: 'price.updated' });
   return after;
 }
 
@@ -169,7 +169,7 @@ async function updateCustomer(turn: Turn, { params, id }: Call): Promise<Stripe.
     balance: params.whole('balance', { min: -99_999_999 }) ?? body.balance,
     metadata: { ...body.metadata, ...params.metadata() },
   };
-  await keepUpdate(turn, 'customer', body, after, { hidden, event: 'customer.updated' });
+  await storeUpdate(turn, 'customer', body, after, { hidden, event: 'customer.updated' });
   return after;
 }
 

@@ -1,6 +1,6 @@
 import { invalid, type RefusalFields } from '../api-errors.ts';
 import type { Params } from '../request-params.ts';
-import type { AskedList, Kind, ListedObjects, ObjectStore, Trial } from '../state/object-store.ts';
+import type { Kind, ListedObjects, ListQuery, ObjectStore, Trial } from '../state/object-store.ts';
 import type { Turn } from '../state/transaction.ts';
 
 /** Reads query the current state; writes change it within one turn. */
@@ -60,7 +60,7 @@ export async function listOf<K extends Kind>(
   call: Call,
   kind: K,
   url: string,
-  more: AskedList = {},
+  more: ListQuery = {},
 ): Promise<ListObject> {
   const { startingAfter, endingBefore, ...page } = pageOf(call);
   for (const cursor of [startingAfter, endingBefore]) {
@@ -98,7 +98,7 @@ export function trialOf(params: Params | undefined): Trial {
 }
 
 /** The parameters of every list. */
-function pageOf({ params }: Call): AskedList {
+function pageOf({ params }: Call): ListQuery {
   const range = params.has('created') ? createdOf(params) : {};
   return {
     limit: params.whole('limit', { min: 1, max: 100 }) ?? 10,
@@ -108,7 +108,7 @@ function pageOf({ params }: Call): AskedList {
   };
 }
 
-function createdOf(params: Params): Pick<AskedList, 'createdFrom' | 'createdUntil'> {
+function createdOf(params: Params): Pick<ListQuery, 'createdFrom' | 'createdUntil'> {
   const group = params.group('created');
   if (group === undefined) return {};
   const bounds = { min: 0, max: 99_999_999_999 };

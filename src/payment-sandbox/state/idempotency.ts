@@ -8,7 +8,7 @@ export interface KeyedRequest {
   readonly fingerprint: string;
 }
 
-export interface KeptReply {
+export interface StoredReply {
   readonly status: number;
   readonly body: object;
 }
@@ -21,8 +21,8 @@ export async function findReplay(
   statements: Statements,
   { key, path, fingerprint }: KeyedRequest,
   nowMs: number,
-): Promise<KeptReply | null> {
-  const rows = await statements.query<KeptReply & { path: string; fingerprint: string }>(
+): Promise<StoredReply | null> {
+  const rows = await statements.query<StoredReply & { path: string; fingerprint: string }>(
     `select path, fingerprint, status, body from payment_sandbox_replays
      where idempotency_key = $1 and made_at > $2`,
     [key, new Date(nowMs - KEPT_MS)],
@@ -38,10 +38,10 @@ export async function findReplay(
   throw refusal(400, { type: 'idempotency_error', message });
 }
 
-export async function keepReplay(
+export async function storeReply(
   statements: Statements,
   { key, path, fingerprint }: KeyedRequest,
-  { status, body }: KeptReply,
+  { status, body }: StoredReply,
   nowMs: number,
 ): Promise<void> {
   await statements.query(

@@ -62,20 +62,20 @@ export interface Trial {
 
 export type HiddenOf<K extends Kind> = K extends keyof Hidden ? Hidden[K] : Readonly<Record<string, never>>;
 
-export interface Kept<K extends Kind> {
+export interface StoredObject<K extends Kind> {
   readonly body: Bodies[K];
   readonly hidden: HiddenOf<K>;
 }
 
 /** The sandbox's objects in the database. Changes must be made in a transaction. */
 export interface ObjectStore {
-  find<K extends Kind>(kind: K, id: string): Promise<Kept<K> | null>;
+  find<K extends Kind>(kind: K, id: string): Promise<StoredObject<K> | null>;
   /** Of any type. */
   findAny(id: string): Promise<Bodies[Kind] | null>;
   /** Inserts the object, or replaces the one with the same id. `dueAt` is when its next step is due; null is never. */
   put<K extends Kind>(kind: K, body: Bodies[K], rest: PutRest<K>): Promise<void>;
   remove(kind: Kind, id: string): Promise<void>;
-  list<K extends Kind>(kind: K, asked?: AskedList): Promise<ListedObjects<K>>;
+  list<K extends Kind>(kind: K, asked?: ListQuery): Promise<ListedObjects<K>>;
   /** The object that has been due for the longest time. */
   nextDue(now: number): Promise<{ readonly kind: Kind; readonly id: string; readonly dueAt: number } | null>;
   earliestDue(): Promise<number | null>;
@@ -86,7 +86,7 @@ interface PutRest<K extends Kind> {
   readonly dueAt?: number | null;
 }
 
-export interface AskedList {
+export interface ListQuery {
   /** Fields of the body with their required values. */
   readonly where?: Readonly<Record<string, string | boolean | null>>;
   readonly limit?: number;
@@ -135,7 +135,7 @@ export function createObjectStore({ query }: Statements): ObjectStore {
       await query('delete from payment_sandbox_objects where id = $1 and kind = $2', [id, kind]);
     },
 
-    async list<K extends Kind>(kind: K, asked: AskedList = {}) {
+    async list<K extends Kind>(kind: K, asked: ListQuery = {}) {
       const limit = asked.limit ?? 10;
       const { text, values } = listStatement(kind, asked, limit + 1);
       const rows = await query<{ body: Bodies[K] }>(text, values);
@@ -165,7 +165,7 @@ export function createObjectStore({ query }: Statements): ObjectStore {
   };
 }
 
-function listStatement(kind: Kind, asked: AskedList, count: number): { text: string; values: SqlValue[] } {
+function listStatement(kind: Kind, asked: ListQuery, count: number): { text: string; values: SqlValue[] } {
   const values: SqlValue[] = [kind, { ...asked.where }];
   const conditions = ['kind = $1', 'body @> $2'];
   const add = (condition: (place: string) => string, value: SqlValue) => {

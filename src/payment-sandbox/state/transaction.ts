@@ -10,10 +10,10 @@ import {
   type Bodies,
   createObjectStore,
   type HiddenOf,
-  type Kept,
   type Kind,
   type ObjectStore,
   readAhead,
+  type StoredObject,
 } from './object-store.ts';
 
 export interface World {
@@ -121,14 +121,14 @@ export async function need<K extends Kind>(
   id: string,
   param: string,
   status: 400 | 404 = 400,
-): Promise<Kept<K>> {
+): Promise<StoredObject<K>> {
   const found = await turn.objects.find(kind, id);
   if (found === null) throw noSuch(kind, id, param, status);
   return found;
 }
 
 /** Stores the object and emits the previous values. No event is emitted if nothing changed. */
-export async function keepUpdate<K extends Kind>(
+export async function storeUpdate<K extends Kind>(
   turn: Turn,
   kind: K,
   before: Bodies[K],

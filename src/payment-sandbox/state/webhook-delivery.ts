@@ -6,7 +6,7 @@ import type { ApproveHost } from '../../ports/outgoing-addresses.ts';
 import { signWebhook } from '../../ports/webhooks/webhook-signature.ts';
 
 /** Delivers events to their endpoints, one after the other, in order, with retries after failures. */
-export interface Courier {
+export interface WebhookDelivery {
   /** Called if there may be something to deliver. Resolves once nothing is due. */
   nudge(): Promise<void>;
   close(): Promise<void>;
@@ -21,7 +21,7 @@ const LONGEST_ERROR = 300;
 /** Used if nothing is pending, or if the database is unavailable. */
 const LOOK_AGAIN_MS = 30_000;
 
-interface CourierOptions {
+interface WebhookDeliveryOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
@@ -31,7 +31,7 @@ interface CourierOptions {
   readonly ownUrl: () => string;
 }
 
-export function createCourier(options: CourierOptions): Courier {
+export function createWebhookDelivery(options: WebhookDeliveryOptions): WebhookDelivery {
   const { database, clock, log, approveHost = null, ownUrl } = options;
   const closing = new AbortController();
   let running: Promise<void> | null = null;
@@ -55,7 +55,7 @@ export function createCourier(options: CourierOptions): Courier {
     try {
       while (wantsMore && !closing.signal.aborted) {
         wantsMore = false;
-        await bringAllDue();
+        await deliverAllDue();
       }
       const earliest = await earliestAttempt(database);
       if (earliest !== null) waitMs = Math.max(1, earliest - clock.now());
@@ -65,7 +65,7 @@ export function createCourier(options: CourierOptions): Courier {
     if (!closing.signal.aborted) timer = clock.after(waitMs, () => void nudge());
   }
 
-  async function bringAllDue(): Promise<void> {
+  async function deliverAllDue(): Promise<void> {
     for (;;) {
       const due = await takeDue(database, clock.now());
       if (due.length === 0 || closing.signal.aborted) return;
