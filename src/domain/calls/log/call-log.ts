@@ -82,7 +82,7 @@ export interface CallLogPage {
  * How many calls are read for one page, which takes about 30 ms. Otherwise a filter that matches few calls would make the
  * server read all of them.
  */
-const MOST_LOOKED_AT = 10_000;
+const MOST_SCANNED = 10_000;
 
 /**
  * A page of the log, the newest first. Pages have no gaps and no repeats: each continues after the last call of the previous
@@ -92,7 +92,7 @@ export async function listCalls(
   statements: Statements,
   filter: CallLogFilter,
   page: { readonly limit: number; readonly after: string | null },
-  mostLookedAt = MOST_LOOKED_AT,
+  mostScanned = MOST_SCANNED,
 ): Promise<CallLogPage> {
   if (!(await isOwnKey(statements, filter))) return { calls: [], next: null, searchedUntil: null };
   if (filter.requestId != null && page.after === null) {
@@ -102,14 +102,14 @@ export async function listCalls(
   const after = page.after === null ? null : positionOf(page.after);
   const { values, place, order } = placeOf(filter, after);
   const matches = matching(filter, values);
-  const most = `$${values.push(mostLookedAt)}::bigint`;
+  const most = `$${values.push(mostScanned)}::bigint`;
   // Every level repeats the order, so that the server stops at the last row of the page. The last call that may be read is
   // always returned, because the next page starts after it. A separate statement for it could get a plan that sorts all
   // calls.
-  const rows = await statements.query<LookedAt>(
+  const rows = await statements.query<ScannedCall>(
     `select * from (
        select *, row_number() over (order by ${orderOfRows(order)}) = ${most} as "isLast" from (
-         select ${COLUMNS}, ${matches} as matches from calls where ${place} order by ${order} limit ${most}) as looked) as numbered
+         select ${COLUMNS}, ${matches} as matches from calls where ${place} order by ${order} limit ${most}) as scanned) as numbered
      where matches or "isLast" order by ${orderOfRows(order)} limit $${values.push(page.limit + 1)}`,
     values,
   );
@@ -271,9 +271,9 @@ async function findByRequestId(
       ? `select ${COLUMNS}, ${matching(filter, values)} as matches from calls
          where request_id not like 'req\\_%' and request_id = $${values.push(requestId)} and ${place}`
       : `select ${COLUMNS}, ${matching(filter, values)} as matches from calls where ${place}
-         order by ${order.replaceAll('desc', 'asc')} limit ${MOST_LOOKED_AT}`;
+         order by ${order.replaceAll('desc', 'asc')} limit ${MOST_SCANNED}`;
   const rows = await statements.query<StoredCall>(
-    `select * from (${source}) as looked where matches limit ${MOST_OF_REQUEST}`,
+    `select * from (${source}) as scanned where matches limit ${MOST_OF_REQUEST}`,
     values,
   );
   return rows.map(callOf).sort((one, other) => other.startedAt.getTime() - one.startedAt.getTime());
@@ -299,7 +299,7 @@ const COLUMNS = `id, request_id as "requestId", company_id as "companyId", key_i
   hour_write_tokens as "hourWriteTokens"`;
 
 type StoredCall = LoggedCall & { readonly startedMicros: bigint };
-type LookedAt = StoredCall & { readonly matches: boolean; readonly isLast: boolean };
+type ScannedCall = StoredCall & { readonly matches: boolean; readonly isLast: boolean };
 
 function callOf({ startedMicros: _, ...row }: StoredCall): LoggedCall {
   const { matches: __, isLast: ___, ...call } = row as LoggedCall & Record<string, unknown>;

@@ -23,8 +23,8 @@ export interface DatabaseWatch {
   stop(waitMs: number): Promise<void>;
 }
 
-const LOOK_MS = 1_000;
-const SAID_AGAIN_MS = 60_000;
+const CHECK_MS = 1_000;
+const REPORT_AGAIN_MS = 60_000;
 /** Calls of a killed process are charged within a minute. */
 const TAKE_OVER_MS = 30_000;
 
@@ -39,19 +39,19 @@ const TAKE_OVER_MS = 30_000;
 export function createDatabaseWatch({ database, clock, log }: DatabaseWatchParts): DatabaseWatch {
   let journaled: JournaledCalls | null = null;
   let state: 'there' | 'away' = 'there';
-  let lookTimer: Timer | null = null;
+  let checkTimer: Timer | null = null;
   let takeOverTimer: Timer | null = null;
-  let looking: Promise<void> | null = null;
+  let checking: Promise<void> | null = null;
   let takingOver: Promise<void> | null = null;
   let isStopped = false;
-  let saidAtMs = 0;
+  let reportedAtMs = 0;
 
   function lost(error: unknown): void {
     armLook();
     // The absolute difference: the clock may have been set back.
-    if (state === 'away' && Math.abs(clock.now() - saidAtMs) < SAID_AGAIN_MS) return;
+    if (state === 'away' && Math.abs(clock.now() - reportedAtMs) < REPORT_AGAIN_MS) return;
     state = 'away';
-    saidAtMs = clock.now();
+    reportedAtMs = clock.now();
     log.warn('the database is unavailable: finished calls go to the journal', {
       waiting: journaled?.waiting(),
       error,
@@ -64,16 +64,16 @@ export function createDatabaseWatch({ database, clock, log }: DatabaseWatchParts
   }
 
   function armLook(): void {
-    if (isStopped || looking !== null) return;
-    lookTimer ??= clock.after(LOOK_MS, () => {
-      lookTimer = null;
-      looking = look().finally(() => {
-        looking = null;
+    if (isStopped || checking !== null) return;
+    checkTimer ??= clock.after(CHECK_MS, () => {
+      checkTimer = null;
+      checking = check().finally(() => {
+        checking = null;
         if (state === 'away' || (journaled?.waiting() ?? 0) > 0) armLook();
       });
     });
   }
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     try {
       await journaled?.check();
       await database.query('select 1');
@@ -118,10 +118,10 @@ export function createDatabaseWatch({ database, clock, log }: DatabaseWatchParts
     },
     async stop(waitMs) {
       isStopped = true;
-      lookTimer?.cancel();
+      checkTimer?.cancel();
       takeOverTimer?.cancel();
       journaled?.stop();
-      await within(clock, waitMs, Promise.all([looking, takingOver]));
+      await within(clock, waitMs, Promise.all([checking, takingOver]));
     },
   };
 }

@@ -18,9 +18,9 @@ interface ReplayParts {
   isStopped(): boolean;
 }
 
-export type Replayed = { outcome: 'emptied' | 'stopped' } | Away;
+export type Replayed = { outcome: 'emptied' | 'stopped' } | DatabaseUnavailable;
 
-interface Away {
+interface DatabaseUnavailable {
   readonly outcome: 'away';
   readonly error: unknown;
 }
@@ -47,7 +47,7 @@ export async function replayJournal(file: JournalFile, parts: ReplayParts): Prom
   }
 }
 
-async function replayBatch(batch: Batch): Promise<Away | null> {
+async function replayBatch(batch: Batch): Promise<DatabaseUnavailable | null> {
   let calls: FinishedCall[] = [];
   for (const entry of batch.entries.values()) {
     const read = readEntry(entry);
@@ -72,7 +72,7 @@ async function replayGroup(
   batch: Batch,
   calls: readonly FinishedCall[],
   others: readonly FinishedCall[] = calls,
-): Promise<Away | null> {
+): Promise<DatabaseUnavailable | null> {
   const away = await charge(batch, calls);
   if (away === null) return null;
   const { error } = away;
@@ -83,7 +83,7 @@ async function replayGroup(
 }
 
 /** Null once they are committed and removed from the journal. */
-async function charge(batch: Batch, calls: readonly FinishedCall[]): Promise<Away | null> {
+async function charge(batch: Batch, calls: readonly FinishedCall[]): Promise<DatabaseUnavailable | null> {
   let charged: ChargedCalls;
   try {
     charged = await chargeCalls(batch.database, calls);
@@ -125,7 +125,7 @@ function mayBeOneCalls(error: unknown): boolean {
  * Sets a call aside so that it does not block the others: in the database, where every operator can see and repair it, or in
  * its file if the database refuses that too.
  */
-async function setAside(batch: Batch, callId: string, error: unknown): Promise<Away | null> {
+async function setAside(batch: Batch, callId: string, error: unknown): Promise<DatabaseUnavailable | null> {
   const { file, entries, ...parts } = batch;
   const entry = entries.get(callId);
   const reason = error instanceof Error ? error.message.slice(0, 500) : 'unknown';

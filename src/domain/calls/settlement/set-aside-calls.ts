@@ -28,13 +28,13 @@ interface EntryToKeep extends JournalEntry {
   readonly journalFile: string;
 }
 
-type Kept = { outcome: 'kept' } | { outcome: 'refused' } | { outcome: 'away'; error: unknown };
+type StoredSetAside = { outcome: 'kept' } | { outcome: 'refused' } | { outcome: 'away'; error: unknown };
 
 /** An entry that an operator has resolved already stays resolved. */
 export async function storeSetAside(
   statements: Statements,
   { id, record, reason, journalFile }: EntryToKeep,
-): Promise<Kept> {
+): Promise<StoredSetAside> {
   try {
     await statements.query(
       `insert into set_aside_calls as present (id, record, reason, journal_file) values ($1, $2, $3, $4)

@@ -124,7 +124,7 @@ interface RefusalCounts {
 /** A record with a count keeps its id for its minute and is written again when the count has grown. */
 type Counted = { -readonly [Name in keyof FinishedCall]: FinishedCall[Name] };
 
-interface RefusedLately {
+interface RecentRefusals {
   count: number;
   /** The record of the refusals beyond the limit; null before that. */
   record: Counted | null;
@@ -133,20 +133,20 @@ interface RefusedLately {
 
 function createRefusalCounts(): RefusalCounts {
   let minute = 0;
-  let lately = new Map<string, RefusedLately>();
-  let waiting: RefusedLately[] = [];
+  let recent = new Map<string, RecentRefusals>();
+  let waiting: RecentRefusals[] = [];
   return {
     recordOf(call) {
       const now = Math.floor((call.startedAtMs + call.durationMs) / MINUTE_MS);
       if (now !== minute) {
         minute = now;
-        lately = new Map();
+        recent = new Map();
       }
       const name = `${call.keyId} ${call.reason} ${call.httpStatus}`;
-      const known = lately.get(name);
+      const known = recent.get(name);
       if (known === undefined) {
-        if (lately.size >= MOST_REFUSED) return 'too-many';
-        lately.set(name, { count: 1, record: null, isWaiting: false });
+        if (recent.size >= MOST_REFUSED) return 'too-many';
+        recent.set(name, { count: 1, record: null, isWaiting: false });
         return call;
       }
       known.count += 1;

@@ -12,7 +12,7 @@ export interface FailuresQuestion extends UsageRange {
 /** FAILED calls reached a model or tried to; REFUSED calls did not, and are in no other total. */
 export type FailureOutcome = 'FAILED' | 'REFUSED';
 
-interface WhatFailed {
+interface FailureKey {
   readonly outcome: FailureOutcome;
   /** The code in the call's record; null if it has only a status. */
   readonly reason: string | null;
@@ -22,13 +22,13 @@ interface WhatFailed {
 }
 
 /** Dimensions that the counts are not split by are null. */
-export interface FailureGroup extends WhatFailed {
+export interface FailureGroup extends FailureKey {
   readonly day: string | null;
   readonly calls: bigint;
   readonly lastAt: Date;
 }
 
-export interface FailedCall extends WhatFailed {
+export interface FailedCall extends FailureKey {
   readonly id: string;
   readonly requestId: string;
   readonly endpoint: string;
