@@ -1,4 +1,4 @@
-import type { KeptUse, Meeting } from './meeting.ts';
+import type { Meeting, StoredRoomUse } from './meeting.ts';
 import type { Occupant, StoredEvent, TimeFlag } from './room-events.ts';
 import type { TranscriptSummary } from './transcript-summary.ts';
 
@@ -63,7 +63,7 @@ function warningsOf(events: readonly StoredEvent[]): readonly string[] {
   return [...flags].sort().map((flag) => TIME_WARNINGS[flag]);
 }
 
-function durationOf(uses: readonly KeptUse[]): number | null {
+function durationOf(uses: readonly StoredRoomUse[]): number | null {
   if (uses.length === 0) return null;
   let sumMs = 0;
   for (const { startedAt, endedAt } of uses) {
@@ -123,7 +123,7 @@ interface Attendee {
   readonly talkShare: number | null;
 }
 
-interface Stay {
+interface Attendance {
   readonly person: string;
   name: string | null;
   email: string | null;
@@ -135,17 +135,17 @@ interface Stay {
 /** Who attended and for how long, from all events that name a person: joins, departures, and the final list. */
 function attendanceOf(
   events: readonly StoredEvent[],
-  uses: readonly KeptUse[],
+  uses: readonly StoredRoomUse[],
   startsAtMs: number | null,
 ): readonly Attendee[] {
-  const stays = staysOf(events.filter(({ isBreakout }) => !isBreakout));
-  const people = Map.groupBy(stays, ({ person }) => person);
-  const talkOf = (own: readonly Stay[]) => own.reduce((sum, { talkMs }) => sum + (talkMs ?? 0), 0);
-  const allTalkMs = talkOf(stays);
+  const attendances = attendancesOf(events.filter(({ isBreakout }) => !isBreakout));
+  const people = Map.groupBy(attendances, ({ person }) => person);
+  const talkOf = (own: readonly Attendance[]) => own.reduce((sum, { talkMs }) => sum + (talkMs ?? 0), 0);
+  const allTalkMs = talkOf(attendances);
   return [...people.values()]
     .map((own): Attendee => {
       const firstMs = Math.min(...own.map(({ joinedAtMs }) => joinedAtMs));
-      const ends = own.map((stay) => stay.leftAtMs ?? endAfter(uses, stay.joinedAtMs));
+      const ends = own.map((attendance) => attendance.leftAtMs ?? endAfter(uses, attendance.joinedAtMs));
       const lastMs = ends.includes(null) ? null : Math.max(...ends.map(Number));
       return {
         name: own.find(({ name }) => name !== null)?.name ?? null,
@@ -164,25 +164,25 @@ function attendanceOf(
 }
 
 /** One per join, with the most complete data reported for it. */
-function staysOf(events: readonly StoredEvent[]): readonly Stay[] {
-  const stays = new Map<string, Stay>();
+function attendancesOf(events: readonly StoredEvent[]): readonly Attendance[] {
+  const attendances = new Map<string, Attendance>();
   for (const event of events) {
     for (const occupant of event.occupants) {
       const joinedAtMs = occupant.joinedAtMs ?? (event.kind === 'joined' ? event.happenedAtMs : null);
       const person = occupant.id ?? occupant.email ?? occupant.name ?? occupant.jid;
       if (joinedAtMs === null || person === null) continue;
       const key = `${person}|${joinedAtMs}`;
-      const stay = stays.get(key) ?? {
+      const attendance = attendances.get(key) ?? {
         ...{ person, joinedAtMs, name: null, email: null, leftAtMs: null, talkMs: null },
       };
-      stay.name ??= occupant.name;
-      stay.email ??= occupant.email;
-      stay.leftAtMs = most(stay.leftAtMs, leftAtOf(event, occupant));
-      stay.talkMs = most(stay.talkMs, occupant.talkMs);
-      stays.set(key, stay);
+      attendance.name ??= occupant.name;
+      attendance.email ??= occupant.email;
+      attendance.leftAtMs = most(attendance.leftAtMs, leftAtOf(event, occupant));
+      attendance.talkMs = most(attendance.talkMs, occupant.talkMs);
+      attendances.set(key, attendance);
     }
   }
-  return [...stays.values()].sort((a, b) => a.joinedAtMs - b.joinedAtMs || compare(a.person, b.person));
+  return [...attendances.values()].sort((a, b) => a.joinedAtMs - b.joinedAtMs || compare(a.person, b.person));
 }
 
 function leftAtOf({ kind, happenedAtMs }: StoredEvent, { leftAtMs }: Occupant): number | null {
@@ -194,12 +194,12 @@ function most(one: number | null, other: number | null): number | null {
 }
 
 /** Without a reported departure a person stayed until the use of the room ended. */
-function endAfter(uses: readonly KeptUse[], joinedAtMs: number): number | null {
+function endAfter(uses: readonly StoredRoomUse[], joinedAtMs: number): number | null {
   const use = uses.find(({ endedAt }) => endedAt === null || Date.parse(endedAt) >= joinedAtMs);
   return use?.endedAt == null ? null : Date.parse(use.endedAt);
 }
 
-/** Overlapping stays, such as those of a person with two devices, count once. */
+/** Overlapping attendances, such as those of a person with two devices, count once. */
 function secondsIn(spans: readonly (readonly [number, number])[]): number {
   let sumMs = 0;
   let coveredUntilMs = Number.NEGATIVE_INFINITY;

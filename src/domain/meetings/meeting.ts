@@ -14,7 +14,7 @@ export interface Meeting {
   readonly talentId: string | null;
   readonly createdBy: string | null;
   readonly announcedAt: Date | null;
-  readonly sessions: readonly KeptUse[];
+  readonly sessions: readonly StoredRoomUse[];
   readonly startedAt: Date | null;
   readonly endedAt: Date | null;
   readonly briefing: Readonly<Record<string, unknown>> | null;
@@ -24,7 +24,7 @@ export interface Meeting {
 }
 
 /** A use of the room, as stored. */
-export interface KeptUse {
+export interface StoredRoomUse {
   readonly startedAt: string | null;
   readonly startKnown: boolean;
   readonly endedAt: string | null;
@@ -36,7 +36,7 @@ export const MEETING_COLUMNS = `id, room, company_id as "companyId", origin, sta
   announced_at as "announcedAt", sessions, started_at as "startedAt", ended_at as "endedAt", briefing, insight,
   created_at as "createdAt", updated_at as "updatedAt"`;
 
-export function keptUse({ startedAtMs, isStartKnown, endedAtMs, isEndKnown }: RoomUse): KeptUse {
+export function storedRoomUse({ startedAtMs, isStartKnown, endedAtMs, isEndKnown }: RoomUse): StoredRoomUse {
   const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
   return {
     startedAt: iso(startedAtMs),
@@ -47,7 +47,7 @@ export function keptUse({ startedAtMs, isStartKnown, endedAtMs, isEndKnown }: Ro
 }
 
 /** From the first start to the last end; the end is null while the last use is ongoing. */
-export function spanOf(uses: readonly KeptUse[]): {
+export function spanOf(uses: readonly StoredRoomUse[]): {
   readonly startedAt: Date | null;
   readonly endedAt: Date | null;
 } {

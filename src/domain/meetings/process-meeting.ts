@@ -83,7 +83,7 @@ export function createMeetingHandler(parts: MeetingHandlerParts): JobHandler {
       const insight = await database.transaction(async (transaction) => {
         const meeting = await lockMeeting(transaction, meetingId);
         if (meeting === null) return null;
-        if (made !== null) await keepSummary(transaction, meetingId, made);
+        if (made !== null) await storeSummary(transaction, meetingId, made);
         const written = await writeInsight(transaction, parts, meeting);
         if (!isInterview(meeting) || meeting.endedAt === null || written.isNoShow === true) return written;
         if (meeting.endedAt.getTime() < clock.now() - REMIND_WITHIN_MS) return written;
@@ -131,7 +131,7 @@ async function summarise(
  * Only the first summary of a version is stored and charged. Version numbers restart after a deletion, so the text is
  * compared too: the summary of a deleted text must not be stored for the next one.
  */
-async function keepSummary(
+async function storeSummary(
   transaction: Transaction,
   meetingId: string,
   { version, text, summary, modelAnswer }: MadeSummary,

@@ -6,7 +6,14 @@ import type { Secrets } from '../../ports/secrets.ts';
 import { changeInChunks } from '../retention/change-in-chunks.ts';
 import { timesOf } from './event-times.ts';
 import { assignUses, foldRoom, isOwned, LATEST_MS, ORPHAN_MS, type RoomUse } from './fold-room.ts';
-import { type KeptUse, keptUse, MEETING_COLUMNS, MEETING_QUEUE, type Meeting, spanOf } from './meeting.ts';
+import {
+  MEETING_COLUMNS,
+  MEETING_QUEUE,
+  type Meeting,
+  type StoredRoomUse,
+  spanOf,
+  storedRoomUse,
+} from './meeting.ts';
 import {
   dedupeKeyOf,
   findEvent,
@@ -200,7 +207,7 @@ async function writeMeeting(
   { room, companyId, announcedAt }: LockedRoom,
   { id, row, uses }: FoldedMeeting,
 ): Promise<void> {
-  const sessions = uses.map(keptUse);
+  const sessions = uses.map(storedRoomUse);
   const ownedSinceMs = announcedAt?.getTime() ?? null;
   const isCompanys = uses.length > 0 && uses.every((use) => isOwned(ownedSinceMs, use));
   const owner = row?.origin === 'announced' ? row.companyId : isCompanys ? companyId : null;
@@ -232,7 +239,7 @@ async function writeMeeting(
 }
 
 /** As an array, because jsonb does not preserve the order of an object's members. */
-function sessionsText(uses: readonly KeptUse[]): string {
+function sessionsText(uses: readonly StoredRoomUse[]): string {
   return JSON.stringify(
     uses.map(({ startedAt, startKnown, endedAt, endKnown }) => [startedAt, startKnown, endedAt, endKnown]),
   );

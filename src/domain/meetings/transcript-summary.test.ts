@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { summariseNotes } from './transcript-summary.ts';
 
-const texts = (things: readonly { readonly text: string }[]) => things.map(({ text }) => text);
+const texts = (statementsOf: readonly { readonly text: string }[]) => statementsOf.map(({ text }) => text);
 
 test('notes with headings are sorted by them, in any order and with any marks', () => {
   const summary = summariseNotes(`# Interview with Grace

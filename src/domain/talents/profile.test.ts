@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { checkProfile, keptEvidence } from './profile.ts';
+import { checkProfile, remainingEvidence } from './profile.ts';
 
 const place = (path: string) => ({ path, start: 0, end: 3, confidence: 1 });
 const before = {
@@ -16,15 +16,15 @@ describe('P-15 evidence of a profile that a person has edited', () => {
       work: [{ position: 'Cook' }],
       skills: [{ name: 'TIG' }],
     };
-    const kept = keptEvidence(paths.map(place), before, after);
+    const kept = remainingEvidence(paths.map(place), before, after);
     expect(kept).toEqual([place('basics.name'), place('skills[0].name')]);
   });
 
   test('is null where nothing of it is left, and where there was none', () => {
-    expect(keptEvidence(paths.map(place), before, {})).toBeNull();
-    expect(keptEvidence(null, before, before)).toBeNull();
-    expect(keptEvidence([place('basics.name')], null, before)).toBeNull();
-    expect(keptEvidence([null, 3, { path: 4 }, place('constructor')], before, before)).toBeNull();
+    expect(remainingEvidence(paths.map(place), before, {})).toBeNull();
+    expect(remainingEvidence(null, before, before)).toBeNull();
+    expect(remainingEvidence([place('basics.name')], null, before)).toBeNull();
+    expect(remainingEvidence([null, 3, { path: 4 }, place('constructor')], before, before)).toBeNull();
   });
 });
 

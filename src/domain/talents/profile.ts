@@ -58,7 +58,7 @@ export function fieldsOfProfile(profile: Profile): ProfileFields {
  * The evidence that is still valid after a manual edit: that of values which are unchanged at the same path. Other
  * values were entered by a person and do not occur in the text. Null if none is left.
  */
-export function keptEvidence(
+export function remainingEvidence(
   evidence: readonly unknown[] | null,
   before: Profile | null,
   after: Profile,

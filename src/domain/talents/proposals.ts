@@ -1,7 +1,7 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Statements, Transaction } from '../../ports/database.ts';
 import { isObject } from '../../ports/json-object.ts';
-import { checkProfile, fieldsOfProfile, keptEvidence } from './profile.ts';
+import { checkProfile, fieldsOfProfile, remainingEvidence } from './profile.ts';
 import { lockTalent, type Profile, type Talent, writeTalent } from './talent.ts';
 
 /**
@@ -104,7 +104,7 @@ export async function acceptProposal(
     status: 'READY',
     profile,
     ...fieldsOfProfile(profile),
-    evidence: keptEvidence(talent.evidence, talent.profile, profile),
+    evidence: remainingEvidence(talent.evidence, talent.profile, profile),
     problem: null,
   } as const;
   const written = await writeTalent(transaction, next, { what: 'edited', changedBy: decidedBy, at });

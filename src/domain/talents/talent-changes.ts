@@ -2,7 +2,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Transaction } from '../../ports/database.ts';
 import type { JobQueue, QueueDefinition } from '../../ports/job-queue.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { checkProfile, fieldsOfProfile, keptEvidence } from './profile.ts';
+import { checkProfile, fieldsOfProfile, remainingEvidence } from './profile.ts';
 import { proposeChange } from './proposals.ts';
 import {
   insertTalent,
@@ -53,7 +53,7 @@ export async function createTalent(
   const known = await findByFile(transaction, companyId, sha256);
   if (known !== null) return await sameFileAgain(transaction, parts, known, createdBy, at);
   const talent = await insertTalent(transaction, blank, change);
-  const isKept = await keepFile(transaction, parts, talent, { ...from.file, sha256 });
+  const isKept = await storeFile(transaction, parts, talent, { ...from.file, sha256 });
   if (!isKept) {
     // A concurrent request with the same file was first.
     await transaction.query('delete from talents where id = $1', [talent.id]);
@@ -103,14 +103,14 @@ export async function changeTalent(
     status: 'READY',
     profile,
     ...fieldsOfProfile(profile),
-    evidence: keptEvidence(old.evidence, old.profile, profile),
+    evidence: remainingEvidence(old.evidence, old.profile, profile),
     problem: null,
   } as const;
   const change = { what: 'edited', changedBy, at: new Date(clock.now()) } as const;
   return { outcome: 'changed', talent: await writeTalent(transaction, next, change) };
 }
 
-type Because = 'same-file' | 'same-email' | 'same-name-and-phone';
+type DuplicateReason = 'same-file' | 'same-email' | 'same-name-and-phone';
 type Effect = 'returned' | 'updated' | 'linked';
 
 /**
@@ -202,7 +202,7 @@ async function findByFile(
 }
 
 /** False if the company already has this file. Waits for concurrent inserts of the same file. */
-async function keepFile(
+async function storeFile(
   transaction: Transaction,
   { secrets }: CreateTalentParts,
   { id, companyId, createdAt }: Talent,
@@ -246,7 +246,7 @@ async function wasEditedByHand(transaction: Transaction, talentId: string): Prom
 interface Decision {
   readonly talentId: string;
   readonly earlierId: string;
-  readonly because: Because;
+  readonly because: DuplicateReason;
   readonly effect: Effect;
   readonly at: Date;
 }
