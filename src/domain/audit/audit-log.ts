@@ -65,7 +65,7 @@ export interface AuditLogPage {
 }
 
 /** The number of entries examined per page: a search without a match would otherwise read all of them. */
-const MOST_LOOKED_AT = 10_000;
+const MOST_SCANNED = 10_000;
 /** An entry has the start time of its transaction, so times can be out of id order by up to the longest wait. */
 const LONGEST_WAIT = "interval '1 hour'";
 const SEARCHED = `lower(concat_ws(' ', "actorEmail", action, "objectKind", "objectId", "clientAddress", "requestId", details))`;
@@ -75,7 +75,7 @@ export async function listAuditEntries(
   statements: Statements,
   { companyId, words = [], from = null, to = null }: AuditFilter,
   { limit, after }: { readonly limit: number; readonly after: bigint | null },
-  mostLookedAt = MOST_LOOKED_AT,
+  mostScanned = MOST_SCANNED,
 ): Promise<AuditLogPage> {
   const place = `($1::uuid is null or company_id = $1) and ($2::bigint is null or id < $2)
     and ($3::timestamptz is null or id <= (select max(id) from
@@ -87,7 +87,7 @@ export async function listAuditEntries(
      where ($3::timestamptz is null or "happenedAt" < $3) and ($4::timestamptz is null or "happenedAt" >= $4)
        and not exists (select 1 from unnest($5::text[]) as word where position(word in ${SEARCHED}) = 0)
      order by id desc limit $6`,
-    [...placed, from, words, limit + 1, mostLookedAt],
+    [...placed, from, words, limit + 1, mostScanned],
   );
   const entries = rows.slice(0, limit);
   const lastShown = entries.at(-1);
@@ -98,7 +98,7 @@ export async function listAuditEntries(
     `select id, happened_at as "happenedAt" from audit_log
      where ${place} and ($4::timestamptz is null or happened_at >= $4 - ${LONGEST_WAIT})
      order by id desc offset $5 limit 1`,
-    [...placed, from, mostLookedAt - 1],
+    [...placed, from, mostScanned - 1],
   );
   if (lastLooked === undefined) return { entries, next: null, searchedUntil: null };
   // Entries added in between shift this offset towards newer ones: what was already shown must not be repeated.
