@@ -5,7 +5,7 @@ import type { SharedState } from '../../ports/shared-state.ts';
 import { checkClaims, checkMessage, checkSettlements, checkTopic } from './input-checks.ts';
 import { type RedisAddress, readRedisAddress } from './redis/address.ts';
 import { openCluster } from './redis/cluster.ts';
-import { type ConnectionNeeds, type KeptConnection, keepConnected } from './redis/connection.ts';
+import { type ConnectionNeeds, openConnection, type RedisConnection } from './redis/connection.ts';
 import { readReservation, reserveCall, reserveScript } from './redis/reserve-script.ts';
 import { channelPrefix, createRedisValues, runScript, type ScriptRunner, tagKeys } from './redis/scripts.ts';
 import { settleCall, settleScript } from './redis/settle-script.ts';
@@ -48,7 +48,7 @@ export async function openRedisState({
   let tellGap = () => {};
   const servers = await openServers(needs, topology, () => tellGap());
   const subscriptions = createRedisSubscriptions({
-    connect: (own) => keepConnected({ ...needs, ...own, find: servers.find }),
+    connect: (own) => openConnection({ ...needs, ...own, find: servers.find }),
     channelPrefix: channelPrefix(prefix),
     log,
   });
@@ -110,7 +110,7 @@ export async function openRedisState({
 
 /** The server or servers that store the keys. */
 interface RedisServers {
-  forKey(key: string): Pick<KeptConnection, 'send'>;
+  forKey(key: string): Pick<RedisConnection, 'send'>;
   /** The address of further connections. */
   readonly find: (() => Promise<RedisAddress>) | undefined;
   check(): Promise<void>;
@@ -135,7 +135,7 @@ async function openServers(
   // The first command also detects a wrong database number and a server that is still loading its data.
   const prepare = (client: RedisClient) =>
     checkServer(client, address, topology.kind).then(() => client.send('PING', []));
-  const connection = await keepConnected({ ...needs, prepare, find });
+  const connection = await openConnection({ ...needs, prepare, find });
   return {
     forKey: () => connection,
     find,

@@ -2,7 +2,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
 import { sharedStateClosed, sharedStateFailure } from '../input-checks.ts';
 import { isServerError, type RedisAddress } from './address.ts';
-import { type IsReply, type KeptConnection, keepConnected } from './connection.ts';
+import { type IsReply, openConnection, type RedisConnection } from './connection.ts';
 import { checkServer } from './topology.ts';
 
 /**
@@ -30,7 +30,7 @@ interface ClusterNeeds {
 
 interface RedisCluster {
   /** The connection to the node that has this key. */
-  forKey(key: string): Pick<KeptConnection, 'send'>;
+  forKey(key: string): Pick<RedisConnection, 'send'>;
   /** Any reachable node. */
   anyNode(): Promise<RedisAddress>;
   check(): Promise<void>;
@@ -40,7 +40,7 @@ interface RedisCluster {
 /** Rejects if no node returns a map of slots. */
 export async function openCluster(needs: ClusterNeeds): Promise<RedisCluster> {
   const { seeds, log, time, timeoutMs, onChange } = needs;
-  const nodes = new Map<string, Promise<KeptConnection>>();
+  const nodes = new Map<string, Promise<RedisConnection>>();
   let slots: readonly (string | undefined)[] = [];
   let primaries: readonly string[] = [];
   let refreshing: Promise<void> | null = null;
@@ -53,11 +53,11 @@ export async function openCluster(needs: ClusterNeeds): Promise<RedisCluster> {
     return seed.at(place);
   }
 
-  function nodeAt(place: string): Promise<KeptConnection> {
+  function nodeAt(place: string): Promise<RedisConnection> {
     const known = nodes.get(place);
     if (known !== undefined) return known;
     const address = addressOf(place);
-    const opening = keepConnected({
+    const opening = openConnection({
       ...{ address, log, time, timeoutMs, onRestored: onChange, passes: isRedirection },
       prepare: (client) => checkServer(client, address, 'cluster'),
     });
@@ -179,7 +179,7 @@ export async function openCluster(needs: ClusterNeeds): Promise<RedisCluster> {
 
 /** Makes the node accept the next command for a slot that is being moved to it. */
 async function sendAsking(
-  connection: KeptConnection,
+  connection: RedisConnection,
   command: string,
   args: string[],
   isReply: IsReply = () => true,

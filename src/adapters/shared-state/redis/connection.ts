@@ -28,7 +28,7 @@ const LONGEST_PAUSE_MS = 2_000;
 /** The interval of pings on an idle connection, in time-outs. */
 const HEARTBEAT_EVERY = 5;
 
-export interface KeptConnection {
+export interface RedisConnection {
   /** `isReply` tells whether a reply can be this command's. One that cannot shows that replies are out of sync: the connection is closed. */
   send(command: string, args: string[], isReply?: IsReply): Promise<unknown>;
   /** Like `send`, for commands that the client has methods for. */
@@ -45,7 +45,7 @@ export interface ConnectionNeeds extends LinkNeeds {
 }
 
 /** Rejects if the first attempt fails. */
-export async function keepConnected(needs: ConnectionNeeds): Promise<KeptConnection> {
+export async function openConnection(needs: ConnectionNeeds): Promise<RedisConnection> {
   const { address, log, time, timeoutMs } = needs;
   let closed = false;
   let link: RedisLink | null = null;

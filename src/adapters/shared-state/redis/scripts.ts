@@ -1,7 +1,7 @@
 import type { SharedState } from '../../../ports/shared-state.ts';
 import { checkKey, checkValue } from '../input-checks.ts';
 import { isUnknownScript } from './address.ts';
-import type { IsReply, KeptConnection } from './connection.ts';
+import type { IsReply, RedisConnection } from './connection.ts';
 
 interface RedisScript {
   readonly source: string;
@@ -41,7 +41,7 @@ export const isNumber: IsReply = (reply) => typeof reply === 'number';
  * without running anything, so sending the text then cannot apply it twice.
  */
 export async function runScript(
-  connection: Pick<KeptConnection, 'send'>,
+  connection: Pick<RedisConnection, 'send'>,
   script: RedisScript,
   { offsetMs, keys, args }: { offsetMs: number; keys: readonly string[]; args: readonly string[] },
 ): Promise<unknown> {

@@ -2,7 +2,7 @@ import type { RedisClient } from 'bun';
 import type { Log } from '../../../ports/log.ts';
 import type { StateSubscription } from '../../../ports/shared-state.ts';
 import { sharedStateClosed } from '../input-checks.ts';
-import type { ConnectionNeeds, KeptConnection } from './connection.ts';
+import type { ConnectionNeeds, RedisConnection } from './connection.ts';
 
 /**
  * All topics on one dedicated connection, opened with the first subscription. After a reconnection all topics are
@@ -22,7 +22,7 @@ interface RedisSubscriptions {
 }
 
 interface SubscriptionNeeds {
-  connect(own: Pick<ConnectionNeeds, 'prepare' | 'onRestored'>): Promise<KeptConnection>;
+  connect(own: Pick<ConnectionNeeds, 'prepare' | 'onRestored'>): Promise<RedisConnection>;
   readonly channelPrefix: string;
   readonly log: Log;
 }
@@ -33,7 +33,7 @@ export function createRedisSubscriptions({
   log,
 }: SubscriptionNeeds): RedisSubscriptions {
   const listening = createListenerLists({ channelPrefix, log });
-  let connection: KeptConnection | null = null;
+  let connection: RedisConnection | null = null;
   let closed = false;
   let changes: Promise<unknown> = Promise.resolve();
 
