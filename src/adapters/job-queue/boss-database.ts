@@ -25,13 +25,13 @@ export interface BossDatabase extends Db {
   isListening(): boolean;
 }
 
-interface Hearing {
+interface NotificationHandlers {
   onNotice(payload: string): void;
   onReconnect(): void;
 }
 
 /** Our database in the interface of pg-boss, for both engines. */
-export function createBossDatabase(database: Database, hearing: Hearing): BossDatabase {
+export function createBossDatabase(database: Database, handlers: NotificationHandlers): BossDatabase {
   let channel: string | null = null;
   let listening = false;
   return {
@@ -45,11 +45,11 @@ export function createBossDatabase(database: Database, hearing: Hearing): BossDa
       channel = name;
       const onMessage = (payload: string) => {
         onNotification(payload);
-        hearing.onNotice(payload);
+        handlers.onNotice(payload);
       };
       const listener = await database.listen(name, onMessage, () => {
         onReconnect();
-        hearing.onReconnect();
+        handlers.onReconnect();
       });
       listening = true;
       return {

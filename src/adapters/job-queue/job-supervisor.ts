@@ -3,9 +3,9 @@ import type { Log } from '../../ports/log.ts';
 import type { BossTables, QueueOutlook } from './boss-tables.ts';
 
 /** Notifications announce new jobs at once; this poll finds jobs whose notification was lost. */
-const LOOK_EVERY_MS = 30_000;
+const CHECK_EVERY_MS = 30_000;
 /** The poll while LISTEN is not available, or after the database did not answer. */
-const LOOK_WITHOUT_NOTICES_EVERY_MS = 2_000;
+const CHECK_WITHOUT_NOTICES_EVERY_MS = 2_000;
 /**
  * A failure may also have closed the listening connection. Bun reopens it with increasing delays: it took 15 s after an
  * outage of 45 s.
@@ -13,18 +13,18 @@ const LOOK_WITHOUT_NOTICES_EVERY_MS = 2_000;
 const NOTICES_IN_DOUBT_MS = 120_000;
 const SHORTEST_MS = 20;
 /** Two polls and the longest statement: after this time without a poll, polling counts as stopped. */
-const SILENT_MS = 2 * LOOK_EVERY_MS + 60_000;
+const SILENT_MS = 2 * CHECK_EVERY_MS + 60_000;
 
 export interface JobSupervisor {
   /** Calls `wake` whenever there may be a job. */
   watch(queue: string, wake: () => void): { end(): void };
   wake(queue: string): void;
   /** Polls now, or again after the current poll. */
-  look(): void;
+  check(): void;
   /** Notifications arrive (again). Earlier ones may have been lost. */
   noticesArrive(): void;
   /** A statement failed: polls again soon. */
-  lookAfterFailure(error: unknown): void;
+  retryAfterFailure(error: unknown): void;
   /** The last poll failed, or is too long ago. */
   isFailing(): boolean;
   stop(): void;
@@ -52,10 +52,10 @@ export function createJobSupervisor({
 }: JobSupervisorOptions): JobSupervisor {
   const wakers = new Map<string, Set<() => void>>();
   let timer: ClockTimer | null = null;
-  let looking = false;
+  let checking = false;
   let again = false;
   let failing = false;
-  let lookedAtMs = clock.now();
+  let checkedAtMs = clock.now();
   let inDoubtUntil = 0;
   let stopped = false;
 
@@ -63,43 +63,43 @@ export function createJobSupervisor({
     for (const waker of wakers.get(queue) ?? []) waker();
   }
 
-  function lookIn(delayMs: number): void {
+  function scheduleCheck(delayMs: number): void {
     if (timer !== null) clock.clearTimeout(timer);
-    timer = stopped ? null : clock.setTimeout(look, delayMs);
+    timer = stopped ? null : clock.setTimeout(check, delayMs);
   }
 
-  function look(): void {
-    if (looking) {
+  function check(): void {
+    if (checking) {
       again = true;
       return;
     }
     if (stopped || wakers.size === 0) return;
-    looking = true;
+    checking = true;
     again = false;
-    lookOnce()
-      .then(recovered, lookAfterFailure)
+    checkQueues()
+      .then(recovered, retryAfterFailure)
       .finally(() => {
-        looking = false;
-        if (again) look();
+        checking = false;
+        if (again) check();
       });
   }
 
-  async function lookOnce(): Promise<void> {
+  async function checkQueues(): Promise<void> {
     const outlooks = await tables.outlook([...wakers.keys()]);
     const byNotice = isListening() && clock.now() >= inDoubtUntil;
-    let nextMs = byNotice ? LOOK_EVERY_MS : LOOK_WITHOUT_NOTICES_EVERY_MS;
+    let nextMs = byNotice ? CHECK_EVERY_MS : CHECK_WITHOUT_NOTICES_EVERY_MS;
     for (const outlook of outlooks) {
       if (outlook.ready) wake(outlook.name);
-      if (await giveUpLapsed(outlook)) again = true;
+      if (await failLapsed(outlook)) again = true;
       for (const delayMs of [outlook.startsInMs, outlook.lapsesInMs]) {
         if (delayMs !== null) nextMs = Math.min(nextMs, Math.max(delayMs, SHORTEST_MS));
       }
     }
-    lookIn(Math.ceil(nextMs));
+    scheduleCheck(Math.ceil(nextMs));
   }
 
   /** A lost run counts as a failed one: a job that always kills its worker must become a dead letter. */
-  async function giveUpLapsed({ name, lapsesInMs }: QueueOutlook): Promise<boolean> {
+  async function failLapsed({ name, lapsesInMs }: QueueOutlook): Promise<boolean> {
     if (lapsesInMs === null || lapsesInMs > 0) return false;
     const lapsed = await tables.lapsed(name);
     for (const { id, retryCount, silent } of lapsed) {
@@ -113,27 +113,27 @@ export function createJobSupervisor({
   function recovered(): void {
     if (failing) log.info('the job queue works again');
     failing = false;
-    lookedAtMs = clock.now();
+    checkedAtMs = clock.now();
   }
 
-  function lookAfterFailure(error: unknown): void {
+  function retryAfterFailure(error: unknown): void {
     if (!failing) log.warn('the job queue cannot reach its tables; it will retry', { error });
     failing = true;
     inDoubtUntil = clock.now() + NOTICES_IN_DOUBT_MS;
-    lookIn(LOOK_WITHOUT_NOTICES_EVERY_MS);
+    scheduleCheck(CHECK_WITHOUT_NOTICES_EVERY_MS);
   }
 
   function noticesArrive(): void {
     inDoubtUntil = 0;
-    look();
+    check();
   }
 
   return {
     watch(queue, waker) {
-      if (wakers.size === 0) lookedAtMs = clock.now();
+      if (wakers.size === 0) checkedAtMs = clock.now();
       const others = wakers.get(queue) ?? new Set();
       wakers.set(queue, others.add(waker));
-      look();
+      check();
       return {
         end() {
           others.delete(waker);
@@ -142,13 +142,13 @@ export function createJobSupervisor({
       };
     },
     wake,
-    look,
+    check,
     noticesArrive,
-    lookAfterFailure,
-    isFailing: () => failing || clock.now() - lookedAtMs > SILENT_MS,
+    retryAfterFailure,
+    isFailing: () => failing || clock.now() - checkedAtMs > SILENT_MS,
     stop() {
       stopped = true;
-      lookIn(0);
+      scheduleCheck(0);
     },
   };
 }

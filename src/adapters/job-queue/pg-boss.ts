@@ -35,7 +35,7 @@ export async function openJobQueue({
   clock = systemClock,
 }: JobQueueOptions): Promise<JobQueue> {
   const bossDatabase = createBossDatabase(database, {
-    onNotice: (payload) => (payload === LOOK_NOTICE ? supervisor.look() : supervisor.wake(payload)),
+    onNotice: (payload) => (payload === LOOK_NOTICE ? supervisor.check() : supervisor.wake(payload)),
     onReconnect: () => supervisor.noticesArrive(),
   });
   const boss = createBoss(database, bossDatabase, clock);

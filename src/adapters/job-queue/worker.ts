@@ -57,7 +57,7 @@ export function startWorker(options: WorkerOptions): Worker {
     mayHaveMore = true;
     if (taking !== null || stopped || runs.size >= concurrency) return;
     taking = takeFree()
-      .catch(supervisor.lookAfterFailure)
+      .catch(supervisor.retryAfterFailure)
       .finally(() => {
         taking = null;
         if (mayHaveMore) take();
@@ -140,7 +140,7 @@ export function startWorker(options: WorkerOptions): Worker {
         run.leave();
       }
     } catch (error) {
-      supervisor.lookAfterFailure(error);
+      supervisor.retryAfterFailure(error);
     }
   }
 
@@ -311,7 +311,7 @@ export function createSettle(options: SettleOptions): Settle {
     } else if (outcome.kind === 'failed') {
       await boss.fail(queue, claim, { message: errorText(outcome.error) });
       // A poll finds out when the retry is due.
-      supervisor.look();
+      supervisor.check();
     } else {
       await tables.putBack(queue, [claim]);
       const channel = bossDatabase.channel();
@@ -335,7 +335,7 @@ export function createSettle(options: SettleOptions): Settle {
           });
           return;
         }
-        supervisor.lookAfterFailure(error);
+        supervisor.retryAfterFailure(error);
         await new Promise<void>((resolve) => clock.setTimeout(resolve, waitMs));
       }
     }
