@@ -72,7 +72,7 @@ export interface LogWatchers {
   close(): Promise<void>;
 }
 
-interface Seat {
+interface Subscriber {
   readonly matches: ReturnType<typeof createLogFilter>;
   readonly buffer: LineBuffer;
   /** Set while a call of `next` waits. */
@@ -95,7 +95,7 @@ const GAP_NOTICE = 'lines may be missing here: this process was cut off from the
  */
 export function createLogWatchers(parts: LogWatchersParts): LogWatchers {
   const { sharedState, clock, maxWatchers = MOST_WATCHERS } = parts;
-  const seats = new Set<Seat>();
+  const subscribers = new Set<Subscriber>();
   let subscription: Promise<StateSubscription> | null = null;
   let timer: Timer | null = null;
 
@@ -109,68 +109,73 @@ export function createLogWatchers(parts: LogWatchersParts): LogWatchers {
   }
 
   function onMessage(message: string): void {
-    if (seats.size === 0) return;
+    if (subscribers.size === 0) return;
     const line = readLine(message);
     if (line === null) return;
-    for (const { matches, buffer } of seats) if (matches(line)) buffer.add(line.entry, message.length);
+    for (const { matches, buffer } of subscribers) if (matches(line)) buffer.add(line.entry, message.length);
     wakeSoon();
   }
 
   function onGap(): void {
     const timestamp = new Date(clock.now()).toISOString();
     const entry: LogEntry = { timestamp, level: 'warn', message: GAP_NOTICE, context: {} };
-    for (const { buffer } of seats) buffer.add(entry, GAP_NOTICE.length);
+    for (const { buffer } of subscribers) buffer.add(entry, GAP_NOTICE.length);
     wakeSoon();
   }
 
   function wakeSoon(): void {
     timer ??= clock.after(GATHER_MS, () => {
       timer = null;
-      for (const seat of seats) {
-        if (seat.waiting === null || seat.buffer.isEmpty()) continue;
-        seat.waiting(seat.buffer.takeAll());
-        seat.waiting = null;
+      for (const subscriber of subscribers) {
+        if (subscriber.waiting === null || subscriber.buffer.isEmpty()) continue;
+        subscriber.waiting(subscriber.buffer.takeAll());
+        subscriber.waiting = null;
       }
     });
   }
 
-  function leave(seat: Seat): void {
-    seat.isClosed = true;
-    seats.delete(seat);
-    seat.waiting?.(null);
-    seat.waiting = null;
+  function leave(subscriber: Subscriber): void {
+    subscriber.isClosed = true;
+    subscribers.delete(subscriber);
+    subscriber.waiting?.(null);
+    subscriber.waiting = null;
   }
 
   return {
     async watch(filter) {
-      if (seats.size >= maxWatchers) return { outcome: 'too-many', most: maxWatchers };
+      if (subscribers.size >= maxWatchers) return { outcome: 'too-many', most: maxWatchers };
       const buffer = createLineBuffer(clock);
-      const seat: Seat = { matches: createLogFilter(filter), buffer, waiting: null, isClosed: false };
-      seats.add(seat);
+      const subscriber: Subscriber = {
+        matches: createLogFilter(filter),
+        buffer,
+        waiting: null,
+        isClosed: false,
+      };
+      subscribers.add(subscriber);
       try {
         await subscribe();
       } catch (error) {
-        leave(seat);
+        leave(subscriber);
         throw error;
       }
       return {
         outcome: 'watching',
         watcher: {
           async next() {
-            if (seat.isClosed) return null;
+            if (subscriber.isClosed) return null;
             if (!buffer.isEmpty()) return buffer.takeAll();
             return await new Promise((resolve) => {
-              seat.waiting = resolve;
+              subscriber.waiting = resolve;
             });
           },
-          close: () => leave(seat),
+          close: () => leave(subscriber),
         },
       };
     },
-    count: () => seats.size,
+    count: () => subscribers.size,
     async close() {
       timer?.cancel();
-      for (const seat of [...seats]) leave(seat);
+      for (const subscriber of [...subscribers]) leave(subscriber);
       const opened = subscription;
       subscription = null;
       await (await opened?.catch(() => null))?.close();
