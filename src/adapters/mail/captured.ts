@@ -12,7 +12,7 @@ export interface CapturedMailOptions {
   readonly maxBytes?: number;
 }
 
-interface Kept {
+interface CapturedFile {
   readonly id: string;
   readonly path: string;
 }
@@ -34,11 +34,11 @@ export async function openCapturedMail(options: CapturedMailOptions): Promise<Ma
     if (name.endsWith('.unfinished')) await rm(join(folder, name), { force: true });
   }
   // New messages sort after the existing ones, even if the clock was set back.
-  let lastMs = Math.max(0, ...(await keptFiles()).slice(0, 1).map(({ id }) => msOf(id)));
+  let lastMs = Math.max(0, ...(await listFiles()).slice(0, 1).map(({ id }) => msOf(id)));
   let writing: Promise<unknown> = Promise.resolve();
 
   /** Newest first. */
-  async function keptFiles(): Promise<Kept[]> {
+  async function listFiles(): Promise<CapturedFile[]> {
     const ids = (await readdir(folder)).flatMap((name) => FILE_NAME.exec(name)?.[1] ?? []);
     return ids
       .sort()
@@ -52,7 +52,7 @@ export async function openCapturedMail(options: CapturedMailOptions): Promise<Ma
 
   async function write(messageId: string, raw: Buffer): Promise<void> {
     const mark = createHash('sha256').update(messageId).digest('hex').slice(0, 16);
-    const earlier = (await keptFiles()).find(({ id }) => id.endsWith(mark));
+    const earlier = (await listFiles()).find(({ id }) => id.endsWith(mark));
     // Two messages of the same millisecond keep their order.
     lastMs = Math.max(clock.now(), lastMs + 1);
     const id = earlier?.id ?? `${String(lastMs).padStart(13, '0')}-${mark}`;
@@ -62,14 +62,14 @@ export async function openCapturedMail(options: CapturedMailOptions): Promise<Ma
 
   async function removeOldest(): Promise<void> {
     let bytes = 0;
-    for (const [place, { path }] of (await keptFiles()).entries()) {
+    for (const [place, { path }] of (await listFiles()).entries()) {
       bytes += (await sizeOf(path)) ?? 0;
       // The newest message is kept, whatever its size.
       if (place >= maxMessages || (place > 0 && bytes > maxBytes)) await rm(path, { force: true });
     }
   }
 
-  async function load({ id, path }: Kept): Promise<CapturedMessage | null> {
+  async function load({ id, path }: CapturedFile): Promise<CapturedMessage | null> {
     const eml = await readFile(path, 'utf8').catch(() => null);
     if (eml === null) return null;
     const capturedAt = new Date(msOf(id));
@@ -92,7 +92,7 @@ export async function openCapturedMail(options: CapturedMailOptions): Promise<Ma
     },
     close: async () => void (await writing),
     async list(limit, after) {
-      const files = await keptFiles();
+      const files = await listFiles();
       const rest = after === undefined ? files : files.filter(({ id }) => id < after);
       const wanted = rest.slice(0, Math.max(0, Math.min(limit, MAX_LISTED)));
       const loaded = await Promise.all(wanted.map(load));

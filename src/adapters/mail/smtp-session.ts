@@ -113,7 +113,7 @@ function connectionOptions(options: SessionOptions): SMTPConnection.Options {
   };
 }
 
-interface KeptSessions {
+interface SessionPool {
   take(): SmtpSession | null;
   /** Keeps it for the next message, or ends it if it is broken or has sent its number of messages. */
   keep(session: SmtpSession): void;
@@ -127,7 +127,7 @@ interface Bounds {
 }
 
 /** Idle connections, kept for the next message. */
-export function createKeptSessions({ idleMs, messagesPerConnection }: Bounds): KeptSessions {
+export function createKeptSessions({ idleMs, messagesPerConnection }: Bounds): SessionPool {
   const idle = new Map<SmtpSession, ReturnType<typeof setTimeout>>();
 
   function take(): SmtpSession | null {

@@ -41,7 +41,7 @@ export function createSmtpMail(options: SmtpOptions): Mail {
   let whenEmpty: (() => void) | null = null;
   let closed = false;
 
-  async function takePlace(): Promise<boolean> {
+  async function acquireSlot(): Promise<boolean> {
     if (freePlaces === 0 && waiting.length >= MAX_WAITING) return false;
     // A slot passes directly to the next waiter and does not count as free in between.
     if (freePlaces === 0) await new Promise<void>((resolve) => waiting.push(resolve));
@@ -49,7 +49,7 @@ export function createSmtpMail(options: SmtpOptions): Mail {
     return true;
   }
 
-  function leavePlace(): void {
+  function releaseSlot(): void {
     const next = waiting.shift();
     if (next === undefined) freePlaces += 1;
     else next();
@@ -87,7 +87,7 @@ export function createSmtpMail(options: SmtpOptions): Mail {
     async send(message) {
       const composed = await composeMessage(message);
       if (composed.outcome === 'refused') return composed;
-      if (!(await takePlace())) return { outcome: 'failed', reason: 'too many messages wait to be sent' };
+      if (!(await acquireSlot())) return { outcome: 'failed', reason: 'too many messages wait to be sent' };
       try {
         if (closed) return { outcome: 'failed', reason: STOPPING };
         await deliver(composed);
@@ -95,7 +95,7 @@ export function createSmtpMail(options: SmtpOptions): Mail {
       } catch (error) {
         return judgeFailure(error, message.to);
       } finally {
-        leavePlace();
+        releaseSlot();
       }
     },
     async close(deadlineMs) {

@@ -4,7 +4,7 @@ import type { JobQueue, QueueDefinition } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { id as idField, mailAddress } from './fields.ts';
-import { type KeptData, type MailData, type MailKind, readMailData } from './templates.ts';
+import { type MailData, type MailKind, readMailData, type StoredMailData } from './templates.ts';
 
 export interface MailOutbox {
   /**
@@ -46,7 +46,7 @@ interface NewMail {
   readonly kind: string;
   readonly companyId: string | null;
   readonly to: string;
-  readonly data: KeptData;
+  readonly data: StoredMailData;
   readonly dedupeSha256: Uint8Array | null;
   readonly messageId: string;
   readonly expiresAt: Date | null;

@@ -67,10 +67,10 @@ export type MailKind = keyof typeof TEMPLATES;
 /** As the caller provides it: dates as Date, micro-credits as BigInt. */
 export type MailData<Kind extends MailKind> = z.input<(typeof TEMPLATES)[Kind]['data']>;
 /** As stored: plain JSON. */
-export type KeptData = { readonly [field: string]: unknown };
+export type StoredMailData = { readonly [field: string]: unknown };
 
 type ReadData =
-  | { readonly outcome: 'read'; readonly data: KeptData; readonly expiresAt: Date | null }
+  | { readonly outcome: 'read'; readonly data: StoredMailData; readonly expiresAt: Date | null }
   /** Names the fields, never their values. */
   | { readonly outcome: 'invalid'; readonly reason: string };
 
@@ -86,7 +86,7 @@ export function readMailData(kind: string, data: unknown): ReadData {
   const expiresAt = template.expiresAt?.(parsed.data);
   return {
     outcome: 'read',
-    data: parsed.data as KeptData,
+    data: parsed.data as StoredMailData,
     expiresAt: expiresAt === undefined ? null : new Date(expiresAt),
   };
 }
@@ -100,9 +100,9 @@ export function writeMail(kind: string, kept: unknown, links: ConsoleLinks): Wri
 }
 
 /** The kind is not known statically; the schema of the same template has checked the data. */
-function templateOf(kind: string): Template<z.ZodType<KeptData>> | null {
+function templateOf(kind: string): Template<z.ZodType<StoredMailData>> | null {
   if (!Object.hasOwn(TEMPLATES, kind)) return null;
-  return TEMPLATES[kind as MailKind] as unknown as Template<z.ZodType<KeptData>>;
+  return TEMPLATES[kind as MailKind] as unknown as Template<z.ZodType<StoredMailData>>;
 }
 
 function wrongFields(error: z.ZodError): string {
