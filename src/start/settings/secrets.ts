@@ -19,7 +19,7 @@ import type { Configuration, SecretName } from './configuration.ts';
  * Secrets that are generated at the first start outside production and then kept. The demo world is derived from
  * `demoSeed`.
  */
-const keptSecrets = z.strictObject({
+const storedSecrets = z.strictObject({
   jwtSecret: z.string().min(32),
   internalToken: z.string().min(32),
   masterKey: z.string().min(32),
@@ -27,7 +27,7 @@ const keptSecrets = z.strictObject({
   demoSeed: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
-type KeptSecrets = z.output<typeof keptSecrets>;
+type StoredSecrets = z.output<typeof storedSecrets>;
 
 /**
  * Null in production for secrets that are not set and that this process does not need; `metricsToken` may be null
@@ -83,7 +83,7 @@ export function metricsAccess(keys: SecretsInUse): { tokens: readonly string[]; 
   return { tokens, setting: 'INTERNAL_TOKEN' };
 }
 
-function readOrMake(file: string, random: Secrets): KeptSecrets {
+function readOrMake(file: string, random: Secrets): StoredSecrets {
   if (!existsSync(file)) {
     const made = draw(random);
     // Several processes may start on one folder at the same time: the secrets of the first are used, and the others
@@ -97,21 +97,21 @@ function readOrMake(file: string, random: Secrets): KeptSecrets {
   } catch {
     parsed = null;
   }
-  const read = keptSecrets.partial().safeParse(parsed);
+  const read = storedSecrets.partial().safeParse(parsed);
   if (!read.success || read.data.demoSeed === undefined) {
     throw new StartProblem(
       `${file} is damaged: restore it, or remove it to have new secrets made (sessions and the demo world then end)`,
     );
   }
-  const whole = keptSecrets.safeParse(read.data);
+  const whole = storedSecrets.safeParse(read.data);
   if (whole.success) return whole.data;
   // Adds secrets that were introduced after the file was written.
-  const completed: KeptSecrets = { ...draw(random), ...(read.data as Partial<KeptSecrets>) };
+  const completed: StoredSecrets = { ...draw(random), ...(read.data as Partial<StoredSecrets>) };
   writeOwnerOnly(file, written(completed), 'replace');
   return completed;
 }
 
-function draw(random: Secrets): KeptSecrets {
+function draw(random: Secrets): StoredSecrets {
   const hex = () => random.randomBytes(32).toHex();
   return {
     jwtSecret: hex(),
@@ -122,7 +122,7 @@ function draw(random: Secrets): KeptSecrets {
   };
 }
 
-function written(secrets: KeptSecrets): string {
+function written(secrets: StoredSecrets): string {
   return `${JSON.stringify(secrets, null, 2)}\n`;
 }
 
