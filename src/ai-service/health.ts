@@ -10,7 +10,7 @@ import type { QueueWorkerStatus } from '../ports/job-queue.ts';
 export interface AiHealthParts {
   readonly dependencies: DependencyChecks;
   readonly pool: () => PoolStatus;
-  readonly workers: WorkerBoard;
+  readonly workers: WorkerRegistry;
   /** One for each external AI service, by host. */
   readonly circuitBreakers: () => Readonly<Record<string, string>>;
   /** Model targets that are tried last because their provider limits their rate or rejects their key. */
@@ -128,7 +128,7 @@ function readiness(database: string, isWhole: boolean): string {
   return isWhole ? 'healthy' : 'degraded';
 }
 
-interface BoardWorker {
+interface RegisteredWorker {
   status(): QueueWorkerStatus;
   /** An operator may stop it, which is not a fault. */
   readonly mayRest?: boolean;
@@ -148,8 +148,8 @@ interface SeenWorker extends QueueWorkerStatus {
 }
 
 /** The background workers of this process, for readiness and monitoring, with their current state. */
-export interface WorkerBoard {
-  add(name: string, worker: BoardWorker): void;
+export interface WorkerRegistry {
+  add(name: string, worker: RegisteredWorker): void;
   /** `stopped` for a worker that is not in this process. */
   stateOf(name: string): QueueWorkerStatus['state'];
   /** Like `stateOf`, but `processing` for a running worker that is handling a job. */
@@ -158,8 +158,8 @@ export interface WorkerBoard {
   summary(): WorkersSummary;
 }
 
-export function createWorkerBoard(): WorkerBoard {
-  const workers = new Map<string, BoardWorker>();
+export function createWorkerRegistry(): WorkerRegistry {
+  const workers = new Map<string, RegisteredWorker>();
 
   function each(): readonly SeenWorker[] {
     return [...workers].map(([name, worker]) => {
@@ -189,8 +189,11 @@ export function createWorkerBoard(): WorkerBoard {
 }
 
 /** Adds the match score generator to the workers: stopped if an operator stopped it, failing if its last turn failed. */
-export function addGenerator(board: WorkerBoard, generator: Pick<Generator, 'own' | 'isFailing'>): void {
-  board.add('match_score_generator', {
+export function addGenerator(
+  registry: WorkerRegistry,
+  generator: Pick<Generator, 'own' | 'isFailing'>,
+): void {
+  registry.add('match_score_generator', {
     mayRest: true,
     status() {
       const { state } = generator.own();

@@ -20,7 +20,7 @@ import type { Database } from '../ports/database.ts';
 import type { HostFigures } from '../ports/host-figures.ts';
 import type { QueueDepth } from '../ports/job-queue.ts';
 import type { ProcessFigures } from '../ports/process-figures.ts';
-import { shownCooling, type WorkerBoard } from './health.ts';
+import { shownCooling, type WorkerRegistry } from './health.ts';
 import { type MatchGeneratorParts, metricsOfGenerator } from './match-generator.ts';
 
 const time = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
@@ -70,7 +70,7 @@ export interface MonitoringStatsParts {
   readonly clock: Clock;
   readonly breakers: Pick<Breakers, 'states' | 'failuresInARow' | 'troubleOf'>;
   readonly models: Pick<ModelDirectory, 'all' | 'cooling'>;
-  readonly workers: WorkerBoard;
+  readonly workers: WorkerRegistry;
   readonly processFigures: () => ProcessFigures;
   readonly hostFigures: () => HostFigures;
   readonly queueDepths: () => Promise<readonly QueueDepth[]>;

@@ -2,7 +2,7 @@ import { readQueueDepths } from '../../src/adapters/job-queue/boss-tables.ts';
 import { openJobQueue } from '../../src/adapters/job-queue/pg-boss.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
-import { createWorkerBoard } from '../../src/ai-service/health.ts';
+import { createWorkerRegistry } from '../../src/ai-service/health.ts';
 import { aiServiceMetrics } from '../../src/ai-service/monitoring.ts';
 import { createAiService } from '../../src/ai-service/server.ts';
 import { createBreakers } from '../../src/domain/breakers/breakers.ts';
@@ -68,7 +68,7 @@ export async function openAiService({
   } as const;
   breakers.known(SERVICE);
   const up = { status: 'up', latencyMs: 1 } as const;
-  const board = createWorkerBoard();
+  const registry = createWorkerRegistry();
   const state: Record<'database' | 'cache', DependencyState> & { journal?: DependencyState } = {
     database: up,
     cache: up,
@@ -79,7 +79,7 @@ export async function openAiService({
     modelCalls: { ...letterVectors, breakerState: () => 'closed' },
     models: { all: () => [alias], cooling: () => [] },
     coolingTargets: () => [],
-    workers: board,
+    workers: registry,
     maxBodyBytes: 4_000_000,
     answerTimeoutMs: null,
     dependencies: async () => ({ ...state }),
@@ -98,7 +98,18 @@ export async function openAiService({
   metrics.add(databaseMetric(parts.dependencies));
   const app = createAiService(parts);
   return {
-    ...{ app, clock, database, metrics, breakers, board, state, jobQueue, world, companyId: world.companyId },
+    ...{
+      app,
+      clock,
+      database,
+      metrics,
+      breakers,
+      registry,
+      state,
+      jobQueue,
+      world,
+      companyId: world.companyId,
+    },
     async ask(path: string, { method = 'GET', body, token = TOKEN }: Asked = {}) {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
       const init = body === undefined ? {} : { body: JSON.stringify(body) };

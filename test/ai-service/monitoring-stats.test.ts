@@ -112,7 +112,7 @@ describe('A-8 monitoring', () => {
     const states: Record<string, State> = { cv_worker: 'running', match_score_generator: 'stopped' };
     for (const name of Object.keys(states)) {
       const seen = () => ({ state: states[name] ?? 'stopped', active: 1, idle: 1 });
-      service.board.add(name, { status: seen, mayRest: name === 'match_score_generator' });
+      service.registry.add(name, { status: seen, mayRest: name === 'match_score_generator' });
     }
     const workers = async () => {
       const { status: whole, components: shown } = await ready();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { Hono } from 'hono';
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
-import { addHealth, createWorkerBoard } from '../../src/ai-service/health.ts';
+import { addHealth, createWorkerRegistry } from '../../src/ai-service/health.ts';
 import { createBreakers } from '../../src/domain/breakers/breakers.ts';
 import type { CoolingTarget } from '../../src/domain/models/model-directory.ts';
 import type { ServiceVariables } from '../../src/http/service-app.ts';
@@ -20,7 +20,7 @@ describe('readiness', () => {
         cache: { status: 'up', latencyMs: 1 },
       }),
       pool: () => ({ size: 1, busy: 0, waiting: 0 }),
-      workers: createWorkerBoard(),
+      workers: createWorkerRegistry(),
       circuitBreakers: breakers.states,
       internalTokens: ['inside'],
     });
@@ -44,7 +44,7 @@ describe('readiness', () => {
   test('A-15 shows the targets that cool down: their number without a token, and their names with it', async () => {
     const app = new Hono<ServiceVariables>();
     const up = { status: 'up', latencyMs: 1 } as const;
-    const workers = createWorkerBoard();
+    const workers = createWorkerRegistry();
     workers.add('cv_worker', { status: () => ({ state: 'running', active: 0, idle: 1 }) });
     const target = { id: 't', baseUrl: 'https://p.example/v1', model: 'm-1', apiKey: 'sk-1', weight: 1 };
     const cooling: CoolingTarget[] = [];
@@ -83,7 +83,7 @@ describe('readiness', () => {
   test('A-2 calls that were set aside degrade it, and are counted', async () => {
     const app = new Hono<ServiceVariables>();
     const up = { status: 'up', latencyMs: 1 } as const;
-    const workers = createWorkerBoard();
+    const workers = createWorkerRegistry();
     workers.add('cv_worker', { status: () => ({ state: 'running', active: 0, idle: 1 }) });
     let setAside = 0;
     addHealth(app, {

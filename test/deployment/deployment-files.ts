@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
-import { addHealth, createWorkerBoard } from '../../src/ai-service/health.ts';
+import { addHealth, createWorkerRegistry } from '../../src/ai-service/health.ts';
 import { addServiceHealth } from '../../src/http/health.ts';
 import { createServiceApp } from '../../src/http/service-app.ts';
 import type { Role } from '../../src/start/settings/configuration.ts';
@@ -64,7 +64,13 @@ export async function statusOf(role: Role, path: string): Promise<number> {
   if (role === 'ai-service') {
     const pool = () => ({ size: 1, busy: 0, waiting: 0 });
     const circuitBreakers = () => ({});
-    addHealth(app, { dependencies, pool, workers: createWorkerBoard(), circuitBreakers, internalTokens: [] });
+    addHealth(app, {
+      dependencies,
+      pool,
+      workers: createWorkerRegistry(),
+      circuitBreakers,
+      internalTokens: [],
+    });
   } else {
     addServiceHealth(app, dependencies);
   }

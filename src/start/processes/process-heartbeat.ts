@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import manifest from '../../../package.json' with { type: 'json' };
-import type { WorkerBoard } from '../../ai-service/health.ts';
+import type { WorkerRegistry } from '../../ai-service/health.ts';
 import { serviceOf } from '../../domain/breakers/breaker.ts';
 import type { Breakers } from '../../domain/breakers/breakers.ts';
 import type { CoolingTarget, ModelDirectory } from '../../domain/models/model-directory.ts';
@@ -22,7 +22,7 @@ interface HeartbeatParts {
   readonly services: readonly ServiceName[];
   readonly breakers?: Pick<Breakers, 'states' | 'failuresInARow' | 'troubleOf'>;
   readonly models?: Pick<ModelDirectory, 'cooling'>;
-  readonly workers?: { readonly board: WorkerBoard; readonly names: readonly string[] };
+  readonly workers?: { readonly registry: WorkerRegistry; readonly names: readonly string[] };
   readonly jobRates?: JobRates;
 }
 
@@ -44,7 +44,7 @@ export function reportProcess(
     name,
     async report() {
       const { cpuSeconds, memory, eventLoopDelayMs } = figures();
-      const summary = workers?.board.summary();
+      const summary = workers?.registry.summary();
       return {
         parts: [...(await dependencyParts(checks)), ...(workers === undefined ? [] : workerParts(workers))],
         cpuSeconds,
@@ -78,8 +78,8 @@ async function dependencyParts(checks: DependencyChecks): Promise<ReadinessPart[
   });
 }
 
-function workerParts({ board, names }: NonNullable<HeartbeatParts['workers']>): ReadinessPart[] {
-  return names.map((name) => ({ name, status: board.stateOf(name), latencyMs: null }));
+function workerParts({ registry, names }: NonNullable<HeartbeatParts['workers']>): ReadinessPart[] {
+  return names.map((name) => ({ name, status: registry.stateOf(name), latencyMs: null }));
 }
 
 function breakerReports(

@@ -1,5 +1,5 @@
 import { openJobQueue } from '../../adapters/job-queue/pg-boss.ts';
-import { createWorkerBoard, type WorkerBoard } from '../../ai-service/health.ts';
+import { createWorkerRegistry, type WorkerRegistry } from '../../ai-service/health.ts';
 import { ACCOUNT_QUEUES, accountWork } from '../../domain/accounts/account-work.ts';
 import { ALERT_QUEUES, alertWork } from '../../domain/alerts/deliveries.ts';
 import { createAlertDispatch } from '../../domain/alerts/dispatch.ts';
@@ -33,7 +33,7 @@ export interface Jobs {
   readonly queue: JobQueue;
   readonly rates: JobRates;
   /** Starts to process jobs: those of every process with workers, and `more`. */
-  startWorkers(more: readonly QueueWork[]): Promise<WorkerBoard>;
+  startWorkers(more: readonly QueueWork[]): Promise<WorkerRegistry>;
 }
 
 /** All queues: a process that only enqueues or lists jobs defines them too. */
@@ -70,14 +70,14 @@ export async function openJobs(opening: Opening): Promise<Jobs> {
     queue,
     rates,
     async startWorkers(more) {
-      const board = createWorkerBoard();
+      const registry = createWorkerRegistry();
       for (const work of [...ownWork(opening, queue, mail), ...more]) {
         const { name } = work.queue;
-        board.add(work.reportedAs ?? name, await queue.work(name, work, work.handler));
+        registry.add(work.reportedAs ?? name, await queue.work(name, work, work.handler));
         if (work.cron !== undefined) await queue.schedule(name, work.cron, {});
       }
       for (const name of RENAMED_QUEUES) await queue.unschedule(name);
-      return board;
+      return registry;
     },
   };
 }

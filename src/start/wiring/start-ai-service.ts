@@ -1,6 +1,6 @@
 import { readQueueDepths } from '../../adapters/job-queue/boss-tables.ts';
 import { ENCODER } from '../../adapters/networks/network-files.ts';
-import { addGenerator, NAMED_WORKERS, type WorkerBoard } from '../../ai-service/health.ts';
+import { addGenerator, NAMED_WORKERS, type WorkerRegistry } from '../../ai-service/health.ts';
 import { aiServiceMetrics } from '../../ai-service/monitoring.ts';
 import { createAiService } from '../../ai-service/server.ts';
 import { documentWork } from '../../ai-service/workers/document-workers.ts';
@@ -27,7 +27,7 @@ import { checksOf, docsFiles, openServer } from './open-server.ts';
 interface StartedAiService {
   readonly server: Listening;
   /** For the process heartbeat. */
-  readonly workers: { readonly board: WorkerBoard; readonly names: readonly string[] };
+  readonly workers: { readonly registry: WorkerRegistry; readonly names: readonly string[] };
 }
 
 /** The AI service, every background worker and the match score generator. */
@@ -41,8 +41,8 @@ export async function startAiService(
   const { breakers, models } = modelParts;
   const jobQueue = jobs.queue;
   const matching = await openMatching(opening, modelParts);
-  const board = await jobs.startWorkers([...payments.work, ...aiWork(opening, modelParts, jobQueue)]);
-  addGenerator(board, matching.generator);
+  const registry = await jobs.startWorkers([...payments.work, ...aiWork(opening, modelParts, jobQueue)]);
+  addGenerator(registry, matching.generator);
   const aiParts = {
     ...opening,
     ...matching,
@@ -56,7 +56,7 @@ export async function startAiService(
     answerTimeoutMs: configuration.answerTimeoutMs,
     dependencies: checksOf(opening),
     pool: () => database.pool(),
-    workers: board,
+    workers: registry,
     circuitBreakers: breakers.states,
     coolingTargets: models.cooling,
     internalTokens: accepted(ownSecrets, 'internalToken'),
@@ -66,7 +66,7 @@ export async function startAiService(
   opening.metrics.add(databaseMetric(aiParts.dependencies));
   const app = createAiService(aiParts);
   const server = openServer(opening, 'ai-service', 'AI_PORT', configuration.ports.ai, app.fetch);
-  return { server, workers: { board, names: NAMED_WORKERS } };
+  return { server, workers: { registry, names: NAMED_WORKERS } };
 }
 
 /** CVs, postings and meetings, which are read and summarised by calls that their company pays for. */
