@@ -127,7 +127,7 @@ interface Bounds {
 }
 
 /** Idle connections, kept for the next message. */
-export function createKeptSessions({ idleMs, messagesPerConnection }: Bounds): SessionPool {
+export function createSessionPool({ idleMs, messagesPerConnection }: Bounds): SessionPool {
   const idle = new Map<SmtpSession, ReturnType<typeof setTimeout>>();
 
   function take(): SmtpSession | null {

@@ -1,6 +1,6 @@
 import type { Mail, MailOutcome } from '../../ports/mail.ts';
 import { type Composed, composeMessage } from './mime-message.ts';
-import { createKeptSessions, createSmtpSession, type MailServer, type SmtpSession } from './smtp-session.ts';
+import { createSessionPool, createSmtpSession, type MailServer, type SmtpSession } from './smtp-session.ts';
 
 export interface SmtpOptions {
   readonly server: MailServer;
@@ -34,7 +34,7 @@ export function createSmtpMail(options: SmtpOptions): Mail {
   const { sendTimeoutMs = 180_000 } = options;
   const timeouts = { connectTimeoutMs: 10_000, greetingTimeoutMs: 30_000, silenceTimeoutMs: 120_000 };
   const sessionOptions = { ...timeouts, ...options };
-  const kept = createKeptSessions({ idleMs, messagesPerConnection });
+  const kept = createSessionPool({ idleMs, messagesPerConnection });
   const deliveries = new Set<Delivery>();
   const waiting: (() => void)[] = [];
   let freePlaces = maxConnections;
