@@ -85,7 +85,7 @@ function fileOn(sqlite: Sqlite, path: string): LockedFile {
       return;
     }
     gone.clear();
-    if (waiting + setAside === 0) giveBackDisk(sqlite);
+    if (waiting + setAside === 0) truncateFreePages(sqlite);
   }
 
   return {
@@ -187,7 +187,7 @@ function inTransaction<T>(sqlite: Sqlite, work: () => T): T {
 }
 
 /** Shrinks the file, which has grown during an outage. */
-function giveBackDisk(sqlite: Sqlite): void {
+function truncateFreePages(sqlite: Sqlite): void {
   try {
     sqlite.run('vacuum');
     sqlite.run('pragma wal_checkpoint(truncate)');

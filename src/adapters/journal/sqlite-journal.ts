@@ -26,7 +26,7 @@ export function openSqliteJournal({ folder, maxEntries, newId, log }: SqliteJour
   const own = createOwnFile(folder, newId);
   const admitted = Math.max(1, Math.floor(maxEntries * 0.9));
   /** Files that cannot be taken over, or contain only entries that the database rejects. This process does not try them again. */
-  const leftAlone = new Set<string>([own.name]);
+  const skipped = new Set<string>([own.name]);
   const taken = new Set<string>();
 
   return {
@@ -44,7 +44,7 @@ export function openSqliteJournal({ folder, maxEntries, newId, log }: SqliteJour
     async takeOver() {
       removeOrphans(folder);
       for (const name of filesIn(folder)) {
-        if (leftAlone.has(name) || taken.has(name)) continue;
+        if (skipped.has(name) || taken.has(name)) continue;
         const file = tryToLock(join(folder, name));
         if (file !== null) return handOut(file);
       }
@@ -56,7 +56,7 @@ export function openSqliteJournal({ folder, maxEntries, newId, log }: SqliteJour
     try {
       return lockFile(path);
     } catch (error) {
-      leftAlone.add(path.slice(folder.length + 1));
+      skipped.add(path.slice(folder.length + 1));
       log.error('a journal file cannot be read: its calls are not charged until it is mended', {
         file: path,
         error,
@@ -74,7 +74,7 @@ export function openSqliteJournal({ folder, maxEntries, newId, log }: SqliteJour
         const hasOnlyRefused = file.waiting() === 0 && file.setAsideCount() > 0;
         await file.close();
         taken.delete(name);
-        if (hasOnlyRefused) leftAlone.add(name);
+        if (hasOnlyRefused) skipped.add(name);
       },
     };
   }

@@ -59,12 +59,12 @@ export function createConsoleLines(parts: ConsoleLinesParts): ConsoleLines {
       if (chunk === null) break;
       send(chunk.text, chunk.lines);
     }
-    if (flowing && dropped.unsaid > 0 && !failed) sayDropped();
+    if (flowing && dropped.unsaid > 0 && !failed) reportDropped();
     if (underWay > 0) return;
     for (const flushed of flushers) flushed();
   }
 
-  function sayDropped(): void {
+  function reportDropped(): void {
     const message = `${dropped.unsaid} log lines were dropped: standard output did not take them`;
     dropped.unsaid = 0;
     const timestamp = new Date(clock.now()).toISOString();

@@ -45,14 +45,14 @@ export async function openRedisState({
   topology = { kind: 'server' },
 }: RedisStateOptions): Promise<SharedState & { advance(ms: number): void }> {
   const needs = { address: readRedisAddress(url, { password, ca }), log, time: clock, timeoutMs };
-  let tellGap = () => {};
-  const servers = await openServers(needs, topology, () => tellGap());
+  let notifyGap = () => {};
+  const servers = await openServers(needs, topology, () => notifyGap());
   const subscriptions = createRedisSubscriptions({
     connect: (own) => openConnection({ ...needs, ...own, find: servers.find }),
     channelPrefix: channelPrefix(prefix),
     log,
   });
-  tellGap = subscriptions.tellGap;
+  notifyGap = subscriptions.notifyGap;
   let offsetMs = 0;
 
   const run: ScriptRunner = (script, keys, args) =>

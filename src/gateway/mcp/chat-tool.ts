@@ -52,16 +52,16 @@ export function createChatTool({ clock }: { readonly clock: Clock }): GatewayToo
       const read = bodyOf(run.arguments);
       if ('fault' in read) return refused(read.fault, read.param);
       const { body } = read;
-      const { tellProgress } = run;
-      if (tellProgress === null)
+      const { reportProgress } = run;
+      if (reportProgress === null)
         return await resultOf(await run.ask({ ...CHAT_ROUTE, body }, run.signal), shownCompletion);
-      return await streamed(body, { ...run, tellProgress });
+      return await streamed(body, { ...run, reportProgress });
     },
   };
 
   async function streamed(
     body: Readonly<Record<string, unknown>>,
-    { ask, signal, tellProgress }: ToolRun & { tellProgress: NonNullable<ToolRun['tellProgress']> },
+    { ask, signal, reportProgress }: ToolRun & { reportProgress: NonNullable<ToolRun['reportProgress']> },
   ): Promise<CallToolResult> {
     const asked = { ...body, stream: true, stream_options: { include_usage: true } };
     const response = await ask({ ...CHAT_ROUTE, body: asked }, signal);
@@ -75,7 +75,7 @@ export function createChatTool({ clock }: { readonly clock: Clock }): GatewayToo
       const message = waiting;
       waiting = '';
       reportedAtMs = clock.now();
-      await tellProgress(characters, message);
+      await reportProgress(characters, message);
     };
     const read = await readChatStream(response, signal, async (piece) => {
       characters += piece.length;

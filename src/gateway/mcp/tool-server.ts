@@ -39,7 +39,7 @@ export interface ToolRun {
   /** Aborts when the client cancels or disconnects. */
   readonly signal: AbortSignal;
   /** Null if the client did not request progress or does not accept streams. */
-  readonly tellProgress: ((progress: number, message: string) => Promise<void>) | null;
+  readonly reportProgress: ((progress: number, message: string) => Promise<void>) | null;
 }
 
 /** A tool: its definition, the scope that it requires, and the route that it calls. */
@@ -96,7 +96,7 @@ export function createToolServer({
     if (unknown !== undefined)
       return refused(`${name} takes no ${unknown.slice(0, 100)}.`, unknown.slice(0, 100));
     const token = mcpReq._meta?.progressToken;
-    const tellProgress =
+    const reportProgress =
       token === undefined || !caller.takesStreams
         ? null
         : (progress: number, message: string) =>
@@ -105,7 +105,7 @@ export function createToolServer({
               params: { progressToken: token, progress, message },
             });
     try {
-      return await tool.run({ arguments: given, ask: caller.ask, signal: mcpReq.signal, tellProgress });
+      return await tool.run({ arguments: given, ask: caller.ask, signal: mcpReq.signal, reportProgress });
     } catch (error) {
       if (!mcpReq.signal.aborted) {
         log.error('a tool failed', { requestId: caller.requestId, tool: name, error });

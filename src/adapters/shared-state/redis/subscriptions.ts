@@ -17,7 +17,7 @@ interface Listener {
 interface RedisSubscriptions {
   subscribe(topic: string, listener: Listener): Promise<StateSubscription>;
   /** Runs `onGap` of every listener: messages or state may be lost. */
-  tellGap(): void;
+  notifyGap(): void;
   close(): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export function createRedisSubscriptions({
 
   async function enter(channel: string, listener: Listener): Promise<void> {
     if (closed) throw sharedStateClosed();
-    connection ??= await connect({ prepare, onRestored: listening.tellGap });
+    connection ??= await connect({ prepare, onRestored: listening.notifyGap });
     if (!listening.channels.has(channel)) {
       await connection.use((client) => client.subscribe(channel, listening.deliver));
       listening.channels.set(channel, new Set());
@@ -79,7 +79,7 @@ export function createRedisSubscriptions({
       };
     },
 
-    tellGap: listening.tellGap,
+    notifyGap: listening.notifyGap,
 
     async close() {
       closed = true;
@@ -109,7 +109,7 @@ function createListenerLists({ channelPrefix, log }: Pick<SubscriptionNeeds, 'ch
       for (const { onMessage } of channels.get(channel) ?? []) callSafely(channel, () => onMessage(message));
     },
 
-    tellGap(): void {
+    notifyGap(): void {
       for (const [channel, listeners] of channels) {
         for (const { onGap } of listeners) callSafely(channel, onGap);
       }
