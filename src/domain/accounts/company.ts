@@ -107,7 +107,7 @@ export async function hasCompanies(statements: Statements): Promise<boolean> {
   return (await statements.query('select 1 from companies limit 1')).length > 0;
 }
 
-interface WantedProfile {
+interface ProfileParams {
   readonly id: string;
   /** Undefined keeps a field, null removes it. */
   readonly name?: string | undefined;
@@ -123,7 +123,7 @@ interface WantedProfile {
  */
 export async function updateCompanyProfile(
   statements: Statements,
-  { id, name, address, taxId, billingEmail, now }: WantedProfile,
+  { id, name, address, taxId, billingEmail, now }: ProfileParams,
 ): Promise<Company | null> {
   const rows = await statements.query<Company>(
     `update companies set name = coalesce($2, name), address = case when $3 then $4::jsonb else address end,
@@ -217,19 +217,19 @@ export async function lockCompanyRow(transaction: Transaction, companyId: string
   await transaction.query('select 1 from companies where id = $1 for no key update', [companyId]);
 }
 
-interface WantedAccount {
+interface AccountParams {
   readonly companyName: string;
   readonly email: string;
   readonly password: string;
 }
 
 type PreparedAccount =
-  | { readonly outcome: 'prepared'; readonly account: Omit<WantedAccount, 'password'>; readonly hash: string }
+  | { readonly outcome: 'prepared'; readonly account: Omit<AccountParams, 'password'>; readonly hash: string }
   | { readonly outcome: 'bad-email' }
   | { readonly outcome: 'bad-password'; readonly message: string };
 
 /** Outside the transaction: hashing takes tens of milliseconds, in which a transaction would block others. */
-export async function prepareSignUp(secrets: Secrets, wanted: WantedAccount): Promise<PreparedAccount> {
+export async function prepareSignUp(secrets: Secrets, wanted: AccountParams): Promise<PreparedAccount> {
   const complaint = accountProblem(wanted);
   if (complaint !== null) return complaint;
   const { password, ...account } = wanted;

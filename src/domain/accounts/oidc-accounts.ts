@@ -84,13 +84,13 @@ function refused(code: OidcRefusal): SignedIn {
   return { outcome: 'refused', code };
 }
 
-interface WantedRoles {
+interface RequestedRoles {
   /** Null if the claim has no mapped role. */
   readonly role: Role | null;
   readonly isSuperAdmin: boolean;
 }
 
-function wantedRoles(values: readonly string[], roles: OidcRules['roles']): WantedRoles {
+function wantedRoles(values: readonly string[], roles: OidcRules['roles']): RequestedRoles {
   const mapped = new Set(values.flatMap((value) => (Object.hasOwn(roles, value) ? [roles[value]] : [])));
   const role = mapped.has('COMPANY_ADMIN') ? 'COMPANY_ADMIN' : mapped.has('MEMBER') ? 'MEMBER' : null;
   return { role, isSuperAdmin: mapped.has('SUPER_ADMIN') };
@@ -203,7 +203,7 @@ interface RoleChange {
   readonly user: User;
   readonly identity: OidcIdentity;
   readonly rules: OidcRules;
-  readonly wanted: WantedRoles;
+  readonly wanted: RequestedRoles;
   readonly mappedCompany: string | null;
 }
 

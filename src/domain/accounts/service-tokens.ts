@@ -53,7 +53,7 @@ export const MOST_SERVICE_TOKENS = 100;
 /** `lastUsedAt` is written at most this often, so that a busy token costs no write per request. */
 const USE_NOTED_MS = 4_000;
 
-interface WantedToken {
+interface ServiceTokenParams {
   readonly companyId: string;
   readonly createdBy: string;
   readonly name: string;
@@ -70,7 +70,7 @@ type CreatedToken =
 export async function createServiceToken(
   { clock, secrets }: ServiceTokenParts,
   transaction: Transaction,
-  wanted: WantedToken,
+  wanted: ServiceTokenParams,
 ): Promise<CreatedToken> {
   const now = clock.now();
   const expiresAt = wanted.expiresAt ?? new Date(now + USUAL_LIFE_MS);
@@ -105,7 +105,7 @@ export async function createServiceToken(
 }
 
 function complaintAbout(
-  { name, scopes, expiresAt }: WantedToken & { readonly expiresAt: Date },
+  { name, scopes, expiresAt }: ServiceTokenParams & { readonly expiresAt: Date },
   now: number,
 ): { readonly field: 'name' | 'scopes' | 'expiresAt'; readonly message: string } | null {
   const unknown = scopes.find((scope) => !(SERVICE_SCOPES as readonly string[]).includes(scope));

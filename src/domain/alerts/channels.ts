@@ -65,7 +65,7 @@ export async function channelAddressProblem(
   return typeof url === 'string' ? url : await webhooks.addressProblem(url.href);
 }
 
-interface WantedChannel {
+interface ChannelParams {
   readonly name: string;
   readonly isOn: boolean;
   readonly eventKinds: readonly string[] | null;
@@ -125,7 +125,7 @@ export async function createChannel(
   parts: ChannelParts,
   transaction: Transaction,
   owner: ChannelOwner,
-  wanted: WantedChannel & { readonly kind: AlertChannelKind },
+  wanted: ChannelParams & { readonly kind: AlertChannelKind },
 ): Promise<SavedChannel> {
   const { kind } = wanted;
   if (wanted.address === null) return refused('address', 'it is required');
@@ -156,7 +156,7 @@ export async function updateChannel(
   parts: ChannelParts,
   transaction: Transaction,
   found: AlertChannel,
-  wanted: WantedChannel & { readonly version: number },
+  wanted: ChannelParams & { readonly version: number },
 ): Promise<SavedChannel> {
   const problem = namingProblem(wanted, found.companyId);
   if (problem !== null) return problem;
@@ -344,7 +344,7 @@ function shownOf(kind: AlertChannelKind, { origin, pathname, search }: URL): str
 }
 
 function namingProblem(
-  { name, eventKinds }: WantedChannel,
+  { name, eventKinds }: ChannelParams,
   owner: ChannelOwner,
 ): Extract<SavedChannel, { outcome: 'refused' }> | null {
   if (name.length === 0 || name.length > LONGEST_NAME) {

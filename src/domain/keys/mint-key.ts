@@ -25,14 +25,14 @@ export interface MintParts {
   readonly clock: Clock;
 }
 
-export interface KeyToMint extends WantedKey {
+export interface KeyToMint extends KeyParams {
   readonly companyId: string;
   /** The user who mints it; null on the command line. */
   readonly createdBy: string | null;
 }
 
 /** The requested key. Settings that are null or undefined take their defaults. */
-interface WantedKey {
+interface KeyParams {
   readonly name: string;
   readonly scopes?: readonly string[] | null | undefined;
   readonly models?: readonly string[] | null | undefined;
@@ -96,7 +96,7 @@ const LAST_EXPIRY_MS = Date.UTC(9999, 11, 31);
 const MODEL_NAME = new RegExp(`^[^\\p{C}\\s,]{1,${LONGEST_MODEL}}$`, 'u');
 
 /** Validates all settings and fills in the defaults, or reports the first invalid one. */
-export function checkWantedKey(wanted: WantedKey, nowMs: number): CheckedKey {
+export function checkWantedKey(wanted: KeyParams, nowMs: number): CheckedKey {
   const settings: KeySettings = {
     name: wanted.name.trim(),
     scopes: SCOPES.filter((scope) => (wanted.scopes ?? DEFAULT_SCOPES).includes(scope)),

@@ -33,7 +33,7 @@ interface OwnKeyParts {
   readonly cipher: Cipher;
 }
 
-interface WantedOwnKey {
+interface OwnKeyParams {
   readonly companyId: string;
   readonly alias: AliasName;
   /** Null if the alias has providers at one host only. */
@@ -62,7 +62,7 @@ const COLUMNS = `id, company_id as "companyId", alias, origin, last_four as "las
  * Stores a key, or replaces the one that the company has for the alias and host: its calls of the alias then use only
  * this key at that host.
  */
-export async function setOwnKey(parts: OwnKeyParts, wanted: WantedOwnKey): Promise<StoredOwnKey> {
+export async function setOwnKey(parts: OwnKeyParts, wanted: OwnKeyParams): Promise<StoredOwnKey> {
   const { companyId, alias, apiKey, now } = wanted;
   const problem = problemWithKey(apiKey);
   if (problem !== null) return { outcome: 'wrong-key', problem };
@@ -226,7 +226,7 @@ type FoundPlace =
 /** The place where a key for the alias would be used. */
 export function placeFor(
   places: readonly OwnKeyPlace[],
-  { alias, host }: Pick<WantedOwnKey, 'alias' | 'host'>,
+  { alias, host }: Pick<OwnKeyParams, 'alias' | 'host'>,
 ): FoundPlace {
   const own = places.filter((place) => place.alias === alias);
   if (own.length === 0) return { outcome: 'not-allowed' };
