@@ -12,46 +12,46 @@ export const PROVIDER_API_VERSION = '2023-10-16';
  * however many processes they are sent.
  */
 export interface PaymentProvider {
-  createProduct(wanted: WantedProduct, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
-  createPrice(wanted: WantedPrice, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
+  createProduct(wanted: ProductParams, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
+  createPrice(wanted: PriceParams, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
   /** Without an idempotency key, like `setPriceActive`: repeating it changes nothing, and a key would suppress a later change back. */
   renameProduct(productId: string, name: string): Promise<ProviderAnswer<Created>>;
   /** An archived price (false) cannot be bought any more; existing subscriptions keep it. */
   setPriceActive(priceId: string, active: boolean): Promise<ProviderAnswer<Created>>;
-  createCustomer(wanted: WantedCustomer, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
+  createCustomer(wanted: CustomerParams, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
 
   /** Without an idempotency key: repeating it changes nothing. */
   updateCustomer(customerId: string, wanted: CustomerProfile): Promise<ProviderAnswer<Created>>;
 
   createCheckoutSession(
-    wanted: WantedCheckout,
+    wanted: CheckoutParams,
     idempotencyKey: string,
   ): Promise<ProviderAnswer<OpenedCheckout>>;
   /** The session can no longer be paid. `refused` if it is already paid or expired. */
   expireCheckoutSession(sessionId: string, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
-  createPortalSession(wanted: WantedPortal, idempotencyKey: string): Promise<ProviderAnswer<OpenedPortal>>;
+  createPortalSession(wanted: PortalParams, idempotencyKey: string): Promise<ProviderAnswer<OpenedPortal>>;
   /**
    * Changes the subscription at once and charges the proration immediately. If that payment fails, the result is `refused`
    * and nothing has changed.
    */
   changeSubscriptionPrice(
-    wanted: WantedPriceChange,
+    wanted: PriceChangeParams,
     idempotencyKey: string,
   ): Promise<ProviderAnswer<WireObject>>;
   /** Previews the invoice of the change. It has no id and may include the next period. */
-  previewPriceChange(wanted: WantedPriceChange): Promise<ProviderAnswer<WireObject>>;
+  previewPriceChange(wanted: PriceChangeParams): Promise<ProviderAnswer<WireObject>>;
   cancelSubscription(
     subscriptionId: string,
     when: 'now' | 'period-end',
     idempotencyKey: string,
   ): Promise<ProviderAnswer<WireObject>>;
   /** Creates and finalizes an invoice: it is open and has its number and due date. Repeating it after a failure continues. */
-  createInvoice(wanted: WantedInvoice, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
+  createInvoice(wanted: InvoiceParams, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
   /** Marks an open invoice as paid outside of the provider, e.g. by bank transfer. */
   markInvoicePaid(invoiceId: string, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
   /** The invoice can no longer be paid. */
   voidInvoice(invoiceId: string, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
-  refund(wanted: WantedRefund, idempotencyKey: string): Promise<ProviderAnswer<MadeRefund>>;
+  refund(wanted: RefundParams, idempotencyKey: string): Promise<ProviderAnswer<MadeRefund>>;
 
   retrieveProduct(productId: string): Promise<ProviderAnswer<WireObject>>;
   retrievePrice(priceId: string): Promise<ProviderAnswer<WireObject>>;
@@ -70,23 +70,23 @@ export interface PaymentProvider {
   /** Newest first, in every state. */
   listSubscriptions(customerId: string, page?: Page): Promise<ProviderAnswer<Listed<WireObject>>>;
   /** Newest first, including failed ones. */
-  listCharges(asked: AskedSince): Promise<ProviderAnswer<Listed<WireObject>>>;
+  listCharges(asked: ListParams): Promise<ProviderAnswer<Listed<WireObject>>>;
   /** Newest first, in every state, with their first ten lines. */
-  listInvoices(asked: AskedSince): Promise<ProviderAnswer<Listed<WireObject>>>;
+  listInvoices(asked: ListParams): Promise<ProviderAnswer<Listed<WireObject>>>;
   /** Newest first, expanded with their charges. */
-  listDisputes(asked: AskedSince): Promise<ProviderAnswer<Listed<WireObject>>>;
+  listDisputes(asked: ListParams): Promise<ProviderAnswer<Listed<WireObject>>>;
   /** Newest first; of all charges, or of one. */
   listRefunds(
-    asked: Partial<AskedSince> & { readonly chargeId?: string },
+    asked: Partial<ListParams> & { readonly chargeId?: string },
   ): Promise<ProviderAnswer<Listed<WireObject>>>;
   /** Newest first, expanded with their refunds. */
-  listCreditNotes(asked: AskedSince): Promise<ProviderAnswer<Listed<WireObject>>>;
+  listCreditNotes(asked: ListParams): Promise<ProviderAnswer<Listed<WireObject>>>;
   /** Newest first; the provider keeps them for 30 days. */
-  listEvents(asked: AskedEvents): Promise<ProviderAnswer<Listed<ProviderEvent>>>;
+  listEvents(asked: EventListParams): Promise<ProviderAnswer<Listed<ProviderEvent>>>;
 
   /** Only this response contains the secret. If it is lost, delete the endpoint and create it again. */
   createWebhookEndpoint(
-    wanted: WantedEndpoint,
+    wanted: EndpointParams,
     idempotencyKey: string,
   ): Promise<ProviderAnswer<CreatedEndpoint>>;
   listWebhookEndpoints(page?: Page): Promise<ProviderAnswer<Listed<WebhookEndpoint>>>;
@@ -123,13 +123,13 @@ export interface Created {
   readonly id: string;
 }
 
-interface WantedProduct {
+interface ProductParams {
   readonly name: string;
   readonly description?: string | undefined;
   readonly metadata: Metadata;
 }
 
-export interface WantedPrice {
+export interface PriceParams {
   readonly productId: string;
   readonly amountMinor: bigint;
   readonly currency: string;
@@ -141,7 +141,7 @@ export interface WantedPrice {
   readonly metadata: Metadata;
 }
 
-interface WantedCustomer {
+interface CustomerParams {
   readonly name: string;
   readonly email: string | null;
   readonly metadata: Metadata;
@@ -162,7 +162,7 @@ export interface CustomerProfile {
   readonly taxId: string | null;
 }
 
-export interface WantedCheckout {
+export interface CheckoutParams {
   readonly mode: 'payment' | 'subscription';
   readonly priceId: string;
   readonly quantity: number;
@@ -185,7 +185,7 @@ export interface CheckoutTaxes {
   readonly collectsTaxIds: boolean;
 }
 
-export interface WantedPriceChange {
+export interface PriceChangeParams {
   readonly subscriptionId: string;
   /** The item of the subscription that gets the price. */
   readonly itemId: string;
@@ -198,7 +198,7 @@ interface OpenedCheckout {
   readonly expiresAtMs: number;
 }
 
-interface WantedPortal {
+interface PortalParams {
   readonly customerId: string;
   readonly returnUrl: string;
 }
@@ -208,7 +208,7 @@ interface OpenedPortal {
   readonly url: string;
 }
 
-export interface WantedInvoice {
+export interface InvoiceParams {
   readonly customerId: string;
   readonly currency: string;
   readonly daysUntilDue: number;
@@ -229,7 +229,7 @@ export interface InvoiceLine {
   readonly period?: { readonly startMs: number; readonly endMs: number } | undefined;
 }
 
-interface WantedRefund {
+interface RefundParams {
   /** Of a payment intent or of a charge. */
   readonly paymentId: string;
   /** Null refunds the rest. */
@@ -258,14 +258,14 @@ export interface Listed<T> {
   readonly lastId?: string | undefined;
 }
 
-export interface AskedSince extends Page {
+export interface ListParams extends Page {
   /** At or after, in milliseconds since the epoch; the provider counts in whole seconds. */
   readonly sinceMs: number;
   /** At or before; default: up to the newest. */
   readonly untilMs?: number | undefined;
 }
 
-export interface AskedEvents extends AskedSince {
+export interface EventListParams extends ListParams {
   /** Only events that no endpoint has acknowledged. */
   readonly undeliveredOnly?: boolean | undefined;
   /** At most 20. */
@@ -289,7 +289,7 @@ export type EventVerdict =
   | { readonly outcome: 'verified'; readonly event: ProviderEvent }
   | { readonly outcome: 'refused'; readonly message: string };
 
-interface WantedEndpoint {
+interface EndpointParams {
   readonly url: string;
   readonly eventKinds: readonly string[];
   readonly description?: string | undefined;

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import type { PaymentProvider, ProviderAnswer, WantedCheckout } from '../../src/ports/payment-provider.ts';
+import type { CheckoutParams, PaymentProvider, ProviderAnswer } from '../../src/ports/payment-provider.ts';
 
 export interface ProviderUnderTest {
   readonly provider: PaymentProvider;
@@ -375,10 +375,10 @@ export function createShop(open: () => Pick<ProviderUnderTest, 'provider' | 'pay
   }
 
   function checkout(
-    mode: WantedCheckout['mode'],
+    mode: CheckoutParams['mode'],
     priceId: string,
     customerId: string | null,
-  ): WantedCheckout {
+  ): CheckoutParams {
     return {
       mode,
       priceId,
@@ -391,7 +391,7 @@ export function createShop(open: () => Pick<ProviderUnderTest, 'provider' | 'pay
     };
   }
 
-  async function buy(mode: WantedCheckout['mode'], amountMinor?: bigint) {
+  async function buy(mode: CheckoutParams['mode'], amountMinor?: bigint) {
     const { provider, pay } = open();
     const { priceId, customerId } = await sell(mode === 'payment' ? 'one-time' : 'recurring', amountMinor);
     const { id } = done(await provider.createCheckoutSession(checkout(mode, priceId, customerId), newKey()));

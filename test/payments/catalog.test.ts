@@ -12,8 +12,8 @@ import {
   findPlan,
   findPlanByPrice,
   listPlans,
+  type PlanParams,
   syncAllPlansProviderPricing,
-  type WantedPlan,
 } from '../../src/domain/catalog/plan.ts';
 import { listPlanRates } from '../../src/domain/catalog/plan-rates.ts';
 import { createCreditPackCheckout } from '../../src/domain/payments/checkout.ts';
@@ -175,7 +175,7 @@ describe('plans', () => {
 describe('changes of plans and packs', () => {
   const parts = () => ({ ...shop.pricing, clock: shop.clock });
   const activeAt = async (priceId: string | null) => (await priceOf(priceId)).active;
-  const priced = async (changes: Partial<WantedPlan> = {}) => {
+  const priced = async (changes: Partial<PlanParams> = {}) => {
     const { id } = await shop.newPlan(changes);
     await shop.sync();
     const plan = await findPlan(database, id);

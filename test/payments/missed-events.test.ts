@@ -3,7 +3,7 @@ import { createCreditPackCheckout } from '../../src/domain/payments/checkout.ts'
 import { receiveMissedEvents, replayPayments } from '../../src/domain/payments/missed-events.ts';
 import { reconcile } from '../../src/domain/payments/reconcile.ts';
 import type { Database } from '../../src/ports/database.ts';
-import type { AskedEvents, PaymentProvider, ProviderEvent } from '../../src/ports/payment-provider.ts';
+import type { EventListParams, PaymentProvider, ProviderEvent } from '../../src/ports/payment-provider.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { CREDIT, makeCompany, makePurchase } from './payments-under-test.ts';
 import { paidSession } from './purchase-facts.ts';
@@ -27,7 +27,7 @@ const parts = () => ({ ...shop.parts, provider: shop.sandbox.provider, paymentEv
 /** Lists a fixed set of events as the provider does: newest first, in pages, by whole seconds. */
 function listing(events: readonly ProviderEvent[], failAfter = Number.POSITIVE_INFINITY) {
   const newestFirst = events.toReversed();
-  const asked: AskedEvents[] = [];
+  const asked: EventListParams[] = [];
   const listEvents: PaymentProvider['listEvents'] = async (wanted) => {
     asked.push(wanted);
     if (asked.length > failAfter) return await failing<never>('unavailable')();

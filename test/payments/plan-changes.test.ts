@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { updatePlan } from '../../src/domain/catalog/change-offer.ts';
-import { findPlan, type WantedPlan } from '../../src/domain/catalog/plan.ts';
+import { findPlan, type PlanParams } from '../../src/domain/catalog/plan.ts';
 import { expireCredits } from '../../src/domain/credits/expiry/expire-credits.ts';
 import {
   changeSubscriptionPlan,
@@ -29,7 +29,7 @@ beforeAll(async () => {
 const changing = () => ({ ...shop.parts, provider: shop.sandbox.provider });
 const TRIAL = { trialDays: 14, trialCreditsMicro: 500n * CREDIT };
 
-async function pricedPlan(changes: Partial<WantedPlan> = {}): Promise<string> {
+async function pricedPlan(changes: Partial<PlanParams> = {}): Promise<string> {
   const { id } = await shop.newPlan(changes);
   await shop.sync();
   return id;

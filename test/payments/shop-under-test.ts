@@ -2,7 +2,7 @@ import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import { createCreditPack } from '../../src/domain/catalog/credit-pack.ts';
-import { createPlan, syncAllPlansProviderPricing, type WantedPlan } from '../../src/domain/catalog/plan.ts';
+import { createPlan, type PlanParams, syncAllPlansProviderPricing } from '../../src/domain/catalog/plan.ts';
 import type { CheckoutParts } from '../../src/domain/payments/checkout.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type { PaymentProvider, ProviderAnswer } from '../../src/ports/payment-provider.ts';
@@ -17,7 +17,7 @@ export const PACK = {
   currency: 'usd',
   sortOrder: 1,
 };
-export const PLAN: WantedPlan = {
+export const PLAN: PlanParams = {
   name: 'Basic',
   price: 29,
   currency: 'USD',
@@ -58,7 +58,7 @@ export async function openShop(database: Database) {
       if (created.outcome !== 'created') throw new Error(created.message);
       return created.pack;
     },
-    async newPlan(changes: Partial<WantedPlan> = {}) {
+    async newPlan(changes: Partial<PlanParams> = {}) {
       const created = await createPlan({ statements: database, secrets, clock }, { ...PLAN, ...changes });
       if (created.outcome !== 'created') throw new Error(created.message);
       return created.plan;

@@ -5,9 +5,9 @@ import {
   type CheckoutTaxes,
   type Created,
   type CustomerProfile,
+  type InvoiceParams,
   type PaymentProvider,
   PROVIDER_API_VERSION,
-  type WantedInvoice,
 } from '../../ports/payment-provider.ts';
 import { type Attempts, type ClientOptions, createAttempts, createClient } from './stripe/client.ts';
 import { createLookUps, inSeconds, LARGEST_PAGE, pageParameters, wireObject } from './stripe/look-ups.ts';
@@ -187,7 +187,7 @@ const MAX_LINES = 250;
 /** Invoices for usage, refunds, and the end of a subscription. */
 function createBilling(stripe: Stripe, { answer }: Attempts): Billing {
   /** Each step has its own key, derived from the caller's, so that a repeat finds the steps that were completed. */
-  async function makeInvoice(wanted: WantedInvoice, key: string): Promise<Stripe.Invoice> {
+  async function makeInvoice(wanted: InvoiceParams, key: string): Promise<Stripe.Invoice> {
     const { customerId, currency } = wanted;
     const made = await invoiceMadeBefore(stripe, wanted);
     if (made !== null && made.status !== 'draft') return made;
@@ -211,7 +211,7 @@ function createBilling(stripe: Stripe, { answer }: Attempts): Billing {
     return await stripe.invoices.finalizeInvoice(draft.id, {}, { idempotencyKey: `${key}:finalize` });
   }
 
-  async function makeDraft(wanted: WantedInvoice, key: string): Promise<Stripe.Invoice> {
+  async function makeDraft(wanted: InvoiceParams, key: string): Promise<Stripe.Invoice> {
     const { customerId, currency, daysUntilDue, description, metadata } = wanted;
     return await stripe.invoices.create(
       {
@@ -302,7 +302,7 @@ function createBilling(stripe: Stripe, { answer }: Attempts): Billing {
 }
 
 /** The invoice that an earlier attempt created, found by its metadata. */
-async function invoiceMadeBefore(stripe: Stripe, wanted: WantedInvoice): Promise<Stripe.Invoice | null> {
+async function invoiceMadeBefore(stripe: Stripe, wanted: InvoiceParams): Promise<Stripe.Invoice | null> {
   const { customerId, metadata, madeSinceMs } = wanted;
   if (madeSinceMs === undefined) return null;
   const marks = Object.entries(metadata);

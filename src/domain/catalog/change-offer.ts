@@ -1,16 +1,16 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Database, Transaction } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
-import type { PaymentProvider, WantedPrice } from '../../ports/payment-provider.ts';
+import type { PaymentProvider, PriceParams } from '../../ports/payment-provider.ts';
 import {
   CREDIT_PACK_COLUMNS,
   type CreditPack,
+  type CreditPackParams,
   checkPack,
   findCreditPack,
-  type WantedCreditPack,
 } from './credit-pack.ts';
 import type { OfferField } from './offer.ts';
-import { checkPlan, findPlan, PLAN_COLUMNS, type Plan, planTerms, type WantedPlan } from './plan.ts';
+import { checkPlan, findPlan, PLAN_COLUMNS, type Plan, type PlanParams, planTerms } from './plan.ts';
 
 /**
  * Changes plans and packs after their creation. A price of the provider never changes: other terms require another
@@ -43,7 +43,7 @@ type ChangedPlan =
   | Refused;
 
 /** Replaces all settings of a plan. What has been paid for stays as agreed. */
-export async function updatePlan(parts: ChangeParts, id: string, wanted: WantedPlan): Promise<ChangedPlan> {
+export async function updatePlan(parts: ChangeParts, id: string, wanted: PlanParams): Promise<ChangedPlan> {
   const checked = checkPlan(wanted);
   if (checked.outcome === 'invalid') return checked;
   return await changePlan(parts, id, async (plan) => {
@@ -107,7 +107,7 @@ type ChangedPack =
 export async function updateCreditPack(
   parts: ChangeParts,
   id: string,
-  wanted: WantedCreditPack,
+  wanted: CreditPackParams,
 ): Promise<ChangedPack> {
   const checked = checkPack(wanted);
   if (checked.outcome === 'invalid') return checked;
@@ -174,7 +174,7 @@ function isSamePack(one: CreditPack, other: CreditPack): boolean {
 }
 
 /** A plan or pack as the provider has it, or should have it. */
-interface ProviderOffer extends Pick<WantedPrice, 'currency' | 'recurring' | 'metadata'> {
+interface ProviderOffer extends Pick<PriceParams, 'currency' | 'recurring' | 'metadata'> {
   readonly key: string;
   readonly name: string;
   readonly isSold: boolean;

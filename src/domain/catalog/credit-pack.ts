@@ -7,8 +7,8 @@ import {
   checkOffer,
   expiryProblem,
   type OfferField,
+  type OfferParams,
   sortOrderProblem,
-  type WantedOffer,
 } from './offer.ts';
 
 type CreditPackStatus = 'DRAFT' | 'ACTIVE' | 'RETIRED';
@@ -77,14 +77,14 @@ interface CreditPackParts {
   readonly clock: Clock;
 }
 
-export interface WantedCreditPack extends WantedOffer {
+export interface CreditPackParams extends OfferParams {
   readonly sortOrder: number;
   /** 1 to 3650; null is never. */
   readonly creditsExpireAfterDays?: number | null;
 }
 
 /** Returns what is wrong with a pack, and in which field; otherwise its name, price and currency as they are stored. */
-export function checkPack(wanted: WantedCreditPack): CheckedOffer {
+export function checkPack(wanted: CreditPackParams): CheckedOffer {
   const checked = checkOffer(wanted, { freeOfCharge: false, withoutCredits: false });
   if (checked.outcome === 'invalid') return checked;
   const problem = sortOrderProblem(wanted.sortOrder) ?? expiryProblem(wanted.creditsExpireAfterDays ?? null);
@@ -103,7 +103,7 @@ type CreatedCreditPack =
  */
 export async function createCreditPack(
   parts: CreditPackParts,
-  wanted: WantedCreditPack,
+  wanted: CreditPackParams,
 ): Promise<CreatedCreditPack> {
   const { database, secrets, clock } = parts;
   const { sortOrder, creditsMicro, creditsExpireAfterDays = null } = wanted;

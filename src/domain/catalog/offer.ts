@@ -1,7 +1,7 @@
 import { toMinorUnits } from './currency.ts';
 
 /** The common input of new plans and packs. */
-export interface WantedOffer {
+export interface OfferParams {
   readonly name: string;
   /** In major units, for example 19.99. */
   readonly price: string | number;
@@ -35,7 +35,7 @@ const LONGEST_NAME = 200;
 export const MOST_CREDITS_MICRO = 1_000_000_000n * 1_000_000n;
 
 export function checkOffer(
-  wanted: WantedOffer,
+  wanted: OfferParams,
   allowed: { readonly freeOfCharge: boolean; readonly withoutCredits: boolean },
 ): CheckedOffer {
   const name = wanted.name.trim();

@@ -9,8 +9,8 @@ import {
   expiryProblem,
   MOST_CREDITS_MICRO,
   type OfferField,
+  type OfferParams,
   sortOrderProblem,
-  type WantedOffer,
 } from './offer.ts';
 
 type PlanBillingMode = 'PREPAID' | 'POSTPAID';
@@ -88,7 +88,7 @@ export async function findPlans(statements: Statements, ids: readonly string[]):
   return await statements.query<Plan>(`select ${PLAN_COLUMNS} from plans where id = any($1::uuid[])`, [ids]);
 }
 
-export interface WantedPlan extends WantedOffer {
+export interface PlanParams extends OfferParams {
   readonly billingMode: PlanBillingMode;
   readonly active: boolean;
   readonly interval: BillingInterval;
@@ -120,7 +120,7 @@ export async function createPlan(
     readonly secrets: Pick<Secrets, 'newId'>;
     readonly clock: Clock;
   },
-  wanted: WantedPlan,
+  wanted: PlanParams,
 ): Promise<CreatedPlan> {
   const checked = checkPlan(wanted);
   if (checked.outcome === 'invalid') return checked;
@@ -149,7 +149,7 @@ export async function createPlan(
 }
 
 /** Returns what is wrong with a plan, and in which field; otherwise its name, price and currency as they are stored. */
-export function checkPlan(wanted: WantedPlan): CheckedOffer {
+export function checkPlan(wanted: PlanParams): CheckedOffer {
   const isPostpaid = wanted.billingMode === 'POSTPAID';
   const checked = checkOffer(wanted, { freeOfCharge: true, withoutCredits: isPostpaid });
   if (checked.outcome === 'invalid') return checked;
@@ -160,7 +160,7 @@ export function checkPlan(wanted: WantedPlan): CheckedOffer {
 
 type Problem = { readonly field: OfferField; readonly message: string };
 
-function planExpiryProblem({ creditsExpireAfterDays = null, billingMode }: WantedPlan): Problem | null {
+function planExpiryProblem({ creditsExpireAfterDays = null, billingMode }: PlanParams): Problem | null {
   if (creditsExpireAfterDays === null || billingMode !== 'POSTPAID') {
     return expiryProblem(creditsExpireAfterDays);
   }
@@ -168,7 +168,7 @@ function planExpiryProblem({ creditsExpireAfterDays = null, billingMode }: Wante
   return { field: 'creditsExpireAfterDays', message };
 }
 
-function trialProblem(wanted: WantedPlan): Problem | null {
+function trialProblem(wanted: PlanParams): Problem | null {
   const { trialDays = null, trialCreditsMicro = 0n, billingMode } = wanted;
   if (trialDays !== null && (trialDays < 1 || trialDays > MOST_TRIAL_DAYS || billingMode === 'POSTPAID')) {
     const message = `A trial lasts 1 to ${MOST_TRIAL_DAYS} days, and POSTPAID plans have none.`;

@@ -3,8 +3,8 @@ import type { Database } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import type {
   PaymentProvider,
+  PriceParams,
   ProviderAnswer,
-  WantedPrice,
   WireObject,
 } from '../../ports/payment-provider.ts';
 import { type CreditPack, findCreditPack } from './credit-pack.ts';
@@ -114,7 +114,7 @@ export async function rebuildPackPricing(parts: RebuildParts, packId: string): P
   return { outcome: 'rebuilt', pack: after, isChanged: true };
 }
 
-interface Offer extends Pick<WantedPrice, 'currency' | 'recurring' | 'metadata'> {
+interface Offer extends Pick<PriceParams, 'currency' | 'recurring' | 'metadata'> {
   readonly kind: 'plan' | 'pack';
   readonly id: string;
   readonly name: string;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Database } from '../../ports/database.ts';
-import type { PaymentProvider, WantedPriceChange, WireObject } from '../../ports/payment-provider.ts';
+import type { PaymentProvider, PriceChangeParams, WireObject } from '../../ports/payment-provider.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { findPlan, type Plan } from '../catalog/plan.ts';
 import { listPlanRates } from '../catalog/plan-rates.ts';
@@ -189,7 +189,7 @@ type FoundChange =
   | {
       readonly outcome: 'found';
       readonly plan: Plan;
-      readonly change: WantedPriceChange;
+      readonly change: PriceChangeParams;
       /** As the provider has it now. */
       readonly subscription: WireObject;
       /** That of our row before the provider was asked. */

@@ -188,7 +188,7 @@ function declinedError(charge: string, card: Card): Stripe.PaymentIntent.LastPay
   };
 }
 
-interface WantedRefund {
+interface RefundParams {
   /** Undefined refunds the entire remaining amount. */
   readonly amount: number | undefined;
   readonly reason: Stripe.Refund.Reason | null;
@@ -199,7 +199,7 @@ interface WantedRefund {
 export async function refundCharge(
   turn: Turn,
   charge: Stripe.Charge,
-  wanted: WantedRefund,
+  wanted: RefundParams,
 ): Promise<Stripe.Refund> {
   if (!charge.paid) throw invalid(`Charge ${charge.id} has not been paid.`, 'charge');
   const left = charge.amount_captured - charge.amount_refunded;

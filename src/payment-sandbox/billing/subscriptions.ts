@@ -17,7 +17,7 @@ import { DAY, dueOf, endSubscription, nextEnd, periodEnd, updateSubscription } f
 
 type Subscription = StoredObject<'subscription'>;
 
-interface WantedSubscription extends Trial {
+interface SubscriptionParams extends Trial {
   readonly customer: string;
   readonly lines: readonly { readonly price: Stripe.Price; readonly quantity: number }[];
   readonly metadata: Stripe.Metadata;
@@ -36,7 +36,7 @@ interface StartedSubscription {
  */
 export async function startSubscription(
   turn: Turn,
-  wanted: WantedSubscription,
+  wanted: SubscriptionParams,
   card: Card,
 ): Promise<StartedSubscription> {
   const first = wanted.lines[0];

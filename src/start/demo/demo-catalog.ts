@@ -2,8 +2,8 @@ import { createCreditPack, listCreditPacks } from '../../domain/catalog/credit-p
 import {
   createPlan,
   listPlans,
+  type PlanParams,
   syncAllPlansProviderPricing,
-  type WantedPlan,
 } from '../../domain/catalog/plan.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Database } from '../../ports/database.ts';
@@ -58,7 +58,7 @@ const PACKS = [
   { name: 'Scale', creditsMicro: 24_000n * CREDIT, price: '200', currency: 'usd', sortOrder: 3 },
 ] as const;
 
-const plan = (name: string, price: string, credits: bigint, changes: Partial<WantedPlan> = {}) =>
+const plan = (name: string, price: string, credits: bigint, changes: Partial<PlanParams> = {}) =>
   ({
     name,
     price,
@@ -68,9 +68,9 @@ const plan = (name: string, price: string, credits: bigint, changes: Partial<Wan
     active: true,
     interval: 'MONTH',
     ...changes,
-  }) satisfies WantedPlan;
+  }) satisfies PlanParams;
 
-const PLANS: readonly WantedPlan[] = [
+const PLANS: readonly PlanParams[] = [
   plan('Basic', '29', 3_200n),
   plan('Pro', '99', 12_000n),
   plan('Enterprise', '0', 0n, { billingMode: 'POSTPAID' }),

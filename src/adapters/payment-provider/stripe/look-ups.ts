@@ -1,6 +1,6 @@
 import type Stripe from 'stripe';
 import type {
-  AskedSince,
+  ListParams,
   Page,
   PaymentProvider,
   ProviderEvent,
@@ -114,13 +114,13 @@ export function createLookUps(stripe: Stripe, { answer }: Attempts): LookUps {
   };
 }
 
-type Range = Pick<AskedSince, 'sinceMs' | 'untilMs'>;
+type Range = Pick<ListParams, 'sinceMs' | 'untilMs'>;
 
 function createdIn({ sinceMs, untilMs }: Range): Stripe.RangeQueryParam {
   return { gte: inSeconds(sinceMs), ...(untilMs === undefined ? {} : { lte: inSeconds(untilMs) }) };
 }
 
-function rangeParameters({ sinceMs, untilMs, ...page }: AskedSince) {
+function rangeParameters({ sinceMs, untilMs, ...page }: ListParams) {
   return { created: createdIn({ sinceMs, untilMs }), ...pageParameters(page) };
 }
 

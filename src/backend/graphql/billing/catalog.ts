@@ -1,17 +1,17 @@
 import type { BillingMode } from '../../../domain/accounts/company.ts';
 import {
   type CreditPack,
+  type CreditPackParams,
   listCreditPacks,
   createCreditPack as storeCreditPack,
-  type WantedCreditPack,
 } from '../../../domain/catalog/credit-pack.ts';
 import {
   type BillingInterval,
   listPlans,
   type Plan,
+  type PlanParams,
   createPlan as storePlan,
   syncAllPlansProviderPricing as syncProviderPrices,
-  type WantedPlan,
 } from '../../../domain/catalog/plan.ts';
 import {
   MOST_PLANS_REBUILT,
@@ -205,7 +205,7 @@ const catalogInputs: Declaration = (builder) => {
 };
 
 /** An input as the catalog takes it, with texts and credits within their bounds. */
-export function planFrom(input: PlanInput): WantedPlan {
+export function planFrom(input: PlanInput): PlanParams {
   const { trialCredits, sortOrder } = input;
   return {
     ...input,
@@ -219,7 +219,7 @@ export function planFrom(input: PlanInput): WantedPlan {
   };
 }
 
-export function packFrom(input: CreditPackInput): WantedCreditPack {
+export function packFrom(input: CreditPackInput): CreditPackParams {
   return {
     ...input,
     name: bounded('line', 'input.name', input.name),
