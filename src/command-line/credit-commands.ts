@@ -140,7 +140,7 @@ export const statementCommand: Command = {
   },
 };
 
-interface WantedStatement {
+interface StatementParams {
   readonly companyId: string;
   readonly from: Date;
   /** The midnight after the last day. */
@@ -148,7 +148,7 @@ interface WantedStatement {
   readonly out: string | null;
 }
 
-function readStatementOptions(words: readonly string[]): WantedStatement | null {
+function readStatementOptions(words: readonly string[]): StatementParams | null {
   const option = { type: 'string' } as const;
   const typed = readOptions(words, { from: option, to: option, out: option }, 1);
   if (typed === null) return null;

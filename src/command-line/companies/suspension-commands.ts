@@ -62,7 +62,7 @@ export const resumeCompanyCommand: Command = {
   },
 };
 
-interface WantedChange {
+interface RequestedChange {
   readonly action: string;
   readonly details: AuditDetails;
   readonly printed: string;
@@ -72,7 +72,7 @@ interface WantedChange {
 async function changeSuspension(
   { terminal, database, sharedState, clock, secrets }: CommandContext & OpenedSystem,
   companyId: string,
-  { action, details, printed, apply }: WantedChange,
+  { action, details, printed, apply }: RequestedChange,
 ): Promise<number> {
   const change = await database.transaction(async (transaction) => {
     const done = await apply(transaction);

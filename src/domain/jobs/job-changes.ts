@@ -11,14 +11,14 @@ import {
   type JobFields,
   type JobFile,
   type JobStatus,
-  type WantedFields,
+  type RequestedJobFields,
   writeJobVersion,
 } from './job.ts';
 
 export interface NewJob {
   readonly companyId: string;
   readonly createdBy: string | null;
-  readonly fields: WantedFields;
+  readonly fields: RequestedJobFields;
   /** Defaults to DRAFT for a posting that is to be read, otherwise to ACTIVE. */
   readonly status?: JobStatus | undefined;
   readonly file?: JobFile | undefined;
@@ -83,7 +83,7 @@ interface JobChanges {
   readonly companyId: string;
   readonly jobId: string;
   readonly changedBy: string | null;
-  readonly fields: WantedFields;
+  readonly fields: RequestedJobFields;
   readonly status?: JobStatus | undefined;
   /** Another posting, which replaces the previous one and is read. */
   readonly file?: JobFile | undefined;

@@ -60,7 +60,7 @@ export const JOB_COLUMNS = `id, company_id as "companyId", version, status, titl
   created_by as "createdBy", created_at as "createdAt", updated_at as "updatedAt"`;
 
 /** Requested changes: an absent field stays as it is; null clears an optional one. */
-export type WantedFields = { readonly [Name in JobFieldName]?: JobFields[Name] | null | undefined };
+export type RequestedJobFields = { readonly [Name in JobFieldName]?: JobFields[Name] | null | undefined };
 
 type CheckedFields =
   | { readonly outcome: 'checked'; readonly fields: Partial<JobFields> }
@@ -93,7 +93,7 @@ const FORMS = {
 } as const satisfies { readonly [Name in JobFieldName]: z.ZodType<JobFields[Name]> };
 
 /** The given fields, trimmed and within their limits. Null counts as omitted for a field that cannot be null. */
-export function checkWantedFields(wanted: WantedFields): CheckedFields {
+export function checkWantedFields(wanted: RequestedJobFields): CheckedFields {
   const fields: Record<string, unknown> = {};
   for (const name of JOB_FIELD_NAMES) {
     const value = wanted[name];

@@ -5,7 +5,7 @@ import { lockMeeting, MEETING_COLUMNS, MEETING_QUEUE, type Meeting } from './mee
 import { roomNameOf } from './room-events.ts';
 import { lockRoom, type RefoldParts, refoldRoom, wasUsedByOthers } from './rooms.ts';
 
-interface WantedMeeting {
+interface MeetingParams {
   readonly companyId: string;
   readonly createdBy: string;
   readonly room: string;
@@ -38,7 +38,7 @@ const LONGEST_MINUTES = 1_440;
 export async function announceMeeting(
   transaction: Transaction,
   parts: RefoldParts,
-  wanted: WantedMeeting,
+  wanted: MeetingParams,
 ): Promise<Announced> {
   const { companyId, createdBy, startsAt, plannedMinutes, jobId, talentId } = wanted;
   const now = new Date(parts.clock.now());
@@ -76,7 +76,7 @@ export async function announceMeeting(
   return { outcome: 'announced', meeting };
 }
 
-interface WantedLink {
+interface MeetingLinkParams {
   readonly meetingId: string;
   readonly companyId: string;
   /** Null removes the link. */
@@ -95,7 +95,7 @@ type Linked =
 export async function linkMeeting(
   transaction: Transaction,
   { jobQueue, clock }: Pick<RefoldParts, 'jobQueue' | 'clock'>,
-  { meetingId, companyId, jobId, talentId }: WantedLink,
+  { meetingId, companyId, jobId, talentId }: MeetingLinkParams,
 ): Promise<Linked> {
   if (jobId !== null && !(await lockJobKey(transaction, companyId, jobId)))
     return { outcome: 'unknown', what: 'job' };
@@ -115,7 +115,7 @@ export async function linkMeeting(
 }
 
 function problemOf(
-  { room, startsAt, plannedMinutes }: WantedMeeting,
+  { room, startsAt, plannedMinutes }: MeetingParams,
   nowMs: number,
 ): Extract<Announced, { outcome: 'invalid' }> | null {
   if (roomNameOf(room) === null) {

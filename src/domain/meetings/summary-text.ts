@@ -113,7 +113,7 @@ export interface SummaryOutbox {
   send(mail: SummaryMail, within: Transaction): Promise<{ readonly outcome: string }>;
 }
 
-interface WantedMails {
+interface SummaryMailParams {
   readonly meetingId: string;
   readonly companyId: string;
   readonly emails: readonly string[];
@@ -134,7 +134,7 @@ type MailedSummary =
 export async function mailSummary(
   transaction: Transaction,
   outbox: SummaryOutbox,
-  { meetingId, companyId, emails, sentBy, key }: WantedMails,
+  { meetingId, companyId, emails, sentBy, key }: SummaryMailParams,
 ): Promise<MailedSummary> {
   const result = await findSummary(transaction, { meetingId, companyId });
   if (result.outcome !== 'found') return result;

@@ -48,7 +48,7 @@ const resume: Declaration = (builder) =>
     }),
   );
 
-interface WantedChange {
+interface RequestedChange {
   readonly action: 'company.suspended' | 'company.resumed';
   readonly details: Readonly<Record<string, string>>;
   apply(transaction: Change['transaction']): Promise<SuspensionChange>;
@@ -57,7 +57,7 @@ interface WantedChange {
 async function changeSuspension(
   context: RequestContext,
   companyId: string,
-  { action, details, apply }: WantedChange,
+  { action, details, apply }: RequestedChange,
 ): Promise<Company> {
   return await recordedChange(context, async ({ transaction, sharedState, record, nothingChanged }) => {
     const change = await apply(transaction);

@@ -61,7 +61,7 @@ const updateApiKey: Declaration = (builder) => {
   }));
 };
 
-interface WantedChanges {
+interface RequestedChanges {
   readonly name?: string | null | undefined;
   readonly requestsPerMinute?: number | null | undefined;
   readonly tokensPerMinute?: number | null | undefined;
@@ -74,15 +74,15 @@ interface WantedChanges {
   readonly logPayloads?: boolean | null | undefined;
 }
 
-interface WantedChange {
+interface RequestedChange {
   readonly id: string;
-  readonly input: WantedChanges;
+  readonly input: RequestedChanges;
   readonly ifVersion?: number | null | undefined;
 }
 
 async function changeApiKey(
   context: RequestContext,
-  { id, input: wanted, ifVersion }: WantedChange,
+  { id, input: wanted, ifVersion }: RequestedChange,
   action: 'key.changed' | 'key.limits-changed',
 ): Promise<ApiKey> {
   const { clock } = context.parts;

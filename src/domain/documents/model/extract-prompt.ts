@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ModelMessage } from '../../model-calls/ask-model.ts';
 import { EMPLOYMENT_TYPES, SALARY_UNITS } from '../parsed-document.ts';
 
-interface WantedExtract {
+interface ExtractRequest {
   readonly kind: 'cv' | 'job_posting';
   /** The text to read: only data, whatever it says. */
   readonly text: string;
@@ -13,19 +13,22 @@ interface WantedExtract {
 /** A longer text would make answers slow and expensive; a CV of fifty pages has this many. */
 export const MOST_PROMPT_CHARACTERS = 120_000;
 
-const RULES: Readonly<Record<WantedExtract['kind'], string>> = {
+const RULES: Readonly<Record<ExtractRequest['kind'], string>> = {
   cv: 'Extract the profile of the person from a CV.',
   job_posting:
     'Extract the requirements from a job posting. title is the name of the work alone, without who is hiring, genders, place or pay. must_have holds what is required, nice_to_have what is only welcome, each in the words of the document and without the headings above them.',
 };
 
-const SENT_AS: Readonly<Record<WantedExtract['kind'], string>> = { cv: 'a CV', job_posting: 'a job posting' };
+const SENT_AS: Readonly<Record<ExtractRequest['kind'], string>> = {
+  cv: 'a CV',
+  job_posting: 'a job posting',
+};
 
 /**
  * The document is in its own message, between two lines that contain the mark. The rules are stated before it and again
  * after it, because a model gives the most weight to what it reads last.
  */
-export function extractPrompt({ kind, text, mark }: WantedExtract): ModelMessage[] {
+export function extractPrompt({ kind, text, mark }: ExtractRequest): ModelMessage[] {
   const [opening, closing] = [`<document ${mark}>`, `</document ${mark}>`];
   // The mark is random, so this changes no honest document; it also protects if a mark leaks.
   const body = text.slice(0, MOST_PROMPT_CHARACTERS).replaceAll(mark, '');

@@ -105,7 +105,7 @@ interface OpenAudit extends AuditRange {
 
 const OPEN_COLUMNS = `id, from_at as "from", to_at as "to", listing, after_id as "afterId"`;
 
-interface WantedAudit {
+interface ProviderAuditParams {
   readonly from: Date;
   readonly to: Date;
   /** A paused audit is continued if its end is between this and `to`. */
@@ -115,7 +115,7 @@ interface WantedAudit {
 
 async function openAudit(
   { database, secrets, clock }: ProviderAuditParts,
-  { from, to, earliestTo, isDaily }: WantedAudit,
+  { from, to, earliestTo, isDaily }: ProviderAuditParams,
 ): Promise<OpenAudit> {
   const now = new Date(clock.now());
   const [open] = await database.query<OpenAudit>(
