@@ -7,7 +7,7 @@ import {
   type ModelOutcome,
   type ModelQuestion,
 } from '../model-calls/ask-model.ts';
-import type { Served } from '../model-calls/paid-call.ts';
+import type { CallUsage } from '../model-calls/paid-call.ts';
 import type { Alias } from '../models/aliases.ts';
 import type { CheckedAnswer, DocumentEngine, ParsedText, ParseKind } from './document-engine.ts';
 
@@ -22,19 +22,9 @@ import type { CheckedAnswer, DocumentEngine, ParsedText, ParseKind } from './doc
  *
  * A record contains nothing from a model's answer that is not in the text.
  */
-export interface ParsedDocument {
+export interface ParsedDocument extends CallUsage {
   readonly engine: 'model' | 'embedded';
   readonly parsed: ParsedText;
-  /** The tokens to charge for; null if nothing is charged. */
-  readonly tokens: CallTokens | null;
-  readonly targetId: string | null;
-  /** Why the embedded engine was used instead, or why nothing is charged, for the record of the call. */
-  readonly reason: string | null;
-  /** The time of a model's first answer; null if none answered. */
-  readonly answeredAtMs: number | null;
-  /** How many calls to a model these tokens are for; 1 if omitted. */
-  readonly prompts?: number;
-  readonly served?: Served | undefined;
 }
 
 interface TextToParse {
