@@ -1,13 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { createEventVerifier } from '../../src/adapters/payment-provider/stripe/verify-event.ts';
-import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
-import { addPaymentWebhook } from '../../src/backend/payment-webhook.ts';
-import { createServiceApp } from '../../src/http/service-app.ts';
 import {
   CREDIT,
   makeCompany,
   makePurchase,
   openPayments,
+  openWebhook,
   type PaymentsUnderTest,
 } from '../payments/payments-under-test.ts';
 import { paidSession } from '../payments/purchase-facts.ts';
@@ -17,25 +14,11 @@ import { useDatabase } from '../setup/use-database.ts';
 const SECRET = 'whsec_under_attack';
 const database = useDatabase();
 let payments: PaymentsUnderTest;
-let post: (body: string, signature: string) => Promise<Response>;
+let post: ReturnType<typeof openWebhook>;
 
 beforeAll(() => {
   payments = openPayments(database);
-  const { clock, log } = payments;
-  const bounds = { maxBodyBytes: 8 * 1024 * 1024, answerTimeoutMs: 60_000 };
-  const app = createServiceApp({ clock, log, secrets: createSystemSecrets(), ...bounds });
-  const verifyEvent = createEventVerifier({ secrets: [SECRET], clock });
-  addPaymentWebhook(app, {
-    ...{ paymentEvents: payments.events, provider: { verifyEvent }, clock, log },
-    clientAddress: () => '192.0.2.1',
-    requestLimits: { countBadSignature: async () => ({ outcome: 'admitted' }) },
-  });
-  post = async (body, signature) =>
-    await app.request('/payments/webhook', {
-      method: 'POST',
-      body,
-      headers: { 'stripe-signature': signature },
-    });
+  post = openWebhook(payments, SECRET);
 });
 
 function hash(body: string, { secret = SECRET, at = RECORDED_AT as number | string } = {}): string {

@@ -85,21 +85,11 @@ describe('G-5 GET /usage over a socket', () => {
     const response = await get(rawKey, '?group_by=model');
     expect(response.headers.get('cache-control')).toBe('no-store');
     expect(response.headers.get('x-ratelimit-remaining-requests')).toBe('597');
-    const totals = {
-      calls: 1,
-      failures: 0,
-      prompt_tokens: 1_000,
-      cached_tokens: 200,
-      cache_write_tokens: 0,
-      completion_tokens: 100,
-      credits: 0.0013,
-      tool_credits: 0,
-    };
     expect(await response.json()).toMatchObject({
       object: 'usage',
-      totals,
-      by_model: [{ model: 'svc/chat-default', ...totals }],
-      groups: [{ model: 'svc/chat-default', ...totals }],
+      totals: ONE,
+      by_model: [{ model: 'svc/chat-default', ...ONE }],
+      groups: [{ model: 'svc/chat-default', ...ONE }],
       balance: { credits: 999_999.9987, held: 0 },
       limits: { requests_per_minute: { limit: 600, remaining: 597 } },
     });

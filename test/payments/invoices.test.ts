@@ -13,22 +13,21 @@ import { madeEvent, RECORDED_AT, secondId, wireLines } from './recorded-events.t
 import { invoiceEvent, newSubscription, subscriptionEvent } from './subscription-facts.ts';
 
 const database = useDatabase();
+let payments: PaymentsUnderTest;
+beforeAll(async () => {
+  payments = openPayments(database);
+});
+
+async function world() {
+  const company = await makeCompany(database);
+  const plan = await makePlan(database);
+  const subscription = newSubscription(company, plan.priceId);
+  const invoice = async (month = 0) =>
+    await findInvoiceByProviderId(database, `in_${subscription.id}_${month}`);
+  return { company, plan, subscription, invoice };
+}
 
 describe('other events of invoices', () => {
-  let payments: PaymentsUnderTest;
-  beforeAll(async () => {
-    payments = openPayments(database);
-  });
-
-  async function world() {
-    const company = await makeCompany(database);
-    const plan = await makePlan(database);
-    const subscription = newSubscription(company, plan.priceId);
-    const invoice = async (month = 0) =>
-      await findInvoiceByProviderId(database, `in_${subscription.id}_${month}`);
-    return { company, plan, subscription, invoice };
-  }
-
   test('P-23 finalized: it is open, with its number and page; a late event does not revert its status', async () => {
     const { subscription, invoice } = await world();
     await payments.receive(invoiceEvent('finalized', subscription));
@@ -150,20 +149,6 @@ describe('other events of invoices', () => {
 });
 
 describe('a paid invoice of a subscription', () => {
-  let payments: PaymentsUnderTest;
-  beforeAll(async () => {
-    payments = openPayments(database);
-  });
-
-  async function world() {
-    const company = await makeCompany(database);
-    const plan = await makePlan(database);
-    const subscription = newSubscription(company, plan.priceId);
-    const invoice = async (month = 0) =>
-      await findInvoiceByProviderId(database, `in_${subscription.id}_${month}`);
-    return { company, plan, subscription, invoice };
-  }
-
   test('P-22 grants the plan’s credits for its period, and sends a receipt', async () => {
     const { company, subscription, invoice } = await world();
     await payments.receive(invoiceEvent('paid', subscription));

@@ -1,5 +1,7 @@
+import { createEventVerifier } from '../../src/adapters/payment-provider/stripe/verify-event.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
+import { addPaymentWebhook } from '../../src/backend/payment-webhook.ts';
 import { addCompany, type BillingMode } from '../../src/domain/accounts/company.ts';
 import { readLevel } from '../../src/domain/credits/ledger/credit-account.ts';
 import { listTransactions } from '../../src/domain/credits/ledger/ledger.ts';
@@ -10,6 +12,7 @@ import {
   type PaymentEvent,
 } from '../../src/domain/payments/event-inbox.ts';
 import { createPaymentEvents } from '../../src/domain/payments/payment-events.ts';
+import { createServiceApp } from '../../src/http/service-app.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type {
   Listed,
@@ -104,6 +107,23 @@ export function openPayments(database: Database, lines?: Pick<PaymentProvider, '
 }
 
 export type PaymentsUnderTest = ReturnType<typeof openPayments>;
+
+/** Posts to the webhook of these payments; without a signature for null. */
+export function openWebhook(payments: PaymentsUnderTest, secret: string) {
+  const { clock, log } = payments;
+  const bounds = { maxBodyBytes: 8 * 1024 * 1024, answerTimeoutMs: 60_000 };
+  const app = createServiceApp({ clock, log, secrets: createSystemSecrets(), ...bounds });
+  const verifyEvent = createEventVerifier({ secrets: [secret], clock });
+  addPaymentWebhook(app, {
+    ...{ paymentEvents: payments.events, provider: { verifyEvent }, clock, log },
+    clientAddress: () => '192.0.2.1',
+    requestLimits: { countBadSignature: async () => ({ outcome: 'admitted' }) },
+  });
+  return async (body: string | Uint8Array<ArrayBuffer>, signature: string | null): Promise<Response> => {
+    const headers = signature === null ? {} : { 'stripe-signature': signature };
+    return await app.request('/payments/webhook', { method: 'POST', body, headers });
+  };
+}
 
 export interface MadeCompany {
   readonly id: string;

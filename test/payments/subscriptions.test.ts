@@ -20,21 +20,20 @@ import {
 const LATER = RECORDED_AT + 100;
 
 const database = useDatabase();
+let payments: PaymentsUnderTest;
+beforeAll(async () => {
+  payments = openPayments(database);
+});
+
+async function world() {
+  const company = await makeCompany(database);
+  const plan = await makePlan(database);
+  const subscription = newSubscription(company, plan.priceId);
+  const kept = async () => await findByProviderId(database, subscription.id);
+  return { company, plan, subscription, kept };
+}
 
 describe('a subscription that begins', () => {
-  let payments: PaymentsUnderTest;
-  beforeAll(async () => {
-    payments = openPayments(database);
-  });
-
-  async function world() {
-    const company = await makeCompany(database);
-    const plan = await makePlan(database);
-    const subscription = newSubscription(company, plan.priceId);
-    const kept = async () => await findByProviderId(database, subscription.id);
-    return { company, plan, subscription, kept };
-  }
-
   test('billing bug 24: duplicates and second ids create no second subscription, and grant no credits', async () => {
     const { company, subscription } = await world();
     const event = subscriptionEvent('created', subscription, { status: 'active' });
@@ -102,19 +101,6 @@ describe('a subscription that begins', () => {
 });
 
 describe('a subscription', () => {
-  let payments: PaymentsUnderTest;
-  beforeAll(async () => {
-    payments = openPayments(database);
-  });
-
-  async function world() {
-    const company = await makeCompany(database);
-    const plan = await makePlan(database);
-    const subscription = newSubscription(company, plan.priceId);
-    const kept = async () => await findByProviderId(database, subscription.id);
-    return { company, plan, subscription, kept };
-  }
-
   test('P-18 P-22 follows the provider’s states, and which of them are active', async () => {
     const states: [string, string, boolean][] = [
       ['incomplete', 'INCOMPLETE', false],

@@ -1,10 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { createEventVerifier } from '../../src/adapters/payment-provider/stripe/verify-event.ts';
-import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
-import { addPaymentWebhook } from '../../src/backend/payment-webhook.ts';
 import { EFFECTS } from '../../src/domain/payments/apply-event.ts';
 import { createPaymentEvents } from '../../src/domain/payments/payment-events.ts';
-import { createServiceApp } from '../../src/http/service-app.ts';
 import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
 import { useDatabase } from '../setup/use-database.ts';
 import {
@@ -12,6 +8,7 @@ import {
   makeCompany,
   makePurchase,
   openPayments,
+  openWebhook,
   type PaymentsUnderTest,
 } from './payments-under-test.ts';
 import { paidSession } from './purchase-facts.ts';
@@ -20,23 +17,11 @@ import { RECORDED_AT } from './recorded-events.ts';
 const SECRET = 'whsec_under_test';
 const database = useDatabase();
 let payments: PaymentsUnderTest;
-let post: (body: string | Uint8Array<ArrayBuffer>, signature: string | null) => Promise<Response>;
+let post: ReturnType<typeof openWebhook>;
 
 beforeAll(async () => {
   payments = openPayments(database);
-  const { clock, log } = payments;
-  const bounds = { maxBodyBytes: 8 * 1024 * 1024, answerTimeoutMs: 60_000 };
-  const app = createServiceApp({ clock, log, secrets: createSystemSecrets(), ...bounds });
-  const verifyEvent = createEventVerifier({ secrets: [SECRET], clock });
-  addPaymentWebhook(app, {
-    ...{ paymentEvents: payments.events, provider: { verifyEvent }, clock, log },
-    clientAddress: () => '192.0.2.1',
-    requestLimits: { countBadSignature: async () => ({ outcome: 'admitted' }) },
-  });
-  post = async (body, signature) => {
-    const headers = signature === null ? {} : { 'stripe-signature': signature };
-    return await app.request('/payments/webhook', { method: 'POST', body, headers });
-  };
+  post = openWebhook(payments, SECRET);
 });
 
 function sign(body: string, { secret = SECRET, at = RECORDED_AT } = {}): string {

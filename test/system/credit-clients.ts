@@ -12,6 +12,7 @@ import {
   usageDaysCheck,
 } from '../../src/domain/reconciliation/usage-checks.ts';
 import type { Database } from '../../src/ports/database.ts';
+import { until } from '../doubles/until.ts';
 import { post } from '../gateway/gateway-under-test.ts';
 import { done } from '../gateway/scripted-upstream.ts';
 import { CHARGE_MICRO, type CreditWorld, GRANTED_MICRO } from './credit-world.ts';
@@ -105,6 +106,17 @@ interface Charged {
   readonly rows: number;
   readonly charges: number;
   readonly micro: bigint;
+}
+
+/** As `expectCharged`, once all calls have been settled; none is charged that was not seen whole. */
+export async function expectAllCharged(world: CreditWorld, seen: readonly SeenCall[]): Promise<void> {
+  let unseen: unknown = null;
+  const isRight = async () => {
+    unseen = await expectCharged(world, seen).catch((error: unknown) => error);
+    return unseen === 0;
+  };
+  await until(isRight).catch(() => {});
+  expect(unseen).toBe(0);
 }
 
 /**

@@ -2,7 +2,14 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { until } from '../doubles/until.ts';
 import { post, refusalOf } from '../gateway/gateway-under-test.ts';
 import { describeServers } from '../setup/use-redis.ts';
-import { callMany, callOnce, expectCharged, keepCalling, notWhole, type SeenCall } from './credit-clients.ts';
+import {
+  callMany,
+  callOnce,
+  expectAllCharged,
+  keepCalling,
+  notWhole,
+  type SeenCall,
+} from './credit-clients.ts';
 import { type CreditWorld, openCreditWorld, type RunningGateway } from './credit-world.ts';
 
 const CONNECTIONS = 40;
@@ -27,15 +34,7 @@ describeServers('G-33 under load, while a part is away', () => {
     await world.close();
   });
   /** Everything that was answered is in the books, exactly once, and nothing else is. */
-  afterEach(async () => {
-    let unseen: unknown = null;
-    const isRight = async () => {
-      unseen = await expectCharged(world, seen).catch((error: unknown) => error);
-      return unseen === 0;
-    };
-    await until(isRight).catch(() => {});
-    expect(unseen).toBe(0);
-  });
+  afterEach(() => expectAllCharged(world, seen));
 
   const times = (text: string) => gateway.output().split(text).length - 1;
   const postTo = (rawKey: string, body: unknown, url = gateway.url) =>

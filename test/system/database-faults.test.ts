@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { SQL } from 'bun';
 import { until } from '../doubles/until.ts';
 import { givenDatabase, givenRedis } from '../services/given.ts';
-import { callMany, expectCharged, keepCalling, notWhole, type SeenCall } from './credit-clients.ts';
+import { callMany, expectAllCharged, keepCalling, notWhole, type SeenCall } from './credit-clients.ts';
 import { type CreditWorld, openCreditWorld, type RunningGateway } from './credit-world.ts';
 
 const missing = givenDatabase() === null || givenRedis() === null;
@@ -47,15 +47,7 @@ describe.skipIf(missing)('G-33 PostgreSQL rejects the gateway under load: no fin
     await world.close();
   });
   /** Everything that was answered is in the books, exactly once, and nothing else is. */
-  afterEach(async () => {
-    let unseen: unknown = null;
-    const isRight = async () => {
-      unseen = await expectCharged(world, seen).catch((error: unknown) => error);
-      return unseen === 0;
-    };
-    await until(isRight).catch(() => {});
-    expect(unseen).toBe(0);
-  });
+  afterEach(() => expectAllCharged(world, seen));
 
   function directUrl(): string {
     const url = new URL(givenDatabase() ?? '');
