@@ -114,8 +114,8 @@ export function createSimulatedState({ scheduler, random, requests }: StateParts
     const when = random.pick(['before', 'after'] as const);
     if (trouble === null || (trouble.kind === 'errors' && random.below(100) >= trouble.percent)) return null;
     if (trouble.kind === 'silent') return { when, error: failure('time-out'), afterMs: TIMEOUT_MS };
-    const isAway = trouble.kind === 'away';
-    return { when: isAway ? ('before' as const) : when, error: failure('unavailable'), afterMs: 1 };
+    const isUnavailable = trouble.kind === 'away';
+    return { when: isUnavailable ? ('before' as const) : when, error: failure('unavailable'), afterMs: 1 };
   }
 
   function connect(owner: Owner): SharedState {

@@ -105,7 +105,7 @@ async function readable(row: Awaited<ReturnType<typeof stored>>, ...masterKeys: 
     key: await cipher.decrypt(sealedKey, ADDRESS).catch(() => null),
     channel: await openChannel(database, cipher, channel.id, new Date(clock.now())).catch(() => null),
     response: found.outcome === 'searched' && found.previous !== null,
-    answer: answer !== null && answer !== 'away' ? new TextDecoder().decode(answer.bytes) : null,
+    answer: answer !== null && answer !== 'unavailable' ? new TextDecoder().decode(answer.bytes) : null,
     payload: await readPayload({ cipher: answerCipher, clock }, database, companyId, 'req_1'),
   };
   return { ...read, payload: read.payload?.request ?? null };

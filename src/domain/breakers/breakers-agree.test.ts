@@ -21,15 +21,15 @@ async function twoProcesses() {
   return { ...first, one, two, states };
 }
 
-/** Every step fails while `isAway`, as with an unreachable server. */
+/** Every step fails while `isUnavailable`, as with an unreachable server. */
 async function twoOnAFailingState() {
-  const outage = { isAway: false };
+  const outage = { isUnavailable: false };
   const opened = await twoProcesses();
   const steps = ['get', 'set', 'setIfAbsent', 'delete', 'publish'] as const;
   for (const name of steps) {
     const real = opened.sharedState[name] as (...given: unknown[]) => Promise<unknown>;
     opened.sharedState[name] = ((...given: unknown[]) =>
-      outage.isAway ? Promise.reject(new Error('away')) : real(...given)) as never;
+      outage.isUnavailable ? Promise.reject(new Error('away')) : real(...given)) as never;
   }
   return { ...opened, outage };
 }
@@ -217,7 +217,7 @@ describe('A-14 without shared state', () => {
     const { one, two, states, clock, outage, entries } = await twoOnAFailingState();
     await call(one, MODEL, ...FIVE_FAILURES);
     await clock.advance(0);
-    outage.isAway = true;
+    outage.isUnavailable = true;
     await clock.advance(60_000);
     const tests = await Promise.all([one.enter(MODEL), two.enter(MODEL), one.enter(MODEL), two.enter(MODEL)]);
     expect(tests.map(({ outcome }) => outcome)).toEqual(['enter', 'enter', 'rejected', 'rejected']);
@@ -229,19 +229,19 @@ describe('A-14 without shared state', () => {
 
   test('A-14 a decision made meanwhile reaches all processes within a second of its return', async () => {
     const { one, states, clock, outage } = await twoOnAFailingState();
-    outage.isAway = true;
+    outage.isUnavailable = true;
     await call(one, MODEL, ...FIVE_FAILURES);
     await clock.advance(5_000);
     expect(states()).toEqual(['open', 'closed']);
-    outage.isAway = false;
+    outage.isUnavailable = false;
     await clock.advance(1_000);
     expect(states()).toEqual(['open', 'open']);
     await clock.advance(60_000);
-    outage.isAway = true;
+    outage.isUnavailable = true;
     await call(one, MODEL, 'success');
     await clock.advance(5_000);
     expect(states()).toEqual(['closed', 'half-open']);
-    outage.isAway = false;
+    outage.isUnavailable = false;
     await clock.advance(1_000);
     expect(states()).toEqual(['closed', 'closed']);
   });

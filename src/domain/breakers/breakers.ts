@@ -109,18 +109,19 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
   const { trialTimeoutMs = TRIAL_TIMEOUT_MS } = parts;
   const services = new Map<string, Service>();
   let isClosed = false;
-  let isAway = false;
+  let isUnavailable = false;
 
   /** Accesses shared state; null if it is unavailable, which is logged once per outage. */
   async function step<Result>(work: () => Promise<Result>): Promise<Result | null> {
     try {
       const result = await work();
-      if (isAway) log.info('breakers are shared between processes again');
-      isAway = false;
+      if (isUnavailable) log.info('breakers are shared between processes again');
+      isUnavailable = false;
       return result;
     } catch (error) {
-      if (!isAway && !isClosed) log.warn('breakers are not shared: each process decides alone', { error });
-      isAway = true;
+      if (!isUnavailable && !isClosed)
+        log.warn('breakers are not shared: each process decides alone', { error });
+      isUnavailable = true;
       return null;
     }
   }

@@ -134,18 +134,18 @@ test('a process that stops sends what it has; what one left behind is sent by an
 });
 
 test('while the database is unavailable records wait, up to a bound', async () => {
-  let isAway = true;
+  let isUnavailable = true;
   const own: Database = {
     ...database,
     query: (text, values) =>
-      isAway ? Promise.reject(new Error('unavailable')) : database.query(text, values),
+      isUnavailable ? Promise.reject(new Error('unavailable')) : database.query(text, values),
   };
   const { after, clock, batches } = opened(own);
   const call = await chargedCall();
   for (let count = 0; count < 10_010; count += 1) after.note({ ...call, id: secrets.newId() });
   expect(after.counts().dropped).toBe(10);
   await clock.turn();
-  isAway = false;
+  isUnavailable = false;
   await clock.advance(2_000);
   await until(() => batches().length >= 1);
   await after.close();

@@ -79,7 +79,7 @@ export async function createKeyDirectory(parts: KeyDirectoryParts): Promise<KeyD
     // A clock that was set back must not make an entry younger.
     const ageMs = Math.abs(nowMs - entry.confirmedAtMs);
     if (ageMs < confirmFromMs && !entry.isDoubted) return entry.lookup;
-    if ((ageMs < freshMs && !entry.isDoubted) || (lookUps.isAway() && ageMs < staleMs)) {
+    if ((ageMs < freshMs && !entry.isDoubted) || (lookUps.isUnavailable() && ageMs < staleMs)) {
       void lookUps.ask(hash, 'ahead');
       return entry.lookup;
     }

@@ -48,7 +48,7 @@ export const UNAVAILABLE: KeyLookup = { outcome: 'unavailable' };
 interface BatchedLookUps {
   ask(hash: string, urgency: Urgency): Promise<KeyLookup>;
   /** True if the store was unavailable within the last second, or is not answering now. */
-  isAway(): boolean;
+  isUnavailable(): boolean;
   discard(hash: string): void;
   discardAll(): void;
   close(): void;
@@ -91,7 +91,7 @@ const GATHER_WHILE_AWAY_MS = 500;
 /** After this long without an answer, known keys are handled as if the store were unavailable. */
 const PATIENCE_MS = 1_000;
 /** After this long an unavailable store is asked first again: it may be back, and keys may have been revoked since. */
-const AWAY_MS = 1_000;
+const UNAVAILABLE_MS = 1_000;
 /** Each further attempt requires another message about the key, or another gap, during its lookup. */
 const MOST_ATTEMPTS = 5;
 
@@ -183,7 +183,7 @@ export function createBatchedLookUps(parts: LookUpParts): BatchedLookUps {
 
   /** Null if the statement was refused: that is a fault of ours, which does not pass with time. Fails closed. */
   function answerWithoutStore(hash: string): KeyLookup | null {
-    return store.isAway() ? settleWithoutStore(hash) : null;
+    return store.isUnavailable() ? settleWithoutStore(hash) : null;
   }
 
   /** Answers the callers for whom there is a result without the store. The lookups continue. */
@@ -196,7 +196,7 @@ export function createBatchedLookUps(parts: LookUpParts): BatchedLookUps {
 
   return {
     ask,
-    isAway: store.isAway,
+    isUnavailable: store.isUnavailable,
     discard(hash) {
       // A lookup that is still queued is sent after the message, so it sees the change.
       if (current.get(hash)?.sentAtMs != null) current.delete(hash);
@@ -215,7 +215,7 @@ export function createBatchedLookUps(parts: LookUpParts): BatchedLookUps {
 type FoundKeys =
   | { readonly outcome: 'answered'; readonly keys: ReadonlyMap<string, KeyInUse> }
   /** The store is unavailable: it is unknown which keys are live. */
-  | { readonly outcome: 'away'; readonly error: unknown }
+  | { readonly outcome: 'unavailable'; readonly error: unknown }
   /** The statement itself was refused; waiting does not help. */
   | { readonly outcome: 'broken'; readonly error: unknown };
 
@@ -246,7 +246,7 @@ export async function findLiveKeys(
     );
     return { outcome: 'answered', keys: new Map(rows.map(({ hash, ...key }) => [hash, key])) };
   } catch (error) {
-    return { outcome: isAway(error) ? 'away' : 'broken', error };
+    return { outcome: isUnavailable(error) ? 'unavailable' : 'broken', error };
   }
 }
 
@@ -276,7 +276,7 @@ function createStoreState(log: Log, clock: Clock) {
     last = found.outcome;
     if (found.outcome === 'answered') {
       log.info('keys can be looked up again');
-    } else if (found.outcome === 'away') {
+    } else if (found.outcome === 'unavailable') {
       log.warn('keys cannot be looked up; those in use stay valid for a while', { error: found.error });
     } else {
       log.error('the look-up of keys is refused', { error: found.error });
@@ -285,10 +285,11 @@ function createStoreState(log: Log, clock: Clock) {
 
   return {
     isAnswering: () => last === 'answered',
-    isAway: () => last === 'away' && (silent.size > 0 || clock.uptimeMs() - lastAtMs < AWAY_MS),
+    isUnavailable: () =>
+      last === 'unavailable' && (silent.size > 0 || clock.uptimeMs() - lastAtMs < UNAVAILABLE_MS),
     fallSilent(batch: readonly LookUp[]): void {
       silent.add(batch);
-      note({ outcome: 'away', error: `no answer within ${PATIENCE_MS} ms` });
+      note({ outcome: 'unavailable', error: `no answer within ${PATIENCE_MS} ms` });
     },
     speak(batch: readonly LookUp[], found: FoundKeys): void {
       silent.delete(batch);
@@ -297,7 +298,7 @@ function createStoreState(log: Log, clock: Clock) {
   };
 }
 
-function isAway(error: unknown): boolean {
+function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error) || error.name !== 'DatabaseFailure') return false;
   return (error as DatabaseFailure).reason !== 'refused';
 }

@@ -202,10 +202,13 @@ export async function reserveAfterReading(
       const knownVersion = found.get(level) ?? readVersion;
       if (knownVersion > readVersion) onSteppedBack({ tag, level, knownVersion, readVersion });
     }
-    const isAway = levels.length < holds.length;
-    const reserved = await place.reserve(tag, claimsWithHolds(wanted, isAway ? ageWithGrace : freshAge));
+    const isUnavailable = levels.length < holds.length;
+    const reserved = await place.reserve(
+      tag,
+      claimsWithHolds(wanted, isUnavailable ? ageWithGrace : freshAge),
+    );
     if (reserved.reservation.outcome !== 'level-unknown') return reserved;
-    if (isAway && reserved.state === state) return null;
+    if (isUnavailable && reserved.state === state) return null;
     if (reserved.state !== state) found = new Map();
     ({ state, reservation } = reserved);
   }

@@ -81,15 +81,16 @@ describe('the heartbeat of a process', () => {
   });
 
   test('P-15 an unavailable database is logged once, and heartbeats resume when it is back', async () => {
-    let isAway = true;
+    let isUnavailable = true;
     const steered: Statements = {
       ...database,
-      query: (text, values) => (isAway ? Promise.reject(new Error('away')) : database.query(text, values)),
+      query: (text, values) =>
+        isUnavailable ? Promise.reject(new Error('away')) : database.query(text, values),
     };
     const process = begin(['backend'], steered);
     await process.clock.advance(20_000);
     expect(process.entries.map(({ level }) => level)).toEqual(['warn']);
-    isAway = false;
+    isUnavailable = false;
     await process.clock.advance(5_000);
     await until(async () => (await process.found()) !== null);
     expect(process.entries.map(({ level }) => level)).toEqual(['warn', 'info']);

@@ -169,7 +169,7 @@ export function startProcessHeartbeat({
 }: ProcessHeartbeatParts): ProcessHeartbeat {
   let timer: Timer | null = null;
   let isClosed = false;
-  let isAway = false;
+  let isUnavailable = false;
   let telling = beat();
 
   async function tell(): Promise<void> {
@@ -186,14 +186,14 @@ export function startProcessHeartbeat({
   async function beat(): Promise<void> {
     try {
       await tell();
-      if (isAway) log.info('heartbeats of this process are written again');
-      isAway = false;
+      if (isUnavailable) log.info('heartbeats of this process are written again');
+      isUnavailable = false;
     } catch (error) {
-      if (!isAway && !isClosed)
+      if (!isUnavailable && !isClosed)
         log.warn('the heartbeat of this process cannot be written: the process may be shown as stale', {
           error,
         });
-      isAway = true;
+      isUnavailable = true;
     }
     if (isClosed) return;
     timer = clock.after(HEARTBEAT_MS, () => {

@@ -194,8 +194,8 @@ describe('stored responses', () => {
     const content = contentOf({ input: 'Hello' }, response('resp_1'));
     expect(await stored.recordOf(newResponse(secrets.newId(), { id: 'resp_1', content }))).toBeNull();
     expect(entries).toHaveLength(1);
-    expect(await stored.find('c', byId('resp_1'))).toEqual({ outcome: 'away' });
-    expect(await stored.remove('c', 'resp_1')).toBe('away');
+    expect(await stored.find('c', byId('resp_1'))).toEqual({ outcome: 'unavailable' });
+    expect(await stored.remove('c', 'resp_1')).toBe('unavailable');
   });
 
   test.each([

@@ -53,7 +53,7 @@ type FoundResponses =
       /** Ids that the company does not have: unknown, expired, deleted, or of another company. */
       readonly missing: readonly string[];
     }
-  | { readonly outcome: 'away' };
+  | { readonly outcome: 'unavailable' };
 
 export interface StoredResponses {
   /** Whether responses that no provider stores are stored here. */
@@ -66,7 +66,7 @@ export interface StoredResponses {
    */
   recordOf(response: NewResponse): ResponseRecord | Promise<ResponseRecord | null> | null;
   find(companyId: string, ids: EarlierIds): Promise<FoundResponses>;
-  remove(companyId: string, id: string): Promise<'removed' | 'not-found' | 'away'>;
+  remove(companyId: string, id: string): Promise<'removed' | 'not-found' | 'unavailable'>;
   /** Reports that a read has charged it. */
   charged(companyId: string, id: string): Promise<void>;
 }
@@ -163,11 +163,12 @@ export function createStoredResponses(parts: StoredResponseParts): StoredRespons
       if (!isResponseId(response.id)) return null;
       return content === null ? recordWith(response, null) : sealedRecord(response, content);
     },
-    find: async (companyId, ids) => (await unlessAway(search(companyId, ids))) ?? { outcome: 'away' },
+    find: async (companyId, ids) =>
+      (await orUnavailable(search(companyId, ids))) ?? { outcome: 'unavailable' },
     async remove(companyId, id) {
       if (!isResponseId(id)) return 'not-found';
-      const removed = await unlessAway(database.query<{ id: string }>(REMOVE, [companyId, id]));
-      if (removed === null) return 'away';
+      const removed = await orUnavailable(database.query<{ id: string }>(REMOVE, [companyId, id]));
+      if (removed === null) return 'unavailable';
       return removed.length === 0 ? 'not-found' : 'removed';
     },
     async charged(companyId, id) {
@@ -223,7 +224,7 @@ export async function resealResponses({
 }
 
 /** Null if the database is unavailable. */
-async function unlessAway<T>(asking: Promise<T>): Promise<T | null> {
+async function orUnavailable<T>(asking: Promise<T>): Promise<T | null> {
   try {
     return await asking;
   } catch (error) {

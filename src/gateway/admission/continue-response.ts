@@ -40,7 +40,7 @@ export async function continueResponse(
 ): Promise<Continued> {
   const { earlier } = fields;
   const found = await responses.find(key.companyId, earlier);
-  if (found.outcome === 'away') return refused(UNAVAILABLE);
+  if (found.outcome === 'unavailable') return refused(UNAVAILABLE);
   const { previous, holders } = found;
   // Clients send references to reasoning on their own, and it can never be sent back.
   const dropped = new Set(found.missing.filter((id) => id !== earlier.responseId && id.startsWith('rs_')));

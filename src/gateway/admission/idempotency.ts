@@ -48,7 +48,9 @@ export async function idempotentRequestOf(
 }
 
 /** The refusal for a key that is in use or cannot be replayed; clients retry automatically only if that helps. */
-export function refusalOfState(state: Exclude<IdempotencyState, 'free' | 'answered'> | 'away'): Refusal {
+export function refusalOfState(
+  state: Exclude<IdempotencyState, 'free' | 'answered'> | 'unavailable',
+): Refusal {
   const name = 'idempotencyConflict';
   switch (state) {
     case 'running':
@@ -57,8 +59,8 @@ export function refusalOfState(state: Exclude<IdempotencyState, 'free' | 'answer
       return { name, message: OTHER_BODY, shouldRetry: false };
     case 'not-kept':
       return { name, message: NOT_KEPT, shouldRetry: false };
-    case 'away':
-      return { name: 'unavailable', message: AWAY };
+    case 'unavailable':
+      return { name: 'unavailable', message: UNAVAILABLE };
   }
 }
 
@@ -75,7 +77,7 @@ export async function replay(
   const kept = await idempotency.read(asked);
   // Removed because of its age, or encrypted with another master key: in both cases it was charged.
   if (kept === null) return { outcome: 'refused', refusal: refusalOfState('not-kept') };
-  if (kept === 'away') return { outcome: 'refused', refusal: refusalOfState('away') };
+  if (kept === 'unavailable') return { outcome: 'refused', refusal: refusalOfState('unavailable') };
   const { bytes, httpStatus: status, contentType, requestId } = kept;
   const response = new Response(bytes, {
     status,
@@ -96,7 +98,7 @@ const OTHER_BODY =
   'This Idempotency-Key was used for another request. Repeat that one byte for byte, or use a new key.';
 const NOT_KEPT =
   'The call with this Idempotency-Key was answered and charged, but its answer is too large to be stored and cannot be returned again. Use a new key to make a new call.';
-const AWAY = 'Idempotency keys cannot be checked right now. Retry with backoff.';
+const UNAVAILABLE = 'Idempotency keys cannot be checked right now. Retry with backoff.';
 
 /** The last step of admission, so that a call that is refused anyway writes nothing. A replay keeps its reservation. */
 export async function claimOrRelease(

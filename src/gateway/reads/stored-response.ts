@@ -66,7 +66,7 @@ async function answer(
 ): Promise<Answered> {
   const { companyId, models } = call.key;
   const found = await parts.responses.find(companyId, { responseId: id, itemIds: [] });
-  if (found.outcome === 'away') return refused({ name: 'unavailable', message: AWAY });
+  if (found.outcome === 'unavailable') return refused({ name: 'unavailable', message: UNAVAILABLE });
   const stored = found.previous;
   if (stored === null) return refused({ name: 'notFound', message: NOT_FOUND });
   if (models !== null && !models.includes(stored.alias)) return refused({ name: 'modelNotAllowed' });
@@ -102,7 +102,7 @@ async function remove(
     if (sent !== null && sent.status !== 404 && !sent.isFine) return refused({ name: 'unavailable' });
   }
   const removed = await parts.responses.remove(call.key.companyId, id);
-  if (removed === 'away') return refused({ name: 'unavailable', message: AWAY });
+  if (removed === 'unavailable') return refused({ name: 'unavailable', message: UNAVAILABLE });
   if (removed === 'not-found') return refused({ name: 'notFound', message: NOT_FOUND });
   return answered({ id, object: 'response', deleted: true });
 }
@@ -228,7 +228,7 @@ async function send(
   }
 }
 
-const AWAY = 'Stored responses cannot be read right now. Retry with backoff.';
+const UNAVAILABLE = 'Stored responses cannot be read right now. Retry with backoff.';
 const NOT_FOUND = 'This response does not exist: it was not stored, has expired or was deleted.';
 const NO_PROVIDER = 'The provider that stores this response is no longer configured.';
 const NO_STREAM = 'Stored responses are not streamed. Read the response whole, without stream.';

@@ -83,9 +83,9 @@ describe('keys of calls', () => {
       await clock.advance(2_000);
       await until(() => renewals().length === 2);
       expect([await calls.find(claim), await calls.claim(claim), await calls.read(claim)]).toEqual([
-        'away',
-        'away',
-        'away',
+        'unavailable',
+        'unavailable',
+        'unavailable',
       ]);
       statements.failWith(null);
       expect(await calls.find(claim)).toBe('running');

@@ -39,17 +39,17 @@ interface StoredAnswer {
  * The database accepts only the first answer of a key: a call that has lost its claim costs nothing.
  */
 export interface IdempotentCalls {
-  /** 'away' if the database is unavailable. */
-  find(request: IdempotentRequest): Promise<IdempotencyState | 'away'>;
+  /** 'unavailable' if the database is unavailable. */
+  find(request: IdempotentRequest): Promise<IdempotencyState | 'unavailable'>;
   /** 'claimed', or the state of the key instead. The claimant calls `ended` once, on every path. */
-  claim(claim: IdempotentClaim): Promise<'claimed' | Exclude<IdempotencyState, 'free'> | 'away'>;
+  claim(claim: IdempotentClaim): Promise<'claimed' | Exclude<IdempotencyState, 'free'> | 'unavailable'>;
   /** Collects an answer that is sent in pieces. */
   gather(claim: IdempotentClaim): AnswerGathering;
   /** The record to settle, with what its commit stores for the key. */
   withAnswer(claim: IdempotentClaim, call: FinishedCall, answer: AnswerToKeep | null): Promise<FinishedCall>;
   ended(claim: IdempotentClaim, settled: Settled): void;
   /** Null if it no longer exists, or cannot be opened. */
-  read(request: IdempotentRequest): Promise<StoredAnswer | 'away' | null>;
+  read(request: IdempotentRequest): Promise<StoredAnswer | 'unavailable' | null>;
   runningCount(): number;
   close(): void;
 }
@@ -83,12 +83,12 @@ export function createIdempotentCalls(parts: IdempotentCallParts): IdempotentCal
   }
 
   return {
-    find: (request) => orAway(findIdempotencyState(database, request)),
+    find: (request) => orUnavailable(findIdempotencyState(database, request)),
     async claim(claim) {
-      const claimed = await orAway(claimIdempotencyKey(database, claim));
-      if (claimed === 'away') return 'away';
+      const claimed = await orUnavailable(claimIdempotencyKey(database, claim));
+      if (claimed === 'unavailable') return 'unavailable';
       if (!claimed) {
-        const state = await orAway(findIdempotencyState(database, claim));
+        const state = await orUnavailable(findIdempotencyState(database, claim));
         // Freed in the meantime: the call that had it has just ended.
         return state === 'free' ? 'running' : state;
       }
@@ -116,8 +116,10 @@ export function createIdempotentCalls(parts: IdempotentCallParts): IdempotentCal
     },
     async read(request) {
       const { keyId, idempotencyKey, sha256 } = request;
-      const rows = await orAway(database.query<AnswerRow>(READ_ANSWER, [keyId, idempotencyKey, sha256]));
-      if (rows === 'away') return 'away';
+      const rows = await orUnavailable(
+        database.query<AnswerRow>(READ_ANSWER, [keyId, idempotencyKey, sha256]),
+      );
+      if (rows === 'unavailable') return 'unavailable';
       const [row] = rows;
       if (row === undefined) return null;
       const { callId, sealedAnswer, ...rest } = row;
@@ -180,11 +182,11 @@ export async function resealAnswers(statements: Statements, cipher: AnswerCipher
   });
 }
 
-async function orAway<T>(query: Promise<T>): Promise<T | 'away'> {
+async function orUnavailable<T>(query: Promise<T>): Promise<T | 'unavailable'> {
   try {
     return await query;
   } catch (error) {
-    if (isDatabaseFault(error)) return 'away';
+    if (isDatabaseFault(error)) return 'unavailable';
     throw error;
   }
 }

@@ -10,13 +10,13 @@ interface DatabaseWatchParts {
 }
 
 export interface DatabaseWatch {
-  isAway(): boolean;
+  isUnavailable(): boolean;
   /** Reports that a commit failed for a reason other than its calls, or passed its deadline. */
   lost(error: unknown): void;
   /** Reports that a commit succeeded. */
   found(): void;
   /** Schedules a check, because the journal has calls that the database may accept now. */
-  lookSoon(): void;
+  checkSoon(): void;
   /** Starts to replay this journal and those of ended processes. */
   watch(journaled: JournaledCalls): void;
   /** Stops checking; resolves when the current check has ended, or after `waitMs`. */
@@ -30,15 +30,15 @@ const TAKE_OVER_MS = 30_000;
 
 /**
  * Whether the database is available, as far as commits show.
- *   there -> away   a commit fails for a reason other than its calls, or gets no answer in time
- *   away -> there   a check succeeds: the database answers and accepts the journal's first calls; or a commit that was in
- *                   doubt turns out to have succeeded
- * While it is away, finished calls go to the journal without an attempt to commit them. Checks are a second apart and one at
- * a time: one on a paused server hangs, and succeeds as soon as the server continues.
+ *   available -> unavailable   a commit fails for a reason other than its calls, or gets no answer in time
+ *   unavailable -> available   a check succeeds: the database answers and accepts the journal's first calls; or a
+ *                              commit that was in doubt turns out to have succeeded
+ * While it is unavailable, finished calls go to the journal without an attempt to commit them. Checks are a second
+ * apart and one at a time: one on a paused server hangs, and succeeds as soon as the server continues.
  */
 export function createDatabaseWatch({ database, clock, log }: DatabaseWatchParts): DatabaseWatch {
   let journaled: JournaledCalls | null = null;
-  let state: 'there' | 'away' = 'there';
+  let state: 'available' | 'unavailable' = 'available';
   let checkTimer: Timer | null = null;
   let takeOverTimer: Timer | null = null;
   let checking: Promise<void> | null = null;
@@ -47,10 +47,10 @@ export function createDatabaseWatch({ database, clock, log }: DatabaseWatchParts
   let reportedAtMs = 0;
 
   function lost(error: unknown): void {
-    armLook();
+    armCheck();
     // The absolute difference: the clock may have been set back.
-    if (state === 'away' && Math.abs(clock.now() - reportedAtMs) < REPORT_AGAIN_MS) return;
-    state = 'away';
+    if (state === 'unavailable' && Math.abs(clock.now() - reportedAtMs) < REPORT_AGAIN_MS) return;
+    state = 'unavailable';
     reportedAtMs = clock.now();
     log.warn('the database is unavailable: finished calls go to the journal', {
       waiting: journaled?.waiting(),
@@ -58,18 +58,18 @@ export function createDatabaseWatch({ database, clock, log }: DatabaseWatchParts
     });
   }
   function found(): void {
-    if (state === 'there') return;
-    state = 'there';
+    if (state === 'available') return;
+    state = 'available';
     log.info('the database is back: calls are charged again', { waiting: journaled?.waiting() });
   }
 
-  function armLook(): void {
+  function armCheck(): void {
     if (isStopped || checking !== null) return;
     checkTimer ??= clock.after(CHECK_MS, () => {
       checkTimer = null;
       checking = check().finally(() => {
         checking = null;
-        if (state === 'away' || (journaled?.waiting() ?? 0) > 0) armLook();
+        if (state === 'unavailable' || (journaled?.waiting() ?? 0) > 0) armCheck();
       });
     });
   }
@@ -81,12 +81,12 @@ export function createDatabaseWatch({ database, clock, log }: DatabaseWatchParts
       return lost(error);
     }
     const replayed = await replayOwn();
-    if (replayed !== 'away') found();
+    if (replayed !== 'unavailable') found();
   }
   async function replayOwn() {
     try {
       const replayed = await journaled?.replay();
-      if (replayed?.outcome === 'away') lost(replayed.error);
+      if (replayed?.outcome === 'unavailable') lost(replayed.error);
       return replayed?.outcome;
     } catch (error) {
       log.error('the journal cannot be replayed: it is tried again', { error });
@@ -95,7 +95,7 @@ export function createDatabaseWatch({ database, clock, log }: DatabaseWatchParts
   }
 
   async function takeOver(): Promise<void> {
-    if (state === 'there') {
+    if (state === 'available') {
       await journaled?.replayOthers().catch((error: unknown) => {
         log.error('journals of ended processes cannot be replayed: they are tried again', { error });
       });
@@ -107,13 +107,13 @@ export function createDatabaseWatch({ database, clock, log }: DatabaseWatchParts
   }
 
   return {
-    isAway: () => state === 'away',
+    isUnavailable: () => state === 'unavailable',
     lost,
     found,
-    lookSoon: armLook,
+    checkSoon: armCheck,
     watch(given) {
       journaled = given;
-      if (given.waiting() > 0) armLook();
+      if (given.waiting() > 0) armCheck();
       startTakeOver();
     },
     async stop(waitMs) {

@@ -25,7 +25,7 @@ interface DeferredCalls {
 
 interface DeferredCallsParts extends Deferring {
   readonly journaled: Pick<JournaledCalls, 'write'>;
-  readonly watch: Pick<DatabaseWatch, 'isAway' | 'lost' | 'lookSoon'>;
+  readonly watch: Pick<DatabaseWatch, 'isUnavailable' | 'lost' | 'checkSoon'>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -76,7 +76,7 @@ export function createDeferredCalls(parts: DeferredCallsParts): DeferredCalls {
     const written = await journaled.write(calls.map(({ call }) => call));
     if (written.outcome === 'not-written') return false;
     for (const { call, resolve } of calls) resolve(written.committed(call));
-    watch.lookSoon();
+    watch.checkSoon();
     return true;
   }
 
@@ -100,7 +100,7 @@ export function createDeferredCalls(parts: DeferredCallsParts): DeferredCalls {
 
   return {
     add(call) {
-      if (watch.isAway() || waiting.length >= MOST_DEFERRED || !isDeferrable(call)) return null;
+      if (watch.isUnavailable() || waiting.length >= MOST_DEFERRED || !isDeferrable(call)) return null;
       if (!writeAheadLog.append(entryOf(call))) return null;
       const { promise, resolve } = Promise.withResolvers<OwnCharge>();
       waiting.push({ call, resolve });

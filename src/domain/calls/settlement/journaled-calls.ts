@@ -25,8 +25,8 @@ export interface JournaledCalls {
   /** Reports that a commit in doubt has succeeded. */
   landed(calls: readonly FinishedCall[], charged: ChargedCalls): Promise<void>;
   waiting(): number;
-  /** If the database is away, a disk that rejects writes counts as no room. */
-  hasRoom(isAway: boolean): boolean;
+  /** If the database is unavailable, a disk that rejects writes counts as no room. */
+  hasRoom(isUnavailable: boolean): boolean;
   /** After a failed write, checks whether the disk accepts writes again. */
   check(): Promise<void>;
   /** Replays this process's own journal; concurrent calls share one replay. */
@@ -90,7 +90,7 @@ export function createJournaledCalls(given: JournaledCallsParts): JournaledCalls
       await journal.remove(calls.map(({ id }) => id));
     },
     waiting: journal.waiting,
-    hasRoom: (isAway) => journal.hasRoom() && !(isAway && isBroken),
+    hasRoom: (isUnavailable) => journal.hasRoom() && !(isUnavailable && isBroken),
     async check() {
       if (isBroken && journal.hasRoom()) isBroken = (await journal.check()).outcome === 'not-written';
     },

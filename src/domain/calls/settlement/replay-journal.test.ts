@@ -67,7 +67,7 @@ describe('G-33 the replay of a journal', () => {
     const { call, append, replay, statements, journal, heard } = await given();
     await append(call(), call());
     statements.failWith('time-out');
-    expect(await replay()).toMatchObject({ outcome: 'away' });
+    expect(await replay()).toMatchObject({ outcome: 'unavailable' });
     statements.failWith(null);
     expect(await replay({ isStopped: () => true })).toEqual({ outcome: 'stopped' });
     expect(journal.waiting()).toBe(2);
@@ -105,7 +105,7 @@ describe('G-33 the replay of a journal', () => {
     await journal.append([broken]);
     const failing = (error: Error) => ({ ...parts.database, query: () => Promise.reject(error) }) as Database;
     const away = Object.assign(refusedWith('57P01'), { reason: 'unavailable' });
-    expect(await replay({ database: failing(away) })).toMatchObject({ outcome: 'away' });
+    expect(await replay({ database: failing(away) })).toMatchObject({ outcome: 'unavailable' });
     expect([journal.waiting(), heard.setAside]).toEqual([1, []]);
     expect(await replay({ database: failing(refusedWith('42501')) })).toEqual({ outcome: 'emptied' });
     expect([journal.waiting(), journal.setAsideCount(), journal.ids()]).toEqual([0, 1, [broken.id]]);
@@ -165,7 +165,7 @@ describe('G-33 the replay of a journal', () => {
       await append(...Array.from({ length: 20 }, () => call()));
       const query = () => Promise.reject(refusedWith(sqlState));
       const faulty = { ...parts.database, query } as unknown as Database;
-      expect(await replay({ database: faulty })).toMatchObject({ outcome: 'away' });
+      expect(await replay({ database: faulty })).toMatchObject({ outcome: 'unavailable' });
       expect([journal.waiting(), journal.setAsideCount()]).toEqual([20, 0]);
       expect(heard).toEqual({ committed: [], setAside: [] });
       expect(await replay()).toEqual({ outcome: 'emptied' });
@@ -197,7 +197,9 @@ describe('G-33 the replay of a journal', () => {
       sent += 1;
       return sent === 1 ? parts.database.query(text, values) : Promise.reject(refusedWith('42501'));
     };
-    expect(await replay({ database: { ...parts.database, query } })).toMatchObject({ outcome: 'away' });
+    expect(await replay({ database: { ...parts.database, query } })).toMatchObject({
+      outcome: 'unavailable',
+    });
     expect([journal.waiting(), journal.setAsideCount(), heard.setAside]).toEqual([21, 0, []]);
     expect(await replay()).toEqual({ outcome: 'emptied' });
     expect([heard.setAside.length, await balance()]).toEqual([1, -76n * 20n]);

@@ -21,7 +21,7 @@ interface ReplayParts {
 export type Replayed = { outcome: 'emptied' | 'stopped' } | DatabaseUnavailable;
 
 interface DatabaseUnavailable {
-  readonly outcome: 'away';
+  readonly outcome: 'unavailable';
   readonly error: unknown;
 }
 
@@ -42,8 +42,8 @@ export async function replayJournal(file: JournalFile, parts: ReplayParts): Prom
     const entries = await file.oldest(MOST_AT_ONCE);
     if (entries.length === 0) return { outcome: 'emptied' };
     const batch = { ...parts, file, entries: new Map(entries.map((entry) => [entry.id, entry])) };
-    const away = await replayBatch(batch);
-    if (away !== null) return away;
+    const unavailable = await replayBatch(batch);
+    if (unavailable !== null) return unavailable;
   }
 }
 
@@ -54,14 +54,14 @@ async function replayBatch(batch: Batch): Promise<DatabaseUnavailable | null> {
     if (read.outcome === 'read') calls.push(read.call);
     else {
       const unreadable = new Error(`this version cannot read it: ${read.problem}`);
-      const away = await setAside(batch, entry.id, unreadable);
-      if (away !== null) return away;
+      const unavailable = await setAside(batch, entry.id, unreadable);
+      if (unavailable !== null) return unavailable;
     }
   }
   while (calls.length > 0 && !batch.isStopped()) {
     const count = countThatFits(calls, (call) => call);
-    const away = await replayGroup(batch, calls.slice(0, count));
-    if (away !== null) return away;
+    const unavailable = await replayGroup(batch, calls.slice(0, count));
+    if (unavailable !== null) return unavailable;
     calls = calls.slice(count);
   }
   return null;
@@ -73,11 +73,11 @@ async function replayGroup(
   calls: readonly FinishedCall[],
   others: readonly FinishedCall[] = calls,
 ): Promise<DatabaseUnavailable | null> {
-  const away = await charge(batch, calls);
-  if (away === null) return null;
-  const { error } = away;
-  if (!mayBeOneCalls(error)) return away;
-  if (calls.length === 1 && !isRefusedRow(error) && !(await takesAnother(batch, others))) return away;
+  const unavailable = await charge(batch, calls);
+  if (unavailable === null) return null;
+  const { error } = unavailable;
+  if (!mayBeOneCalls(error)) return unavailable;
+  if (calls.length === 1 && !isRefusedRow(error) && !(await takesAnother(batch, others))) return unavailable;
   const replay = (some: readonly FinishedCall[]) => replayGroup(batch, some, others);
   return await sendInHalves(calls, error, replay, ({ id }) => setAside(batch, id, error));
 }
@@ -88,7 +88,7 @@ async function charge(batch: Batch, calls: readonly FinishedCall[]): Promise<Dat
   try {
     charged = await chargeCalls(batch.database, calls);
   } catch (error) {
-    return { outcome: 'away', error };
+    return { outcome: 'unavailable', error };
   }
   batch.onCommitted(calls, charged);
   await batch.file.remove(calls.map(({ id }) => id));
@@ -131,7 +131,7 @@ async function setAside(batch: Batch, callId: string, error: unknown): Promise<D
   const reason = error instanceof Error ? error.message.slice(0, 500) : 'unknown';
   if (entry === undefined) return null;
   const kept = await storeSetAside(parts.database, { ...entry, reason, journalFile: file.name });
-  if (kept.outcome === 'away') return kept;
+  if (kept.outcome === 'unavailable') return kept;
   if (kept.outcome === 'kept') await file.remove([callId]);
   else await file.setAside(callId, reason);
   parts.onSetAside(callId);

@@ -28,7 +28,10 @@ interface EntryToKeep extends JournalEntry {
   readonly journalFile: string;
 }
 
-type StoredSetAside = { outcome: 'kept' } | { outcome: 'refused' } | { outcome: 'away'; error: unknown };
+type StoredSetAside =
+  | { outcome: 'kept' }
+  | { outcome: 'refused' }
+  | { outcome: 'unavailable'; error: unknown };
 
 /** An entry that an operator has resolved already stays resolved. */
 export async function storeSetAside(
@@ -45,7 +48,7 @@ export async function storeSetAside(
     return { outcome: 'kept' };
   } catch (error) {
     const isRefused = (error as Partial<DatabaseFailure>).reason === 'refused';
-    return isRefused ? { outcome: 'refused' } : { outcome: 'away', error };
+    return isRefused ? { outcome: 'refused' } : { outcome: 'unavailable', error };
   }
 }
 

@@ -104,7 +104,7 @@ export function createCallBook(parts: CallBookParts): CallBook {
   }
 
   async function settleGroup(group: readonly Waiting[]): Promise<void> {
-    if (watch.isAway()) return await writeToJournal(group, null);
+    if (watch.isUnavailable()) return await writeToJournal(group, null);
     const tried = await commitGroup({ database, clock, deadlineMs: commitDeadlineMs }, distinctCalls(group));
     switch (tried.outcome) {
       case 'committed': {
@@ -174,7 +174,7 @@ export function createCallBook(parts: CallBookParts): CallBook {
         committing ??= settleAll();
       });
     },
-    hasRoom: () => journaled.hasRoom(watch.isAway()),
+    hasRoom: () => journaled.hasRoom(watch.isUnavailable()),
     note: notes.add,
     droppedCount: notes.droppedCount,
     journalState: () => ({ waiting: journal.waiting(), setAside: journal.setAsideCount() }),
@@ -183,7 +183,7 @@ export function createCallBook(parts: CallBookParts): CallBook {
       if (deferred !== null) await within(clock, LAST_REPLAY_MS, deferred.flush());
       if (journaled.waiting() > 0) await within(clock, LAST_REPLAY_MS, journaled.replay());
       await watch.stop(LAST_LOOK_MS);
-      if (!watch.isAway()) await within(clock, LAST_NOTES_MS, notes.flush());
+      if (!watch.isUnavailable()) await within(clock, LAST_NOTES_MS, notes.flush());
       notes.drop();
       const left = journaled.waiting();
       if (left === 0) return;
