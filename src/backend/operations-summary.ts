@@ -94,11 +94,11 @@ async function storedState({ database, clock, queues }: OperationsParts): Promis
   return {
     services: SERVICE_NAMES.map((service) => {
       const own = processes.filter(({ services }) => services.includes(service));
-      const heard = own.filter(({ isStale }) => !isStale);
+      const live = own.filter(({ isStale }) => !isStale);
       return {
-        ...{ service, processes: heard.length, ready: heard.filter(isReady).length },
-        stale: own.length - heard.length,
-        versions: [...new Set(heard.map(({ version }) => version))].sort(),
+        ...{ service, processes: live.length, ready: live.filter(isReady).length },
+        stale: own.length - live.length,
+        versions: [...new Set(live.map(({ version }) => version))].sort(),
       };
     }),
     payment_events: {

@@ -25,13 +25,13 @@ function end(): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-function tell(answer: ReadAnswer): void {
+function send(answer: ReadAnswer): void {
   process.send?.(answer);
 }
 
 thread.onmessage = ({ data }: MessageEvent<ReadAnswer>) => {
   if (watching !== null) clearInterval(watching);
-  tell(data.kind === 'reading' ? { ...data, rssBytes: process.memoryUsage.rss() } : data);
+  send(data.kind === 'reading' ? { ...data, rssBytes: process.memoryUsage.rss() } : data);
 };
 thread.onerror = end;
 

@@ -15,18 +15,18 @@ const BROKEN: DocumentReading = {
   message: 'The document is damaged and cannot be read. Create it again and send it again.',
 };
 
-function tell(answer: ReadAnswer): void {
+function send(answer: ReadAnswer): void {
   self.postMessage(answer);
 }
 
 self.onmessage = async ({ data }: MessageEvent<ReadRequest>) => {
   // Error messages of libraries may quote the document, so they are not passed on.
   const reading = await readDocument(data.bytes, data.limits).catch(() => BROKEN);
-  tell({ kind: 'reading', reading, rssBytes: 0 });
+  send({ kind: 'reading', reading, rssBytes: 0 });
 };
 
 await warmUpPdf();
-tell({ kind: 'ready' });
+send({ kind: 'ready' });
 
 /** The message to a reader process and its thread: one document. */
 export interface ReadRequest {

@@ -117,12 +117,12 @@ function visitKind(value: object, walk: Walk): unknown {
 function visitError(error: Error, walk: Walk): LogContext {
   const { name, message, stack, cause } = error;
   walk.left -= 30;
-  const said: Record<string, unknown> = { name: visit(name, walk), message: visit(message, walk) };
-  said.stack = visit(stack, walk);
-  if (cause !== undefined) said.cause = visit(cause, walk);
-  if ('errors' in error) said.errors = visit(error.errors, walk);
+  const fields: Record<string, unknown> = { name: visit(name, walk), message: visit(message, walk) };
+  fields.stack = visit(stack, walk);
+  if (cause !== undefined) fields.cause = visit(cause, walk);
+  if ('errors' in error) fields.errors = visit(error.errors, walk);
   // Other fields (a code, a reason) come last and must not replace the name or message.
-  return { ...said, ...visitFields(error, walk), ...said };
+  return { ...fields, ...visitFields(error, walk), ...fields };
 }
 
 function visitFields(value: object, walk: Walk, total?: number): LogContext {

@@ -10,7 +10,7 @@ import type { Log } from '../../ports/log.ts';
  * A refused connection is left to the fetch, which is refused too: only a missing answer counts here. A fetch on an
  * existing connection is not aborted because a server accepts no new ones.
  */
-const HEARD_LATELY_MS = 10_000;
+const RECENTLY_MS = 10_000;
 /** Calls join a probe that is younger than this, so there are at most 6 per host, each with at least 4 s. */
 const JOIN_MS = 1_000;
 /** Six aliases have at most 192 targets; the rest is for replaced hosts. */
@@ -27,7 +27,7 @@ interface Host {
   readonly hostname: string;
   readonly port: number;
   readonly trials: Set<Trial>;
-  heardAt: number;
+  answeredAt: number;
   isLost: boolean;
 }
 
@@ -40,7 +40,7 @@ interface Trial {
 /** One call's wait for its host. */
 interface Contact {
   /** The host has answered. */
-  heard(): void;
+  answered(): void;
   /** The call has ended without an answer. */
   leave(): void;
 }
@@ -69,20 +69,20 @@ export function createFirstContact({
     if (known !== undefined) return known;
     const [oldest] = hosts.keys();
     if (oldest !== undefined && hosts.size >= MOST_HOSTS) hosts.delete(oldest);
-    const host = { ...placeOf(baseUrl), trials: new Set<Trial>(), heardAt: NEVER, isLost: false };
+    const host = { ...placeOf(baseUrl), trials: new Set<Trial>(), answeredAt: NEVER, isLost: false };
     hosts.set(baseUrl, host);
     return host;
   }
 
-  function heard(host: Host): void {
-    host.heardAt = clock.now();
+  function answered(host: Host): void {
+    host.answeredAt = clock.now();
     host.isLost = false;
     for (const trial of host.trials) trial.end();
   }
 
   function tryHost(host: Host): Trial {
     const waiting = new Set<() => void>();
-    const connection = connect(host, (isConnected) => (isConnected ? heard(host) : trial.end()));
+    const connection = connect(host, (isConnected) => (isConnected ? answered(host) : trial.end()));
     const timer = clock.after(connectTimeoutMs, () => {
       const givenUp = [...waiting];
       trial.end();
@@ -115,11 +115,11 @@ export function createFirstContact({
   return {
     begin(baseUrl, onUnreachable) {
       const host = hostOf(baseUrl);
-      if (clock.now() - host.heardAt < HEARD_LATELY_MS) return { heard: () => heard(host), leave() {} };
+      if (clock.now() - host.answeredAt < RECENTLY_MS) return { answered: () => answered(host), leave() {} };
       const trial = youngTrial(host) ?? tryHost(host);
       trial.waiting.add(onUnreachable);
       return {
-        heard: () => heard(host),
+        answered: () => answered(host),
         leave() {
           // The probe ends with its last waiter.
           if (trial.waiting.delete(onUnreachable) && trial.waiting.size === 0) trial.end();

@@ -76,7 +76,7 @@ export function createHttpUpstream({
           timeout: false,
           signal: ours.signal,
         });
-        contact?.heard();
+        contact?.answered();
         return answerOf(response, clock, () => ours.abort());
       } catch (error) {
         contact?.leave();

@@ -84,7 +84,7 @@ export async function connectChannel({ path, onEvent, onClosed }: ConnectOptions
   let wire: Wire | null = null;
   const place = socketPlace(path);
 
-  function hear(message: Message): void {
+  function onMessage(message: Message): void {
     if (message.kind === 'ask') return;
     if (message.kind === 'event') {
       onEvent(message.event);
@@ -109,7 +109,7 @@ export async function connectChannel({ path, onEvent, onClosed }: ConnectOptions
     unix: place.path,
     socket: {
       open(opened) {
-        wire = createWire(opened, hear);
+        wire = createWire(opened, onMessage);
       },
       data: (_, bytes) => wire?.received(bytes),
       drain: () => wire?.flush(),
@@ -152,7 +152,7 @@ interface Wire {
   flush(): void;
 }
 
-function createWire(socket: Socket<unknown>, hear: (message: Message) => void): Wire {
+function createWire(socket: Socket<unknown>, onMessage: (message: Message) => void): Wire {
   let unsent: Uint8Array[] = [];
   let unsentBytes = 0;
   let isFlushing = false;
@@ -191,7 +191,7 @@ function createWire(socket: Socket<unknown>, hear: (message: Message) => void): 
       if (partBytes < bodyBytes) return;
       const body = take(bodyBytes);
       bodyBytes = null;
-      hear(deserialize(new Uint8Array(body).buffer) as Message);
+      onMessage(deserialize(new Uint8Array(body).buffer) as Message);
     }
   }
 

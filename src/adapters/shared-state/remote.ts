@@ -24,12 +24,12 @@ interface PublishedEvent {
 
 /** Serves the memory of this process to others. */
 export function serveState(state: SharedState): OpenSession {
-  return (tell): ChannelSession => {
+  return (notify): ChannelSession => {
     const subscriptions = new Map<number, StateSubscription>();
     let hasLeft = false;
 
     async function subscribe(topic: string, id: number): Promise<void> {
-      const onMessage = (message: string) => tell({ id, message } satisfies PublishedEvent);
+      const onMessage = (message: string) => notify({ id, message } satisfies PublishedEvent);
       const subscription = await state.subscribe(topic, onMessage, () => {});
       if (hasLeft) await subscription.close();
       else subscriptions.set(id, subscription);

@@ -218,7 +218,7 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
     if (service.isUnpublished || breaker.view().state === 'open') compareSoon(name, service, REFRESH_MS);
   }
 
-  function hear(published: PublishedView): void {
+  function applyPublished(published: PublishedView): void {
     const isKnown = services.has(published.name) || configured()?.has(published.name) !== false;
     if (!isKnown || (!services.has(published.name) && services.size >= MAX_SERVICES)) return;
     const service = services.get(published.name) ?? add(published.name);
@@ -235,7 +235,7 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
     (text) => {
       if (isClosed) return;
       const published = readPublishedView(text);
-      if (published !== null) return hear(published);
+      if (published !== null) return applyPublished(published);
       const counted = readCounted(text);
       if (counted === null || counted.from === parts.processId) return;
       services.get(counted.counted)?.breaker.countElsewhere(counted.result, counted.epoch);

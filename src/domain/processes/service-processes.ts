@@ -170,9 +170,9 @@ export function startProcessHeartbeat({
   let timer: Timer | null = null;
   let isClosed = false;
   let isUnavailable = false;
-  let telling = beat();
+  let beating = beat();
 
-  async function tell(): Promise<void> {
+  async function writeHeartbeat(): Promise<void> {
     const current = await report();
     const bounded = {
       ...current,
@@ -185,7 +185,7 @@ export function startProcessHeartbeat({
 
   async function beat(): Promise<void> {
     try {
-      await tell();
+      await writeHeartbeat();
       if (isUnavailable) log.info('heartbeats of this process are written again');
       isUnavailable = false;
     } catch (error) {
@@ -197,7 +197,7 @@ export function startProcessHeartbeat({
     }
     if (isClosed) return;
     timer = clock.after(HEARTBEAT_MS, () => {
-      telling = beat();
+      beating = beat();
     });
   }
 
@@ -207,7 +207,7 @@ export function startProcessHeartbeat({
       timer?.cancel();
       const ended = new AbortController();
       const forget = async () => {
-        await telling;
+        await beating;
         await forgetProcess(database, name.id);
       };
       // If the database is unavailable, the row expires: the process must not exceed its shutdown deadline because of it.

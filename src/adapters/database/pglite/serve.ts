@@ -30,7 +30,7 @@ export type Share = (path: string, openSession: OpenSession) => ChannelServer;
 
 export interface ServedDatabase {
   /** `before` is awaited before each transaction and before each other statement that is not independent. */
-  openSession(tell: (event: unknown) => void, before?: () => Promise<void>): ChannelSession;
+  openSession(notify: (event: unknown) => void, before?: () => Promise<void>): ChannelSession;
   close(): Promise<void>;
 }
 
@@ -58,9 +58,9 @@ export async function serveDatabase(folder: string): Promise<ServedDatabase> {
   const listeners = new Map<string, Set<(event: NotifiedEvent) => void>>();
   const endListening = new Map<string, () => Promise<void>>();
 
-  async function listen(channel: string, tell: (event: NotifiedEvent) => void): Promise<void> {
+  async function listen(channel: string, notify: (event: NotifiedEvent) => void): Promise<void> {
     const others = listeners.get(channel) ?? new Set();
-    listeners.set(channel, others.add(tell));
+    listeners.set(channel, others.add(notify));
     if (endListening.has(channel)) return;
     const end = await pglite.listen(channel, (payload) => {
       for (const one of listeners.get(channel) ?? []) one({ kind: 'notified', channel, payload });
@@ -68,9 +68,9 @@ export async function serveDatabase(folder: string): Promise<ServedDatabase> {
     endListening.set(channel, end);
   }
 
-  async function unlisten(channel: string, tell: (event: NotifiedEvent) => void): Promise<void> {
+  async function unlisten(channel: string, notify: (event: NotifiedEvent) => void): Promise<void> {
     const others = listeners.get(channel);
-    if (others?.delete(tell) !== true || others.size > 0) return;
+    if (others?.delete(notify) !== true || others.size > 0) return;
     listeners.delete(channel);
     await endListening.get(channel)?.();
     endListening.delete(channel);
@@ -86,8 +86,8 @@ export async function serveDatabase(folder: string): Promise<ServedDatabase> {
     }
   }
 
-  const openSession: ServedDatabase['openSession'] = (tellAny, before) => {
-    const tell = (event: NotifiedEvent) => tellAny(event);
+  const openSession: ServedDatabase['openSession'] = (notifyAny, before) => {
+    const notify = (event: NotifiedEvent) => notifyAny(event);
     /** Ends the turn of an open transaction; null outside of one. */
     let endTurn: (() => void) | null = null;
     /** The client does not know yet that its transaction has ended: its statements must not run outside of it. */
@@ -101,10 +101,10 @@ export async function serveDatabase(folder: string): Promise<ServedDatabase> {
         case 'script':
           return await runScript(request.text, endTurn !== null);
         case 'listen':
-          await listen(request.channel, tell);
+          await listen(request.channel, notify);
           return [];
         case 'unlisten':
-          await unlisten(request.channel, tell);
+          await unlisten(request.channel, notify);
           return [];
         default:
           await pglite.exec(request.kind);
@@ -172,7 +172,7 @@ export async function serveDatabase(folder: string): Promise<ServedDatabase> {
       left() {
         running = running.then(async () => {
           await rollBack();
-          for (const channel of [...listeners.keys()]) await unlisten(channel, tell);
+          for (const channel of [...listeners.keys()]) await unlisten(channel, notify);
         });
       },
     };

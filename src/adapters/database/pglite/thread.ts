@@ -43,14 +43,14 @@ export function serveThread(share: Share | null): void {
   let shared: ChannelServer | null = null;
   let own: ChannelSession | null = null;
   let gate: DeferredGate | null = null;
-  const tell = (message: FromThread) => self.postMessage(message);
+  const post = (message: FromThread) => self.postMessage(message);
 
   async function open({ folder, sharedAt, deferred }: OpenRequest): Promise<void> {
     database = await serveDatabase(folder);
     const { openSession } = database;
     // The thread that started this one makes its own statements wait for deferred writes.
-    own = openSession((event) => tell(event as NotifiedEvent));
-    gate = createDeferredGate(deferred, () => tell({ kind: 'write-deferred' }));
+    own = openSession((event) => post(event as NotifiedEvent));
+    gate = createDeferredGate(deferred, () => post({ kind: 'write-deferred' }));
     const { pass } = gate;
     if (sharedAt !== null) shared = share?.(sharedAt, (tellOne) => openSession(tellOne, pass)) ?? null;
   }
@@ -74,9 +74,9 @@ export function serveThread(share: Share | null): void {
     if (request.kind === 'deferred-written') return gate?.opened();
     const { id } = request;
     try {
-      tell({ kind: 'rows', id, rows: await answer(request) });
+      post({ kind: 'rows', id, rows: await answer(request) });
     } catch (error) {
-      tell({ kind: 'failed', id, ...sqlFields(error) });
+      post({ kind: 'failed', id, ...sqlFields(error) });
     }
   };
 }

@@ -105,16 +105,16 @@ export function isUnknownScript(error: unknown): boolean {
 }
 
 export function redisRefused({ place, withoutPassword }: RedisAddress, error: Error): SharedStateFailure {
-  const said = withoutPassword(error.message);
-  if (PASSING.test(said)) {
+  const message = withoutPassword(error.message);
+  if (PASSING.test(message)) {
     return sharedStateFailure(
       'unavailable',
-      `Redis at ${place} cannot answer now (${said}): try again later.`,
+      `Redis at ${place} cannot answer now (${message}): try again later.`,
     );
   }
   return sharedStateFailure(
     'refused',
-    `Redis at ${place} refused a command (${said}): check its version, the user's rights and the URL.`,
+    `Redis at ${place} refused a command (${message}): check its version, the user's rights and the URL.`,
   );
 }
 
