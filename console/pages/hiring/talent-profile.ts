@@ -12,7 +12,6 @@ export interface Profile {
 }
 
 export type Entry = JsonObject;
-export type SectionName = Exclude<keyof Profile, 'basics'>;
 
 export interface Evidence {
   readonly path: string;
