@@ -6,7 +6,7 @@ import type { WantedPrice } from './token-price.ts';
 type ConfiguredPrice = Omit<WantedPrice, 'cacheWrite'> & { readonly cache_write?: number | undefined };
 
 /** The aliases of the MODEL_CONFIG file, with its field names. */
-export type ConfiguredAliases = {
+type ConfiguredAliases = {
   readonly [alias: string]: {
     /** If omitted, the alias keeps its targets. */
     readonly targets?:
@@ -49,7 +49,7 @@ export type ConfiguredAliases = {
   };
 };
 
-export type AppliedModelConfig =
+type AppliedModelConfig =
   | { readonly outcome: 'changed'; readonly aliases: readonly string[]; readonly retired?: readonly string[] }
   | { readonly outcome: 'unchanged'; readonly retired?: readonly string[] }
   /** Nothing was written. */

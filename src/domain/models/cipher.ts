@@ -32,7 +32,7 @@ interface DerivedKeys {
   readonly id: Uint8Array;
 }
 
-export interface CipherParts {
+interface CipherParts {
   /**
    * Each at least 32 random characters: HKDF derives a key but does not strengthen a weak one. The first encrypts; all
    * of them decrypt.

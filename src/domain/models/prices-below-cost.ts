@@ -3,7 +3,7 @@ import type { Log } from '../../ports/log.ts';
 import type { PriceVersion, TokenPrice } from './aliases.ts';
 
 /** An alias whose price is below the cost of one of its targets: every such token loses money. */
-export interface PriceBelowCost {
+interface PriceBelowCost {
   readonly alias: string;
   readonly host: string;
   readonly part: 'prompt' | 'cached' | 'completion' | 'cache write';

@@ -3,7 +3,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
 
-export interface TargetCoolingParts {
+interface TargetCoolingParts {
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Log;
   readonly sharedState: Pick<SharedState, 'publish' | 'subscribe'>;

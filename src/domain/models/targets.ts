@@ -114,7 +114,7 @@ type CheckedTargets =
   | { readonly outcome: 'wrong'; readonly problem: string };
 
 /** What is wrong with a target, and with which of its fields. */
-export interface TargetFault {
+interface TargetFault {
   readonly field: keyof WantedTarget;
   readonly problem: string;
 }

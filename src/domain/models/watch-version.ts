@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
 
-export interface WatchedVersion {
+interface WatchedVersion {
   readonly clock: Clock;
   readonly log: Log;
   readonly sharedState: Pick<SharedState, 'subscribe'>;

@@ -42,7 +42,7 @@ import { notForSale } from './subscription-checkout.ts';
  * the rest of the period at the new price is charged, and the credits follow the paid invoice like any other (P-22). A
  * payment that fails changes nothing.
  */
-export interface ChangePlanParts {
+interface ChangePlanParts {
   readonly database: Database;
   readonly provider: Pick<
     PaymentProvider,

@@ -44,7 +44,7 @@ export async function updateStaleCustomers(
 }
 
 /** The parameters of a customer. */
-export function profileOf(
+function profileOf(
   { name, address, taxId, billingEmail }: Company,
   adminEmail: string | null,
 ): CustomerProfile {

@@ -57,7 +57,7 @@ export async function listPaymentEvents(
 }
 
 /** Events that are not final, by status; failed ones need an operator. */
-export interface UnfinishedEvents {
+interface UnfinishedEvents {
   readonly received: number;
   readonly deferred: number;
   readonly failed: number;

@@ -65,7 +65,7 @@ export async function receiveMissedEvents(parts: MissedEventsParts, signal?: Abo
   return received;
 }
 
-export type ReplayedPayments =
+type ReplayedPayments =
   | {
       readonly outcome: 'replayed';
       /** Events of the range that the provider has. */

@@ -26,7 +26,7 @@ export interface PaymentEvents {
   replay(id: string): Promise<ReplayedEvent>;
 }
 
-export type ReceivedEvent =
+type ReceivedEvent =
   | { readonly outcome: 'processed' | 'deferred' | 'failed' | 'ignored'; readonly id: string }
   /** It is stored but not processed: its API version is another one, or it is of test mode or of another account. */
   | { readonly outcome: 'other-version' | 'other-origin'; readonly id: string }

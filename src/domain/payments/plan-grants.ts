@@ -93,7 +93,7 @@ export function afterRefunds(invoice: KeptInvoice): CountedInvoice {
 }
 
 /** True if the lines of this invoice were counted before, by an event with another id or by an earlier version. */
-export async function isCounted(transaction: Transaction, providerInvoiceId: string): Promise<boolean> {
+async function isCounted(transaction: Transaction, providerInvoiceId: string): Promise<boolean> {
   const rows = await transaction.query(
     `select 1 from plan_grants where provider_invoice_id = $1
      union all select 1 from plan_grant_lines where provider_invoice_id = $1 limit 1`,

@@ -27,7 +27,7 @@ export type AlertContent =
     }
   | BudgetContent;
 
-export interface BudgetContent {
+interface BudgetContent {
   readonly kind: 'budget';
   readonly data: {
     readonly companyName: string;

@@ -38,7 +38,7 @@ export function companyBudgets(list: readonly CallBudget[]): CompanyBudgets {
 }
 
 /** What determines the budgets of a call. */
-export interface BudgetedCall {
+interface BudgetedCall {
   /**
    * The first rotation of the key, which has the budget of all. Null for calls that the platform makes for the company.
    */

@@ -13,7 +13,7 @@ import { listLots } from '../ledger/credit-lots.ts';
  * company chose for its alerts, otherwise to its admins, and are not sent if it has switched alerts off. For trial
  * credits only the second is sent: the mail that announces the end of the trial says what expires with it.
  */
-export type ExpiryMail = {
+type ExpiryMail = {
   readonly kind: 'credits-expiring' | 'credits-expired';
   readonly to: string;
   readonly companyId: string;

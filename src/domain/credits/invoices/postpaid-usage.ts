@@ -3,7 +3,7 @@ import { lockCompanyRow } from '../../accounts/company.ts';
 import { lastVersionBefore } from '../ledger/statement.ts';
 
 /** A calendar month, UTC: from `start`, before `end`. */
-export interface Month {
+interface Month {
   readonly start: Date;
   readonly end: Date;
 }

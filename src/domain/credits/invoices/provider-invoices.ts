@@ -23,7 +23,7 @@ export interface IncomingInvoice {
   readonly reportedAt: Date;
 }
 
-export type UpsertedInvoice =
+type UpsertedInvoice =
   | { readonly outcome: 'added' | 'changed' | 'stale'; readonly invoice: Invoice }
   /** The provider's invoice belongs to another company; nothing was changed. */
   | { readonly outcome: 'of-another-company' };
@@ -117,7 +117,7 @@ async function lockByProviderId(
 }
 
 /** The provider's identifiers of one of our invoices. */
-export interface AttachedNames {
+interface AttachedNames {
   readonly providerInvoiceId: string;
   readonly number: string | null;
   readonly hostedUrl: string | null;
@@ -125,7 +125,7 @@ export interface AttachedNames {
   readonly dueAt: Date | null;
 }
 
-export type AttachedInvoice =
+type AttachedInvoice =
   | { readonly outcome: 'attached'; readonly invoice: Invoice }
   | { readonly outcome: 'no-such-invoice' }
   | { readonly outcome: 'has-another'; readonly providerInvoiceId: string };

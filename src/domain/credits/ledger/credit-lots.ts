@@ -66,7 +66,7 @@ export async function insertLot(
 const LONGEST_LABEL = 300;
 
 /** Sums that can no longer change, with the range of versions that they cover. */
-export interface SpentSoFar {
+interface SpentSoFar {
   readonly version: bigint;
   readonly sums: ReadonlyMap<string, bigint>;
 }

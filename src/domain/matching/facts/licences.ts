@@ -28,7 +28,7 @@ const INCLUDED: Readonly<Record<string, readonly string[]>> = {
   DE: ['D', 'D1', 'D1E', 'BE', 'B'],
 };
 
-export interface LicenceMention {
+interface LicenceMention {
   /** As written; empty if the text names a licence without classes. */
   readonly classes: readonly string[];
   readonly start: number;

@@ -314,7 +314,7 @@ function placeOfTalent({ city, region, countryCode, country }: Fields): Place | 
   return place.city === null && place.region === null && place.country === null ? null : place;
 }
 
-export type Fields = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
 
 export function object(value: unknown): Fields {
   return isObject(value) ? value : {};

@@ -138,7 +138,7 @@ export function stemsIn(text: string): ReadonlySet<string> {
   return new Set(said.filter((word) => !COMMON.has(word) && !PROTECTED.has(word)).map(stem));
 }
 
-export interface CountedWords {
+interface CountedWords {
   readonly terms: readonly string[];
   /** How often each term occurs. */
   readonly counts: readonly number[];

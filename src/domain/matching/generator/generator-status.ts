@@ -203,7 +203,7 @@ function latest(one: number | null, other: number | null): number | null {
 }
 
 /** A-11, field by field, with the names of the interface. */
-export interface GeneratorMetrics extends ProcessMetrics {
+interface GeneratorMetrics extends ProcessMetrics {
   readonly queue_depth: number;
   /** The worst state of the services behind the embed and extract aliases. */
   readonly circuit_breaker_state: 'CLOSED' | 'OPEN' | 'HALF-OPEN';

@@ -36,7 +36,7 @@ export interface WorkParts {
   readonly onClaimed?: (() => void) | undefined;
 }
 
-export interface ChangesWorked {
+interface ChangesWorked {
   readonly claimed: number;
   readonly failed: number;
   readonly lastServed: string | undefined;

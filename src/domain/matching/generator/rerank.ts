@@ -6,7 +6,7 @@ import { rounded } from '../scoring/score-pair.ts';
 import type { PlatformModelCalls } from './model-calls.ts';
 import type { ScoredPair } from './process-pairs.ts';
 
-export interface RerankParts {
+interface RerankParts {
   readonly database: Database;
   readonly log: Log;
   readonly modelCalls: PlatformModelCalls;
@@ -156,11 +156,7 @@ async function storeReranked(
 }
 
 /** Only lines whose skills and numbers occur in the explanation of the score. */
-export function grounded(
-  said: readonly string[],
-  grounds: string,
-  vocabulary: SkillVocabulary,
-): readonly string[] {
+function grounded(said: readonly string[], grounds: string, vocabulary: SkillVocabulary): readonly string[] {
   const known = grounds.toLowerCase();
   const numbers = new Set(known.match(/\d+/g) ?? []);
   return said

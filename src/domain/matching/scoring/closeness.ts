@@ -2,7 +2,7 @@ import { closenessOfVectors } from '../facts/encoders.ts';
 import { commonWeight, type WeighedWords } from '../facts/words.ts';
 import type { JobFeatures, TalentFeatures } from './features.ts';
 
-export interface WordsCompared {
+interface WordsCompared {
   readonly byWords: number | null;
   readonly byVectors: number | null;
   /** 0 to 1: how little the CV shows this type of work outside its lists of skills. */

@@ -177,7 +177,7 @@ function compactFacts(facts: TalentFacts, passages: SaidPassages | null): Talent
 }
 
 /** What is compared of a talent and a job. */
-export interface ComparedPair {
+interface ComparedPair {
   readonly talent: TalentFeatures;
   readonly job: JobFeatures;
 }

@@ -16,7 +16,7 @@ interface Failing {
   restsUntil: number;
 }
 
-export interface TargetOrder {
+interface TargetOrder {
   noteFailure(targetId: string): void;
   noteSuccess(targetId: string): void;
   /** Forgets all targets but these, so that memory is limited by the catalogue. */

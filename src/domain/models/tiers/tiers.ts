@@ -28,7 +28,7 @@ export interface AskedTiers extends Tiers {
 export type PriceFactors = { readonly [Field in FactorField]?: Readonly<Record<string, number>> };
 
 /** How a call was charged if not at the plain price. */
-export interface TierUse {
+interface TierUse {
   readonly priceFactorMillionths: number;
   /** For the completion, if that has another factor than the prompt. */
   readonly completionFactorMillionths?: number;

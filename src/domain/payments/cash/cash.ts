@@ -11,7 +11,7 @@ import { minorIn } from '../provider-objects.ts';
 export type CashAccount = 'received' | 'refunded' | 'disputed' | 'balance';
 export type CashSource = 'credit-pack-purchase' | 'invoice' | 'charge-refund' | 'credit-note' | 'dispute';
 
-export interface CashEntry {
+interface CashEntry {
   readonly companyId: string;
   readonly account: CashAccount;
   readonly currency: string;

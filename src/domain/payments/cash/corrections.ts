@@ -22,7 +22,7 @@ export type CorrectedSource = (typeof CORRECTED_SOURCES)[number];
 /** The source kind of the posting; its id is `KIND/ID/KEY`. */
 export const CORRECTION_SOURCE = 'correction';
 
-export interface WantedCorrection {
+interface WantedCorrection {
   readonly kind: CorrectedSource;
   readonly id: string;
   readonly creditsMicro: bigint;

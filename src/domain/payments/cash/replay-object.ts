@@ -28,7 +28,7 @@ import { CORRECTION_SOURCE } from './corrections.ts';
  * Applies an object as the provider has it now, at any age: its events may be gone after thirty days. The effects are
  * those of the events, and each fact counts once.
  */
-export interface ReplayObjectParts {
+interface ReplayObjectParts {
   readonly database: Database;
   readonly provider: Pick<
     PaymentProvider,
@@ -44,7 +44,7 @@ export interface ReplayObjectParts {
   readonly clock: Clock;
 }
 
-export type ReplayedObject =
+type ReplayedObject =
   | {
       readonly outcome: 'applied';
       readonly did: string;
@@ -191,7 +191,7 @@ export async function linesOf(
   return await listEvery((page) => provider.listInvoiceLines(String(invoice.id), page));
 }
 
-export interface CountedLines {
+interface CountedLines {
   readonly movements: readonly LineMovement[];
   readonly money: InvoiceMoney;
   readonly movedMicro: bigint;
