@@ -11,7 +11,7 @@ import {
   type Subscription,
   versionOf,
 } from '../subscriptions/subscription.ts';
-import { EVENT_RANK, keepSubscription } from '../subscriptions/subscription-updates.ts';
+import { EVENT_RANK, upsertSubscription } from '../subscriptions/subscription-updates.ts';
 import { readSubscription } from './effects/subscription-changed.ts';
 import { countedInvoices } from './plan-grants.ts';
 import {
@@ -169,7 +169,7 @@ async function keepAnswer(
     }
     const state = readSubscription(wire, (await planOf(transaction, wire)) ?? plan.id);
     if (state === null) throw new Error(`subscription ${subscriptionId} has no status that we know`);
-    const kept = await keepSubscription(transaction, {
+    const kept = await upsertSubscription(transaction, {
       newId: secrets.newId(),
       providerSubscriptionId: subscriptionId,
       companyId,

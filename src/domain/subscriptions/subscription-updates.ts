@@ -14,7 +14,7 @@ export interface IncomingSubscription {
   readonly graceMs: number;
 }
 
-export type KeptSubscription =
+export type UpsertedSubscription =
   | {
       readonly outcome: 'added' | 'changed';
       readonly subscription: Subscription;
@@ -42,11 +42,11 @@ type Row = Subscription & {
  * Stores what the provider reports about a subscription, in any order and with repetitions. An ended subscription stays
  * ended, and an end counts even if it arrives late. `onUnclear` decides between two events of the same second.
  */
-export async function keepSubscription(
+export async function upsertSubscription(
   transaction: Transaction,
   incoming: IncomingSubscription,
   onUnclear: 'say-so' | 'apply' = 'say-so',
-): Promise<KeptSubscription> {
+): Promise<UpsertedSubscription> {
   const [row] = await transaction.query<Row>(
     `select ${SUBSCRIPTION_COLUMNS}, told_at as "eventAt", told_rank as "eventRank", told_event_id as "lastEventId"
      from subscriptions where provider_subscription_id = $1 for update`,
@@ -65,7 +65,7 @@ export async function keepSubscription(
   return { outcome: 'changed', subscription: await change(transaction, incoming, before, kept), before };
 }
 
-async function add(transaction: Transaction, incoming: IncomingSubscription): Promise<KeptSubscription> {
+async function add(transaction: Transaction, incoming: IncomingSubscription): Promise<UpsertedSubscription> {
   const { state, by, now } = incoming;
   if (state.planId === null) return { outcome: 'no-plan' };
   const pastDueSince = state.status === 'PAST_DUE' ? by.eventAt : null;

@@ -2,7 +2,7 @@ import { findCreditPack } from '../../catalog/credit-pack.ts';
 import { type Invoice, insertPaidPackInvoice, markInvoicePaid } from '../../credits/invoices/invoice.ts';
 import { upsertInvoice } from '../../credits/invoices/provider-invoices.ts';
 import { findByProviderId } from '../../subscriptions/subscription.ts';
-import { EVENT_RANK, keepSubscription } from '../../subscriptions/subscription-updates.ts';
+import { EVENT_RANK, upsertSubscription } from '../../subscriptions/subscription-updates.ts';
 import { postPurchaseCash } from '../cash/cash.ts';
 import {
   amountOf,
@@ -282,7 +282,7 @@ const completeSubscriptionCheckout: Effect = async (event, context) => {
     ...{ currentPeriodStart: null, currentPeriodEnd: null, trialEnd: null, endDate: null },
     cancelAtPeriodEnd: false,
   };
-  const outcome = await keepSubscription(transaction, {
+  const outcome = await upsertSubscription(transaction, {
     newId: context.newId(),
     providerSubscriptionId: subscriptionId,
     companyId,

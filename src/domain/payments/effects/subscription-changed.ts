@@ -14,10 +14,10 @@ import {
   type EventOrder,
   type EventRank,
   type IncomingSubscription,
-  type KeptSubscription,
-  keepSubscription,
   type SubscriptionState,
   setPastDueSince,
+  type UpsertedSubscription,
+  upsertSubscription,
 } from '../../subscriptions/subscription-updates.ts';
 import {
   amountOf,
@@ -111,7 +111,7 @@ type Followed =
   | { readonly outcome: 'followed'; readonly companyId: string; readonly kept: Settled }
   | { readonly outcome: 'not-yet'; readonly because: EffectOutcome };
 
-type Settled = Extract<KeptSubscription, { readonly subscription: Subscription }>;
+type Settled = Extract<UpsertedSubscription, { readonly subscription: Subscription }>;
 
 /**
  * Updates our subscription to what an event reports. Later events take precedence by the provider's own time; for two
@@ -202,14 +202,14 @@ async function keep(
   event: StoredPaymentEvent,
   context: EffectContext,
   incoming: IncomingSubscription,
-): Promise<KeptSubscription> {
+): Promise<UpsertedSubscription> {
   const { transaction, asked } = context;
-  const kept = await keepSubscription(transaction, incoming);
+  const kept = await upsertSubscription(transaction, incoming);
   if (kept.outcome !== 'unclear' || !asked.has(incoming.providerSubscriptionId)) return kept;
   if (await isEarlier(event, context, kept.kept)) {
     return { outcome: 'stale', subscription: kept.subscription, before: kept.subscription };
   }
-  return await keepSubscription(transaction, incoming, 'apply');
+  return await upsertSubscription(transaction, incoming, 'apply');
 }
 
 /** A new subscription waits for its plan; a known one keeps its plan. */
