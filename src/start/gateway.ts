@@ -1,7 +1,7 @@
 /** `npm run start:gateway`: only the gateway, in one process or, with GATEWAY_PROCESSES, in several. */
 import type { Listening } from '../http/listen.ts';
 import { announceDemoWorld } from './demo/demo-world.ts';
-import { ONE_OF_SEVERAL, SAYS } from './processes/child-process.ts';
+import { ONE_OF_SEVERAL, PROCESS_MESSAGES } from './processes/child-process.ts';
 import { run } from './processes/lifecycle.ts';
 import { reportProcess } from './processes/process-heartbeat.ts';
 import { drainTogether, type ServiceOpening, startService } from './processes/start-service.ts';
@@ -37,15 +37,15 @@ async function openGateway(opening: ServiceOpening): Promise<string | null> {
 
 /** On `retire`, the process leaves the port without failing a call and then stops. */
 function obeyParent({ stop }: ServiceOpening, server: Listening): void {
-  process.on('message', (said) => {
-    if (said === SAYS.areYouThere) process.send?.(SAYS.here);
-    if (said === SAYS.retire) server.retire().finally(() => stop({ reason: 'replaced' }));
-    if (said === SAYS.stop) stop({ reason: 'its parent stops' });
+  process.on('message', (received) => {
+    if (received === PROCESS_MESSAGES.ping) process.send?.(PROCESS_MESSAGES.pong);
+    if (received === PROCESS_MESSAGES.retire) server.retire().finally(() => stop({ reason: 'replaced' }));
+    if (received === PROCESS_MESSAGES.stop) stop({ reason: 'its parent stops' });
   });
   // Without its parent, nothing else would stop this process.
   const endAlone = () => stop({ reason: 'its parent has ended' });
   process.on('disconnect', endAlone);
   // The parent may have ended during the start, before there was a listener for `disconnect`.
-  if (process.connected) process.send?.(SAYS.ready);
+  if (process.connected) process.send?.(PROCESS_MESSAGES.ready);
   else endAlone();
 }

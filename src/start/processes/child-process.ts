@@ -2,13 +2,13 @@ import { dlopen } from 'bun:ffi';
 import type { Clock } from '../../ports/clock.ts';
 
 /** Messages between parent and child. */
-export const SAYS = {
+export const PROCESS_MESSAGES = {
   loaded: 'loaded',
   ready: 'ready',
   retire: 'retire',
   stop: 'stop',
-  areYouThere: 'are you there',
-  here: 'here',
+  ping: 'are you there',
+  pong: 'here',
 } as const;
 
 /** The argument that marks a gateway process as one of several, which has a parent. */
@@ -20,8 +20,8 @@ export interface ChildProcess {
   readonly pid: number;
   readonly began: Promise<'ready' | 'ended'>;
   readonly ended: Promise<Ending>;
-  /** The same function that is passed to `hear`. */
-  say(what: unknown): void;
+  /** The same function that is passed to `onMessage`. */
+  send(message: unknown): void;
   /** The process leaves the port without failing a call, finishes running calls, and ends. */
   retire(): void;
   /** Sends a message once it is ready: a signal in addition to the process group's would force it to end. */
@@ -43,7 +43,7 @@ export interface ChildOptions {
   readonly silentSeconds: number;
   readonly onSilent: (pid: number) => void;
   /** Receives all messages of the child, with a function to answer. */
-  readonly hear?: ((said: unknown, say: (what: unknown) => void) => void) | undefined;
+  readonly onMessage?: ((received: unknown, send: (message: unknown) => void) => void) | undefined;
 }
 
 /**
@@ -52,7 +52,7 @@ export interface ChildOptions {
  * machine does not kill its children on resume.
  */
 export function startChild(options: ChildOptions): ChildProcess {
-  const { clock, silentSeconds, onSilent, hear } = options;
+  const { clock, silentSeconds, onSilent, onMessage } = options;
   const began = Promise.withResolvers<'ready' | 'ended'>();
   const ended = Promise.withResolvers<Ending>();
   let readyAt: number | null = null;
@@ -61,10 +61,10 @@ export function startChild(options: ChildOptions): ChildProcess {
 
   const child = Bun.spawn([process.execPath, options.program, ...options.words], {
     stdio: ['ignore', 'inherit', 'inherit'],
-    ipc(said) {
+    ipc(received) {
       unanswered = 0;
-      hear?.(said, say);
-      if (said !== SAYS.ready || readyAt !== null) return;
+      onMessage?.(received, send);
+      if (received !== PROCESS_MESSAGES.ready || readyAt !== null) return;
       readyAt = clock.now();
       began.resolve('ready');
       ask();
@@ -77,9 +77,9 @@ export function startChild(options: ChildOptions): ChildProcess {
     },
   });
 
-  function say(what: unknown): void {
+  function send(message: unknown): void {
     try {
-      child.send(what);
+      child.send(message);
     } catch {
       // The process has ended; `onExit` handles that.
     }
@@ -92,7 +92,7 @@ export function startChild(options: ChildOptions): ChildProcess {
       return void child.kill('SIGKILL');
     }
     unanswered += 1;
-    say(SAYS.areYouThere);
+    send(PROCESS_MESSAGES.ping);
     clock.after(ASKED_EVERY_MS, ask);
   }
 
@@ -100,9 +100,9 @@ export function startChild(options: ChildOptions): ChildProcess {
     pid: child.pid,
     began: began.promise,
     ended: ended.promise,
-    say,
-    retire: () => say(SAYS.retire),
-    stop: () => (readyAt === null ? child.kill('SIGTERM') : say(SAYS.stop)),
+    send,
+    retire: () => send(PROCESS_MESSAGES.retire),
+    stop: () => (readyAt === null ? child.kill('SIGTERM') : send(PROCESS_MESSAGES.stop)),
     kill: () => child.kill('SIGKILL'),
   };
 }

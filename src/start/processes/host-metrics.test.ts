@@ -12,15 +12,15 @@ const counted = (value: number) => ({
 
 /** A child of `parent`, on channels that deliver at once. */
 function addChild(parent: HostMetrics, clock: ManualClock, counts: { calls: number }) {
-  let listener: (said: unknown) => void = () => {};
+  let listener: (received: unknown) => void = () => {};
   let hangs = false;
   const toChild = (what: unknown) => void (hangs || listener(structuredClone(what)));
   const child = createHostMetrics({
     clock,
     parent: {
-      say: (what) => void (hangs || parent.heard(structuredClone(what), toChild)),
-      hear(heard) {
-        listener = heard;
+      send: (what) => void (hangs || parent.receive(structuredClone(what), toChild)),
+      onMessage(handler) {
+        listener = handler;
       },
     },
   });

@@ -21,19 +21,19 @@ export interface HostMetrics {
   add(source: MetricSource): void;
   /** Rejects in a child whose parent does not answer. */
   collect(): Promise<readonly Metric[]>;
-  /** In the parent: handles a message of a child. `say` identifies the child. */
-  heard(said: unknown, say: Say): void;
-  ended(say: Say): void;
+  /** In the parent: handles a message of a child. `send` identifies the child. */
+  receive(received: unknown, send: Send): void;
+  ended(send: Send): void;
   /** Sends the last counters to the parent. */
   close(): Promise<void>;
 }
 
-type Say = (what: unknown) => void;
+type Send = (what: unknown) => void;
 
 /** The channel to the parent of this process. */
 interface ToParent {
-  readonly say: Say;
-  hear(listener: (said: unknown) => void): void;
+  readonly send: Send;
+  onMessage(listener: (received: unknown) => void): void;
 }
 
 const metricList = z.array(z.custom<Metric>((value) => typeof value === 'object' && value !== null));
@@ -71,11 +71,11 @@ export function createHostMetrics({
 }): HostMetrics {
   const sources: MetricSource[] = [];
   /** The last counters of each child. */
-  const children = new Map<Say, readonly Metric[]>();
+  const children = new Map<Send, readonly Metric[]>();
   const answers = createAnswers(clock);
   const neverFalling = createFloor();
   let shareOfEnded: readonly Metric[] = [];
-  let onHeard = () => {};
+  let onAcknowledged = () => {};
   let isClosed = false;
 
   const ownCounters = (): readonly Counter[] => sources.flatMap((source) => source.counters?.() ?? []);
@@ -95,8 +95,8 @@ export function createHostMetrics({
   }
 
   /** The counters in the answer are stored when it arrives. */
-  async function gaugesOf(say: Say): Promise<readonly Metric[]> {
-    const asked = answers.ask<Figures>((id) => say({ metrics: 'report', id }), CHILD_TIMEOUT_MS);
+  async function gaugesOf(send: Send): Promise<readonly Metric[]> {
+    const asked = answers.ask<Figures>((id) => send({ metrics: 'report', id }), CHILD_TIMEOUT_MS);
     return await asked.then(({ gauges }) => gauges).catch(() => []);
   }
 
@@ -110,41 +110,41 @@ export function createHostMetrics({
     return [...neverFalling(counters), ...mergeMetrics([own.gauges, ...gauges])];
   }
 
-  function hearChild(message: Message, say: Say): void {
+  function receiveFromChild(message: Message, send: Send): void {
     if (message.metrics === 'counted' || message.metrics === 'ending' || message.metrics === 'reported') {
-      children.set(say, message.counters);
+      children.set(send, message.counters);
     }
-    if (message.metrics === 'ending') say({ metrics: 'heard' });
+    if (message.metrics === 'ending') send({ metrics: 'heard' });
     if (message.metrics === 'reported') answers.resolve(message.id, message);
     if (message.metrics === 'collect') {
       const { id } = message;
       collectHost().then(
-        (all) => say({ metrics: 'collected', id, all }),
+        (all) => send({ metrics: 'collected', id, all }),
         // The child gets no answer and reports that itself.
         () => {},
       );
     }
   }
 
-  function hearParent(message: Message, { say }: ToParent): void {
-    if (message.metrics === 'heard') onHeard();
+  function receiveFromParent(message: Message, { send }: ToParent): void {
+    if (message.metrics === 'heard') onAcknowledged();
     if (message.metrics === 'collected') answers.resolve(message.id, message.all);
     if (message.metrics === 'report') {
       const { id } = message;
-      void ownFigures().then((figures) => say({ metrics: 'reported', id, ...figures }));
+      void ownFigures().then((figures) => send({ metrics: 'reported', id, ...figures }));
     }
   }
 
-  function reportRegularly({ say }: ToParent): void {
+  function reportRegularly({ send }: ToParent): void {
     if (isClosed) return;
-    say({ metrics: 'counted', counters: ownCounters() });
-    clock.after(REPORT_EVERY_MS, () => reportRegularly({ say, hear() {} }));
+    send({ metrics: 'counted', counters: ownCounters() });
+    clock.after(REPORT_EVERY_MS, () => reportRegularly({ send, onMessage() {} }));
   }
 
   if (parent !== null) {
-    parent.hear((said) => {
-      const message = messageForm.safeParse(said);
-      if (message.success) hearParent(message.data, parent);
+    parent.onMessage((received) => {
+      const message = messageForm.safeParse(received);
+      if (message.success) receiveFromParent(message.data, parent);
     });
     reportRegularly(parent);
   }
@@ -153,24 +153,27 @@ export function createHostMetrics({
     add: (source) => void sources.push(source),
     async collect() {
       if (parent === null) return await collectHost();
-      const { say } = parent;
-      return await answers.ask<readonly Metric[]>((id) => say({ metrics: 'collect', id }), PARENT_TIMEOUT_MS);
+      const { send } = parent;
+      return await answers.ask<readonly Metric[]>(
+        (id) => send({ metrics: 'collect', id }),
+        PARENT_TIMEOUT_MS,
+      );
     },
-    heard(said, say) {
-      const message = messageForm.safeParse(said);
-      if (message.success) hearChild(message.data, say);
+    receive(received, send) {
+      const message = messageForm.safeParse(received);
+      if (message.success) receiveFromChild(message.data, send);
     },
-    ended(say) {
-      shareOfEnded = mergeMetrics([shareOfEnded, children.get(say) ?? []]);
-      children.delete(say);
+    ended(send) {
+      shareOfEnded = mergeMetrics([shareOfEnded, children.get(send) ?? []]);
+      children.delete(send);
     },
     async close() {
       isClosed = true;
       if (parent === null) return;
       const { promise, resolve } = Promise.withResolvers<void>();
-      onHeard = resolve;
+      onAcknowledged = resolve;
       const timer = clock.after(LAST_REPORT_TIMEOUT_MS, resolve);
-      parent.say({ metrics: 'ending', counters: ownCounters() });
+      parent.send({ metrics: 'ending', counters: ownCounters() });
       await promise;
       timer.cancel();
     },
@@ -180,8 +183,8 @@ export function createHostMetrics({
 /** The parent of this process, over the IPC channel. */
 export function toParentProcess(): ToParent {
   return {
-    say: (what) => void process.send?.(what),
-    hear: (listener) => void process.on('message', listener),
+    send: (what) => void process.send?.(what),
+    onMessage: (listener) => void process.on('message', listener),
   };
 }
 

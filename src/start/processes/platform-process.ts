@@ -5,7 +5,7 @@ import { serveChannel } from '../../adapters/request-channel/unix-socket.ts';
 import { serveState } from '../../adapters/shared-state/remote.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { type AttachedParts, DATABASE_SOCKET, STATE_SOCKET } from '../wiring/connect.ts';
-import { endWithParent, SAYS } from './child-process.ts';
+import { endWithParent, PROCESS_MESSAGES } from './child-process.ts';
 import type { ServiceOpening } from './start-service.ts';
 import { superviseProcesses } from './supervised-processes.ts';
 
@@ -53,10 +53,10 @@ export async function startPlatform(
   let places: readonly string[] = [];
   const supervised = await superviseProcesses({
     ...{ what: 'backend', count: 1, clock, log, metrics, program: PROGRAM, words: [] },
-    hear(said, say) {
-      const begin = (url: string) => say({ gatewayUrl: url, attached });
-      if (said === SAYS.loaded) gatewayUrl.then(begin, () => {});
-      const parsed = placesForm.safeParse(said);
+    onMessage(received, send) {
+      const begin = (url: string) => send({ gatewayUrl: url, attached });
+      if (received === PROCESS_MESSAGES.loaded) gatewayUrl.then(begin, () => {});
+      const parsed = placesForm.safeParse(received);
       if (parsed.success) places = parsed.data.places;
     },
   });
@@ -68,16 +68,16 @@ export async function startPlatform(
 export async function platformOrder(): Promise<PlatformOrder> {
   endWithParent();
   const { promise, resolve } = Promise.withResolvers<PlatformOrder>();
-  process.once('message', (said) => resolve(orderForm.parse(said)));
-  process.send?.(SAYS.loaded);
+  process.once('message', (received) => resolve(orderForm.parse(received)));
+  process.send?.(PROCESS_MESSAGES.loaded);
   return await promise;
 }
 
 export function reportPlatform({ stop }: ServiceOpening, places: readonly string[]): void {
-  process.on('message', (said) => {
-    if (said === SAYS.areYouThere) process.send?.(SAYS.here);
-    if (said === SAYS.stop) stop({ reason: 'its parent stops' });
+  process.on('message', (received) => {
+    if (received === PROCESS_MESSAGES.ping) process.send?.(PROCESS_MESSAGES.pong);
+    if (received === PROCESS_MESSAGES.stop) stop({ reason: 'its parent stops' });
   });
   process.send?.({ places });
-  process.send?.(SAYS.ready);
+  process.send?.(PROCESS_MESSAGES.ready);
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { until } from '../../../test/doubles/until.ts';
 import { createSystemClock } from '../../adapters/clock/system-clock.ts';
-import { SAYS } from './child-process.ts';
+import { PROCESS_MESSAGES } from './child-process.ts';
 import { createHostMetrics } from './host-metrics.ts';
 import { type SupervisedProcesses, superviseProcesses } from './supervised-processes.ts';
 
@@ -14,11 +14,11 @@ const PROGRAM = `
   const order = await Bun.file(import.meta.dir + '/order').text().catch(() => '');
   if (order === 'fail') process.exit(7);
   process.on('message', (said) => {
-    if (said === '${SAYS.areYouThere}') process.send('${SAYS.here}');
-    if (said === '${SAYS.retire}' || said === '${SAYS.stop}') process.exit(0);
+    if (said === '${PROCESS_MESSAGES.ping}') process.send('${PROCESS_MESSAGES.pong}');
+    if (said === '${PROCESS_MESSAGES.retire}' || said === '${PROCESS_MESSAGES.stop}') process.exit(0);
   });
   setInterval(() => {}, 1000);
-  process.send('${SAYS.ready}');
+  process.send('${PROCESS_MESSAGES.ready}');
 `;
 
 describe('the parent of several processes', () => {
@@ -32,7 +32,7 @@ describe('the parent of several processes', () => {
     writeFileSync(program, PROGRAM);
     const recording = createRecordingLog();
     entries = recording.entries;
-    const own = { what: 'gateway', count: 2, program, words: [], hear: undefined, silentSeconds: 4 };
+    const own = { what: 'gateway', count: 2, program, words: [], onMessage: undefined, silentSeconds: 4 };
     const clock = createSystemClock();
     const metrics = createHostMetrics({ clock, parent: null });
     const options = { ...own, clock, log: recording.log, metrics };

@@ -26,14 +26,14 @@ export interface SupervisedProcesses {
   pids(): number[];
 }
 
-interface SupervisorOptions extends Pick<ChildOptions, 'clock' | 'program' | 'words' | 'hear'> {
+interface SupervisorOptions extends Pick<ChildOptions, 'clock' | 'program' | 'words' | 'onMessage'> {
   /** Used in log messages. */
   readonly what: string;
   readonly count: number;
   readonly log: Log;
   readonly silentSeconds?: number;
   /** The metrics of this process, which include those of its children. */
-  readonly metrics: Pick<HostMetrics, 'heard' | 'ended'>;
+  readonly metrics: Pick<HostMetrics, 'receive' | 'ended'>;
 }
 
 /**
@@ -56,16 +56,16 @@ export async function superviseProcesses(options: SupervisorOptions): Promise<Su
   function start(): ChildProcess {
     const started = startChild({
       ...{ program, words, clock, silentSeconds },
-      hear(said, say) {
-        metrics.heard(said, say);
-        options.hear?.(said, say);
+      onMessage(received, send) {
+        metrics.receive(received, send);
+        options.onMessage?.(received, send);
       },
       onSilent: (pid) => log.error(`a ${what} process answers nothing and is killed`, { pid, silentSeconds }),
     });
     running.add(started);
     started.ended.then(() => {
       running.delete(started);
-      metrics.ended(started.say);
+      metrics.ended(started.send);
     });
     return started;
   }
@@ -154,7 +154,7 @@ export async function superviseGateways(opening: ServiceOpening): Promise<Superv
   const { configuration, clock, log, metrics } = opening;
   const several = await superviseProcesses({
     ...{ what: 'gateway', count: configuration.gatewayProcesses, clock, log, metrics },
-    ...{ program: GATEWAY_PROGRAM, words: [ONE_OF_SEVERAL], hear: undefined },
+    ...{ program: GATEWAY_PROGRAM, words: [ONE_OF_SEVERAL], onMessage: undefined },
   });
   // After an orderly stop none is left; after a forced stop this kills them.
   process.on('exit', several.kill);
