@@ -12,13 +12,14 @@ import { startBackend } from './wiring/start-backend.ts';
 await run('backend', (configuration) =>
   startService(configuration, async (opening) => {
     const demoFile = await announceDemoWorld(opening, configuredAddresses(configuration));
-    const jobs = await openJobs(opening);
-    // The sandbox replaces the payment provider, and the backend is its client.
+    // The sandbox replaces the payment provider, and the backend is its client. It is opened before the jobs, so that it is
+    // closed after them.
     const sandbox = startSandbox(opening);
+    const jobs = await openJobs(opening);
     const payments = openPayments(opening, jobs.queue, sandbox?.url ?? null);
     const server = await startBackend(opening, jobs.queue, payments);
     reportProcess(opening, { services: ['backend'] });
-    drainTogether(opening, sandbox === null ? [server] : [server, sandbox]);
+    drainTogether(opening, [server]);
     await sandbox?.begin({ sandbox: sandbox.url, backend: server.url });
     if (sandbox !== null && demoFile !== null) {
       await ensureDemoCatalog({ ...opening, provider: payments.provider });

@@ -40,6 +40,14 @@ export const FIGURES: ProcessFigures = {
   databaseStepBacks: 0,
 };
 
+const ALIAS = {
+  alias: 'svc/chat-default',
+  kind: 'chat',
+  targets: [{ id: 't1', baseUrl: `https://${SERVICE}/v1`, model: 'm', apiKey: null, weight: 1 }],
+  prices: [],
+  ...DEFAULT_BOUNDS.chat,
+} as const;
+
 /** The AI service with a real queue, breakers and a generator, on a database in memory, without a socket. */
 export async function openAiService({
   metricsAccess,
@@ -58,14 +66,6 @@ export async function openAiService({
   const breakers = await createBreakers({ sharedState, clock, log });
   const jobQueue = await openJobQueue({ database, log });
   await jobQueue.define(MEETING_QUEUE);
-  const target = { id: 't1', baseUrl: `https://${SERVICE}/v1`, model: 'm', apiKey: null, weight: 1 };
-  const alias = {
-    alias: 'svc/chat-default',
-    kind: 'chat',
-    targets: [target],
-    prices: [],
-    ...DEFAULT_BOUNDS.chat,
-  } as const;
   breakers.known(SERVICE);
   const up = { status: 'up', latencyMs: 1 } as const;
   const registry = createWorkerRegistry();
@@ -77,7 +77,7 @@ export async function openAiService({
   const parts = {
     ...{ clock, log, secrets, metrics, database, sharedState, generator, breakers, jobQueue },
     modelCalls: { ...letterVectors, breakerState: () => 'closed' },
-    models: { all: () => [alias], cooling: () => [] },
+    models: { all: () => [ALIAS], cooling: () => [] },
     coolingTargets: () => [],
     workers: registry,
     maxBodyBytes: 4_000_000,

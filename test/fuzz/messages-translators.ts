@@ -154,7 +154,7 @@ function meaningOfMessages(request: Json): unknown {
   const { temperature, top_p } = request;
   return {
     ...{ said: inOrder(said), system: textOf(system), tools: plain, max_tokens, tool_choice, stop_sequences },
-    ...{ stream, metadata, temperature, top_p },
+    ...{ stream, metadata, temperature: effective(temperature), top_p: effective(top_p) },
   };
 }
 
@@ -181,8 +181,14 @@ function meaningOfChat(request: Json): unknown {
     }
     for (const { id: call, function: made } of (calls ?? []) as Json[]) said.push({ call, made });
   }
-  return { said: inOrder(said), tools, tool_choice, stop, stream, user, temperature, top_p, max_tokens };
+  return {
+    ...{ said: inOrder(said), tools, tool_choice, stop, stream, user, max_tokens },
+    ...{ temperature: effective(temperature), top_p: effective(top_p) },
+  };
 }
+
+/** A temperature or `top_p` of 1 has no effect, and is left out where both are given. */
+const effective = (sampling: unknown) => (sampling === 1 ? undefined : sampling);
 
 function meaningOfAnswer({ content, stop_reason, usage }: Json): unknown {
   const blocks = (content as Json[]).map(({ type, text, thinking, id, name, input }) => ({

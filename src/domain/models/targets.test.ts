@@ -341,7 +341,9 @@ describePostgres('models on PostgreSQL', () => {
     await clock.advance(1_000);
     await until(() => target()?.weight === 7);
     expect(target()).toMatchObject({ ...PROVIDER, weight: 7 });
-    expect(entries).toEqual([]);
+    expect(entries.map(({ context }) => context)).toEqual([
+      { aliases: ['svc/chat-premium', 'svc/chat-cheap', 'svc/embed-default'] },
+    ]);
     await directory.close();
   });
 });

@@ -102,8 +102,10 @@ export function startSandbox(opening: Opening): StartedSandbox | null {
     approveHost: openApproveHost(opening),
   });
   opening.whenClosing('payment sandbox', sandbox.close);
+  const server = openServer(opening, 'sandbox', 'SANDBOX_PORT', configuration.ports.sandbox, sandbox.fetch);
+  opening.whenClosing('server of the payment sandbox', () => server.drain(configuration.shutdownTimeoutMs));
   return {
-    ...openServer(opening, 'sandbox', 'SANDBOX_PORT', configuration.ports.sandbox, sandbox.fetch),
+    ...server,
     async begin(addresses) {
       baseUrl = reachable(addresses.sandbox);
       backendUrl = reachable(addresses.backend);

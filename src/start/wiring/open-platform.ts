@@ -29,8 +29,9 @@ export async function openPlatform(
   services: readonly ServiceName[],
 ): Promise<Platform> {
   const { configuration } = opening;
-  const jobs = await openJobs(opening);
+  // Before the jobs, so that it is closed after them: those that run when the process stops may still use it.
   const sandbox = startSandbox(opening);
+  const jobs = await openJobs(opening);
   const payments = openPayments(opening, jobs.queue, sandbox?.url ?? null);
   const backend = await startBackend(opening, jobs.queue, payments);
   const { server: ai, workers } = await startAiService(opening, modelParts, jobs, payments);
@@ -48,8 +49,8 @@ export async function openPlatform(
   if (sandbox !== null && demoFile !== null) {
     await ensureDemoCatalog({ ...opening, provider: payments.provider });
   }
-  const servers = sandbox === null ? [backend, ai] : [backend, ai, sandbox];
-  await Promise.all(servers.map(answered));
+  const servers = [backend, ai];
+  await Promise.all([...servers, ...(sandbox === null ? [] : [sandbox])].map(answered));
   return {
     servers,
     places: [
