@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { planOf } from './plan.ts';
 import { describeFailure, openSimulation, type Simulation } from './simulation.ts';
 
-/** About twelve seconds of a core. `npm run simulate` plays as much as there is time for. */
+/** About eight seconds of a core. `npm run simulate` plays as much as there is time for. */
 const SEEDS = [7, 11];
-const HOURS = 0.12;
+const HOURS = 0.08;
 const EMBEDDED_SEED = 2;
 const EMBEDDED_HOURS = 0.06;
 

@@ -51,7 +51,8 @@ export async function openBrowserSystem(
     ...environment,
   });
   const demo = system.demo();
-  const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'];
+  // One renderer for all tabs: each further process costs a part of a second.
+  const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--renderer-process-limit=1'];
   const browser = await chromium.launch({ executablePath: program, args });
   const own = [demo.gateway_url, demo.backend_url, demo.sandbox_url].map((url) => new URL(url).host);
 

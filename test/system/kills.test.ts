@@ -8,7 +8,7 @@ import { emptyDataFolder, preparedDataFolder, startProcess, startSystem } from '
  * are on one folder, one after the other: so early, little is there that the next start could find.
  */
 const MOMENTS_OF_A_FIRST_START = [30, 120, 300, 900, 2_500];
-const MOMENTS_OF_A_WARM_START = [100, 250, 400, 550, 700, 1_000];
+const MOMENTS_OF_A_WARM_START = [100, 300, 600, 1_000];
 
 async function killAfter(folder: string, delayMs: number): Promise<void> {
   const running = startProcess('everything.ts', [], { DATA_DIR: folder });
