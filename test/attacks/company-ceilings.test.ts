@@ -35,6 +35,28 @@ describe('a company mints more keys to exceed its ceilings', () => {
     return counts;
   }
 
+  /** The provider answers when the promise is resolved, with little usage. */
+  function holdAnswers(): PromiseWithResolvers<void> {
+    const held = Promise.withResolvers<void>();
+    const usage = { prompt_tokens: 1, completion_tokens: 1 };
+    gateway.upstream.answer(async () => {
+      await held.promise;
+      return Response.json({ id: 'x', object: 'chat.completion', choices: [], usage });
+    });
+    return held;
+  }
+
+  /** The statuses of the calls that are answered first. */
+  function firstStatuses(answers: readonly Promise<Response>[], count: number): Promise<number[]> {
+    const { promise, resolve } = Promise.withResolvers<number[]>();
+    const settled: number[] = [];
+    for (const answer of answers)
+      void answer.then(({ status }) => {
+        if (settled.push(status) === count) resolve(settled.slice());
+      });
+    return promise;
+  }
+
   test('requests: of 60 concurrent calls of 20 keys exactly the ceiling passes; the others name the ceiling', async () => {
     const keys = await keysUnder({ requestsPerMinute: 10 }, 20);
     const calls = [...keys, ...keys, ...keys].map((key) =>
@@ -65,36 +87,22 @@ describe('a company mints more keys to exceed its ceilings', () => {
 
   test('tokens: estimates of all keys together stay within the ceiling, and real usage replaces them', async () => {
     const keys = await keysUnder({ tokensPerMinute: 1_000 }, 30);
-    const calls = keys.map((key) =>
-      post(`${gateway.url}/chat/completions`, key, { ...CHAT, max_tokens: 400 }),
-    );
-    const counts = await statuses(calls);
-    expect(counts[200]).toBe(2);
-    expect(counts[429]).toBe(28);
+    const body = { ...CHAT, max_tokens: 400 };
+    const held = holdAnswers();
+    const calls = keys.map((key) => post(`${gateway.url}/chat/completions`, key, body));
+    expect(await firstStatuses(calls, 28)).toEqual(Array(28).fill(429));
+    held.resolve();
+    expect(await statuses(calls)).toEqual({ 200: 2, 429: 28 });
     // The scripted provider used fewer than were estimated: there is room again.
     const [key = ''] = keys;
-    expect((await post(`${gateway.url}/chat/completions`, key, CHAT)).status).toBe(200);
+    expect((await post(`${gateway.url}/chat/completions`, key, body)).status).toBe(200);
   });
 
   test('calls in flight: slots are shared by all keys, and free again when calls end', async () => {
-    const held = Promise.withResolvers<void>();
-    gateway.upstream.answer(async () => {
-      await held.promise;
-      return Response.json({
-        ...{
-          id: 'x',
-          object: 'chat.completion',
-          choices: [],
-          usage: { prompt_tokens: 1, completion_tokens: 1 },
-        },
-      });
-    });
+    const held = holdAnswers();
     const keys = await keysUnder({ callsInFlight: 3 }, 12);
     const answers = keys.map((key) => post(`${gateway.url}/chat/completions`, key, CHAT));
-    const settled: number[] = [];
-    for (const answer of answers) void answer.then(({ status }) => settled.push(status));
-    while (settled.length < 9) await Bun.sleep(5);
-    expect(settled).toEqual(Array(9).fill(429));
+    expect(await firstStatuses(answers, 9)).toEqual(Array(9).fill(429));
     held.resolve();
     expect(await statuses(answers)).toEqual({ 200: 3, 429: 9 });
     expect((await post(`${gateway.url}/chat/completions`, keys[0] ?? '', CHAT)).status).toBe(200);
