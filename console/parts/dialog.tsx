@@ -51,6 +51,10 @@ export function Dialog(props: DialogProps) {
           event.preventDefault();
         else close();
       }}
+      // Some ways of closing cannot be prevented, such as a second Escape after a prevented one.
+      onClose={({ target, currentTarget }) => {
+        if (target === currentTarget && currentTarget.isConnected) currentTarget.showModal();
+      }}
     >
       <div className="stack">
         <h2 id={titleId} tabIndex={-1}>
