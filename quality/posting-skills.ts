@@ -6,7 +6,7 @@ import type { TokenScores } from '../src/ports/networks/token-scores.ts';
 import type { Tally } from './score.ts';
 import { readSentences, type Span } from './tagged-sentences.ts';
 
-export interface PostingSkillTallies {
+interface PostingSkillTallies {
   readonly exact: Tally;
   /** A span that shares a character with a wanted one. */
   readonly touching: Tally;

@@ -6,7 +6,7 @@ export interface FieldRow {
   readonly allowed: Int32Array;
 }
 
-export interface FieldOptions {
+interface FieldOptions {
   readonly rounds: number;
   readonly rate: number;
   /** How strongly weights are drawn to nothing. */

@@ -30,7 +30,7 @@ type WrittenAnswer = {
   | { readonly kind: 'jd'; readonly posting: string }
 );
 
-export interface AnswerFigures {
+interface AnswerFigures {
   readonly field: string;
   readonly labels: number;
   /** The answer as it came. */

@@ -6,7 +6,7 @@ import { plain } from '../score.ts';
 import { type Interval, shareInterval } from '../sources/intervals.ts';
 
 /** Postings of a public source without labels: a text a file, and its first line is the title that the board shows. */
-export interface BoardFigures {
+interface BoardFigures {
   readonly postings: number;
   readonly refused: number;
   /** The share of postings with the board's title, or its beginning where the rest is a place, a term or a sum. */

@@ -3,7 +3,7 @@ import { compare, isNear, isSame, type Tally } from '../score.ts';
 import { f1Interval, type Interval } from '../sources/intervals.ts';
 import { type LabelledPosting, POSTING_FIELDS, type PostingField } from './labelled-postings.ts';
 
-export interface PostingFigures {
+interface PostingFigures {
   readonly field: PostingField;
   readonly labels: number;
   readonly strict: Interval;
@@ -12,14 +12,14 @@ export interface PostingFigures {
   readonly near: Interval;
 }
 
-export interface PostingError {
+interface PostingError {
   readonly posting: string;
   readonly field: PostingField;
   readonly missed: readonly string[];
   readonly extra: readonly string[];
 }
 
-export interface PostingSetFigures {
+interface PostingSetFigures {
   readonly postings: number;
   readonly refused: number;
   readonly fields: readonly PostingFigures[];

@@ -11,7 +11,7 @@ export interface Reader {
   read(text: string, today: Month): ParsedCv | Promise<ParsedCv>;
 }
 
-export interface FieldFigures {
+interface FieldFigures {
   readonly field: Field | 'months';
   readonly labels: number;
   readonly strict: Interval;
@@ -33,7 +33,7 @@ export interface SourceFigures {
   readonly errors: readonly SourceError[];
 }
 
-export interface SourceError {
+interface SourceError {
   readonly cv: string;
   readonly field: Field | 'months';
   readonly missed: readonly string[];

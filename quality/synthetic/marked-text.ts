@@ -22,7 +22,7 @@ export const plain = (text: string): Marked => (text === '' ? [] : [{ text, labe
 export const marked = (label: Label, text: string): Marked => (text === '' ? [] : [{ text, label }]);
 
 /** What may be in a gap of a pattern: a text, marked text, or a function that makes one anew for each gap. */
-export type Filling = string | Marked | (() => string | Marked);
+type Filling = string | Marked | (() => string | Marked);
 export type Fillings = Readonly<Record<string, Filling>>;
 
 const GAP = /\{(\w+)\}/g;

@@ -11,7 +11,7 @@ interface Span {
 }
 
 /** A line of a posting, in the form of quality/tagged-sentences.ts. */
-export interface SyntheticLine {
+interface SyntheticLine {
   readonly text: string;
   readonly language: string;
   readonly abilities: readonly Span[];

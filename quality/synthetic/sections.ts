@@ -160,7 +160,7 @@ export function tasks(writing: Writing, job: Job, width: number | null = null): 
   );
 }
 
-export function jobBlock(writing: Writing, job: Job, form: JobForm): Block {
+function jobBlock(writing: Writing, job: Job, form: JobForm): Block {
   const pattern = job.place === null ? form.without : form.withPlace;
   const head = linesOf(fill(pattern, jobFillings(writing, job)));
   const earlier = job.earlier.flatMap(({ title, from, to }) => {
@@ -206,7 +206,7 @@ const ENGLISH_STUDIES = [
   '{degree} under {school}, {year}',
 ];
 
-export function studyForm({ random, language }: Writing): string {
+function studyForm({ random, language }: Writing): string {
   return language.code === 'en' && random.chance(0.2) ? random.pick(ENGLISH_STUDIES) : random.pick(STUDIES);
 }
 
@@ -229,7 +229,7 @@ export function studyFillings(writing: Writing, study: Study): Fillings {
   };
 }
 
-export function studyBlock(writing: Writing, study: Study, form: string): Block {
+function studyBlock(writing: Writing, study: Study, form: string): Block {
   const { random } = writing;
   const lines = linesOf(fill(form, studyFillings(writing, study)));
   if (study.grade === null || form.includes('{grade}')) return lines;
@@ -247,7 +247,7 @@ export function studyBlock(writing: Writing, study: Study, form: string): Block 
 }
 
 /** A table of degrees, as Indian CVs have it; in some the cells lie below each other. */
-export function studyTable(writing: Writing): Block {
+function studyTable(writing: Writing): Block {
   const { random, facts } = writing;
   const between = random.pick(['\t', '\t', '    ', ' | ', '\n']);
   const columns = random.pick([

@@ -32,6 +32,75 @@ describe('what belongs together in a CV', () => {
     expect(profile?.total_months_experience).toBe(60);
   });
 
+  test('G-7 the addresses and positions of referees are not those of the person', async () => {
+    const jobs = 'Experience\n\n[company:Hotel Larimer]\n[title:Pastry Chef]\nFeb 2015 - Nov 2020\n\n';
+    for (const heading of ['References', 'Professional References', 'Recommendations', 'Referenzen:']) {
+      const profile = await readMarked(
+        `Marlon Okafor\nLeeds\n\n${jobs}${heading}\n\nGlen Chen, [title:Hotel Manager] at [company:Blue Spruce Ltd] (2019)\n` +
+          'glen.chen@example.com, 020 7946 0321, linkedin.com/in/glenchen',
+      );
+      expect(profile?.work).toMatchObject([{ position: 'Pastry Chef', name: 'Hotel Larimer' }]);
+      expect(profile?.basics).toMatchObject({
+        name: 'Marlon Okafor',
+        email: null,
+        phone: null,
+        profiles: [],
+      });
+    }
+    const ended = await readMarked(
+      `Marlon Okafor\n\n${jobs}References\nAvailable on request\n\nmarlon.okafor@example.com`,
+    );
+    expect(ended?.basics.email).toBe('marlon.okafor@example.com');
+    const customers = await readMarked(
+      `${TOP}Referenzen\n\n[company:Blue Spruce Ltd]\n[title:Architect]\nJuly 2019 - May 2021`,
+    );
+    expect(customers?.work).toMatchObject([{ position: 'Architect', name: 'Blue Spruce Ltd' }]);
+  });
+
+  test('G-7 names in the list below a job are neither employers nor that of the job below them', async () => {
+    const profile = await readMarked(
+      `${TOP}Work Experience\n\n[title:Sales Engineer], [company:Blue Harbour Ltd]\nJune 2018 - May 2021\nFirewalls\n[company:Maya Render]\n\n` +
+        '[title:Linux Administrator], [company:Meridian Foods Ltd]\nJan 2015 - May 2018\n\n[company:Houdini Render]\nStorage\n\n' +
+        '[title:Render Farm Engineer], [company:Larimer Studios Ltd]\nMay 2012 - Dec 2014',
+    );
+    expect(profile?.work).toMatchObject([
+      { position: 'Sales Engineer', name: 'Blue Harbour Ltd', startDate: '2018-06' },
+      { position: 'Linux Administrator', name: 'Meridian Foods Ltd', startDate: '2015-01' },
+      { position: 'Render Farm Engineer', name: 'Larimer Studios Ltd', startDate: '2012-05' },
+    ]);
+  });
+
+  test('G-7 a field of study before its degree, with the dates between them, is one study', async () => {
+    for (const lines of [
+      '[degree:Computer Information Systems]\nJun 1992 - Jun 1995\n\n[degree:Bachelor of Science]',
+      'Jun 1992 - Jun 1995\n[degree:Computer Information Systems], [degree:Bachelor of Science]',
+    ]) {
+      const profile = await readMarked(
+        `${TOP}Experience\n\n[title:Baker]\n[company:Blue Spruce Ltd]\nJune 2012 - January 2015\n\nEducation\n\n[school:DeVry University]\n${lines}`,
+      );
+      expect(profile?.education).toEqual([
+        {
+          institution: 'DeVry University',
+          studyType: 'Bachelor of Science',
+          area: 'Computer Information Systems',
+          startDate: '1992-06',
+          endDate: '1995-06',
+        },
+      ]);
+    }
+  });
+
+  test('G-7 the short and the long name of a school, and both of its subjects, are one school', async () => {
+    const profile = await readMarked(
+      `${TOP}Experience\n\n[title:Baker]\n[company:Blue Spruce Ltd]\nJune 2012 - January 2015\n\nEducation\n\n` +
+        '[school:Technion] - [school:Israel Institute of Technology]\n2008 - 2011\n\n[school:Larimer School of Business] and Technology\n2006 - 2008',
+    );
+    expect(profile?.education.map(({ institution }) => institution)).toEqual([
+      'Technion - Israel Institute of Technology',
+      'Larimer School of Business and Technology',
+    ]);
+  });
+
   test('G-7 a headline that repeats a job of the list is no second job', async () => {
     const profile = await readMarked(
       'Top Skills\nPower BI\n\nMarlon Okafor\n[title:Supply Chain Manager] at [company:Meridian Foods Ltd]\n\nExperience\n\n' +

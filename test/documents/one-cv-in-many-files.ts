@@ -10,7 +10,7 @@ import {
 /** One CV, and files of every kind that are made of it: what differs between them is the kind alone. */
 
 /** A plain line; a point of a list; a heading; the space between two entries. */
-export type CvLine =
+type CvLine =
   | { readonly as: 'line' | 'point' | 'heading' | 'name'; readonly text: string }
   | { readonly as: 'gap' };
 

@@ -53,7 +53,7 @@ describe('A-9 the generator', () => {
     expect((await statusOf(generator)).uptimeSeconds).toBeGreaterThanOrEqual(90);
   });
 
-  test('A-9 its heartbeats go on after the clock is set back', async () => {
+  test('A-9 its heartbeats continue after the clock is set back', async () => {
     const world = await openMatchingWorld(database, { clock });
     const generator = await start(world.parts);
     await eventually(() => generator.own().state === 'running');
@@ -150,16 +150,17 @@ describe('A-9 the generator', () => {
 
   test('A-12 a temporary failure of the database does not end it', async () => {
     const world = await openMatchingWorld(database, { clock });
-    let isAway = false;
+    let isUnavailable = false;
     const failing: Database = {
       ...database,
-      query: (text, values) => (isAway ? Promise.reject(new Error('away')) : database.query(text, values)),
+      query: (text, values) =>
+        isUnavailable ? Promise.reject(new Error('away')) : database.query(text, values),
     };
     const generator = await start({ ...world.parts, database: failing });
     await eventually(() => generator.own().state === 'running');
-    isAway = true;
+    isUnavailable = true;
     await clock.advance(30_000);
-    isAway = false;
+    isUnavailable = false;
     await world.addJob();
     await world.addTalent();
     await eventually(async () => (await scoresOf(database, world.companyId)).length === 1);

@@ -30,7 +30,7 @@ export const letterVectors: PlatformModelCalls = {
   }),
 };
 
-export interface JobSketch {
+interface JobSketch {
   readonly title?: string;
   readonly mustHave?: readonly string[];
   readonly niceToHave?: readonly string[];
@@ -40,7 +40,7 @@ export interface JobSketch {
   readonly status?: 'DRAFT' | 'ACTIVE' | 'CLOSED';
 }
 
-export interface TalentSketch {
+interface TalentSketch {
   readonly skills?: readonly string[];
   readonly title?: string;
   readonly months?: number;
@@ -143,7 +143,7 @@ export function profileOf({ skills, title, months, profile }: TalentSketch): Rec
   };
 }
 
-export interface ScoreRow {
+interface ScoreRow {
   readonly jobId: string;
   readonly talentId: string;
   readonly score: number;

@@ -52,10 +52,10 @@ function marginRows({ number, height, fragments }: PdfPage): readonly MarginRow[
   const ends = [...rows.slice(0, MOST_ROWS), ...rows.slice(Math.max(MOST_ROWS, rows.length - MOST_ROWS))];
   return ends.map((runs) => {
     const base = runs[0]?.base ?? 0;
-    const said = runs.map(({ text }) => text.trim()).join(' ');
-    const text = said.replace(new RegExp(`(?<!\\d)${number}(?!\\d)`), '#');
+    const line = runs.map(({ text }) => text.trim()).join(' ');
+    const text = line.replace(new RegExp(`(?<!\\d)${number}(?!\\d)`), '#');
     const own = outer.filter((one) => Math.abs(one.base - base) <= HEIGHT_TOLERANCE);
-    return { text, isNumbered: PAGE_NUMBER.test(said), base, fragments: own };
+    return { text, isNumbered: PAGE_NUMBER.test(line), base, fragments: own };
   });
 }
 

@@ -1,5 +1,6 @@
 import { definePDFJSModule, getDocumentProxy } from 'unpdf';
 import type { DocumentLimits } from '../../ports/document-reader.ts';
+import { hasUnmapped, textsOfUnmapped, withTexts } from './pdf-actual-text.ts';
 import { joinLabels } from './pdf-labels.ts';
 import { type Block, blocksOf } from './pdf-layout.ts';
 import { type PdfPage, withoutRepeatedRows } from './pdf-repeats.ts';
@@ -43,7 +44,7 @@ export async function pdfText(bytes: Uint8Array, limits: DocumentLimits): Promis
     return { outcome: isLocked ? 'encrypted' : 'broken' };
   }
   try {
-    return await textOfPages(pdf, limits);
+    return await textOfPages(pdf, bytes, limits);
   } catch {
     return { outcome: 'broken' };
   } finally {
@@ -51,19 +52,26 @@ export async function pdfText(bytes: Uint8Array, limits: DocumentLimits): Promis
   }
 }
 
-async function textOfPages(pdf: Pdf, limits: DocumentLimits): Promise<PdfText> {
+async function textOfPages(pdf: Pdf, bytes: Uint8Array, limits: DocumentLimits): Promise<PdfText> {
   const { numPages } = pdf;
   if (numPages > limits.maxPages) {
     return { outcome: 'too-large', why: `it has ${numPages} pages, and ${limits.maxPages} are read at most` };
   }
   const pages: PdfPage[] = [];
   let [length, unseen] = [0, 0];
+  let unmapped: Awaited<ReturnType<typeof textsOfUnmapped>> | undefined;
   for (let number = 1; number <= numPages; number += 1) {
     const page = await pdf.getPage(number);
-    const items = await itemsOf(page, limits.maxCharacters - length);
-    if (items === 'too-large') {
+    const read = await itemsOf(page, limits.maxCharacters - length);
+    if (read === 'too-large') {
       return { outcome: 'too-large', why: `it has more than ${limits.maxCharacters} characters of text` };
     }
+    if (unmapped === undefined && read.some(({ str }) => hasUnmapped(str))) {
+      unmapped = await textsOfUnmapped(pdf, bytes, limits.maxCharacters);
+    }
+    const texts = unmapped?.get(number)?.values();
+    const items =
+      texts === undefined ? read : read.map((item) => ({ ...item, str: withTexts(item.str, texts) }));
     const { width, height, transform } = page.getViewport({ scale: 1 });
     const found = fragmentsOf(items, { width, height, transform });
     unseen += found.unseen;

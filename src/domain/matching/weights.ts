@@ -41,13 +41,13 @@ const DEFAULT_COMPANY_WEIGHTS: CompanyWeights = { version: 0, weights: DEFAULT_W
 
 const MOST_WEIGHT = 100;
 
-type WantedWeights =
+type CheckedWeights =
   | { readonly outcome: 'accepted'; readonly weights: Weights }
   | { readonly outcome: 'refused'; readonly part: string; readonly problem: string };
 
 /** Each weight is 0 to 100, and at least one is above 0. An omitted part keeps its default. */
-export function readWeights(wanted: Readonly<Record<string, number | null | undefined>>): WantedWeights {
-  for (const [part, weight] of Object.entries(wanted)) {
+export function readWeights(given: Readonly<Record<string, number | null | undefined>>): CheckedWeights {
+  for (const [part, weight] of Object.entries(given)) {
     if (!PARTS.includes(part as PartName)) return refused(part, `the parts are ${PARTS.join(', ')}`);
     if (weight == null) continue;
     if (!Number.isFinite(weight) || weight < 0 || weight > MOST_WEIGHT) {
@@ -55,7 +55,7 @@ export function readWeights(wanted: Readonly<Record<string, number | null | unde
     }
   }
   const weights = Object.fromEntries(
-    PARTS.map((part) => [part, wanted[part] ?? DEFAULT_WEIGHTS[part]]),
+    PARTS.map((part) => [part, given[part] ?? DEFAULT_WEIGHTS[part]]),
   ) as unknown as Weights;
   const sum = PARTS.reduce((total, part) => total + weights[part], 0);
   return sum > 0
@@ -63,7 +63,7 @@ export function readWeights(wanted: Readonly<Record<string, number | null | unde
     : refused('skills', 'at least one part must have a weight');
 }
 
-function refused(part: string, problem: string): WantedWeights {
+function refused(part: string, problem: string): CheckedWeights {
   return { outcome: 'refused', part, problem };
 }
 

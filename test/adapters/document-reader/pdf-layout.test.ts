@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { deflateSync } from 'node:zlib';
 import { pdfText } from '../../../src/adapters/document-reader/pdf-text.ts';
 import { DOCUMENT_LIMITS } from '../../../src/ports/document-reader.ts';
 import {
@@ -192,5 +193,38 @@ describe('G-7 lines of a PDF', () => {
     const read = await pdfText(makePdf([[{ x: 60, y: 700, text: 'seen' }, ...hidden]]), DOCUMENT_LIMITS);
     expect(read).toMatchObject({ outcome: 'text', text: 'seen' });
     expect(read.outcome === 'text' && read.unseen).toBeGreaterThan(0);
+  });
+});
+
+describe('G-7 glyphs whose text stands beside them', () => {
+  const CMAP = `/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /A def /CMapType 2 def
+1 begincodespacerange <0000> <FFFF> endcodespacerange 1 beginbfchar <0001> <0000> endbfchar
+1 beginbfrange <0020> <007E> <0020> endbfrange endcmap end end`;
+  const font = [
+    '100 0 obj << /Type /Font /Subtype /Type0 /BaseFont /A /Encoding /Identity-H /DescendantFonts [102 0 R] /ToUnicode 101 0 R >> endobj',
+    `101 0 obj << /Length ${CMAP.length} >> stream\n${CMAP}\nendstream endobj`,
+    '102 0 obj << /Type /Font /Subtype /CIDFontType2 /BaseFont /A /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> /DW 500 /FontDescriptor << /Type /FontDescriptor /FontName /A /Flags 4 >> >> endobj',
+  ];
+  const glyphs = (text: string) => `<${Buffer.from(text, 'utf16le').swap16().toString('hex')}> Tj`;
+  const certified = (...spans: readonly string[]) => {
+    const [fi, ffi] = spans.map((text) => `/Span<</ActualText ${text} >> BDC ${glyphs('\x01')} EMC`);
+    return `BT /F3 10 Tf 1 0 0 1 60 700 Tm ${glyphs('Certi')} ${fi} ${glyphs('ed O')} ${ffi} ${glyphs('cer')} ET`;
+  };
+
+  test('G-7 a ligature without a character has the text of its span, in plain and in compressed content', async () => {
+    const content = certified('(fi)', '<FEFF006600660069>');
+    expect(await textOf([[]], { content, fonts: '/F3 100 0 R', objects: font })).toBe('Certified Officer');
+    const packed = deflateSync(Buffer.from(content, 'latin1')).toString('latin1');
+    const form = `103 0 obj << /Type /XObject /Subtype /Form /BBox [0 0 595 842] /Resources << /Font << /F3 100 0 R >> >> /Filter /FlateDecode /Length ${packed.length} >> stream\n${packed}\nendstream endobj`;
+    const resources = '/XObject << /Form 103 0 R >>';
+    const extras = { content: '/Form Do', resources, objects: [...font, form] };
+    expect(await textOf([[]], extras)).toBe('Certified Officer');
+  });
+
+  test('G-7 spans that cannot be matched leave the text as it was', async () => {
+    const content = certified('(fi)', '(ffi)');
+    const unused = `103 0 obj << /Length ${content.length} >> stream\n${content}\nendstream endobj`;
+    const text = await textOf([[]], { content, fonts: '/F3 100 0 R', objects: [...font, unused] });
+    expect(text.replaceAll('\0', '?')).toBe('Certi?ed O?cer');
   });
 });

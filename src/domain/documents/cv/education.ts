@@ -35,7 +35,12 @@ export function findEducation(laidOut: LaidOutText, mentions: readonly Mention[]
     const isOutside = laidOut.sections[segment] !== 'education';
     if (kind === 'degree' && isOutside && levelOf(laidOut, mention) === null) continue;
     if (kind === 'school') anchors.push({ kind: 'head', start, end, segment, mention });
-    else if (kind === 'degree') anchors.push({ kind: 'part', start, end, segment, mention });
+    else if (kind === 'degree') {
+      // A field above its degree starts the entry: dates may separate the degree from its school.
+      const field = fields.get(mention);
+      const first = field !== undefined && field.start < start ? field : mention;
+      anchors.push({ kind: 'part', start: first.start, end: first.end, segment: first.segment, mention });
+    }
   }
   const near = new Set(
     anchors.flatMap((anchor) => {
@@ -61,7 +66,10 @@ export function findEducation(laidOut: LaidOutText, mentions: readonly Mention[]
 /** The field of study on a separate line, by the mention of its degree. */
 type Fields = ReadonlyMap<Mention, Mention>;
 
-/** "Bachelor" above or below "Computer Science" is one degree: one line contains only the degree, the other the field. */
+/**
+ * "Bachelor" above or below "Computer Science" is one degree: one line contains only the degree, the other the field. The
+ * dates may stand between them.
+ */
 function pairFields(
   laidOut: LaidOutText,
   mentions: readonly Mention[],
@@ -72,15 +80,40 @@ function pairFields(
   const kindOf = new Map(sorted.map((one) => [one, degreeKind(laidOut, one)]));
   sorted.forEach((first, at) => {
     const second = sorted[at + 1];
-    if (second === undefined || paired.has(first) || second.segment !== first.segment + 1) return;
-    const kinds = `${kindOf.get(first)} ${kindOf.get(second)}`;
-    if (kinds !== 'degree field' && kinds !== 'field degree') return;
-    const [degree, field] = kinds === 'degree field' ? [first, second] : [second, first];
+    if (second === undefined || paired.has(first) || !isBeside(laidOut, first, second)) return;
+    const kinds = [kindOf.get(first), kindOf.get(second)];
+    const isReversed =
+      kinds[1] === 'degree' && (kinds[0] === 'field' || isBeforeDegree(laidOut, first, second));
+    if (!isReversed && !(kinds[0] === 'degree' && kinds[1] === 'field')) return;
+    const [degree, field] = isReversed ? [second, first] : [first, second];
     fields.set(degree, field);
     for (const one of [first, second]) paired.add(one);
   });
   const used = new Set(fields.values());
   return { rest: mentions.filter((one) => !used.has(one)), fields };
+}
+
+/** On the same or the next line, or on the one below a line with only a date. */
+function isBeside({ segments, dates }: LaidOutText, first: Mention, second: Mention): boolean {
+  const distance = second.segment - first.segment;
+  const between = segments[first.segment + 1];
+  if (distance !== 2 || between === undefined) return distance <= 1;
+  const date = dates.find(({ start }) => start >= between.start && start < between.end);
+  return date !== undefined && date.end - date.start >= between.end - between.start - 2;
+}
+
+/** "Information Systems, Bachelor of Science": a field without a degree, and a comma or a line end before the degree. */
+function isBeforeDegree(
+  { text, tokens, segments, sections }: LaidOutText,
+  field: Mention,
+  degree: Mention,
+): boolean {
+  if (field.kind !== 'degree' || sections[field.segment] !== 'education') return false;
+  if (degreesIn(tokens.slice(field.from, field.to)).length > 0) return false;
+  const isLine = field.segment !== degree.segment;
+  return isLine
+    ? field.end === segments[field.segment]?.end && degree.start === segments[degree.segment]?.start
+    : text.slice(field.end, degree.start).trim() === ',';
 }
 
 /** 'degree' for a line with only a degree, 'field' for one tagged as a degree that names none, otherwise null. */

@@ -46,16 +46,34 @@ export interface Entry {
 export function groupEntries(laidOut: LaidOutText, anchors: readonly Anchor[]): Entry[] {
   const entries: Entry[] = [];
   let current: Entry | null = null;
-  for (const anchor of anchors) {
-    if (current !== null && isNew(laidOut, current, anchor)) current = null;
+  anchors.forEach((anchor, at) => {
+    if (current !== null && (isNew(laidOut, current, anchor) || isOfOneLine(current, anchors, at)))
+      current = null;
     if (current === null) {
       current = begin(anchor);
       entries.push(current);
     }
     take(current, anchor);
-  }
+  });
   inheritHeads(entries);
   return entries;
+}
+
+/**
+ * "Developer, Acme Ltd" below a line with another name: the position belongs to the organisation on its own line.
+ */
+function isOfOneLine(entry: Entry, anchors: readonly Anchor[], at: number): boolean {
+  const anchor = anchors[at];
+  const next = anchors[at + 1];
+  return (
+    anchor?.kind === 'part' &&
+    next?.kind === 'head' &&
+    next.segment === anchor.segment &&
+    entry.head !== null &&
+    entry.head.segment < anchor.segment &&
+    entry.part === null &&
+    entry.date === null
+  );
 }
 
 function begin(anchor: Anchor): Entry {

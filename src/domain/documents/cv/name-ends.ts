@@ -80,6 +80,8 @@ function endOfSchool(
   const first = tokens[townAt];
   const town = first === undefined ? undefined : firstOverlap(places, first.start, first.end);
   if (town !== undefined && town.from === townAt && town.city !== null) return town.to;
+  const subject = secondSubject(tokens, segment, from, to);
+  if (subject !== null && subject <= end) return subject;
   let at = to;
   const isGeneral = to - from === 1 && isSchoolWord(tokens[from]?.lower ?? '');
   if (/^(?:of|for|de|du|des|di|della|do|da)$/i.test(tokens[at]?.text ?? '')) at++;
@@ -88,6 +90,18 @@ function endOfSchool(
   while (at < end && (isCapital(tokens[at], segment) || /^(?:of|and|&|de|la)$/.test(tokens[at]?.text ?? '')))
     at++;
   return EDGE.test(tokens[at - 1]?.text ?? '') ? to : at;
+}
+
+/** "School of Business" "and Technology": a subject after "of" may be two, at the end of a line or before a comma. */
+function secondSubject(tokens: readonly Token[], segment: number, from: number, to: number): number | null {
+  const own = tokens.slice(from, to);
+  if (!/^(?:and|&|y|e|et|und)$/.test(tokens[to]?.text ?? '') || !own.some(({ text }) => text === 'of'))
+    return null;
+  const isEnd =
+    tokens[to + 2]?.segment !== segment ||
+    /^[,(|–—-]$/.test(tokens[to + 2]?.text ?? '') ||
+    tokens[to + 2]?.kind === 'date';
+  return isEnd && isCapital(tokens[to + 1], segment) ? to + 2 : null;
 }
 
 /** "AS" and "SA" are legal forms, "as" and "sa" are words. */
@@ -161,11 +175,12 @@ const UNIVERSITY =
   /^(?:univer[sz]it|uniwersytet|universit|politech|polytech|politec|technolog|institut|akadem|academ|hochschule|fachhochschule|egyetem|üniversite)/iu;
 
 /**
- * "VŠB – Technická univerzita Ostrava", "AGH – Akademia Górniczo-Hutnicza" and "ETH Zürich – Swiss Federal Institute of
- * Technology" are one school each: the short name, of letters or of letters and a town, and the long one.
+ * "VŠB – Technická univerzita Ostrava", "Technion – Israel Institute of Technology" and "ETH Zürich – Swiss Federal
+ * Institute of Technology" are one school each: the short name, of one word or of letters and a town, and the long one.
  */
 export function joinShortNames({ text, tokens }: LaidOutText, mentions: readonly Mention[]): Mention[] {
   const isShort = ({ kind, from, to }: Mention) => {
+    if (kind === 'school' && to - from === 1) return !isSchoolWord(tokens[from]?.lower ?? '');
     if (!/^\p{Lu}{2,6}$/u.test(tokens[from]?.text ?? '')) return false;
     if (kind === 'school') return to - from <= MOST_SHORT;
     if (to - from > 1) return false;

@@ -7,6 +7,7 @@ import { firstOverlap, type TextRange } from '../text/tokens.ts';
 import { readBasics } from './basics.ts';
 import { type FoundEducation, findEducation, highestLevel } from './education.ts';
 import { mentionsIn } from './mentions.ts';
+import { withoutReferees } from './referees.ts';
 import { findLanguages, findSkills, languageName } from './skills-and-languages.ts';
 import { currentPosition, type FoundWork, findWork, type Month, monthsWorked } from './work.ts';
 
@@ -31,7 +32,7 @@ export function readProfile(
   const notes = createEvidenceNotes();
   const seen = mentionsIn(laidOut, weights, isPlain, scores);
   const { mentions } = seen;
-  const basics = readBasics(laidOut, mentions, notes);
+  const basics = readBasics(withoutReferees(laidOut), mentions, notes);
   const found = findWork(laidOut, seen);
   const work = found.jobs.map((job, at) => workOf(job, `work[${at}]`, notes));
   const studies = findEducation(laidOut, mentions);

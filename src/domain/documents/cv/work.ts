@@ -8,6 +8,7 @@ import { type Anchor, type Entry, fillGaps, groupEntries, segmentAt } from './en
 import { formLabelOf, isBesideWork, serviceSegments } from './form-labels.ts';
 import { isLabel, type SeenMentions } from './mentions.ts';
 import { withoutProjects } from './projects-in-jobs.ts';
+import { refereeSegments } from './referees.ts';
 
 export interface FoundWork {
   readonly name: Traced | null;
@@ -41,12 +42,16 @@ export function findWork(laidOut: LaidOutText, seen: SeenMentions): FoundJobs {
     const found = service[date === null ? firstSegment : segmentAt(laidOut, date.start)] ?? 0;
     return found === 2 || (found === 1 && part === null);
   };
+  const ofReferees = refereeSegments(laidOut);
+  // Freelancers list customers with the time of each project under the same heading.
+  const isReferee = ({ date, firstSegment }: Entry) =>
+    ofReferees[firstSegment] === 1 && date?.isRange !== true;
   const grouped = withoutProjects(
     laidOut,
-    groupEntries(laidOut, anchors).filter((entry) => !isService(entry)),
+    groupEntries(laidOut, anchors).filter((entry) => !isService(entry) && !isReferee(entry)),
   );
   const jobsSeen = grouped.filter((entry) => isJob(laidOut, entry));
-  const entries = withoutHeadlines(laidOut, jobsSeen).slice(0, MOST.work);
+  const entries = withoutLoneNames(laidOut, withoutHeadlines(laidOut, jobsSeen)).slice(0, MOST.work);
   fillGaps(laidOut, entries, seen);
   const jobs = entries.map((entry, at) => {
     const next = entries[at + 1];
@@ -253,6 +258,24 @@ function withoutHeadlines(laidOut: LaidOutText, entries: readonly Entry[]): Entr
     if (entry.date !== null || sections[entry.firstSegment] === 'work') return true;
     const key = keyOf(entry);
     return key === null || !dated.has(key);
+  });
+}
+
+const LEAST_WHOLE = 2;
+
+/**
+ * A product alone on a line of the list below a job is not an employer: where two or more jobs have a position, an
+ * employer and a time span, a line with only a name is dropped.
+ */
+function withoutLoneNames({ isFlat, segments }: LaidOutText, entries: readonly Entry[]): Entry[] {
+  const whole = entries.filter(
+    ({ head, part, date }) => head !== null && part !== null && date?.isRange === true,
+  );
+  if (isFlat || whole.length < LEAST_WHOLE) return [...entries];
+  return entries.filter(({ head, part, date }) => {
+    if (head === null || part !== null || date !== null) return true;
+    const line = segments[head.segment];
+    return line === undefined || head.start > line.start || head.end < line.end;
   });
 }
 

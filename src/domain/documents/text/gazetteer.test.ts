@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { canonicalSkill, skillFamily } from '../words/word-lists.ts';
+import { canonicalSkill } from '../words/word-lists.ts';
 import { layOut } from './layout.ts';
 
 const seen = (text: string) => layOut(text).skills.map(({ value }) => value.canonical);
@@ -29,7 +29,6 @@ describe('G-7 skills by their names', () => {
       'Go',
     ]);
     expect(canonicalSkill('basket weaving')).toBeNull();
-    expect(skillFamily('Kotlin')).toBe('programming languages');
   });
 
   test('everyday words are skills only where they are listed as such', () => {

@@ -159,10 +159,6 @@ export function canonicalSkill(name: string): string | null {
   return skillBook.of(name)?.canonical ?? null;
 }
 
-export function skillFamily(name: string): string | null {
-  return skillBook.of(name)?.family ?? null;
-}
-
 export type KnownPlace =
   | { readonly kind: 'country'; readonly countryCode: string }
   | { readonly kind: 'region'; readonly countryCode: string; readonly isCode: boolean }

@@ -43,7 +43,7 @@ export function licencesIn(text: string): readonly LicenceMention[] {
   });
 }
 
-/** Whether the held classes include the wanted one. */
-export function isHeld(wanted: string, held: readonly string[]): boolean {
-  return held.some((one) => one === wanted || INCLUDED[one]?.includes(wanted) === true);
+/** Whether the held classes include the required one. */
+export function isHeld(required: string, held: readonly string[]): boolean {
+  return held.some((one) => one === required || INCLUDED[one]?.includes(required) === true);
 }

@@ -7,7 +7,7 @@ import { isCommonWord, termOf } from './words.ts';
 import type { PlacedWord } from './work-text.ts';
 
 /** A meaningful word of a CV. */
-interface SaidTerm {
+interface CvTerm {
   readonly term: string;
   readonly start: number;
   readonly isInList: boolean;
@@ -19,21 +19,21 @@ const LONGEST_LINE = 500;
 const REPEATED_RUN = 4;
 
 /** The words of a text in order, without repetitions. */
-export function saidTerms(
+export function cvTerms(
   text: string,
   lines: readonly (readonly PlacedWord[])[],
   sections: readonly Section[],
-): readonly SaidTerm[] {
-  const said = lines.flatMap((line) => {
+): readonly CvTerm[] {
+  const words = lines.flatMap((line) => {
     const isSentence = isSentenceAt(text, line[0]?.start ?? 0);
-    return line.flatMap(({ word, start }): SaidTerm[] => {
+    return line.flatMap(({ word, start }): CvTerm[] => {
       const term = termOf(word);
       const isInList = !isSentence && kindAt(sections, start) === 'skills';
       return term === null ? [] : [{ term, start, isInList }];
     });
   });
-  const repeated = repeatedIn(said.map(({ term }) => term));
-  return said.filter((_, at) => repeated[at] === 0).slice(0, MOST_WORDS);
+  const repeated = repeatedIn(words.map(({ term }) => term));
+  return words.filter((_, at) => repeated[at] === 0).slice(0, MOST_WORDS);
 }
 
 const SENTENCE = { words: 8, wordsOfItem: 4, ofCommon: 0.1 } as const;
@@ -56,12 +56,12 @@ function isSentenceAt(text: string, start: number): boolean {
 
 /** The lines of a text as words, without repetitions. */
 export function unrepeatedLines(lines: readonly (readonly PlacedWord[])[]): readonly string[] {
-  const said = lines.flatMap((line, row) => line.map(({ word }) => ({ word, row, term: termOf(word) })));
-  const telling = said.filter(({ term }) => term !== null);
+  const words = lines.flatMap((line, row) => line.map(({ word }) => ({ word, row, term: termOf(word) })));
+  const telling = words.filter(({ term }) => term !== null);
   const repeated = repeatedIn(telling.map(({ term }) => term ?? ''));
   const gone = new Set(telling.filter((_, at) => repeated[at] === 1));
   const kept = Map.groupBy(
-    said.filter((one) => !gone.has(one)),
+    words.filter((one) => !gone.has(one)),
     ({ row }) => row,
   );
   return [...kept.values()].map((line) => line.map(({ word }) => word).join(' '));
@@ -82,10 +82,10 @@ function repeatedIn(terms: readonly string[]): Uint8Array {
 const IN_LIST = 0.5;
 
 /** How often each word occurs. */
-export function saidCounts(said: readonly SaidTerm[]): ReadonlyMap<string, number> {
+export function termCounts(words: readonly CvTerm[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  for (const { term, isInList } of said) if (!isInList) counts.set(term, (counts.get(term) ?? 0) + 1);
-  for (const { term } of said) if (!counts.has(term)) counts.set(term, IN_LIST);
+  for (const { term, isInList } of words) if (!isInList) counts.set(term, (counts.get(term) ?? 0) + 1);
+  for (const { term } of words) if (!counts.has(term)) counts.set(term, IN_LIST);
   return counts;
 }
 
@@ -156,13 +156,13 @@ const TITLE_PATH = /^(?:work\[\d+\]\.position|basics\.label|current_title)$/;
 const MOST_MENTIONS = 12;
 
 export function outlineOf(
-  said: readonly SaidTerm[],
+  words: readonly CvTerm[],
   mentions: readonly SkillMention[],
   places: readonly Place[],
   read: Read,
   licences: readonly { readonly start: number }[] = [],
 ): Outline {
-  const starts = said.map(({ start }) => start);
+  const starts = words.map(({ start }) => start);
   const wordsAt = (found: readonly { readonly start: number }[]) =>
     [...new Set(found.map(({ start }) => firstFrom(starts, start)))].slice(0, MOST_MENTIONS);
   const bySkill = Map.groupBy(mentions, ({ name }) => name);
@@ -173,7 +173,7 @@ export function outlineOf(
     under(/^certificates\[\d+\]\.name$/),
   ];
   return {
-    words: said.map(({ term }) => wordNumber(term)),
+    words: words.map(({ term }) => wordNumber(term)),
     skills: read.skills.map((skill) => wordsAt(bySkill.get(skill) ?? [])),
     roles: read.roles.map(({ title }) => wordsAt(titles.filter(({ text }) => text === title.toLowerCase()))),
     languages: read.languages.map(({ code }) =>

@@ -67,18 +67,18 @@ export function isSoft(skill: string): boolean {
 
 function nearTable(): ReadonlyMap<string, readonly NearSkill[]> {
   const credits = new Map<string, Map<string, number>>();
-  const note = (wanted: string, has: string, credit: number) => {
-    if (wanted === has) return;
-    const row = credits.get(wanted) ?? new Map<string, number>();
+  const note = (required: string, has: string, credit: number) => {
+    if (required === has) return;
+    const row = credits.get(required) ?? new Map<string, number>();
     row.set(has, Math.max(credit, row.get(has) ?? 0));
-    credits.set(wanted, row);
+    credits.set(required, row);
   };
   for (const [has, implied] of Object.entries(words.implies)) {
-    for (const wanted of listed(implied)) note(wanted, has, IMPLIED);
+    for (const required of listed(implied)) note(required, has, IMPLIED);
   }
   for (const group of words.alike) {
     const members = listed(group);
-    for (const wanted of members) for (const has of members) note(wanted, has, ALIKE);
+    for (const required of members) for (const has of members) note(required, has, ALIKE);
   }
   const sorted = ([name, row]: [string, Map<string, number>]) =>
     [

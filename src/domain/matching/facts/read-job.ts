@@ -42,7 +42,9 @@ export function readJob(job: StoredJob, vocabulary: SkillVocabulary): JobFacts {
     return name === null ? [] : [vocabulary.canonical(name)];
   });
   const description = job.description.slice(0, READ_DESCRIPTION);
-  const asked = new Set([...must, ...nice].flatMap((one) => (one.kind === 'skills' ? one.skills : [])));
+  const listedSkills = new Set(
+    [...must, ...nice].flatMap((one) => (one.kind === 'skills' ? one.skills : [])),
+  );
   const mentioned = [...new Set([...named, ...vocabulary.findIn(`${job.title}\n${description}`)])];
   const experience = object(posting.experienceRequirements);
   const duties = list(posting.responsibilities, MOST.lines).flatMap((one) => line(one) ?? []);
@@ -55,7 +57,7 @@ export function readJob(job: StoredJob, vocabulary: SkillVocabulary): JobFacts {
     must,
     isMustGiven: job.isMustGiven ?? true,
     nice: [...nice, ...degrees.filter(({ kind }) => kind === 'degree')],
-    mentioned: mentioned.filter((name) => !asked.has(name) && !isSoft(name)).slice(0, MOST.mentioned),
+    mentioned: mentioned.filter((name) => !listedSkills.has(name) && !isSoft(name)).slice(0, MOST.mentioned),
     minMonths:
       months(job.minMonthsExperience) ?? months(experience.monthsOfExperience) ?? yearsIn(nice, isListed),
     places: placesOf(job.location, posting.jobLocation),
@@ -76,8 +78,8 @@ export function jobTexts(facts: JobFacts, { description, posting }: StoredJob): 
   const words = facts.must.flatMap((one) => (one.kind === 'words' ? [one.text] : []));
   const named = [...new Set([...skills, ...facts.mentioned])].slice(0, 40);
   const duties = list(object(posting).responsibilities, MOST.lines).flatMap((one) => line(one) ?? []);
-  const said = description.slice(0, READ_DESCRIPTION).split(/\s*\n\s*/);
-  return textsToEmbed([[facts.title], named], [words.slice(0, 6), duties, said]);
+  const lines = description.slice(0, READ_DESCRIPTION).split(/\s*\n\s*/);
+  return textsToEmbed([[facts.title], named], [words.slice(0, 6), duties, lines]);
 }
 
 /**

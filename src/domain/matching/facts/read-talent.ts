@@ -11,13 +11,13 @@ import type {
 } from './facts.ts';
 import { licencesIn } from './licences.ts';
 import {
+  cvTerms,
   outlineOf,
   placesOf,
-  saidCounts,
-  saidTerms,
   sectionsOf,
   shownSkills,
   type Place as TextPlace,
+  termCounts,
   unrepeatedLines,
 } from './outline.ts';
 import { countryOf, plain } from './places.ts';
@@ -72,7 +72,7 @@ export function readTalent(stored: StoredTalent, vocabulary: SkillVocabulary): T
   const text = (stored.text ?? '').slice(0, READ_TEXT);
   const places = placesOf(text, stored.evidence);
   const sections = sectionsOf(text, places);
-  const said = saidTerms(text, words, sections);
+  const terms = cvTerms(text, words, sections);
   const licences = licencesIn(
     [
       text,
@@ -93,9 +93,9 @@ export function readTalent(stored: StoredTalent, vocabulary: SkillVocabulary): T
     ),
   };
   const counted =
-    said.length === 0
+    terms.length === 0
       ? countedWords(texts, MOST.terms)
-      : countedWords(unsaid(texts, lines), MOST.terms, saidCounts(said));
+      : countedWords(withoutWordsOf(texts, lines), MOST.terms, termCounts(terms));
   return {
     ...read,
     totalMonths: months(record.total_months_experience),
@@ -109,10 +109,10 @@ export function readTalent(stored: StoredTalent, vocabulary: SkillVocabulary): T
     ...counted,
     english: englishTermsIn([...texts, ...lines], counted.terms),
     outline:
-      said.length === 0
+      terms.length === 0
         ? null
         : outlineOf(
-            said,
+            terms,
             mentions,
             places,
             read,
@@ -134,11 +134,11 @@ function skillMentions(
 }
 
 /** Words of the profile that the text does not have, such as those a recruiter added. Possible names are omitted. */
-function unsaid(texts: readonly string[], lines: readonly string[]): readonly string[] {
-  const said = new Set(lines.flatMap((one) => one.split(' ')));
+function withoutWordsOf(texts: readonly string[], lines: readonly string[]): readonly string[] {
+  const known = new Set(lines.flatMap((one) => one.split(' ')));
   const isNew = (word: string) => {
     const lower = word.toLowerCase();
-    return !said.has(lower) && (word === lower || isWorkWord(word));
+    return !known.has(lower) && (word === lower || isWorkWord(word));
   };
   return texts.map((text) =>
     text
@@ -183,8 +183,8 @@ export function textsToEmbed(head: Lists, rest: Lists): TextsToEmbed {
 
 function textToEmbed(parts: Lists): string {
   const named = parts.filter((part) => part.length > 0);
-  const said = withoutPronouns(withoutProtected(named.map((part) => part.join(', ')).join('. ')));
-  return inEnglish(said).slice(0, EMBEDDED_TEXT);
+  const text = withoutPronouns(withoutProtected(named.map((part) => part.join(', ')).join('. ')));
+  return inEnglish(text).slice(0, EMBEDDED_TEXT);
 }
 
 function doneTexts(record: Fields, work: readonly Fields[]): readonly string[] {

@@ -228,16 +228,16 @@ const NONE: ReadonlySet<string> = new Set();
  * Developer".
  */
 export function titleCloseness(one: TitleShape, job: TitleShape, shown: ReadonlySet<string> = NONE): number {
-  let [both, said, all] = [0, 0, 0];
+  let [both, inText, all] = [0, 0, 0];
   for (const word of job.words) {
     const weight = weightOf(word);
     all += weight;
     if (one.words.includes(word)) both += weight;
-    else if (shown.has(word)) said += weight;
+    else if (shown.has(word)) inText += weight;
   }
   for (const word of one.words) if (!job.words.includes(word)) all += weightOf(word);
   if (both === 0) return 0;
-  const share = (both + TITLE_IN_TEXT * said) / all;
+  const share = (both + TITLE_IN_TEXT * inText) / all;
   // Titles that share half of their words share far more than half of the work.
   return Math.min(1, share ** 0.6);
 }

@@ -57,11 +57,11 @@ export function englishTermsIn(
   terms: readonly string[],
 ): Readonly<Record<string, string>> {
   const english = new Map<string, string>();
-  const asked = new Set(terms);
+  const requested = new Set(terms);
   for (const text of texts) {
     for (const [match] of text.slice(0, LONGEST_TEXT).matchAll(WORD)) {
       const [own, other] = [termOf(match), englishTermOf(match)];
-      if (own !== null && own !== other && asked.has(own)) english.set(own, other ?? '');
+      if (own !== null && own !== other && requested.has(own)) english.set(own, other ?? '');
     }
   }
   return Object.fromEntries(english);
@@ -132,10 +132,10 @@ export function titleTerm(word: string): string {
 /** The distinct stems of a text, for counting the list of rarities, which `termOf` uses. */
 export function stemsIn(text: string): ReadonlySet<string> {
   const words = [...text.toLowerCase().matchAll(WORD)].map(([match]) => match.replace(/\.+$/, ''));
-  const said = words.filter(
+  const content = words.filter(
     (word) => word.length > 1 && word.length <= LONGEST_WORD && !/^[\d.]+$/.test(word),
   );
-  return new Set(said.filter((word) => !COMMON.has(word) && !PROTECTED.has(word)).map(stem));
+  return new Set(content.filter((word) => !COMMON.has(word) && !PROTECTED.has(word)).map(stem));
 }
 
 interface CountedWords {
@@ -271,10 +271,10 @@ const K1 = 2;
 const B = 0.85;
 const USUAL_LENGTH = 120;
 /** A word that a posting repeats counts more, with diminishing returns: 20 occurrences count as 10.5. */
-const ASKED_AGAIN = 20;
+const REPEATED = 20;
 
 /** The words of a CV, weighted by how often they occur and by the length of the text. */
-export function saidWords({ terms, counts = [] }: SomeWords): WeighedWords {
+export function weighedCvWords({ terms, counts = [] }: SomeWords): WeighedWords {
   const length = terms.reduce((sum, _, at) => sum + (counts[at] ?? 1), 0);
   const norm = K1 * (1 - B + (B * length) / USUAL_LENGTH);
   return weighed(terms, (_, at) => {
@@ -284,10 +284,10 @@ export function saidWords({ terms, counts = [] }: SomeWords): WeighedWords {
 }
 
 /** The words of a posting, weighted by how specific they are to the work and how often they occur. */
-export function askedWords({ terms, counts = [] }: SomeWords): WeighedWords {
+export function weighedPostingWords({ terms, counts = [] }: SomeWords): WeighedWords {
   return weighed(terms, (term, at) => {
     const count = counts[at] ?? 1;
-    return (wordRarity(term) * count * (ASKED_AGAIN + 1)) / (count + ASKED_AGAIN);
+    return (wordRarity(term) * count * (REPEATED + 1)) / (count + REPEATED);
   });
 }
 

@@ -20,7 +20,7 @@ export interface PlacedWord {
  *               in any culture
  */
 export function workWords(text: string, evidence: unknown): readonly (readonly PlacedWord[])[] {
-  return saidWords(keptLines(text, evidence));
+  return wordsOfLines(keptLines(text, evidence));
 }
 
 /** The lines about work as written, each at its position in the text. */
@@ -37,18 +37,18 @@ function keptLines(text: string, evidence: unknown): readonly Line[] {
 
 /** The words of a posting that would count in a CV, used to find passages copied into one. */
 export function postingWords(text: string): readonly string[] {
-  return saidWords(linesOf(text.slice(0, LONGEST_TEXT)))
+  return wordsOfLines(linesOf(text.slice(0, LONGEST_TEXT)))
     .flat()
     .map(({ word }) => word);
 }
 
-function saidWords(lines: readonly Line[]): readonly (readonly PlacedWord[])[] {
+function wordsOfLines(lines: readonly Line[]): readonly (readonly PlacedWord[])[] {
   const own = lines.map(({ text, start }) => ({ text: withoutAges(text), start }));
   const small = new Set(
     own.flatMap(({ text }) => [...text.matchAll(WORD)].flatMap(([word]) => smallWord(word))),
   );
   return own.flatMap(({ text, start }) => {
-    const words = [...text.matchAll(WORD)].filter(([word]) => isSaid(word, small));
+    const words = [...text.matchAll(WORD)].filter(([word]) => isMeaningful(word, small));
     return words.length === 0
       ? []
       : [words.map(({ 0: word, index }) => ({ word: word.toLowerCase(), start: start + index }))];
@@ -167,7 +167,7 @@ function smallWord(word: string): readonly string[] {
 const GERMAN_NOUN =
   /^\p{Lu}\p{Ll}{2,}(?:ung|ungen|[hk]eit|[hk]eiten|schaft|schaften|tion|tionen|tät|täten|technik|anlagen?|arbeiten?|dienste?|abschluss|abschlüssen?|steuer|maschinen?|geräten?|werkzeugen?|fahrzeugen?|kunden|aufträgen?|angeboten?|berichten?|verkehr|transporten?|pflege|montage|reparaturen?|material(?:ien)?|produkten?|schnitten?|verkauf|einkauf|vertrieb|systemen?|zügen?|schein|karte|konten|gewinnung|sicherung)$/u;
 
-function isSaid(word: string, small: ReadonlySet<string>): boolean {
+function isMeaningful(word: string, small: ReadonlySet<string>): boolean {
   const lower = word.toLowerCase();
   if (PROTECTED.has(lower.replace(/\.+$/, '')) || /^[\d.]+$/.test(word)) return false;
   return small.has(lower) || isCommonWord(lower) || isWorkWord(lower) || GERMAN_NOUN.test(word);

@@ -137,7 +137,7 @@ function load(index: LoadedIndex, { id, kind, version, facts, vector, model }: R
 }
 
 function skillsOf(features: TalentFeatures | JobFeatures): Iterable<string> {
-  return 'weighed' in features ? features.weighed : features.wanted;
+  return 'weighed' in features ? features.weighed : features.relevantSkills;
 }
 
 /** Candidates per changed talent or job. If the company has fewer, all of them are candidates. */
@@ -160,7 +160,7 @@ export function candidateJobs(talent: TalentFeatures, index: CompanyIndex): read
 
 export function candidateTalents(job: JobFeatures, index: CompanyIndex): readonly string[] {
   if (index.talents.size <= MOST_CANDIDATES) return [...index.talents.keys()];
-  const shared = sharedSkills(job.wanted, index.talentsBySkill, index.talents.size);
+  const shared = sharedSkills(job.relevantSkills, index.talentsBySkill, index.talents.size);
   return bestCandidates(index.talents, (id, talent) => (shared.get(id) ?? 0) + nearness(talent, job));
 }
 

@@ -95,8 +95,8 @@ async function keepWords(
     return;
   }
   for (const [at, pair] of best.entries()) {
-    const said = read.matches.find(({ key }) => key === keyOf(at));
-    if (said !== undefined) await storeReranked(parts, statements, pair, said);
+    const match = read.matches.find(({ key }) => key === keyOf(at));
+    if (match !== undefined) await storeReranked(parts, statements, pair, match);
   }
 }
 
@@ -124,21 +124,21 @@ function readAnswer(text: string): z.output<typeof answerSchema> | null {
   }
 }
 
-type Said = z.output<typeof answerSchema>['matches'][number];
+type RerankedMatch = z.output<typeof answerSchema>['matches'][number];
 
 async function storeReranked(
   { vocabulary }: RerankParts,
   statements: Statements,
   pair: ScoredPair,
-  said: Said,
+  match: RerankedMatch,
 ): Promise<void> {
   const grounds = JSON.stringify([pair.parts, pair.reasons, pair.missing]);
-  const reasons = grounded(said.reasons, grounds, vocabulary);
+  const reasons = grounded(match.reasons, grounds, vocabulary);
   // If none of the reasons is grounded, the adjustment is not trusted either.
   if (reasons.length === 0) return;
-  const moved = Math.max(-MOST_MOVED, Math.min(MOST_MOVED, Math.round(said.adjust)));
+  const moved = Math.max(-MOST_MOVED, Math.min(MOST_MOVED, Math.round(match.adjust)));
   const score = rounded(Math.max(0, Math.min(100, pair.score + moved)));
-  const missing = grounded(said.missing, grounds, vocabulary);
+  const missing = grounded(match.missing, grounds, vocabulary);
   await statements.query(
     `update match_scores set score = $3, reasons = $4::text[], missing = $5::text[], engine = 'model'
      where job_id = $1 and talent_id = $2 and job_version = $6 and talent_version = $7 and weights_version = $8`,
@@ -156,10 +156,14 @@ async function storeReranked(
 }
 
 /** Only lines whose skills and numbers occur in the explanation of the score. */
-function grounded(said: readonly string[], grounds: string, vocabulary: SkillVocabulary): readonly string[] {
+function grounded(
+  sentences: readonly string[],
+  grounds: string,
+  vocabulary: SkillVocabulary,
+): readonly string[] {
   const known = grounds.toLowerCase();
   const numbers = new Set(known.match(/\d+/g) ?? []);
-  return said
+  return sentences
     .filter((line) => vocabulary.findIn(line).every((skill) => known.includes(skill)))
     .filter((line) => (line.match(/\d+/g) ?? []).every((number) => numbers.has(number)))
     .map((line) => line.slice(0, LONGEST_REASON))

@@ -22,27 +22,27 @@ const NAMED_CERTIFICATE = 0.75;
 function certificateCredit({ words, level, isOccupation }: SpeechItem, talent: TalentFeatures): number {
   if (words.length === 0) return talent.certificateWords.size > 0 ? 1 : 0;
   const held = wordsCredit(words, talent.certificateWords);
-  const said = wordsCredit(words, talent.wordSet);
+  const credit = wordsCredit(words, talent.wordSet);
   const isNamed = words.some((word) => isQualification(word) && talent.wordSet.has(word));
   if (held < 0.5)
-    return isNamed || (said === 1 && !isOccupation && level === null)
+    return isNamed || (credit === 1 && !isOccupation && level === null)
       ? NAMED_CERTIFICATE
-      : Math.min(0.5, said);
+      : Math.min(0.5, credit);
   const levels = talent.facts.certificates.flatMap((name) => certificateLevel(name) ?? []);
   // A different level counts less only if it is lower than the requested one.
   const isLower = level !== null && levels.length > 0 && Math.max(...levels) < level;
   return isLower ? 0.5 : Math.min(1, held + 0.25);
 }
 
-function licenceCredit(wanted: readonly string[], text: string, { facts }: TalentFeatures): number {
+function licenceCredit(required: readonly string[], text: string, { facts }: TalentFeatures): number {
   const held = facts.licence ?? null;
   if (held === null) return 0;
   // A CV that names a licence without a class usually means a car licence.
   const classes = held.length === 0 ? ['B'] : held;
-  if (wanted.length === 0) return 1;
+  if (required.length === 0) return 1;
   const isAny = /(?<!\p{L})(?:or|oder|ou)(?!\p{L})/iu.test(text);
   const isEnough = (one: string) => isHeld(one, classes);
-  return (isAny ? wanted.some(isEnough) : wanted.every(isEnough)) ? 1 : 0;
+  return (isAny ? required.some(isEnough) : required.every(isEnough)) ? 1 : 0;
 }
 
 export function wordsCredit(words: readonly string[], known: ReadonlySet<string>): number {

@@ -42,9 +42,9 @@ export function wordsCompared(talent: TalentFeatures, job: JobFeatures, title: n
 }
 
 /** BM25 of the posting's words in the CV, with fixed rarities, as a share that approaches 1 but never reaches it. */
-function closenessOfWords(said: WeighedWords, job: JobFeatures): number | null {
-  const asked = job.words.total;
-  if (said.hashes.length === 0 || asked === 0) return null;
-  const long = USUAL_WEIGHT ** (1 - BY_LENGTH) * asked ** BY_LENGTH;
-  return 1 - Math.exp((-WORDS_IN_COMMON * commonWeight(job.words, said)) / long);
+function closenessOfWords(cvWords: WeighedWords, job: JobFeatures): number | null {
+  const total = job.words.total;
+  if (cvWords.hashes.length === 0 || total === 0) return null;
+  const long = USUAL_WEIGHT ** (1 - BY_LENGTH) * total ** BY_LENGTH;
+  return 1 - Math.exp((-WORDS_IN_COMMON * commonWeight(job.words, cvWords)) / long);
 }

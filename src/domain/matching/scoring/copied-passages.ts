@@ -36,7 +36,7 @@ export interface PostingPassages {
   readonly count: number;
 }
 
-export interface SaidPassages {
+export interface CvPassages {
   readonly words: Uint16Array;
   /** Ascending and unique. */
   readonly threes: Uint32Array;
@@ -51,7 +51,7 @@ export function postingPassages(numbers: readonly number[]): PostingPassages {
   return { threes: sortedThrees(order), order, words, count: new Set(numbers).size };
 }
 
-export function saidPassages({ words }: Pick<Outline, 'words'>): SaidPassages {
+export function cvPassages({ words }: Pick<Outline, 'words'>): CvPassages {
   const numbers = Uint16Array.from(words);
   return { words: numbers, threes: sortedThrees(numbers) };
 }
@@ -72,18 +72,18 @@ function threesOf(words: Uint16Array): Uint32Array {
 }
 
 /** Marks each word of the CV that is copied; null if none is, as for nearly every pair. */
-export function copiedWords(said: SaidPassages, posting: PostingPassages): Uint8Array | null {
-  const common = commonCount(said.threes, posting.threes);
+export function copiedWords(cv: CvPassages, posting: PostingPassages): Uint8Array | null {
+  const common = commonCount(cv.threes, posting.threes);
   const isPasted = common >= LEAST_PASTED && common >= PASTED_SHARE * posting.threes.length;
-  const ofThrees = common <= RUN - THREE ? null : threesIn(said.words, posting, isPasted);
-  const window = !isPasted && isAllSaid(said.words, posting) ? MIXED_WINDOW : WINDOW;
-  const ofWindows = windowsIn(said.words, posting.words, window);
+  const ofThrees = common <= RUN - THREE ? null : threesIn(cv.words, posting, isPasted);
+  const window = !isPasted && hasNearlyAllWords(cv.words, posting) ? MIXED_WINDOW : WINDOW;
+  const ofWindows = windowsIn(cv.words, posting.words, window);
   if (ofThrees === null && ofWindows === null) return null;
-  const marks = ofThrees ?? new Uint8Array(said.words.length);
+  const marks = ofThrees ?? new Uint8Array(cv.words.length);
   ofWindows?.forEach((mark, at) => {
     if (mark === 1) marks[at] = 1;
   });
-  return withNear(marks, said.words, posting);
+  return withNear(marks, cv.words, posting);
 }
 
 /** In a pasted posting every sequence of three words counts, otherwise only those that form a run. */
@@ -150,7 +150,7 @@ function commonCount(one: Uint32Array, other: Uint32Array): number {
 }
 
 /** Whether the CV has nearly all words of a posting that has enough words. */
-function isAllSaid(words: Uint16Array, posting: PostingPassages): boolean {
+function hasNearlyAllWords(words: Uint16Array, posting: PostingPassages): boolean {
   const least = SAID_SHARE * posting.count;
   if (posting.count < LEAST_SAID || words.length < least) return false;
   const found = new Set<number>();

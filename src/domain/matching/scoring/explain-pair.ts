@@ -2,15 +2,15 @@ import { degreeName, languageName, shownSkill } from '../facts/qualifications.ts
 import { PARTS, type PartName, type Weights } from '../weights.ts';
 import { speechCredit } from './certificates.ts';
 import {
-  type AskedItem,
   comparedPair,
   type JobFeatures,
+  type SkillItem,
   saysEnough,
   type TalentFeatures,
 } from './features.ts';
 import {
   appliedWeights,
-  askedCredit,
+  itemCredit,
   MET,
   nearTitles,
   type PairScore,
@@ -45,11 +45,11 @@ const NOTHING: FoundAndMissing = { found: [], missing: [] };
 
 export function explainPair(
   whole: TalentFeatures,
-  asked: JobFeatures,
+  posting: JobFeatures,
   scored: PairScore,
   weights: Weights,
 ): Explanation {
-  const { talent, job } = comparedPair(whole, asked);
+  const { talent, job } = comparedPair(whole, posting);
   const copied = talent.isPartCopied ? [COPIED] : [];
   if (!saysEnough(talent)) return { parts: [], reasons: [], missing: [NOT_ENOUGH, ...copied] };
   const shares = appliedWeights(scored.parts, weights, job);
@@ -119,13 +119,17 @@ function explainTitles(talent: TalentFeatures, job: JobFeatures): FoundAndMissin
   };
 }
 
-function explainExperience({ months: has }: TalentFeatures, { months: asked }: JobFeatures): FoundAndMissing {
-  if (asked === null || asked === 0) return NOTHING;
+function explainExperience(
+  { months: has }: TalentFeatures,
+  { months: required }: JobFeatures,
+): FoundAndMissing {
+  if (required === null || required === 0) return NOTHING;
   if (has === null)
-    return { found: [], missing: [`The CV gives no dates; ${span(asked)} of experience are asked for.`] };
+    return { found: [], missing: [`The CV gives no dates; ${span(required)} of experience are asked for.`] };
   // The surplus is not shown: it would reveal an age, and it does not affect the score.
-  if (has >= asked) return { found: [`At least ${span(asked)} of experience, as asked for.`], missing: [] };
-  return { found: [], missing: [`${span(has)} of experience; ${span(asked)} asked for.`] };
+  if (has >= required)
+    return { found: [`At least ${span(required)} of experience, as asked for.`], missing: [] };
+  return { found: [], missing: [`${span(has)} of experience; ${span(required)} asked for.`] };
 }
 
 /** "4 years 2 months"; only months below one year. */
@@ -142,9 +146,9 @@ function span(months: number): string {
 function explainEducation(talent: TalentFeatures, { degree }: JobFeatures): FoundAndMissing {
   if (degree === null) return NOTHING;
   const has = talent.facts.degree;
-  const asked = degreeName(degree.level);
-  if (has === null) return { found: [], missing: [`Asked for: ${asked}; the CV names no degree.`] };
-  const line = `Has ${degreeName(has)}; ${asked} is asked for.`;
+  const required = degreeName(degree.level);
+  if (has === null) return { found: [], missing: [`Asked for: ${required}; the CV names no degree.`] };
+  const line = `Has ${degreeName(has)}; ${required} is asked for.`;
   return has >= degree.level ? { found: [line], missing: [] } : { found: [], missing: [line] };
 }
 
@@ -203,9 +207,9 @@ const MOST_NAMED = 8;
 function explainSkills(talent: TalentFeatures, job: JobFeatures): ExplainedSkills {
   const lists: Lists = { exact: [], named: [], near: [], missing: [] };
   const worded: string[] = [];
-  for (const item of job.asked) {
+  for (const item of job.skillItems) {
     if (item.skills.length === 0) {
-      if (askedCredit(item, talent) >= MET.skills) worded.push(item.text);
+      if (itemCredit(item, talent) >= MET.skills) worded.push(item.text);
     } else {
       explainItem(item, talent, lists);
     }
@@ -233,7 +237,7 @@ interface Lists {
   readonly missing: string[];
 }
 
-function explainItem(item: AskedItem, talent: TalentFeatures, { exact, named, near, missing }: Lists): void {
+function explainItem(item: SkillItem, talent: TalentFeatures, { exact, named, near, missing }: Lists): void {
   const lacking: string[] = [];
   for (const { name, near: others } of item.skills) {
     const instead = others.find((one) => talent.skills.has(one.name));
@@ -244,7 +248,7 @@ function explainItem(item: AskedItem, talent: TalentFeatures, { exact, named, ne
   // A skill that a posting only mentions is never missing, and one of several alternatives is enough.
   const isMentioned = item.text === item.skills[0]?.name && !item.isMust && item.weight < 0.5;
   if (isMentioned || (item.isAny && lacking.length < item.skills.length)) return;
-  const ending = item.isMust && askedCredit(item, talent) < MET.skills ? ' (must have)' : '';
+  const ending = item.isMust && itemCredit(item, talent) < MET.skills ? ' (must have)' : '';
   if (item.isAny) missing.push(`${lacking.join(' or ')}${ending}`);
   else for (const name of lacking) missing.push(`${name}${ending}`);
 }

@@ -4,20 +4,20 @@ import { isSoft, type NearSkill, nearTo } from '../facts/qualifications.ts';
 import { talentTitles } from '../facts/read-talent.ts';
 import { formsOfTitle, shapeOfTitle, type TitleShape } from '../facts/titles.ts';
 import {
-  askedWords,
   englishTermOf,
-  saidWords,
   stem,
   termOf,
   type WeighedWords,
+  weighedCvWords,
+  weighedPostingWords,
   wordsOf,
 } from '../facts/words.ts';
 import {
+  type CvPassages,
   copiedWords,
+  cvPassages,
   type PostingPassages,
   postingPassages,
-  type SaidPassages,
-  saidPassages,
   withoutWords,
 } from './copied-passages.ts';
 
@@ -44,7 +44,7 @@ export interface TalentFeatures {
   readonly named: ReadonlySet<string>;
   /** 0 to 1: below 1 if there are more than `MOST_NAMED` of them. */
   readonly namedShare: number;
-  readonly passages: SaidPassages | null;
+  readonly passages: CvPassages | null;
   /** Whether a passage that repeats the posting was removed. */
   readonly isPartCopied: boolean;
   /** Whether some of its words have an English form, for comparing it with a posting in another language. */
@@ -56,12 +56,12 @@ export interface JobFeatures {
   readonly version: number;
   readonly facts: JobFacts;
   readonly title: TitleShape;
-  readonly asked: readonly AskedItem[];
+  readonly skillItems: readonly SkillItem[];
   /** 0 to 1, a factor for the weight of skills: a posting that only mentions one skill says little about skills. */
   readonly skillSureness: number;
   /** Every skill that is asked for or mentioned, and the skills near them. */
-  readonly wanted: ReadonlySet<string>;
-  readonly wantedCount: number;
+  readonly relevantSkills: ReadonlySet<string>;
+  readonly skillCount: number;
   readonly months: number | null;
   readonly isMonthsMust: boolean;
   readonly degree: Extract<Requirement, { kind: 'degree' }> | null;
@@ -80,7 +80,7 @@ export interface JobFeatures {
 }
 
 /** Requested skills or words, with their weight. */
-export interface AskedItem {
+export interface SkillItem {
   readonly text: string;
   readonly isMust: boolean;
   readonly weight: number;
@@ -138,7 +138,7 @@ export function talentFeatures(
   formOf = termOf,
 ): TalentFeatures {
   const ofRoles = facts.roles.reduce((sum, { months }) => sum + (months ?? 0), 0);
-  const passages = facts.outline == null ? null : saidPassages(facts.outline);
+  const passages = facts.outline == null ? null : cvPassages(facts.outline);
   return {
     id,
     version,
@@ -148,7 +148,7 @@ export function talentFeatures(
     titles: talentTitles(facts).map(shapeOfTitle),
     months: facts.totalMonths ?? (ofRoles > 0 ? ofRoles : null),
     languages: new Map(facts.languages.map(({ code, level }) => [code, level ?? 0])),
-    words: saidWords(facts),
+    words: weighedCvWords(facts),
     shownWords: shownWords(facts),
     wordSet: new Set(facts.terms),
     shownSet: new Set(facts.terms.filter((_, at) => (facts.counts?.[at] ?? 1) >= 1)),
@@ -167,11 +167,11 @@ export function talentFeatures(
 function shownWords({ terms, counts = [] }: TalentFacts): WeighedWords | null {
   const isShown = (_: unknown, at: number) => (counts[at] ?? 1) >= 1;
   if (counts.every((count) => count >= 1)) return null;
-  return saidWords({ terms: terms.filter(isShown), counts: counts.filter(isShown) });
+  return weighedCvWords({ terms: terms.filter(isShown), counts: counts.filter(isShown) });
 }
 
 /** Stores the words of a CV only once: as an array of numbers they would be four times as large. */
-function compactFacts(facts: TalentFacts, passages: SaidPassages | null): TalentFacts {
+function compactFacts(facts: TalentFacts, passages: CvPassages | null): TalentFacts {
   if (passages === null || facts.outline == null) return facts;
   return { ...facts, outline: { ...facts.outline, words: passages.words } };
 }
@@ -263,15 +263,15 @@ export function jobFeatures(
   vector: StoredVector | null,
   formOf = termOf,
 ): JobFeatures {
-  const asked = countedOnce([
-    ...facts.must.flatMap((one) => askedItem(one, true)),
-    ...facts.nice.flatMap((one) => askedItem(one, false)),
+  const skillItems = countedOnce([
+    ...facts.must.flatMap((one) => skillItem(one, true)),
+    ...facts.nice.flatMap((one) => skillItem(one, false)),
     ...facts.mentioned.map((name) => mentionedItem(name)),
   ]);
-  const wanted = new Set(asked.flatMap(({ skills }) => skills.map(({ name }) => name)));
-  const wantedCount = wanted.size;
-  for (const { skills } of asked)
-    for (const { near } of skills) for (const { name } of near) wanted.add(name);
+  const relevantSkills = new Set(skillItems.flatMap(({ skills }) => skills.map(({ name }) => name)));
+  const skillCount = relevantSkills.size;
+  for (const { skills } of skillItems)
+    for (const { near } of skills) for (const { name } of near) relevantSkills.add(name);
   const all = [...facts.must, ...facts.nice];
   const degree = all.find((one) => one.kind === 'degree') ?? null;
   const titleWords = wordsOf([facts.title], TITLE_WORDS, formOf);
@@ -282,10 +282,10 @@ export function jobFeatures(
     version,
     facts,
     title,
-    asked,
-    skillSureness: Math.min(1, asked.reduce((sum, { weight }) => sum + weight, 0) / SURE_FROM_WEIGHT),
-    wanted,
-    wantedCount,
+    skillItems,
+    skillSureness: Math.min(1, skillItems.reduce((sum, { weight }) => sum + weight, 0) / SURE_FROM_WEIGHT),
+    relevantSkills,
+    skillCount,
     months: facts.minMonths ?? years,
     isMonthsMust: facts.minMonths !== null || years !== null,
     degree,
@@ -294,7 +294,7 @@ export function jobFeatures(
       ...facts.must.flatMap((one) => speechItem(one, true, titleWords, formOf)),
       ...facts.nice.flatMap((one) => speechItem(one, false, titleWords, formOf)),
     ],
-    words: askedWords(facts),
+    words: weighedPostingWords(facts),
     wordSet: new Set(facts.terms),
     titleWords,
     titleForms: formsOfTitle(title),
@@ -305,7 +305,7 @@ export function jobFeatures(
 }
 
 /** A skill that several lines name weighs once: each line weighs by the share of its skills that no line before it has. */
-function countedOnce(items: readonly AskedItem[]): readonly AskedItem[] {
+function countedOnce(items: readonly SkillItem[]): readonly SkillItem[] {
   const named = new Set<string>();
   return items.map((item) => {
     const { skills, weight } = item;
@@ -317,7 +317,7 @@ function countedOnce(items: readonly AskedItem[]): readonly AskedItem[] {
   });
 }
 
-function askedItem(requirement: Requirement, isMust: boolean): readonly AskedItem[] {
+function skillItem(requirement: Requirement, isMust: boolean): readonly SkillItem[] {
   const { text } = requirement;
   const weight = isMust ? WEIGHT.must : WEIGHT.nice;
   if (requirement.kind === 'skills') {
@@ -330,7 +330,7 @@ function askedItem(requirement: Requirement, isMust: boolean): readonly AskedIte
   return [{ text, isMust: false, weight: weight * WEIGHT.words, isAny: false, skills: [], terms }];
 }
 
-function mentionedItem(name: string): AskedItem {
+function mentionedItem(name: string): SkillItem {
   const skills = [{ name, near: nearTo(name) }];
   return { text: name, isMust: false, weight: WEIGHT.mentioned, isAny: false, skills, terms: [] };
 }

@@ -78,7 +78,7 @@ describe('A-12 a score', () => {
     expect(explained(cook, years).reasons[0]).toBe('Meets 4 of 4 requirements: must-haves and experience.');
   });
 
-  test('A-12 knows near skills and says which one stands in', () => {
+  test('A-12 a near skill is found in place of the required one, and is named', () => {
     const { parts, missing } = explained(
       talent(skills('React', 'MySQL')),
       job({ mustHave: ['JavaScript', 'PostgreSQL', 'Rust'] }),
@@ -100,8 +100,8 @@ describe('A-12 a score', () => {
     const once = job({ mustHave: ['Terraform'] });
     const often = job({ mustHave: ['Terraform', 'Knowledge of Terraform', 'Terraform in daily work'] });
     const mixed = job({ mustHave: ['Terraform', 'Terraform and Kafka'] });
-    const weights = ({ asked }: ReturnType<typeof job>) =>
-      asked.flatMap(({ isMust, weight }) => (isMust ? [weight] : []));
+    const weights = ({ skillItems }: ReturnType<typeof job>) =>
+      skillItems.flatMap(({ isMust, weight }) => (isMust ? [weight] : []));
     expect(weights(often)).toEqual([...weights(once), 0, 0]);
     expect(often.skillSureness).toBe(once.skillSureness);
     expect(weights(mixed)[1]).toBeCloseTo(Math.SQRT2 / 2);
@@ -340,7 +340,7 @@ describe('words', () => {
       expect(close('Assistant Principal', 'School Principal')).toBeGreaterThan(0.6);
     });
 
-    test('A-12 what stands at the top of a CV counts beside the present title', () => {
+    test('A-12 what is at the top of a CV counts beside the present title', () => {
       const profile = { basics: { label: 'Truck driver' }, current_title: 'CE', work: [{ position: 'CE' }] };
       const { titles } = talent(profile);
       expect(titles.some(({ words }) => words.includes('driver'))).toBe(true);

@@ -4,9 +4,9 @@ import { PARTS, type PartName, type Weights } from '../weights.ts';
 import { speechCredit, wordsCredit } from './certificates.ts';
 import { wordsCompared } from './closeness.ts';
 import {
-  type AskedItem,
   comparedPair,
   type JobFeatures,
+  type SkillItem,
   saysEnough,
   type TalentFeatures,
 } from './features.ts';
@@ -78,13 +78,13 @@ export function scorePair(talent: TalentFeatures, job: JobFeatures, weights: Wei
   return scoreOf(comparePair(talent, job), weights);
 }
 
-export function comparePair(whole: TalentFeatures, asked: JobFeatures): Comparison {
-  const { talent, job } = comparedPair(whole, asked);
+export function comparePair(whole: TalentFeatures, posting: JobFeatures): Comparison {
+  const { talent, job } = comparedPair(whole, posting);
   const near = nearTitles(talent, job);
   const titles = titleFits(talent, job, near);
   const words = wordsCompared(talent, job, titles?.forJob ?? 0);
   const ofNamed = NAMED_CREDIT * talent.namedShare * (1 - words.unshown / 2);
-  const skills = skillsAsked(talent, job, ofNamed);
+  const skills = compareSkills(talent, job, ofNamed);
   const education = educationFit(talent, job);
   const speech = speechFit(talent, job);
   let mustCount = skills.mustCount + speech.mustCount;
@@ -205,7 +205,7 @@ const RANK_DOWN = 0.12;
 const SAME_WORK = 0.6;
 const LONG_EXPERIENCE_MONTHS = 60;
 
-function skillCredit(skill: AskedItem['skills'][number], talent: TalentFeatures, ofNamed: number): number {
+function skillCredit(skill: SkillItem['skills'][number], talent: TalentFeatures, ofNamed: number): number {
   let best = heldCredit(skill.name, talent, ofNamed);
   for (const { name, credit } of skill.near)
     if (credit > best) best = Math.max(best, credit * heldCredit(name, talent, ofNamed));
@@ -219,7 +219,7 @@ function heldCredit(name: string, { skills, named }: TalentFeatures, ofNamed: nu
 }
 
 /** `ofNamed` is the credit of a skill that is only mentioned. */
-export function askedCredit(item: AskedItem, talent: TalentFeatures, ofNamed = talent.namedShare): number {
+export function itemCredit(item: SkillItem, talent: TalentFeatures, ofNamed = talent.namedShare): number {
   if (item.skills.length === 0) return wordsCredit(item.terms, talent.wordSet);
   let sum = 0;
   let best = 0;
@@ -246,14 +246,14 @@ interface Fulfilled {
   readonly mustCredit: number;
 }
 
-function skillsAsked(talent: TalentFeatures, job: JobFeatures, ofNamed: number): Fulfilled {
+function compareSkills(talent: TalentFeatures, job: JobFeatures, ofNamed: number): Fulfilled {
   let [sum, weight, mustCount, mustMet, mustCredit] = [0, 0, 0, 0, 0];
-  for (const item of job.asked) {
-    sum += item.weight * askedCredit(item, talent, ofNamed);
+  for (const item of job.skillItems) {
+    sum += item.weight * itemCredit(item, talent, ofNamed);
     weight += item.weight;
     if (!item.isMust) continue;
     // A must-have that is only mentioned is met: missing evidence lowers the part but not the gate.
-    const credit = askedCredit(item, talent);
+    const credit = itemCredit(item, talent);
     mustCount += 1;
     mustCredit += Math.min(1, credit / MET.skills);
     if (credit >= MET.skills) mustMet += 1;
@@ -266,10 +266,11 @@ function skillsAsked(talent: TalentFeatures, job: JobFeatures, ofNamed: number):
  * measure.
  */
 function skillsUsed(talent: TalentFeatures, job: JobFeatures, ofNamed: number): number | null {
-  if (talent.weighed.length === 0 || job.wantedCount === 0) return null;
+  if (talent.weighed.length === 0 || job.skillCount === 0) return null;
   let used = 0;
-  for (const skill of talent.weighed) if (job.wanted.has(skill)) used += heldCredit(skill, talent, ofNamed);
-  return Math.min(1, used / Math.min(talent.weighed.length, job.wantedCount));
+  for (const skill of talent.weighed)
+    if (job.relevantSkills.has(skill)) used += heldCredit(skill, talent, ofNamed);
+  return Math.min(1, used / Math.min(talent.weighed.length, job.skillCount));
 }
 
 /** How well the titles fit the job, and the job the titles. */
@@ -291,9 +292,9 @@ export function titleFits(
 ): TitleFits | null {
   if (job.title.words.length === 0) return null;
   // A CV that contains the words of the title may describe the same work under another title.
-  const said = TITLE_IN_TEXT * wordsCredit(job.titleWords, talent.shownSet);
+  const inText = TITLE_IN_TEXT * wordsCredit(job.titleWords, talent.shownSet);
   let [forJob, forTalent] =
-    talent.titles.length === 0 ? [Math.max(said, NO_TITLES), NO_TITLES] : [said, said];
+    talent.titles.length === 0 ? [Math.max(inText, NO_TITLES), NO_TITLES] : [inText, inText];
   for (let at = 0; at < talent.titles.length; at += 1) {
     const title = talent.titles[at];
     if (title === undefined) continue;
