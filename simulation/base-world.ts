@@ -19,7 +19,7 @@ import { createSimulatedSecrets } from './frame/secrets.ts';
 import { COMPANIES, KEYS, LIVES } from './plan.ts';
 import { openProvider, WEBHOOK_SECRET, WEBHOOK_URL } from './platform-process.ts';
 
-export interface KnownKey {
+interface KnownKey {
   readonly id: string;
   readonly rawKey: string;
   readonly limitMicro: bigint | null;

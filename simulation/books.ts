@@ -59,7 +59,7 @@ function isSecond(now: Try, before: Try): boolean {
 
 export class Violation extends Error {}
 
-export interface BooksParts {
+interface BooksParts {
   readonly database: Database;
   /** The request ids of the calls in all journals. */
   journaled(): ReadonlySet<string>;

@@ -38,7 +38,7 @@ export interface ProcessPorts {
   readonly log: Log;
 }
 
-export interface GatewayPorts extends ProcessPorts {
+interface GatewayPorts extends ProcessPorts {
   readonly journal: CallJournal;
   readonly upstream: ModelUpstream;
   /** Only on the embedded engine. */
@@ -72,7 +72,7 @@ export async function openGatewayProcess(ports: GatewayPorts) {
     // It looks at the catalogue twice a second, which would be most of all steps: here every ten seconds.
     clock: { ...clock, after: (delayMs, work) => clock.after(delayMs * 20, work) },
   });
-  const standings = await createBillingStatuses({ database, sharedState, clock, log });
+  const billingStatuses = await createBillingStatuses({ database, sharedState, clock, log });
   const breakers = await createBreakers({ sharedState, clock, log, failures: 1_000_000 });
   const ownState = createInProcessState({ clock, log });
   const epoch = startDatabaseEpoch({
@@ -98,7 +98,8 @@ export async function openGatewayProcess(ports: GatewayPorts) {
   });
   const bounds = { keepMs: 86_400_000, maxBytes: 1_000, maxCompanyBytes: 1_000 };
   const app = createGateway({
-    ...{ clock, log, secrets, models, keys, calls, idempotency, standings, database, breakers, abandoned },
+    ...{ clock, log, secrets, models, keys, calls, idempotency, database, breakers, abandoned },
+    billingStatuses,
     ...{ limits, upstream, reader: {} as never, parser: {} as never, tracer: null },
     responses: createStoredResponses({ ...kept, isOn: false, ...bounds }),
     holds: createCreditHolds({ database, clock, log }),

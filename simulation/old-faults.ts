@@ -6,7 +6,7 @@ import type { Deed } from './plan.ts';
 import type { Simulation } from './simulation.ts';
 
 /** A fault that an earlier version had, put back by what its processes reach the outside by. */
-export interface OldFault {
+interface OldFault {
   readonly name: string;
   readonly what: string;
   /** The faults that bring it out, so that it takes minutes and not hours. */
@@ -15,7 +15,7 @@ export interface OldFault {
   readonly journal?: (journal: CallJournal, ports: ProcessPorts) => CallJournal;
 }
 
-export const OLD_FAULTS: readonly OldFault[] = [
+const OLD_FAULTS: readonly OldFault[] = [
   {
     name: 'clock-step',
     what: 'a call during which the clock was set back has a duration below zero, and cannot be read from the journal',

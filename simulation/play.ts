@@ -167,9 +167,9 @@ function beginFault(world: World, fault: Fault): number {
       return 0;
     }
     case 'provider-away':
-      world.isProviderAway = true;
+      world.isProviderUnavailable = true;
       later(fault.forMs, () => {
-        world.isProviderAway = false;
+        world.isProviderUnavailable = false;
       });
       return 0;
     case 'leap':
@@ -264,7 +264,7 @@ async function checkEvents({ database }: World): Promise<void> {
 async function heal(world: World, afterStep: () => Promise<void>): Promise<void> {
   const { scheduler, database, state, disks } = world;
   [database.trouble, state.trouble, world.deliveries] = [null, null, null];
-  world.isProviderAway = false;
+  world.isProviderUnavailable = false;
   for (const disk of disks) disk.isFull = false;
   state.reconnect();
   for (const [index, process] of world.processes.entries()) {

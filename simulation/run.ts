@@ -2,18 +2,22 @@
  * `npm run simulate -- --seed N --hours H`: the real code of calls, credits and payments on simulated time, database,
  * shared state, disk, providers and clients, with several faults at once. `--seeds 1..50` plays several. Ends with
  * `N seeds, N steps, 0 violations` and exit code 0, or with the failing seed, the fewest deeds that make it fail, and
- * exit code 1. `--embedded` plays a system on its embedded parts. `--old-faults` puts faults of earlier versions back, one after the other, and shows that each is found.
+ * exit code 1. `--months M` compares months of subscriptions and packs with a model. `--embedded` plays a system on its embedded parts. `--old-faults` puts faults of earlier versions back, one after the other, and shows that each is found.
  */
 import { parseArgs } from 'node:util';
+import { openMemoryDatabase } from '../test/doubles/memory-database.ts';
+import { playMonths } from './months/play-months.ts';
 import { findOldFaults } from './old-faults.ts';
 import { describeFailure, openSimulation } from './simulation.ts';
 
 const MOST_SEEDS = 100_000;
 const MOST_HOURS = 1_000;
+const MOST_MONTHS = 60;
 
 interface Words {
   readonly seeds: readonly [number, number];
   readonly hours: number;
+  readonly months: number | null;
   readonly oldFaults: boolean;
   readonly isEmbedded: boolean;
 }
@@ -23,6 +27,7 @@ function readWords(): Words | null {
     seed: { type: 'string' },
     seeds: { type: 'string' },
     hours: { type: 'string' },
+    months: { type: 'string' },
     embedded: { type: 'boolean' },
     'old-faults': { type: 'boolean' },
   } as const;
@@ -30,12 +35,18 @@ function readWords(): Words | null {
     const { values } = parseArgs({ args: process.argv.slice(2), options });
     const range = /^(\d{1,9})(?:\.\.(\d{1,9}))?$/.exec(values.seeds ?? values.seed ?? '1');
     const hours = Number(values.hours ?? '1');
+    const months = values.months === undefined ? null : Number(values.months);
     const from = Number(range?.[1]);
     const to = Number(range?.[2] ?? range?.[1]);
     const isSound =
-      range !== null && from <= to && to - from < MOST_SEEDS && hours > 0 && hours <= MOST_HOURS;
+      range !== null &&
+      from <= to &&
+      to - from < MOST_SEEDS &&
+      hours > 0 &&
+      hours <= MOST_HOURS &&
+      (months === null || (months > 0 && months <= MOST_MONTHS));
     const { embedded: isEmbedded = false, 'old-faults': oldFaults = false } = values;
-    return isSound ? { seeds: [from, to], hours, oldFaults, isEmbedded } : null;
+    return isSound ? { seeds: [from, to], hours, months, oldFaults, isEmbedded } : null;
   } catch {
     return null;
   }
@@ -45,10 +56,11 @@ async function main(): Promise<number> {
   const words = readWords();
   if (words === null) {
     console.error(
-      'usage: npm run simulate -- [--seed N | --seeds N..M] [--hours H] [--embedded] [--old-faults]',
+      'usage: npm run simulate -- [--seed N | --seeds N..M] [--hours H | --months M] [--embedded] [--old-faults]',
     );
     return 2;
   }
+  if (words.months !== null) return await runMonths(words.seeds, words.months);
   const simulation = await openSimulation();
   if (words.oldFaults) return (await findOldFaults(simulation, console.log)) ? 0 : 1;
   const {
@@ -70,6 +82,25 @@ async function main(): Promise<number> {
     if (to > from) console.log(`seed ${seed}: ${played.steps} steps, ${played.hours.toFixed(1)} hours`);
   }
   console.log(`${hours.toFixed(1)} simulated hours`);
+  console.log(`${to - from + 1} seeds, ${steps} steps, 0 violations`);
+  return 0;
+}
+
+/** A month has 30.5 days here. */
+async function runMonths([from, to]: Words['seeds'], months: number): Promise<number> {
+  let steps = 0;
+  for (let seed = from; seed <= to; seed += 1) {
+    const database = await openMemoryDatabase();
+    const played = await playMonths(database, seed, months * 30.5);
+    await database.close();
+    steps += played.steps;
+    if (played.differences.length > 0) {
+      for (const line of played.differences) console.log(`  ${line}`);
+      console.log(`seed ${seed}: 1 violation after ${steps} steps`);
+      return 1;
+    }
+    if (to > from) console.log(`seed ${seed}: ${played.steps} steps`);
+  }
   console.log(`${to - from + 1} seeds, ${steps} steps, 0 violations`);
   return 0;
 }

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { openMemoryDatabase } from '../test/doubles/memory-database.ts';
+import { playMonths } from './months/play-months.ts';
 import { planOf } from './plan.ts';
 import { describeFailure, openSimulation, type Simulation } from './simulation.ts';
 
@@ -7,6 +9,8 @@ const SEEDS = [7, 11];
 const HOURS = 0.08;
 const EMBEDDED_SEED = 2;
 const EMBEDDED_HOURS = 0.06;
+const MONTHS_SEED = 7;
+const MONTHS_DAYS = 15;
 
 let simulation: Simulation;
 beforeAll(async () => {
@@ -38,6 +42,14 @@ test(`G-33 G-29 so does a seed of ${EMBEDDED_HOURS} hours on the embedded parts,
       ? []
       : describeFailure(EMBEDDED_SEED, await simulation.shrink(EMBEDDED_SEED, EMBEDDED_HOURS, changes));
   expect(failure.join('\n')).toBe('');
+}, 600_000);
+
+test('P-22 weeks of subscriptions and packs leave what the model says', async () => {
+  const database = await openMemoryDatabase();
+  const { steps, differences } = await playMonths(database, MONTHS_SEED, MONTHS_DAYS);
+  await database.close();
+  expect(differences.join('\n')).toBe('');
+  expect(steps).toBeGreaterThan(0);
 }, 600_000);
 
 test('G-33 on the embedded parts a call that is missing from the log is found', async () => {

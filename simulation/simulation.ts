@@ -14,12 +14,12 @@ export interface Simulation {
   close(): Promise<void>;
 }
 
-export interface SimulationChanges extends PortChanges {
+interface SimulationChanges extends PortChanges {
   /** The kinds of faults, where not all are wanted. */
   readonly only?: readonly Deed['kind'][];
 }
 
-export interface Shrunk extends Played {
+interface Shrunk extends Played {
   readonly plan: readonly PlannedDeed[];
   /** Of the plan that failed first. */
   readonly deeds: number;

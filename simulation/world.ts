@@ -65,7 +65,7 @@ export interface World {
   /** When the running window of a key's requests began, by the server's clock, and how many calls were admitted since. */
   readonly windows: Map<string, { readonly startMs: number; count: number }>;
   deliveries: { readonly how: 'lost' | 'late' | 'twice'; readonly percent: number } | null;
-  isProviderAway: boolean;
+  isProviderUnavailable: boolean;
   /** Until then a call may be refused because something is in trouble, or was a moment ago. */
   troubleUntilMs: number;
   /** Until then limits and holds may be exceeded: shared state was in trouble. */
@@ -159,7 +159,7 @@ export function createWorld(base: BaseWorld, real: Database, seed: number, chang
         const reservation = await inner.reserve(tag, claims);
         if (reservation.outcome !== 'reserved') return reservation;
         for (const [at, { name }] of claims.entries()) {
-          const startMs = reservation.standings[at]?.windowStart ?? 0;
+          const startMs = reservation.limitStates[at]?.windowStart ?? 0;
           if (!name.startsWith('rpm ') || world.windows.get(name)?.startMs === startMs) continue;
           world.windows.set(name, { startMs, count: 0 });
         }
@@ -180,7 +180,7 @@ export function createWorld(base: BaseWorld, real: Database, seed: number, chang
       ...{ companyId: id, customer, subscription: null, givenMinor: 0n },
     })),
     deliveries: null,
-    isProviderAway: false,
+    isProviderUnavailable: false,
     ...{ troubleUntilMs: 0, excusedUntilMs: 0, heldUntilMs: 0, diskFullUntilMs: 0, violation: null },
     desk: deskOf(sandbox.fetch),
     async fetch(request) {
@@ -189,7 +189,7 @@ export function createWorld(base: BaseWorld, real: Database, seed: number, chang
       const caller = world.processes.find((one) => hostname === `${one?.owner.name}.sandbox.simulated`);
       if (caller === undefined || caller === null) return await sandbox.fetch(request);
       const fault = () => {
-        if (!world.isProviderAway) return null;
+        if (!world.isProviderUnavailable) return null;
         const when = random.pick(['before', 'after'] as const);
         return { when, error: new TypeError('fetch failed'), afterMs: 100 };
       };

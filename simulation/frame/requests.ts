@@ -2,7 +2,7 @@ import type { SeededRandom } from '../../test/doubles/seeded-random.ts';
 import { NEVER, type Owner, type Scheduler } from './scheduler.ts';
 
 /** What becomes of one request to the outside, besides what it asks for. */
-export interface RequestFault {
+interface RequestFault {
   /** Fails before it has an effect, or after it. */
   readonly when: 'before' | 'after';
   readonly error: Error;
@@ -10,7 +10,7 @@ export interface RequestFault {
   readonly afterMs: number;
 }
 
-export interface RequestParts {
+interface RequestParts {
   readonly scheduler: Scheduler;
   readonly random: SeededRandom;
   trace(line: string): void;

@@ -163,6 +163,13 @@ describe('changes of plan', () => {
   const { shop, card, pass, state, storyOf, started } = createSubscriber(() => sandbox, 'changes');
 
   describe('P-22 trials and changes of plan', () => {
+    async function yearlyPrice(): Promise<string> {
+      const { body: product } = await sandbox.call('POST', '/v1/products', { name: 'Yearly' });
+      const price = { product: String(product.id), unit_amount: '49000', currency: 'usd' };
+      const { body } = await sandbox.call('POST', '/v1/prices', { ...price, 'recurring[interval]': 'year' });
+      return String(body.id);
+    }
+
     test('a trial costs nothing, warns three days before its end, and is then paid', async () => {
       const { id } = await started({ trial_period_days: '14' });
       expect(await state(id)).toMatchObject({ status: 'trialing' });
@@ -181,6 +188,40 @@ describe('changes of plan', () => {
         'invoice.paid',
       ]);
       expect(await state(id)).toMatchObject({ status: 'active' });
+    });
+
+    test('within a trial a price of another interval charges nothing, and the trial goes on', async () => {
+      const { id, body } = await started({ trial_period_days: '14' });
+      const priceId = await yearlyPrice();
+      const wanted = { 'items[0][price]': priceId, proration_behavior: 'always_invoice' };
+      const { body: changed } = await sandbox.call('POST', `/v1/subscriptions/${id}`, wanted);
+      const { current_period_end, latest_invoice } = body;
+      expect(changed).toMatchObject({ status: 'trialing', current_period_end, latest_invoice });
+      await pass(15);
+      expect(sandbox.objectsOf('invoice.paid').map(({ amount_paid }) => amount_paid)).toEqual([0, 49_000]);
+    });
+
+    test('one that ends with its period ends with the new period if a change begins one', async () => {
+      const { id } = await started({});
+      await sandbox.call('POST', `/v1/subscriptions/${id}`, { cancel_at_period_end: 'true' });
+      const priceId = await yearlyPrice();
+      await sandbox.call('POST', `/v1/subscriptions/${id}`, { 'items[0][price]': priceId });
+      const { cancel_at, current_period_end } = await state(id);
+      expect(cancel_at).toBe(Number(current_period_end));
+    });
+
+    test('a coupon for two months counts for two invoices, however long the months are', async () => {
+      const months = { duration: 'repeating', duration_in_months: '2', percent_off: '50' };
+      const { body: coupon } = await sandbox.call('POST', '/v1/coupons', months);
+      // From the 31st of January on, two months are 59 days, or 60.
+      const { now } = (await (await fetch(`${sandbox.url}/sandbox/clock`)).json()) as { now: number };
+      const january = Date.UTC(new Date(now * 1000).getUTCFullYear() + 1, 0, 31) / 1000;
+      await pass((january - now) / 86_400);
+      sandbox.received.length = 0;
+      await started({ coupon: String(coupon.id) });
+      await pass(61);
+      const paid = sandbox.objectsOf('invoice.paid').map(({ amount_paid }) => amount_paid);
+      expect(paid).toEqual([2_450, 2_450, 4_900]);
     });
 
     test('a trial that ends without a card pauses it, and it can be resumed', async () => {

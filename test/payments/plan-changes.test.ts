@@ -211,6 +211,28 @@ describe('a company changes its plan', () => {
     expect(await subscriptionOf(companyId)).toMatchObject({ planId: most });
   });
 
+  test('P-22 a change that is sent twice at once is charged once, to a plan of another interval too', async () => {
+    for (const interval of ['MONTH', 'YEAR'] as const) {
+      const [basic, pro] = [await pricedPlan(), await pricedPlan({ price: 290, interval })];
+      const companyId = await subscribe(basic);
+      await shop.balanceBecomes(companyId, 3_000n * CREDIT);
+      const previewed = await previewSubscriptionChange(changing(), { companyId, planId: pro });
+      const outcomes = await Promise.all([change(companyId, pro), change(companyId, pro)]);
+      expect(outcomes.filter(({ outcome }) => outcome === 'changed').length).toBeGreaterThan(0);
+      const refused = outcomes.filter(({ outcome }) => outcome !== 'changed');
+      for (const one of refused)
+        expect(one).toMatchObject({ message: 'The company is on plan "Basic" already.' });
+      await shop.sandbox.settled();
+      await shop.handOn();
+      const charges = await shop.sandbox.call('GET', '/v1/charges', {
+        customer: await customerOf(companyId),
+      });
+      const amounts = (charges.body.data as { amount: number }[]).map(({ amount }) => BigInt(amount));
+      expect(previewed).toMatchObject({ outcome: 'previewed', amountDueMinor: amounts[0] });
+      expect(amounts).toHaveLength(2);
+    }
+  });
+
   test('within a trial nothing is charged, and the trial continues', async () => {
     const [basic, pro] = [await pricedPlan(TRIAL), await pricedPlan({ ...TRIAL, price: 99 })];
     const companyId = await subscribe(basic);

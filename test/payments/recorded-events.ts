@@ -8,7 +8,7 @@ export const RECORDED_AT = 1_893_456_000;
 
 type Fields = Record<string, unknown>;
 
-export interface MadeEvent {
+interface MadeEvent {
   readonly type: string;
   readonly object?: Fields;
   readonly previous?: Fields | null;
@@ -69,7 +69,7 @@ export function secondId(event: ProviderEvent): ProviderEvent {
 }
 
 /** A price as it appears in items and lines. */
-export function wirePrice(priceId: string, amount = 2900, currency = 'usd'): Fields {
+function wirePrice(priceId: string, amount = 2900, currency = 'usd'): Fields {
   return { id: priceId, object: 'price', unit_amount: amount, currency, type: 'recurring' };
 }
 

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { createPaymentEvents } from '../../src/domain/payments/payment-events.ts';
 import { currentSubscription, findByProviderId } from '../../src/domain/subscriptions/subscription.ts';
 import { useDatabase } from '../setup/use-database.ts';
 import {
@@ -212,6 +213,53 @@ describe('a subscription', () => {
     );
     expect(payments.asked.at(-1)).toBe(subscription.id);
     expect(await kept()).toMatchObject({ status: 'PAST_DUE' });
+  });
+
+  test('P-24 a state that the provider returned before a newer event was applied does not replace it', async () => {
+    for (const newer of ['same second', 'later'] as const) {
+      const { subscription, kept } = await world();
+      await payments.receive(subscriptionEvent('updated', subscription, { status: 'active' }));
+      const state = (cancel_at_period_end: boolean) =>
+        wireSubscription(subscription, { status: 'active', cancel_at_period_end });
+      const { provider } = payments.parts;
+      let requests = 0;
+      /** Its first answer arrives after the customer has canceled, and after the event of that was applied. */
+      const slow: typeof provider = {
+        ...provider,
+        async retrieveSubscription() {
+          requests += 1;
+          if (requests > 1) return { outcome: 'done', value: state(true) };
+          payments.known.set(subscription.id, state(true));
+          const created = newer === 'later' ? { created: LATER } : {};
+          await payments.receive(
+            subscriptionEvent('updated', subscription, { ...state(true) }, { ...created, previous: null }),
+          );
+          expect(await kept()).toMatchObject({ cancelAtPeriodEnd: true });
+          return { outcome: 'done', value: state(false) };
+        },
+      };
+      await createPaymentEvents({ ...payments.parts, provider: slow }).receive(
+        subscriptionEvent('updated', subscription, { ...state(false) }, { previous: null }),
+      );
+      expect(await kept()).toMatchObject({ status: 'ACTIVE', cancelAtPeriodEnd: true });
+      expect(requests).toBe(newer === 'later' ? 1 : 2);
+    }
+  });
+
+  test('P-20 a checkout whose subscription arrives while the provider is queried does not replace its state', async () => {
+    const { plan, subscription, kept } = await world();
+    const { provider } = payments.parts;
+    const slow: typeof provider = {
+      ...provider,
+      async retrieveSubscription() {
+        await payments.receive(subscriptionEvent('created', subscription, { status: 'incomplete' }));
+        return { outcome: 'done', value: wireSubscription(subscription, { status: 'incomplete' }) };
+      },
+    };
+    await createPaymentEvents({ ...payments.parts, provider: slow }).receive(
+      subscriptionSession(subscription, { payment_status: 'paid', metadata: { planId: plan.id } }),
+    );
+    expect(await kept()).toMatchObject({ status: 'ACTIVE', planId: plan.id });
   });
 
   test('P-24 where the provider does not have it, the changes are ordered by their previous attributes', async () => {

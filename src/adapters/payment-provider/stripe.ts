@@ -52,22 +52,22 @@ function createSelling(stripe: Stripe, { answer }: Attempts): Selling {
   return {
     createProduct: ({ name, description, metadata }, idempotencyKey) =>
       answer('create product', async () => {
-        const wanted = { name, ...(description ? { description } : {}), metadata };
-        return idOf(await stripe.products.create(wanted, { idempotencyKey }));
+        const params = { name, ...(description ? { description } : {}), metadata };
+        return idOf(await stripe.products.create(params, { idempotencyKey }));
       }),
 
     createPrice: ({ productId, amountMinor, currency, recurring, metadata }, idempotencyKey) =>
       answer('create price', async () => {
-        const wanted: Stripe.PriceCreateParams = {
+        const params: Stripe.PriceCreateParams = {
           product: productId,
           unit_amount: Number(amountMinor),
           currency,
           metadata,
         };
         if (recurring !== null) {
-          wanted.recurring = { interval: recurring.interval, interval_count: recurring.intervalCount };
+          params.recurring = { interval: recurring.interval, interval_count: recurring.intervalCount };
         }
-        return idOf(await stripe.prices.create(wanted, { idempotencyKey }));
+        return idOf(await stripe.prices.create(params, { idempotencyKey }));
       }),
 
     renameProduct: (productId, name) =>
@@ -78,8 +78,8 @@ function createSelling(stripe: Stripe, { answer }: Attempts): Selling {
 
     createCustomer: ({ name, email, metadata }, idempotencyKey) =>
       answer('create customer', async () => {
-        const wanted = { name, ...(email === null ? {} : { email }), metadata };
-        return idOf(await stripe.customers.create(wanted, { idempotencyKey }));
+        const params = { name, ...(email === null ? {} : { email }), metadata };
+        return idOf(await stripe.customers.create(params, { idempotencyKey }));
       }),
 
     updateCustomer: (customerId, profile) =>
@@ -87,9 +87,9 @@ function createSelling(stripe: Stripe, { answer }: Attempts): Selling {
         idOf(await stripe.customers.update(customerId, customerParameters(profile))),
       ),
 
-    createCheckoutSession: (wanted, idempotencyKey) =>
+    createCheckoutSession: (params, idempotencyKey) =>
       answer('create checkout session', async () => {
-        const session = await stripe.checkout.sessions.create(checkoutParameters(wanted), { idempotencyKey });
+        const session = await stripe.checkout.sessions.create(checkoutParameters(params), { idempotencyKey });
         if (session.url === null) throw new Error(`checkout session ${session.id} came without a page`);
         return { id: session.id, url: session.url, expiresAtMs: session.expires_at * 1000 };
       }),
@@ -101,8 +101,8 @@ function createSelling(stripe: Stripe, { answer }: Attempts): Selling {
 
     createPortalSession: ({ customerId, returnUrl }, idempotencyKey) =>
       answer('create portal session', async () => {
-        const wanted = { customer: customerId, return_url: returnUrl };
-        const { id, url } = await stripe.billingPortal.sessions.create(wanted, { idempotencyKey });
+        const params = { customer: customerId, return_url: returnUrl };
+        const { id, url } = await stripe.billingPortal.sessions.create(params, { idempotencyKey });
         return { id, url };
       }),
   };
@@ -113,16 +113,16 @@ function createSelling(stripe: Stripe, { answer }: Attempts): Selling {
  * set on what the session creates, because the provider does not copy it there.
  */
 function checkoutParameters(
-  wanted: Parameters<PaymentProvider['createCheckoutSession']>[0],
+  params: Parameters<PaymentProvider['createCheckoutSession']>[0],
 ): Stripe.Checkout.SessionCreateParams {
-  const { mode, priceId, quantity, customerId, referenceId, metadata, trialDays, taxes } = wanted;
+  const { mode, priceId, quantity, customerId, referenceId, metadata, trialDays, taxes } = params;
   return {
     mode,
     line_items: [{ price: priceId, quantity }],
     payment_method_types: ['card'],
     client_reference_id: referenceId,
-    success_url: wanted.successUrl,
-    cancel_url: wanted.cancelUrl,
+    success_url: params.successUrl,
+    cancel_url: params.cancelUrl,
     metadata,
     ...(customerId === null ? {} : { customer: customerId }),
     ...(taxes === undefined ? {} : taxParameters(taxes, customerId)),
@@ -187,13 +187,13 @@ const MAX_LINES = 250;
 /** Invoices for usage, refunds, and the end of a subscription. */
 function createBilling(stripe: Stripe, { answer }: Attempts): Billing {
   /** Each step has its own key, derived from the caller's, so that a repeat finds the steps that were completed. */
-  async function makeInvoice(wanted: InvoiceParams, key: string): Promise<Stripe.Invoice> {
-    const { customerId, currency } = wanted;
-    const made = await invoiceMadeBefore(stripe, wanted);
+  async function makeInvoice(params: InvoiceParams, key: string): Promise<Stripe.Invoice> {
+    const { customerId, currency } = params;
+    const made = await invoiceMadeBefore(stripe, params);
     if (made !== null && made.status !== 'draft') return made;
-    const draft = made ?? (await makeDraft(wanted, key));
+    const draft = made ?? (await makeDraft(params, key));
     const present = made === null ? 0 : await lineCount(stripe, draft.id);
-    for (const [at, { description, amountMinor, period }] of wanted.lines.entries()) {
+    for (const [at, { description, amountMinor, period }] of params.lines.entries()) {
       // Lines are added one after the other, so those that exist are the first ones.
       if (at < present) continue;
       const line: Stripe.InvoiceItemCreateParams = {
@@ -211,8 +211,8 @@ function createBilling(stripe: Stripe, { answer }: Attempts): Billing {
     return await stripe.invoices.finalizeInvoice(draft.id, {}, { idempotencyKey: `${key}:finalize` });
   }
 
-  async function makeDraft(wanted: InvoiceParams, key: string): Promise<Stripe.Invoice> {
-    const { customerId, currency, daysUntilDue, description, metadata } = wanted;
+  async function makeDraft(params: InvoiceParams, key: string): Promise<Stripe.Invoice> {
+    const { customerId, currency, daysUntilDue, description, metadata } = params;
     return await stripe.invoices.create(
       {
         customer: customerId,
@@ -230,13 +230,13 @@ function createBilling(stripe: Stripe, { answer }: Attempts): Billing {
   }
 
   return {
-    async createInvoice(wanted, idempotencyKey) {
-      const count = wanted.lines.length;
+    async createInvoice(params, idempotencyKey) {
+      const count = params.lines.length;
       if (count === 0 || count > MAX_LINES) {
         throw new Error(`an invoice has 1 to ${MAX_LINES} lines, this one ${count}`);
       }
       return await answer('create invoice', async () =>
-        wireObject(await makeInvoice(wanted, idempotencyKey)),
+        wireObject(await makeInvoice(params, idempotencyKey)),
       );
     },
 
@@ -247,7 +247,7 @@ function createBilling(stripe: Stripe, { answer }: Attempts): Billing {
 
     changeSubscriptionPrice: ({ subscriptionId, itemId, priceId }, idempotencyKey) =>
       answer('change subscription price', async () => {
-        const wanted = {
+        const params = {
           items: [{ id: itemId, price: priceId }],
           proration_behavior: 'always_invoice',
           payment_behavior: 'error_if_incomplete',
@@ -255,7 +255,7 @@ function createBilling(stripe: Stripe, { answer }: Attempts): Billing {
         return wireObject(
           await stripe.subscriptions.update(
             subscriptionId,
-            { ...wanted, items: [...wanted.items] },
+            { ...params, items: [...params.items] },
             { idempotencyKey },
           ),
         );
@@ -279,13 +279,13 @@ function createBilling(stripe: Stripe, { answer }: Attempts): Billing {
 
     refund: ({ paymentId, amountMinor, reason, metadata }, idempotencyKey) =>
       answer('refund', async () => {
-        const wanted: Stripe.RefundCreateParams = {
+        const params: Stripe.RefundCreateParams = {
           ...(paymentId.startsWith('ch_') ? { charge: paymentId } : { payment_intent: paymentId }),
           ...(amountMinor === null ? {} : { amount: Number(amountMinor) }),
           ...(reason === undefined ? {} : { reason }),
           metadata,
         };
-        const { id, amount, status } = await stripe.refunds.create(wanted, { idempotencyKey });
+        const { id, amount, status } = await stripe.refunds.create(params, { idempotencyKey });
         return { id, amountMinor: BigInt(amount), status };
       }),
 
@@ -302,8 +302,8 @@ function createBilling(stripe: Stripe, { answer }: Attempts): Billing {
 }
 
 /** The invoice that an earlier attempt created, found by its metadata. */
-async function invoiceMadeBefore(stripe: Stripe, wanted: InvoiceParams): Promise<Stripe.Invoice | null> {
-  const { customerId, metadata, madeSinceMs } = wanted;
+async function invoiceMadeBefore(stripe: Stripe, params: InvoiceParams): Promise<Stripe.Invoice | null> {
+  const { customerId, metadata, madeSinceMs } = params;
   if (madeSinceMs === undefined) return null;
   const marks = Object.entries(metadata);
   const created = { gte: inSeconds(madeSinceMs) };

@@ -43,20 +43,20 @@ type ChangedPlan =
   | Refused;
 
 /** Replaces all settings of a plan. What has been paid for stays as agreed. */
-export async function updatePlan(parts: ChangeParts, id: string, wanted: PlanParams): Promise<ChangedPlan> {
-  const checked = checkPlan(wanted);
+export async function updatePlan(parts: ChangeParts, id: string, params: PlanParams): Promise<ChangedPlan> {
+  const checked = checkPlan(params);
   if (checked.outcome === 'invalid') return checked;
   return await changePlan(parts, id, async (plan) => {
-    if (wanted.billingMode !== plan.billingMode) {
+    if (params.billingMode !== plan.billingMode) {
       const message = `Plan "${plan.name}" is ${plan.billingMode}, which cannot change: create another plan and retire this one.`;
       return { outcome: 'invalid', field: 'billingMode', message };
     }
-    const { trialDays = null, trialCreditsMicro = 0n, creditsExpireAfterDays = null, sortOrder = 0 } = wanted;
-    const { active, creditsMicro, interval } = wanted;
+    const { trialDays = null, trialCreditsMicro = 0n, creditsExpireAfterDays = null, sortOrder = 0 } = params;
+    const { active, creditsMicro, interval } = params;
     const { name, priceMinor, currency } = checked;
     const after = { ...plan, active, name, priceMinor, currency, creditsMicro, interval };
     return {
-      outcome: 'wanted',
+      outcome: 'accepted',
       plan: { ...after, trialDays, trialCreditsMicro, creditsExpireAfterDays, sortOrder },
     };
   });
@@ -65,7 +65,7 @@ export async function updatePlan(parts: ChangeParts, id: string, wanted: PlanPar
 /** Stops selling a plan. Subscriptions to it continue. */
 export async function retirePlan(parts: ChangeParts, id: string): Promise<ChangedPlan> {
   return await changePlan(parts, id, async (plan) => ({
-    outcome: 'wanted',
+    outcome: 'accepted',
     plan: { ...plan, active: false },
   }));
 }
@@ -73,7 +73,7 @@ export async function retirePlan(parts: ChangeParts, id: string): Promise<Change
 async function changePlan(
   parts: ChangeParts,
   id: string,
-  decide: (plan: Plan) => Promise<{ readonly outcome: 'wanted'; readonly plan: Plan } | Refused>,
+  decide: (plan: Plan) => Promise<{ readonly outcome: 'accepted'; readonly plan: Plan } | Refused>,
 ): Promise<ChangedPlan> {
   const { database } = parts;
   if ((await findPlan(database, id)) === null) return { outcome: 'no-such-plan' };
@@ -82,7 +82,7 @@ async function changePlan(
     const before = await findPlan(database, id);
     if (before === null) return { outcome: 'no-such-plan' };
     const decided = await decide(before);
-    if (decided.outcome !== 'wanted') return decided;
+    if (decided.outcome !== 'accepted') return decided;
     const moved = await movePrice(parts, planOffer(before), planOffer(decided.plan));
     if (moved.outcome === 'failed') return { outcome: 'provider-failed', message: moved.message };
     const plan = await database.transaction(async (transaction) => {
@@ -107,9 +107,9 @@ type ChangedPack =
 export async function updateCreditPack(
   parts: ChangeParts,
   id: string,
-  wanted: CreditPackParams,
+  params: CreditPackParams,
 ): Promise<ChangedPack> {
-  const checked = checkPack(wanted);
+  const checked = checkPack(params);
   if (checked.outcome === 'invalid') return checked;
   return await changePack(parts, id, (pack) => {
     const { name, priceMinor, currency } = checked;
@@ -118,9 +118,9 @@ export async function updateCreditPack(
       name,
       priceMinor,
       currency,
-      creditsMicro: wanted.creditsMicro,
-      creditsExpireAfterDays: wanted.creditsExpireAfterDays ?? null,
-      sortOrder: wanted.sortOrder,
+      creditsMicro: params.creditsMicro,
+      creditsExpireAfterDays: params.creditsExpireAfterDays ?? null,
+      sortOrder: params.sortOrder,
     };
   });
 }
@@ -141,19 +141,19 @@ async function changePack(
   if (!(await claim(parts, 'pack', id))) return busy('pack');
   try {
     const before = (await findCreditPack(database, id)) ?? found;
-    const wanted = decide(before);
+    const params = decide(before);
     if (before.status === 'RETIRED') {
-      if (wanted.status === 'RETIRED' && isSamePack(wanted, before)) {
+      if (params.status === 'RETIRED' && isSamePack(params, before)) {
         return { outcome: 'changed', pack: before, before };
       }
       const message = `Pack "${before.name}" is retired and cannot be changed: create another one.`;
       return { outcome: 'retired', message };
     }
-    const moved = await movePrice(parts, packOffer(before), packOffer(wanted));
+    const moved = await movePrice(parts, packOffer(before), packOffer(params));
     if (moved.outcome === 'failed') return { outcome: 'provider-failed', message: moved.message };
     const pack = await database.transaction(async (transaction) => {
       await noteArchived(parts, transaction, moved);
-      return await writePack(parts, transaction, { ...wanted, providerPriceId: moved.priceId });
+      return await writePack(parts, transaction, { ...params, providerPriceId: moved.priceId });
     });
     if (moved.archived.length > 0) await archivePrices(parts);
     return { outcome: 'changed', pack, before };

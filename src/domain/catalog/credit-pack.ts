@@ -84,10 +84,10 @@ export interface CreditPackParams extends OfferParams {
 }
 
 /** Returns what is wrong with a pack, and in which field; otherwise its name, price and currency as they are stored. */
-export function checkPack(wanted: CreditPackParams): CheckedOffer {
-  const checked = checkOffer(wanted, { freeOfCharge: false, withoutCredits: false });
+export function checkPack(params: CreditPackParams): CheckedOffer {
+  const checked = checkOffer(params, { freeOfCharge: false, withoutCredits: false });
   if (checked.outcome === 'invalid') return checked;
-  const problem = sortOrderProblem(wanted.sortOrder) ?? expiryProblem(wanted.creditsExpireAfterDays ?? null);
+  const problem = sortOrderProblem(params.sortOrder) ?? expiryProblem(params.creditsExpireAfterDays ?? null);
   return problem === null ? checked : { outcome: 'invalid', ...problem };
 }
 
@@ -103,11 +103,11 @@ type CreatedCreditPack =
  */
 export async function createCreditPack(
   parts: CreditPackParts,
-  wanted: CreditPackParams,
+  params: CreditPackParams,
 ): Promise<CreatedCreditPack> {
   const { database, secrets, clock } = parts;
-  const { sortOrder, creditsMicro, creditsExpireAfterDays = null } = wanted;
-  const checked = checkPack(wanted);
+  const { sortOrder, creditsMicro, creditsExpireAfterDays = null } = params;
+  const checked = checkPack(params);
   if (checked.outcome === 'invalid') return checked;
   const id = secrets.newId();
   const { name, priceMinor, currency } = checked;
@@ -147,14 +147,14 @@ async function makePrice(
   const product = await provider.createProduct({ name: pack.name, metadata }, `pack:${pack.id}:product`);
   if (product.outcome === 'failed') return { outcome: 'failed', message: product.failure.message };
   const productId = product.value.id;
-  const wanted = {
+  const params = {
     productId,
     amountMinor: pack.priceMinor,
     currency: pack.currency,
     recurring: null,
     metadata,
   };
-  const price = await provider.createPrice(wanted, `pack:${pack.id}:price`);
+  const price = await provider.createPrice(params, `pack:${pack.id}:price`);
   if (price.outcome === 'failed') return { outcome: 'failed', message: price.failure.message };
   return { outcome: 'made', productId, priceId: price.value.id };
 }

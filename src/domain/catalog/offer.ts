@@ -35,20 +35,20 @@ const LONGEST_NAME = 200;
 export const MOST_CREDITS_MICRO = 1_000_000_000n * 1_000_000n;
 
 export function checkOffer(
-  wanted: OfferParams,
+  params: OfferParams,
   allowed: { readonly freeOfCharge: boolean; readonly withoutCredits: boolean },
 ): CheckedOffer {
-  const name = wanted.name.trim();
+  const name = params.name.trim();
   if (name === '' || name.length > LONGEST_NAME || !name.isWellFormed() || /\p{Cc}/u.test(name)) {
     return invalid('name', `A name has 1 to ${LONGEST_NAME} characters, in one line.`);
   }
-  const { creditsMicro } = wanted;
+  const { creditsMicro } = params;
   const least = allowed.withoutCredits ? 0n : 1n;
   if (creditsMicro < least || creditsMicro > MOST_CREDITS_MICRO) {
     const from = allowed.withoutCredits ? 'Zero' : 'More than zero';
     return invalid('credits', `${from} and at most a billion credits can be sold at once.`);
   }
-  const minor = toMinorUnits(wanted.price, wanted.currency);
+  const minor = toMinorUnits(params.price, params.currency);
   if (minor.outcome === 'refused') {
     const field = minor.message.includes('is not a currency') ? 'currency' : 'price';
     return invalid(field, minor.message);

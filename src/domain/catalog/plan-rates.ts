@@ -55,17 +55,17 @@ type AddedRate =
 /** Adds a rate for a price that the provider also charges in another currency: the same credits for another amount. */
 export async function addPlanRate(
   statements: Statements,
-  wanted: { readonly providerPriceId: string; readonly currency: string; readonly price: string },
+  params: { readonly providerPriceId: string; readonly currency: string; readonly price: string },
 ): Promise<AddedRate> {
-  const minor = toMinorUnits(wanted.price, wanted.currency);
+  const minor = toMinorUnits(params.price, params.currency);
   if (minor.outcome === 'refused') return { outcome: 'invalid', message: minor.message };
   if (minor.amountMinor === 0n) return { outcome: 'invalid', message: 'A price must be above zero.' };
-  const [known] = await listPlanRates(statements, wanted.providerPriceId);
+  const [known] = await listPlanRates(statements, params.providerPriceId);
   if (known === undefined) return { outcome: 'no-such-price' };
   const written = await statements.query(
     `insert into plan_rates (provider_price_id, currency, plan_id, price_minor, credits_micro)
      values ($1, $2, $3, $4, $5) on conflict do nothing returning plan_id`,
-    [wanted.providerPriceId, minor.currency, known.planId, minor.amountMinor, known.creditsMicro],
+    [params.providerPriceId, minor.currency, known.planId, minor.amountMinor, known.creditsMicro],
   );
   return { outcome: written.length > 0 ? 'added' : 'frozen' };
 }

@@ -120,9 +120,9 @@ export async function createPlan(
     readonly secrets: Pick<Secrets, 'newId'>;
     readonly clock: Clock;
   },
-  wanted: PlanParams,
+  params: PlanParams,
 ): Promise<CreatedPlan> {
-  const checked = checkPlan(wanted);
+  const checked = checkPlan(params);
   if (checked.outcome === 'invalid') return checked;
   const [plan] = await statements.query<Plan>(
     `insert into plans (id, name, active, billing_mode, price_minor, currency, credits_micro, billing_interval,
@@ -131,16 +131,16 @@ export async function createPlan(
     [
       secrets.newId(),
       checked.name,
-      wanted.active,
-      wanted.billingMode,
+      params.active,
+      params.billingMode,
       checked.priceMinor,
       checked.currency,
-      wanted.creditsMicro,
-      wanted.interval,
-      wanted.trialDays ?? null,
-      wanted.trialCreditsMicro ?? 0n,
-      wanted.creditsExpireAfterDays ?? null,
-      wanted.sortOrder ?? 0,
+      params.creditsMicro,
+      params.interval,
+      params.trialDays ?? null,
+      params.trialCreditsMicro ?? 0n,
+      params.creditsExpireAfterDays ?? null,
+      params.sortOrder ?? 0,
       new Date(clock.now()),
     ],
   );
@@ -149,12 +149,12 @@ export async function createPlan(
 }
 
 /** Returns what is wrong with a plan, and in which field; otherwise its name, price and currency as they are stored. */
-export function checkPlan(wanted: PlanParams): CheckedOffer {
-  const isPostpaid = wanted.billingMode === 'POSTPAID';
-  const checked = checkOffer(wanted, { freeOfCharge: true, withoutCredits: isPostpaid });
+export function checkPlan(params: PlanParams): CheckedOffer {
+  const isPostpaid = params.billingMode === 'POSTPAID';
+  const checked = checkOffer(params, { freeOfCharge: true, withoutCredits: isPostpaid });
   if (checked.outcome === 'invalid') return checked;
   const problem =
-    sortOrderProblem(wanted.sortOrder ?? 0) ?? trialProblem(wanted) ?? planExpiryProblem(wanted);
+    sortOrderProblem(params.sortOrder ?? 0) ?? trialProblem(params) ?? planExpiryProblem(params);
   return problem === null ? checked : { outcome: 'invalid', ...problem };
 }
 
@@ -168,8 +168,8 @@ function planExpiryProblem({ creditsExpireAfterDays = null, billingMode }: PlanP
   return { field: 'creditsExpireAfterDays', message };
 }
 
-function trialProblem(wanted: PlanParams): Problem | null {
-  const { trialDays = null, trialCreditsMicro = 0n, billingMode } = wanted;
+function trialProblem(params: PlanParams): Problem | null {
+  const { trialDays = null, trialCreditsMicro = 0n, billingMode } = params;
   if (trialDays !== null && (trialDays < 1 || trialDays > MOST_TRIAL_DAYS || billingMode === 'POSTPAID')) {
     const message = `A trial lasts 1 to ${MOST_TRIAL_DAYS} days, and POSTPAID plans have none.`;
     return { field: 'trialDays', message };
@@ -262,14 +262,14 @@ async function price(parts: PlanPricingParts, plan: Plan): Promise<string | null
       // Stored at once, because the provider forgets its idempotency keys after a day.
       await database.query('update plans set provider_product_id = $2 where id = $1', [plan.id, productId]);
     }
-    const wanted = {
+    const params = {
       productId,
       amountMinor: plan.priceMinor,
       currency: plan.currency,
       recurring: { interval: plan.interval === 'YEAR' ? 'year' : 'month', intervalCount: 1 },
       metadata,
     } as const;
-    const made = await provider.createPrice(wanted, `plan:${plan.id}:price:${planTerms(plan)}`);
+    const made = await provider.createPrice(params, `plan:${plan.id}:price:${planTerms(plan)}`);
     if (made.outcome === 'failed') return made.failure.message;
     await database.query(
       `update plans set provider_price_id = $2, updated_at = $3 where id = $1 and provider_price_id is null`,

@@ -101,12 +101,12 @@ type Question = Extract<EffectOutcome, { outcome: 'ask' | 'ask-lines' }>;
 
 /** What the provider has answered so far. */
 interface Answers {
-  readonly asked: Map<string, WireObject | null>;
+  readonly subscriptions: Map<string, { readonly state: WireObject | null; readonly seen: string | null }>;
   readonly invoiceLines: Map<string, readonly WireObject[] | null>;
 }
 
-/** Each round requests one more object from the provider. An event is about one subscription. */
-const MOST_ROUNDS = 3;
+/** Each round requests one object from the provider, a subscription again if ours has changed in the meantime. */
+const MOST_ROUNDS = 5;
 const AGAIN: readonly PaymentEventStatus[] = ['RECEIVED', 'DEFERRED'];
 
 /**
@@ -120,7 +120,7 @@ export async function processEvent(
   from: readonly PaymentEventStatus[] = AGAIN,
 ): Promise<ProcessedEvent> {
   const { database, sharedState, log } = parts;
-  const answers: Answers = { asked: new Map(), invoiceLines: new Map() };
+  const answers: Answers = { subscriptions: new Map(), invoiceLines: new Map() };
   try {
     for (let count = 0; count < MOST_ROUNDS; count += 1) {
       const round = await database.transaction((transaction) =>
@@ -129,8 +129,8 @@ export async function processEvent(
       if (round.level !== null) await publishLevel(sharedState, round.level, log);
       if (round.processed !== null) return round.processed;
       if (round.ask?.outcome === 'ask') {
-        const { subscriptionId } = round.ask;
-        answers.asked.set(subscriptionId, await askProvider(parts, subscriptionId));
+        const { subscriptionId, seen } = round.ask;
+        answers.subscriptions.set(subscriptionId, { state: await askProvider(parts, subscriptionId), seen });
       }
       if (round.ask?.outcome === 'ask-lines') {
         const { invoiceId } = round.ask;
@@ -250,8 +250,8 @@ async function listAllLines(
   const lines: WireObject[] = [];
   let after: string | undefined;
   for (let page = 0; page < MOST_LINE_PAGES; page += 1) {
-    const asked = after === undefined ? { limit: LINES_PAGE } : { limit: LINES_PAGE, after };
-    const listed = await provider.listInvoiceLines(invoiceId, asked);
+    const params = after === undefined ? { limit: LINES_PAGE } : { limit: LINES_PAGE, after };
+    const listed = await provider.listInvoiceLines(invoiceId, params);
     if (listed.outcome === 'failed') {
       const { reason } = listed.failure;
       log.warn('the payment provider did not list the lines of an invoice', { invoiceId, reason });

@@ -15,7 +15,7 @@ import { liveSubscriptions } from '../subscriptions/subscription.ts';
 /**
  * POSTPAID plans are not bought by checkout: a company requests one, and an operator assigns it with the agreed terms.
  */
-interface WantedAssignment {
+interface PlanAssignmentParams {
   readonly companyId: string;
   readonly planId: string;
   /** Null is unlimited. */
@@ -36,11 +36,14 @@ type AssignedPlan =
     }
   | { readonly outcome: 'subscribed'; readonly message: string };
 
-export async function assignPlan(transaction: Transaction, wanted: WantedAssignment): Promise<AssignedPlan> {
-  const { companyId, planId, dueDays, invoiceDay, creditLimitMicro, now } = wanted;
+export async function assignPlan(
+  transaction: Transaction,
+  params: PlanAssignmentParams,
+): Promise<AssignedPlan> {
+  const { companyId, planId, dueDays, invoiceDay, creditLimitMicro, now } = params;
   const plan = await findPlan(transaction, planId);
   if (plan === null) return { outcome: 'no-such-plan' };
-  const problem = problemOf(wanted, plan);
+  const problem = problemOf(params, plan);
   if (problem !== null) return { outcome: 'invalid', ...problem };
   const set = await setCompanyBilling(transaction, companyId, 'POSTPAID', creditLimitMicro);
   if (set.outcome === 'no-such-company') return { outcome: 'no-such-company' };
@@ -57,7 +60,7 @@ export async function assignPlan(transaction: Transaction, wanted: WantedAssignm
   return { outcome: 'assigned', plan, level: set.level };
 }
 
-function problemOf({ dueDays, invoiceDay }: WantedAssignment, plan: Plan) {
+function problemOf({ dueDays, invoiceDay }: PlanAssignmentParams, plan: Plan) {
   if (plan.billingMode !== 'POSTPAID') {
     const message = `Plan "${plan.name}" is PREPAID: companies subscribe to it by checkout.`;
     return { field: 'planId', message } as const;
@@ -111,7 +114,7 @@ type RequestedPlan =
 export async function requestPlan(
   outbox: PlanRequestOutbox,
   transaction: Transaction,
-  wanted: {
+  params: {
     readonly companyId: string;
     readonly planId: string;
     readonly email: string;
@@ -119,7 +122,7 @@ export async function requestPlan(
     readonly now: Date;
   },
 ): Promise<RequestedPlan> {
-  const { companyId, planId, email, message, now } = wanted;
+  const { companyId, planId, email, message, now } = params;
   const plan = await findPlan(transaction, planId);
   if (plan === null || !plan.active) return { outcome: 'no-such-plan' };
   if (plan.billingMode !== 'POSTPAID') {

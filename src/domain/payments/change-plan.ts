@@ -52,7 +52,7 @@ interface ChangePlanParts {
   readonly clock: Clock;
 }
 
-interface WantedPlanChange {
+interface PlanChangeParams {
   readonly companyId: string;
   readonly planId: string;
 }
@@ -76,9 +76,9 @@ type PreviewedChange =
 
 export async function previewSubscriptionChange(
   parts: ChangePlanParts,
-  wanted: WantedPlanChange,
+  params: PlanChangeParams,
 ): Promise<PreviewedChange> {
-  const found = await findChange(parts, wanted);
+  const found = await findChange(parts, params);
   if (found.outcome !== 'found') return found;
   const { change, subscription } = found;
   const answer = await parts.provider.previewPriceChange(change);
@@ -93,13 +93,13 @@ export async function previewSubscriptionChange(
   const periodEnd = momentIn(subscription.current_period_end);
   const all = listIn(invoice.lines);
   const lines = chargedNow(all, periodEnd);
-  const asked = lines.length === all.length ? minorIn(invoice.amount_due) : null;
-  const amount = asked ?? sumOf(lines) + (minorIn(invoice.starting_balance) ?? 0n);
+  const amountDue = lines.length === all.length ? minorIn(invoice.amount_due) : null;
+  const amount = amountDue ?? sumOf(lines) + (minorIn(invoice.starting_balance) ?? 0n);
   return {
     outcome: 'previewed',
     amountDueMinor: amount > 0n ? amount : 0n,
     currency,
-    creditsMicro: await creditsOf(parts, wanted.companyId, readInvoiceLines(lines), currency),
+    creditsMicro: await creditsOf(parts, params.companyId, readInvoiceLines(lines), currency),
   };
 }
 
@@ -109,10 +109,10 @@ type ChangedSubscription =
 
 export async function changeSubscriptionPlan(
   parts: ChangePlanParts,
-  wanted: WantedPlanChange,
+  params: PlanChangeParams,
 ): Promise<ChangedSubscription> {
   const { provider, secrets } = parts;
-  const found = await findChange(parts, wanted);
+  const found = await findChange(parts, params);
   if (found.outcome !== 'found') return found;
   // A new key for each attempt: the provider would repeat the decline of an attempt with the same key. Changing to the
   // same price twice is no second change.
@@ -122,14 +122,19 @@ export async function changeSubscriptionPlan(
   const { subscriptionId } = found.change;
   let [state, seen] = [answer.value, found.version];
   for (let count = 1; ; count += 1) {
-    const kept = await keepAnswer(parts, wanted.companyId, { subscriptionId, state, seen, plan: found.plan });
+    const stored = await storeAnswer(parts, params.companyId, {
+      subscriptionId,
+      state,
+      seen,
+      plan: found.plan,
+    });
     // Never an answer that may be older than what is stored: the provider's events bring the rest.
-    if (kept.outcome === 'kept' || count === MOST_TRIES) {
-      return { outcome: 'changed', subscription: kept.subscription };
+    if (stored.outcome === 'stored' || count === MOST_TRIES) {
+      return { outcome: 'changed', subscription: stored.subscription };
     }
     const again = await provider.retrieveSubscription(subscriptionId);
-    if (again.outcome === 'failed') return { outcome: 'changed', subscription: kept.subscription };
-    [state, seen] = [again.value, kept.version];
+    if (again.outcome === 'failed') return { outcome: 'changed', subscription: stored.subscription };
+    [state, seen] = [again.value, stored.version];
   }
 }
 
@@ -144,8 +149,8 @@ interface AnsweredChange {
   readonly plan: Plan;
 }
 
-interface KeptAnswer {
-  readonly outcome: 'kept' | 'changed-meanwhile';
+interface StoredAnswer {
+  readonly outcome: 'stored' | 'changed-meanwhile';
   readonly subscription: Subscription;
   /** That of our row before this. */
   readonly version: string | null;
@@ -155,11 +160,11 @@ interface KeptAnswer {
  * Stores the provider's answer unless our row has changed since the provider was asked: an event, or the answer to another
  * administrator, may be newer.
  */
-async function keepAnswer(
+async function storeAnswer(
   { database, secrets, clock }: ChangePlanParts,
   companyId: string,
   { subscriptionId, state: wire, seen, plan }: AnsweredChange,
-): Promise<KeptAnswer> {
+): Promise<StoredAnswer> {
   return await database.transaction(async (transaction) => {
     await lockCompany(transaction, companyId);
     const present = await findByProviderId(transaction, subscriptionId);
@@ -169,7 +174,7 @@ async function keepAnswer(
     }
     const state = readSubscription(wire, (await planOf(transaction, wire)) ?? plan.id);
     if (state === null) throw new Error(`subscription ${subscriptionId} has no status that we know`);
-    const kept = await upsertSubscription(transaction, {
+    const stored = await upsertSubscription(transaction, {
       newId: secrets.newId(),
       providerSubscriptionId: subscriptionId,
       companyId,
@@ -180,8 +185,9 @@ async function keepAnswer(
       now: new Date(clock.now()),
       graceMs: PAST_DUE_GRACE_MS,
     });
-    if (!('subscription' in kept)) throw new Error(`a changed subscription was not kept: ${kept.outcome}`);
-    return { outcome: 'kept', subscription: kept.subscription, version };
+    if (!('subscription' in stored))
+      throw new Error(`a changed subscription was not kept: ${stored.outcome}`);
+    return { outcome: 'stored', subscription: stored.subscription, version };
   });
 }
 
@@ -199,7 +205,7 @@ type FoundChange =
 
 async function findChange(
   { database, provider }: ChangePlanParts,
-  { companyId, planId }: WantedPlanChange,
+  { companyId, planId }: PlanChangeParams,
 ): Promise<FoundChange> {
   const plan = await findPlan(database, planId);
   if (plan === null) return { outcome: 'no-such-plan' };

@@ -67,7 +67,7 @@ export async function createCreditPackCheckout(
   if (customer.outcome !== 'ensured') return customer;
   const purchaseId = secrets.newId();
   await addPurchase(parts, { purchaseId, companyId, pack });
-  const wanted = {
+  const params = {
     mode: 'payment' as const,
     priceId: pack.providerPriceId,
     quantity: 1,
@@ -77,7 +77,7 @@ export async function createCreditPackCheckout(
     ...returnUrls(consoleUrl),
   };
   const opened = await forCustomer(parts, companyId, customer.customerId, (customerId, key) =>
-    provider.createCheckoutSession({ ...wanted, customerId }, `purchase:${purchaseId}:session${key}`),
+    provider.createCheckoutSession({ ...params, customerId }, `purchase:${purchaseId}:session${key}`),
   );
   const now = new Date(clock.now());
   if (opened.outcome === 'failed') {
@@ -161,8 +161,8 @@ async function makeCustomer(
     .sha256(JSON.stringify([name, email]))
     .toHex()
     .slice(0, 16);
-  const wanted = { name, email, metadata: { companyId } };
-  return await provider.createCustomer(wanted, `company:${companyId}:customer:${words}${replacing}`);
+  const params = { name, email, metadata: { companyId } };
+  return await provider.createCustomer(params, `company:${companyId}:customer:${words}${replacing}`);
 }
 
 /**

@@ -6,6 +6,7 @@ import { listAdmins, listSuperAdmins } from '../accounts/members.ts';
 import { fromMinorUnits } from '../catalog/currency.ts';
 import { type Posting, postTransaction } from '../credits/ledger/ledger.ts';
 import type { MailOutbox, MailToSend } from '../mail/outbox.ts';
+import { versionByProviderId } from '../subscriptions/subscription.ts';
 
 /** What an event type does, all within the transaction that also marks the event. */
 export type Effect = (event: StoredPaymentEvent, context: EffectContext) => Promise<EffectOutcome>;
@@ -24,8 +25,8 @@ export interface StoredPaymentEvent {
 
 export interface EffectContext {
   readonly transaction: Transaction;
-  /** Subscriptions as the provider has them, by id: null if it does not have one, or does not answer. */
-  readonly asked: ReadonlyMap<string, WireObject | null>;
+  /** Subscriptions as the provider has them, by id. */
+  readonly subscriptions: ReadonlyMap<string, RequestedSubscription>;
   /** All lines of requested invoices, by invoice id: null if the provider did not list them. */
   readonly invoiceLines: ReadonlyMap<string, readonly WireObject[] | null>;
   readonly mailAdmins: MailAdmins;
@@ -34,6 +35,39 @@ export interface EffectContext {
   readonly newId: () => string;
   readonly log: Log;
   readonly pastDueGraceMs: number;
+}
+
+/** The state of a subscription that was requested from the provider. */
+interface RequestedSubscription {
+  /** Null if the provider does not have it, or does not answer. */
+  readonly state: WireObject | null;
+  /** The version of our row before the provider was asked; null if we had none. */
+  readonly seen: string | null;
+}
+
+/**
+ * The requested state, unless our row has changed since then: another event, or the answer to a change of plan, may be newer.
+ * Call it under the company's lock.
+ */
+export async function requestedState(
+  { transaction, subscriptions }: Pick<EffectContext, 'transaction' | 'subscriptions'>,
+  subscriptionId: string,
+): Promise<WireObject | null> {
+  const requested = subscriptions.get(subscriptionId);
+  if (requested === undefined || requested.state === null) return null;
+  return (await versionByProviderId(transaction, subscriptionId)) === requested.seen ? requested.state : null;
+}
+
+/** Call it under the company's lock, before anything is changed. */
+export async function askForSubscription(
+  { transaction }: Pick<EffectContext, 'transaction'>,
+  subscriptionId: string,
+): Promise<EffectOutcome> {
+  return {
+    outcome: 'ask',
+    subscriptionId,
+    seen: await versionByProviderId(transaction, subscriptionId),
+  };
 }
 
 /** The outcome of an event. An effect decides before it writes: only `applied` may have changed anything. */
@@ -52,7 +86,7 @@ export type EffectOutcome =
   /** Cannot be applied: an operator has to look at it. */
   | { readonly outcome: 'failed'; readonly reason: string; readonly companyId?: string }
   /** The current state of this subscription must be requested from the provider first. Nothing was changed. */
-  | { readonly outcome: 'ask'; readonly subscriptionId: string }
+  | { readonly outcome: 'ask'; readonly subscriptionId: string; readonly seen: string | null }
   /** The event shows only some of the invoice's lines. Nothing was changed. */
   | { readonly outcome: 'ask-lines'; readonly invoiceId: string };
 
@@ -76,7 +110,7 @@ export async function post({ transaction }: EffectContext, posting: Posting): Pr
 }
 
 /** Mails a fact to all billing contacts of a company, once each, if the transaction commits. */
-type MailAdmins = (wanted: Announcement) => Promise<void>;
+type MailAdmins = (params: Announcement) => Promise<void>;
 
 type Kinds =
   | 'receipt'
@@ -126,7 +160,7 @@ async function billingRecipients(
 }
 
 /** Mails the super admins about money that needs their attention, once each, if the transaction commits. */
-type MailSuperAdmins = (wanted: {
+type MailSuperAdmins = (params: {
   readonly companyId: string;
   readonly fact: string;
   readonly problem: ProblemMail['problem'];

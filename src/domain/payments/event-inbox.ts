@@ -35,7 +35,7 @@ const PAYMENT_EVENT_COLUMNS = `id, provider_event_id as "providerEventId", type,
 
 const MOST_EVENTS = 500;
 
-interface AskedPaymentEvents {
+interface PaymentEventListParams {
   readonly status?: PaymentEventStatus | undefined;
   readonly limit?: number | undefined;
   /** The id of the last event of the previous page. */
@@ -45,7 +45,7 @@ interface AskedPaymentEvents {
 /** Newest first. */
 export async function listPaymentEvents(
   statements: Statements,
-  { status, limit = MOST_EVENTS, after }: AskedPaymentEvents = {},
+  { status, limit = MOST_EVENTS, after }: PaymentEventListParams = {},
 ): Promise<readonly PaymentEvent[]> {
   return await statements.query<PaymentEvent>(
     `select ${PAYMENT_EVENT_COLUMNS} from provider_events

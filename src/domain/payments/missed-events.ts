@@ -93,8 +93,8 @@ export async function replayPayments(
   }
   if (fromMs > toMs) return { outcome: 'invalid', message: 'from must not be after to.' };
   let [events, applied, failures] = [0, 0, 0];
-  const asked = { from: fromMs, newest: toMs, until: toMs };
-  const read = await readRanges(parts, asked, signal, async (range) => {
+  const requested = { from: fromMs, newest: toMs, until: toMs };
+  const read = await readRanges(parts, requested, signal, async (range) => {
     events += range.events.length;
     const { done, failed } = await replayAll(parts, range.events, signal);
     applied += done;
@@ -112,7 +112,7 @@ export async function replayPayments(
   return { outcome: 'replayed', events, applied };
 }
 
-interface AskedRange {
+interface EventRange {
   readonly from: number;
   /** No event is expected after this time; the range is split relative to it. */
   readonly newest: number;
@@ -132,7 +132,7 @@ type ReadOutcome =
 /** Proceeds from the oldest to the newest event. The provider lists the newest first, so a range is read completely. */
 async function readRanges(
   parts: MissedEventsParts,
-  { from, newest, until }: AskedRange,
+  { from, newest, until }: EventRange,
   signal: AbortSignal | undefined,
   take: (range: ReadRange) => Promise<'go-on' | 'stop'>,
 ): Promise<ReadOutcome> {

@@ -47,7 +47,7 @@ export async function countedInvoices(
   statements: Statements,
   companyId: string,
 ): Promise<readonly CountedInvoice[]> {
-  const rows = await statements.query<KeptInvoice>(
+  const rows = await statements.query<StoredInvoice>(
     `select invoice.currency, coalesce(invoice.moved_micro, invoice.credits_micro) as "movedMicro",
        coalesce(invoice.lines_minor, invoice.amount_minor) as "linesMinor", invoice.amount_minor as "paidMinor",
        coalesce(invoice.credited_minor, 0) as "creditedMinor",
@@ -66,7 +66,7 @@ export async function countedInvoices(
   return rows.map(afterRefunds);
 }
 
-export interface KeptInvoice {
+export interface StoredInvoice {
   readonly currency: string;
   readonly movedMicro: bigint;
   readonly linesMinor: bigint;
@@ -78,7 +78,7 @@ export interface KeptInvoice {
   readonly refundedMinor: bigint;
 }
 
-export function afterRefunds(invoice: KeptInvoice): CountedInvoice {
+export function afterRefunds(invoice: StoredInvoice): CountedInvoice {
   const { currency, movedMicro, linesMinor, paidMinor, refundedMicro, refundedMinor } = invoice;
   const { priceMinor, creditsMicro } = invoice;
   const isLeft = linesMinor > 0n && paidMinor > 0n;

@@ -84,8 +84,8 @@ export function moveInvoice(movements: readonly LineMovement[], money: InvoiceMo
   const movedMicro = movements.reduce((sum, movement) => sum + movement.movedMicro, 0n);
   if (movedMicro <= 0n) return movedMicro;
   const shownMinor = movements.reduce((sum, { line }) => sum + line.netMinor, 0n);
-  const asked = share(movedMicro, money.linesMinor, shownMinor);
-  return share(asked, money.paidMinor, money.totalMinor);
+  const invoicedMicro = share(movedMicro, money.linesMinor, shownMinor);
+  return share(invoicedMicro, money.paidMinor, money.totalMinor);
 }
 
 /** The money of the plan lines, as far as `moveInvoice` counts them, and the best rate that was paid. */
@@ -104,8 +104,8 @@ export function countedMoney(
     0n,
   );
   if (linesMinor <= 0n) return { linesMinor, creditedMinor, best };
-  const asked = share(linesMinor, money.linesMinor, shownMinor);
-  return { linesMinor: share(asked, money.paidMinor, money.totalMinor), creditedMinor, best };
+  const invoicedMinor = share(linesMinor, money.linesMinor, shownMinor);
+  return { linesMinor: share(invoicedMinor, money.paidMinor, money.totalMinor), creditedMinor, best };
 }
 
 type Rate = Pick<PlanRate, 'priceMinor' | 'creditsMicro'>;

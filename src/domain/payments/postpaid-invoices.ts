@@ -180,7 +180,7 @@ async function issue(parts: PostpaidInvoiceParts, invoice: Invoice): Promise<Iss
     periodStart === null || periodEnd === null
       ? {}
       : { period: { startMs: periodStart.getTime(), endMs: periodEnd.getTime() } };
-  const wanted = {
+  const params = {
     currency,
     daysUntilDue: Math.max(1, Math.round(dueMs / DAY_MS)),
     description: `Usage ${month}`,
@@ -190,7 +190,7 @@ async function issue(parts: PostpaidInvoiceParts, invoice: Invoice): Promise<Iss
     madeSinceMs: invoice.createdAt.getTime() - DAY_MS,
   };
   const made = await forCustomer(parts, companyId, customer.customerId, (customerId, key) =>
-    parts.provider.createInvoice({ ...wanted, customerId }, `invoice:${id}${key}`),
+    parts.provider.createInvoice({ ...params, customerId }, `invoice:${id}${key}`),
   );
   if (made.outcome === 'failed') return { outcome: 'failed', ...made.failure };
   return { outcome: 'issued', invoice: await attach(parts, invoice, made.value) };

@@ -65,7 +65,7 @@ async function openPage(
   const metadata = { checkoutId: checkout.id, companyId: checkout.companyId, planId: plan.id };
   // A trial is for companies that never subscribed: otherwise canceling and subscribing again would be free forever.
   const isNew = plan.trialDays !== null && (await currentSubscription(database, checkout.companyId)) === null;
-  const wanted = {
+  const params = {
     mode: 'subscription' as const,
     priceId: plan.providerPriceId ?? '',
     quantity: 1,
@@ -77,7 +77,7 @@ async function openPage(
   };
   const opened = await forCustomer(parts, checkout.companyId, customerId, (customer, key) =>
     provider.createCheckoutSession(
-      { ...wanted, customerId: customer },
+      { ...params, customerId: customer },
       `subscription-checkout:${checkout.id}:session${key}`,
     ),
   );

@@ -32,7 +32,9 @@ export async function updateSubscription(
   hiddenChanges: Partial<StoredObject<'subscription'>['hidden']> = {},
   event: Stripe.Event.Type = 'customer.subscription.updated',
 ): Promise<StoredObject<'subscription'>> {
-  const body: Stripe.Subscription = { ...before.body, ...changes };
+  const changed: Stripe.Subscription = { ...before.body, ...changes };
+  // The end of the period may have moved.
+  const body = changed.cancel_at_period_end ? { ...changed, cancel_at: changed.current_period_end } : changed;
   const hidden = { ...before.hidden, ...hiddenChanges };
   const kept = { body, hidden };
   const rest = { hidden, dueAt: dueOf(kept), event };
@@ -127,7 +129,7 @@ export function nextEnd(subscription: Stripe.Subscription, start: number): numbe
 }
 
 /** The same day of a later month, or its last day, in UTC. */
-function plusMonths(seconds: number, months: number): number {
+export function plusMonths(seconds: number, months: number): number {
   const from = new Date(seconds * 1000);
   const [year, month] = [from.getUTCFullYear(), from.getUTCMonth() + months];
   const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();

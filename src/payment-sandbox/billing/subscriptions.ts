@@ -13,7 +13,15 @@ import {
   upcomingInvoice,
 } from './invoices.ts';
 import { cardOf, closeInvoice, payInvoice } from './payments.ts';
-import { DAY, dueOf, endSubscription, nextEnd, periodEnd, updateSubscription } from './subscription-state.ts';
+import {
+  DAY,
+  dueOf,
+  endSubscription,
+  nextEnd,
+  periodEnd,
+  plusMonths,
+  updateSubscription,
+} from './subscription-state.ts';
 
 type Subscription = StoredObject<'subscription'>;
 
@@ -93,7 +101,7 @@ export interface SubscriptionChanges {
 /**
  * A change of plan within a period credits the unused time at the old price and charges the remaining time at the new
  * one: immediately, with the next invoice, or not at all. A price with another interval begins a new period, which is
- * invoiced immediately, with a credit for the unused time.
+ * invoiced immediately, with a credit for the unused time. Within a trial nothing is charged, and the trial goes on.
  */
 export async function changeSubscription(
   turn: Turn,
@@ -125,9 +133,10 @@ export async function changeSubscription(
   } else if (
     wanted.price !== undefined &&
     old !== undefined &&
+    body.status !== 'trialing' &&
     !isSameInterval(old.price, wanted.price.price)
   ) {
-    if (wanted.proration !== 'none' && body.status !== 'trialing') await creditUnused(turn, kept, old);
+    if (wanted.proration !== 'none') await creditUnused(turn, kept, old);
     await beginPeriod(turn, kept, { ...changes, billing_cycle_anchor: turn.now }, 'subscription_update');
   } else {
     const changed = await updateSubscription(turn, kept, changes);
@@ -267,7 +276,7 @@ function discounted(
 ): Stripe.Discount | null {
   if (coupon === null) return null;
   const months = coupon.duration === 'repeating' ? coupon.duration_in_months : null;
-  const end = months === null ? null : turn.now + months * 31 * DAY;
+  const end = months === null ? null : plusMonths(turn.now, months);
   const given = { coupon, customer: String(customer), subscription: id, end };
   return discountShape(turn.newId('di_1'), turn.now, given);
 }

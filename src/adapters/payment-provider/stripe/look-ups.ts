@@ -60,8 +60,8 @@ export function createLookUps(stripe: Stripe, { answer }: Attempts): LookUps {
 
     listSubscriptions: (customerId, page = {}) =>
       answer('list subscriptions', async () => {
-        const asked = { customer: customerId, status: 'all' as const, ...pageParameters(page) };
-        const { data, has_more } = await stripe.subscriptions.list(asked);
+        const params = { customer: customerId, status: 'all' as const, ...pageParameters(page) };
+        const { data, has_more } = await stripe.subscriptions.list(params);
         return { items: data.map(wireObject), hasMore: has_more };
       }),
 
@@ -74,41 +74,41 @@ export function createLookUps(stripe: Stripe, { answer }: Attempts): LookUps {
         wireObject(await stripe.creditNotes.retrieve(id, { expand: ['refund'] })),
       ),
 
-    listCharges: (asked) =>
-      answer('list charges', async () => listed(await stripe.charges.list(rangeParameters(asked)))),
-    listInvoices: (asked) =>
-      answer('list invoices', async () => listed(await stripe.invoices.list(rangeParameters(asked)))),
-    listDisputes: (asked) =>
+    listCharges: (params) =>
+      answer('list charges', async () => listed(await stripe.charges.list(rangeParameters(params)))),
+    listInvoices: (params) =>
+      answer('list invoices', async () => listed(await stripe.invoices.list(rangeParameters(params)))),
+    listDisputes: (params) =>
       answer('list disputes', async () =>
-        listed(await stripe.disputes.list({ ...rangeParameters(asked), expand: ['data.charge'] })),
+        listed(await stripe.disputes.list({ ...rangeParameters(params), expand: ['data.charge'] })),
       ),
 
     listRefunds: ({ sinceMs, untilMs, chargeId, ...page }) =>
       answer('list refunds', async () => {
-        const asked = {
+        const params = {
           ...(sinceMs === undefined ? {} : { created: createdIn({ sinceMs, untilMs }) }),
           ...(chargeId === undefined ? {} : { charge: chargeId }),
           ...pageParameters(page),
         };
         // The charge refers to the invoice that it paid; a refund does not.
-        const { data, has_more } = await stripe.refunds.list({ ...asked, expand: ['data.charge'] });
+        const { data, has_more } = await stripe.refunds.list({ ...params, expand: ['data.charge'] });
         return { items: data.map(wireObject), hasMore: has_more };
       }),
 
-    listCreditNotes: (asked) =>
+    listCreditNotes: (params) =>
       answer('list credit notes', async () =>
-        listed(await stripe.creditNotes.list({ ...rangeParameters(asked), expand: ['data.refund'] })),
+        listed(await stripe.creditNotes.list({ ...rangeParameters(params), expand: ['data.refund'] })),
       ),
 
     listEvents: ({ sinceMs, untilMs, undeliveredOnly, eventKinds, ...page }) =>
       answer('list events', async () => {
-        const asked: Stripe.EventListParams = {
+        const params: Stripe.EventListParams = {
           created: createdIn({ sinceMs, untilMs }),
           ...(undeliveredOnly === true ? { delivery_success: false } : {}),
           ...(eventKinds === undefined ? {} : { types: [...eventKinds] }),
           ...pageParameters(page),
         };
-        const { data, has_more } = await stripe.events.list(asked);
+        const { data, has_more } = await stripe.events.list(params);
         return { items: data.flatMap(eventsOf), hasMore: has_more, lastId: data.at(-1)?.id };
       }),
   };

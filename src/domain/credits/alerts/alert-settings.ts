@@ -20,7 +20,7 @@ export interface AlertSettings {
 }
 
 /** Null selects the default of each. */
-export interface WantedAlerts {
+export interface AlertSettingsParams {
   /** The version of the settings that were edited. Null overwrites any version. */
   readonly version: number | null;
   readonly isOn: boolean;
@@ -71,11 +71,11 @@ export async function readAlertSettings(statements: Statements, companyId: strin
 export async function setAlertSettings(
   transaction: Transaction,
   companyId: string,
-  wanted: WantedAlerts,
+  params: AlertSettingsParams,
   changedAt: Date,
 ): Promise<SetAlerts> {
-  const { isOn, balanceThresholdsMicro, limitPercents, receivers } = wanted;
-  const refused = refusalOf(wanted);
+  const { isOn, balanceThresholdsMicro, limitPercents, receivers } = params;
+  const refused = refusalOf(params);
   if (refused !== null) return refused;
   const receiverIds: string[] = [];
   for (const [at, address] of (receivers ?? []).entries()) {
@@ -102,7 +102,7 @@ export async function setAlertSettings(
       balanceThresholdsMicro?.toSorted((one, other) => (one < other ? 1 : -1)) ?? null,
       limitPercents?.toSorted((one, other) => one - other) ?? null,
       receivers === null ? null : receiverIds,
-      ...[changedAt, wanted.isMailed, wanted.version],
+      ...[changedAt, params.isMailed, params.version],
     ],
   );
   if (saved.length === 0) return { outcome: 'outdated' };
@@ -127,8 +127,8 @@ interface StoredSettings {
   readonly receiverIds: readonly string[] | null;
 }
 
-function refusalOf(wanted: WantedAlerts): Extract<SetAlerts, { outcome: 'refused' }> | null {
-  const { balanceThresholdsMicro: balances, limitPercents: percents, receivers } = wanted;
+function refusalOf(params: AlertSettingsParams): Extract<SetAlerts, { outcome: 'refused' }> | null {
+  const { balanceThresholdsMicro: balances, limitPercents: percents, receivers } = params;
   const rules = [
     ['balanceThresholds', countProblem(balances, MOST_THRESHOLDS)],
     ['balanceThresholds', balances?.some((micro) => micro < 0n) && 'a balance threshold is zero or more'],

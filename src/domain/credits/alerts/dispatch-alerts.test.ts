@@ -77,11 +77,11 @@ describe('alerts', () => {
     await addOwners();
     await post(1_000n);
     await post(-900n);
-    let isAway = true;
-    const { jobs, jobQueue } = recordingQueue(() => isAway);
+    let isUnavailable = true;
+    const { jobs, jobQueue } = recordingQueue(() => isUnavailable);
     const error = await dispatchAlerts({ database, jobQueue, clock }).catch((thrown: Error) => thrown);
     expect(error).toBeInstanceOf(Error);
-    isAway = false;
+    isUnavailable = false;
     expect(await dispatchAlerts({ database, jobQueue, clock })).toBe(1);
     expect(jobs).toHaveLength(1);
   });

@@ -28,7 +28,7 @@ export interface BudgetWithSpending extends Budget {
   readonly keyName: string | null;
 }
 
-export interface WantedBudget {
+export interface BudgetParams {
   readonly companyId: string;
   readonly scope: BudgetScope;
   readonly subject: string | null;
@@ -63,11 +63,11 @@ const COLUMNS = `id, scope, subject, monthly_micro as "monthlyMicro", is_hard as
  */
 export async function setBudget(
   transaction: Transaction,
-  wanted: WantedBudget,
+  params: BudgetParams,
   { newId, now }: { readonly newId: string; readonly now: Date },
 ): Promise<SetBudget> {
-  const { companyId, scope, monthlyMicro, isHard, version } = wanted;
-  const found = await subjectOf(transaction, wanted);
+  const { companyId, scope, monthlyMicro, isHard, version } = params;
+  const found = await subjectOf(transaction, params);
   if (found.problem !== null) return { outcome: 'invalid', field: 'subject', problem: found.problem };
   const { subject } = found;
   if (monthlyMicro < 0n || monthlyMicro > HIGHEST_BUDGET_MICRO) {
@@ -102,7 +102,7 @@ type FoundSubject =
 /** The subject as it is stored. All rotations of a key share the budget of the first. */
 async function subjectOf(
   statements: Statements,
-  { companyId, scope, subject: given }: WantedBudget,
+  { companyId, scope, subject: given }: BudgetParams,
 ): Promise<FoundSubject> {
   const subject = given?.trim() ?? '';
   if (scope === 'COMPANY') {

@@ -22,16 +22,16 @@ async function given(maxEntries?: number) {
   } as unknown as Statements;
   const database = steerStatements(table);
   const more = maxEntries === undefined ? {} : { maxEntries };
-  const standings = await createBillingStatuses({ database, sharedState, clock, log, ...more });
+  const billingStatuses = await createBillingStatuses({ database, sharedState, clock, log, ...more });
   const blocked = async (companyId = 'a') => {
-    const standing = await standings.find(companyId);
-    return standing === null ? null : isBlocked(standing, clock.now());
+    const status = await billingStatuses.find(companyId);
+    return status === null ? null : isBlocked(status, clock.now());
   };
   const tell = async (companyId: string) => {
     await sharedState.publish(COMPANIES_TOPIC, companyId);
     await clock.advance(0);
   };
-  return { clock, entries, sharedState, due, database, standings, blocked, tell };
+  return { clock, entries, sharedState, due, database, billingStatuses, blocked, tell };
 }
 
 describe('G-32 the billing status of companies', () => {
@@ -59,20 +59,20 @@ describe('G-32 the billing status of companies', () => {
   });
 
   test('the status of a company in steady use is refreshed in the background, and its calls do not wait', async () => {
-    const { clock, standings, database } = await given();
-    await standings.find('a');
+    const { clock, billingStatuses, database } = await given();
+    await billingStatuses.find('a');
     for (let n = 0; n < 20; n += 1) {
       await clock.advance(250);
-      expect(standings.find('a')).not.toBeInstanceOf(Promise);
+      expect(billingStatuses.find('a')).not.toBeInstanceOf(Promise);
     }
     expect(database.asked.length).toBeGreaterThan(5);
     expect(database.asked.length).toBeLessThan(12);
   });
 
   test('concurrent reads are answered by one statement, each company once', async () => {
-    const { standings, database } = await given();
+    const { billingStatuses, database } = await given();
     const ids = Array.from({ length: 1_200 }, (_, n) => `company-${n % 600}`);
-    await Promise.all(ids.map((id) => standings.find(id)));
+    await Promise.all(ids.map((id) => billingStatuses.find(id)));
     expect(database.asked.map(({ values }) => (values[0] as string[]).length)).toEqual([500, 100]);
   });
 
@@ -91,11 +91,11 @@ describe('G-32 the billing status of companies', () => {
   });
 
   test('memory is bounded: the company that was read longest ago is removed', async () => {
-    const { standings, database } = await given(2);
-    for (const id of ['a', 'b', 'c']) await standings.find(id);
-    await standings.find('c');
+    const { billingStatuses, database } = await given(2);
+    for (const id of ['a', 'b', 'c']) await billingStatuses.find(id);
+    await billingStatuses.find('c');
     expect(database.asked).toHaveLength(3);
-    await standings.find('a');
+    await billingStatuses.find('a');
     expect(database.asked).toHaveLength(4);
   });
 });
@@ -133,17 +133,17 @@ describe('while the database is unavailable', () => {
   });
 
   test('a database that does not respond for long is queried in the background, and calls do not wait again', async () => {
-    const { clock, standings, database, tell } = await given();
-    await standings.find('a');
+    const { clock, billingStatuses, database, tell } = await given();
+    await billingStatuses.find('a');
     database.hold();
     await clock.advance(1_000);
-    const first = standings.find('a');
+    const first = billingStatuses.find('a');
     await clock.advance(1_000);
     await first;
     await tell('a');
     for (let n = 0; n < 40; n += 1) {
       await clock.advance(250);
-      expect(standings.find('a')).not.toBeInstanceOf(Promise);
+      expect(billingStatuses.find('a')).not.toBeInstanceOf(Promise);
     }
     database.release();
   });

@@ -33,7 +33,7 @@ export interface BillingStatuses {
 }
 
 interface Known {
-  readonly standing: BillingStatus;
+  readonly status: BillingStatus;
   /** When the query was sent, not when it was answered. */
   readonly askedAtMs: number;
   /** A message reported a change: it is used only while the database is unavailable. */
@@ -43,7 +43,7 @@ interface Known {
 /** A running query for a company. If a message arrives in the meantime, the company is read again. */
 interface Question {
   readonly answer: Promise<BillingStatus | null>;
-  readonly resolve: (standing: BillingStatus | null | Promise<BillingStatus | null>) => void;
+  readonly resolve: (status: BillingStatus | null | Promise<BillingStatus | null>) => void;
   isOvertaken: boolean;
 }
 
@@ -54,7 +54,7 @@ const GRACE_MS = 10 * 60_000;
 const GATHER_MS = 25;
 const MOST_AT_ONCE = 500;
 /** After this long without an answer the database counts as unavailable, and is not queried for the same time. */
-const PATIENCE_MS = 1_000;
+const TIMEOUT_MS = 1_000;
 
 /**
  * The gateway's view of what companies owe. A message invalidates a company at once; without it no status is used for
@@ -70,30 +70,30 @@ export async function createBillingStatuses(parts: BillingStatusesParts): Promis
   const sent = new Map<string, Question>();
   let timer: Timer | null = null;
   let isSendDue = false;
-  let isAway = false;
-  let leftAloneUntil = 0;
+  let isUnavailable = false;
+  let retryAtMs = 0;
 
   function find(companyId: string): BillingStatus | null | Promise<BillingStatus | null> {
     const entry = known.get(companyId);
     if (entry === undefined) return ask(companyId, false);
     // Absolute, so that a clock that was set back does not make an entry younger.
     const ageMs = Math.abs(clock.now() - entry.askedAtMs);
-    if (ageMs < freshMs / 2 && !entry.isOutdated) return entry.standing;
+    if (ageMs < freshMs / 2 && !entry.isOutdated) return entry.status;
     // While the database is unavailable, one query in the background finds out when it is back.
-    if ((ageMs < freshMs && !entry.isOutdated) || (isAway && ageMs < graceMs)) {
+    if ((ageMs < freshMs && !entry.isOutdated) || (isUnavailable && ageMs < graceMs)) {
       void ask(companyId, true);
-      return entry.standing;
+      return entry.status;
     }
     return ask(companyId, false);
   }
 
   function ask(companyId: string, isAhead: boolean): Promise<BillingStatus | null> {
-    const asked = waiting.get(companyId) ?? sent.get(companyId);
-    if (asked !== undefined && !asked.isOvertaken) {
+    const question = waiting.get(companyId) ?? sent.get(companyId);
+    if (question !== undefined && !question.isOvertaken) {
       if (!isAhead) sendSoon();
-      return asked.answer;
+      return question.answer;
     }
-    if (isLeftAlone()) return Promise.resolve(lastKnown(companyId));
+    if (isPaused()) return Promise.resolve(lastKnown(companyId));
     const { promise: answer, resolve } = Promise.withResolvers<BillingStatus | null>();
     waiting.set(companyId, { answer, resolve, isOvertaken: false });
     if (isAhead) timer ??= clock.after(GATHER_MS, () => void send());
@@ -124,26 +124,26 @@ export async function createBillingStatuses(parts: BillingStatusesParts): Promis
 
   async function readBatch(batch: ReadonlyMap<string, Question>): Promise<void> {
     const askedAtMs = clock.now();
-    const patience = clock.after(PATIENCE_MS, () => {
-      fallSilent(`no answer within ${PATIENCE_MS} ms`);
+    const timeout = clock.after(TIMEOUT_MS, () => {
+      noteFailure(`no answer within ${TIMEOUT_MS} ms`);
       for (const [companyId, { resolve }] of batch) resolve(lastKnown(companyId));
     });
     try {
-      const standings = await readBillingStatuses(database, [...batch.keys()]);
-      speak();
+      const billingStatuses = await readBillingStatuses(database, [...batch.keys()]);
+      noteAnswer();
       for (const [companyId, question] of batch) {
-        const standing = standings.get(companyId) ?? GOOD_BILLING_STATUS;
+        const status = billingStatuses.get(companyId) ?? GOOD_BILLING_STATUS;
         if (question.isOvertaken) question.resolve(ask(companyId, false));
-        else question.resolve(keep(companyId, { standing, askedAtMs, isOutdated: false }));
+        else question.resolve(keep(companyId, { status, askedAtMs, isOutdated: false }));
       }
     } catch (error) {
       // A rejected statement is a bug of ours and does not pass by waiting. Fails closed.
       const isRefused = (error as Partial<DatabaseFailure>).reason === 'refused';
       if (isRefused) log.error('the look at what companies owe is refused', { error });
-      else fallSilent(error);
+      else noteFailure(error);
       for (const [companyId, { resolve }] of batch) resolve(isRefused ? null : lastKnown(companyId));
     } finally {
-      patience.cancel();
+      timeout.cancel();
       for (const [companyId, question] of batch) {
         if (sent.get(companyId) === question) sent.delete(companyId);
       }
@@ -158,29 +158,30 @@ export async function createBillingStatuses(parts: BillingStatusesParts): Promis
       const oldest = known.keys().next();
       if (!oldest.done) known.delete(oldest.value);
     }
-    return entry.standing;
+    return entry.status;
   }
 
   function lastKnown(companyId: string): BillingStatus | null {
     const entry = known.get(companyId);
     if (entry === undefined || Math.abs(clock.now() - entry.askedAtMs) >= graceMs) return null;
-    return entry.standing;
+    return entry.status;
   }
 
-  function isLeftAlone(): boolean {
-    return clock.uptimeMs() < leftAloneUntil;
+  function isPaused(): boolean {
+    return clock.uptimeMs() < retryAtMs;
   }
 
-  function fallSilent(error: unknown): void {
-    leftAloneUntil = clock.uptimeMs() + PATIENCE_MS;
-    if (!isAway) log.warn('what companies owe cannot be read; the last known serves for a while', { error });
-    isAway = true;
+  function noteFailure(error: unknown): void {
+    retryAtMs = clock.uptimeMs() + TIMEOUT_MS;
+    if (!isUnavailable)
+      log.warn('what companies owe cannot be read; the last known serves for a while', { error });
+    isUnavailable = true;
   }
 
-  function speak(): void {
-    if (isAway) log.info('what companies owe can be read again');
-    isAway = false;
-    leftAloneUntil = 0;
+  function noteAnswer(): void {
+    if (isUnavailable) log.info('what companies owe can be read again');
+    isUnavailable = false;
+    retryAtMs = 0;
   }
 
   const subscription = await sharedState.subscribe(

@@ -164,7 +164,7 @@ describe('G-29 a posting is published to every process', () => {
       rule: 'room',
       limit: { level: 'balance', maxAgeMs: 0 },
     } as const;
-    expect(await state.reserve('company', [claim])).toMatchObject({ standings: [{ limit: 100 }] });
+    expect(await state.reserve('company', [claim])).toMatchObject({ limitStates: [{ limit: 100 }] });
     expect(heard).toEqual(['company', 'company']);
   });
 

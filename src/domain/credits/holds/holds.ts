@@ -127,7 +127,9 @@ export function createCreditHolds(parts: CreditHoldParts): CreditHolds {
       if (keyMonth === null && payer.budgets === undefined) return [balance];
       // After an outage, the first read finds out whether the database answers; the others wait for it.
       const readBehind = (level: string, ask: () => Promise<SharedLevel>) => async () =>
-        reads.isAway() && (await readOwn()) === null ? null : await reads.read(`${accountId} ${level}`, ask);
+        reads.isUnavailable() && (await readOwn()) === null
+          ? null
+          : await reads.read(`${accountId} ${level}`, ask);
       const all = [balance];
       if (keyMonth !== null) {
         const level = spendingLevelName(keyMonth);
@@ -223,15 +225,15 @@ const SPENT = `select account.version, key_spending($2, $3::date) as "spentMicro
   from credit_accounts as account where account.id = $1`;
 
 /** After this long without an answer the database counts as unavailable: the call uses what is known. */
-const PATIENCE_MS = 1_000;
+const TIMEOUT_MS = 1_000;
 /** How long an unavailable database is not queried. Then one call tries it again. */
-const AWAY_MS = 1_000;
+const RETRY_DELAY_MS = 1_000;
 
 interface LevelReads<Level> {
   /** False right after the database did not answer. */
   isAnswering(): boolean;
   /** The database did not answer the last query. */
-  isAway(): boolean;
+  isUnavailable(): boolean;
   /** Null if the database is unavailable. Concurrent callers with the same name share one query. */
   read(name: string, ask: () => Promise<Level>): Promise<Level | null>;
 }
@@ -243,51 +245,52 @@ interface LevelReads<Level> {
  */
 function createLevelReads<Level>({ clock, log }: { clock: Clock; log: Log }): LevelReads<Level> {
   const running = new Map<string, Promise<Level | null>>();
-  let isAway = false;
-  let leftAloneUntil = 0;
+  let isUnavailable = false;
+  let retryAtMs = 0;
 
-  function fallSilent(error: unknown): void {
-    leftAloneUntil = clock.uptimeMs() + AWAY_MS;
-    if (!isAway) log.warn('credit levels cannot be read; the last known ones serve for a while', { error });
-    isAway = true;
+  function noteFailure(error: unknown): void {
+    retryAtMs = clock.uptimeMs() + RETRY_DELAY_MS;
+    if (!isUnavailable)
+      log.warn('credit levels cannot be read; the last known ones serve for a while', { error });
+    isUnavailable = true;
   }
 
   async function askOnce(ask: () => Promise<Level>): Promise<Level | null> {
     const late = Promise.withResolvers<null>();
-    const patience = clock.after(PATIENCE_MS, () => {
-      fallSilent(`no answer within ${PATIENCE_MS} ms`);
+    const timeout = clock.after(TIMEOUT_MS, () => {
+      noteFailure(`no answer within ${TIMEOUT_MS} ms`);
       late.resolve(null);
     });
     const answer = ask().then(
       (level) => {
-        if (isAway) log.info('credit levels can be read again');
-        isAway = false;
-        leftAloneUntil = 0;
+        if (isUnavailable) log.info('credit levels can be read again');
+        isUnavailable = false;
+        retryAtMs = 0;
         return level;
       },
       (error: unknown) => {
         if ((error as Partial<DatabaseFailure>).reason === 'refused') throw error;
-        fallSilent(error);
+        noteFailure(error);
         return null;
       },
     );
     try {
       return await Promise.race([answer, late.promise]);
     } finally {
-      patience.cancel();
+      timeout.cancel();
     }
   }
 
   return {
-    isAnswering: () => clock.uptimeMs() >= leftAloneUntil,
-    isAway: () => isAway,
+    isAnswering: () => clock.uptimeMs() >= retryAtMs,
+    isUnavailable: () => isUnavailable,
     async read(name, ask) {
       const known = running.get(name);
       if (known !== undefined) return await known;
       const nowMs = clock.uptimeMs();
-      if (nowMs < leftAloneUntil) return null;
+      if (nowMs < retryAtMs) return null;
       // After an outage, one call tries for all.
-      if (isAway) leftAloneUntil = nowMs + PATIENCE_MS;
+      if (isUnavailable) retryAtMs = nowMs + TIMEOUT_MS;
       const reading = askOnce(ask).finally(() => running.delete(name));
       running.set(name, reading);
       return await reading;
@@ -359,7 +362,7 @@ export function createHeldCredits(parts: {
     try {
       await chargeDeferred?.();
       const looked = await sharedState.reserve(companyId, [{ kind: 'held', name, ...LOOK }]);
-      return looked.outcome === 'level-unknown' ? null : BigInt(looked.standings[0]?.used ?? 0);
+      return looked.outcome === 'level-unknown' ? null : BigInt(looked.limitStates[0]?.used ?? 0);
     } catch (error) {
       log.debug('what calls in flight hold cannot be seen', { companyId, error });
       return null;

@@ -181,9 +181,9 @@ export function readPrice(text: string): { readonly units: bigint; readonly scal
 export function invoiceAmountMinor(usageMicro: bigint, terms: PostpaidTerms): bigint {
   const price = readPrice(terms.pricePerCredit);
   if (price === null) throw new Error(`"${terms.pricePerCredit}" is no price of a credit`);
-  const asked = usageMicro * price.units * terms.minorPerMajor;
+  const exact = usageMicro * price.units * terms.minorPerMajor;
   const step = MICRO_PER_CREDIT * price.scale * terms.leastMinor;
-  return ((asked + step - 1n) / step) * terms.leastMinor;
+  return ((exact + step - 1n) / step) * terms.leastMinor;
 }
 
 /** The same at an agreed rate. */

@@ -86,8 +86,8 @@ export async function publishLevel(sharedState: SharedState, level: AccountLevel
 }
 
 /**
- * Makes the gateways read a company's standing again: its budgets or its suspension have changed. Call it after the commit. If
- * the message is lost, they read it within a second.
+ * Makes the gateways read a company's billing status again: its budgets or its suspension have changed. Call it after
+ * the commit. If the message is lost, they read it within a second.
  */
 export async function announceCompany(
   sharedState: Pick<SharedState, 'publish'>,

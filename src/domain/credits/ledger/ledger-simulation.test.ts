@@ -5,5 +5,5 @@ import { describePostgres, usePostgres } from '../../../../test/setup/use-postgr
 describePostgres('with a server', () => {
   const database = usePostgres();
 
-  booksSimulation('PostgreSQL', () => database, { seed: 34, steps: 600, atOnce: 6, timeoutMs: 300_000 });
+  booksSimulation('PostgreSQL', () => database, { seed: 34, steps: 300, atOnce: 6, timeoutMs: 300_000 });
 });

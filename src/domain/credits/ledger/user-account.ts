@@ -69,12 +69,12 @@ type Transferred =
  * account has: not a credit line, because invoices are for the usage of the company's own account, and not credits that
  * expire, which would outlive their expiry.
  */
-export async function transferToUser(transaction: Transaction, wanted: UserTransfer): Promise<Transferred> {
-  const { userId, companyId, amountMicro, heldMicro } = wanted;
-  if (!(await openUserAccount(transaction, wanted))) return { outcome: 'other-company' };
+export async function transferToUser(transaction: Transaction, params: UserTransfer): Promise<Transferred> {
+  const { userId, companyId, amountMicro, heldMicro } = params;
+  if (!(await openUserAccount(transaction, params))) return { outcome: 'other-company' };
   const expiringAt = await countExpiring(transaction, companyId);
-  const { company, user } = await lockBoth(transaction, wanted);
-  const sourceId = `${companyId}:${wanted.idempotencyKey}`;
+  const { company, user } = await lockBoth(transaction, params);
+  const sourceId = `${companyId}:${params.idempotencyKey}`;
   const before = await findTransactionOf(transaction, { sourceKind: USER_SIDE, sourceId });
   if (before !== null) {
     const isSame = before.accountId === userId && before.amountMicro === amountMicro;
@@ -86,7 +86,7 @@ export async function transferToUser(transaction: Transaction, wanted: UserTrans
   if ((amountMicro > 0n ? amountMicro : -amountMicro) > availableMicro) {
     return { outcome: 'not-enough', availableMicro };
   }
-  const moved = await postBoth(transaction, { ...wanted, sourceId });
+  const moved = await postBoth(transaction, { ...params, sourceId });
   return 'problem' in moved ? { outcome: 'wrong-amount', ...moved } : { outcome: 'moved', ...moved };
 }
 

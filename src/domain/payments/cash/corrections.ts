@@ -22,7 +22,7 @@ export type CorrectedSource = (typeof CORRECTED_SOURCES)[number];
 /** The source kind of the posting; its id is `KIND/ID/KEY`. */
 export const CORRECTION_SOURCE = 'correction';
 
-interface WantedCorrection {
+interface CorrectionParams {
   readonly kind: CorrectedSource;
   readonly id: string;
   readonly creditsMicro: bigint;
@@ -42,8 +42,8 @@ export type Corrected =
   | { readonly outcome: 'no-such-source' }
   | { readonly outcome: 'refused'; readonly message: string };
 
-export async function correctSource(transaction: Transaction, wanted: WantedCorrection): Promise<Corrected> {
-  const { kind, id, creditsMicro, cashMinor, key, reason, now } = wanted;
+export async function correctSource(transaction: Transaction, params: CorrectionParams): Promise<Corrected> {
+  const { kind, id, creditsMicro, cashMinor, key, reason, now } = params;
   const source = await findSource(transaction, kind, id);
   if (source === null) return { outcome: 'no-such-source' };
   const { companyId } = source;

@@ -35,17 +35,21 @@ export const chargeRefunded: Effect = async (event, context) => {
   // An invoice may be paid by card and from the customer's balance: then its charge is only a part of the payment.
   const paidMinor =
     refunded.kind === 'PLAN_GRANT' && refunded.amountMinor > amountMinor ? refunded.amountMinor : amountMinor;
-  const toldMinor =
+  const reportedMinor =
     minorIn(event.object.amount_refunded) ?? (event.object.refunded === true ? amountMinor : 0n);
-  if (toldMinor <= 0n || amountMinor <= 0n || toldMinor > amountMinor) {
-    return { outcome: 'failed', reason: `${toldMinor} of ${amountMinor} cannot be given back`, companyId };
+  if (reportedMinor <= 0n || amountMinor <= 0n || reportedMinor > amountMinor) {
+    return {
+      outcome: 'failed',
+      reason: `${reportedMinor} of ${amountMinor} cannot be given back`,
+      companyId,
+    };
   }
   await lockCompany(context.transaction, companyId);
   if (await isCountedIn(context, chargeId, event.happenedAt)) {
     return { outcome: 'applied', did: 'it was counted at the provider before', companyId };
   }
   return await take(context, chargeId, refunded, {
-    ...{ amountMinor: paidMinor, toldMinor, refundedAt: event.happenedAt },
+    ...{ amountMinor: paidMinor, reportedMinor, refundedAt: event.happenedAt },
   });
 };
 

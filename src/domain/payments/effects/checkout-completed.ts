@@ -6,10 +6,12 @@ import { EVENT_RANK, upsertSubscription } from '../../subscriptions/subscription
 import { postPurchaseCash } from '../cash/cash.ts';
 import {
   amountOf,
+  askForSubscription,
   type Effect,
   type EffectContext,
   type EffectOutcome,
   post,
+  requestedState,
   type StoredPaymentEvent,
   waitKeys,
 } from '../effect.ts';
@@ -255,24 +257,24 @@ const completeSubscriptionCheckout: Effect = async (event, context) => {
     return { outcome: 'deferred', reason, waitsFor };
   }
   const isPaid = isPaidSession(session);
-  const kept = subscriptionId === null ? null : await findByProviderId(transaction, subscriptionId);
-  if (subscriptionId !== null && kept === null && !context.asked.has(subscriptionId)) {
-    return { outcome: 'ask', subscriptionId };
+  await lockCompany(transaction, companyId);
+  const stored = subscriptionId === null ? null : await findByProviderId(transaction, subscriptionId);
+  if (subscriptionId !== null && stored === null && !context.subscriptions.has(subscriptionId)) {
+    return await askForSubscription(context, subscriptionId);
   }
-  const incoming = subscriptionId === null ? null : (context.asked.get(subscriptionId) ?? null);
+  const incoming = subscriptionId === null ? null : await requestedState(context, subscriptionId);
   const planId =
     (incoming === null ? null : await planOf(transaction, incoming)) ??
     checkout?.planId ??
     (await planOf(transaction, session));
-  if (subscriptionId !== null && kept === null && planId === null) {
+  if (subscriptionId !== null && stored === null && planId === null) {
     const reason = `checkout session ${sessionId} is of a plan that we do not have`;
     return { outcome: 'deferred', reason, waitsFor: waitKeys({ subscription: subscriptionId }) };
   }
-  await lockCompany(transaction, companyId);
   await linkCustomer(transaction, companyId, customerId);
   await closeCheckout(context, checkout?.id ?? null, sessionId);
   const arrived = waitKeys({ customer: customerId, subscription: subscriptionId, session: sessionId });
-  if (subscriptionId === null || (kept !== null && (kept.status !== 'INCOMPLETE' || !isPaid))) {
+  if (subscriptionId === null || (stored !== null && (stored.status !== 'INCOMPLETE' || !isPaid))) {
     return { outcome: 'applied', did: 'the checkout is complete', companyId, arrived };
   }
   const reported = incoming === null ? null : readSubscription(incoming, planId);

@@ -35,9 +35,9 @@ export const creditNoteIssued: Effect = async (event, context) => {
     return { outcome: 'applied', did: `nothing was paid for invoice ${invoiceId}`, companyId };
   }
   await lockCompany(context.transaction, companyId);
-  const toldMinor = creditedMinor > amountMinor ? amountMinor : creditedMinor;
+  const reportedMinor = creditedMinor > amountMinor ? amountMinor : creditedMinor;
   const outsideMinor = minorIn(object.out_of_band_amount) ?? 0n;
-  const leftMinor = outsideMinor < toldMinor ? outsideMinor : toldMinor;
+  const leftMinor = outsideMinor < reportedMinor ? outsideMinor : reportedMinor;
   const source = { companyId, currency, sourceKind: 'credit-note', sourceId: noteId } as const;
   const happenedAt = momentIn(object.created) ?? event.happenedAt;
   await postCash(context.transaction, {
@@ -45,7 +45,7 @@ export const creditNoteIssued: Effect = async (event, context) => {
   });
   // The rest is on the customer's balance and pays for later invoices.
   await postCash(context.transaction, {
-    ...{ ...source, account: 'balance', amountMinor: leftMinor - toldMinor, happenedAt },
+    ...{ ...source, account: 'balance', amountMinor: leftMinor - reportedMinor, happenedAt },
   });
-  return await take(context, noteId, found.refunded, { amountMinor, toldMinor });
+  return await take(context, noteId, found.refunded, { amountMinor, reportedMinor });
 };

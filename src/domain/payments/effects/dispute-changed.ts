@@ -187,6 +187,11 @@ async function giveBack(
   return returnedMicro;
 }
 
+function stateOf(status: string): 'lost' | 'closed' | 'opened' {
+  if (status === 'lost') return 'lost';
+  return OVER.includes(status) ? 'closed' : 'opened';
+}
+
 async function reportDispute(
   event: StoredPaymentEvent,
   { mailAdmins, mailSuperAdmins, log }: EffectContext,
@@ -204,8 +209,7 @@ async function reportDispute(
   const { id, status, amountMinor, currency } = dispute;
   const isOver = OVER.includes(status);
   if (!isNew && !isOver) return;
-  const state =
-    returnedMicro !== null ? 'reversed' : status === 'lost' ? 'lost' : isOver ? 'closed' : 'opened';
+  const state = returnedMicro === null ? stateOf(status) : 'reversed';
   const amount = amountOf(amountMinor, currency);
   const movedMicro = returnedMicro ?? takenMicro;
   const credits = movedMicro > 0n ? { creditsMicro: movedMicro } : {};

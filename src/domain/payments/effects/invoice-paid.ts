@@ -134,9 +134,9 @@ function shownLines(
   const lines = Array.isArray(list.data) ? list.data.map(fieldsIn) : [];
   const isWhole = list.has_more !== true && (wholeIn(list.total_count) ?? 0) <= lines.length;
   if (isWhole) return { outcome: 'shown', lines };
-  const asked = context.invoiceLines.get(invoiceId);
-  if (asked === undefined) return notYet({ outcome: 'ask-lines', invoiceId });
-  if (asked !== null) return { outcome: 'shown', lines: asked };
+  const requested = context.invoiceLines.get(invoiceId);
+  if (requested === undefined) return notYet({ outcome: 'ask-lines', invoiceId });
+  if (requested !== null) return { outcome: 'shown', lines: requested };
   const reason = `the payment provider did not list all lines of invoice ${invoiceId}`;
   return notYet({ outcome: 'deferred', reason, waitsFor: waitKeys({ invoice: invoiceId }) });
 }

@@ -18,9 +18,9 @@ interface RefundStep {
  * repeated, late or reordered events have the same result. Credits are taken back in proportion, rounded up to the
  * micro-credit, and exactly all of them with a full refund.
  */
-export function refundStep(soFar: ChargeSoFar, toldMinor: bigint, mostMicro?: bigint): RefundStep {
+export function refundStep(soFar: ChargeSoFar, reportedMinor: bigint, mostMicro?: bigint): RefundStep {
   const { amountMinor, grantedMicro } = soFar;
-  const refundedMinor = toldMinor > soFar.refundedMinor ? toldMinor : soFar.refundedMinor;
+  const refundedMinor = reportedMinor > soFar.refundedMinor ? reportedMinor : soFar.refundedMinor;
   const due = shareOf(grantedMicro, refundedMinor, amountMinor);
   const target = mostMicro !== undefined && due > mostMicro ? mostMicro : due;
   const refundedMicro = target > soFar.refundedMicro ? target : soFar.refundedMicro;

@@ -30,7 +30,7 @@ export interface Refunded {
 
 interface Taken {
   readonly amountMinor: bigint;
-  readonly toldMinor: bigint;
+  readonly reportedMinor: bigint;
   /** Set for a charge, whose refund is money out. The cash of credit notes is posted with them. */
   readonly refundedAt?: Date;
 }
@@ -40,12 +40,12 @@ export async function take(
   context: EffectContext,
   chargeId: string,
   refunded: Refunded,
-  { amountMinor, toldMinor, refundedAt }: Taken,
+  { amountMinor, reportedMinor, refundedAt }: Taken,
 ): Promise<EffectOutcome> {
   const { companyId, currency } = refunded;
   const soFar = await lockReturned(context, chargeId, { ...refunded, amountMinor });
   const mostMicro = refundedAt === undefined ? undefined : await leftByOthers(context, chargeId, refunded);
-  const { refundedMinor, refundedMicro } = refundStep(soFar, toldMinor, mostMicro);
+  const { refundedMinor, refundedMicro } = refundStep(soFar, reportedMinor, mostMicro);
   if (refundedMinor === soFar.refundedMinor) {
     return { outcome: 'applied', did: 'as much was given back before', companyId };
   }

@@ -21,9 +21,11 @@ import {
 } from '../../subscriptions/subscription-updates.ts';
 import {
   amountOf,
+  askForSubscription,
   type Effect,
   type EffectContext,
   type EffectOutcome,
+  requestedState,
   type StoredPaymentEvent,
   waitKeys,
 } from '../effect.ts';
@@ -67,15 +69,15 @@ function following(rule: Following): Effect {
 export const subscriptionTrialWillEnd: Effect = async (event, context) => {
   const followed = await followSubscription(event, context, { rank: EVENT_RANK.changed });
   if (followed.outcome === 'not-yet') return followed.because;
-  const { companyId, kept } = followed;
-  const endsAt = momentIn(event.object.trial_end) ?? kept.subscription.trialEnd;
-  const plan = await findPlan(context.transaction, kept.subscription.planId);
-  if (endsAt !== null && plan !== null && kept.outcome !== 'ended') {
+  const { companyId, stored } = followed;
+  const endsAt = momentIn(event.object.trial_end) ?? stored.subscription.trialEnd;
+  const plan = await findPlan(context.transaction, stored.subscription.planId);
+  if (endsAt !== null && plan !== null && stored.outcome !== 'ended') {
     await context.mailAdmins({
       kind: 'trial-ending',
       companyId,
       fact: `trial-ending:${idIn(event.object.id)}:${endsAt.toISOString()}`,
-      data: { planName: plan.name, endsAt, ...(await trialMail(event, context, kept.subscription, plan)) },
+      data: { planName: plan.name, endsAt, ...(await trialMail(event, context, stored.subscription, plan)) },
     });
   }
   return followedOutcome(event, followed);
@@ -108,7 +110,7 @@ interface Following {
 }
 
 type Followed =
-  | { readonly outcome: 'followed'; readonly companyId: string; readonly kept: Settled }
+  | { readonly outcome: 'followed'; readonly companyId: string; readonly stored: Settled }
   | { readonly outcome: 'not-yet'; readonly because: EffectOutcome };
 
 type Settled = Extract<UpsertedSubscription, { readonly subscription: Subscription }>;
@@ -123,7 +125,7 @@ async function followSubscription(
   context: EffectContext,
   following: Following,
 ): Promise<Followed> {
-  const { transaction, now, newId, asked } = context;
+  const { transaction, now, newId } = context;
   const id = idIn(event.object.id);
   if (id === null) return notYet({ outcome: 'failed', reason: 'the subscription has no id' });
   const customerId = idIn(event.object.customer);
@@ -137,7 +139,8 @@ async function followSubscription(
       waitsFor: waitKeys({ customer: customerId, subscription: id }),
     });
   }
-  const current = following.rank === EVENT_RANK.ended ? null : (asked.get(id) ?? null);
+  await lockCompany(transaction, companyId);
+  const current = following.rank === EVENT_RANK.ended ? null : await requestedState(context, id);
   const state = await stateIn(event, context, following, current);
   if (state === null) {
     const reason = `subscription ${id} has a status that we do not know`;
@@ -146,8 +149,7 @@ async function followSubscription(
   const withoutPlan =
     state.planId === null ? await judgeUnknownPrice(event, context, { id, companyId }) : null;
   if (withoutPlan !== null) return notYet(withoutPlan);
-  await lockCompany(transaction, companyId);
-  const kept = await keep(event, context, {
+  const stored = await storeSubscription(event, context, {
     newId: newId(),
     providerSubscriptionId: id,
     companyId,
@@ -157,16 +159,16 @@ async function followSubscription(
     now,
     graceMs: context.pastDueGraceMs,
   });
-  if (kept.outcome === 'unclear') return notYet({ outcome: 'ask', subscriptionId: id });
-  if (!('subscription' in kept)) {
-    const reason = `subscription ${id} cannot be kept: ${kept.outcome}`;
+  if (stored.outcome === 'unclear') return notYet(await askForSubscription(context, id));
+  if (!('subscription' in stored)) {
+    const reason = `subscription ${id} cannot be kept: ${stored.outcome}`;
     return notYet({ outcome: 'failed', reason, companyId });
   }
   await linkCustomer(transaction, companyId, customerId);
-  await moveTrialEnd(context, kept.subscription, id);
-  if (kept.subscription.status === 'PAST_DUE') await countGrace(context, kept.subscription, id);
+  await moveTrialEnd(context, stored.subscription, id);
+  if (stored.subscription.status === 'PAST_DUE') await countGrace(context, stored.subscription, id);
   await warnOfSecond(context, companyId);
-  return { outcome: 'followed', companyId, kept };
+  return { outcome: 'followed', companyId, stored };
 }
 
 /** Trial credits last as long as the trial, which may be extended, shortened, or end with the subscription. */
@@ -197,17 +199,18 @@ async function countGrace(
   await setPastDueSince(transaction, id, since, { now, graceMs: pastDueGraceMs });
 }
 
-/** `unclear` only until the provider was asked. */
-async function keep(
+/** `unclear` until the provider has returned a state that counts, or none. */
+async function storeSubscription(
   event: StoredPaymentEvent,
   context: EffectContext,
   incoming: IncomingSubscription,
 ): Promise<UpsertedSubscription> {
-  const { transaction, asked } = context;
-  const kept = await upsertSubscription(transaction, incoming);
-  if (kept.outcome !== 'unclear' || !asked.has(incoming.providerSubscriptionId)) return kept;
-  if (await isEarlier(event, context, kept.kept)) {
-    return { outcome: 'stale', subscription: kept.subscription, before: kept.subscription };
+  const { transaction, subscriptions } = context;
+  const upserted = await upsertSubscription(transaction, incoming);
+  if (upserted.outcome !== 'unclear' || subscriptions.get(incoming.providerSubscriptionId)?.state !== null)
+    return upserted;
+  if (await isEarlier(event, context, upserted.stored)) {
+    return { outcome: 'stale', subscription: upserted.subscription, before: upserted.subscription };
   }
   return await upsertSubscription(transaction, incoming, 'apply');
 }
@@ -234,11 +237,11 @@ async function judgeUnknownPrice(
 /** The outcome of most subscription events. */
 function followedOutcome(event: StoredPaymentEvent, followed: Followed): EffectOutcome {
   if (followed.outcome === 'not-yet') return followed.because;
-  const { kept, companyId } = followed;
-  const { status, planId } = kept.subscription;
+  const { stored, companyId } = followed;
+  const { status, planId } = stored.subscription;
   return {
     outcome: 'applied',
-    did: `subscription ${idIn(event.object.id)}: ${kept.outcome}, ${status}, plan ${planId}`,
+    did: `subscription ${idIn(event.object.id)}: ${stored.outcome}, ${status}, plan ${planId}`,
     companyId,
     arrived: waitKeys({ subscription: idIn(event.object.id), customer: idIn(event.object.customer) }),
   };
@@ -267,11 +270,11 @@ async function stateIn(
 async function isEarlier(
   event: StoredPaymentEvent,
   { transaction }: EffectContext,
-  kept: EventOrder,
+  stored: EventOrder,
 ): Promise<boolean> {
   const [row] = await transaction.query<{ payload: Readonly<Record<string, unknown>> }>(
     'select payload from provider_events where provider_event_id = $1',
-    [kept.eventId],
+    [stored.eventId],
   );
   const data = fieldsIn(row?.payload.data);
   const isMadeFromThis = isMadeFrom(fieldsIn(data.previous_attributes), event.object);

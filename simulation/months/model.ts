@@ -1,0 +1,448 @@
+/**
+ * What a company has and owes after months of subscriptions and packs, by docs/billing.md alone: a second, small account of
+ * the provider's invoices and of the credits that follow from them. It shares no code with `src`. Times are in seconds, money in minor units,
+ * credits in micro-credits; credits are rounded down where docs/billing.md says so.
+ */
+export interface ModelPlan {
+  readonly id: string;
+  readonly priceMinor: number;
+  readonly creditsMicro: number;
+  readonly months: 1 | 12;
+  readonly trialDays: number | null;
+  readonly trialCreditsMicro: number;
+  readonly expireDays: number | null;
+}
+
+export interface ModelPack {
+  readonly priceMinor: number;
+  readonly creditsMicro: number;
+  readonly expireDays: number | null;
+}
+
+export interface ModelCoupon {
+  readonly percent: number | null;
+  readonly amountMinor: number;
+  readonly duration: 'once' | 'repeating' | 'forever';
+  readonly months: number;
+}
+
+interface Line {
+  readonly plan: ModelPlan;
+  readonly netMinor: number;
+}
+
+export interface ModelInvoice {
+  readonly lines: readonly Line[];
+  readonly totalMinor: number;
+  /** What is due after the customer's balance. */
+  readonly dueMinor: number;
+  readonly isTrial: boolean;
+  /** Of the trial that it begins. */
+  readonly periodEnd: number;
+  status: 'OPEN' | 'PAID';
+  attempts: number;
+  nextAttempt: number | null;
+  /** Returned by refunds, lost disputes and credit notes. */
+  returnedMinor: number;
+  /** By refunds and disputes, which take it from the card. */
+  returnedToCardMinor: number;
+}
+
+type Status = 'TRIALING' | 'ACTIVE' | 'PAST_DUE' | 'CANCELED';
+
+export interface ModelSubscription {
+  plan: ModelPlan;
+  status: Status;
+  anchor: number;
+  periodStart: number;
+  periodEnd: number;
+  trialEnd: number | null;
+  cancelsAtPeriodEnd: boolean;
+  endedAt: number | null;
+  pastDueSince: number | null;
+  coupon: { readonly of: ModelCoupon; readonly end: number | null } | null;
+  /** The part of the price that the present period was invoiced for. */
+  paidShare: number;
+  latest: ModelInvoice;
+}
+
+interface Lot {
+  leftMicro: number;
+  expiresAt: number;
+  readonly source: object;
+  expiredMicro: number;
+  readonly isTrial: boolean;
+}
+
+interface Purchase {
+  readonly pack: ModelPack;
+  returnedMinor: number;
+  takenMicro: number;
+}
+
+const DAY = 86_400;
+/** The wait after each failed attempt; after the last the subscription ends. */
+const RETRIES = [3 * DAY, 5 * DAY, 7 * DAY];
+const GRACE = 7 * DAY;
+
+export class CompanyModel {
+  subscription: ModelSubscription | null = null;
+  readonly invoices: ModelInvoice[] = [];
+  readonly paid: ModelInvoice[] = [];
+  readonly purchases: Purchase[] = [];
+  readonly lots: Lot[] = [];
+  balanceMicro = 0;
+  /** Negative is a credit of the customer. */
+  customerMinor = 0;
+  cardWorks = true;
+  private now: number;
+  private hadTrialCredits = false;
+  private grantedMicro = 0;
+  private unposted: ModelInvoice[] = [];
+
+  get isActive(): boolean {
+    const { status, pastDueSince } = this.subscription ?? {};
+    if (status === 'PAST_DUE') return this.now - (pastDueSince ?? 0) < GRACE;
+    return status === 'ACTIVE' || status === 'TRIALING';
+  }
+
+  constructor(startsAt: number) {
+    this.now = startsAt;
+  }
+
+  /** Everything that the provider does until then, and then what arrives of it here. */
+  advance(to: number): void {
+    for (let due = this.nextDue(to); due !== null; due = this.nextDue(to)) {
+      this.now = due;
+      this.doDue();
+    }
+    this.now = to;
+    this.settle();
+  }
+
+  subscribe(plan: ModelPlan): void {
+    const isFirst = this.subscription === null;
+    const trialDays = isFirst ? plan.trialDays : null;
+    const end = trialDays === null ? addMonths(this.now, plan.months) : this.now + trialDays * DAY;
+    const invoice = this.invoice([{ plan, netMinor: trialDays === null ? plan.priceMinor : 0 }], {
+      ...{ isTrial: trialDays !== null, periodEnd: end },
+    });
+    this.subscription = {
+      plan,
+      status: trialDays === null ? 'ACTIVE' : 'TRIALING',
+      anchor: trialDays === null ? this.now : end,
+      periodStart: this.now,
+      periodEnd: end,
+      trialEnd: trialDays === null ? null : end,
+      cancelsAtPeriodEnd: false,
+      endedAt: null,
+      pastDueSince: null,
+      coupon: null,
+      paidShare: 1,
+      latest: invoice,
+    };
+    this.markPaid(invoice);
+    this.settle();
+  }
+
+  /** False if the payment fails: then nothing has changed. */
+  change(plan: ModelPlan): boolean {
+    const { subscription } = this;
+    if (subscription === null) return false;
+    if (subscription.status === 'TRIALING') {
+      subscription.plan = plan;
+      return true;
+    }
+    const before = { ...subscription };
+    const unusedMinor = -this.rest(subscription, before.plan, before.paidShare);
+    const isSame = plan.months === before.plan.months;
+    const share = shareOf(plan, this.couponOf(subscription));
+    const own = isSame ? this.rest(subscription, plan, share) : net(plan, this.couponOf(subscription));
+    const due = unusedMinor + own + this.customerMinor;
+    if (due > 0 && !this.cardWorks) return false;
+    subscription.plan = plan;
+    subscription.paidShare = share;
+    if (!isSame) {
+      subscription.anchor = this.now;
+      subscription.periodStart = this.now;
+      subscription.periodEnd = addMonths(this.now, plan.months);
+      this.takeCoupon(subscription);
+    }
+    const invoice = this.invoice([
+      { plan: before.plan, netMinor: unusedMinor },
+      { plan, netMinor: own },
+    ]);
+    subscription.latest = invoice;
+    if (invoice.status === 'OPEN') this.markPaid(invoice);
+    this.settle();
+    return true;
+  }
+
+  setCoupon(coupon: ModelCoupon): void {
+    if (this.subscription === null) return;
+    const end = coupon.duration === 'repeating' ? addMonths(this.now, coupon.months) : null;
+    this.subscription.coupon = { of: coupon, end };
+  }
+
+  cancelNow(): void {
+    if (this.subscription !== null) this.end(this.subscription);
+    this.settle();
+  }
+
+  /** The customer pays the open invoice on its page. */
+  payOpen(): void {
+    const open = this.invoices.findLast(({ status }) => status === 'OPEN');
+    if (open === undefined) return;
+    this.markPaid(open);
+    const { subscription } = this;
+    if (subscription?.status === 'PAST_DUE' && subscription.latest === open) {
+      subscription.status = 'ACTIVE';
+      subscription.pastDueSince = null;
+    }
+    this.settle();
+  }
+
+  buy(pack: ModelPack): void {
+    const purchase = { pack, returnedMinor: 0, takenMicro: 0 };
+    this.purchases.push(purchase);
+    this.grant(pack.creditsMicro, purchase, pack.expireDays);
+  }
+
+  use(micro: number): void {
+    this.balanceMicro -= micro;
+    this.spend(micro);
+  }
+
+  returnPurchase(purchase: Purchase, minor: number): void {
+    purchase.returnedMinor += minor;
+    const { pack } = purchase;
+    const taken = Math.floor((pack.creditsMicro * purchase.returnedMinor) / pack.priceMinor);
+    this.takeBack(taken - purchase.takenMicro, purchase);
+    purchase.takenMicro = taken;
+  }
+
+  returnInvoice(invoice: ModelInvoice, minor: number, to: 'card' | 'balance'): void {
+    invoice.returnedMinor += minor;
+    if (to === 'card') invoice.returnedToCardMinor += minor;
+    else this.customerMinor -= minor;
+    const granted = this.granted();
+    this.takeBack(this.grantedMicro - granted, invoice);
+    this.grantedMicro = granted;
+  }
+
+  private nextDue(to: number): number | null {
+    const { subscription } = this;
+    const dues = this.invoices.flatMap(({ nextAttempt }) => nextAttempt ?? []);
+    if (subscription !== null && subscription.status !== 'CANCELED') dues.push(subscription.periodEnd);
+    const due = Math.min(...dues);
+    return due <= to ? due : null;
+  }
+
+  private doDue(): void {
+    const { subscription } = this;
+    const retried = this.invoices.find(({ nextAttempt }) => nextAttempt === this.now);
+    if (retried !== undefined) this.collect(retried);
+    else if (subscription?.cancelsAtPeriodEnd === true) this.end(subscription);
+    else if (subscription !== null) this.renew(subscription);
+  }
+
+  private renew(subscription: ModelSubscription): void {
+    const { plan } = subscription;
+    subscription.periodStart = subscription.periodEnd;
+    subscription.periodEnd = nextAnniversary(subscription.anchor, this.now, plan.months);
+    const coupon = this.couponOf(subscription);
+    if (subscription.status === 'TRIALING') subscription.status = 'ACTIVE';
+    subscription.paidShare = shareOf(plan, coupon);
+    const invoice = this.invoice([{ plan, netMinor: net(plan, coupon) }]);
+    subscription.latest = invoice;
+    this.takeCoupon(subscription);
+    if (invoice.status === 'OPEN') this.collect(invoice);
+  }
+
+  private collect(invoice: ModelInvoice): void {
+    const { subscription } = this;
+    if (subscription === null || subscription.status === 'CANCELED') {
+      invoice.nextAttempt = null;
+      return;
+    }
+    if (this.cardWorks) {
+      this.markPaid(invoice);
+      if (subscription.latest === invoice && subscription.status === 'PAST_DUE') {
+        subscription.status = 'ACTIVE';
+        subscription.pastDueSince = null;
+      }
+      return;
+    }
+    const wait = RETRIES[invoice.attempts];
+    invoice.attempts += 1;
+    invoice.nextAttempt = wait === undefined ? null : this.now + wait;
+    if (wait === undefined) {
+      this.end(subscription);
+      return;
+    }
+    if (subscription.status !== 'PAST_DUE') subscription.pastDueSince = this.now;
+    subscription.status = 'PAST_DUE';
+  }
+
+  private end(subscription: ModelSubscription): void {
+    subscription.status = 'CANCELED';
+    subscription.endedAt = this.now;
+    subscription.pastDueSince = null;
+    for (const lot of this.lots) {
+      if (lot.isTrial && lot.expiresAt > this.now) lot.expiresAt = this.now;
+    }
+    for (const invoice of this.invoices) invoice.nextAttempt = null;
+  }
+
+  private invoice(
+    lines: readonly Line[],
+    { isTrial, periodEnd } = { isTrial: false, periodEnd: 0 },
+  ): ModelInvoice {
+    const totalMinor = lines.reduce((sum, { netMinor }) => sum + netMinor, 0);
+    const left = totalMinor + this.customerMinor;
+    this.customerMinor = Math.min(0, left);
+    const invoice: ModelInvoice = {
+      ...{ lines, totalMinor, dueMinor: Math.max(0, left), isTrial, periodEnd, status: 'OPEN' },
+      ...{ attempts: 0, nextAttempt: null, returnedMinor: 0, returnedToCardMinor: 0 },
+    };
+    this.invoices.push(invoice);
+    if (invoice.dueMinor === 0) this.markPaid(invoice);
+    return invoice;
+  }
+
+  private markPaid(invoice: ModelInvoice): void {
+    if (invoice.status === 'PAID') return;
+    invoice.status = 'PAID';
+    invoice.nextAttempt = null;
+    this.unposted.push(invoice);
+  }
+
+  /** What the provider has reported is posted, and then expires what is due. */
+  private settle(): void {
+    for (const invoice of this.unposted.splice(0)) {
+      if (invoice.isTrial) this.grantTrial(invoice);
+      else {
+        this.paid.push(invoice);
+        const granted = this.granted();
+        const more = granted - this.grantedMicro;
+        this.grantedMicro = granted;
+        if (more > 0) this.grant(more, invoice, invoice.lines.at(-1)?.plan.expireDays ?? null);
+        else if (more < 0) this.use(-more);
+      }
+    }
+    for (const lot of this.lots) {
+      if (lot.expiresAt > this.now || lot.leftMicro === 0) continue;
+      this.balanceMicro -= lot.leftMicro;
+      lot.expiredMicro = lot.leftMicro;
+      lot.leftMicro = 0;
+    }
+  }
+
+  private grantTrial(invoice: ModelInvoice): void {
+    const micro = invoice.lines[0]?.plan.trialCreditsMicro ?? 0;
+    if (this.hadTrialCredits || micro === 0) return;
+    this.hadTrialCredits = true;
+    this.addLot(micro, invoice, this.endOfTrial(invoice), true);
+  }
+
+  private endOfTrial(invoice: ModelInvoice): number {
+    const { subscription } = this;
+    return Math.min(subscription?.endedAt ?? invoice.periodEnd, invoice.periodEnd);
+  }
+
+  private grant(micro: number, source: object, expireDays: number | null): void {
+    if (expireDays === null) this.balanceMicro += micro;
+    else this.addLot(micro, source, this.now + expireDays * DAY, false);
+  }
+
+  private addLot(micro: number, source: object, expiresAt: number, isTrial: boolean): void {
+    this.balanceMicro += micro;
+    const leftMicro = Math.max(0, Math.min(micro, this.balanceMicro));
+    this.lots.push({ leftMicro, expiresAt, source, expiredMicro: 0, isTrial });
+  }
+
+  /** Those that expire first. */
+  private spend(micro: number): void {
+    let left = micro;
+    for (const lot of this.lots.toSorted((one, other) => one.expiresAt - other.expiresAt)) {
+      const taken = Math.min(left, lot.leftMicro);
+      lot.leftMicro -= taken;
+      left -= taken;
+    }
+  }
+
+  /** From the credits of its payment first; what of them has expired is not taken a second time. */
+  private takeBack(micro: number, source: object): void {
+    if (micro <= 0) {
+      this.balanceMicro -= micro;
+      return;
+    }
+    const own = this.lots.find((lot) => lot.source === source);
+    const expired = Math.min(micro, own?.expiredMicro ?? 0);
+    if (own !== undefined) own.expiredMicro -= expired;
+    const taken = micro - expired;
+    const lasting = Math.max(0, this.balanceMicro - this.lots.reduce((sum, lot) => sum + lot.leftMicro, 0));
+    const first = Math.min(taken, own === undefined ? lasting : own.leftMicro);
+    if (own !== undefined) own.leftMicro -= first;
+    this.balanceMicro -= taken;
+    this.spend(taken - first);
+  }
+
+  /** The highest point of the running sum of what the invoices moved, at most all money at the best rate. */
+  private granted(): number {
+    let [highest, sum, money, best] = [0, 0, 0, 0];
+    for (const invoice of this.paid) {
+      const moved = invoice.lines.reduce((all, { plan, netMinor }) => {
+        if (netMinor > 0) best = Math.max(best, plan.creditsMicro / plan.priceMinor);
+        return all + Math.floor((plan.creditsMicro * netMinor) / plan.priceMinor);
+      }, 0);
+      const share = invoice.totalMinor > 0 ? invoice.returnedMinor / invoice.totalMinor : 0;
+      sum += moved > 0 ? moved * (1 - share) : moved;
+      money += invoice.totalMinor * (1 - share);
+      highest = Math.max(highest, Math.min(sum, money * best));
+    }
+    return highest;
+  }
+
+  private couponOf({ coupon }: ModelSubscription): ModelCoupon | null {
+    return coupon === null || (coupon.end !== null && coupon.end <= this.now) ? null : coupon.of;
+  }
+
+  private takeCoupon(subscription: ModelSubscription): void {
+    if (subscription.coupon?.of.duration === 'once') subscription.coupon = null;
+  }
+
+  private rest({ periodStart, periodEnd }: ModelSubscription, plan: ModelPlan, share: number): number {
+    return Math.round((plan.priceMinor * share * (periodEnd - this.now)) / (periodEnd - periodStart));
+  }
+}
+
+function net({ priceMinor }: ModelPlan, coupon: ModelCoupon | null): number {
+  if (coupon === null) return priceMinor;
+  if (coupon.percent !== null) return priceMinor - Math.round((priceMinor * coupon.percent) / 100);
+  return Math.max(0, priceMinor - coupon.amountMinor);
+}
+
+function shareOf(plan: ModelPlan, coupon: ModelCoupon | null): number {
+  if (coupon === null) return 1;
+  if (coupon.percent !== null) return (100 - coupon.percent) / 100;
+  return net(plan, coupon) / plan.priceMinor;
+}
+
+/** The same day of a later month, or its last one. */
+function addMonths(seconds: number, months: number): number {
+  const at = new Date(seconds * 1000);
+  const day = at.getUTCDate();
+  at.setUTCDate(1);
+  at.setUTCMonth(at.getUTCMonth() + months);
+  const last = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 0)).getUTCDate();
+  at.setUTCDate(Math.min(day, last));
+  return at.getTime() / 1000;
+}
+
+function nextAnniversary(anchor: number, after: number, months: number): number {
+  for (let count = 1; ; count += 1) {
+    const next = addMonths(anchor, count * months);
+    if (next > after) return next;
+  }
+}
