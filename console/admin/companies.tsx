@@ -57,6 +57,7 @@ export function Companies() {
           more={pages}
           keyOf={({ id }) => id}
           nameOf={({ name }) => name}
+          nothing={filter('search') === '' ? 'No companies yet' : 'No such company'}
           empty={
             <p>
               {filter('search') === ''

@@ -78,6 +78,7 @@ export function Margins() {
           error={grouped.error ?? daily.error}
           retry={grouped.reload}
           keyOf={({ key }) => key}
+          nothing="No costs in this time"
           empty={<p>No call in this time has a cost. Give the targets of your models one.</p>}
           columns={[{ name: GROUPS[group], show: ({ name }) => name }, ...COLUMNS]}
         />

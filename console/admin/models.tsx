@@ -3,7 +3,7 @@ import { Confirmed, Dialog } from '../parts/dialog.tsx';
 import { Field, Form } from '../parts/form.tsx';
 import { List, RowButton } from '../parts/list.tsx';
 import { Card, Page, Tag } from '../parts/page.tsx';
-import { count, credits, exact, factorWords } from '../parts/words.tsx';
+import { count, exact, factorWords, priceWords } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql, type RowOf } from '../session/graphql.ts';
 import { useQuery } from '../session/use-query.ts';
@@ -219,8 +219,7 @@ function Prices({ alias: { prices, priceFactors } }: { alias: Alias }) {
     <>
       {prices.map((price, at) => (
         <div key={price.id} className="small">
-          {credits(price.prompt)} in, {credits(price.cached)} cached, {credits(price.completion)} out
-          {price.cacheWrite !== null && `, ${credits(price.cacheWrite)} written to the cache`}
+          {priceWords(price)}
           {at > 0 && `, from ${exact(price.inForceFrom)}`}
         </div>
       ))}

@@ -56,7 +56,10 @@ export function PaymentEvents() {
           more={pages}
           keyOf={({ id }) => id}
           nameOf={({ providerEventId }) => providerEventId}
-          empty={<p>They come with the first purchase.</p>}
+          nothing={status === undefined ? 'No events yet' : 'No such event'}
+          empty={
+            <p>{status === undefined ? 'They come with the first purchase.' : 'Choose another status.'}</p>
+          }
           columns={[
             { name: 'Received', show: ({ receivedAt }) => <When at={receivedAt} /> },
             {

@@ -29,7 +29,8 @@ export function StaleSubscriptions() {
           retry={result.reload}
           keyOf={({ id }) => id}
           nameOf={({ plan, providerSubscriptionId }) => `${plan.name} ${providerSubscriptionId ?? ''}`}
-          empty={<p>None is stale: there is nothing to do.</p>}
+          nothing="No stale subscriptions"
+          empty={<p>The payment provider reports every active one.</p>}
           columns={[
             { name: 'Plan', show: ({ plan }) => plan.name },
             { name: 'Company', show: ({ companyId }) => <Named id={companyId} /> },

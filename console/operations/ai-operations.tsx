@@ -2,6 +2,7 @@ import { Link } from 'wouter';
 import { Choice } from '../parts/form.tsx';
 import { List, Nil } from '../parts/list.tsx';
 import { Card, type Mood, Page, Tag } from '../parts/page.tsx';
+import { TargetName, useTargets } from '../parts/target-name.tsx';
 import { Breakable, count, latency, Moment, spoken } from '../parts/words.tsx';
 import { graphql } from '../session/graphql.ts';
 import { usePages, useQuery } from '../session/use-query.ts';
@@ -11,6 +12,9 @@ type Outcome = 'SUCCEEDED' | 'FAILED' | 'REFUSED';
 
 const STATS = graphql(
   `query($hours: Int) { aiOperationStats(hours: $hours) { kind outcome count p50Ms p95Ms p99Ms } }`,
+);
+const TARGET_STATS = graphql(
+  `query($hours: Int) { aiTargetStats(hours: $hours) { target alias count p50Ms p95Ms p99Ms } }`,
 );
 const OPERATIONS = graphql(`query($after: ID, $hours: Int, $kind: String, $outcome: OperationOutcome) {
   aiOperations(first: 30, after: $after, hours: $hours, kind: $kind, outcome: $outcome) {
@@ -57,6 +61,9 @@ export function AiOperations() {
           ]}
         />
       </Card>
+      <Card title="How soon targets begin to answer">
+        <Targets hours={hours} />
+      </Card>
       <Card title="The newest">
         <div className="columns">
           <Choice label="Kind" value={kind} onChange={(event) => setFilter('kind', event.target.value)}>
@@ -83,6 +90,32 @@ export function AiOperations() {
         />
       </Card>
     </Page>
+  );
+}
+
+/** The slowest first. */
+function Targets({ hours }: { hours: number }) {
+  const stats = useQuery(TARGET_STATS, { hours }, countEveryMs(hours));
+  const targets = useTargets();
+  return (
+    <List
+      label="Targets"
+      rows={targets === null ? null : (stats.data?.aiTargetStats ?? null)}
+      isStale={stats.isStale}
+      error={stats.error}
+      retry={stats.reload}
+      keyOf={({ target, alias }) => `${target} ${alias}`}
+      nothing="No answers"
+      empty={<p>No target answered a call in this period.</p>}
+      columns={[
+        { name: 'Target', show: ({ target }) => <TargetName id={target} targets={targets} /> },
+        { name: 'Model', show: ({ alias }) => (alias === null ? <Nil /> : <code>{alias}</code>) },
+        { name: 'Answers', isNumber: true, show: (row) => count(row.count) },
+        { name: 'Half within', isNumber: true, show: ({ p50Ms }) => latency(p50Ms) },
+        { name: '95 % within', isNumber: true, show: ({ p95Ms }) => latency(p95Ms) },
+        { name: '99 % within', isNumber: true, show: ({ p99Ms }) => latency(p99Ms) },
+      ]}
+    />
   );
 }
 

@@ -56,6 +56,7 @@ function Found({ report }: { report: Report }) {
           label="Differences"
           rows={differences}
           keyOf={({ kind, subject }) => `${kind} ${subject}`}
+          nothing="No differences"
           empty={<p>Nothing differs.</p>}
           columns={[
             {

@@ -60,6 +60,7 @@ export function WithheldUsage() {
           more={pages}
           keyOf={({ id }) => id}
           nameOf={({ id, companyName }) => `${companyName ?? ''} …${id.slice(-6)}`}
+          nothing="No withheld usage"
           empty={<p>No usage is withheld.</p>}
           columns={columns(setResolving)}
         />

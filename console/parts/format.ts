@@ -62,14 +62,30 @@ export function factorWords(factors: readonly PriceFactor[]): string {
   return factors.map(({ field, value, factor }) => `${field} ${value} × ${factor}`).join(', ');
 }
 
+interface Price {
+  readonly prompt: number;
+  readonly cached: number;
+  readonly completion: number;
+  readonly cacheWrite: number | null;
+}
+
+/** In credits for a million tokens. */
+export function priceWords({ prompt, cached, completion, cacheWrite }: Price): string {
+  const words = `${credits(prompt)} in, ${credits(cached)} cached, ${credits(completion)} out`;
+  return cacheWrite === null ? words : `${words}, ${credits(cacheWrite)} written to the cache`;
+}
+
 export function money(amount: number, currency: string): string {
   return new Intl.NumberFormat('en', { style: 'currency', currency: currency.toUpperCase() }).format(amount);
 }
 
 export function relative(moment: string, nowMs: number): string {
   const seconds = (Date.parse(moment) - nowMs) / 1_000;
-  for (const [unit, length] of UNITS) {
-    if (Math.abs(seconds) >= length) return relativeForm.format(Math.round(seconds / length), unit);
+  for (const [at, [unit, length]] of UNITS.entries()) {
+    // 59 minutes and 40 seconds are rounded to an hour, not to 60 minutes.
+    const [, lesserLength] = UNITS[at + 1] ?? ['second', 1];
+    if (Math.abs(seconds) < length - lesserLength / 2) continue;
+    return relativeForm.format(Math.round(seconds / length), unit);
   }
   return seconds > 0 ? 'in a moment' : 'just now';
 }

@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from 'react';
+import { Act } from './dialog.tsx';
 import { Bones, Empty, Notice, Problem } from './page.tsx';
 import { RowName, useButtonName } from './row-name.tsx';
 import { count, exact } from './words.tsx';
@@ -135,7 +136,6 @@ function Table<Row>({ label, rows, columns, keyOf, nameOf, isStale }: TableProps
 interface Searched {
   readonly nodes: readonly unknown[] | null;
   readonly searchedUntil: string | null;
-  readonly isBusy: boolean;
   readonly isStale: boolean;
   more(): unknown;
 }
@@ -151,9 +151,7 @@ export function SearchedUntil({ pages }: { pages: Searched }) {
       {pages.nodes?.length === 0 && (
         <>
           {' '}
-          <button type="button" className="little" disabled={pages.isBusy} onClick={() => void pages.more()}>
-            Search further back
-          </button>
+          <Act name="Search further back" work={async () => pages.more()} />
         </>
       )}
     </Notice>

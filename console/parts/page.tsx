@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type CSSProperties, type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { AnswerError } from '../session/answer-error.ts';
 import { announceNothing } from './announce.tsx';
@@ -74,7 +74,7 @@ export function Figure({ name, value, exact, says }: FigureProps) {
   return (
     <section className="card figure" aria-label={name}>
       <span className="quiet small">{name}</span>
-      <strong title={exact} className={isLong(value) ? 'long' : undefined}>
+      <strong title={exact} style={lengthOf(value)}>
         {value}
       </strong>
       {says !== undefined && <span className="quiet small">{says}</span>}
@@ -82,8 +82,9 @@ export function Figure({ name, value, exact, says }: FigureProps) {
   );
 }
 
-/** 98,765,432.12 would be broken within the number. */
-const isLong = (value: ReactNode) => typeof value === 'string' && value.length > 10;
+/** For the size of the text: 98,765,432.12 would be broken within the number. */
+const lengthOf = (value: ReactNode) =>
+  typeof value === 'string' ? ({ '--length': value.length } as CSSProperties) : undefined;
 
 export type Mood = 'good' | 'bad' | 'warn' | 'plain';
 

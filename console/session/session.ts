@@ -66,6 +66,7 @@ export function createSession(): Session {
     state = next;
     for (const watcher of watchers) watcher();
   };
+  const personId = () => (state.status === 'in' ? state.person.id : null);
   const out = () => {
     tokens = null;
     if (state.status !== 'out') become({ status: 'out' });
@@ -75,13 +76,23 @@ export function createSession(): Session {
     if (state.status !== 'in') return out();
     if (!state.hasEnded) become({ ...state, hasEnded: true });
   };
+  const welcome = (person: Person) => {
+    const hadEnded = state.status === 'in' && state.hasEnded;
+    const isSame = state.status === 'in' && JSON.stringify(state.person) === JSON.stringify(person);
+    if (!isSame || hadEnded) become({ status: 'in', person, hasEnded: false });
+    if (hadEnded) for (const listener of listeners) listener();
+  };
   // One tab at a time: a refresh token works once, and the next tab then sends the new one.
   const refresh = () => {
     const exchange = () => post<{ session: Tokens | null }>('/session/refresh', {}, null);
     refreshing ??= oneTabAtATime(exchange)
-      .then(({ session }) => {
+      .then(async ({ session }) => {
+        if (session === null) return end();
+        // Another user may have logged in without a message to this tab, as by an identity provider.
+        const person = personId() === null ? null : await personOf(session);
+        if (person !== null && personId() === null) return;
         tokens = session;
-        if (session === null) end();
+        if (person !== null) welcome(person);
       })
       .finally(() => {
         refreshing = null;
@@ -99,9 +110,12 @@ export function createSession(): Session {
     ...[variables = {}]: [unknown?]
   ) => {
     const query = textOf(of);
+    const sender = personId();
     const once = async () => {
       const known = await token();
       if (known === null && state.status === 'in') throw endedError();
+      // What one user has typed is not sent as another.
+      if (sender !== null && sender !== personId()) throw endedError();
       return await post<Data>('/graphql', { query, variables }, known);
     };
     try {
@@ -121,11 +135,7 @@ export function createSession(): Session {
   };
   const learnWho = async () => {
     if (tokens === null) return end();
-    const { whoAmI } = await request(WHO_AM_I);
-    const hadEnded = state.status === 'in' && state.hasEnded;
-    const isSame = state.status === 'in' && JSON.stringify(state.person) === JSON.stringify(whoAmI);
-    if (!isSame || hadEnded) become({ status: 'in', person: whoAmI, hasEnded: false });
-    if (hadEnded) for (const listener of listeners) listener();
+    welcome((await request(WHO_AM_I)).whoAmI);
   };
   const open = async () => {
     try {
@@ -193,6 +203,11 @@ export function createSession(): Session {
       return () => listeners.delete(changed);
     },
   };
+}
+
+async function personOf({ accessToken }: Tokens): Promise<Person> {
+  const body = { query: textOf(WHO_AM_I), variables: {} };
+  return (await post<DataOf<typeof WHO_AM_I>>('/graphql', body, accessToken)).whoAmI;
 }
 
 function asError(caught: unknown): Error {

@@ -18,7 +18,7 @@ export interface Visitor {
   close(): Promise<void>;
 }
 
-export interface VisitOptions {
+interface VisitOptions {
   readonly width?: number;
   readonly colorScheme?: 'light' | 'dark';
 }

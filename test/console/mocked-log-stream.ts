@@ -6,7 +6,7 @@ export async function mockLogStream(page: Page) {
   let current: { readonly socket: WebSocketRoute; readonly id: string } | null = null;
   const stream = {
     /** Every connection is closed at once. */
-    isAway: false,
+    isUnavailable: false,
     /** Pings are not answered. */
     isSilent: false,
     opened: () => opened,
@@ -19,7 +19,7 @@ export async function mockLogStream(page: Page) {
     current?.socket.send(JSON.stringify({ id: current.id, type: 'next', payload: { data: { logStream } } }));
   };
   await page.routeWebSocket(/\/graphql$/, (socket) => {
-    if (stream.isAway) {
+    if (stream.isUnavailable) {
       refused += 1;
       void socket.close({ code: 1012 });
       return;

@@ -454,12 +454,12 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     server.line('line 701.');
     await lines.getByText('line 701.').waitFor();
     expect(await lines.evaluate((box) => box.scrollTop < box.clientHeight)).toBe(true);
-    server.isAway = true;
+    server.isUnavailable = true;
     await server.drop();
     for (let attempt = 1; attempt <= 8; attempt += 1) {
       await passUntil(20_000, () => server.refused() >= attempt);
     }
-    server.isAway = false;
+    server.isUnavailable = false;
     await passUntil(20_000, () => server.opened() === 2);
     await connected();
     await watched.clock.runFor(500);

@@ -5,7 +5,7 @@ import { chatAnswer, type ScriptedUpstream } from '../gateway/scripted-upstream.
 import type { DemoFile } from '../system/running-system.ts';
 import { askAs } from './browser-system.ts';
 import { moveTo, violationsOf } from './page-checks.ts';
-import { isAskedBeforeBack } from './walk-traps.ts';
+import { confirmsBeforeBack } from './walk-traps.ts';
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const inDialog = (page: Page, name: string) =>
@@ -85,7 +85,7 @@ async function copyTheKey(page: Page): Promise<void> {
   await button(page, 'Copy the key').click();
   await page.getByText('Copied').waitFor();
   await page.getByRole('alert').waitFor({ state: 'detached' });
-  await isAskedBeforeBack(page, 'the only time');
+  await confirmsBeforeBack(page, 'the only time');
 }
 
 /** Edited: what is wrong is said, and what was not touched is not sent. */

@@ -200,6 +200,8 @@ async function passOnSummary(page: Page): Promise<void> {
   await button(page, 'Save as Markdown').click();
   const saved = await saving;
   expect(saved.suggestedFilename()).toBe('forge.md');
+  // A button that is disabled while it is busy loses the focus.
+  await page.waitForFunction(() => document.activeElement?.textContent === 'Save as Markdown');
   await card(page, 'Pass it on').getByRole('checkbox').first().check();
   const mailed = page.waitForResponse((response) =>
     (response.request().postData() ?? '').includes('mailMeetingSummary'),

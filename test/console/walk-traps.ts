@@ -207,7 +207,7 @@ export async function walkBatchUpload(page: Page): Promise<void> {
   await page.getByText('2 files sent.').waitFor();
   expect(await violationsOf(page)).toEqual([]);
   await page.getByLabel('Search').fill('nobody of this name');
-  await page.getByText('Nothing here yet').waitFor();
+  await page.getByText('No such talent').waitFor();
 }
 
 /** Names as long as they may be: every action is still within the window, on a telephone and on a desk. */
@@ -270,7 +270,7 @@ async function isWithin(place: Locator, width: number): Promise<void> {
 }
 
 /** The back button asks; the answer is no. */
-export async function isAskedBeforeBack(page: Page, words: string): Promise<void> {
+export async function confirmsBeforeBack(page: Page, words: string): Promise<void> {
   let asked = '';
   page.once('dialog', (dialog) => {
     asked = dialog.message();
@@ -290,7 +290,7 @@ export async function walkTwoTabs(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Edit', exact: true }).click();
   await page.getByLabel('Place').fill('Leeds');
   // Nothing was clicked since the form was opened.
-  await isAskedBeforeBack(page, 'not saved');
+  await confirmsBeforeBack(page, 'not saved');
   expect(await page.getByLabel('Place').inputValue()).toBe('Leeds');
   const other = await page.context().newPage();
   await other.goto(page.url());

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { dearestByDay } from '../../console/pages/usage/usage-data.ts';
+import { daysOf, dearestByDay, dearestFirst, requestsHref } from '../../console/pages/usage/usage-data.ts';
 import { csvCell } from '../../console/parts/files.ts';
 import { changedFrom } from '../../console/parts/form-values.ts';
 import {
@@ -36,6 +36,19 @@ describe('words of the console', () => {
     const inHours = (hours: number) => relative(new Date(now + hours * 3_600_000).toISOString(), now);
     expect([inHours(30), inHours(-30)]).toEqual(['in 1 day', '1 day ago']);
     expect([inHours(24 * 31), inHours(-24 * 400)]).toEqual(['in 1 month', '1 year ago']);
+  });
+
+  test('a time is never rounded to a whole larger unit: 59.7 minutes are 1 hour, not 60 minutes', () => {
+    const now = Date.parse(AT);
+    const ago = (seconds: number) => relative(new Date(now - seconds * 1_000).toISOString(), now);
+    const [MINUTE, HOUR, DAY] = [60, 3_600, 86_400];
+    expect([ago(59.7), ago(59.7 * MINUTE), ago(23.8 * HOUR), ago(29.8 * DAY), ago(360 * DAY)]).toEqual([
+      ...['1 minute ago', '1 hour ago', '1 day ago', '1 month ago', '1 year ago'],
+    ]);
+    expect([ago(59), ago(59.4 * MINUTE), ago(23.4 * HOUR), ago(29.4 * DAY), ago(340 * DAY)]).toEqual([
+      ...['just now', '59 minutes ago', '23 hours ago', '29 days ago', '11 months ago'],
+    ]);
+    expect(relative(new Date(now + 59.7 * MINUTE * 1_000).toISOString(), now)).toBe('in 1 hour');
   });
 
   test('a time has its zone', () => {
@@ -104,6 +117,41 @@ describe('words of the console', () => {
     expect(error(tooLarge, 'BAD_USER_INPUT')).toMatchObject({
       ...{ message: 'Enter a whole number up to 2,147,483,647.', field: 'input.plannedMinutes' },
     });
+  });
+
+  test('usage is of today, of yesterday, or of the days until today', () => {
+    const now = Date.UTC(2026, 2, 1, 0, 30);
+    expect(daysOf('today', now)).toEqual({ from: '2026-03-01', to: '2026-03-01' });
+    expect(daysOf('yesterday', now)).toEqual({ from: '2026-02-28', to: '2026-02-28' });
+    expect(daysOf('7', now)).toEqual({ from: '2026-02-23', to: '2026-03-01' });
+  });
+
+  test('what cost the most is first, and days stay in their order', () => {
+    const totals = { calls: 1, failures: 0, promptTokens: 0, cachedTokens: 0, cacheWriteTokens: 0 };
+    const row = (keyId: string | null, day: string | null, spent: number) => ({
+      ...{ keyId, day },
+      totals: { ...totals, completionTokens: 0, toolCredits: 0, credits: spent },
+    });
+    const keys = dearestFirst([row('a', null, 1), row('b', null, 3), row('c', null, 2)]);
+    expect(keys.map(({ keyId }) => keyId)).toEqual(['b', 'c', 'a']);
+    const days = dearestFirst([row(null, '2026-03-01', 1), row(null, '2026-03-02', 3)]);
+    expect(days.map(({ day }) => day)).toEqual(['2026-03-01', '2026-03-02']);
+  });
+
+  test('the requests behind a count of failures are those of its days, in the time zone of the browser', () => {
+    const days = { from: '2026-03-01', to: '2026-03-07', status: 403 };
+    const searched = (href: string) =>
+      Object.fromEntries(new URL(href, 'http://console.example').searchParams);
+    const found = searched(requestsHref({ ...days, code: 'BUDGET_EXCEEDED', keyId: 'k', alias: null }));
+    expect(found).toMatchObject({ time: 'own', code: 'BUDGET_EXCEEDED', key: 'k' });
+    expect([found.from, found.to].map((text) => new Date(text ?? '').toISOString())).toEqual([
+      '2026-03-01T00:00:00.000Z',
+      '2026-03-08T00:00:00.000Z',
+    ]);
+    expect(found).not.toHaveProperty('status');
+    const ofDay = searched(requestsHref({ ...days, code: null, day: '2026-03-03', alias: 'svc/a' }));
+    expect(ofDay).toMatchObject({ status: '403', model: 'svc/a' });
+    expect(Date.parse(ofDay.to ?? '') - Date.parse(ofDay.from ?? '')).toBe(86_400_000);
   });
 
   test('a form sends only changed fields', () => {

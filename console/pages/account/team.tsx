@@ -85,6 +85,7 @@ function Members({ isAdmin, ownId }: { isAdmin: boolean; ownId: string }) {
         more={pages}
         keyOf={({ id }) => id}
         nameOf={({ email }) => email}
+        nothing="No such person"
         empty={<p>No one has an address with these words.</p>}
         columns={[...COLUMNS, ...(isAdmin ? [CREDITS, actions] : [])]}
       />
@@ -122,6 +123,7 @@ function Invitations() {
           more={pages}
           keyOf={({ id }) => id}
           nameOf={({ email }) => email}
+          nothing="No open invitations"
           empty={<p>An invitation is mailed, and good for a week.</p>}
           columns={[
             { name: 'E-mail', show: ({ email }) => <Breakable text={email} after="@" /> },

@@ -1,11 +1,12 @@
 import { useState } from 'react';
+import { announce } from '../../parts/announce.tsx';
 import { Act, Dialog } from '../../parts/dialog.tsx';
 import { Field, Form } from '../../parts/form.tsx';
 import { Bones, Empty, Notice, Problem } from '../../parts/page.tsx';
 import { credits, Moment, money, spoken } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { graphql } from '../../session/graphql.ts';
-import { useAction, useChange, useQuery } from '../../session/use-query.ts';
+import { isSecondOfTwo, useAction, useChange, useQuery } from '../../session/use-query.ts';
 
 const PREVIEW = graphql(
   `query($id: ID!) { previewSubscriptionChange(planId: $id) { amountDue currency credits } }`,
@@ -190,7 +191,9 @@ function ChangePlan(props: { plan: PlanOffer; close(): void; changed(): Promise<
   const change = useChange(changed);
   const action = useAction();
   const confirm = async () => {
-    if (await action.run(() => change(CHANGE, { id: plan.id }))) close();
+    if (!(await action.run(() => change(CHANGE, { id: plan.id })))) return;
+    announce('Done.');
+    close();
   };
   const preview = data?.previewSubscriptionChange ?? null;
   return (
@@ -211,8 +214,9 @@ function ChangePlan(props: { plan: PlanOffer; close(): void; changed(): Promise<
         <button
           type="button"
           className="main"
-          disabled={action.isBusy || preview === null}
-          onClick={() => void confirm()}
+          disabled={preview === null}
+          aria-disabled={action.isBusy}
+          onClick={(event) => action.isBusy || isSecondOfTwo(event) || void confirm()}
         >
           {action.isBusy ? 'Working…' : 'Change the plan'}
         </button>

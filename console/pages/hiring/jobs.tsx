@@ -14,6 +14,7 @@ const JOBS = graphql(`query($after: ID, $status: JobStatus, $search: String) {
     nodes { id title location remote status parsing parseProblem mustHave updatedAt }
     pageInfo { hasNextPage endCursor } } }`);
 const CREATE = graphql(`mutation($input: JobInput!) { createJob(input: $input) { id } }`);
+const FIRST_STEP = 'Add a job below: a title and what it demands are enough.';
 
 type Job = RowOf<typeof JOBS>;
 type JobInput = Variables<typeof CREATE>['input'];
@@ -22,6 +23,7 @@ export function Jobs() {
   const { session } = useConsole();
   const { filter, setFilter, typed, oneOf } = useFilters();
   const status = oneOf('status', ['ACTIVE', 'DRAFT', 'CLOSED'] as const);
+  const isFiltered = status !== undefined || filter('search') !== '';
   const wanted = { ...(status === undefined ? {} : { status }), search: filter('search') };
   const pages = usePages(JOBS, wanted, (nodes) =>
     nodes.some(({ parsing }) => parsing === 'PENDING') ? LOOK_WHILE_READING_MS : null,
@@ -54,7 +56,8 @@ export function Jobs() {
           retry={pages.reload}
           more={pages}
           keyOf={({ id }) => id}
-          empty={<p>Add a job below: a title and what it demands are enough.</p>}
+          nothing={isFiltered ? 'No such job' : 'No jobs yet'}
+          empty={<p>{isFiltered ? 'Choose other words or another status.' : FIRST_STEP}</p>}
           columns={[
             { name: 'Job', show: (job) => <JobName {...job} /> },
             { name: 'Status', show: (job) => <Tag mood={JOB_MOODS[job.status]}>{spoken(job.status)}</Tag> },

@@ -1,5 +1,5 @@
 import { type ChangeEvent, useRef } from 'react';
-import { Confirmed } from '../../parts/dialog.tsx';
+import { Act, Confirmed } from '../../parts/dialog.tsx';
 import { saveFile } from '../../parts/files.ts';
 import { Area, Choice, Form } from '../../parts/form.tsx';
 import { Card, Problem } from '../../parts/page.tsx';
@@ -132,25 +132,18 @@ export function LinkMeeting(props: FormProps & { jobId: string | null; talentId:
 /** Saves the summary as a file, or mails it to members. */
 export function PassOn({ id, room }: { id: string; room: string }) {
   const { session } = useConsole();
-  const action = useAction();
-  const save = (format: 'MARKDOWN' | 'TEXT') =>
-    action.run(async () => {
-      const { meetingSummary } = await session.request(SUMMARY, { id, format });
-      const isMarkdown = format === 'MARKDOWN';
-      const name = `${room.replace(/[^\p{L}\p{N}-]+/gu, '-')}.${isMarkdown ? 'md' : 'txt'}`;
-      saveFile(name, isMarkdown ? 'text/markdown' : 'text/plain', meetingSummary);
-    });
+  const save = async (format: 'MARKDOWN' | 'TEXT') => {
+    const { meetingSummary } = await session.request(SUMMARY, { id, format });
+    const isMarkdown = format === 'MARKDOWN';
+    const name = `${room.replace(/[^\p{L}\p{N}-]+/gu, '-')}.${isMarkdown ? 'md' : 'txt'}`;
+    saveFile(name, isMarkdown ? 'text/markdown' : 'text/plain', meetingSummary);
+  };
   return (
     <Card title="Pass it on">
       <div className="row">
-        <button type="button" disabled={action.isBusy} onClick={() => void save('MARKDOWN')}>
-          Save as Markdown
-        </button>
-        <button type="button" disabled={action.isBusy} onClick={() => void save('TEXT')}>
-          Save as text
-        </button>
+        <Act name="Save as Markdown" isBig work={() => save('MARKDOWN')} />
+        <Act name="Save as text" isBig work={() => save('TEXT')} />
       </div>
-      <Problem error={action.error} />
       <Form
         submit="Send by mail"
         clears

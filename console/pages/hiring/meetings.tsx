@@ -30,6 +30,7 @@ export function Meetings() {
           retry={pages.reload}
           more={pages}
           keyOf={(meeting) => meeting.id}
+          nothing="No meetings yet"
           empty={<p>Announce a room below: what happens in it is then yours to see.</p>}
           columns={[
             { name: 'Room', show: ({ id, room }) => <Link href={`/meetings/${id}`}>{room}</Link> },

@@ -20,6 +20,8 @@ const TALENT = graphql(`query($id: ID!) { talent(id: $id) {
   version versions { version what profile changedByEmail changedAt } } }`);
 const ERASE = graphql(`mutation($id: ID!) { eraseTalent(id: $id) }`);
 const EXPORT = graphql(`mutation($id: ID!) { exportTalent(id: $id) }`);
+const EXPORT_FILE = graphql(`mutation($talentId: ID!, $fileId: ID!) {
+  exportTalentFile(talentId: $talentId, fileId: $fileId) }`);
 export const TALENT_MOODS: Record<Talent['status'], Mood> = { PENDING: 'warn', READY: 'good', FAILED: 'bad' };
 export const LOOK_WHILE_READING_MS = 1_500;
 
@@ -104,13 +106,28 @@ function languageName(code: string): string {
   return new Intl.DisplayNames('en', { type: 'language' }).of(code) ?? code;
 }
 
+interface ExportedFile {
+  readonly id: string;
+  readonly contentBase64: string | null;
+}
+
+interface ExportedTalent {
+  readonly files: ExportedFile[];
+}
+
 function TalentActions({ talent: { id, name } }: { talent: Talent }) {
   const { session } = useConsole();
   const isAdmin = useIsAdmin();
   const [, navigate] = useLocation();
   const save = async () => {
-    const { exportTalent } = await session.request(EXPORT, { id });
-    saveFile(`talent-${id}.json`, 'application/json', JSON.stringify(exportTalent, null, 2));
+    const exported = (await session.request(EXPORT, { id })).exportTalent as ExportedTalent;
+    // Files that are too large for one answer are requested one by one.
+    for (const [at, { id: fileId, contentBase64 }] of exported.files.entries()) {
+      if (contentBase64 !== null) continue;
+      const { exportTalentFile } = await session.request(EXPORT_FILE, { talentId: id, fileId });
+      exported.files[at] = exportTalentFile as ExportedFile;
+    }
+    saveFile(`talent-${id}.json`, 'application/json', JSON.stringify(exported, null, 2));
   };
   const erase = async () => {
     await session.request(ERASE, { id });

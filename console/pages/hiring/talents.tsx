@@ -15,6 +15,7 @@ const TALENTS = graphql(`query($after: ID, $status: TalentStatus, $search: Strin
     nodes { id name headline email status problem createdAt duplicateOf { id } proposal { id } }
     pageInfo { hasNextPage endCursor } } }`);
 const CREATE = graphql(`mutation($input: TalentInput!) { createTalent(input: $input) { id } }`);
+const FIRST_STEP = 'Drop a CV below: PDF, DOCX, HTML or plain text.';
 
 type Talent = RowOf<typeof TALENTS>;
 type TalentInput = Variables<typeof CREATE>['input'];
@@ -23,6 +24,7 @@ export function Talents() {
   const { session } = useConsole();
   const { filter, setFilter, typed, oneOf } = useFilters();
   const status = oneOf('status', ['READY', 'PENDING', 'FAILED'] as const);
+  const isFiltered = status !== undefined || filter('search') !== '';
   const wanted = { ...(status === undefined ? {} : { status }), search: filter('search') };
   const pages = usePages(TALENTS, wanted, (nodes) =>
     nodes.some((talent) => talent.status === 'PENDING') ? LOOK_WHILE_READING_MS : null,
@@ -65,7 +67,8 @@ export function Talents() {
           retry={reload}
           more={pages}
           keyOf={({ id }) => id}
-          empty={<p>Drop a CV below: PDF, DOCX, HTML or plain text.</p>}
+          nothing={isFiltered ? 'No such talent' : 'No talents yet'}
+          empty={<p>{isFiltered ? 'Choose other words or another status.' : FIRST_STEP}</p>}
           columns={[
             { name: 'Person', show: (talent) => <PersonName {...talent} /> },
             { name: 'Status', show: ({ status }) => <Tag mood={TALENT_MOODS[status]}>{spoken(status)}</Tag> },
@@ -173,7 +176,6 @@ function CvDrop({ add }: { add(file: NonNullable<TalentInput['file']>): Promise<
             type="file"
             multiple
             accept=".pdf,.docx,.html,.htm,.txt"
-            disabled={action.isBusy}
             onChange={(event) => void take([...(event.target.files ?? [])])}
           />
         </label>

@@ -67,7 +67,7 @@ export function Playground() {
     }
   };
   const stopButton = (
-    <button type="button" disabled={!isRunning} onClick={() => stop.current?.abort()}>
+    <button type="button" aria-disabled={!isRunning} onClick={() => stop.current?.abort()}>
       Stop
     </button>
   );

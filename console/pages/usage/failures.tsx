@@ -8,6 +8,7 @@ import { count, exact, Moment } from '../../parts/words.tsx';
 import { useIsAdmin } from '../../session/console-context.ts';
 import { type DataOf, graphql } from '../../session/graphql.ts';
 import { useQuery } from '../../session/use-query.ts';
+import { requestsHref } from './usage-data.ts';
 
 const FAILURES = graphql(`query($from: DateTime, $to: DateTime, $groupBy: [UsageGroup!]) {
   usageFailures(from: $from, to: $to, groupBy: $groupBy) {
@@ -21,7 +22,6 @@ const LOOK_EVERY_MS = 15_000;
 
 type FailureRow = DataOf<typeof FAILURES>['usageFailures']['rows'][number];
 type FailedCall = DataOf<typeof FAILURES>['usageFailures']['latest'][number];
-type Failure = FailureRow | FailedCall;
 type Group = keyof typeof GROUPS;
 
 interface FailuresProps {
@@ -82,7 +82,7 @@ export function Failures({ from, to, nameOf }: FailuresProps) {
           nothing="No failures in this time"
           empty={<p>No call failed or was refused.</p>}
           columns={[
-            { name: 'Why', show: (row) => <Why failed={row} /> },
+            { name: 'Why', show: (row) => <Why failed={row} from={from} to={to} /> },
             ...split,
             { name: 'Answered', show: ({ httpStatus }) => <code>{httpStatus}</code> },
             { name: 'Calls', isNumber: true, show: ({ calls }) => count(calls) },
@@ -95,8 +95,8 @@ export function Failures({ from, to, nameOf }: FailuresProps) {
   );
 }
 
-function Why({ failed }: { failed: Failure }) {
-  const { outcome, reason } = failed;
+function Why({ failed, from, to }: { failed: FailureRow; from: string; to: string }) {
+  const { outcome, reason, httpStatus, day, alias, keyId } = failed;
   const isAdmin = useIsAdmin();
   const way = isAdmin ? wayOut(failed) : null;
   return (
@@ -106,13 +106,19 @@ function Why({ failed }: { failed: Failure }) {
         {failureWords(failed)}
       </div>
       <span className="small quiet">
-        {reason !== null && <code>{reason}</code>} {way !== null && <Link href={way.href}>{way.name}</Link>}
+        {reason !== null && <code>{reason}</code>} {way !== null && <Link href={way.href}>{way.name}</Link>}{' '}
+        {isAdmin && (
+          <Link href={requestsHref({ from, to, code: reason, status: httpStatus, day, alias, keyId })}>
+            See the requests
+          </Link>
+        )}
       </span>
     </>
   );
 }
 
 function Latest({ calls, nameOf }: { calls: readonly FailedCall[] | null; nameOf: FailuresProps['nameOf'] }) {
+  const isAdmin = useIsAdmin();
   if (calls === null || calls.length === 0) return null;
   return (
     <Card title="The latest of them">
@@ -130,7 +136,17 @@ function Latest({ calls, nameOf }: { calls: readonly FailedCall[] | null; nameOf
             show: ({ keyId }) =>
               keyId === null ? 'the platform' : nameOf({ day: null, alias: null, keyId }),
           },
-          { name: 'Request id', show: ({ requestId }) => <span className="mono">{requestId}</span> },
+          {
+            name: 'Request id',
+            show: ({ id, requestId }) =>
+              isAdmin ? (
+                <Link className="mono" href={`/requests?${new URLSearchParams({ open: id, of: requestId })}`}>
+                  {requestId}
+                </Link>
+              ) : (
+                <span className="mono">{requestId}</span>
+              ),
+          },
         ]}
       />
     </Card>

@@ -2,7 +2,8 @@ import { Link } from 'wouter';
 import { Copy, Dialog } from '../../parts/dialog.tsx';
 import { Chips, Facts } from '../../parts/facts.tsx';
 import { Notice } from '../../parts/page.tsx';
-import { count, credits, exact, latency } from '../../parts/words.tsx';
+import { TargetName, useTargets } from '../../parts/target-name.tsx';
+import { count, credits, exact, latency, priceWords } from '../../parts/words.tsx';
 import { useIsAdmin } from '../../session/console-context.ts';
 import { graphql, type RowOf } from '../../session/graphql.ts';
 import { failureWords, wayOut } from './failures.tsx';
@@ -11,7 +12,7 @@ export const CALLS = graphql(`query($filter: CallFilter, $after: ID) {
   calls(filter: $filter, first: 50, after: $after) {
     nodes { id requestId createdAt endpoint overMcp model servedBy outcome status code stream promptTokens cachedTokens
       cacheWriteTokens completionTokens credits toolCredits firstTokenMs durationMs endUser tags project cacheHit ownKey
-      count tier priceFactor completionPriceFactor hourWriteTokens apiKey { id name } company { id name } target tries providerCost }
+      count price { prompt cached completion cacheWrite } tier priceFactor completionPriceFactor hourWriteTokens apiKey { id name } company { id name } target tries providerCost }
     pageInfo { hasNextPage endCursor } searchedUntil } }`);
 
 export type Call = RowOf<typeof CALLS>;
@@ -49,6 +50,7 @@ export function RequestDetails({ call, close }: { call: Call; close(): void }) {
           ['Completion tokens', call.completionTokens !== null && count(call.completionTokens)],
           ['Credits', credits(call.credits)],
           ['Of them for hosted tools', call.toolCredits > 0 && credits(call.toolCredits)],
+          ['Price of a million tokens', call.price !== null && priceWords(call.price)],
           ['Tier of the provider', call.tier],
           ['Price factor of the tier', call.tier !== null && `${call.priceFactor} × the price of tokens`],
           [
@@ -63,7 +65,7 @@ export function RequestDetails({ call, close }: { call: Call; close(): void }) {
           ['End user', call.endUser],
           ['Project', call.project],
           ['Tags', call.tags.length > 0 && <Chips key="tags" words={call.tags} />],
-          ['Target', call.target],
+          ['Target', call.target !== null && <TargetOf key="target" id={call.target} />],
           ['Tries', call.tries !== null && count(call.tries)],
           ['Provider cost', call.providerCost !== null && `${credits(call.providerCost)} credits`],
         ]}
@@ -80,6 +82,10 @@ export function RequestDetails({ call, close }: { call: Call; close(): void }) {
       </div>
     </Dialog>
   );
+}
+
+function TargetOf({ id }: { id: string }) {
+  return <TargetName id={id} targets={useTargets()} />;
 }
 
 function RequestId({ text }: { text: string }) {

@@ -238,7 +238,7 @@ function Filters({ filter, isOperator, apply }: FiltersProps) {
           apply({ ...typed, ...periodOf(typed, filter), open: '' });
         }}
       >
-        <div className="columns">
+        <div className="columns many">
           <Choice label="Time" name="time" defaultValue={filter('time')}>
             {SPANS.map(([value, name]) => (
               <option key={value} value={value}>

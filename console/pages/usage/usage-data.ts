@@ -17,6 +17,51 @@ export function daysAgo(days: number, nowMs: number): string {
   return new Date(Math.floor(nowMs / DAY_MS) * DAY_MS - days * DAY_MS).toISOString().slice(0, 10);
 }
 
+/** The first and the last day of a span, by its name in the URL. Days are those of UTC, as usage is counted. */
+export function daysOf(span: string, nowMs: number): { readonly from: string; readonly to: string } {
+  if (span === 'today') return { from: daysAgo(0, nowMs), to: daysAgo(0, nowMs) };
+  if (span === 'yesterday') return { from: daysAgo(1, nowMs), to: daysAgo(1, nowMs) };
+  return { from: daysAgo(Number(span) - 1, nowMs), to: daysAgo(0, nowMs) };
+}
+
+/** The most expensive first; days stay in their order. */
+export function dearestFirst<Row extends Pick<UsageRow, 'day' | 'totals'>>(
+  rows: readonly Row[],
+): readonly Row[] {
+  if (rows.some(({ day }) => day !== null)) return rows;
+  return rows.toSorted((one, other) => other.totals.credits - one.totals.credits);
+}
+
+interface RequestsOf {
+  readonly from: string;
+  readonly to: string;
+  readonly code: string | null;
+  readonly status: number;
+  readonly day?: string | null;
+  readonly alias?: string | null;
+  readonly keyId?: string | null;
+}
+
+/** The address of the log of requests with those of these days that ended so. */
+export function requestsHref({ from, to, code, status, day, alias, keyId }: RequestsOf): string {
+  const [first, last] = [day ?? from, day ?? to];
+  const search = new URLSearchParams({
+    time: 'own',
+    from: localTime(Date.parse(first)),
+    to: localTime(Date.parse(last) + DAY_MS),
+    ...(code === null ? { status: String(status) } : { code }),
+    ...(alias == null ? {} : { model: alias }),
+    ...(keyId == null ? {} : { key: keyId }),
+  });
+  return `/requests?${search}`;
+}
+
+/** As a field for a date and a time has it, in the browser's time zone. */
+function localTime(ms: number): string {
+  const at = new Date(ms);
+  return new Date(ms - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
 /** One point per day, including days without calls. */
 export function byDay(rows: readonly UsageRow[], from: string, to: string) {
   const found = new Map(rows.map((row) => [row.day, row.totals]));

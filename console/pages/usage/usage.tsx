@@ -12,7 +12,7 @@ import { useKeyNames } from '../../session/object-names.ts';
 import { useQuery } from '../../session/use-query.ts';
 import { Failures } from './failures.tsx';
 import { Spend } from './spend-chart.tsx';
-import { daysAgo, USAGE, type UsageRow } from './usage-data.ts';
+import { daysOf, dearestFirst, USAGE, type UsageRow } from './usage-data.ts';
 
 const CEILINGS = graphql(`{ company { ceilings {
   requestsPerMinute tokensPerMinute callsInFlight documentsPerDay storageMegabytes apiKeys members
@@ -27,14 +27,26 @@ const GROUPS = {
   TAG: 'Tag',
 } as const;
 
+/** By their names in the URL. */
+const SPANS = [
+  ['today', 'Today (UTC)'],
+  ['yesterday', 'Yesterday (UTC)'],
+  ['7', '7 days'],
+  ['30', '30 days'],
+  ['90', '90 days'],
+] as const;
+
 type Group = keyof typeof GROUPS;
 
 export function Usage() {
   const { filter, setFilter, oneOf } = useFilters();
-  const span = Number(oneOf('days', ['7', '90'] as const) ?? 30);
+  const span =
+    oneOf(
+      'days',
+      SPANS.map(([value]) => value),
+    ) ?? '30';
   const group = groupIn(filter('by'));
-  const from = daysAgo(span - 1, Date.now());
-  const to = daysAgo(0, Date.now());
+  const { from, to } = daysOf(span, Date.now());
   const keyName = useKeyNames();
   const daily = useQuery(USAGE, { from, to, groupBy: ['DAY'] }, LOOK_EVERY_MS);
   const grouped = useQuery(USAGE, { from, to, groupBy: [group] }, LOOK_EVERY_MS);
@@ -45,7 +57,7 @@ export function Usage() {
     row.endUser ??
     row.tag ??
     (row.keyId === null ? '—' : keyName(row.keyId));
-  const rows = grouped.data?.usage.rows ?? null;
+  const rows = grouped.data === null ? null : dearestFirst(grouped.data.usage.rows);
   const save = () => saveUsage(rows ?? [], group, nameOf);
   return (
     <Page
@@ -53,15 +65,17 @@ export function Usage() {
       says="What your keys have used. A call is in it as soon as its answer has ended; failed calls cost nothing."
       actions={
         <Choice label="Time" value={span} onChange={(event) => setFilter('days', event.target.value)}>
-          <option value={7}>7 days</option>
-          <option value={30}>30 days</option>
-          <option value={90}>90 days</option>
+          {SPANS.map(([value, name]) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
         </Choice>
       }
     >
       <Totals totals={daily.isStale ? undefined : daily.data?.usage.totals} />
       <Ceilings />
-      <Spend {...{ daily, group, from, to, nameOf }} rows={grouped.isStale ? null : rows} />
+      {from !== to && <Spend {...{ daily, group, from, to, nameOf }} rows={grouped.isStale ? null : rows} />}
       <Card
         title="In detail"
         actions={
