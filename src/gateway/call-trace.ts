@@ -8,7 +8,7 @@ import { contentAttributes } from './traced-content.ts';
 
 /**
  * The spans of a call, by OpenTelemetry's conventions for generative AI, plus what Langfuse and Phoenix read. They
- * contain models, tokens, cost, attempts and attribution; never a key, and prompts and answers only with `said`.
+ * contain models, tokens, cost, attempts and attribution; never a key, and prompts and answers only with `addContent`.
  */
 const OPERATIONS: Readonly<Record<string, string>> = {
   'chat/completions': 'chat',
@@ -122,7 +122,7 @@ function traceOf(root: Span): CallTrace {
     },
     /** The span of a request that ended with its settlement is not sent again. */
     released: () => root.end(failure),
-    said: (content) => send?.(content === null ? {} : contentAttributes(content)),
+    addContent: (content) => send?.(content === null ? {} : contentAttributes(content)),
     answered(status) {
       root.set({ 'http.response.status_code': status });
       root.end(status >= 500 ? String(status) : null);

@@ -8,11 +8,17 @@ import type { Connection, ErrorBody } from '../http/listen.ts';
 import { createRequestIds, REQUEST_ID_HEADER } from '../http/request-id.ts';
 import { createServiceApp, type ServiceAppParts } from '../http/service-app.ts';
 import type { Tracer } from '../ports/tracer.ts';
-import { type AdmitParts, admit } from './admission/admit.ts';
+import { type AdmitParts, type AdmittedReplay, admit } from './admission/admit.ts';
 import { CACHE_HEADER, nameCacheUse } from './admission/cached-answer.ts';
 import { forwardedFrom } from './admission/client-headers.ts';
 import { replay } from './admission/idempotency.ts';
-import { messagesError, type Refusal, refusalResponse, refusalStatus } from './admission/refusals.ts';
+import {
+  messagesError,
+  type Refusal,
+  type RefusedClient,
+  refusalResponse,
+  refusalStatus,
+} from './admission/refusals.ts';
 import { BASE_PATH, MCP_PATH, wireOfPath } from './admission/routes.ts';
 import { unknownRoute } from './admission/unknown-routes.ts';
 import type { CallMeters } from './call-telemetry.ts';
@@ -32,7 +38,7 @@ import { answerRead, type ReadParts } from './reads/listings.ts';
 export interface GatewayParts
   extends Omit<ServiceAppParts, 'answerTimeoutMs'>,
     Omit<AdmitParts, 'bodyBounds'>,
-    Omit<ReadParts, 'abandoned'>,
+    Omit<ReadParts, 'abandoned' | 'answerMemory'>,
     ParseParts,
     Omit<ModelCallParts, 'unpaidEndings' | 'abandoned' | 'answerMemory'> {
   readonly dependencies: DependencyChecks;
@@ -156,27 +162,18 @@ function createAnswer(parts: OpenGatewayParts, admitParts: AdmitParts, overMcp?:
       nameCacheUse(headers, admission.call.cache);
     }
     if (admission.outcome === 'read') {
-      const answering = answerRead(parts, admission.call, { url: request.url, headers, client });
+      const answering = answerRead(parts, admission.call, {
+        ...{ url: request.url, headers, client, clientSignal: request.signal },
+      });
       const response = await answering.finally(() => call.reservation.end(0, []));
       calls.note(recordOfRead(admission.call, response.status, callClock()));
       trace?.answered(response.status);
       return response;
     }
     if (admission.outcome === 'replay') {
-      const replaying = replay(parts.idempotency, admission.call.asked, headers);
-      const replayed = await replaying.finally(() => call.reservation.end(0, []));
-      trace?.answered(
-        replayed.outcome === 'refused' ? refusalStatus(replayed.refusal) : replayed.response.status,
-      );
-      if (replayed.outcome === 'refused') {
-        const { refusal } = replayed;
-        const { id, key, route } = admission.call;
-        const record = recordOfRefusal(id, { key, route, alias: null, refusal }, callClock());
-        if (record !== null) calls.note(record);
-        return refusalResponse(refusal, headers, client);
-      }
-      calls.note(recordOfReplay(admission.call, replayed.response.status, callClock()));
-      return replayed.response;
+      const response = await answerReplay(parts, admission.call, { arrived, headers, client, callClock });
+      trace?.answered(response.status);
+      return response;
     }
     connection.mayBeSilent();
     // Here and not on the finished answer, whose headers would have to be opened once more.
@@ -199,6 +196,36 @@ function createAnswer(parts: OpenGatewayParts, admitParts: AdmitParts, overMcp?:
     connection.mustBeRead();
     return response;
   };
+}
+
+interface Replaying {
+  readonly arrived: Arrived;
+  readonly headers: Record<string, string>;
+  readonly client: RefusedClient;
+  readonly callClock: () => Parameters<typeof recordOfReplay>[2];
+}
+
+async function answerReplay(
+  { answerMemory, idempotency, calls }: OpenGatewayParts,
+  call: AdmittedReplay,
+  { arrived, headers, client, callClock }: Replaying,
+): Promise<Response> {
+  const { id, key, route } = call;
+  const answering = {
+    headers,
+    share: answerMemory.share(key.companyId),
+    clientSignal: arrived.request.signal,
+  };
+  const replaying = replay(idempotency, call.idempotent, answering);
+  const replayed = await replaying.finally(() => call.reservation.end(0, []));
+  if (replayed.outcome === 'refused') {
+    const { refusal } = replayed;
+    const record = recordOfRefusal(id, { key, route, alias: null, refusal }, callClock());
+    if (record !== null) calls.note(record);
+    return refusalResponse(refusal, headers, client);
+  }
+  calls.note(recordOfReplay(call, replayed.response.status, callClock()));
+  return replayed.response;
 }
 
 /** A refusal before the key is known is counted by address. */

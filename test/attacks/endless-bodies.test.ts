@@ -1,9 +1,26 @@
-import { expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { connect } from 'node:net';
-import { openGateway, post } from '../gateway/gateway-under-test.ts';
+import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
+import { readModelBody } from '../../src/gateway/json/request-body.ts';
+import { openLargeBodies } from '../../src/start/wiring/start-gateway.ts';
+import { createRecordingLog } from '../doubles/recording-log.ts';
+import { openGateway, PROVIDER_MODEL, post, refusalOf } from '../gateway/gateway-under-test.ts';
 import { useResource } from '../setup/use-resource.ts';
 
-const gateway = useResource(() => openGateway({ maxBodyBytes: 100_000, bodyTimeoutMs: 500 }));
+const scans = { count: 0, isBroken: false };
+const gateway = useResource(() =>
+  openGateway({ maxBodyBytes: 2_000_000, bodyTimeoutMs: 500, scanLargeBody: scannedInThread }),
+);
+const closing: (() => unknown)[] = [];
+const { log } = createRecordingLog();
+const scan = openLargeBodies({
+  ...{ clock: createSystemClock(), log, whenClosing: (_, close) => void closing.push(close) },
+});
+afterAll(() => Promise.all(closing.map((close) => close())));
+const scannedInThread: typeof scan = async (...large) => {
+  scans.count += 1;
+  return scans.isBroken ? null : await scan(...large);
+};
 const body = { model: 'svc/chat-default', messages: [] };
 
 /** What comes back on a connection of its own until it is closed by the other side. */
@@ -89,4 +106,36 @@ test('invalid or ambiguous HTTP closes its connection and reaches no provider', 
   }
   expect(gateway.upstream.received).toHaveLength(before);
   expect((await post(`${gateway.url}/chat/completions`, rawKey, body)).status).toBe(200);
+});
+
+test('bodies above 1 MB are scanned by a thread, as all others are read, and are 503 while it cannot', async () => {
+  const { rawKey } = await gateway.mint({ tokensPerMinute: 2_000_000_000 });
+  const call = (text: string) => post(`${gateway.url}/chat/completions`, rawKey, text);
+  const before = scans.count;
+  expect((await call(JSON.stringify({ ...body, user: 'x' }))).status).toBe(200);
+  expect(scans.count).toBe(before);
+
+  const messages = [{ role: 'user', content: 'ä\n'.repeat(300_000) }];
+  const metadata = { note: 'A note with more than forty characters: é, ü, 😀' };
+  const large = JSON.stringify({ ...body, metadata, messages, tools: [{ type: 'web_search' }] });
+  const bytes = new TextEncoder().encode(large);
+  for (const wire of ['completions', 'responses', 'messages'] as const) {
+    expect(await scan(gateway.companyId, bytes, wire)).toEqual(readModelBody(bytes, wire));
+  }
+  const plain = JSON.stringify({ ...body, metadata, messages });
+  expect((await call(plain)).status).toBe(200);
+  const sent = new TextDecoder().decode(gateway.upstream.received.at(-1)?.body);
+  expect(sent).toBe(plain.replace('svc/chat-default', PROVIDER_MODEL));
+  const listed = JSON.stringify({ ...body, models: ['svc/chat-default'], messages });
+  expect((await call(listed)).status).toBe(200);
+  const sentListed = new TextDecoder().decode(gateway.upstream.received.at(-1)?.body);
+  expect(JSON.parse(sentListed)).toEqual({ model: PROVIDER_MODEL, messages });
+  expect(await refusalOf(call(`${plain}]`))).toMatchObject({ status: 400, type: 'invalid_request_error' });
+
+  scans.isBroken = true;
+  const refused = await refusalOf(call(plain));
+  expect(refused).toMatchObject({ status: 503, code: 'LLM_GATEWAY_UNAVAILABLE' });
+  expect(refused.headers.get('retry-after')).toBe('2');
+  scans.isBroken = false;
+  expect(scans.count).toBe(before + 4);
 });

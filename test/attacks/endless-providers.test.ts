@@ -92,4 +92,30 @@ describe('large answers that are not streamed', () => {
     });
     expect(await answer.json()).toEqual({ ...large, model: 'svc/chat-default' });
   });
+
+  test('the same holds for stored responses that are read at their provider', async () => {
+    const { rawKey } = await small.mint();
+    const usage = { input_tokens: 7, output_tokens: 5, total_tokens: 12 };
+    const stored = { id: 'resp_large', object: 'response', status: 'completed', store: true, usage };
+    small.upstream.answer(({ method }) =>
+      Response.json({ ...stored, padding: method === 'GET' ? 'x'.repeat(15_000_000) : '' }),
+    );
+    const created = { model: 'svc/chat-default', input: 'x' };
+    expect((await post(`${small.url}/responses`, rawKey, created)).status).toBe(200);
+    const headers = { authorization: `Bearer ${rawKey}` };
+    const read = () => fetch(`${small.url}/responses/resp_large`, { headers });
+    const readWhole = async () => {
+      const answer = await read();
+      const { byteLength } = await answer.arrayBuffer();
+      return { status: answer.status, isLarge: byteLength > 15_000_000 };
+    };
+    const head = `authorization: Bearer ${rawKey}\r\nhost: localhost\r\n\r\n`;
+    const socket = await neverReading(small.url, `GET /llm/v1/responses/resp_large HTTP/1.1\r\n${head}`);
+    await until(async () => (await readWhole()).status === 503);
+    const refused = await refusalOf(read());
+    expect(refused.message).toStartWith('Too many large answers');
+    expect(refused.headers.get('retry-after')).toBe('2');
+    socket.destroy();
+    await until(async () => (await readWhole()).isLarge);
+  });
 });

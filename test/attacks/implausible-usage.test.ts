@@ -93,7 +93,7 @@ describe('a provider that reports more usage than a call can have', () => {
     const { database, secrets, clock } = gateway.parts;
     const platformCalls = createPlatformCalls({
       ...{ secrets, clock, holds: createCreditHolds({ database, clock, log: createSilentLog() }) },
-      standings: {
+      billingStatuses: {
         find: async () => ({ suspendedFor: null, blockedFromMs: null, isInDebt: false, budgets: null }),
       },
       limits: {
@@ -112,13 +112,13 @@ describe('a provider that reports more usage than a call can have', () => {
 
   test('charges no more where the call is charged from the journal, after an outage', async () => {
     gateway.upstream.answer(async () => {
-      gateway.outage.isAway = true;
+      gateway.outage.isUnavailable = true;
       return Response.json(chatAnswer({ usage: USAGE }));
     });
     const cost = await costOf(async () => {
       const { rawKey, id } = await gateway.mint();
       expect((await post(`${gateway.url}/chat/completions`, rawKey, chat)).status).toBe(200);
-      gateway.outage.isAway = false;
+      gateway.outage.isUnavailable = false;
       await gateway.calls(id, 1);
     });
     expect(cost).toEqual([MOST_MICRO, 1]);

@@ -1,9 +1,9 @@
 import { afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import {
+  type BudgetParams,
   deleteBudget,
   listBudgetsWithSpending,
   setBudget,
-  type WantedBudget,
 } from '../../src/domain/credits/budgets/budgets.ts';
 import { announceCompany } from '../../src/domain/credits/ledger/credit-account.ts';
 import { until } from '../doubles/until.ts';
@@ -38,7 +38,7 @@ describe('budgets', () => {
   });
 
   const budget = async (
-    wanted: Pick<WantedBudget, 'scope' | 'subject' | 'monthlyMicro'> & { isHard?: boolean },
+    wanted: Pick<BudgetParams, 'scope' | 'subject' | 'monthlyMicro'> & { isHard?: boolean },
   ) => {
     const { database, secrets, clock, sharedState } = gateway.parts;
     const { companyId } = gateway;
@@ -50,11 +50,11 @@ describe('budgets', () => {
     await announceCompany(sharedState, companyId);
     return set.budget;
   };
-  const standings = () =>
+  const budgets = () =>
     listBudgetsWithSpending(gateway.parts.database, gateway.companyId, new Date(gateway.parts.clock.now()));
   afterEach(async () => {
     second.upstream.answer(() => Response.json(chatAnswer()));
-    for (const { id } of await standings()) await deleteBudget(gateway.parts.database, gateway.companyId, id);
+    for (const { id } of await budgets()) await deleteBudget(gateway.parts.database, gateway.companyId, id);
     await announceCompany(gateway.parts.sharedState, gateway.companyId);
   });
   const send = (rawKey: string, changes: object = {}, url = gateway.url) =>
@@ -92,7 +92,7 @@ describe('budgets', () => {
     ]);
     await pass(send(one.rawKey, { user: 'bob' }));
     await pass(send(one.rawKey));
-    expect(await standings()).toMatchObject([{ spentMicro: COST_MICRO * 4n }]);
+    expect(await budgets()).toMatchObject([{ spentMicro: COST_MICRO * 4n }]);
   });
 
   test('a default applies to each end user separately, and one with a budget of their own has that alone', async () => {
@@ -103,7 +103,7 @@ describe('budgets', () => {
     for (const user of ['u1', 'u2', '*']) expect((await refusalOf(send(rawKey, { user }))).status).toBe(403);
     await pass(send(rawKey, { user: 'vip' }));
     expect((await refusalOf(send(rawKey, { user: 'vip' }))).status).toBe(403);
-    const every = (await standings()).find(({ subject }) => subject === '*');
+    const every = (await budgets()).find(({ subject }) => subject === '*');
     // Beside those of the test before.
     expect(every).toMatchObject({ topEndUser: 'ada', spentMicro: COST_MICRO * 4n, usedUpBy: 5 });
   });
@@ -121,7 +121,7 @@ describe('budgets', () => {
       );
     }
     await pass(send(app?.rawKey ?? ''));
-    const { spentMicro } = (await standings())[0] ?? { spentMicro: 0n };
+    const { spentMicro } = (await budgets())[0] ?? { spentMicro: 0n };
     expect(spentMicro).toBe(COST_MICRO * 2n);
     await budget({ scope: 'COMPANY', subject: null, monthlyMicro: 1n });
     expect((await refusalOf(send(app?.rawKey ?? ''))).message).toContain('of your company is used up');
@@ -141,7 +141,7 @@ describe('budgets', () => {
     expect((await refusalOf(send(rawKey))).message).toContain('of this key is used up');
     await budget({ scope: 'KEY', subject: id, monthlyMicro: COST_MICRO, isHard: false });
     await pass(send(rawKey));
-    expect(await standings()).toMatchObject([{ spentMicro: COST_MICRO * 2n, isHard: false, version: 2 }]);
+    expect(await budgets()).toMatchObject([{ spentMicro: COST_MICRO * 2n, isHard: false, version: 2 }]);
     await budget({ scope: 'KEY', subject: id, monthlyMicro: COST_MICRO * 3n });
     await pass(send(rawKey));
     expect((await send(rawKey)).status).toBe(403);
@@ -172,7 +172,7 @@ describe('budgets', () => {
     expect(waiting.message).toContain('is held by calls that are still running');
     gate.resolve();
     await Promise.all(all);
-    expect((await standings())[0]?.spentMicro).toBe(COST_MICRO * 5n);
+    expect((await budgets())[0]?.spentMicro).toBe(COST_MICRO * 5n);
   });
 
   test('a call counts in the month in which it began: one of last month takes nothing from this one', async () => {
@@ -194,7 +194,7 @@ describe('budgets', () => {
     await budget({ scope: 'END_USER', subject: 'same', monthlyMicro: COST_MICRO });
     second.upstream.answer(() => Response.json(chatAnswer()));
     for (let n = 0; n < 3; n += 1) await pass(send(foreign.rawKey, { user: 'same' }, second.url));
-    expect((await standings())[0]?.spentMicro).toBe(0n);
+    expect((await budgets())[0]?.spentMicro).toBe(0n);
     await pass(send(rawKey, { user: 'same' }));
     expect((await send(rawKey, { user: 'same' })).status).toBe(403);
     await pass(send(foreign.rawKey, { user: 'same' }, second.url));

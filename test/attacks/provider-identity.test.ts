@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { passedOn } from '../../src/gateway/forwarding/provider-errors.ts';
 import { stoppedClock } from '../doubles/stopped-clock.ts';
 import { openGateway, PROVIDER_MODEL, post } from '../gateway/gateway-under-test.ts';
+import { storeOwnKey } from '../gateway/own-key-under-test.ts';
 import { chatAnswer, chunk, done, streamOf, usageChunk } from '../gateway/scripted-upstream.ts';
 import { useResource } from '../setup/use-resource.ts';
 
@@ -45,6 +46,51 @@ test('G-16 neither body, stream, error nor header of an answer names the provide
     });
     const text = JSON.stringify([...answer.headers]) + (await answer.text());
     expect([index, names.filter((name) => text.includes(name))]).toEqual([index, []]);
+  }
+});
+
+test('what a provider charges is in answers only for calls with the company’s own key', async () => {
+  const { rawKey } = await gateway.mint();
+  const paid = { cost: 0.25, cost_details: { upstream_inference_cost: 0.2 }, is_byok: false };
+  const counted = { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 };
+  const usage = { ...counted, ...paid };
+  gateway.upstream.answer(({ body }) =>
+    new TextDecoder().decode(body).includes('"stream":true')
+      ? streamOf(chunk('Hello.'), `data: ${JSON.stringify({ choices: [], usage })}\n\n`, done)
+      : Response.json({ ...chatAnswer(), usage }),
+  );
+  const usages = async () => {
+    const asked = { model: 'svc/chat-default', messages: [] };
+    const whole = await post(`${gateway.url}/chat/completions`, rawKey, asked);
+    const streamed = await post(`${gateway.url}/chat/completions`, rawKey, { ...asked, stream: true });
+    const last = (await streamed.text()).split('\n\n').find((event) => event.includes('"usage"')) ?? '';
+    return [
+      ((await whole.json()) as { usage: unknown }).usage,
+      JSON.parse(last.slice('data: '.length)).usage,
+    ];
+  };
+  expect(await usages()).toEqual([counted, counted]);
+  const removeOwnKey = await storeOwnKey(gateway, gateway.companyId, 'sk-own-0123456789-abcd');
+  expect(await usages()).toEqual([usage, usage]);
+  await removeOwnKey();
+});
+
+test('an error has no key of the provider, and keeps its words where the key is a word of a local server', async () => {
+  const refused = async (apiKey: string) => {
+    const error = {
+      message: `'max_tokens' of ${apiKey}`,
+      param: 'max_tokens',
+      code: 'context_length_exceeded',
+    };
+    const bytes = [new TextEncoder().encode(JSON.stringify({ error })), null];
+    const answer = { status: 400, body: { read: () => bytes.shift() ?? null, cancel() {} } };
+    const target = { baseUrl: 'http://127.0.0.1:9/v1', model: 'llama', apiKey };
+    return await passedOn('svc/chat-default', target as never, answer as never, stoppedClock);
+  };
+  const words = { param: 'max_tokens', code: 'context_length_exceeded' };
+  expect(await refused('sk-0123456789')).toMatchObject({ message: "'max_tokens' of [redacted]", ...words });
+  for (const key of ['token', 'context', 'e']) {
+    expect(await refused(key)).toMatchObject({ message: `'max_tokens' of ${key}`, ...words });
   }
 });
 

@@ -4,10 +4,10 @@ import { addCompany } from '../../src/domain/accounts/company.ts';
 import { removeMember } from '../../src/domain/accounts/members.ts';
 import { chargeCalls } from '../../src/domain/calls/settlement/charge-calls.ts';
 import {
+  type AlertSettingsParams,
   listAlerts,
   readAlertSettings,
   setAlertSettings,
-  type WantedAlerts,
 } from '../../src/domain/credits/alerts/alert-settings.ts';
 import {
   type AlertMail,
@@ -18,7 +18,7 @@ import { postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
 
-const DEFAULTS: WantedAlerts = {
+const DEFAULTS: AlertSettingsParams = {
   ...{ version: null, isOn: true, isMailed: true },
   balanceThresholdsMicro: null,
   limitPercents: null,
@@ -50,7 +50,7 @@ export function alertSettingsContract(engine: string, given: () => Database): vo
         ...{ sourceKind: 'test', sourceId: newId() },
       }),
     );
-  const set = (companyId: string, wanted: Partial<WantedAlerts>) =>
+  const set = (companyId: string, wanted: Partial<AlertSettingsParams>) =>
     given().transaction((transaction) =>
       setAlertSettings(transaction, companyId, { ...DEFAULTS, ...wanted }, NOW),
     );
@@ -190,7 +190,7 @@ export function alertSettingsContract(engine: string, given: () => Database): vo
       expect(await mailsOf(id)).toMatchObject([{ data: { thresholdMicro: 200n } }]);
     });
 
-    const wrong: [Partial<WantedAlerts>, string, RegExp][] = [
+    const wrong: [Partial<AlertSettingsParams>, string, RegExp][] = [
       [{ balanceThresholdsMicro: [] }, 'balanceThresholds', /1 to 5/],
       [{ balanceThresholdsMicro: [1n, 2n, 3n, 4n, 5n, 6n] }, 'balanceThresholds', /1 to 5/],
       [{ balanceThresholdsMicro: [-1n] }, 'balanceThresholds', /zero or more/],

@@ -21,7 +21,7 @@ interface Deed {
   readonly statements: number;
 }
 
-export interface SimulationOptions {
+interface SimulationOptions {
   readonly seed: number;
   readonly steps: number;
   /** How many deeds may be under way at once: one connection takes one after the other. */

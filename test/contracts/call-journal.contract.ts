@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { CallJournal, JournalEntry } from '../../src/ports/call-journal.ts';
 
-export interface JournalUnderTest {
+interface JournalUnderTest {
   readonly journal: CallJournal;
   /** Another process's, on the same data. */
   another(): Promise<CallJournal>;

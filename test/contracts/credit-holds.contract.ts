@@ -26,7 +26,7 @@ interface RunningCall {
 }
 
 /** A state for the test, whose time moves with the clock given. */
-export type HoldsState = (clock: ManualClock) => Promise<{ state: SharedState; advance(ms: number): void }>;
+type HoldsState = (clock: ManualClock) => Promise<{ state: SharedState; advance(ms: number): void }>;
 
 /**
  * Random calls, ends, kills, top-ups and late messages on several processes that share one state, against a model of

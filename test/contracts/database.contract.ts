@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Database, DatabaseFailure } from '../../src/ports/database.ts';
 
-export interface DatabaseUnderTest {
+interface DatabaseUnderTest {
   database: Database;
   close(): Promise<void>;
 }

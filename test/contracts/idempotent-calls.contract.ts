@@ -21,7 +21,7 @@ import { createSilentLog } from '../doubles/silent-log.ts';
 const { newId, sha256 } = createSystemSecrets();
 const DAY_MS = 24 * 3_600_000;
 
-export function askedBy(keyId: string, body = 'a body'): IdempotentRequest {
+export function idempotentRequest(keyId: string, body = 'a body'): IdempotentRequest {
   return { keyId, idempotencyKey: 'order 1', sha256: sha256(body) };
 }
 
@@ -71,7 +71,7 @@ export function idempotentCallsContract(engine: string, given: () => Database): 
   async function opened() {
     const companyId = newId();
     await addCompany(given(), { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
-    const asked = askedBy(newId());
+    const asked = idempotentRequest(newId());
     return { companyId, asked, claim: { ...asked, callId: newId() } };
   }
 
@@ -83,8 +83,8 @@ export function idempotentCallsContract(engine: string, given: () => Database): 
       );
       expect(claimed.filter((one) => one)).toHaveLength(1);
       expect(await state(asked)).toBe('running');
-      expect(await state(askedBy(asked.keyId, 'other'))).toBe('other-body');
-      expect(await state(askedBy(newId()))).toBe('free');
+      expect(await state(idempotentRequest(asked.keyId, 'other'))).toBe('other-body');
+      expect(await state(idempotentRequest(newId()))).toBe('free');
     });
 
     test('G-47 the commit that charges stores the answer; sent again it changes nothing', async () => {
@@ -142,7 +142,7 @@ export function idempotentCallsContract(engine: string, given: () => Database): 
       expect(await claim(repeat)).toBe(false);
       await endLease(asked);
       expect(await state(asked)).toBe('free');
-      expect(await claim({ ...askedBy(asked.keyId, 'other'), callId: newId() })).toBe(false);
+      expect(await claim({ ...idempotentRequest(asked.keyId, 'other'), callId: newId() })).toBe(false);
       expect(await claim(repeat)).toBe(true);
       await endLease(asked);
       await renewClaims(given(), [own]);
@@ -176,7 +176,7 @@ export function idempotentCallsContract(engine: string, given: () => Database): 
 
     test('G-47 expired keys are removed, in as many batches as needed; running ones stay', async () => {
       const { companyId, asked, claim: own } = await opened();
-      const other = { ...askedBy(newId()), callId: newId() };
+      const other = { ...idempotentRequest(newId()), callId: newId() };
       for (const one of [own, other]) await claim(one);
       await charge(endOf(own, companyId));
       await given().query(

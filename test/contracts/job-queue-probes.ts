@@ -3,7 +3,7 @@ import type { Database } from '../../src/ports/database.ts';
 import type { Job, JobHandler, JobQueue, QueueDefinition } from '../../src/ports/job-queue.ts';
 import type { Recorded } from '../doubles/recording-log.ts';
 
-export interface JobQueueUnderTest {
+interface JobQueueUnderTest {
   readonly database: Database;
   /**
    * Another queue on the same database, as another process would have it. The suite stops them all. Through a

@@ -12,10 +12,10 @@ import { createScriptedMail } from '../doubles/scripted-mail.ts';
 import { startWork } from '../doubles/start-work.ts';
 import { until } from '../doubles/until.ts';
 
-export const SENDER = { name: 'Turnpike', address: 'no-reply@mail.example' };
+const SENDER = { name: 'Turnpike', address: 'no-reply@mail.example' };
 export const CONSOLE_URL = 'https://console.example';
 
-export interface OutboxRow {
+interface OutboxRow {
   readonly id: string;
   readonly state: string;
   readonly data: unknown;

@@ -19,7 +19,7 @@ export function levelsContract(name: string, open: () => Promise<SharedStateUnde
     const { state } = under;
     const found = async () => {
       const reserved = await state.reserve('levels', [room]);
-      if (reserved.outcome !== 'level-unknown') return reserved.standings[0]?.limit;
+      if (reserved.outcome !== 'level-unknown') return reserved.limitStates[0]?.limit;
       return { staleVersion: reserved.version };
     };
     return { ...under, found };

@@ -210,20 +210,20 @@ function windowsCount(given: Given): void {
   test('a window admits up to its limit, and again exactly at the reported time', async () => {
     const { state, advance } = given();
     const two = windowClaim('rpm', { amount: 2 });
-    const first = standingsOf(await state.reserve('window', [two]))[0];
+    const first = limitStatesOf(await state.reserve('window', [two]))[0];
     expect(first).toMatchObject({ limit: 3, used: 2, resetMs: HOUR });
     const refused = await state.reserve('window', [two]);
     if (refused.outcome !== 'refused') throw new Error('3 admitted 4');
-    expect(refused).toMatchObject({ refusedBy: 0, standings: [{ limit: 3, used: 2 }] });
-    expect(refused.standings[0]?.windowStart).toBe(first?.windowStart);
-    expect(refused.standings[0]?.resetMs).toBe(refused.retryAfterMs as number);
+    expect(refused).toMatchObject({ refusedBy: 0, limitStates: [{ limit: 3, used: 2 }] });
+    expect(refused.limitStates[0]?.windowStart).toBe(first?.windowStart);
+    expect(refused.limitStates[0]?.resetMs).toBe(refused.retryAfterMs as number);
     expect(refused.retryAfterMs).toBeGreaterThan(HOUR - SLACK);
 
     advance((refused.retryAfterMs ?? 0) - SLACK);
     const early = await state.reserve('window', [two]);
     if (early.outcome !== 'refused') throw new Error('admitted before the wait was over');
     advance(early.retryAfterMs ?? 0);
-    const anew = standingsOf(await state.reserve('window', [two]))[0];
+    const anew = limitStatesOf(await state.reserve('window', [two]))[0];
     expect(anew).toMatchObject({ used: 2, resetMs: HOUR });
     expect(anew?.windowStart).toBeGreaterThanOrEqual((first?.windowStart ?? 0) + HOUR);
   });
@@ -232,7 +232,7 @@ function windowsCount(given: Given): void {
     const { state, advance } = given();
     await state.reserve('begin', [windowClaim('rpm')]);
     advance(HOUR + HOUR / 2);
-    expect(standingsOf(await state.reserve('begin', [windowClaim('rpm')]))[0]).toMatchObject({
+    expect(limitStatesOf(await state.reserve('begin', [windowClaim('rpm')]))[0]).toMatchObject({
       used: 1,
       resetMs: HOUR,
     });
@@ -245,7 +245,7 @@ function windowsCount(given: Given): void {
       outcome: 'refused',
       refusedBy: 0,
       retryAfterMs: null,
-      standings: [{ limit: 3, used: 0, windowStart: 0, resetMs: 0 }],
+      limitStates: [{ limit: 3, used: 0, windowStart: 0, resetMs: 0 }],
     });
     expect(await outcomes(state, 'too much', [windowClaim('tpm', { amount: 0, limit: -1 })])).toBe('refused');
   });
@@ -264,13 +264,13 @@ function claimsAreTakenTogether(given: Given): void {
       outcome: 'refused',
       refusedBy: 1,
       retryAfterMs: null,
-      standings: [{ used: 0 }, { used: 0 }, { used: 0 }, { used: 0 }],
+      limitStates: [{ used: 0 }, { used: 0 }, { used: 0 }, { used: 0 }],
     });
     for (const claim of claims) expect(await usedBy(state, 'together', claim)).toBe(0);
     const fitting = claims.map((claim): Claim => ({ ...claim, amount: 2 }));
     expect(await state.reserve('together', fitting)).toMatchObject({
       outcome: 'reserved',
-      standings: [{ used: 2 }, { used: 2 }, { used: 2 }, { used: 2 }],
+      limitStates: [{ used: 2 }, { used: 2 }, { used: 2 }, { used: 2 }],
     });
   });
 
@@ -280,15 +280,15 @@ function claimsAreTakenTogether(given: Given): void {
     for (const tag of ['one', 'two:', 'é']) {
       for (const name of names) {
         const both = [windowClaim(name), heldClaim(name, name)];
-        const standings = standingsOf(await state.reserve(tag, both));
-        expect(standings.map(({ used }) => used)).toEqual([1, 1]);
+        const limitStates = limitStatesOf(await state.reserve(tag, both));
+        expect(limitStates.map(({ used }) => used)).toEqual([1, 1]);
       }
     }
   });
 
   test('an empty list of claims reserves nothing, an empty list of settlements settles nothing', async () => {
     const { state } = given();
-    expect(await state.reserve('empty', [])).toEqual({ outcome: 'reserved', standings: [] });
+    expect(await state.reserve('empty', [])).toEqual({ outcome: 'reserved', limitStates: [] });
     await state.settle('empty', []);
     await state.check();
   });
@@ -298,7 +298,7 @@ function windowsAreSettled(given: Given): void {
   test('a running window is corrected in both directions, never below 0', async () => {
     const { state } = given();
     const claim = windowClaim('tpm', { amount: 2 });
-    const windowStart = standingsOf(await state.reserve('settle', [claim]))[0]?.windowStart ?? 0;
+    const windowStart = limitStatesOf(await state.reserve('settle', [claim]))[0]?.windowStart ?? 0;
     const settle = (delta: number) =>
       state.settle('settle', [{ kind: 'window', name: 'tpm', windowStart, delta }]);
     await settle(5);
@@ -315,7 +315,7 @@ function windowsAreSettled(given: Given): void {
   test('an ended window is not changed, and neither is the next one', async () => {
     const { state, advance } = given();
     const claim = windowClaim('tpm');
-    const windowStart = standingsOf(await state.reserve('late', [claim]))[0]?.windowStart ?? 0;
+    const windowStart = limitStatesOf(await state.reserve('late', [claim]))[0]?.windowStart ?? 0;
     const late = { kind: 'window', name: 'tpm', windowStart, delta: 2 } as const;
     advance(HOUR);
     await state.settle('late', [late]);
@@ -332,7 +332,7 @@ function windowsAreSettled(given: Given): void {
       heldClaim('h', 'a'),
       heldClaim('g', 'a'),
     ]);
-    const windowStart = standingsOf(reserved)[0]?.windowStart ?? 0;
+    const windowStart = limitStatesOf(reserved)[0]?.windowStart ?? 0;
     await state.settle('all', [
       { kind: 'release', name: 'h', entry: 'a' },
       { kind: 'window', name: 'tpm', windowStart, delta: 1 },
@@ -341,8 +341,8 @@ function windowsAreSettled(given: Given): void {
     ]);
     const asked = [heldClaim('h', 'b'), windowClaim('tpm'), heldClaim('g', 'b')];
     const levelled = heldClaim('i', 'b', { limit: { level: 'l', maxAgeMs: HOUR } });
-    const standings = standingsOf(await state.reserve('all', [...asked, levelled]));
-    expect(standings.map(({ used, limit }) => [used, limit])).toEqual([
+    const limitStates = limitStatesOf(await state.reserve('all', [...asked, levelled]));
+    expect(limitStates.map(({ used, limit }) => [used, limit])).toEqual([
       [1, 3],
       [3, 3],
       [2, 3],
@@ -358,8 +358,8 @@ function amountsStayExact(given: Given): void {
     const { state } = given();
     const window = windowClaim('w', { amount: MOST - 1, limit: MOST });
     const big = heldClaim('h', 'a', { amount: MOST - 1, limit: MOST, rule: 'room' });
-    const standings = standingsOf(await state.reserve('exact', [window, big]));
-    expect(standings.map(({ used, limit }) => [used, limit])).toEqual([
+    const limitStates = limitStatesOf(await state.reserve('exact', [window, big]));
+    expect(limitStates.map(({ used, limit }) => [used, limit])).toEqual([
       [MOST - 1, MOST],
       [MOST - 1, MOST],
     ]);
@@ -368,13 +368,13 @@ function amountsStayExact(given: Given): void {
     expect(await outcomes(state, 'exact', [{ ...big, entry: 'b', amount: 1 }])).toBe('reserved');
     await state.settle('exact', [{ kind: 'release', name: 'h', entry: 'a' }]);
     expect(await usedBy(state, 'exact', big)).toBe(1);
-    const windowStart = standings[0]?.windowStart ?? 0;
+    const windowStart = limitStates[0]?.windowStart ?? 0;
     await state.settle('exact', [{ kind: 'window', name: 'w', windowStart, delta: MOST }]);
     expect(await usedBy(state, 'exact', window)).toBe(MOST);
     const level = { kind: 'level', name: 'l', value: -MOST, version: MOST, ttlMs: 1_000 } as const;
     await state.settle('exact', [{ ...level, replaces: null }]);
     const levelled = { ...big, entry: 'c', limit: { level: 'l', maxAgeMs: HOUR } };
-    expect(standingsOf(await state.reserve('exact', [levelled]))[0]?.limit).toBe(-MOST);
+    expect(limitStatesOf(await state.reserve('exact', [levelled]))[0]?.limit).toBe(-MOST);
   });
 }
 
@@ -397,7 +397,7 @@ function heldEntriesSumUp(given: Given): void {
     ]);
     expect(await state.reserve('held', [b])).toEqual({
       outcome: 'reserved',
-      standings: [{ limit: 3, used: 2, windowStart: 0, resetMs: 0 }],
+      limitStates: [{ limit: 3, used: 2, windowStart: 0, resetMs: 0 }],
     });
   });
 
@@ -449,7 +449,7 @@ function manyEntriesAtOnce(given: Given): void {
     const { state } = given();
     expect(await state.reserve('many', [many('a', 3)])).toEqual({
       outcome: 'reserved',
-      standings: [{ limit: 10, used: 6, windowStart: 0, resetMs: 0 }],
+      limitStates: [{ limit: 10, used: 6, windowStart: 0, resetMs: 0 }],
     });
     expect(await outcomes(state, 'many', [many('b', 3), many('b', 2)])).toBe('refused reserved');
     const release = (entry: string) => ({ kind: 'release', name: 'many', entry }) as const;
@@ -554,7 +554,7 @@ function levelsLimit(given: Given): void {
     await state.settle('level', [level(10, 1)]);
     expect(await state.reserve('level', [claim('a')])).toEqual({
       outcome: 'reserved',
-      standings: [{ limit: 10, used: 6, windowStart: 0, resetMs: 0 }],
+      limitStates: [{ limit: 10, used: 6, windowStart: 0, resetMs: 0 }],
     });
     expect(await outcomes(state, 'level', [claim('b')])).toBe('refused');
     advance(HOUR - SLACK);
@@ -568,7 +568,7 @@ function levelsLimit(given: Given): void {
   test('a level only replaces a lower version, negative ones too', async () => {
     const { state } = given();
     const room = (entry: string) => heldClaim('hold', entry, { rule: 'room', limit });
-    const limitNow = async () => standingsOf(await state.reserve('versions', [room('a')]))[0]?.limit;
+    const limitNow = async () => limitStatesOf(await state.reserve('versions', [room('a')]))[0]?.limit;
     await state.settle('versions', [level(5, 2), level(9, 1)]);
     expect(await limitNow()).toBe(5);
     await state.settle('versions', [level(7, 2)]);
@@ -585,7 +585,7 @@ function levelsLimit(given: Given): void {
     advance(HOUR);
     expect(await outcomes(state, 'ended', [old])).toBe('level-unknown');
     await state.settle('ended', [level(4, 1, HOUR)]);
-    expect(standingsOf(await state.reserve('ended', [old]))[0]?.limit).toBe(4);
+    expect(limitStatesOf(await state.reserve('ended', [old]))[0]?.limit).toBe(4);
   });
 }
 
@@ -624,7 +624,7 @@ function inputContract(given: () => SharedState): void {
       expect(failure.reason).toBe('refused');
     }
     const untouched = await given().reserve('wrong', [{ ...window, name: 'neighbour' }]);
-    expect(untouched.outcome === 'reserved' && untouched.standings[0]?.used).toBe(1);
+    expect(untouched.outcome === 'reserved' && untouched.limitStates[0]?.used).toBe(1);
   });
 
   test('one counter claimed twice in a call, too many claims and a tag with braces are refused', async () => {
@@ -675,9 +675,9 @@ async function outcomes(state: SharedState, tag: string, claims: readonly Claim[
   return made.join(' ');
 }
 
-function standingsOf(reservation: Reservation): readonly LimitState[] {
+function limitStatesOf(reservation: Reservation): readonly LimitState[] {
   if (reservation.outcome === 'level-unknown') throw new Error(`the level ${reservation.level} is unknown`);
-  return reservation.standings;
+  return reservation.limitStates;
 }
 
 /** What is used, without taking anything: a claim of nothing is always admitted below an endless limit. */
@@ -686,8 +686,8 @@ async function usedBy(state: SharedState, tag: string, claim: Claim): Promise<nu
     claim.kind === 'window'
       ? { ...claim, amount: 0, limit: Number.MAX_SAFE_INTEGER }
       : { ...claim, entry: 'asking', amount: 0, limit: Number.MAX_SAFE_INTEGER };
-  const standings = standingsOf(await state.reserve(tag, [asking]));
+  const limitStates = limitStatesOf(await state.reserve(tag, [asking]));
   if (claim.kind === 'held')
     await state.settle(tag, [{ kind: 'release', name: claim.name, entry: 'asking' }]);
-  return standings[0]?.used;
+  return limitStates[0]?.used;
 }

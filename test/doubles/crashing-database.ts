@@ -1,14 +1,14 @@
 import type { Database, Statements, Transaction } from '../../src/ports/database.ts';
 
 /** Where a process dies: at its n-th statement from 0, before it is sent or after it was carried out. */
-export interface CrashPoint {
+interface CrashPoint {
   readonly at: number;
   readonly when: 'before' | 'after';
 }
 
 export class Crash extends Error {}
 
-export interface CrashingDatabase {
+interface CrashingDatabase {
   readonly database: Database;
   /** Whether anything has been committed that the crash did not let its caller know of. */
   hasCommitted(): boolean;

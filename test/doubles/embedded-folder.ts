@@ -6,7 +6,7 @@ import { openPglite } from '../../src/adapters/database/pglite/pglite.ts';
 import { oncePerRun } from '../services/once-per-run.ts';
 import { createSilentLog } from './silent-log.ts';
 
-export interface EmbeddedFolder {
+interface EmbeddedFolder {
   /** Holds an embedded database under `database`. */
   readonly folder: string;
   remove(): Promise<void>;

@@ -4,7 +4,7 @@ import type { KeyInUse } from '../../src/domain/keys/key-lookup.ts';
 import { generateRawKey } from '../../src/domain/keys/mint-key.ts';
 import type { SqlValue, Statements } from '../../src/ports/database.ts';
 
-export interface KeyRecords extends Statements {
+interface KeyRecords extends Statements {
   /** A raw key, and its record in the store. */
   mint(settings?: Partial<KeyInUse>): {
     readonly rawKey: string;

@@ -62,6 +62,8 @@ export interface PdfExtras {
   readonly objects?: readonly string[];
   /** Put into the trailer. */
   readonly trailer?: string;
+  /** Further fonts of each page. */
+  readonly fonts?: string;
   /** Put into each page's resources. */
   readonly resources?: string;
 }
@@ -69,7 +71,7 @@ export interface PdfExtras {
 /** Each page a list of texts, in the order in which the file has them. Letters of Latin-1 only. */
 export function makePdf(pages: readonly (readonly PlacedText[])[], extras: PdfExtras = {}): Uint8Array {
   const kids = pages.map((_, at) => `${5 + 2 * at} 0 R`).join(' ');
-  const fonts = '/Font << /F1 3 0 R /F2 4 0 R >>';
+  const fonts = `/Font << /F1 3 0 R /F2 4 0 R ${extras.fonts ?? ''} >>`;
   const objects = [
     '1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj',
     `2 0 obj << /Type /Pages /Kids [${kids}] /Count ${pages.length} >> endobj`,
@@ -142,14 +144,14 @@ export const table = (rows: readonly (readonly string[])[]) =>
     .map((cells) => `<w:tr>${cells.map((cell) => `<w:tc>${paragraph(cell)}</w:tc>`).join('')}</w:tr>`)
     .join('')}</w:tbl>`;
 
-export interface DocxParts {
+interface DocxParts {
   readonly header?: string;
   readonly footer?: string;
   /** Further files in the zip. */
   readonly files?: Readonly<Record<string, Uint8Array>>;
 }
 
-export function docxFiles(body: string, parts: DocxParts = {}): Record<string, Uint8Array> {
+function docxFiles(body: string, parts: DocxParts = {}): Record<string, Uint8Array> {
   const around = (['header', 'footer'] as const).filter((name) => parts[name] !== undefined);
   const overrides = around.map(
     (name) =>

@@ -1,6 +1,6 @@
 import type { CallJournal, JournalEntry, JournalFile } from '../../src/ports/call-journal.ts';
 
-export interface MemoryJournal extends CallJournal {
+interface MemoryJournal extends CallJournal {
   /** A disk that is full from now on; null ends it. */
   failWith(error: Error | null): void;
   /** What a process that ended has left behind. */

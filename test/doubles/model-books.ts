@@ -2,14 +2,14 @@ import type { FinishedCall } from '../../src/domain/calls/settlement/finished-ca
 import type { Posting } from '../../src/domain/credits/ledger/ledger.ts';
 import { type PriceVersion, priceOf, storedNameOf } from '../../src/domain/models/aliases.ts';
 
-export interface ModelAccount {
+interface ModelAccount {
   balanceMicro: bigint;
   version: bigint;
   /** What was posted, by its source. */
   readonly posted: Map<string, bigint>;
 }
 
-export interface ModelUsage {
+interface ModelUsage {
   calls: bigint;
   failures: bigint;
   charge: bigint;

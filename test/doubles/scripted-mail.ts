@@ -1,6 +1,6 @@
 import type { Mail, MailMessage, MailOutcome } from '../../src/ports/mail.ts';
 
-export interface ScriptedMail extends Mail {
+interface ScriptedMail extends Mail {
   /** What was handed over, accepted or not. */
   readonly sent: MailMessage[];
   /** The outcomes of the next messages, in order; past them all are accepted. An Error is thrown. */

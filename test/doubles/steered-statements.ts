@@ -1,6 +1,6 @@
 import type { DatabaseFailure, SqlValue, Statements } from '../../src/ports/database.ts';
 
-export interface SteeredStatements extends Statements {
+interface SteeredStatements extends Statements {
   /** What was asked so far, in order. */
   readonly asked: { readonly text: string; readonly values: readonly SqlValue[] }[];
   /** Answers stay on their way from now on: each was read when it was asked for. */

@@ -10,7 +10,7 @@ import { damaged, type GeneratedAnswer, generateAnswer } from './generated-answe
 /** Calls at once. */
 const LANES = 24;
 
-export interface FuzzedAnswers {
+interface FuzzedAnswers {
   /** By what came of them. */
   readonly seen: Readonly<Record<'whole' | 'damaged-and-read' | 'damaged-and-refused', number>>;
 }

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../src/ports/json-object.ts';
 
-export interface CheckedEvents {
+interface CheckedEvents {
   /** Of the last event that has one. */
   readonly response: JsonObject;
   readonly isEnded: boolean;

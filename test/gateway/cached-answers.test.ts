@@ -249,9 +249,9 @@ describe('calls that opt in to the cache', () => {
     const { outcome } = await opened();
     const what = fresh();
     await outcome(what);
-    gateway.outage.isAway = true;
+    gateway.outage.isUnavailable = true;
     const [missed] = await outcome(what);
-    gateway.outage.isAway = false;
+    gateway.outage.isUnavailable = false;
     expect(missed).toBe('miss');
     expect((await outcome(what))[0]).toBe('hit');
   });

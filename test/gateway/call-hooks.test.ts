@@ -7,15 +7,15 @@ import { chatAnswer } from './scripted-upstream.ts';
 
 const SECRET = 'a secret of the hook, of forty characters';
 const OLD_SECRET = 'the one before, which signs during a change';
-type Asked = Record<string, unknown> & { readonly body: Record<string, unknown> };
-const asked: { text: string; signature: string }[] = [];
-let decide: (call: Asked) => Response | Promise<Response> = () => Response.json({ action: 'allow' });
+type HookRequest = Record<string, unknown> & { readonly body: Record<string, unknown> };
+const hookRequests: { text: string; signature: string }[] = [];
+let decide: (call: HookRequest) => Response | Promise<Response> = () => Response.json({ action: 'allow' });
 const hook = Bun.serve({
   ...{ port: 0, hostname: '127.0.0.1' },
   async fetch(request) {
     const text = await request.text();
-    asked.push({ text, signature: request.headers.get('turnpike-signature') ?? '' });
-    return await decide(JSON.parse(text) as Asked);
+    hookRequests.push({ text, signature: request.headers.get('turnpike-signature') ?? '' });
+    return await decide(JSON.parse(text) as HookRequest);
   },
 });
 afterAll(() => hook.stop(true));
@@ -25,7 +25,7 @@ const gateway = useResource(() => openGateway({ callHook: { ...callHook, onFailu
 const open = useResource(() => openGateway({ callHook: { ...callHook, onFailure: 'open' } }));
 
 beforeEach(() => {
-  asked.length = 0;
+  hookRequests.length = 0;
   decide = () => Response.json({ action: 'allow' });
   for (const { upstream } of [gateway, open]) upstream.answer(() => Response.json(chatAnswer()));
 });
@@ -38,14 +38,14 @@ const CHAT = {
 const chat = (rawKey: string, body: object = CHAT, init: RequestInit = {}, on = gateway) =>
   post(`${on.url}/chat/completions`, rawKey, body, init);
 const lastSent = () => JSON.parse(new TextDecoder().decode(gateway.upstream.received.at(-1)?.body)) as object;
-const lastAsked = () => JSON.parse(asked.at(-1)?.text ?? '{}') as Asked;
+const lastHookRequest = () => JSON.parse(hookRequests.at(-1)?.text ?? '{}') as HookRequest;
 
 describe('the hook before calls', () => {
   test('receives caller, operation and body, signed; an allowed call runs unchanged', async () => {
     const { rawKey, id } = await gateway.mint({ name: 'prod' });
     const response = await chat(rawKey, CHAT, { headers: { 'x-turnpike-tags': 'a,b' } });
     expect(response.status).toBe(200);
-    const { text = '', signature = '' } = asked[0] ?? {};
+    const { text = '', signature = '' } = hookRequests[0] ?? {};
     expect(Stripe.webhooks.constructEvent(text, signature, OLD_SECRET)).toBeTruthy();
     expect(Stripe.webhooks.constructEvent(text, signature, SECRET)).toMatchObject({
       ...{ object: 'call_hook.before', request_id: response.headers.get('x-request-id') },
@@ -101,7 +101,7 @@ describe('the hook before calls', () => {
     expect(lastSent()).toMatchObject({
       messages: [{ role: 'user', content: '***' }],
     });
-    expect(asked).toHaveLength(1);
+    expect(hookRequests).toHaveLength(1);
     // The hold is that of the new body: one that the balance does not cover is refused as a client's would be.
     const poor = await gateway.mint({ monthlySpendingLimitMicro: 1n });
     await (await chat(poor.rawKey)).text();
@@ -126,14 +126,14 @@ describe('the hook before calls', () => {
       const response = await post(`${gateway.url}/${endpoint}`, rawKey, body);
       expect([endpoint, response.status]).toEqual([endpoint, 403]);
       expect(await response.json()).toMatchObject({ error: { code: 'BLOCKED_BY_HOOK' } });
-      expect(lastAsked()).toMatchObject({ endpoint: endpoint.replace('/v1', '') });
+      expect(lastHookRequest()).toMatchObject({ endpoint: endpoint.replace('/v1', '') });
     }
-    expect(lastAsked().body).toEqual({ model: null, text: 'Ada Byron' });
+    expect(lastHookRequest().body).toEqual({ model: null, text: 'Ada Byron' });
     const form = new FormData();
     form.append('file', new File(['%PDF-1.4'], 'cv.pdf'));
     const headers = { authorization: `Bearer ${rawKey}` };
     await fetch(`${gateway.url}/parse/cv`, { method: 'POST', headers, body: form });
-    expect(lastAsked().body).toEqual({ model: null, file: { name: 'cv.pdf', bytes: 8 } });
+    expect(lastHookRequest().body).toEqual({ model: null, file: { name: 'cv.pdf', bytes: 8 } });
   });
 
   test('is not called again for a repeat of an answered call, and receives the body that the client sent', async () => {
@@ -144,7 +144,7 @@ describe('the hook before calls', () => {
     const again = await chat(rawKey, CHAT, init);
     expect(again.headers.get('idempotent-replayed')).toBe('true');
     expect(await again.text()).toBe(first);
-    expect(asked).toHaveLength(1);
+    expect(hookRequests).toHaveLength(1);
   });
 
   test('is not called for calls that are refused anyway', async () => {
@@ -153,14 +153,14 @@ describe('the hook before calls', () => {
     const limited = await gateway.mint({ requestsPerMinute: 1 });
     await (await chat(limited.rawKey)).text();
     expect((await chat(limited.rawKey)).status).toBe(429);
-    expect(asked).toHaveLength(1);
+    expect(hookRequests).toHaveLength(1);
   });
 
   test('decides without the body when that is too large', async () => {
     const { rawKey } = await gateway.mint();
     const content = 'x'.repeat(25_000);
     expect((await chat(rawKey, { ...CHAT, messages: [{ role: 'user', content }] })).status).toBe(200);
-    expect(lastAsked()).toMatchObject({ body: null, is_body_omitted: true });
+    expect(lastHookRequest()).toMatchObject({ body: null, is_body_omitted: true });
   });
 });
 
@@ -194,11 +194,11 @@ describe('a hook that returns no decision', () => {
     const { rawKey } = await open.mint();
     decide = () => new Promise<Response>(() => undefined);
     await Promise.all(Array.from({ length: 5 }, async () => (await chat(rawKey, CHAT, {}, open)).text()));
-    const before = asked.length;
+    const before = hookRequests.length;
     for (let count = 0; count < 10; count += 1) {
       expect((await chat(rawKey, CHAT, {}, open)).status).toBe(200);
     }
-    expect(asked.length).toBe(before);
+    expect(hookRequests.length).toBe(before);
     await until(() =>
       open.entries.some(({ message }) => message.startsWith('the hook before calls gives no')),
     );

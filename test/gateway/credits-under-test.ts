@@ -12,7 +12,7 @@ import type { Secrets } from '../../src/ports/secrets.ts';
 import type { SharedState } from '../../src/ports/shared-state.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 
-export interface CreditParts {
+interface CreditParts {
   readonly database: Database;
   readonly sharedState: SharedState;
   readonly secrets: Secrets;

@@ -244,14 +244,14 @@ describe('credits while the database is unavailable', () => {
     const { rawKey, id } = await gateway.mint();
     expect((await send(rawKey)).status).toBe(200);
     const before = (await gateway.credits.level()).balanceMicro;
-    gateway.outage.isAway = true;
+    gateway.outage.isUnavailable = true;
     // Each has ended and none is charged yet: only their holds say that the balance is spoken for.
     expect((await send(rawKey)).status).toBe(200);
     expect((await send(rawKey)).status).toBe(200);
     expect(await gateway.credits.held()).toBe(HELD_MICRO * 2);
     const refused = await refusalOf(send(rawKey));
     expect(refused).toMatchObject({ status: 402, code: 'INSUFFICIENT_CREDITS' });
-    gateway.outage.isAway = false;
+    gateway.outage.isUnavailable = false;
     await until(async () => (await gateway.credits.held()) === 0);
     expect((await gateway.credits.level()).balanceMicro).toBe(before - COST_MICRO * 2n);
     expect((await send(rawKey)).status).toBe(200);
@@ -265,12 +265,12 @@ describe('credits while the database is unavailable', () => {
     // A read makes the key known and asks for neither what its company owes nor what it has.
     const models = { headers: { authorization: `Bearer ${rawKey}` } };
     expect((await fetch(`${own.url}/models`, models)).status).toBe(200);
-    own.outage.isAway = true;
+    own.outage.isUnavailable = true;
     const refused = await refusalOf(post(`${own.url}/chat/completions`, rawKey, body));
     expect(refused).toMatchObject({ status: 503, code: 'LLM_GATEWAY_UNAVAILABLE' });
     expect(refused.message).toContain('Credits cannot be checked');
     expect((await fetch(`${own.url}/models`, models)).status).toBe(200);
-    own.outage.isAway = false;
+    own.outage.isUnavailable = false;
     await until(async () => (await post(`${own.url}/chat/completions`, rawKey, body)).status === 200);
     await own.close();
   });

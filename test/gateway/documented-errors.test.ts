@@ -285,8 +285,8 @@ async function withOverdueInvoice(): Promise<() => Promise<void>> {
 }
 
 async function withoutDatabase(): Promise<() => Promise<void>> {
-  gateway.outage.isAway = true;
+  gateway.outage.isUnavailable = true;
   return async () => {
-    gateway.outage.isAway = false;
+    gateway.outage.isUnavailable = false;
   };
 }

@@ -32,9 +32,9 @@ import {
 import { createLimits } from '../../src/domain/limits/limits.ts';
 import { nameOfAlias } from '../../src/domain/models/aliases.ts';
 import { createCipher } from '../../src/domain/models/cipher.ts';
-import { setAliasTools, type WantedTools } from '../../src/domain/models/hosted-tools.ts';
+import { type AliasToolsParams, setAliasTools } from '../../src/domain/models/hosted-tools.ts';
 import { createModelDirectory, type ModelDirectory } from '../../src/domain/models/model-directory.ts';
-import type { WantedTarget } from '../../src/domain/models/target.ts';
+import type { TargetParams } from '../../src/domain/models/target.ts';
 import { type CatalogueParts, readCatalogue, setAliasTargets } from '../../src/domain/models/targets.ts';
 import { createOwnKeyDirectory } from '../../src/domain/own-keys/own-key-directory.ts';
 import {
@@ -43,9 +43,9 @@ import {
 } from '../../src/domain/stored-responses/stored-responses.ts';
 import { type CallHookParts, createCallHook } from '../../src/gateway/admission/call-hook.ts';
 import { REFUSALS } from '../../src/gateway/admission/refusals.ts';
+import { createAnswerRecorder } from '../../src/gateway/forwarding/answer-recorder.ts';
 import { createUnpaidEndings } from '../../src/gateway/forwarding/end-call.ts';
-import { createKeptAnswers } from '../../src/gateway/forwarding/kept-answers.ts';
-import { createGateway } from '../../src/gateway/server.ts';
+import { createGateway, type GatewayParts } from '../../src/gateway/server.ts';
 import { createClientAddress } from '../../src/http/client-identity.ts';
 import { listen } from '../../src/http/listen.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -73,6 +73,8 @@ export interface GatewayOptions {
   readonly unreadSeconds?: number;
   readonly largeAnswersBytes?: number;
   readonly bodyTimeoutMs?: number;
+  /** Where bodies above 1 MB are scanned; like all others if omitted. */
+  readonly scanLargeBody?: GatewayParts['scanLargeBody'];
   readonly embeddedAllowed?: boolean;
   readonly streamUsageChunk?: 'always' | 'asked';
   readonly unavailableTools?: 'refuse' | 'drop';
@@ -104,9 +106,9 @@ function choicesOf(options: GatewayOptions) {
   const { idleTimeoutMs = 5_000, bodyTimeoutMs = 5_000, unavailableTools } = options;
   const { streamUsageChunk = 'always' } = options;
   const tools = unavailableTools === undefined ? {} : { unavailableTools };
-  const { largeAnswersBytes } = options;
+  const { largeAnswersBytes, scanLargeBody } = options;
   const room = largeAnswersBytes === undefined ? {} : { largeAnswersBytes };
-  return { idleTimeoutMs, bodyTimeoutMs, streamUsageChunk, ...tools, ...room };
+  return { idleTimeoutMs, bodyTimeoutMs, streamUsageChunk, scanLargeBody, ...tools, ...room };
 }
 
 /** The whole gateway over real sockets, on a database in memory, in front of an upstream that a test scripts. */
@@ -114,7 +116,7 @@ export async function openGateway(options: GatewayOptions = {}) {
   const [clock, secrets] = [createSystemClock(), createSystemSecrets()];
   const { log, entries } = createRecordingLog();
   const real = options.database ?? (await openTestDatabase());
-  const outage = { isAway: false };
+  const outage = { isUnavailable: false };
   const database = breakable(real, outage);
   const sharedState = options.sharedState ?? createInProcessState({ clock, log });
   const cipher = createCipher({ masterKeys: [MASTER_KEY], secrets });
@@ -123,7 +125,7 @@ export async function openGateway(options: GatewayOptions = {}) {
   const models = await createModelDirectory({ ...catalogue, clock, embeddedAllowed });
   const ownKeys = await createOwnKeyDirectory({ ...catalogue, clock });
   const keys = await createKeyDirectory({ database, sharedState, clock, secrets, log });
-  const standings = await createBillingStatuses({ database, sharedState, clock, log });
+  const billingStatuses = await createBillingStatuses({ database, sharedState, clock, log });
   const folder = await mkdtemp(join(tmpdir(), 'turnpike-journal-'));
   const { journalMaxCalls: maxEntries = 1_000, breakerFailures: failures = 1_000_000 } = options;
   const { journal, calls } = openBook({ database, clock, log, secrets }, folder, maxEntries);
@@ -137,8 +139,8 @@ export async function openGateway(options: GatewayOptions = {}) {
   });
   const chargeDeferred = chargeDeferredIn(database, clock);
   const app = createGateway({
-    ...{ clock, log, secrets, models, keys, calls, idempotency, standings, database, breakers, abandoned },
-    ...{ ...parsing, ownKeys, addressRefusals },
+    ...{ clock, log, secrets, models, keys, calls, idempotency, database, breakers, abandoned },
+    ...{ ...parsing, ownKeys, addressRefusals, billingStatuses },
     ...openStores({ database, clock, log, secrets }, options),
     holds: createCreditHolds({ database, clock, log }),
     heldCredits: createHeldCredits({ sharedState, log, chargeDeferred }),
@@ -188,7 +190,7 @@ export async function openGateway(options: GatewayOptions = {}) {
       await listening.drain(0);
       upstream.close();
       await abandoned.close();
-      await Promise.all([breakers, models, ownKeys, keys, standings, calls].map((one) => one.close()));
+      await Promise.all([breakers, models, ownKeys, keys, billingStatuses, calls].map((one) => one.close()));
       idempotency.close();
       await Promise.all([addressRefusals.close(), journal.close()]);
       await parsing.closeReader();
@@ -198,7 +200,7 @@ export async function openGateway(options: GatewayOptions = {}) {
   };
 }
 
-type AimedFacts = Pick<WantedTarget, 'provider' | 'responses'>;
+type AimedFacts = Pick<TargetParams, 'provider' | 'responses'>;
 
 /** Gives an alias its targets, and waits until the gateway has them. */
 function createAim(catalogue: CatalogueParts, models: ModelDirectory) {
@@ -215,7 +217,7 @@ function createAim(catalogue: CatalogueParts, models: ModelDirectory) {
   }
   const aimAt = (alias: string, ...targets: readonly ScriptedUpstream[]) =>
     aimAtProvider(alias, {}, ...targets);
-  async function equip(alias: string, wanted: WantedTools) {
+  async function equip(alias: string, wanted: AliasToolsParams) {
     const set = await setAliasTools(catalogue, alias, wanted);
     if (set.outcome !== 'changed') throw new Error(`not set: ${JSON.stringify(set)}`);
     const { tools = {}, providerIds = [] } = wanted;
@@ -300,14 +302,18 @@ function openStores(
   const cache = createAnswerCache({ ...parts, cipher, masterKeys, ...bounds, ...terms, ...options.cache });
   const retention = { retentionDays: 30, maxRetentionDays: 90, maxBytes: 2_000, redacts: REDACTED_KINDS };
   const payloads = createPayloadLog({ ...parts, cipher, ...retention, ...options.payloads });
-  const kept = createKeptAnswers({ cache, payloads, tracesPayloads: options.tracesPayloads ?? false });
-  return { responses: openResponses(parts, options), cache, payloads, kept };
+  const answerRecorder = createAnswerRecorder({
+    cache,
+    payloads,
+    tracesPayloads: options.tracesPayloads ?? false,
+  });
+  return { responses: openResponses(parts, options), cache, payloads, answerRecorder };
 }
 
-function breakable(real: Database, outage: { isAway: boolean }): Database {
+function breakable(real: Database, outage: { isUnavailable: boolean }): Database {
   const away = () =>
     Object.assign(new Error('away'), { name: 'DatabaseFailure', reason: 'unavailable', sqlState: null });
-  const unless = <T>(work: () => Promise<T>) => (outage.isAway ? Promise.reject(away()) : work());
+  const unless = <T>(work: () => Promise<T>) => (outage.isUnavailable ? Promise.reject(away()) : work());
   const { deferred } = real;
   return {
     ...real,

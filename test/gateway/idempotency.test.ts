@@ -427,13 +427,13 @@ describe('the lease of a key', () => {
       const send = (headers: Record<string, string>) =>
         post(`${own.url}/chat/completions`, rawKey, body, { headers });
       expect((await send({})).status).toBe(200);
-      own.outage.isAway = true;
+      own.outage.isUnavailable = true;
       const refused = await refusalOf(send({ 'idempotency-key': 'k' }));
       expect(refused).toMatchObject({ status: 503, code: 'LLM_GATEWAY_UNAVAILABLE' });
       expect(refused.message).toContain('Idempotency keys');
       expect(own.upstream.received).toHaveLength(1);
       expect((await send({})).status).toBe(200);
-      own.outage.isAway = false;
+      own.outage.isUnavailable = false;
       await until(async () => (await send({ 'idempotency-key': 'k' })).status === 200);
       await own.close();
     });
@@ -449,7 +449,7 @@ describe('the lease of a key', () => {
         post(`${own.url}/chat/completions`, rawKey, what, { headers: { 'idempotency-key': 'k' } });
       stream.send(chunk('Hel'));
       const first = await send();
-      own.outage.isAway = true;
+      own.outage.isUnavailable = true;
       stream.send(chunk('lo'));
       stream.send(usageChunk);
       stream.send(done);
@@ -458,7 +458,7 @@ describe('the lease of a key', () => {
       expect(text).toEndWith(done);
       // It has its key until it is charged.
       expect(own.idempotency.runningCount()).toBe(1);
-      own.outage.isAway = false;
+      own.outage.isUnavailable = false;
       await until(async () => (await own.credits.level()).balanceMicro === before - COST_MICRO);
       await until(() => own.idempotency.runningCount() === 0);
       const again = await send();
@@ -481,11 +481,11 @@ describe('the lease of a key', () => {
       const headers = { 'idempotency-key': 'k' };
       const first = post(`${own.url}/chat/completions`, rawKey, body, { headers });
       await until(() => own.upstream.received.length === 1);
-      own.outage.isAway = true;
+      own.outage.isUnavailable = true;
       gate.resolve();
       expect((await first).status).toBe(503);
       expect(own.idempotency.runningCount()).toBe(0);
-      own.outage.isAway = false;
+      own.outage.isUnavailable = false;
       const send = () => post(`${own.url}/chat/completions`, rawKey, body, { headers });
       await until(async () => (await send()).status === 409);
       await own.parts.database.query(

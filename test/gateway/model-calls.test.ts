@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { createAlias, retireAlias, type WantedAlias } from '../../src/domain/models/change-alias.ts';
+import { type AliasParams, createAlias, retireAlias } from '../../src/domain/models/change-alias.ts';
 import { until } from '../doubles/until.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openGateway, PROVIDER_MODEL, post } from './gateway-under-test.ts';
@@ -303,7 +303,7 @@ describe('an alias of an operator’s own', () => {
     expect(response.status).toBe(status);
     return await response.json();
   };
-  const wanted = (changes: Partial<WantedAlias> = {}): WantedAlias => {
+  const wanted = (changes: Partial<AliasParams> = {}): AliasParams => {
     const target = { baseUrl: gateway.upstream.url, model: 'behind', apiKey: 'sk-provider', weight: 1 };
     return {
       ...{ alias: own, kind: 'chat', price: { prompt: 1_000_000, cached: 0, completion: 0 } },

@@ -1,9 +1,9 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { updateAlias } from '../../src/domain/models/change-alias.ts';
 import {
+  type FactorsByField,
   factorsByField,
   shownFactors,
-  type WantedFactors,
 } from '../../src/domain/models/tiers/price-factors.ts';
 import { until } from '../doubles/until.ts';
 import { useResource } from '../setup/use-resource.ts';
@@ -31,7 +31,7 @@ describe('tiers of providers', () => {
   const gateway = useResource(() => openGateway());
   const anthropic = useResource(async () => startScriptedUpstream());
 
-  async function setFactors(alias: string, priceFactors: WantedFactors | null) {
+  async function setFactors(alias: string, priceFactors: FactorsByField | null) {
     await updateAlias(gateway.catalogue, { alias, priceFactors });
     await until(() => {
       const known = factorsByField(shownFactors(gateway.models.find(alias)?.priceFactors ?? null));

@@ -116,6 +116,29 @@ describe('refusals', () => {
       await Bun.sleep(5);
       expect((await post(chatUrl, doomed, good)).status).toBe(401);
     });
+
+    test('G-23 a key that is revoked while the body of a call arrives is refused', async () => {
+      const { rawKey: doomed, id } = await gateway.mint();
+      const before = gateway.upstream.received.length;
+      const ends = Promise.withResolvers<void>();
+      const text = JSON.stringify(good);
+      const slow = new ReadableStream<Uint8Array>({
+        async start(controller) {
+          controller.enqueue(new TextEncoder().encode(text.slice(0, 10)));
+          await ends.promise;
+          controller.enqueue(new TextEncoder().encode(text.slice(10)));
+          controller.close();
+        },
+      });
+      const headers = { authorization: `Bearer ${doomed}`, 'content-type': 'application/json' };
+      const calling = fetch(chatUrl, { method: 'POST', body: slow, headers });
+      // The head has arrived and the key was found by then.
+      await Bun.sleep(200);
+      await revokeKey(gateway.parts, { companyId: gateway.companyId, keyId: id });
+      ends.resolve();
+      expect((await refusalOf(calling)).status).toBe(401);
+      expect(gateway.upstream.received).toHaveLength(before);
+    });
   });
 
   describe('403, 404', () => {

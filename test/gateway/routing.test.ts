@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { readAliases, routingOf } from '../../src/domain/models/alias-catalogue.ts';
 import { storedNameOf } from '../../src/domain/models/aliases.ts';
-import { updateAlias, type WantedAlias } from '../../src/domain/models/change-alias.ts';
+import { type AliasParams, updateAlias } from '../../src/domain/models/change-alias.ts';
 import { readCatalogue } from '../../src/domain/models/targets.ts';
 import { CV_TEXT } from '../ai-service/workers-under-test.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
@@ -36,7 +36,7 @@ const at = ({ url }: ScriptedUpstream, changes: object = {}) => ({
 });
 
 /** Sets an alias, and waits until the gateway has it as it is stored. */
-async function set(alias: string, wanted: Omit<WantedAlias, 'alias'>): Promise<void> {
+async function set(alias: string, wanted: Omit<AliasParams, 'alias'>): Promise<void> {
   const { catalogue, models } = gateway;
   const set = await updateAlias(catalogue, { alias, ...OFF, ...wanted });
   if (set.outcome === 'wrong') throw new Error(set.problem);

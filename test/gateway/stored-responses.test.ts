@@ -228,12 +228,12 @@ describe('with STORED_RESPONSES=off', () => {
     const { rawKey } = await gateway.mint();
     gateway.upstream.answer(() => Response.json(responseOf('resp_n2')));
     expect((await create(gateway, rawKey, { model: NATIVE, input: 'x' })).status).toBe(200);
-    gateway.outage.isAway = true;
+    gateway.outage.isUnavailable = true;
     try {
       expect((await refusalOf(read(gateway, rawKey, 'resp_n2'))).status).toBe(503);
       expect((await create(gateway, rawKey, { model: NATIVE, input: 'x' })).status).toBe(200);
     } finally {
-      gateway.outage.isAway = false;
+      gateway.outage.isUnavailable = false;
     }
   });
 });

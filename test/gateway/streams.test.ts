@@ -119,11 +119,11 @@ describe('streams', () => {
     test('G-33 [DONE] waits for the commit: a call that cannot be recorded never ends as if complete', async () => {
       const { stream, got, reading } = await running();
       await until(() => got.text.includes('first'));
-      gateway.outage.isAway = true;
+      gateway.outage.isUnavailable = true;
       stream.send(usageChunk + done);
       stream.end();
       await reading;
-      gateway.outage.isAway = false;
+      gateway.outage.isUnavailable = false;
       expect(got.text).not.toContain('[DONE]');
       expect(got.text).toContain('LLM_GATEWAY_UNAVAILABLE');
       // With nowhere to write it no call is admitted until the database is seen to be back.

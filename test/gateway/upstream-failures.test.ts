@@ -269,12 +269,12 @@ describe('when the database is unavailable', () => {
     const send = (key: string) => post(`${gateway.url}/chat/completions`, key, body);
     expect((await send(rawKey)).status).toBe(200);
     const stranger = await gateway.mint();
-    gateway.outage.isAway = true;
+    gateway.outage.isUnavailable = true;
     const known = await send(rawKey);
     expect([known.status, (await known.json()).error.code]).toEqual([503, 'LLM_GATEWAY_UNAVAILABLE']);
     const unknown = await send(stranger.rawKey);
     expect([unknown.status, (await unknown.json()).error.code]).toEqual([503, 'LLM_GATEWAY_UNAVAILABLE']);
-    gateway.outage.isAway = false;
+    gateway.outage.isUnavailable = false;
     await until(async () => (await send(rawKey)).status === 200);
     expect((await send(stranger.rawKey)).status).toBe(200);
   });

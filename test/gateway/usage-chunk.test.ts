@@ -10,7 +10,7 @@ const SHOWN = text(chunk('Hel'), chunk('lo'), usageChunk, done);
 const HIDDEN = text(chunk('Hel'), chunk('lo'), done);
 
 const always = useResource(() => openGateway());
-const onlyAsked = useResource(() => openGateway({ streamUsageChunk: 'asked' }));
+const hidingGateway = useResource(() => openGateway({ streamUsageChunk: 'asked' }));
 
 type Gateway = Awaited<ReturnType<typeof openGateway>>;
 
@@ -46,12 +46,12 @@ describe('G-13 the usage chunk of a stream', () => {
   ])(
     'with STREAM_USAGE_CHUNK=asked is sent only where the client requested it: %s',
     async (_, body, expected) => {
-      expect((await streamed(onlyAsked, body)).answer).toBe(expected);
+      expect((await streamed(hidingGateway, body)).answer).toBe(expected);
     },
   );
 
   test('follows the key where that has its own setting', async () => {
-    expect((await streamed(onlyAsked, unasked, 'ALWAYS')).answer).toBe(SHOWN);
+    expect((await streamed(hidingGateway, unasked, 'ALWAYS')).answer).toBe(SHOWN);
     expect((await streamed(always, unasked, 'ASKED')).answer).toBe(HIDDEN);
     expect((await streamed(always, asked, 'ASKED')).answer).toBe(SHOWN);
   });
@@ -65,9 +65,9 @@ describe('G-13 the usage chunk of a stream', () => {
     const part = (choices: object[], usage: object | null) =>
       `data: ${JSON.stringify({ object: 'text_completion', model: 'svc/chat-default', choices, usage })}\n\n`;
     const [first, last] = [part([{ text: 'Hi', index: 0 }], null), part([], USAGE)];
-    onlyAsked.upstream.answer(() => streamOf(first, last, done));
-    const { rawKey } = await onlyAsked.mint();
+    hidingGateway.upstream.answer(() => streamOf(first, last, done));
+    const { rawKey } = await hidingGateway.mint();
     const body = { model: 'svc/chat-default', prompt: 'Say', stream: true };
-    expect(await (await post(`${onlyAsked.url}/completions`, rawKey, body)).text()).toBe(first + done);
+    expect(await (await post(`${hidingGateway.url}/completions`, rawKey, body)).text()).toBe(first + done);
   });
 });

@@ -118,9 +118,9 @@ describe('G-5 GET /usage over a socket', () => {
   test('without a database it is a 503, and afterwards it answers again', async () => {
     const { rawKey } = await gateway.mint();
     expect((await get(rawKey)).status).toBe(200);
-    gateway.outage.isAway = true;
+    gateway.outage.isUnavailable = true;
     expect(await refusalOf(get(rawKey))).toMatchObject({ status: 503, code: 'LLM_GATEWAY_UNAVAILABLE' });
-    gateway.outage.isAway = false;
+    gateway.outage.isUnavailable = false;
     expect((await get(rawKey)).status).toBe(200);
   });
 

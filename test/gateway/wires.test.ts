@@ -387,7 +387,7 @@ describe('responses and messages', () => {
       const expected = begun.replaceAll(model, body.model);
       running.push({ ...(await streaming(path, body, begun)), last, expected });
     }
-    gateway.outage.isAway = true;
+    gateway.outage.isUnavailable = true;
     for (const { stream, answer, last, expected } of running) {
       stream.send(last);
       stream.end();
@@ -395,7 +395,7 @@ describe('responses and messages', () => {
       expect(got).toStartWith(`${expected}event: error\n`);
       expect(got).not.toContain(last.split('\n', 1)[0] ?? '');
     }
-    gateway.outage.isAway = false;
+    gateway.outage.isUnavailable = false;
   });
 });
 

@@ -29,7 +29,7 @@ const MASTER_KEY = 'a master key of sufficient length';
 const MAX_BODY_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 5_000;
 
-export interface BesideOptions {
+interface BesideOptions {
   readonly mcp?: GatewayParts['mcp'];
   readonly consoleOrigin?: string;
   readonly addressRequestsPerMinute?: number;
@@ -43,7 +43,7 @@ export async function openGatewayBeside(first: GatewayUnderTest, options: Beside
   const common = { database, sharedState, clock, secrets, log };
   const models = await createModelDirectory({ ...common, cipher, prefix: 'svc', embeddedAllowed: false });
   const keys = await createKeyDirectory(common);
-  const standings = await createBillingStatuses(common);
+  const billingStatuses = await createBillingStatuses(common);
   const breakers = await createBreakers({ sharedState, clock, log });
   const journal = createMemoryJournal();
   const calls = createCallBook({ database, journal, clock, log, commitDeadlineMs: 2_000 });
@@ -65,7 +65,7 @@ export async function openGatewayBeside(first: GatewayUnderTest, options: Beside
   const abandoned = await createAbandonedStreams({ ...common, ownState: sharedState, ...streams });
   const app = createGateway({
     ...common,
-    ...{ models, keys, standings, breakers, calls, idempotency, upstream, reader },
+    ...{ models, keys, billingStatuses, breakers, calls, idempotency, upstream, reader },
     responses: createStoredResponses({
       ...{ ...common, cipher: answers, isOn: false, keepMs: 86_400_000, maxBytes: 0, maxCompanyBytes: 0 },
     }),
@@ -95,7 +95,13 @@ export async function openGatewayBeside(first: GatewayUnderTest, options: Beside
     async close(): Promise<void> {
       await listening.drain(0);
       await abandoned.close();
-      await Promise.all([breakers.close(), models.close(), keys.close(), standings.close(), calls.close()]);
+      await Promise.all([
+        breakers.close(),
+        models.close(),
+        keys.close(),
+        billingStatuses.close(),
+        calls.close(),
+      ]);
       idempotency.close();
       await Promise.all([running.close(), documentReader.close(), journal.close()]);
     },

@@ -4,7 +4,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 export type Era = '2025' | '2026';
 export const ERAS: readonly Era[] = ['2025', '2026'];
 
-export interface Envelope {
+interface Envelope {
   readonly message: string;
   readonly type: string;
   readonly code: string | null;
@@ -20,7 +20,7 @@ export async function openClient(url: string, rawKey: string, era: Era) {
   return client;
 }
 
-export type OpenedClient = Awaited<ReturnType<typeof openClient>>;
+type OpenedClient = Awaited<ReturnType<typeof openClient>>;
 
 /** One tool call, as much of its result as tests look at. */
 export async function callTool(

@@ -42,12 +42,12 @@ export function createInProcessState(
 
   // All methods are async, so that invalid input rejects, as it does over a network, and never throws.
   return {
-    async reserve(tag, wanted) {
+    async reserve(tag, requested) {
       checkOpen();
-      checkClaims(tag, wanted);
+      checkClaims(tag, requested);
       stepAt = now();
       try {
-        return claims.reserve(tag, wanted);
+        return claims.reserve(tag, requested);
       } finally {
         stepAt = null;
       }

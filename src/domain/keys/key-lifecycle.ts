@@ -11,7 +11,7 @@ import {
   recognition,
   type StreamUsageChunk,
 } from './api-key.ts';
-import { checkWantedKey, generateRawKey, type MintParts } from './mint-key.ts';
+import { checkKeyParams, generateRawKey, type MintParts } from './mint-key.ts';
 
 /** Each message is the hash, in hexadecimal, of a key that has been revoked. */
 export const REVOKED_KEYS_TOPIC = 'keys';
@@ -42,7 +42,7 @@ export async function rotateKey(parts: MintParts, old: KeyToRotate): Promise<Rot
   if (!isId(old.companyId) || !isId(old.keyId)) return { outcome: 'no-such-key' };
   const { database, secrets, clock } = parts;
   const { expiresAt } = old;
-  const checked = checkWantedKey({ name: 'sibling', expiresAt }, clock.now());
+  const checked = checkKeyParams({ name: 'sibling', expiresAt }, clock.now());
   if (checked.outcome === 'invalid') return checked;
   const rawKey = generateRawKey(secrets);
   const { prefix, lastFour } = recognition(rawKey);
@@ -169,7 +169,7 @@ export async function changeKey(
   if (keyStatus(old, clock.now()) !== 'LIVE') return { outcome: 'not-live' };
   if (changes.ifVersion !== undefined && changes.ifVersion !== old.version)
     return { outcome: 'changed-since' };
-  const wanted = {
+  const params = {
     ...old,
     name: changes.name ?? old.name,
     expiresAt: limitAfter(changes.expiresAt, old.expiresAt),
@@ -182,7 +182,7 @@ export async function changeKey(
     cacheTtlSeconds: limitAfter(changes.cacheTtlSeconds, old.cacheTtlSeconds),
     logPayloads: changes.logPayloads ?? old.logPayloads,
   };
-  const checked = checkWantedKey(wanted, clock.now());
+  const checked = checkKeyParams(params, clock.now());
   if (checked.outcome === 'invalid') return checked;
   const { requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimitMicro, ...rest } =
     checked.settings;

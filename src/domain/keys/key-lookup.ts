@@ -87,9 +87,9 @@ const MOST_BATCHES = 2;
 const MOST_WAITING_STRANGERS = 10_000;
 /** No call waits for lookups ahead of time, so they are collected. While the store is unavailable they probe it. */
 const GATHER_MS = 25;
-const GATHER_WHILE_AWAY_MS = 500;
+const GATHER_DURING_OUTAGE_MS = 500;
 /** After this long without an answer, known keys are handled as if the store were unavailable. */
-const PATIENCE_MS = 1_000;
+const TIMEOUT_MS = 1_000;
 /** After this long an unavailable store is asked first again: it may be back, and keys may have been revoked since. */
 const UNAVAILABLE_MS = 1_000;
 /** Each further attempt requires another message about the key, or another gap, during its lookup. */
@@ -127,7 +127,7 @@ export function createBatchedLookUps(parts: LookUpParts): BatchedLookUps {
   }
 
   function gather(): void {
-    gathering ??= clock.after(store.isAnswering() ? GATHER_MS : GATHER_WHILE_AWAY_MS, send);
+    gathering ??= clock.after(store.isAnswering() ? GATHER_MS : GATHER_DURING_OUTAGE_MS, send);
   }
 
   /** Sends after everything that is requested in the same turn. */
@@ -149,14 +149,14 @@ export function createBatchedLookUps(parts: LookUpParts): BatchedLookUps {
     const sentAtMs = clock.now();
     for (const lookUp of batch) lookUp.sentAtMs = sentAtMs;
     const hashes = batch.map(({ hash }) => hash);
-    const patience = clock.after(PATIENCE_MS, () => {
-      store.fallSilent(batch);
+    const timeout = clock.after(TIMEOUT_MS, () => {
+      store.noteTimeout(batch);
       leaveToMemory();
     });
     const found = await findLiveKeys(database, hashes, sentAtMs);
-    patience.cancel();
+    timeout.cancel();
     batches -= 1;
-    store.speak(batch, found);
+    store.noteAnswer(batch, found);
     if (found.outcome === 'answered') {
       for (const lookUp of batch) settleOne(lookUp, found.keys.get(lookUp.hash) ?? null, sentAtMs);
     } else {
@@ -287,11 +287,11 @@ function createStoreState(log: Log, clock: Clock) {
     isAnswering: () => last === 'answered',
     isUnavailable: () =>
       last === 'unavailable' && (silent.size > 0 || clock.uptimeMs() - lastAtMs < UNAVAILABLE_MS),
-    fallSilent(batch: readonly LookUp[]): void {
+    noteTimeout(batch: readonly LookUp[]): void {
       silent.add(batch);
-      note({ outcome: 'unavailable', error: `no answer within ${PATIENCE_MS} ms` });
+      note({ outcome: 'unavailable', error: `no answer within ${TIMEOUT_MS} ms` });
     },
-    speak(batch: readonly LookUp[], found: FoundKeys): void {
+    noteAnswer(batch: readonly LookUp[], found: FoundKeys): void {
       silent.delete(batch);
       note(found);
     },

@@ -57,11 +57,11 @@ type MintedKey =
   | Extract<CheckedKey, { outcome: 'invalid' }>
   | { readonly outcome: 'no-such-company' };
 
-export async function mintKey(parts: MintParts, wanted: KeyToMint): Promise<MintedKey> {
-  const checked = checkWantedKey(wanted, parts.clock.now());
+export async function mintKey(parts: MintParts, params: KeyToMint): Promise<MintedKey> {
+  const checked = checkKeyParams(params, parts.clock.now());
   if (checked.outcome === 'invalid') return checked;
-  if (!isId(wanted.companyId)) return { outcome: 'no-such-company' };
-  const { companyId, createdBy } = wanted;
+  if (!isId(params.companyId)) return { outcome: 'no-such-company' };
+  const { companyId, createdBy } = params;
   const rawKey = generateRawKey(parts.secrets);
   const id = parts.secrets.newId();
   const key = await addKey(parts.database, parts.secrets, {
@@ -96,32 +96,32 @@ const LAST_EXPIRY_MS = Date.UTC(9999, 11, 31);
 const MODEL_NAME = new RegExp(`^[^\\p{C}\\s,]{1,${LONGEST_MODEL}}$`, 'u');
 
 /** Validates all settings and fills in the defaults, or reports the first invalid one. */
-export function checkWantedKey(wanted: KeyParams, nowMs: number): CheckedKey {
+export function checkKeyParams(params: KeyParams, nowMs: number): CheckedKey {
   const settings: KeySettings = {
-    name: wanted.name.trim(),
-    scopes: SCOPES.filter((scope) => (wanted.scopes ?? DEFAULT_SCOPES).includes(scope)),
-    models: wanted.models == null ? null : [...new Set(wanted.models)],
-    requestsPerMinute: wanted.requestsPerMinute ?? DEFAULT_REQUESTS_PER_MINUTE,
-    tokensPerMinute: wanted.tokensPerMinute ?? DEFAULT_TOKENS_PER_MINUTE,
-    maxCallsInFlight: wanted.maxCallsInFlight ?? null,
-    monthlySpendingLimitMicro: wanted.monthlySpendingLimitMicro ?? null,
-    expiresAt: wanted.expiresAt ?? null,
-    streamUsageChunk: STREAM_USAGE_CHUNKS.find((one) => one === wanted.streamUsageChunk) ?? null,
-    cacheTtlSeconds: wanted.cacheTtlSeconds ?? null,
-    logPayloads: wanted.logPayloads ?? false,
-    payerUserId: wanted.payerUserId ?? null,
-    project: wanted.project?.trim() || null,
+    name: params.name.trim(),
+    scopes: SCOPES.filter((scope) => (params.scopes ?? DEFAULT_SCOPES).includes(scope)),
+    models: params.models == null ? null : [...new Set(params.models)],
+    requestsPerMinute: params.requestsPerMinute ?? DEFAULT_REQUESTS_PER_MINUTE,
+    tokensPerMinute: params.tokensPerMinute ?? DEFAULT_TOKENS_PER_MINUTE,
+    maxCallsInFlight: params.maxCallsInFlight ?? null,
+    monthlySpendingLimitMicro: params.monthlySpendingLimitMicro ?? null,
+    expiresAt: params.expiresAt ?? null,
+    streamUsageChunk: STREAM_USAGE_CHUNKS.find((one) => one === params.streamUsageChunk) ?? null,
+    cacheTtlSeconds: params.cacheTtlSeconds ?? null,
+    logPayloads: params.logPayloads ?? false,
+    payerUserId: params.payerUserId ?? null,
+    project: params.project?.trim() || null,
   };
   const complaints: Partial<Record<keyof KeySettings, string | null>> = {
     name: nameComplaint(settings.name),
-    scopes: scopesComplaint(wanted.scopes ?? DEFAULT_SCOPES),
-    models: settings.models === null ? null : modelsComplaint(settings.models, wanted.knownModels),
+    scopes: scopesComplaint(params.scopes ?? DEFAULT_SCOPES),
+    models: settings.models === null ? null : modelsComplaint(settings.models, params.knownModels),
     requestsPerMinute: rangeComplaint(settings.requestsPerMinute, HIGHEST_RATE),
     tokensPerMinute: rangeComplaint(settings.tokensPerMinute, HIGHEST_RATE),
     maxCallsInFlight: rangeComplaint(settings.maxCallsInFlight, MOST_CALLS_IN_FLIGHT),
     monthlySpendingLimitMicro: spendingComplaint(settings.monthlySpendingLimitMicro),
     expiresAt: expiryComplaint(settings.expiresAt, nowMs),
-    streamUsageChunk: usageChunkComplaint(wanted.streamUsageChunk ?? null),
+    streamUsageChunk: usageChunkComplaint(params.streamUsageChunk ?? null),
     project: projectNameProblem(settings.project),
     cacheTtlSeconds: rangeComplaint(settings.cacheTtlSeconds, LONGEST_CACHE_TTL_SECONDS),
   };

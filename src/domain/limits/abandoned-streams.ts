@@ -154,7 +154,7 @@ export async function createAbandonedStreams(parts: AbandonedStreamsParts): Prom
     isLimited: limited.has,
     async look(key) {
       const looked = await take(key, 0);
-      const own = looked.outcome === 'level-unknown' ? undefined : looked.standings[0];
+      const own = looked.outcome === 'level-unknown' ? undefined : looked.limitStates[0];
       const isLimited = limited.has(key.companyId);
       return { limit: freePerHour, used: own?.used ?? 0, resetMs: own?.resetMs ?? 0, isLimited };
     },

@@ -174,11 +174,11 @@ export interface LevelSteppedBack {
  */
 export async function reserveAfterReading(
   place: StatePlace,
-  wanted: HoldsToReserve,
+  toReserve: HoldsToReserve,
   refused: Reserved,
   onSteppedBack: (back: LevelSteppedBack) => void,
 ): Promise<Reserved | null> {
-  const { tag, holds } = wanted;
+  const { tag, holds } = toReserve;
   let { state, reservation } = refused;
   let found = new Map<string, number>();
   for (let attempt = 1; attempt < MOST_ATTEMPTS + holds.length; attempt += 1) {
@@ -205,7 +205,7 @@ export async function reserveAfterReading(
     const isUnavailable = levels.length < holds.length;
     const reserved = await place.reserve(
       tag,
-      claimsWithHolds(wanted, isUnavailable ? ageWithGrace : freshAge),
+      claimsWithHolds(toReserve, isUnavailable ? ageWithGrace : freshAge),
     );
     if (reserved.reservation.outcome !== 'level-unknown') return reserved;
     if (isUnavailable && reserved.state === state) return null;
@@ -225,7 +225,7 @@ interface Reserved {
 }
 
 /** How long shared state is not used after a failure: a paused server would delay every call by its time-out. */
-const LEFT_ALONE_MS = 1_000;
+const RETRY_DELAY_MS = 1_000;
 
 /**
  * Shared state or, while it is unavailable, this process's own state with its share of the limits. So calls are still
@@ -233,28 +233,28 @@ const LEFT_ALONE_MS = 1_000;
  */
 export function createStatePlace(parts: StatePlaceParts): StatePlace {
   const { sharedState, ownState, clock, log, ownShare = 1, onTogether = () => {} } = parts;
-  let leftAloneUntil = 0;
+  let retryAtMs = 0;
   return {
     async reserve(tag, claims) {
-      if (leftAloneUntil === 0 || clock.uptimeMs() >= leftAloneUntil) {
+      if (retryAtMs === 0 || clock.uptimeMs() >= retryAtMs) {
         try {
           const reservation = await sharedState.reserve(tag, claims);
-          if (leftAloneUntil !== 0) {
+          if (retryAtMs !== 0) {
             log.info('limits are shared by all processes again');
             onTogether();
           }
-          leftAloneUntil = 0;
+          retryAtMs = 0;
           return { reservation, state: sharedState };
         } catch (error) {
-          if (leftAloneUntil === 0)
+          if (retryAtMs === 0)
             log.error('each process enforces its share of the limits alone for now', { error, ownShare });
-          leftAloneUntil = clock.uptimeMs() + LEFT_ALONE_MS;
+          retryAtMs = clock.uptimeMs() + RETRY_DELAY_MS;
         }
       }
       const shared = ownShare === 1 ? claims : claims.map((claim) => shareOf(claim, ownShare));
       return { reservation: await ownState.reserve(tag, shared), state: ownState };
     },
-    isAlone: () => leftAloneUntil !== 0,
+    isAlone: () => retryAtMs !== 0,
   };
 }
 

@@ -97,9 +97,9 @@ export function createCompanyCounters(parts: StatePlaceParts): CompanyCounters {
         { kind: 'held', name: COMPANY_CALLS, limit: NO_LIMIT, ...probe },
         documentClaim(NO_LIMIT, 0),
       ]);
-      const standings: readonly LimitState[] =
-        reservation.outcome === 'level-unknown' ? [] : reservation.standings;
-      const [requests = 0, tokens = 0, calls = 0, documents = 0] = standings.map(({ used }) => used);
+      const limitStates: readonly LimitState[] =
+        reservation.outcome === 'level-unknown' ? [] : reservation.limitStates;
+      const [requests = 0, tokens = 0, calls = 0, documents = 0] = limitStates.map(({ used }) => used);
       return {
         ...{ requestsPerMinute: requests, tokensPerMinute: tokens },
         ...{ callsInFlight: calls, documentsPerDay: documents },

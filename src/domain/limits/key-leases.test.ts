@@ -55,7 +55,7 @@ function given(processes = 1, level = BALANCE) {
     return outcome;
   }
   /** What is used and held, without taking anything. */
-  async function standing(key = KEY) {
+  async function usage(key = KEY) {
     const asked = { amount: 0, limit: Number.MAX_SAFE_INTEGER };
     const entry = { entry: 'asking', ttlMs: 1, rule: 'fits' as const };
     const reservation = await real.reserve('c', [
@@ -65,15 +65,15 @@ function given(processes = 1, level = BALANCE) {
       { kind: 'held', name: 'balance', ...asked, ...entry },
     ]);
     if (reservation.outcome !== 'reserved') throw new Error(reservation.outcome);
-    const [requests, tokens, inFlight, credits] = reservation.standings.map(({ used }) => used);
+    const [requests, tokens, inFlight, credits] = reservation.limitStates.map(({ used }) => used);
     return { requests, tokens, inFlight, credits };
   }
-  return { all, clock, call, standing, settling, steps: () => steps, singles: () => singles };
+  return { all, clock, call, usage, settling, steps: () => steps, singles: () => singles };
 }
 
 describe('calls that come fast are counted ahead', () => {
   test('in few steps, with the same result as if each had been counted singly', async () => {
-    const { call, clock, standing, steps } = given();
+    const { call, clock, usage, steps } = given();
     for (let n = 0; n < 2_000; n += 1) {
       const outcome = await call();
       if (outcome?.outcome !== 'admitted') throw new Error('refused');
@@ -81,7 +81,7 @@ describe('calls that come fast are counted ahead', () => {
     }
     expect(steps()).toBeLessThan(200);
     await clock.advance(200);
-    expect(await standing()).toEqual({
+    expect(await usage()).toEqual({
       requests: 2_000,
       tokens: 200 * 100 + 1_800 * 7,
       inFlight: 0,
@@ -123,7 +123,7 @@ describe('calls that come fast are counted ahead', () => {
   });
 
   test('from the second call within a second no call waits for its own step', async () => {
-    const { call, clock, standing, singles } = given();
+    const { call, clock, usage, singles } = given();
     await call();
     await clock.advance(400);
     await call();
@@ -135,7 +135,7 @@ describe('calls that come fast are counted ahead', () => {
     }
     expect(singles()).toBe(3);
     await clock.advance(1_000);
-    expect(await standing()).toMatchObject({ requests: 22, inFlight: 22 });
+    expect(await usage()).toMatchObject({ requests: 22, inFlight: 22 });
   });
 
   test('a busy key takes the next lease before the current one is used up', async () => {
@@ -152,12 +152,12 @@ describe('calls that come fast are counted ahead', () => {
   });
 
   test('unused capacity is returned within 200 ms, and ends with its window', async () => {
-    const { call, clock, standing } = given();
+    const { call, clock, usage } = given();
     for (let n = 0; n < 30; n += 1) await call();
-    const before = await standing();
+    const before = await usage();
     expect(before.requests).toBeGreaterThan(30);
     await clock.advance(200);
-    expect(await standing()).toEqual({
+    expect(await usage()).toEqual({
       requests: 30,
       tokens: expect.any(Number),
       inFlight: 30,
@@ -211,7 +211,7 @@ describe('near a limit every call is counted singly', () => {
     'several processes never pass more than a limit together, and use it up (seed %d)',
     async (seed) => {
       const random = createSeededRandom(seed);
-      const { all, call, clock, standing } = given(3);
+      const { all, call, clock, usage } = given(3);
       const key = { ...KEY, requestsPerMinute: 600, maxCallsInFlight: 200 };
       const running: { end(): Promise<void> }[] = [];
       let passed = 0;
@@ -230,7 +230,7 @@ describe('near a limit every call is counted singly', () => {
       for (const one of running) await one.end();
       await clock.advance(200);
       expect((await call(all[0], key))?.outcome).toBe('refused');
-      expect(await standing(key)).toEqual({ requests: 600, tokens: 6_000, inFlight: 0, credits: 0 });
+      expect(await usage(key)).toEqual({ requests: 600, tokens: 6_000, inFlight: 0, credits: 0 });
     },
   );
 });

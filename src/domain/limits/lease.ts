@@ -77,7 +77,7 @@ export function sizeOfLease(
   expected: number,
 ): LeaseSize | null {
   if (reservation.outcome !== 'reserved') return null;
-  const [credits, requests, counted, places] = reservation.standings;
+  const [credits, requests, counted, places] = reservation.limitStates;
   const [hold] = holds;
   if (credits === undefined || requests === undefined || counted === undefined || hold === undefined)
     return null;
@@ -117,7 +117,7 @@ export function leaseOf(
   askedAtMs: number,
   reservation: Extract<Reservation, { outcome: 'reserved' }>,
 ): Lease {
-  const [, requests, tokens] = reservation.standings;
+  const [, requests, tokens] = reservation.limitStates;
   const resetMs = Math.min(requests?.resetMs ?? 0, tokens?.resetMs ?? 0);
   return {
     limits,
@@ -160,7 +160,7 @@ export function passedBy(leases: readonly Lease[], { tokens, holds, reservation 
   const unused = { requests: 0, tokens: 0 };
   for (const lease of leases) {
     // Nothing is left of a window that has ended.
-    if (reservation.standings[holds.length]?.windowStart !== lease.requestsWindow) continue;
+    if (reservation.limitStates[holds.length]?.windowStart !== lease.requestsWindow) continue;
     lease.requestsUsed += 1;
     lease.tokensUsed += tokens;
     const left = lease.size.count - lease.next;

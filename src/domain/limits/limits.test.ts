@@ -22,7 +22,7 @@ const TTL_MS = 600_000;
 async function heldIn(state: SharedState): Promise<number | undefined> {
   const look = { entry: 'look', amount: 0, ttlMs: 1, rule: 'room', limit: 1_000_000 } as const;
   const looked = await state.reserve('company-1', [{ kind: 'held', name: 'balance', ...look }]);
-  return looked.outcome === 'level-unknown' ? undefined : looked.standings[0]?.used;
+  return looked.outcome === 'level-unknown' ? undefined : looked.limitStates[0]?.used;
 }
 
 describe('limits of keys and addresses', () => {
@@ -131,25 +131,25 @@ describe('limits of keys and addresses', () => {
   });
 
   test('while shared state is unavailable each process limits by itself, logs that once, and then resumes', async () => {
-    let isAway = true;
-    const { limits, clock, entries } = given(5, () => isAway);
+    let isUnavailable = true;
+    const { limits, clock, entries } = given(5, () => isUnavailable);
     for (let n = 0; n < 3; n += 1)
       expect((await limits.reserve(key, `c${n}`, 10, [])).outcome).toBe('admitted');
     expect((await limits.reserve(key, 'c4', 10, [])).outcome).toBe('refused');
     await clock.advance(5_000);
     await limits.look(key);
     expect(entries.filter(({ level }) => level === 'error')).toHaveLength(1);
-    isAway = false;
+    isUnavailable = false;
     await clock.advance(1_000);
     expect((await limits.reserve(key, 'c5', 10, [])).outcome).toBe('admitted');
-    isAway = true;
+    isUnavailable = true;
     await limits.look(key);
     expect(entries.filter(({ level }) => level === 'error')).toHaveLength(2);
   });
 
   test('while shared state is unavailable a process grants its share of the limits, at least one, and all of the credits', async () => {
-    let isAway = true;
-    const { limits, clock, entries } = given(6, () => isAway, 0.5);
+    let isUnavailable = true;
+    const { limits, clock, entries } = given(6, () => isUnavailable, 0.5);
     const holds = [
       {
         name: 'balance',
@@ -172,7 +172,7 @@ describe('limits of keys and addresses', () => {
     for (let n = 0; n < 3; n += 1) expect((await limits.countAddress('a')).outcome).toBe('admitted');
     expect((await limits.countAddress('a')).outcome).toBe('refused');
     expect(limits.isAlone()).toBe(true);
-    isAway = false;
+    isUnavailable = false;
     await clock.advance(1_000);
     for (const id of ['c6', 'c7', 'c8', 'c9']) await limits.reserve(open, id, 10, []);
     expect((await limits.reserve(open, 'c10', 10, [])).outcome).toBe('admitted');
@@ -181,20 +181,20 @@ describe('limits of keys and addresses', () => {
   });
 
   test('G-40 a clock that is set back while shared state is unavailable does not delay the return to it', async () => {
-    let isAway = true;
-    const { limits, clock } = given(5, () => isAway);
+    let isUnavailable = true;
+    const { limits, clock } = given(5, () => isUnavailable);
     await limits.reserve(key, 'c1', 10, []);
     expect(limits.isAlone()).toBe(true);
     clock.step(-7_200_000);
-    isAway = false;
+    isUnavailable = false;
     await clock.advance(1_000);
     await limits.reserve(key, 'c2', 10, []);
     expect(limits.isAlone()).toBe(false);
   });
 
   test('G-29 with shared state and the database both unavailable, the levels of the last commits apply', async () => {
-    let isAway = false;
-    const { limits } = given(0, () => isAway);
+    let isUnavailable = false;
+    const { limits } = given(0, () => isUnavailable);
     const unread = {
       name: 'balance',
       level: 'balance',
@@ -206,7 +206,7 @@ describe('limits of keys and addresses', () => {
     const before = await limits.reserve(key, 'c1', 10, [unread]);
     if (before.outcome !== 'admitted') throw new Error(before.outcome);
     await before.reservation.end(10, [{ ...LEVEL, value: 900, version: 2 }]);
-    isAway = true;
+    isUnavailable = true;
     const holds = [{ ...unread, read: async () => null }];
     expect((await limits.reserve(key, 'c2', 10, holds)).outcome).toBe('admitted');
     expect((await limits.reserve(key, 'c3', 10, holds)).outcome).toBe('admitted');

@@ -144,14 +144,14 @@ export function createLimits(parts: LimitsParts): Limits {
   }
 
   /** Null if a level is unknown and cannot be read. */
-  async function reserveOnce(wanted: WantedClaims): Promise<Reserved | null> {
-    const { tag, callId } = wanted;
-    const reserved = await place.reserve(tag, claimsWithHolds(wanted));
+  async function reserveOnce(toReserve: ClaimsToReserve): Promise<Reserved | null> {
+    const { tag, callId } = toReserve;
+    const reserved = await place.reserve(tag, claimsWithHolds(toReserve));
     if (reserved.reservation.outcome !== 'level-unknown') return reserved;
     const isMissing = reserved.reservation.version === null && reserved.state === sharedState;
     // Before a level is set: with a level, calls are admitted as if missing holds did not exist.
     if (isMissing) await running.restoreIfLost(callId);
-    const again = await reserveAfterReading(place, wanted, reserved, onSteppedBack);
+    const again = await reserveAfterReading(place, toReserve, reserved, onSteppedBack);
     // Shared state may have lost it between the two steps.
     if (isMissing) void running.restoreIfLost(callId);
     return again;
@@ -189,10 +189,10 @@ export function createLimits(parts: LimitsParts): Limits {
       const others = keyClaims(key, callId, tokens, isOnlyStream, requests);
       const ofKey = others.length;
       if (ceilings !== null) addCompanyClaims(others, ceilings, { callId, tokens, isDocument, requests });
-      const wanted = { tag, callId, holds, others };
-      let reserved = await reserveOnce(wanted);
+      const toReserve = { tag, callId, holds, others };
+      let reserved = await reserveOnce(toReserve);
       if (isHeldByOthers(reserved, holds) && (await parts.chargeDeferred?.()) === true) {
-        reserved = await reserveOnce(wanted);
+        reserved = await reserveOnce(toReserve);
       }
       if (reserved === null) return { outcome: 'unknown-level' };
       const { reservation, state } = reserved;
@@ -201,9 +201,9 @@ export function createLimits(parts: LimitsParts): Limits {
         ceilings === null && !isCounted
           ? leases?.admitted({ key, callId, tokens, holds, reservation })
           : undefined;
-      const windowStart = reservation.standings[holds.length + 1]?.windowStart ?? 0;
+      const windowStart = reservation.limitStates[holds.length + 1]?.windowStart ?? 0;
       const first = holds.length + ofKey;
-      const companyWindow = ceilings === null ? null : companyWindowOf(key, reservation.standings, first);
+      const companyWindow = ceilings === null ? null : companyWindowOf(key, reservation.limitStates, first);
       const counted = {
         state,
         entry: callId,
@@ -234,14 +234,14 @@ export function createLimits(parts: LimitsParts): Limits {
   };
 }
 
-type WantedClaims = Parameters<typeof reserveAfterReading>[1];
+type ClaimsToReserve = Parameters<typeof reserveAfterReading>[1];
 type Reserved = Parameters<typeof reserveAfterReading>[2];
 
 /** Refused because of other holds, some of which may have ended. If nothing is held, the level itself is too low. */
 function isHeldByOthers(reserved: Reserved | null, holds: readonly CreditHold[]): boolean {
   const reservation = reserved?.reservation;
   if (reservation?.outcome !== 'refused' || reservation.refusedBy >= holds.length) return false;
-  return (reservation.standings[reservation.refusedBy]?.used ?? 0) > 0;
+  return (reservation.limitStates[reservation.refusedBy]?.used ?? 0) > 0;
 }
 
 interface Counted {
@@ -299,7 +299,7 @@ function refusedBy(
   const allowances = withinCeilings(key, ownAllowances, reservation, holds.length + ofKey);
   const hold = holds[reservation.refusedBy];
   if (hold !== undefined) {
-    const level = reservation.standings[reservation.refusedBy]?.limit ?? 0;
+    const level = reservation.limitStates[reservation.refusedBy]?.limit ?? 0;
     return { outcome: 'not-payable', hold, level, allowances };
   }
   const inOrder: readonly KeyLimitName[] = [
@@ -313,9 +313,9 @@ function refusedBy(
 }
 
 /** The start of the company's token window; null without a ceiling. */
-function companyWindowOf(key: KeyLimits, standings: readonly LimitState[], first: number): number | null {
+function companyWindowOf(key: KeyLimits, limitStates: readonly LimitState[], first: number): number | null {
   if (key.ceilings?.tokensPerMinute == null) return null;
-  return standings[companyTokensAt(key, first)]?.windowStart ?? 0;
+  return limitStates[companyTokensAt(key, first)]?.windowStart ?? 0;
 }
 
 /** The smaller of the key's and the company's remaining allowance. `first`: the index of the company's first claim. */
@@ -327,9 +327,9 @@ function withinCeilings(
 ): KeyAllowances {
   if (key.ceilings == null || reservation.outcome === 'level-unknown') return own;
   const { requestsPerMinute, tokensPerMinute } = key.ceilings;
-  const { standings } = reservation;
+  const { limitStates } = reservation;
   const less = (mine: Allowance, limit: number | null, at: number): Allowance => {
-    const companys = limit === null ? mine : allowance(limit, standings[at], 0);
+    const companys = limit === null ? mine : allowance(limit, limitStates[at], 0);
     return companys.remaining < mine.remaining ? companys : mine;
   };
   return {
@@ -345,10 +345,10 @@ function allowancesOf(
   before: number,
   unused: UnusedCounts = NOTHING_UNUSED,
 ): KeyAllowances {
-  const standings = reservation.outcome === 'level-unknown' ? [] : reservation.standings;
+  const limitStates = reservation.outcome === 'level-unknown' ? [] : reservation.limitStates;
   return {
-    requests: allowance(key.requestsPerMinute, standings[before], unused.requests),
-    tokens: allowance(key.tokensPerMinute, standings[before + 1], unused.tokens),
+    requests: allowance(key.requestsPerMinute, limitStates[before], unused.requests),
+    tokens: allowance(key.tokensPerMinute, limitStates[before + 1], unused.tokens),
   };
 }
 

@@ -98,7 +98,7 @@ export function createRequestCount({ place, clock, of, requestsPerMinute }: Requ
       if (amount > 1) return await take(whose, 1, 1);
       return { outcome: 'refused', retryAfterMs: reservation.retryAfterMs ?? MINUTE_MS };
     }
-    const limitState = reservation.outcome === 'reserved' ? reservation.standings[0] : undefined;
+    const limitState = reservation.outcome === 'reserved' ? reservation.limitStates[0] : undefined;
     if (limitState !== undefined) keep(whose, tag, amount - own, askedAtMs, { ...limitState, state });
     return ADMITTED;
   }
@@ -120,8 +120,8 @@ export function createRequestCount({ place, clock, of, requestsPerMinute }: Requ
       batch.most = isFast ? Math.min(batch.most * 2, MOST_PREFETCH) : FIRST_PREFETCH;
       batch.countedAtMs = askedAtMs;
     }
-    const wanted = Math.floor((requestsPerMinute / 2 - used) / SHARE);
-    batch.nextAmount = Math.max(1, Math.min(wanted, batch.most));
+    const available = Math.floor((requestsPerMinute / 2 - used) / SHARE);
+    batch.nextAmount = Math.max(1, Math.min(available, batch.most));
     if (batch.left > 0) batch.returnTimer ??= clock.after(KEPT_MS, () => returnUnused(tag, batch));
     if (isSame) return;
     prefetched.delete(whose);

@@ -34,14 +34,14 @@ function flushableState(clock: ReturnType<typeof createManualClock>) {
   const gaps: (() => void)[] = [];
   /** Messages to the process that was opened last, while it receives none; null while it does. */
   const late: { messages: (() => void)[] | null } = { messages: null };
-  const orAway = <Result>(work: () => Promise<Result>) =>
+  const orUnavailable = <Result>(work: () => Promise<Result>) =>
     away.is ? Promise.reject(new Error('away')) : work();
   const state: SharedState = {
     ...messages,
-    get: (key) => orAway(() => content.get(key)),
-    setIfAbsent: (key, value, ttlMs) => orAway(() => content.setIfAbsent(key, value, ttlMs)),
-    reserve: (tag, claims) => orAway(() => content.reserve(tag, claims)),
-    settle: (tag, settlements) => orAway(() => content.settle(tag, settlements)),
+    get: (key) => orUnavailable(() => content.get(key)),
+    setIfAbsent: (key, value, ttlMs) => orUnavailable(() => content.setIfAbsent(key, value, ttlMs)),
+    reserve: (tag, claims) => orUnavailable(() => content.reserve(tag, claims)),
+    settle: (tag, settlements) => orUnavailable(() => content.settle(tag, settlements)),
     subscribe(topic, onMessage, onGap) {
       gaps.push(onGap);
       const at = gaps.length;
@@ -90,7 +90,7 @@ async function given(processes: number) {
   async function held(name: string) {
     const look = { entry: 'look', amount: 0, ttlMs: 1, rule: 'room', limit: 1_000_000 } as const;
     const looked = await shared.state.reserve(key.companyId, [{ kind: 'held', name, ...look }]);
-    return looked.outcome === 'level-unknown' ? undefined : looked.standings[0]?.used;
+    return looked.outcome === 'level-unknown' ? undefined : looked.limitStates[0]?.used;
   }
   return { ...shared, clock, all, start, begin, held };
 }

@@ -203,13 +203,13 @@ function createRounds({
   const open = new Map<string, () => void>();
 
   async function everyAnswer(round: string, mark: string): Promise<void> {
-    const wanted = await sharedState.listeners(ROUNDS_TOPIC);
+    const listeners = await sharedState.listeners(ROUNDS_TOPIC);
     await new Promise<void>((resolve, reject) => {
       let answers = 0;
       const late = clock.after(MOST_RESTORE_MS, resolve);
       open.set(round, () => {
         answers += 1;
-        if (answers < wanted) return;
+        if (answers < listeners) return;
         late.cancel();
         resolve();
       });

@@ -3,7 +3,7 @@ import type { CallAttribution } from '../../domain/calls/call-attribution.ts';
 import type { IdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
 import type { IdempotentClaim, IdempotentRequest } from '../../domain/calls/idempotency/key-claims.ts';
 import type { CallBook } from '../../domain/calls/settlement/settle-call.ts';
-import type { BillingStatus, BillingStatuses } from '../../domain/credits/holds/billing-status.ts';
+import type { BillingStatuses } from '../../domain/credits/holds/billing-status.ts';
 import type { CreditHolds, Payer } from '../../domain/credits/holds/holds.ts';
 import type { KeyDirectory } from '../../domain/keys/key-directory.ts';
 import type { KeyInUse } from '../../domain/keys/key-lookup.ts';
@@ -14,16 +14,15 @@ import type { HostedPlan, PaidCall } from '../../domain/model-calls/paid-call.ts
 import type { Alias } from '../../domain/models/aliases.ts';
 import type { ModelDirectory } from '../../domain/models/model-directory.ts';
 import type { StoredResponses } from '../../domain/stored-responses/stored-responses.ts';
-import type { BodyBounds } from '../../http/read-body.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { ModelBodyFields } from '../json/request-body.ts';
 import { attributionOf } from './attribution.ts';
-import { type CacheUse, cacheAsked, findCached, holdsForHit, type WantedCaching } from './cached-answer.ts';
+import { type CacheUse, cachingOf, findCached, holdsForHit, type RequestedCaching } from './cached-answer.ts';
 import { type CallHook, throughHook } from './call-hook.ts';
 import { estimateOf, holdsOf, sizeOf } from './call-size.ts';
 import { keyIn } from './client-headers.ts';
 import { continueResponse, isContinuation } from './continue-response.ts';
-import { levelRefusal, limitMessage, payerOf, standingRefusal } from './credit-refusals.ts';
+import { blockedBy, limitRefusal, NOT_PAYABLE_NOW, type NotAdmitted, payerOf } from './credit-refusals.ts';
 import { fallbackAliases, usableFallbacks } from './fallback-aliases.ts';
 import { planTools, type UnavailableTools } from './hosted-tools.ts';
 import {
@@ -35,18 +34,18 @@ import {
   UNREADABLE_KEY,
 } from './idempotency.ts';
 import { aliasOfCompany, type CompanyAliasParts } from './own-keys.ts';
-import { readCallBody } from './read-call-body.ts';
+import { type CallBodyParts, readCallBody } from './read-call-body.ts';
 import { type ParseFields, readParseBody } from './read-parse-body.ts';
 import type { Refusal } from './refusals.ts';
 import { type Route, routeOf, wireOfPath } from './routes.ts';
 import { planTiers } from './tier-refusal.ts';
 import { unknownRoute } from './unknown-routes.ts';
 
-export interface AdmitParts extends CompanyAliasParts {
+export interface AdmitParts extends CompanyAliasParts, CallBodyParts {
   readonly keys: KeyDirectory;
   readonly models: ModelDirectory;
   readonly limits: Limits;
-  readonly standings: BillingStatuses;
+  readonly billingStatuses: BillingStatuses;
   readonly holds: CreditHolds;
   readonly abandoned: AbandonedStreams;
   readonly calls: Pick<CallBook, 'hasRoom'>;
@@ -56,7 +55,6 @@ export interface AdmitParts extends CompanyAliasParts {
   /** Whether streams include a usage chunk that the client did not request, unless the key has its own setting. */
   readonly streamUsageChunk?: 'always' | 'asked';
   readonly secrets: Secrets;
-  readonly bodyBounds: BodyBounds;
   /** What happens to optional hosted tools that the model does not have; refused by default. */
   readonly unavailableTools?: UnavailableTools;
   /** Undefined or null if no hook runs before calls. */
@@ -112,7 +110,7 @@ export interface AdmittedReplay {
   readonly id: string;
   readonly route: ModelRoute | ParseRoute;
   readonly key: KeyInUse;
-  readonly asked: IdempotentRequest;
+  readonly idempotent: IdempotentRequest;
   readonly allowances: KeyAllowances;
   readonly reservation: CallReservation;
 }
@@ -162,13 +160,9 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   if (route === null) {
     return refuse({ name: 'notFound', message: unknownRoute(request.method, path) });
   }
-  const found = await findKey(parts, arrival, route);
+  let found = await findKey(parts, arrival, route);
   if (found.outcome === 'refused') return found;
-  const { key } = found;
-  if (!found.scopes.has(route.scope)) {
-    const message = `This key lacks the scope ${route.scope}. Create a key with it.`;
-    return refuse({ name: 'scopeDenied', message }, { route, key });
-  }
+  let { key } = found;
   const id = parts.secrets.newId();
   if (route.kind !== 'model-call' && route.kind !== 'parse') return await admitRead(parts, id, route, key);
 
@@ -176,15 +170,20 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey)) {
     return refuse(UNREADABLE_KEY, { route, key });
   }
-  const caching = cacheAsked(parts.cache, request, key);
+  const caching = cachingOf(parts.cache, request, key);
   if (caching?.outcome === 'refused') return refuse(caching.refusal, { route, key });
   const read =
     route.kind === 'parse'
       ? await readParseBody(request, parts.bodyBounds)
-      : await readCallBody(request, parts.bodyBounds, route.wire);
+      : await readCallBody(request, parts, route.wire, key.companyId);
   arrival.onStep?.('body');
   if (read.outcome === 'refused') return refuse(read.refusal, { route, key });
   const { bytes, fields } = read;
+  if (parts.bodyBounds.clock.now() - arrival.startedAtMs > LATE_BODY_MS) {
+    found = await findKey(parts, { ...arrival, onStep: undefined }, route);
+    if (found.outcome === 'refused') return found;
+    key = found.key;
+  }
   // If a parse call names no model, the allowlist is checked for the default one (G-28).
   const named = fields.model ?? defaultAliasOf(parts.models, route.serves);
   const alias = aliasOfCompany(parts, key.companyId, named);
@@ -201,14 +200,14 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   }
   const fallbacks = fallbackAliases(parts, { key, alias, fields, allowed: found.models });
   if ('refusal' in fallbacks) return refuse(fallbacks.refusal, known);
-  const wanted = { id, route, key, alias, fallbacks, bytes, fields, attribution, caching };
-  if (idempotencyKey === null) return await admitPaidCall(parts, wanted, arrival, null);
+  const requested = { id, route, key, alias, fallbacks, bytes, fields, attribution, caching };
+  if (idempotencyKey === null) return await admitPaidCall(parts, requested, arrival, null);
 
   const asking = { keyId: key.id, idempotencyKey, method: request.method, path, bytes };
-  const asked = await idempotentRequestOf(parts.secrets, asking);
-  const state = await parts.idempotency.find(asked);
-  if (state === 'free') return await admitPaidCall(parts, wanted, arrival, asked);
-  if (state === 'answered') return await admitReplay(parts, wanted, asked);
+  const idempotent = await idempotentRequestOf(parts.secrets, asking);
+  const state = await parts.idempotency.find(idempotent);
+  if (state === 'free') return await admitPaidCall(parts, requested, arrival, idempotent);
+  if (state === 'answered') return await admitReplay(parts, requested, idempotent);
   return refuse(refusalOfState(state), known);
 }
 
@@ -228,79 +227,77 @@ async function findKey(parts: AdmitParts, { request, path, onStep }: Arrival, ro
       { route },
     );
   }
+  if (!found.scopes.has(route.scope)) {
+    const message = `This key lacks the scope ${route.scope}. Create a key with it.`;
+    return refuse({ name: 'scopeDenied', message }, { route, key: found.key });
+  }
   return found;
 }
+
+/** After a body that took longer the key is looked up again: it may have been revoked or changed meanwhile (G-23). */
+const LATE_BODY_MS = 100;
 
 const NO_KEY_OF_EITHER =
   'No valid API key was given. Send "x-api-key: <key>" or "Authorization: Bearer <key>" with a live key of your company.';
 
-interface WantedCall
+interface NewCall
   extends Pick<
     AdmittedPaidCall,
     'id' | 'route' | 'key' | 'alias' | 'fallbacks' | 'bytes' | 'fields' | 'attribution'
   > {
   /** Null if it does not use the cache. */
-  readonly caching: WantedCaching | null;
+  readonly caching: RequestedCaching | null;
   /** The hook before calls has already decided. */
   readonly isHooked?: true;
 }
 
-function blockedBy(
-  { calls }: AdmitParts,
-  standing: BillingStatus,
-  key: KeyInUse,
-  nowMs: number,
-): Refusal | null {
-  return standingRefusal(standing, key, nowMs) ?? (calls.hasRoom() ? null : NOT_PAYABLE_NOW);
-}
-
 async function admitPaidCall(
   parts: AdmitParts,
-  wanted: WantedCall,
+  requested: NewCall,
   arrival: Arrival,
-  asked: IdempotentRequest | null,
+  repeated: IdempotentRequest | null,
 ): Promise<Admission> {
-  const { id, route, key } = wanted;
+  const { id, route, key } = requested;
   const { startedAtMs, onStep } = arrival;
-  const known = { route, key, alias: wanted.alias.alias, attribution: wanted.attribution };
-  const continued = isContinuation(wanted) ? await continueResponse(parts.responses, wanted) : null;
+  const known = { route, key, alias: requested.alias.alias, attribution: requested.attribution };
+  const continued = isContinuation(requested) ? await continueResponse(parts.responses, requested) : null;
   if (continued?.outcome === 'refused') return refuse(continued.refusal, known);
-  const plain = continued ?? wanted;
+  const plain = continued ?? requested;
   const planned = planTools(route, plain, arrival.request, parts.unavailableTools);
   if (planned?.outcome === 'refused') return refuse(planned.refusal, known);
   const { alias, bytes, fields } = planned ?? plain;
   const hosted = planned?.plan ?? null;
-  const usable = usableFallbacks(wanted.fallbacks, continued !== null, fields);
+  const usable = usableFallbacks(requested.fallbacks, continued !== null, fields);
   const priced = planTiers({ route, alias, bytes, fields, fallbacks: usable });
   if (priced.outcome === 'refused') return refuse(priced.refusal, known);
   const { tiers, fallbacks } = priced;
-  const standing = await parts.standings.find(key.companyId);
+  const status = await parts.billingStatuses.find(key.companyId);
   onStep?.('standing');
-  const blocked = standing === null ? NOT_PAYABLE_NOW : blockedBy(parts, standing, key, startedAtMs);
-  if (standing === null || blocked !== null) return refuse(blocked ?? NOT_PAYABLE_NOW, known);
+  const blocked = status === null ? NOT_PAYABLE_NOW : blockedBy(parts.calls, status, key, startedAtMs);
+  if (status === null || blocked !== null) return refuse(blocked ?? NOT_PAYABLE_NOW, known);
 
-  const cache = wanted.caching === null ? null : await findCached(parts, wanted.caching, wanted);
+  const cache = requested.caching === null ? null : await findCached(parts, requested.caching, requested);
   const hit = cache?.hit ?? null;
   const size = sizeOf(route, bytes, fields);
   const estimatedTokens = hit === null ? estimateOf(size) : 0;
-  const payer = payerOf(key, startedAtMs, standing.budgets, wanted.attribution?.endUser);
+  const payer = payerOf(key, startedAtMs, status.budgets, requested.attribution?.endUser);
   const held = { route, alias, size, hosted, fallbacks, tiers };
   const holds = hit === null ? holdsOf(parts, payer, held) : holdsForHit(parts, payer, alias, hit);
   const marks = {
     isOnlyStream: hit === null && fields.stream && parts.abandoned.isLimited(key.companyId),
     isDocument: route.kind === 'parse',
-    isCounted: wanted.isHooked === true,
+    isCounted: requested.isHooked === true,
   };
   const limited = await parts.limits.reserve(key, id, estimatedTokens, holds, marks);
   onStep?.('limits');
   if (limited.outcome !== 'admitted') return refuseByLimit(limited, payer, known, hosted !== null);
   const { allowances, reservation } = limited;
-  if (parts.callHook != null && wanted.isHooked !== true) {
-    const decision = await throughHook(parts, parts.callHook, wanted, arrival, reservation);
+  if (parts.callHook != null && requested.isHooked !== true) {
+    const decision = await throughHook(parts, parts.callHook, requested, arrival, reservation);
     if (decision.outcome === 'refused') return refuse(decision.refusal, known);
-    if (decision.outcome === 'replaced') return await admitPaidCall(parts, decision.call, arrival, asked);
+    if (decision.outcome === 'replaced') return await admitPaidCall(parts, decision.call, arrival, repeated);
   }
-  const claim = asked === null ? null : { ...asked, callId: id };
+  const claim = repeated === null ? null : { ...repeated, callId: id };
   const call = {
     id,
     route,
@@ -318,7 +315,7 @@ async function admitPaidCall(
     tiers,
     cache,
     droppedTools: planned?.dropped,
-    attribution: wanted.attribution,
+    attribution: requested.attribution,
   };
   // The route determines which of the two types the fields have.
   const admitted = { outcome: route.kind, call } as Extract<Admission, { outcome: 'model-call' | 'parse' }>;
@@ -335,7 +332,7 @@ async function claimed(
   const state = await claimOrRelease(parts, claim, reservation);
   if (state === 'claimed') return admitted;
   if (state === 'answered') {
-    return { outcome: 'replay', call: { id, route, key, asked: claim, allowances, reservation } };
+    return { outcome: 'replay', call: { id, route, key, idempotent: claim, allowances, reservation } };
   }
   return refuse(refusalOfState(state), { ...known, allowances });
 }
@@ -356,42 +353,26 @@ async function admitRead(parts: AdmitParts, id: string, route: ReadRoute, key: K
 }
 
 /** It counts as a request, but invoices and balances do not block it: it was paid for. */
-async function admitReplay(parts: AdmitParts, call: WantedCall, same: IdempotentRequest): Promise<Admission> {
+async function admitReplay(parts: AdmitParts, call: NewCall, same: IdempotentRequest): Promise<Admission> {
   const { id, route, key, alias } = call;
   const limited = await parts.limits.reserve(key, id, 0, []);
   if (limited.outcome !== 'admitted') {
     return refuseByLimit(limited, payerOf(key, 0), { route, key, alias: alias.alias });
   }
   const { allowances, reservation } = limited;
-  return { outcome: 'replay', call: { id, route, key, asked: same, allowances, reservation } };
+  return { outcome: 'replay', call: { id, route, key, idempotent: same, allowances, reservation } };
 }
-
-const NOT_PAYABLE_NOW: Refusal = {
-  name: 'unavailable',
-  message: 'Credits cannot be checked or charged right now. Retry with backoff.',
-};
 
 function refuse(refusal: Refusal, known: Partial<Refused> = {}): Refused {
   return { outcome: 'refused', refusal, route: null, key: null, alias: null, allowances: null, ...known };
 }
 
 function refuseByLimit(
-  limited: Exclude<Awaited<ReturnType<Limits['reserve']>>, { outcome: 'admitted' }>,
+  limited: NotAdmitted,
   payer: Payer,
   known: Partial<Refused>,
   isHostedCall = false,
 ): Refused {
-  switch (limited.outcome) {
-    case 'unknown-level':
-      return refuse(NOT_PAYABLE_NOW, known);
-    case 'not-payable': {
-      const { hold, level, allowances } = limited;
-      return refuse(levelRefusal(hold, payer, level, isHostedCall), { ...known, allowances });
-    }
-    case 'refused': {
-      const { by, retryAfterMs, allowances } = limited;
-      const message = limitMessage(by);
-      return refuse({ name: 'rateLimited', message, retryAfterMs }, { ...known, allowances });
-    }
-  }
+  const refusal = limitRefusal(limited, payer, isHostedCall);
+  return refuse(refusal, 'allowances' in limited ? { ...known, allowances: limited.allowances } : known);
 }

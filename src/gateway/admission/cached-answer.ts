@@ -21,22 +21,22 @@ export interface CacheUse {
   readonly hit: CachedAnswer | null;
 }
 
-export interface WantedCaching {
-  readonly outcome: 'wanted';
+export interface RequestedCaching {
+  readonly outcome: 'requested';
   readonly ttlMs: number;
   readonly request: Request;
 }
 
-type CacheAsked = WantedCaching | { readonly outcome: 'refused'; readonly refusal: Refusal };
+type ReadCaching = RequestedCaching | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
 const TTL = /^ttl=(\d{1,9})$/i;
 
 /** The call's own setting, otherwise the key's. Null if it does not use the cache, as nearly every call. */
-export function cacheAsked(
+export function cachingOf(
   cache: AnswerCache | undefined,
   request: Request,
   key: Pick<KeyInUse, 'cacheTtlSeconds'>,
-): CacheAsked | null {
+): ReadCaching | null {
   const header = request.headers.get(CACHE_HEADER);
   if (header === null && key.cacheTtlSeconds === null) return null;
   const given = header?.trim() ?? '';
@@ -47,7 +47,7 @@ export function cacheAsked(
   if (!(seconds >= 0) || (most > 0 && seconds > most) || (given !== '' && seconds === 0)) {
     return { outcome: 'refused', refusal: unreadable(most) };
   }
-  return { outcome: 'wanted', ttlMs: Math.min(seconds, most) * 1_000, request };
+  return { outcome: 'requested', ttlMs: Math.min(seconds, most) * 1_000, request };
 }
 
 function unreadable(mostSeconds: number): Refusal {
@@ -72,7 +72,7 @@ interface CacheableCall {
 /** Null for parse calls, which are not cached. */
 export async function findCached(
   { cache, streamUsageChunk }: FindParts,
-  { ttlMs, request }: WantedCaching,
+  { ttlMs, request }: RequestedCaching,
   { route, key, alias, bytes, fields }: CacheableCall,
 ): Promise<CacheUse | null> {
   if (route.kind !== 'model-call' || 'input' in fields) return null;

@@ -239,16 +239,16 @@ function readAnswer(answer: WebhookAnswer): ReadAnswer {
   if (answer.status !== 200) return none(`status ${answer.status}`);
   if (!answer.isWhole) return none('the answer is too large');
   const json = readJson(answer.body);
-  const said = json.outcome === 'read' ? json.value : null;
-  if (!isObject(said)) return none('the answer is not a JSON object');
-  switch (said.action) {
+  const decision = json.outcome === 'read' ? json.value : null;
+  if (!isObject(decision)) return none('the answer is not a JSON object');
+  switch (decision.action) {
     case 'allow':
       return { action: 'allow' };
     case 'block':
-      return { action: 'block', message: messageOf(said.message) };
+      return { action: 'block', message: messageOf(decision.message) };
     case 'replace':
-      if (!isObject(said.body)) return none('the answer replaces the body by none');
-      return { action: 'replace', body: said.body };
+      if (!isObject(decision.body)) return none('the answer replaces the body by none');
+      return { action: 'replace', body: decision.body };
     default:
       return none('the answer has no known action');
   }

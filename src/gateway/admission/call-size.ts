@@ -2,7 +2,7 @@ import type { CreditHolds, Payer } from '../../domain/credits/holds/holds.ts';
 import { estimateUsage } from '../../domain/limits/claims.ts';
 import { type CallSize, type HostedPlan, holdsFor, totalTokens } from '../../domain/model-calls/paid-call.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
-import type { AskedTiers } from '../../domain/models/tiers/tiers.ts';
+import type { RequestedTiers } from '../../domain/models/tiers/tiers.ts';
 import type { ModelBodyFields } from '../json/request-body.ts';
 import type { ParseFields } from './read-parse-body.ts';
 import type { Route } from './routes.ts';
@@ -41,7 +41,7 @@ interface CallToHold {
   readonly size: CallSize;
   readonly hosted: HostedPlan | null;
   readonly fallbacks: readonly Alias[] | undefined;
-  readonly tiers: AskedTiers | null;
+  readonly tiers: RequestedTiers | null;
 }
 
 /** A balance does not block calls that cost nothing. */

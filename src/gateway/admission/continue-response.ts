@@ -8,24 +8,24 @@ import { type EarlierResponses, type ModelBodyFields, readModelBody } from '../j
 import type { ParseFields } from './read-parse-body.ts';
 import type { Refusal } from './refusals.ts';
 
-interface WantedCall {
+interface RequestedCall {
   readonly key: { readonly companyId: string };
   readonly alias: Alias;
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly fields: ModelBodyFields | ParseFields;
 }
 
-interface WantedContinuation extends WantedCall {
+interface ContinuationCall extends RequestedCall {
   readonly fields: ModelBodyFields & { readonly earlier: EarlierResponses };
 }
 
 type Continued =
-  | ({ readonly outcome: 'continued' } & Pick<WantedContinuation, 'alias' | 'bytes'> & {
+  | ({ readonly outcome: 'continued' } & Pick<ContinuationCall, 'alias' | 'bytes'> & {
         readonly fields: ModelBodyFields;
       })
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
-export function isContinuation(call: WantedCall): call is WantedContinuation {
+export function isContinuation(call: RequestedCall): call is ContinuationCall {
   return 'earlier' in call.fields && call.fields.earlier !== null;
 }
 
@@ -36,7 +36,7 @@ export function isContinuation(call: WantedCall): call is WantedContinuation {
  */
 export async function continueResponse(
   responses: StoredResponses,
-  { key, alias, bytes, fields }: WantedContinuation,
+  { key, alias, bytes, fields }: ContinuationCall,
 ): Promise<Continued> {
   const { earlier } = fields;
   const found = await responses.find(key.companyId, earlier);

@@ -1,3 +1,4 @@
+import type { CallBook } from '../../domain/calls/settlement/settle-call.ts';
 import { heldBudget } from '../../domain/credits/budgets/budget-levels.ts';
 import {
   budgetsOfCall,
@@ -10,7 +11,7 @@ import { BALANCE_LEVEL, creditsOfMicro } from '../../domain/credits/ledger/credi
 import { spendingKeyId } from '../../domain/keys/api-key.ts';
 import type { KeyInUse } from '../../domain/keys/key-lookup.ts';
 import type { CompanyLimitName } from '../../domain/limits/company-ceilings.ts';
-import type { KeyLimitName } from '../../domain/limits/limits.ts';
+import type { KeyLimitName, Limits } from '../../domain/limits/limits.ts';
 import { type Refusal, suspendedMessage } from './refusals.ts';
 
 /** The balance that pays for a key's calls, and the company's budgets that they count against. */
@@ -30,15 +31,46 @@ export function payerOf(
 }
 
 /** Null if only limits and credits remain to be checked. */
-export function standingRefusal(standing: BillingStatus, key: KeyInUse, nowMs: number): Refusal | null {
-  const { suspendedFor } = standing;
+function billingStatusRefusal(status: BillingStatus, key: KeyInUse, nowMs: number): Refusal | null {
+  const { suspendedFor } = status;
   if (suspendedFor !== null) return { name: 'companySuspended', message: suspendedMessage(suspendedFor) };
-  if (isBlocked(standing, nowMs)) return { name: 'planLimitExceeded' };
-  return standing.isInDebt && key.payerUserId !== null ? COMPANY_IN_DEBT : null;
+  if (isBlocked(status, nowMs)) return { name: 'planLimitExceeded' };
+  return status.isInDebt && key.payerUserId !== null ? COMPANY_IN_DEBT : null;
+}
+
+export const NOT_PAYABLE_NOW: Refusal = {
+  name: 'unavailable',
+  message: 'Credits cannot be checked or charged right now. Retry with backoff.',
+};
+
+export function blockedBy(
+  calls: Pick<CallBook, 'hasRoom'>,
+  status: BillingStatus,
+  key: KeyInUse,
+  nowMs: number,
+): Refusal | null {
+  return billingStatusRefusal(status, key, nowMs) ?? (calls.hasRoom() ? null : NOT_PAYABLE_NOW);
+}
+
+export type NotAdmitted = Exclude<Awaited<ReturnType<Limits['reserve']>>, { outcome: 'admitted' }>;
+
+export function limitRefusal(limited: NotAdmitted, payer: Payer, isHostedCall: boolean): Refusal {
+  switch (limited.outcome) {
+    case 'unknown-level':
+      return NOT_PAYABLE_NOW;
+    case 'not-payable':
+      return levelRefusal(limited.hold, payer, limited.level, isHostedCall);
+    case 'refused':
+      return {
+        name: 'rateLimited',
+        message: limitMessage(limited.by),
+        retryAfterMs: limited.retryAfterMs,
+      };
+  }
 }
 
 /** For a hold that was not granted, by the level that it was held against. */
-export function levelRefusal(
+function levelRefusal(
   { name }: { readonly name: string },
   payer: Payer,
   levelMicro: number,
@@ -130,7 +162,7 @@ function isCompanyLimit(by: KeyLimitName): by is CompanyLimitName {
 }
 
 /** Names the limit that a call exceeds. */
-export function limitMessage(by: KeyLimitName): string {
+function limitMessage(by: KeyLimitName): string {
   if (by === 'streams') return ONE_STREAM;
   if (isCompanyLimit(by)) {
     return `Your company is over its ceiling of ${CEILING_MESSAGES[by]}, over all its keys. Back off and try again, or ask the operator to raise the ceiling.`;

@@ -23,7 +23,7 @@ interface HostedCall {
   readonly fields: ModelBodyFields & { readonly hosted: HostedBody };
 }
 
-interface WantedCall extends HostedCall {
+interface RequestedCall extends HostedCall {
   readonly route: { readonly endpoint: ModelEndpoint; readonly wire: ClientWire };
   readonly isCodex?: boolean;
 }
@@ -72,7 +72,7 @@ type Planned =
  * client's wire format itself, and both must be enabled on the alias. The spending on tools is limited by the body's own
  * limit, or by the alias's, which is written into the body. Not called for other calls.
  */
-export function planHosted(call: WantedCall, unavailable: UnavailableTools = 'refuse'): Planned {
+export function planHosted(call: RequestedCall, unavailable: UnavailableTools = 'refuse'): Planned {
   const { alias, route, fields } = call;
   const { hosted } = fields;
   const { wire, endpoint } = route;
@@ -137,7 +137,7 @@ const OPTIONAL: ReadonlySet<string> = new Set(['web_search', 'web_fetch', 'image
  * provider's index in every request, so that one is dropped regardless of the setting (decisions/0049).
  */
 function isOptional(
-  { bytes, fields: { hosted }, route, isCodex }: WantedCall,
+  { bytes, fields: { hosted }, route, isCodex }: RequestedCall,
   { span }: HostedToolUse,
   tool: HostedTool | null,
   unavailable: UnavailableTools,
@@ -177,7 +177,7 @@ const NOTHING: Bounded = { outcome: 'bounded', plan: null, splices: [] };
 
 /** The limit of uses for each tool, as sent to the provider. */
 function boundsOf(
-  call: WantedCall,
+  call: RequestedCall,
   tools: AliasTools,
   used: ReadonlyMap<HostedToolUse, HostedTool>,
 ): Bounded {
@@ -215,7 +215,7 @@ function boundsOf(
 
 /** Each tool has its own limit, if the wire format supports one for it. */
 function boundsOfMessages(
-  { bytes }: WantedCall,
+  { bytes }: RequestedCall,
   tools: AliasTools,
   used: ReadonlyMap<HostedToolUse, HostedTool>,
 ): Bounded {
@@ -270,7 +270,7 @@ function spliceOf(given: Span | null, name: string, uses: number, brace: number)
 }
 
 function rewritten(
-  { bytes, fields: { hosted } }: WantedCall,
+  { bytes, fields: { hosted } }: RequestedCall,
   dropped: readonly HostedToolUse[],
   splices: readonly Splice[],
 ): Uint8Array<ArrayBuffer> {
@@ -330,7 +330,7 @@ function idMessage(param: string): string {
   }
 }
 
-function translatedMessage({ alias, route, fields: { hosted } }: WantedCall): [string, string | null] {
+function translatedMessage({ alias, route, fields: { hosted } }: RequestedCall): [string, string | null] {
   const [tool] = hosted.tools;
   const what = tool === undefined ? 'What is stored at the provider' : `The tool '${tool.type}'`;
   const message = `${what} works only with a provider that serves /${route.endpoint} itself. Calls of ${alias.alias} are translated. Use tools that your client runs, or another model.`;

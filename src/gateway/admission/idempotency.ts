@@ -6,6 +6,7 @@ import type {
 } from '../../domain/calls/idempotency/key-claims.ts';
 import type { CallReservation } from '../../domain/limits/call-reservation.ts';
 import type { Secrets } from '../../ports/secrets.ts';
+import { type AnswerShare, countedResponse, MEMORY_FULL } from '../forwarding/answer-memory.ts';
 import { STREAM_HEADERS } from '../streaming/server-sent-events.ts';
 import type { Refusal } from './refusals.ts';
 
@@ -68,18 +69,25 @@ type Replay =
   | { readonly outcome: 'replayed'; readonly response: Response }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
+interface Replaying {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly share: AnswerShare;
+  readonly clientSignal: AbortSignal;
+}
+
 /** The stored answer, byte for byte; a stream is sent in one piece. */
 export async function replay(
   idempotency: Pick<IdempotentCalls, 'read'>,
-  asked: IdempotentRequest,
-  headers: Readonly<Record<string, string>>,
+  idempotent: IdempotentRequest,
+  { headers, share, clientSignal }: Replaying,
 ): Promise<Replay> {
-  const kept = await idempotency.read(asked);
+  const found = await idempotency.read(idempotent);
   // Removed because of its age, or encrypted with another master key: in both cases it was charged.
-  if (kept === null) return { outcome: 'refused', refusal: refusalOfState('not-kept') };
-  if (kept === 'unavailable') return { outcome: 'refused', refusal: refusalOfState('unavailable') };
-  const { bytes, httpStatus: status, contentType, requestId } = kept;
-  const response = new Response(bytes, {
+  if (found === null) return { outcome: 'refused', refusal: refusalOfState('not-kept') };
+  if (found === 'unavailable') return { outcome: 'refused', refusal: refusalOfState('unavailable') };
+  const { bytes, httpStatus: status, contentType, requestId } = found;
+  if (!share.hold(bytes.length)) return { outcome: 'refused', refusal: MEMORY_FULL };
+  const response = countedResponse(bytes, share, clientSignal, {
     status,
     headers: {
       ...headers,

@@ -1,17 +1,31 @@
 import { type BodyBounds, readBody, tooLargeMessage } from '../../http/read-body.ts';
 import type { ClientWire } from '../json/client-wire.ts';
-import { type ModelBodyFields, readModelBody } from '../json/request-body.ts';
+import { type ModelBodyFields, type ReadModelBody, readModelBody } from '../json/request-body.ts';
 import type { Refusal } from './refusals.ts';
 
 type ReadCallBody =
   | { outcome: 'read'; bytes: Uint8Array<ArrayBuffer>; fields: ModelBodyFields }
   | { outcome: 'refused'; refusal: Refusal };
 
+export interface CallBodyParts {
+  readonly bodyBounds: BodyBounds;
+  /**
+   * Scans a body above 1 MB outside of the event loop, which it would block for up to a second; null if that is not possible
+   * now. If omitted, such bodies are scanned like all others.
+   */
+  readonly scanLargeBody?:
+    | ((companyId: string, bytes: Uint8Array, wire: ClientWire) => Promise<ReadModelBody | null>)
+    | undefined;
+}
+
+const LARGE_BODY_BYTES = 1024 * 1024;
+
 /** Reads the whole body of a model call, then scans its bytes once. */
 export async function readCallBody(
   request: Request,
-  bodyBounds: BodyBounds,
+  { bodyBounds, scanLargeBody }: CallBodyParts,
   wire: ClientWire,
+  companyId: string,
 ): Promise<ReadCallBody> {
   const contentType = request.headers.get('content-type');
   if (contentType !== null && !/^application\/([\w.-]+\+)?json\b/i.test(contentType)) {
@@ -28,7 +42,11 @@ export async function readCallBody(
     case 'broken':
       return refuseBody({ name: 'invalidRequest', message: 'The body is incomplete or broken.' });
     case 'read': {
-      const read = readModelBody(body.bytes, wire);
+      const isLarge = body.bytes.length > LARGE_BODY_BYTES && scanLargeBody !== undefined;
+      const read = isLarge
+        ? await scanLargeBody(companyId, body.bytes, wire)
+        : readModelBody(body.bytes, wire);
+      if (read === null) return refuseBody(TOO_MANY_LARGE);
       if (read.outcome !== 'read') {
         return refuseBody({ name: 'invalidRequest', message: read.message, param: read.param });
       }
@@ -37,6 +55,12 @@ export async function readCallBody(
     }
   }
 }
+
+const TOO_MANY_LARGE: Refusal = {
+  name: 'unavailable',
+  message: 'Too many large bodies are being read right now. Retry shortly.',
+  retryAfterMs: 2_000,
+};
 
 function refuseBody(refusal: Refusal): ReadCallBody {
   return { outcome: 'refused', refusal };

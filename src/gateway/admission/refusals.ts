@@ -48,7 +48,8 @@ export const REFUSALS = {
     status: 403,
     type: 'permission_error',
     code: 'LLM_MODEL_NOT_ALLOWED',
-    message: 'This key may not call that model. GET /models lists those it may call.',
+    message:
+      'This key may not call that model, or there is none of that name. GET /models, or the tool list_models over MCP, lists those it may call.',
   },
   blockedByHook: {
     status: 403,

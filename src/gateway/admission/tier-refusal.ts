@@ -1,8 +1,8 @@
 import type { Alias } from '../../domain/models/aliases.ts';
 import {
-  type AskedTiers,
   HOUR,
   plainTiers,
+  type RequestedTiers,
   type TierField,
   type Tiers,
   unpricedTier,
@@ -26,7 +26,7 @@ type PlannedTiers =
   | {
       readonly outcome: 'planned';
       /** The tiers that affect the price; null if none do, as for nearly every call. */
-      readonly tiers: AskedTiers | null;
+      readonly tiers: RequestedTiers | null;
       /** The fallbacks that have a price for these tiers. */
       readonly fallbacks: readonly Alias[] | undefined;
     };
@@ -36,13 +36,13 @@ type PlannedTiers =
  * factor for them. If the alias has factors, a call without such fields is charged by the tiers that its provider reports.
  */
 export function planTiers({ route, alias, bytes, fields, fallbacks }: TieredCall): PlannedTiers {
-  const asked = 'tiers' in fields ? fields.tiers : null;
+  const requested = 'tiers' in fields ? fields.tiers : null;
   const hasFactors =
     alias.priceFactors != null || fallbacks?.some(({ priceFactors }) => priceFactors != null);
   const mayWrite = 'tiers' in fields && (hasCacheWrites(alias) || fallbacks?.some(hasCacheWrites) === true);
-  if ((asked === null && hasFactors !== true && !mayWrite) || isFree(route))
+  if ((requested === null && hasFactors !== true && !mayWrite) || isFree(route))
     return { outcome: 'planned', tiers: null, fallbacks };
-  const tiers = asked ?? NO_TIERS;
+  const tiers = requested ?? NO_TIERS;
   const unpriced = unpricedTier(alias, tiers);
   if (unpriced !== null) return { outcome: 'refused', refusal: refusalOf(unpriced) };
   return {
@@ -52,7 +52,7 @@ export function planTiers({ route, alias, bytes, fields, fallbacks }: TieredCall
   };
 }
 
-function pricedTiers(tiers: Tiers | null, isForHour: boolean): AskedTiers | null {
+function pricedTiers(tiers: Tiers | null, isForHour: boolean): RequestedTiers | null {
   return isForHour ? { ...tiers, writesForHour: true } : tiers;
 }
 

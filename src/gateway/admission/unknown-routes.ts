@@ -11,7 +11,7 @@ export function unknownRoute(method: string, path: string): string {
   const tail = tailOf(path);
   const names = routeNames();
   const sameMethod = names.find((name) => name.method === method && name.path === tail);
-  if (sameMethod !== undefined) return `${none} Use ${method} ${BASE_PATH}${tail}: ${ADDRESS}`;
+  if (sameMethod !== undefined) return `${none} Use ${method} ${BASE_PATH}${tail}: ${addressFor(path)}`;
   const sameTail = names.filter((name) => name.path === tail);
   if (sameTail.length > 0) {
     return `${none} Use ${sameTail.map((name) => `${name.method} ${BASE_PATH}${tail}`).join(' or ')}.`;
@@ -31,7 +31,14 @@ interface RouteName {
 /** Longer paths are not compared: the request has no verified key yet. */
 const LONGEST_SHOWN = 100;
 const LISTED = 'GET /docs lists the routes.';
-const ADDRESS = `set the base address of your client to end with ${BASE_PATH}.`;
+
+/** Clients of Messages, and those that repeat /v1, add it to their base address themselves. */
+function addressFor(path: string): string {
+  const addsVersion = /\/v1\/+(?:v1|messages)(?:\/|$)/.test(path);
+  const base = addsVersion ? BASE_PATH.replace('/v1', '') : BASE_PATH;
+  const why = addsVersion ? ', because it adds /v1 itself' : '';
+  return `set the base address of your client to end with ${base}${why}.`;
+}
 
 /** APIs of other services that we do not offer, by the beginning of their routes. The longest match is named. */
 const UNSUPPORTED: Readonly<Record<string, string>> = {

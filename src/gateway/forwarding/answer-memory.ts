@@ -1,4 +1,5 @@
 import type { EndSignal } from '../../ports/model-upstream.ts';
+import type { Refusal } from '../admission/refusals.ts';
 
 /**
  * The memory of a process for answers that are read whole before they are sent: all together have at most `mostBytes`, and
@@ -19,7 +20,7 @@ export interface AnswerShare {
   release(): void;
 }
 
-export const UNCOUNTED_BYTES = 1024 * 1024;
+const UNCOUNTED_BYTES = 1024 * 1024;
 
 export function createAnswerMemory(mostBytes: number): AnswerMemory {
   const byCompany = new Map<string, number>();
@@ -61,8 +62,27 @@ export function createAnswerMemory(mostBytes: number): AnswerMemory {
   };
 }
 
+/** For an answer that has no room in the memory. */
+export const MEMORY_FULL = {
+  name: 'unavailable',
+  message: 'Too many large answers are being read right now. Retry shortly.',
+  retryAfterMs: 2_000,
+} as const satisfies Refusal;
+
+/** The response with these bytes, which the share holds until the client has read them or has left. */
+export function countedResponse(
+  bytes: Uint8Array<ArrayBuffer>,
+  share: AnswerShare,
+  clientSignal: EndSignal,
+  init: ResponseInit,
+): Response {
+  const isCounted = bytes.length > UNCOUNTED_BYTES;
+  if (!isCounted) share.release();
+  return new Response(isCounted ? countedBody(bytes, clientSignal, share.release) : bytes, init);
+}
+
 /** The body of a large answer: `onEnd` runs once the client has read all of it or has left. */
-export function countedBody(
+function countedBody(
   bytes: Uint8Array<ArrayBuffer>,
   clientSignal: EndSignal,
   onEnd: () => void,

@@ -35,7 +35,7 @@ import type {
   Refused,
 } from '../admission/admit.ts';
 import { REFUSALS, type Refusal, refusalStatus } from '../admission/refusals.ts';
-import type { AnswerCopy, KeptAnswers } from './kept-answers.ts';
+import type { AnswerCopy, AnswerRecorder } from './answer-recorder.ts';
 
 /** Required to end a call. */
 export interface EndParts {
@@ -45,7 +45,7 @@ export interface EndParts {
   readonly holds: CreditHolds;
   readonly idempotency: IdempotentCalls;
   /** Undefined if only answers of idempotent calls are stored. */
-  readonly kept?: KeptAnswers;
+  readonly answerRecorder?: AnswerRecorder;
 }
 
 /** Additionally required to answer a call. */
@@ -98,11 +98,11 @@ export interface CallTrace {
   whole(answer: Uint8Array): void;
   /**
    * The model has answered completely, or will not; `priced` is the alias whose price is charged. With `waits`, its
-   * span, or the request's if no model answered, is sent once `said` is called.
+   * span, or the request's if no model answered, is sent once `addContent` is called.
    */
   ended(record: FinishedCall, priced: Alias, waits: boolean): void;
   /** The prompt and answer, redacted and cut; null if they are lost. */
-  said(content: PayloadContent | null): void;
+  addContent(content: PayloadContent | null): void;
   /** The statement that contains the call was sent; the time before was spent waiting for the running commit. */
   readonly committing: () => void;
   /** The call's row is written, or could not be. */
@@ -119,6 +119,8 @@ export interface Answering {
   readonly context: ModelCallContext;
   readonly target: UpstreamTarget;
   readonly answer: UpstreamAnswer;
+  /** What the provider charges is for the owner of its key: the operator, unless the company has its own. */
+  readonly hidesCosts: boolean;
   /** Only for failures that no client can cause: a whole answer that breaks off, or a stream before its first event. */
   readonly noteBroken: NoteBroken | null;
   readonly end: EndCall;
@@ -177,13 +179,17 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
       ending,
     );
     const tokens = tokensToCount(record);
-    context.trace?.ended(record, context.served?.by ?? call.alias, parts.kept?.isTraced(call) ?? false);
+    context.trace?.ended(
+      record,
+      context.served?.by ?? call.alias,
+      parts.answerRecorder?.isTraced(call) ?? false,
+    );
     const settled = await (call.claim === null
       ? written(record)
       : writtenWithAnswer(record, call.claim, ending.answer ?? null));
     context.trace?.settled(settled.outcome);
     if (call.claim !== null) parts.idempotency.ended(call.claim, settled);
-    const storing = parts.kept?.ended(call, record, ending, context.trace) ?? null;
+    const storing = parts.answerRecorder?.ended(call, record, ending, context.trace) ?? null;
     if (storing !== null) await storing;
     await releaseCall(holds, call, tokens, chargeOf(settled));
     context.trace?.released();
@@ -200,8 +206,8 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
     answer: AnswerToKeep | null,
   ): Promise<Settled> {
     try {
-      const kept = await parts.idempotency.withAnswer(claim, record, answer);
-      return await parts.calls.settle(kept, context.trace?.committing);
+      const withAnswer = await parts.idempotency.withAnswer(claim, record, answer);
+      return await parts.calls.settle(withAnswer, context.trace?.committing);
     } catch (error) {
       return notWritten(error);
     }

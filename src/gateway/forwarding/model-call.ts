@@ -20,7 +20,7 @@ import { type BodyChanges, rewriteModelBody } from '../json/rewrite-body.ts';
 import { usedTools } from '../json/tool-uses.ts';
 import { answerStream } from '../streaming/answer-stream.ts';
 import { EVENT_STREAM_TYPE, STREAM_HEADERS } from '../streaming/server-sent-events.ts';
-import { type AnswerMemory, type AnswerShare, countedBody, UNCOUNTED_BYTES } from './answer-memory.ts';
+import { type AnswerMemory, type AnswerShare, countedResponse, MEMORY_FULL } from './answer-memory.ts';
 import {
   type Answering,
   type AnswerParts,
@@ -72,8 +72,8 @@ async function answerForwarded(
   end: EndCall,
   { upstreamAbort, onClientLeft }: Aborting,
 ): Promise<Response> {
-  if (call.cache?.hit != null) return await answerCached(parts, call, context, end, call.cache.hit);
   const share = parts.answerMemory.share(call.key.companyId);
+  if (call.cache?.hit != null) return await answerCached(parts, call, context, end, share, call.cache.hit);
   const tried = await forward(parts, call, context, share, upstreamAbort);
   noteTries(call, context, tried);
   switch (tried.outcome) {
@@ -98,7 +98,9 @@ async function answerForwarded(
         await end(failure('client-left', 499, target.id, firstByteMs));
         return refuse(call, context, { name: 'unavailable' });
       }
-      const answering = { parts, call, context, target, answer, noteBroken, end, firstByteMs, upstreamAbort };
+      const hidesCosts = tried.alias.ownKey === undefined;
+      const ending = { noteBroken, end, firstByteMs, upstreamAbort };
+      const answering = { parts, call, context, target, answer, hidesCosts, ...ending };
       const isStream = call.fields.stream && answer.contentType === 'text/event-stream';
       if (!isStream) return await answerWhole(answering, share);
       // From here on the stream decides whether to keep reading from the provider.
@@ -228,10 +230,7 @@ async function answerWhole(answering: Answering, share: AnswerShare): Promise<Re
       return answered;
     }
     const { bytes, status, headers } = answered;
-    const isCounted = bytes.length > UNCOUNTED_BYTES;
-    if (!isCounted) share.release();
-    const body = isCounted ? countedBody(bytes, answering.context.clientSignal, share.release) : bytes;
-    return new Response(body, { status, headers });
+    return countedResponse(bytes, share, answering.context.clientSignal, { status, headers });
   } catch (error) {
     share.release();
     throw error;
@@ -261,7 +260,7 @@ async function answerGathered(answering: Answering, share: AnswerShare): Promise
     await end(failure(reason, left ? 499 : 503, target.id, firstByteMs));
     return refuse(call, context, TOO_MUCH[outcome] ?? { name: 'unavailable' });
   }
-  const read = readWholeAnswer(gathered.bytes, call.alias.alias, call.route.wire);
+  const read = readWholeAnswer(gathered.bytes, call.alias.alias, call.route.wire, answering.hidesCosts);
   if (!read.isJsonObject || read.isError) {
     const text = read.isError ? new TextDecoder().decode(gathered.bytes) : '';
     const { refusal, result } = refusalInAnswer(call.alias, target, text);
@@ -282,7 +281,7 @@ async function answerGathered(answering: Answering, share: AnswerShare): Promise
     ...(call.hosted == null || usage === null ? {} : usedTools(call.route.wire, call.hosted, gathered.bytes)),
     ...(call.tiers == null ? {} : { reportedTiers: reportedTiers(call.route.wire, gathered.bytes) }),
     ...(call.claim === null ? {} : { answer: { contentType: JSON_TYPE, bytes: read.bytes } }),
-    copy: parts.kept?.whole(call, JSON_TYPE, read.bytes) ?? undefined,
+    copy: parts.answerRecorder?.whole(call, JSON_TYPE, read.bytes) ?? undefined,
     isWhole: true,
     response: responseRecord(answering, { id: null, last: read.bytes, isCharged: usage !== null }),
   });
@@ -297,11 +296,7 @@ const TOO_MUCH: Readonly<Record<string, Refusal>> = {
     name: 'unavailable',
     message: `The answer of the model is larger than 256 MB. ${ASK_LESS}`,
   },
-  'memory-full': {
-    name: 'unavailable',
-    message: `Too many large answers are being read right now. Retry shortly. ${ASK_LESS}`,
-    retryAfterMs: 2_000,
-  },
+  'memory-full': { ...MEMORY_FULL, message: `${MEMORY_FULL.message} ${ASK_LESS}` },
 };
 
 const JSON_TYPE = 'application/json';
@@ -312,19 +307,27 @@ async function answerCached(
   call: AdmittedModelCall,
   context: ModelCallContext,
   end: EndCall,
+  share: AnswerShare,
   { contentType, bytes, tokens }: CachedAnswer,
 ): Promise<Response> {
+  if (!share.hold(bytes.length)) {
+    await end(failure('memory-full', 503, null));
+    return refuse(call, context, MEMORY_FULL);
+  }
   const isWritten = await end({
     ...{ outcome: 'SUCCEEDED', reason: null, httpStatus: 200, targetId: null, tokens },
     firstByteMs: elapsedMs(context.startedAtMs, parts.clock.now()),
     cacheHit: true,
     chargeShareMillionths: parts.cache?.priceShareMillionths ?? 0,
     ...(call.claim === null ? {} : { answer: { contentType, bytes } }),
-    copy: parts.kept?.whole(call, contentType, bytes) ?? undefined,
+    copy: parts.answerRecorder?.whole(call, contentType, bytes) ?? undefined,
     isWhole: true,
   });
-  if (!isWritten) return refuse(call, context, { name: 'unavailable' });
+  if (!isWritten) {
+    share.release();
+    return refuse(call, context, { name: 'unavailable' });
+  }
   const stream = contentType === EVENT_STREAM_TYPE ? STREAM_HEADERS : {};
   const headers = { ...context.headers, ...stream, 'content-type': contentType };
-  return new Response(bytes, { status: 200, headers });
+  return countedResponse(bytes, share, context.clientSignal, { status: 200, headers });
 }

@@ -2,6 +2,7 @@ import {
   bodyWithin,
   type ProviderError,
   readProviderError,
+  withoutKey,
 } from '../../domain/model-calls/provider-error.ts';
 import type { NoteBroken } from '../../domain/model-calls/try-target.ts';
 import type { Tried } from '../../domain/model-calls/try-targets.ts';
@@ -133,9 +134,4 @@ function namesOther({ hostname }: URL): (found: string) => string {
     const named = URL.parse(/^https?:/i.test(found) ? found : `http://${found}`)?.hostname ?? '';
     return named === domain || named.endsWith(`.${domain}`) ? 'the model' : found;
   };
-}
-
-/** Also before a text is cut: half a key would not be found after that. */
-function withoutKey(text: string, { apiKey }: UpstreamTarget): string {
-  return apiKey === null ? text : text.replaceAll(apiKey, '[redacted]');
 }

@@ -348,4 +348,47 @@ describe('generated answers', () => {
       expect(readWholeAnswer(new TextEncoder().encode(cut), ALIAS).isJsonObject).toBe(false);
     }
   });
+
+  describe('what the provider charges the operator is removed from usage', () => {
+    const shown = (text: string, hidesCosts = true) =>
+      new TextDecoder().decode(
+        readWholeAnswer(new TextEncoder().encode(text), ALIAS, 'completions', hidesCosts).bytes,
+      );
+    const counts = '"prompt_tokens":9007199254740993';
+
+    test.each([
+      [`{"usage":{${counts},"cost":0.1}}`, `{"usage":{${counts}}}`],
+      [`{"usage":{"cost":0.1,${counts}}}`, `{"usage":{${counts}}}`],
+      [`{"usage":{ "cost" : 1 , "is_byok":false, ${counts} , "x":1}}`, `{"usage":{ ${counts} , "x":1}}`],
+      [`{"usage":{"a":1 , "cost":1 ,\n"cost_details":{"upstream":[1]},"b":2}}`, '{"usage":{"a":1,"b":2}}'],
+      ['{"usage":{"cost":1,"is_byok":true}}', '{"usage":{}}'],
+      ['{"usage":{"c\\u006fst":1}}', '{"usage":{}}'],
+      [`{"usage":{"cost_in_usd_ticks":5,${counts},"estimated_cost":2}}`, `{"usage":{${counts}}}`],
+      [
+        `{"usage":{${counts},"cost":{"total_cost":1}},"model":"a"}`,
+        `{"usage":{${counts}},"model":"${ALIAS}"}`,
+      ],
+      [`{"model":"a","usage":{"cost":1,${counts}}}`, `{"model":"${ALIAS}","usage":{${counts}}}`],
+      ['{"usage":{"details":{"cost":1}},"cost":1}', '{"usage":{"details":{"cost":1}},"cost":1}'],
+      ['{"usage":{"cost":1', '{"usage":{"cost":1'],
+      ['{"usage":["cost",1]}', '{"usage":["cost",1]}'],
+    ])('%s', (text, without) => {
+      expect(shown(text)).toBe(without);
+      expect(shown(text, false)).toBe(text.replace('"model":"a"', `"model":"${ALIAS}"`));
+    });
+
+    test('of any usage, parsed it is the same without the costs', () => {
+      for (let seed = 1; seed <= 500; seed += 1) {
+        const random = createSeededRandom(seed);
+        const names = ['cost', 'is_byok', 'estimated_cost', 'prompt_tokens', 'details', 'cached', ''];
+        const members = Array.from({ length: random.below(6) }, () => {
+          return `${space(random)}${anyField(random, random.pick(names), anyValue(random, 2))}${space(random)}`;
+        });
+        const text = `{"usage":${space(random)}{${members.join(',') || space(random)}}}`;
+        const before = JSON.parse(text).usage;
+        for (const name of ['cost', 'is_byok', 'estimated_cost']) delete before[name];
+        expect<unknown>([seed, JSON.parse(shown(text)).usage]).toEqual([seed, before]);
+      }
+    });
+  });
 });

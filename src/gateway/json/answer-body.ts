@@ -18,7 +18,7 @@ export interface Usage {
 
 interface WholeAnswer {
   readonly usage: Usage | null;
-  /** Unchanged except for the names of models and providers. */
+  /** Unchanged except for the names of models and providers, and for hidden costs. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Whether it has a top-level `error`, regardless of its status. */
   readonly isError: boolean;
@@ -31,14 +31,15 @@ export function readWholeAnswer(
   bytes: Uint8Array<ArrayBuffer>,
   alias: string,
   wire: ClientWire = 'completions',
+  hidesCosts = false,
 ): WholeAnswer {
-  const fields = createAnswerFields();
+  const fields = createAnswerFields(null, hidesCosts);
   scanAnswer(bytes, 0, bytes.length, fields);
   const { isWhole, usageStart, usageEnd, errorStart, errorEnd, toRestamp } = fields;
   const usage = isWhole && usageEnd > 0 ? readUsageAt(bytes, usageStart, usageEnd, wire) : null;
   return {
     usage,
-    bytes: toRestamp.length === 0 ? bytes : restamped(bytes, toRestamp, alias),
+    bytes: toRestamp.length === 0 ? bytes : restamped(bytes, fields, alias),
     // A failed response has `error` too; with usage it still counts as a response.
     isError: (wire !== 'responses' || usage === null) && isErrorAt(bytes, errorStart, errorEnd),
     isJsonObject: isWhole,
@@ -113,8 +114,8 @@ function usageOfMessage(): StreamUsage {
 /**
  * No provider identifier reaches a client (G-16): the top-level `model` of every answer and chunk is replaced by the alias,
  * and so is a `provider` that is a string (OpenRouter's). Only the bytes of the value are replaced: integers past 2^53, white
- * space and the order of names are preserved. Other fields that hint at the provider (`id`, `system_fingerprint`, `x_groq`)
- * are kept: clients read them, and they contain no names.
+ * space and the order of names are preserved. What the provider charges the operator is removed from `usage`. Other fields
+ * that hint at the provider (`id`, `system_fingerprint`, `x_groq`) are kept: clients read them, and they contain no names.
  */
 interface RestampedBytes {
   /** Adds these bytes unchanged. They are not read before `take` is called. */
@@ -339,14 +340,17 @@ export function isErrorAt(bytes: Uint8Array, start: number, end: number): boolea
 
 function restamped(
   bytes: Uint8Array<ArrayBuffer>,
-  toRestamp: readonly number[],
+  { toRestamp, toRemove }: AnswerFields,
   alias: string,
 ): Uint8Array<ArrayBuffer> {
   const output = createRestampedBytes(alias);
   let at = 0;
+  let removed = 0;
   for (let next = 0; next < toRestamp.length; next += 2) {
-    output.keep(bytes, at, toRestamp[next] as number);
-    output.stamp();
+    const start = toRestamp[next] as number;
+    output.keep(bytes, at, start);
+    if (start === toRemove[removed]) removed += 1;
+    else output.stamp();
     at = toRestamp[next + 1] as number;
   }
   output.keep(bytes, at, bytes.length);

@@ -1,7 +1,22 @@
 import { joinBytes } from '../../http/bytes.ts';
 import type { Span } from './hosted-parts.ts';
-import { COMMA, type JsonText, nameAmong, OPENING_BRACE, QUOTE, spaceEnd, stringIn } from './json-text.ts';
-import { type BodyProblem, noteName, refuseCaseVariant, type SeenNames } from './listed-names.ts';
+import {
+  COMMA,
+  failedAt,
+  type JsonText,
+  nameAmong,
+  OPENING_BRACE,
+  QUOTE,
+  spaceEnd,
+  stringIn,
+} from './json-text.ts';
+import {
+  type BodyProblem,
+  isOneTooMany,
+  noteName,
+  refuseCaseVariant,
+  type SeenNames,
+} from './listed-names.ts';
 import { type MemberReader, OPENING_BRACKET, readElements, readMembers, valueEnd } from './scan-json.ts';
 
 /** Members of a body that are parsed: `models` and `stream_options`. */
@@ -113,9 +128,10 @@ export function readStreamOptions(text: JsonText, members: ListedMembers, start:
     return end;
   }
   const { listed } = members;
-  const options: StreamOptions = { listed, isEmpty: true, usage: null, problem: null, seen: 0 };
+  const options: StreamOptions = { listed, isEmpty: true, usage: null, problem: null, seen: 0, others: 0 };
   const end = readMembers(text, start, options, readStreamOption);
   members.problem ??= options.problem;
+  members.others += options.others;
   members.streamOptions =
     options.usage === null
       ? { found: 'object-without-usage', closingBrace: end - 1, isEmpty: options.isEmpty }
@@ -127,6 +143,7 @@ const readStreamOption: MemberReader<StreamOptions> = (text, options, nameStart,
   const end = valueEnd(text, start);
   options.isEmpty = false;
   const name = nameAmong(text.bytes, nameStart, nameEnd, options.listed);
+  if (name === null && isOneTooMany(options)) return failedAt(nameStart);
   if (name === null) refuseCaseVariant(text.bytes, options, nameStart, nameEnd, 'stream_options');
   else noteName(options, name, 'stream_options');
   if (name === 'include_usage') options.usage = { start, end };

@@ -21,8 +21,11 @@ export function createTierReader(wire: ClientWire): TierReader {
 
   function noteObject(value: unknown): void {
     if (!isObject(value)) return;
-    const said = TIER_FIELDS.map((field) => [field, value[field]] as const);
-    reported = { ...reported, ...Object.fromEntries(said.filter(([, tier]) => typeof tier === 'string')) };
+    const reportedFields = TIER_FIELDS.map((field) => [field, value[field]] as const);
+    reported = {
+      ...reported,
+      ...Object.fromEntries(reportedFields.filter(([, tier]) => typeof tier === 'string')),
+    };
   }
 
   function noteAnswer(answer: JsonObject | null): void {

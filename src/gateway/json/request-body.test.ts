@@ -412,6 +412,14 @@ describe('members that a provider does not support are not added', () => {
   });
 });
 
+test('a body has at most a thousand members that are not listed, each of which is compared with every listed name', () => {
+  const others = (count: number) => Array.from({ length: count }, (_, at) => `"n${at}":1`).join();
+  expect(refusalOf(`{"model":"a",${others(1_000)}}`)).toBe('read');
+  expect(refusalOf(`{"model":"a","messages":[{${others(2_000)}}]}`)).toBe('read');
+  expect(refusalOf(`{"model":"a",${others(1_001)}}`)).toContain('more than 1000 members');
+  expect(refusalOf(`{"model":"a","stream_options":{${others(1_001)}}}`)).toContain('more than 1000 members');
+});
+
 describe('the end user of a body', () => {
   const attributionOf = (text: string, wire?: 'responses' | 'messages') => {
     const read = readModelBody(encode(text), wire);

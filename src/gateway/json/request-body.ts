@@ -9,6 +9,7 @@ import {
   type Span,
 } from './hosted-parts.ts';
 import {
+  failedAt,
   isFoldedName,
   type JsonText,
   jsonText,
@@ -32,9 +33,11 @@ import {
   withoutModels,
 } from './listed-members.ts';
 import {
+  isOneTooMany,
   LISTED_NAMES,
   LISTED_OF_RESPONSES,
   type ListedName,
+  MOST_OTHER_MEMBERS,
   noteName,
   OUTSIDE_NAMES,
   refuseCaseVariant,
@@ -49,7 +52,7 @@ import {
   valueEnd,
 } from './scan-json.ts';
 
-type ReadModelBody =
+export type ReadModelBody =
   /** `bytes` is set if they differ from those that were read: without a list of `models`. */
   | { outcome: 'read'; fields: ModelBodyFields; bytes?: Uint8Array<ArrayBuffer> }
   | { outcome: 'invalid'; message: string; param: string | null };
@@ -116,6 +119,11 @@ export function readModelBody(bytes: Uint8Array, wire: ClientWire = 'completions
   const end = isObject ? readMembers(text, start, members, readTopLevelMember) : valueEnd(text, start);
   if (text.count.names > MOST_NAMES) {
     return invalid(`the body has more than ${MOST_NAMES} names of members; send fewer or shorter messages`);
+  }
+  if (members.others > MOST_OTHER_MEMBERS) {
+    return invalid(
+      `the body has more than ${MOST_OTHER_MEMBERS} members at its top level or in 'stream_options'`,
+    );
   }
   if (end < 0) return malformed(bytes, placeOfFailure(end));
   const rest = spaceEnd(bytes, end, bytes.length);
@@ -267,6 +275,7 @@ function noMembers(rules: WireRules): BodyMembers {
   return {
     rules,
     listed: rules.listed,
+    others: 0,
     problem: null,
     model: null,
     stream: null,
@@ -292,6 +301,7 @@ const readTopLevelMember: MemberReader<BodyMembers> = (text, members, nameStart,
   const { rules } = members;
   const name = nameAmong(bytes, nameStart, nameEnd, rules.listed);
   if (name === null) {
+    if (isOneTooMany(members)) return failedAt(nameStart);
     refuseCaseVariant(bytes, members, nameStart, nameEnd, '');
     const end = readAttribution(text, members, nameStart, nameEnd, start);
     return end !== 0 ? end : rules.readOther(text, members, nameStart, nameEnd, start);

@@ -7,6 +7,7 @@ import {
   OPENING_BRACE,
   QUOTE,
   spaceEnd,
+  stringIn,
 } from './json-text.ts';
 
 /**
@@ -21,10 +22,17 @@ import {
 export interface AnswerFields {
   /** The inner object that has model and usage too; null for chat completions. */
   readonly inner: InnerName | null;
+  /** Whether what the provider charges for the call is removed from its usage. */
+  readonly hidesCosts: boolean;
   /** Whether it is one complete object, with nothing but white space around it. */
   isWhole: boolean;
-  /** Positions of the values that name the provider: start, end, start, end … Every occurrence of a name counts. */
+  /**
+   * Positions of the values that name the provider, and of hidden costs with one of the commas around them: start, end,
+   * start, end … Every occurrence of a name counts.
+   */
   readonly toRestamp: number[];
+  /** The starts of those that are costs: they are removed. */
+  readonly toRemove: number[];
   /** The last top-level `usage` and the last `error` that are not null. 0 and 0 if there is none. */
   usageStart: number;
   usageEnd: number;
@@ -49,11 +57,13 @@ export interface AnswerFields {
 /** The member with the response in a Responses event, and with the message in the first event of Messages. */
 type InnerName = 'response' | 'message';
 
-export function createAnswerFields(inner: InnerName | null = null): AnswerFields {
+export function createAnswerFields(inner: InnerName | null = null, hidesCosts = false): AnswerFields {
   return {
     inner,
+    hidesCosts,
     isWhole: false,
     toRestamp: [],
+    toRemove: [],
     usageStart: 0,
     usageEnd: 0,
     errorStart: 0,
@@ -77,6 +87,7 @@ export function createAnswerFields(inner: InnerName | null = null): AnswerFields
 export function scanAnswer(bytes: Uint8Array, start: number, end: number, fields: AnswerFields): void {
   fields.isWhole = false;
   if (fields.toRestamp.length > 0) fields.toRestamp.length = 0;
+  if (fields.toRemove.length > 0) fields.toRemove.length = 0;
   fields.usageStart = fields.usageEnd = fields.errorStart = fields.errorEnd = 0;
   fields.hasInnerUsage = false;
   fields.contentBytes = 0;
@@ -153,6 +164,7 @@ function noteField(
   } else if (isName(bytes, nameStart, nameEnd, 'usage')) {
     fields.usageStart = valueStart;
     fields.usageEnd = valueEnd;
+    if (fields.hidesCosts) noteCosts(bytes, valueStart, valueEnd, fields);
   } else if (isName(bytes, nameStart, nameEnd, 'error')) {
     fields.errorStart = valueStart;
     fields.errorEnd = valueEnd;
@@ -203,9 +215,60 @@ function noteInnerField(
     if (bytes[valueStart] === FIRST_OF_NULL) return;
     fields.innerUsageStart = valueStart;
     fields.innerUsageEnd = valueEnd;
+    if (fields.hidesCosts) noteCosts(bytes, valueStart, valueEnd, fields);
   } else if (isName(bytes, nameStart, nameEnd, 'id') && bytes[valueStart] === QUOTE) {
     fields.innerIdStart = valueStart;
     fields.innerIdEnd = valueEnd;
+  }
+}
+
+/** As OpenRouter, xAI, DeepInfra, Perplexity and LiteLLM name what they charge, and OpenRouter whose key it used there. */
+const COST_NAME = /cost|^is_byok$/i;
+const usageFields = createAnswerFields();
+
+/** Finds the costs in the `usage` object at bytes `start` to `end`. */
+function noteCosts(bytes: Uint8Array, start: number, end: number, fields: AnswerFields): void {
+  if (!mayHaveCosts(bytes, start, end)) return;
+  let at = spaceEnd(bytes, start + 1, end);
+  let keptEnd = -1;
+  while (bytes[start] === OPENING_BRACE && bytes[at] === QUOTE) {
+    const nameStart = at;
+    const nameEnd = closingQuote(bytes, at + 1, end) + 1;
+    const valueStart = spaceEnd(bytes, spaceEnd(bytes, nameEnd, end) + 1, end);
+    const valueEnd = endOfValue(bytes, valueStart, end, usageFields);
+    if (valueEnd === -1) return;
+    at = spaceEnd(bytes, valueEnd, end);
+    const isLast = bytes[at] !== COMMA;
+    if (!isLast) at = spaceEnd(bytes, at + 1, end);
+    if (isCost(bytes, nameStart, nameEnd)) {
+      const isFirst = keptEnd === -1;
+      fields.toRemove.push(isFirst ? nameStart : keptEnd);
+      fields.toRestamp.push(isFirst ? nameStart : keptEnd, isFirst ? at : valueEnd);
+      if (!isFirst) keptEnd = valueEnd;
+    } else keptEnd = valueEnd;
+    if (isLast) return;
+  }
+}
+
+const LOWER_CASE = 0x20;
+
+/** Whether the bytes have "os" or "yo" in any case, as `cost` and `is_byok` do, or an escape: most usage objects have neither. */
+function mayHaveCosts(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at] as number;
+    if (byte === BACKSLASH) return true;
+    if ((byte | LOWER_CASE) !== 0x6f) continue;
+    if (((bytes[at + 1] as number) | LOWER_CASE) === 0x73) return true;
+    if (((bytes[at - 1] as number) | LOWER_CASE) === 0x79) return true;
+  }
+  return false;
+}
+
+function isCost(bytes: Uint8Array, start: number, end: number): boolean {
+  try {
+    return COST_NAME.test(stringIn(bytes, start, end));
+  } catch {
+    return false;
   }
 }
 

@@ -63,8 +63,8 @@ export function createChatTool({ clock }: { readonly clock: Clock }): GatewayToo
     body: Readonly<Record<string, unknown>>,
     { ask, signal, reportProgress }: ToolRun & { reportProgress: NonNullable<ToolRun['reportProgress']> },
   ): Promise<CallToolResult> {
-    const asked = { ...body, stream: true, stream_options: { include_usage: true } };
-    const response = await ask({ ...CHAT_ROUTE, body: asked }, signal);
+    const request = { ...body, stream: true, stream_options: { include_usage: true } };
+    const response = await ask({ ...CHAT_ROUTE, body: request }, signal);
     // A refusal, or a provider that does not stream.
     if (!isStream(response)) return await resultOf(response, shownCompletion);
     let characters = 0;

@@ -152,9 +152,9 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
   }
 
   /** Sends the request that a client of the REST routes would send, with the same key, to the function that answers those. */
-  function createAsk({ request: asked, requestId, connection }: Arrived, token: string): AskRest {
-    const tags = asked.headers.get(TAGS_HEADER);
-    const caching = asked.headers.get(CACHE_HEADER);
+  function createAsk({ request: mcpRequest, requestId, connection }: Arrived, token: string): AskRest {
+    const tags = mcpRequest.headers.get(TAGS_HEADER);
+    const caching = mcpRequest.headers.get(CACHE_HEADER);
     return ({ method, path, body }, signal) => {
       const headers: Record<string, string> = { authorization: `Bearer ${token}` };
       if (tags !== null) headers[TAGS_HEADER] = tags;

@@ -169,8 +169,8 @@ async function answerInOnePiece(server: Server, request: Request, body: unknown)
     // The transport requires both types, regardless of which one it sends.
     const headers = new Headers(request.headers);
     headers.set('accept', BOTH);
-    const asked = new Request(request.url, { method: 'POST', headers });
-    const answering = transport.handleRequest(asked, { parsedBody: body });
+    const forwarded = new Request(request.url, { method: 'POST', headers });
+    const answering = transport.handleRequest(forwarded, { parsedBody: body });
     return await Promise.race([answering, given.promise]);
   } finally {
     request.signal.removeEventListener('abort', leave);

@@ -24,9 +24,9 @@ export async function answerCalls(
     const { param, message } = read;
     return refusalResponse({ name: 'invalidRequest', message, param }, headers);
   }
-  const { format, limit, after, filter: asked } = read.parameters;
+  const { format, limit, after, filter: requested } = read.parameters;
   // The key is set last: no parameter can select another one.
-  const filter: CallLogFilter = { ...asked, keyId: key.id, companyId: key.companyId };
+  const filter: CallLogFilter = { ...requested, keyId: key.id, companyId: key.companyId };
   if (format !== 'json') {
     const lines = exportCallLines(database, {
       ...{ filter, format, limit, after, ofKey: false, ofOperator: false },

@@ -15,13 +15,15 @@ interface Reading {
   readonly url: string;
   readonly headers: Record<string, string>;
   readonly client: RefusedClient;
+  /** Aborts when the client disconnects. */
+  readonly clientSignal: AbortSignal;
 }
 
 /** Answers a route that is free of charge. `url` is the whole URL, for its query. */
 export async function answerRead(
   parts: ReadParts,
   call: AdmittedRead,
-  { url, headers, client }: Reading,
+  { url, headers, client, clientSignal }: Reading,
 ): Promise<Response> {
   const { route, key } = call;
   switch (route.kind) {
@@ -29,7 +31,7 @@ export async function answerRead(
     case 'one-model':
       return answerModels(parts, key, route, { search: searchOf(url), headers, client });
     case 'stored-response':
-      return await answerStoredResponse(parts, call, route, { url, headers });
+      return await answerStoredResponse(parts, call, route, { url, headers, clientSignal });
     case 'usage':
       return shownRead(await answerUsage(parts, call, searchOf(url)), headers);
     case 'calls':

@@ -15,6 +15,12 @@ import { planOfAlias } from '../admission/hosted-tools.ts';
 import { type Refusal, refusalResponse } from '../admission/refusals.ts';
 import type { Route } from '../admission/routes.ts';
 import { NO_TIERS } from '../admission/tier-refusal.ts';
+import {
+  type AnswerMemory,
+  type AnswerShare,
+  countedResponse,
+  MEMORY_FULL,
+} from '../forwarding/answer-memory.ts';
 import { readWholeAnswer, type Usage } from '../json/answer-body.ts';
 import { reportedTiers } from '../json/reported-tiers.ts';
 import { usedTools } from '../json/tool-uses.ts';
@@ -28,6 +34,7 @@ export interface StoredResponseParts {
   readonly calls: Pick<CallBook, 'settle'>;
   readonly clock: Clock;
   readonly idleTimeoutMs: number;
+  readonly answerMemory: AnswerMemory;
 }
 
 type StoredRoute = Extract<Route, { kind: 'stored-response' }>;
@@ -35,6 +42,7 @@ type StoredRoute = Extract<Route, { kind: 'stored-response' }>;
 interface Answering {
   readonly url: string;
   readonly headers: Record<string, string>;
+  readonly clientSignal: AbortSignal;
 }
 
 /**
@@ -46,24 +54,41 @@ export async function answerStoredResponse(
   parts: StoredResponseParts,
   call: AdmittedRead,
   route: StoredRoute,
-  { url, headers }: Answering,
+  { url, headers, clientSignal }: Answering,
 ): Promise<Response> {
-  const answered = await answer(parts, call, route, new URL(url, 'http://gateway').searchParams);
-  if (answered.outcome === 'refused') return refusalResponse(answered.refusal, headers);
-  const shown = { ...headers, 'content-type': 'application/json', 'cache-control': 'no-store' };
-  return new Response(answered.body, { headers: shown });
+  const share = parts.answerMemory.share(call.key.companyId);
+  try {
+    const search = new URL(url, 'http://gateway').searchParams;
+    const answered = await answer(parts, call, route, { search, share });
+    if (answered.outcome === 'answered' && share.hold(answered.bytes.length)) {
+      const shown = { ...headers, 'content-type': 'application/json', 'cache-control': 'no-store' };
+      return countedResponse(answered.bytes, share, clientSignal, { headers: shown });
+    }
+    share.release();
+    return refusalResponse(answered.outcome === 'refused' ? answered.refusal : MEMORY_FULL, headers);
+  } catch (error) {
+    share.release();
+    throw error;
+  }
+}
+
+interface Reading {
+  readonly search: URLSearchParams;
+  /** The memory of the answer. */
+  readonly share: AnswerShare;
 }
 
 type Answered =
-  | { readonly outcome: 'answered'; readonly body: string | Uint8Array<ArrayBuffer> }
+  | { readonly outcome: 'answered'; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
 async function answer(
   parts: StoredResponseParts,
   call: AdmittedRead,
   { id, action }: StoredRoute,
-  search: URLSearchParams,
+  reading: Reading,
 ): Promise<Answered> {
+  const { search, share } = reading;
   const { companyId, models } = call.key;
   const found = await parts.responses.find(companyId, { responseId: id, itemIds: [] });
   if (found.outcome === 'unavailable') return refused({ name: 'unavailable', message: UNAVAILABLE });
@@ -73,8 +98,8 @@ async function answer(
   if (search.get('stream') === 'true') {
     return refused({ name: 'invalidRequest', message: NO_STREAM, param: 'stream' });
   }
-  if (action === 'delete') return await remove(parts, call, stored);
-  if (stored.content === null) return await readAtProvider(parts, call, stored, action, search);
+  if (action === 'delete') return await remove(parts, call, stored, share);
+  if (stored.content === null) return await readAtProvider(parts, call, stored, action, reading);
   return action === 'read' ? answered(stored.content.response) : inputItems(stored.content, search);
 }
 
@@ -92,13 +117,14 @@ async function remove(
   parts: StoredResponseParts,
   call: AdmittedRead,
   stored: StoredResponse,
+  share: AnswerShare,
 ): Promise<Answered> {
   const { id } = stored;
   if (stored.content === null) {
     const target = targetOf(parts, call, stored);
     const method = 'DELETE' as const;
-    const sent =
-      target === null ? null : await send(parts, target.target, { method, path: `/${id}`, query: '' });
+    const place = { method, path: `/${id}`, query: '' };
+    const sent = target === null ? null : await send(parts, target.target, place, share);
     if (sent !== null && sent.status !== 404 && !sent.isFine) return refused({ name: 'unavailable' });
   }
   const removed = await parts.responses.remove(call.key.companyId, id);
@@ -115,17 +141,18 @@ async function readAtProvider(
   call: AdmittedRead,
   stored: StoredResponse,
   action: 'read' | 'input-items',
-  search: URLSearchParams,
+  { search, share }: Reading,
 ): Promise<Answered> {
   const found = targetOf(parts, call, stored);
   if (found === null) return refused({ name: 'notFound', message: NO_PROVIDER });
   const below = action === 'read' ? '' : '/input_items';
   const passed = new URLSearchParams([...search].filter(([name]) => PASSED.includes(name)));
   const place = { method: 'GET', path: `/${stored.id}${below}`, query: passed.toString() } as const;
-  const sent = await send(parts, found.target, place);
+  const sent = await send(parts, found.target, place, share);
+  if (share.wasRefused()) return refused(MEMORY_FULL);
   if (sent.status === 404) return refused({ name: 'notFound', message: NOT_FOUND });
   if (!sent.isFine) return refused({ name: 'unavailable' });
-  const read = readWholeAnswer(sent.bytes, stored.alias, 'responses');
+  const read = readWholeAnswer(sent.bytes, stored.alias, 'responses', found.alias.ownKey === undefined);
   if (!read.isJsonObject) return refused({ name: 'unavailable' });
   // Only reading the response itself is charged: its input is worth nothing without the answer.
   if (action === 'read' && stored.chargeCallId !== null && read.usage !== null) {
@@ -142,7 +169,7 @@ async function readAtProvider(
     );
     if (!isCharged) return refused({ name: 'unavailable' });
   }
-  return { outcome: 'answered', body: read.bytes };
+  return { outcome: 'answered', bytes: read.bytes };
 }
 
 /** Charges under the reserved id, which the ledger accepts only once. Returns false if it cannot be written now. */
@@ -210,6 +237,7 @@ async function send(
   { upstream, idleTimeoutMs }: StoredResponseParts,
   target: AliasTarget,
   stored: NonNullable<Parameters<ModelUpstream['send']>[1]['stored']>,
+  { hold }: AnswerShare,
 ): Promise<Sent> {
   const call = {
     endpoint: 'responses',
@@ -219,7 +247,7 @@ async function send(
   } as const;
   try {
     const { status, body } = await upstream.send(target, { ...call, stored });
-    const gathered = await gatherBody(body, { maxBytes: MOST_BYTES, idleMs: idleTimeoutMs });
+    const gathered = await gatherBody(body, { maxBytes: MOST_BYTES, idleMs: idleTimeoutMs, hold });
     if (gathered.outcome !== 'whole') return FAILED;
     return { status, isFine: status >= 200 && status < 300, bytes: gathered.bytes };
   } catch (error) {
@@ -234,7 +262,7 @@ const NO_PROVIDER = 'The provider that stores this response is no longer configu
 const NO_STREAM = 'Stored responses are not streamed. Read the response whole, without stream.';
 
 function answered(body: unknown): Answered {
-  return { outcome: 'answered', body: JSON.stringify(body) };
+  return { outcome: 'answered', bytes: new TextEncoder().encode(JSON.stringify(body)) };
 }
 
 function refused(refusal: Refusal): Answered {

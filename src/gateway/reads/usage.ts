@@ -23,7 +23,7 @@ import type { ApiKey } from '../../domain/keys/api-key.ts';
 import type { AbandonedCount, AbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
 import type { Allowance, KeyAllowances } from '../../domain/limits/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Database, DatabaseFailure } from '../../ports/database.ts';
+import { type Database, isDatabaseUnavailable } from '../../ports/database.ts';
 import type { Refusal } from '../admission/refusals.ts';
 
 export interface UsageParts {
@@ -226,8 +226,7 @@ const WRONG_RANGE: Readonly<Record<'in-future' | 'reversed' | 'too-long', readon
  * logged.
  */
 export function refusedRead(error: unknown, message: string): AnsweredRead {
-  const { name, reason } = error as Partial<DatabaseFailure>;
-  if (name !== 'DatabaseFailure' || reason === 'refused') throw error;
+  if (!isDatabaseUnavailable(error)) throw error;
   return { outcome: 'refused', refusal: { name: 'unavailable', message } };
 }
 

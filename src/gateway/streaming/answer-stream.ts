@@ -44,10 +44,11 @@ export function answerStream(answering: Answering): Response {
   const tiers = call.tiers == null ? null : createTierReader(wire);
   const tap = createUsageTap({
     ...{ wire, alias: call.alias.alias, maxEventBytes: STREAM_LIMITS.maxEventBytes, toolUses, tiers },
+    hidesCosts: answering.hidesCosts,
     hidesUsageChunk: wire === 'completions' && hidesUsageChunk(parts.streamUsageChunk, call),
   });
   const gathering = call.claim === null ? null : parts.idempotency.gather(call.claim);
-  const copy = parts.kept?.gather(call, EVENT_STREAM_TYPE) ?? undefined;
+  const copy = parts.answerRecorder?.gather(call, EVENT_STREAM_TYPE) ?? undefined;
   let isDone = false;
   /** By the clock's uptime, once the stream is read on after [DONE]. */
   let graceEndMs: number | null = null;

@@ -20,9 +20,9 @@ import {
 
 /**
  * Reads a model's stream while it is passed to the client. Every event is passed on as soon as it is complete, in order and
- * byte for byte except for the names of models and providers (`createRestampedBytes`). That includes comments, ids, pings,
- * the usage event whether it was requested or not (G-13), and data that are not JSON. Three types of events are not passed on
- * directly:
+ * byte for byte except for the names of models and providers and for hidden costs (`createRestampedBytes`). That includes
+ * comments, ids, pings, the usage event whether it was requested or not (G-13), and data that are not JSON. Three types of
+ * events are not passed on directly:
  *
  * - `[DONE]` is held until the end, so that the charge is settled before the last byte is sent (G-33). Anything that an
  *   upstream sends after it is read as usual and sent before it: clients stop reading at `[DONE]`, and still receive late
@@ -85,6 +85,8 @@ interface UsageTapOptions {
   readonly toolUses?: ToolUseCounter | null;
   /** Null if the price of the call does not depend on a tier. */
   readonly tiers?: TierReader | null;
+  /** Whether what the provider charges for the call is removed. */
+  readonly hidesCosts?: boolean;
 }
 
 const COLON = 0x3a;
@@ -108,12 +110,13 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
     hidesUsageChunk = false,
     toolUses = null,
     tiers = null,
+    hidesCosts = false,
   } = options;
   const { inner, last } = STREAMS[wire];
   const cutter = createSseEventCutter({ maxEventBytes });
   const output = createRestampedBytes(alias);
   const held = createRestampedBytes(alias);
-  const fields = createAnswerFields(inner);
+  const fields = createAnswerFields(inner, hidesCosts);
   const counted = createStreamUsage(wire);
   let contentBytes = 0;
   let events = 0;
@@ -206,11 +209,14 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
     joinedFrom: Extract<SseEventData, { kind: 'data' }>['joinedFrom'],
     shift = 0,
   ): void {
-    const { toRestamp } = fields;
+    const { toRestamp, toRemove } = fields;
     let at = start;
+    let removed = 0;
     for (let next = 0; next < toRestamp.length; next += 2) {
-      into.keep(source, at, placeInEvent(joinedFrom, toRestamp[next] as number) - shift);
-      into.stamp();
+      const from = toRestamp[next] as number;
+      into.keep(source, at, placeInEvent(joinedFrom, from) - shift);
+      if (from === toRemove[removed]) removed += 1;
+      else into.stamp();
       at = placeInEvent(joinedFrom, toRestamp[next + 1] as number) - shift;
     }
     into.keep(source, at, end);

@@ -143,3 +143,24 @@ describe('usage', () => {
     expect(hear('messages', event({ type: 'x', ...{ response: { usage: fake } } })).usage).toBeNull();
   });
 });
+
+test.each([
+  ['completions', '{"usage":{"prompt_tokens":1,USAGE},"model":"m"}'],
+  ['responses', '{"type":"response.completed","response":{"model":"m","usage":{USAGE,"input_tokens":1}}}'],
+  ['messages', '{"type":"message_start","message":{"usage":{"input_tokens":1,USAGE},"model":"m"}}'],
+  ['messages', '{"type":"message_delta","usage":{"output_tokens":1,USAGE}}'],
+] as const)(
+  'the costs in a stream of %s are removed if they are hidden, also in data of several lines',
+  (wire, form) => {
+    const data = form.replace('USAGE', '"cost":0.25,\n"cost_details":{"upstream_inference_cost":0.2}');
+    const events = `data: ${data.replace('\n', '\ndata: ')}\n\n`;
+    for (const hidesCosts of [true, false]) {
+      const tap = createUsageTap({ wire, alias: ALIAS, maxEventBytes: 8_192, hidesCosts });
+      const passed = textOf(tap.push(new TextEncoder().encode(events)).bytes) ?? '';
+      const text = `${passed}${textOf(tap.end().doneBytes) ?? ''}`;
+      const object = JSON.parse(text.replaceAll('data: ', ''));
+      const { usage } = object.response ?? object.message ?? object;
+      expect([Object.keys(usage).length, text.includes('cost')]).toEqual(hidesCosts ? [1, false] : [3, true]);
+    }
+  },
+);

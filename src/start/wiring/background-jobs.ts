@@ -59,9 +59,9 @@ const MAIL_CLOSES_WITHIN_MS = 5_000;
 
 export async function openJobs(opening: Opening): Promise<Jobs> {
   const { database, log, configuration, whenClosing } = opening;
-  // Opened before the queue, so that it is closed after the jobs that send mail have ended.
-  const mail = await openMail(opening);
-  whenClosing('mail', () => mail.close(MAIL_CLOSES_WITHIN_MS));
+  let mail: Mail | null = null;
+  // Registered before the queue, so that it is closed after the jobs that send mail have ended.
+  whenClosing('mail', async () => await mail?.close(MAIL_CLOSES_WITHIN_MS));
   const rates = createJobRates(opening.clock);
   const queue = rates.counted(await openJobQueue({ database, log }));
   whenClosing('job queue', () => queue.stop(configuration.shutdownTimeoutMs));
@@ -71,6 +71,7 @@ export async function openJobs(opening: Opening): Promise<Jobs> {
     rates,
     async startWorkers(more) {
       const registry = createWorkerRegistry();
+      mail = await openMail(opening);
       for (const work of [...ownWork(opening, queue, mail), ...more]) {
         const { name } = work.queue;
         registry.add(work.reportedAs ?? name, await queue.work(name, work, work.handler));

@@ -26,7 +26,7 @@ import type { Database, DatabaseFailure } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
-import { lockDataFolder, prepareDataFolder } from '../processes/data-folder.ts';
+import { lockDataFolder, prepareDataFolder, usesOfDataFolder } from '../processes/data-folder.ts';
 import { type Closing, closeAll, describe, StartProblem } from '../processes/lifecycle.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { type SecretsInUse, secretsInUse } from '../settings/secrets.ts';
@@ -78,7 +78,8 @@ export async function connect(
       const folder = lockDataFolder(configuration.dataDir);
       whenClosing('data folder', folder.release);
     } else {
-      prepareDataFolder(configuration.dataDir);
+      const uses = usesOfDataFolder(configuration);
+      if (uses.length > 0) prepareDataFolder(configuration.dataDir, uses);
     }
     const ownSecrets = secretsInUse(configuration, secrets);
     const database = await openDatabase(configuration, attached, log);
@@ -240,16 +241,16 @@ function openLog(configuration: Configuration, clock: Clock): OwnLog {
     log,
     keepIn(database, sharedState) {
       const { keepRows, keepMs } = configuration.log;
-      const kept = createStoredLog({
+      const storedLog = createStoredLog({
         database,
         clock,
         keepRows,
         keepMs,
         onTrouble: ({ kind, error }) => log.error(STORED_LOG_TROUBLES[kind], { error }),
       });
-      log.addSink(kept);
+      log.addSink(storedLog);
       log.addSink(createLiveLog({ sharedState, clock }));
-      return kept;
+      return storedLog;
     },
     flush: () => lines.flush(),
   };

@@ -46,7 +46,7 @@ export interface ModelParts {
   readonly ownKeys: OwnKeyDirectory;
   readonly upstream: ModelUpstream;
   readonly breakers: Breakers;
-  readonly standings: BillingStatuses;
+  readonly billingStatuses: BillingStatuses;
   readonly holds: CreditHolds;
   readonly limits: Limits;
   readonly reader: FairReader;
@@ -61,8 +61,8 @@ export async function openModelParts(opening: ServiceOpening): Promise<ModelPart
   opening.whenClosing('model directory', models.close);
   const ownKeys = await createOwnKeyDirectory({ ...catalogueParts(opening), clock });
   opening.whenClosing('own provider keys', ownKeys.close);
-  const standings = await createBillingStatuses({ database, sharedState, clock, log });
-  opening.whenClosing('standings', standings.close);
+  const billingStatuses = await createBillingStatuses({ database, sharedState, clock, log });
+  opening.whenClosing('standings', billingStatuses.close);
   const { connectTimeoutMs, firstByteTimeoutMs, idleTimeoutMs } = configuration.upstream;
   const trialTimeoutMs = connectTimeoutMs + firstByteTimeoutMs;
   const breakers = await createBreakers({
@@ -110,7 +110,7 @@ export async function openModelParts(opening: ServiceOpening): Promise<ModelPart
     ownKeys,
     upstream,
     breakers,
-    standings,
+    billingStatuses,
     holds: createCreditHolds({ database, clock, log }),
     limits,
     reader,
@@ -174,7 +174,7 @@ export function openEngine({
     check: async (kind, text, answer, companyId) =>
       (await inTurn(companyId, { kind, text, answer })) as CheckedAnswer,
     question: (kind, text) => here().question(kind, text),
-    repair: (said, answer, problems) => here().repair(said, answer, problems),
+    repair: (prompt, answer, problems) => here().repair(prompt, answer, problems),
   };
 }
 

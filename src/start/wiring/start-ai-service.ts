@@ -73,9 +73,17 @@ export async function startAiService(
 function aiWork(opening: Opening, modelParts: ModelParts, jobQueue: JobQueue): readonly QueueWork[] {
   const { database, clock, secrets, configuration } = opening;
   const log = opening.log.with({ service: 'ai-service' });
-  const { models, ownKeys, upstream, breakers, limits, holds, standings, reader, parser } = modelParts;
+  const { models, ownKeys, upstream, breakers, limits, holds, billingStatuses, reader, parser } = modelParts;
   const { aliasPrefix } = configuration;
-  const platformCalls = createPlatformCalls({ limits, holds, standings, ownKeys, models, secrets, clock });
+  const platformCalls = createPlatformCalls({
+    limits,
+    holds,
+    billingStatuses,
+    ownKeys,
+    models,
+    secrets,
+    clock,
+  });
   const outbox = mailOutbox(opening, jobQueue);
   const extractName = aliasOf(aliasPrefix, 'extract-default');
   const model = createMeetingModel({
@@ -110,7 +118,7 @@ interface Matching {
 async function openMatching(opening: Opening, modelParts: ModelParts): Promise<Matching> {
   const { database, clock, secrets, configuration, whenClosing } = opening;
   const log = opening.log.with({ service: 'ai-service' });
-  const { models, ownKeys, upstream, breakers, limits, holds, standings } = modelParts;
+  const { models, ownKeys, upstream, breakers, limits, holds, billingStatuses } = modelParts;
   const find = (name: 'embed-default' | 'extract-default') =>
     models.find(aliasOf(configuration.aliasPrefix, name));
   const modelCalls = createMatchModelCalls({
@@ -122,7 +130,7 @@ async function openMatching(opening: Opening, modelParts: ModelParts): Promise<M
     clock,
     log,
     answerTimeoutMs: configuration.upstream.idleTimeoutMs,
-    platformCalls: createPlatformCalls({ limits, holds, standings, ownKeys, models, secrets, clock }),
+    platformCalls: createPlatformCalls({ limits, holds, billingStatuses, ownKeys, models, secrets, clock }),
     embeddedEncoder: ENCODER.version,
     aliases: () => ({ embed: find('embed-default'), extract: find('extract-default') }),
   });

@@ -19,6 +19,7 @@ import type { Listening } from '../../http/listen.ts';
 import { databaseMetric } from '../../http/metrics.ts';
 import type { JobQueue } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
+import { isDemoFileValid } from '../demo/demo-world.ts';
 import type { Opening, ServiceOpening } from '../processes/start-service.ts';
 import { consoleUrl, gatewayUrl } from '../settings/addresses.ts';
 import { accepted } from '../settings/secrets.ts';
@@ -99,7 +100,7 @@ async function openBackendParts(
     console: {
       build: buildConsole(log),
       gatewayUrl: gatewayUrl(configuration),
-      hasDemoWorld: configuration.demoWorld,
+      hasDemoWorld: configuration.demoWorld && (await isDemoFileValid(database, ownSecrets.demoSeed)),
     },
   };
 }

@@ -2,6 +2,7 @@ import { openSqliteJournal } from '../../adapters/journal/sqlite-journal.ts';
 import { openWriteAheadLog } from '../../adapters/journal/write-ahead-log.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { createOtlpTracer } from '../../adapters/tracer/otlp.ts';
+import { createRequestThread } from '../../adapters/worker-thread/request-thread.ts';
 import { type AnswerCache, createAnswerCache } from '../../domain/answer-cache/answer-cache.ts';
 import { createPayloadLog, type PayloadLog } from '../../domain/call-payloads/payload-log.ts';
 import { createAnswerCipher } from '../../domain/calls/idempotency/answer-cipher.ts';
@@ -11,14 +12,16 @@ import { chargeDeferredIn, type Deferring } from '../../domain/calls/settlement/
 import { type CallBook, createCallBook } from '../../domain/calls/settlement/settle-call.ts';
 import { setNamesPerDay } from '../../domain/calls/usage/usage-subjects.ts';
 import { createHeldCredits } from '../../domain/credits/holds/holds.ts';
+import { createCompanyTurns } from '../../domain/documents/company-turns.ts';
 import { createKeyDirectory } from '../../domain/keys/key-directory.ts';
 import { type AbandonedStreams, createAbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
 import { createStoredResponses } from '../../domain/stored-responses/stored-responses.ts';
 import { REFUSALS } from '../../gateway/admission/refusals.ts';
 import { gatewayDocument } from '../../gateway/api-docs.ts';
 import { type CallMeters, createCallMeters, withMeters } from '../../gateway/call-telemetry.ts';
+import { createAnswerRecorder } from '../../gateway/forwarding/answer-recorder.ts';
 import { createUnpaidEndings } from '../../gateway/forwarding/end-call.ts';
-import { createKeptAnswers } from '../../gateway/forwarding/kept-answers.ts';
+import type { ReadModelBody } from '../../gateway/json/request-body.ts';
 import { createRunningCalls } from '../../gateway/mcp/running-calls.ts';
 import { createGateway, errorBodyOf, type GatewayParts } from '../../gateway/server.ts';
 import { createClientAddress } from '../../http/client-identity.ts';
@@ -40,6 +43,7 @@ import { consoleUrl } from '../settings/addresses.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { accepted } from '../settings/secrets.ts';
 import { journalFolder, recoverDeferred } from './connect.ts';
+import type { LargeBody } from './large-body-thread.ts';
 import { openCallHooks } from './open-call-hooks.ts';
 import type { ModelParts } from './open-models.ts';
 import { checksOf, docsFiles, openServer, withMetrics } from './open-server.ts';
@@ -116,7 +120,7 @@ async function openGatewayParts(
     ...modelParts,
     ...{ keys, calls, meters, callHook, hookMetrics, addressRefusals },
     ...{ tracer, idempotency, responses, cache, payloads },
-    kept: createKeptAnswers({ cache, payloads, tracesPayloads: configuration.tracesPayloads }),
+    answerRecorder: createAnswerRecorder({ cache, payloads, tracesPayloads: configuration.tracesPayloads }),
     heldCredits: createHeldCredits({ sharedState, log, chargeDeferred: chargeDeferredIn(database, clock) }),
     database,
     unpaidEndings: createUnpaidEndings({ clock, log }),
@@ -126,10 +130,46 @@ async function openGatewayParts(
     streamUsageChunk: configuration.streamUsageChunk,
     unavailableTools: configuration.unavailableTools,
     bodyTimeoutMs: configuration.bodyTimeoutMs,
+    scanLargeBody: openLargeBodies({ clock, log, whenClosing: opening.whenClosing }),
     largeAnswersBytes: configuration.largeAnswersBytes,
     consoleOrigin: new URL(consoleUrl(configuration)).origin,
     mcp: { running, checksHost: isReachedByItself(configuration) },
   };
+}
+
+/** Two places, so that the thread always has the next body. A company waits for at most one body of another company. */
+const BODY_TURNS = { places: 2, perCompany: 1, maxWaiting: 256, waitMs: 20_000 };
+const BODY_LIMITS = { maxWaiting: BODY_TURNS.places, timeoutMs: 30_000 };
+
+/** The thread starts with the first large body. If it breaks, its calls are 503 and the next one starts it again. */
+export function openLargeBodies({
+  clock,
+  log,
+  whenClosing,
+}: Pick<Opening, 'clock' | 'log' | 'whenClosing'>): NonNullable<GatewayParts['scanLargeBody']> {
+  const entry = new URL('./large-body-thread.ts', import.meta.url);
+  const thread = createRequestThread<LargeBody, ReadModelBody>({
+    ...{ name: 'large bodies', entry, clock, log, ...BODY_LIMITS },
+  });
+  whenClosing('large bodies', thread.close);
+  const turns = createCompanyTurns(clock, BODY_TURNS);
+  whenClosing('large bodies that wait', async () => turns.close());
+  return async (companyId, bytes, wire) => {
+    try {
+      const turn = await turns.run(companyId, () => thread.call({ bytes: sharedCopy(bytes), wire }));
+      return turn.outcome === 'done' ? turn.result : null;
+    } catch (error) {
+      log.error('a large body could not be read', { error });
+      return null;
+    }
+  };
+}
+
+/** Copying 20 MB takes 10 ms; the runtime takes ten times as long to serialize them for a thread. */
+function sharedCopy(bytes: Uint8Array): Uint8Array {
+  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  copy.set(bytes);
+  return copy;
 }
 
 async function openCallBook(opening: Opening, log: Log): Promise<CallBook> {

@@ -5,7 +5,7 @@ import { createManualClock, type ManualClock } from '../../doubles/manual-clock.
 import { createSilentLog } from '../../doubles/silent-log.ts';
 import { type RawUpstream, startRawUpstream } from './raw-upstream.ts';
 
-export interface CallOfARawUpstream {
+interface CallOfARawUpstream {
   readonly provider: RawUpstream;
   readonly clock: ManualClock;
   readonly upstream: HttpUpstream;

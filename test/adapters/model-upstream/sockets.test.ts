@@ -375,6 +375,19 @@ describe('connecting', () => {
     expect(tried.slice(3)).toEqual(['127.0.0.1']);
   });
 
+  test('the failure says what was wrong at each address, so that none hides another', async () => {
+    const problems = ['certificate has expired', 'Failed to connect', 'Failed to connect'];
+    const { send } = await setUp(() => {}, {
+      dial: (_place, dialled) => dialled.failed(new Error(problems.shift())),
+      approveHost: () => ({ outcome: 'approved', addresses: ['192.0.2.1', '192.0.2.2', '::1'] }),
+    });
+    const failure = await send().catch((error: Error) => error);
+    expect(failure).toMatchObject({
+      ...failed('connect'),
+      cause: { message: 'certificate has expired; Failed to connect' },
+    });
+  });
+
   test('each address has its share of the time; the end of the last one fails the call', async () => {
     const { dial, tries } = stubbedDial();
     const { clock, entries, send } = await setUp(() => {}, {

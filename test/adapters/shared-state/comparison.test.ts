@@ -115,7 +115,7 @@ async function play(seed: number, state: SharedState & { advance(ms: number): vo
   const begun = await state.reserve('begin', [
     { kind: 'window', name: 'w', amount: 0, limit: 0, windowMs: 1 },
   ]);
-  const origin = (begun.outcome === 'reserved' && begun.standings[0]?.windowStart) || 0;
+  const origin = (begun.outcome === 'reserved' && begun.limitStates[0]?.windowStart) || 0;
   const inMinutes = (name: string, value: unknown): unknown => {
     if (name === 'windowStart' && value) return Math.floor((Number(value) - origin) / MINUTE);
     if (name === 'resetMs' || (name === 'retryAfterMs' && value !== null))
@@ -136,9 +136,9 @@ async function play(seed: number, state: SharedState & { advance(ms: number): vo
 
 async function noteStarts(state: SharedState, starts: Map<string, number>): Promise<void> {
   for (const name of ['a', 'b']) {
-    // Refused on purpose: a refusal tells the standing and takes nothing.
+    // Refused on purpose: a refusal reports the state and reserves nothing.
     const asked = await state.reserve('t', [{ kind: 'window', name, amount: 1, limit: 0, windowMs: 1 }]);
-    if (asked.outcome === 'refused') starts.set(name, asked.standings[0]?.windowStart ?? 0);
+    if (asked.outcome === 'refused') starts.set(name, asked.limitStates[0]?.windowStart ?? 0);
   }
 }
 

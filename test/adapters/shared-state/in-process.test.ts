@@ -28,8 +28,8 @@ describe('in process', () => {
       { ...claim, name: 'tokens' },
     ]);
     if (reserved.outcome !== 'reserved') throw new Error(reserved.outcome);
-    expect(reserved.standings.map(({ resetMs }) => resetMs)).toEqual([60_000, 60_000]);
-    expect(new Set(reserved.standings.map(({ windowStart }) => windowStart)).size).toBe(1);
+    expect(reserved.limitStates.map(({ resetMs }) => resetMs)).toEqual([60_000, 60_000]);
+    expect(new Set(reserved.limitStates.map(({ windowStart }) => windowStart)).size).toBe(1);
     await state.close();
   });
 

@@ -41,7 +41,7 @@ describe.skipIf(!isInstalled)('Redis down, silent or restarted (skipped without 
     );
   async function usedIn(state: SharedState, tag: string): Promise<number | undefined> {
     const asked = await state.reserve(tag, [{ ...claim, amount: 0 }]);
-    return asked.outcome === 'reserved' ? asked.standings[0]?.used : undefined;
+    return asked.outcome === 'reserved' ? asked.limitStates[0]?.used : undefined;
   }
   const killConnections = () => server.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
 
@@ -60,7 +60,7 @@ describe.skipIf(!isInstalled)('Redis down, silent or restarted (skipped without 
     await state.reserve('cut', [claim]);
     await killConnections();
     await until(() => losses === 1);
-    expect(await state.reserve('cut', [claim])).toMatchObject({ standings: [{ used: 2 }] });
+    expect(await state.reserve('cut', [claim])).toMatchObject({ limitStates: [{ used: 2 }] });
   });
 
   test('a claim in progress when the connection is closed fails and is not sent again', async () => {

@@ -83,7 +83,7 @@ describeServers('a Redis Cluster of three primaries and a replica', () => {
     const tags = Array.from({ length: 30 }, (_, index) => `company-${index}`);
     await Promise.all(tags.map((tag) => one.reserve(tag, [window])));
     const again = await Promise.all(tags.map((tag) => two.reserve(tag, [window])));
-    for (const reserved of again) expect(reserved).toMatchObject({ standings: [{ used: 2 }] });
+    for (const reserved of again) expect(reserved).toMatchObject({ limitStates: [{ used: 2 }] });
     const keys = async (node: PausableRedis) => (await node.command('KEYS', `${own.prefix}:*`)) as string[];
     const counts = await Promise.all(nodes.slice(0, 3).map(async (node) => (await keys(node)).length));
     expect(counts.every((count) => count > 0)).toBe(true);
@@ -108,11 +108,11 @@ describeServers('a Redis Cluster of three primaries and a replica', () => {
     const key = `${own.prefix}:{${tag}}:window:rpm`;
     await from?.command('MIGRATE', '127.0.0.1', String(to?.port), key, '0', '5000');
     // ASK: the key is there already, the slot not yet.
-    expect(await state.reserve(tag, [window])).toMatchObject({ standings: [{ used: 2 }] });
+    expect(await state.reserve(tag, [window])).toMatchObject({ limitStates: [{ used: 2 }] });
     for (const node of [to, from, nodes[2]]) await node?.command('CLUSTER', 'SETSLOT', slot, 'NODE', toId);
     // MOVED.
-    expect(await state.reserve(tag, [window])).toMatchObject({ standings: [{ used: 3 }] });
-    expect(await state.reserve(tag, [window])).toMatchObject({ standings: [{ used: 4 }] });
+    expect(await state.reserve(tag, [window])).toMatchObject({ limitStates: [{ used: 3 }] });
+    expect(await state.reserve(tag, [window])).toMatchObject({ limitStates: [{ used: 4 }] });
     await state.close();
   });
 
@@ -193,7 +193,7 @@ describeServers('a primary that Sentinel watches', () => {
     await state.subscribe('news', ignore, () => {
       gaps += 1;
     });
-    expect(await state.reserve('t', [window])).toMatchObject({ standings: [{ used: 1 }] });
+    expect(await state.reserve('t', [window])).toMatchObject({ limitStates: [{ used: 1 }] });
     await primary?.kill();
     await until(async () => (await state.reserve('t', [window]).catch(() => null)) !== null, 60_000);
     await until(() => gaps > 0, 30_000);

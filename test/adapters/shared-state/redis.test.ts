@@ -104,7 +104,7 @@ describe('shared state on Redis', () => {
       const admitted = (await Promise.all(claims)).filter(({ outcome }) => outcome === 'reserved');
       expect(admitted).toHaveLength(50);
       const left = await two.state.reserve('t', [{ ...held, entry: 'asking', amount: 0 }]);
-      expect(left).toMatchObject({ outcome: 'reserved', standings: [{ used: 50 }] });
+      expect(left).toMatchObject({ outcome: 'reserved', limitStates: [{ used: 50 }] });
       await one.close();
       await two.close();
     });
@@ -147,7 +147,7 @@ describe('shared state on Redis', () => {
         { ...held, name: 'long', entry: 'a', ttlMs: 9_000_000 },
       ];
       const reserved = await state.reserve('t', claims);
-      const windowStart = reserved.outcome === 'reserved' ? reserved.standings[0]?.windowStart : undefined;
+      const windowStart = reserved.outcome === 'reserved' ? reserved.limitStates[0]?.windowStart : undefined;
       await state.settle('t', [
         level,
         { kind: 'renew', name: 'calls', entry: 'a', amount: 1, ttlMs: 7_200_000 },
@@ -195,7 +195,7 @@ describe('shared state on Redis', () => {
       const { state, close } = await open();
       await state.reserve('t', [window]);
       await admin.send('SCRIPT', ['FLUSH']);
-      expect(await state.reserve('t', [window])).toMatchObject({ standings: [{ used: 2 }] });
+      expect(await state.reserve('t', [window])).toMatchObject({ limitStates: [{ used: 2 }] });
       await admin.send('SCRIPT', ['FLUSH']);
       await state.set('v', 'text', 60_000);
       expect(await state.get('v')).toBe('text');
@@ -209,8 +209,8 @@ describe('shared state on Redis', () => {
       const sent = [state.reserve('t', [window]), state.reserve('t', [window])];
       await close();
       expect(await Promise.all(sent)).toMatchObject([
-        { standings: [{ used: 2 }] },
-        { standings: [{ used: 3 }] },
+        { limitStates: [{ used: 2 }] },
+        { limitStates: [{ used: 3 }] },
       ]);
     });
 
@@ -242,8 +242,8 @@ describe('shared state on Redis', () => {
       await arrived;
       expect(heard).toEqual(['m']);
       await one.state.reserve('t', [window]);
-      expect(await two.state.reserve('t', [window])).toMatchObject({ standings: [{ used: 2 }] });
-      expect(await stranger.state.reserve('t', [window])).toMatchObject({ standings: [{ used: 1 }] });
+      expect(await two.state.reserve('t', [window])).toMatchObject({ limitStates: [{ used: 2 }] });
+      expect(await stranger.state.reserve('t', [window])).toMatchObject({ limitStates: [{ used: 1 }] });
       expect(overheard).toEqual([]);
       for (const { close } of [one, two, stranger]) await close();
     });

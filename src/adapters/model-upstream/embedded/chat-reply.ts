@@ -76,10 +76,10 @@ const NAMED_KEYS =
 
 /** The parts of the conversation that values are taken from. System messages are instructions and are excluded. */
 function conversationOf(messages: readonly ChatMessage[]): Conversation {
-  const said = messages.filter(({ role }) => role === 'user' || role === 'tool' || role === 'function');
+  const inputs = messages.filter(({ role }) => role === 'user' || role === 'tool' || role === 'function');
   return {
-    text: said.map(({ text }) => text).join('\n'),
-    lastMessage: said.findLast(({ role }) => role === 'user')?.text.trim() ?? '',
+    text: inputs.map(({ text }) => text).join('\n'),
+    lastMessage: inputs.findLast(({ role }) => role === 'user')?.text.trim() ?? '',
   };
 }
 
@@ -146,11 +146,11 @@ function pickTool({ messages, tools, toolChoice }: ChatRequest): ChatTool | null
   // A tool result that has arrived is reported, not requested again.
   if (toolChoice.kind === 'auto' && messages.at(-1)?.role !== 'user') return null;
 
-  const asked = messages.findLast(({ role }) => role === 'user')?.text.slice(0, LOOKED_AT_FOR_TOOLS) ?? '';
-  const stems = new Set([...meaningfulStems(asked), ...wordsOfName(asked).map(stemOf)]);
+  const question = messages.findLast(({ role }) => role === 'user')?.text.slice(0, LOOKED_AT_FOR_TOOLS) ?? '';
+  const stems = new Set([...meaningfulStems(question), ...wordsOfName(question).map(stemOf)]);
   let best: { tool: ChatTool; score: number } | null = null;
   for (const tool of tools) {
-    const score = scoreOf(tool, asked, stems);
+    const score = scoreOf(tool, question, stems);
     if (score > (best?.score ?? 0)) best = { tool, score };
   }
   return best?.tool ?? (toolChoice.kind === 'required' ? (tools[0] ?? null) : null);
@@ -160,8 +160,8 @@ function pickTool({ messages, tools, toolChoice }: ChatRequest): ChatTool | null
  * 0 is no match. A message matches if it contains the function's name, all meaningful words of the name, or one of them
  * and another word of its description. More matching words score higher.
  */
-function scoreOf({ name, description }: ChatTool, asked: string, stems: ReadonlySet<string>): number {
-  if (asked.includes(name)) return 1_000;
+function scoreOf({ name, description }: ChatTool, question: string, stems: ReadonlySet<string>): number {
+  if (question.includes(name)) return 1_000;
   const ofName = wordsOfName(name)
     .filter((word) => !COMMON_IN_NAMES.has(word))
     .map(stemOf);

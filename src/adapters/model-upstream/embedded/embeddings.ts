@@ -61,8 +61,8 @@ async function readEmbeddingRequest(
 ): Promise<Accepted<EmbeddingRequest>> {
   const parsed = embeddingBody.safeParse(body);
   if (!parsed.success) return refuseShape(parsed.error);
-  const wanted = parsed.data.dimensions ?? dimensions;
-  if (wanted > dimensions) return refuse(`'dimensions' must be at most ${dimensions}.`, 'dimensions');
+  const requested = parsed.data.dimensions ?? dimensions;
+  if (requested > dimensions) return refuse(`'dimensions' must be at most ${dimensions}.`, 'dimensions');
   const inputs = readTextInputs(parsed.data.input, 'input');
   if (inputs.outcome === 'refused') return inputs;
 
@@ -81,7 +81,7 @@ async function readEmbeddingRequest(
     texts,
     tokenCount,
     encoding: parsed.data.encoding_format ?? 'float',
-    dimensions: wanted,
+    dimensions: requested,
   });
 }
 

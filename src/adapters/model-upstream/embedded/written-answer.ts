@@ -22,8 +22,8 @@ function answerTo(messages: readonly ChatMessage[]): string {
   const last = messages.at(-1);
   if (last?.role === 'tool' || last?.role === 'function') return reportTools(messages);
 
-  const asked = messages.findLast(({ role }) => role === 'user') ?? last;
-  const text = asked?.text.trim() ?? '';
+  const question = messages.findLast(({ role }) => role === 'user') ?? last;
+  const text = question?.text.trim() ?? '';
   if (text === '') return `the message is empty. ${ABILITIES}`;
   const instruction = readInstruction(text);
   if (instruction.kind === 'greeting') return `hello! ${ABILITIES}`;

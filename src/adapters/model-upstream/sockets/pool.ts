@@ -114,13 +114,18 @@ export function createPool(parts: PoolParts, origin: Origin): Pool {
   function dialAll(): void {
     while (dialling < waiting.length && givenUp < MOST_GIVEN_UP) {
       dialling += 1;
-      dialNext(inOrder(known, preferred), 0, clock.uptimeMs() + connectTimeoutMs);
+      dialNext(inOrder(known, preferred), 0, clock.uptimeMs() + connectTimeoutMs, []);
     }
     if (waiting.length > dialling) failWaiting(new Error('too many connections do not come about'));
   }
 
   /** Tries one address after the other, each with its share of the remaining time. */
-  function dialNext(addresses: readonly string[], at: number, dueMs: number): void {
+  function dialNext(
+    addresses: readonly string[],
+    at: number,
+    dueMs: number,
+    problems: readonly string[],
+  ): void {
     const address = addresses[at];
     if (address === undefined) {
       fail(new Error(`${origin.hostname} has no address`));
@@ -132,8 +137,10 @@ export function createPool(parts: PoolParts, origin: Origin): Pool {
     function next(error: Error): void {
       isOver = true;
       deadlines.leave(timing);
-      if (at + 1 < addresses.length && clock.uptimeMs() < dueMs) dialNext(addresses, at + 1, dueMs);
-      else fail(error);
+      // Of each address: an expired certificate at one would be hidden by another that cannot be reached.
+      const all = problems.includes(error.message) ? problems : [...problems, error.message];
+      if (at + 1 < addresses.length && clock.uptimeMs() < dueMs) dialNext(addresses, at + 1, dueMs, all);
+      else fail(all.length === 1 ? error : new Error(all.join('; '), { cause: error }));
     }
 
     const timing: Watched = {

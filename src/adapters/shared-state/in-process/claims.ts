@@ -59,11 +59,11 @@ function reserve(stores: Stores, tag: string, claims: readonly Claim[]): Reserva
   }
   const refusedBy = firstRefused(stores, placed);
   if (refusedBy < 0) for (const one of placed) take(stores, one);
-  const standings: LimitState[] = [];
-  for (const one of placed) standings.push(limitState(stores, one));
+  const limitStates: LimitState[] = [];
+  for (const one of placed) limitStates.push(limitState(stores, one));
   const refusing = placed[refusedBy];
-  if (!refusing) return { outcome: 'reserved', standings };
-  return { outcome: 'refused', refusedBy, retryAfterMs: retryAfterMs(stores, refusing), standings };
+  if (!refusing) return { outcome: 'reserved', limitStates };
+  return { outcome: 'refused', refusedBy, retryAfterMs: retryAfterMs(stores, refusing), limitStates };
 }
 
 /** Null if its level is unknown. */

@@ -210,14 +210,14 @@ function wandering(place: string): Error {
 }
 
 /** A node that does not know its own name omits it: its address is the one that was asked. */
-function placeOf(host: string, port: string | number, asked: string): string {
-  const own = asked.slice(0, asked.lastIndexOf(':'));
+function placeOf(host: string, port: string | number, answeredBy: string): string {
+  const own = answeredBy.slice(0, answeredBy.lastIndexOf(':'));
   if (host === '' || host === '?') return `${own}:${port}`;
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** The primary of each slot, from the reply to CLUSTER SLOTS. */
-function readSlots(answer: unknown, asked: string): readonly (string | undefined)[] {
+function readSlots(answer: unknown, answeredBy: string): readonly (string | undefined)[] {
   const slots = new Array<string | undefined>(SLOTS).fill(undefined);
   const ranges = answer as readonly [
     number,
@@ -226,7 +226,7 @@ function readSlots(answer: unknown, asked: string): readonly (string | undefined
     ...unknown[],
   ][];
   for (const [first, last, [host, port]] of ranges) {
-    slots.fill(placeOf(host ?? '', port, asked), first, last + 1);
+    slots.fill(placeOf(host ?? '', port, answeredBy), first, last + 1);
   }
   return slots;
 }

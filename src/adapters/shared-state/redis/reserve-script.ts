@@ -184,9 +184,9 @@ export function readReservation(reply: readonly number[], claims: readonly Claim
     return { outcome: 'level-unknown', level, version: third ?? null };
   }
   const wait = third ?? -1;
-  const standings = claims.map((claim, index) => readLimitState(reply, claim, 3 + 3 * index));
-  if (outcome === 0) return { outcome: 'reserved', standings };
-  return { outcome: 'refused', refusedBy: place, retryAfterMs: wait < 0 ? null : wait, standings };
+  const limitStates = claims.map((claim, index) => readLimitState(reply, claim, 3 + 3 * index));
+  if (outcome === 0) return { outcome: 'reserved', limitStates };
+  return { outcome: 'refused', refusedBy: place, retryAfterMs: wait < 0 ? null : wait, limitStates };
 }
 
 function readLimitState(reply: readonly number[], claim: Claim, from: number): LimitState {

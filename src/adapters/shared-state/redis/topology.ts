@@ -92,8 +92,8 @@ async function askSentinel(sentinel: RedisAddress, name: string, timeoutMs: numb
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error('no answer in time')), timeoutMs);
   try {
-    const asked = client.connect().then(() => client.send('SENTINEL', ['get-master-addr-by-name', name]));
-    const found = (await Promise.race([asked, late.promise])) as [string, string] | null;
+    const answer = client.connect().then(() => client.send('SENTINEL', ['get-master-addr-by-name', name]));
+    const found = (await Promise.race([answer, late.promise])) as [string, string] | null;
     if (found === null) throw new Error('unknown name');
     const [host, port] = found;
     return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;

@@ -82,7 +82,7 @@ describe('calls as Parquet', () => {
     });
   });
 
-  test('factors and cache writes for an hour are columns at the end, and files without them are written again', async () => {
+  test('factors, cache writes for an hour, surcharge and share are columns at the end, and files without them are written again', async () => {
     const [plain = '', priority = '', long = ''] = await add(START + 5_000, 3);
     await database.query(
       `update calls set tier = 'priority', price_factor_millionths = 2000000, hour_write_tokens = 7,
@@ -90,7 +90,8 @@ describe('calls as Parquet', () => {
       [priority],
     );
     await database.query(
-      `update calls set tier = 'prompt_tokens>9', price_factor_millionths = 2000000, completion_factor_millionths = 1500000
+      `update calls set tier = 'prompt_tokens>9', price_factor_millionths = 2000000, completion_factor_millionths = 1500000,
+         surcharge_micro = 250000, charge_share_millionths = 500000
        where id = $1`,
       [long],
     );
@@ -110,6 +111,11 @@ describe('calls as Parquet', () => {
     expect(rows.get(plain)).toMatchObject({
       ...{ hour_write_tokens: null, hour_write_factor_millionths: null },
     });
+    const shares = (id: string) => [rows.get(id)?.surcharge_micro, rows.get(id)?.charge_share_millionths];
+    expect([shares(plain), shares(long)]).toEqual([
+      [0n, 1_000_000],
+      [250_000n, 500_000],
+    ]);
     expect(Object.keys((await read(TEN))[0] ?? {})).toEqual(COLUMN_NAMES);
     expect(COLUMN_NAMES.indexOf('tier')).toBe(COLUMN_NAMES.indexOf('count') + 1);
     // As earlier versions wrote it.

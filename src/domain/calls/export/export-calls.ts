@@ -87,6 +87,8 @@ const COLUMNS = {
   ],
   hour_write_tokens: ['hour_write_tokens', 'INT64'],
   hour_write_factor_millionths: ['hour_write_factor_millionths', 'INT32'],
+  surcharge_micro: ['coalesce(surcharge_micro, 0)', 'INT64'],
+  charge_share_millionths: ['coalesce(charge_share_millionths, 1000000)', 'INT32'],
 } as const satisfies Record<string, readonly [sql: string, type: ColumnType]>;
 
 /** Their order is that of the file. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import {
-  askedBy,
   endOf,
   idempotentCallsContract,
+  idempotentRequest,
 } from '../../../../test/contracts/idempotent-calls.contract.ts';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
@@ -33,7 +33,7 @@ describe('keys of calls', () => {
 
   describe('the leases of running calls', () => {
     const SETTLED: Settled = { outcome: 'settled', level: null, spending: null };
-    const newClaim = (): IdempotentClaim => ({ ...askedBy(newId()), callId: newId() });
+    const newClaim = (): IdempotentClaim => ({ ...idempotentRequest(newId()), callId: newId() });
 
     function opened() {
       const clock = createManualClock();
@@ -155,7 +155,7 @@ describe('keys of calls', () => {
     });
 
     test('are journaled unchanged, and grouped only up to the size of a statement', () => {
-      const claim = { ...askedBy(newId()), callId: newId() };
+      const claim = { ...idempotentRequest(newId()), callId: newId() };
       const ended = endOf(claim, newId());
       expect(readEntry(entryOf(ended))).toEqual({ outcome: 'read', call: ended });
       expect(ended.idempotent?.storedForMs).toBe(86_400_000);
@@ -191,7 +191,7 @@ describePostgres('with a server', () => {
     // Two calls for each key: the lease of the first has ended while it ran.
     for (let key = 0; key < 60; key += 1) {
       const companyId = companies[key % companies.length] ?? '';
-      const asked = askedBy(newId());
+      const asked = idempotentRequest(newId());
       for (let call = 0; call < 2; call += 1) {
         const claim = { ...asked, callId: newId() };
         expect(await claimIdempotencyKey(database, claim)).toBe(true);
@@ -206,7 +206,7 @@ describePostgres('with a server', () => {
       () => renewClaims(database, claims.toReversed()),
       () =>
         claimIdempotencyKey(database, {
-          ...askedBy(claims[random.below(120)]?.keyId ?? ''),
+          ...idempotentRequest(claims[random.below(120)]?.keyId ?? ''),
           callId: newId(),
         }),
     ]).flat();

@@ -145,7 +145,13 @@ const NO_CALL: LoggedCall = {
   },
   ...{ chargeMicro: 0n, surchargeMicro: 0n, firstByteMs: null, durationMs: 0, endUser: null, tags: [] },
   ...{ project: null, cacheHit: false, ownKey: false, count: 1, targetId: null, tries: 1, costMicro: null },
-  ...{ tier: null, priceFactorMillionths: null, completionFactorMillionths: null, hourWriteTokens: null },
+  ...{
+    priceId: null,
+    tier: null,
+    priceFactorMillionths: null,
+    completionFactorMillionths: null,
+    hourWriteTokens: null,
+  },
 };
 
 /**

@@ -39,6 +39,8 @@ export interface LoggedCall {
   readonly targetId: string | null;
   readonly tries: number;
   readonly costMicro: bigint | null;
+  /** The version of the price that it was charged at; null if it was not charged. */
+  readonly priceId: string | null;
   /** The provider's tier that served it, if its tokens have a different price there. */
   readonly tier: string | null;
   /** In millionths of the price; null at the regular price. */
@@ -294,7 +296,7 @@ const COLUMNS = `id, request_id as "requestId", company_id as "companyId", key_i
   completion_tokens as "completionTokens", charge_micro as "chargeMicro", coalesce(surcharge_micro, 0) as "surchargeMicro",
   first_byte_ms as "firstByteMs", duration_ms as "durationMs", end_user as "endUser", coalesce(tags, '{}') as tags, project,
   coalesce(cache_hit, false) as "cacheHit", coalesce(own_key, false) as "ownKey", coalesce(count, 1) as count,
-  target_id as "targetId", coalesce(tries, 1) as tries, cost_micro as "costMicro",
+  target_id as "targetId", coalesce(tries, 1) as tries, cost_micro as "costMicro", price_id as "priceId",
   tier, price_factor_millionths as "priceFactorMillionths", completion_factor_millionths as "completionFactorMillionths",
   hour_write_tokens as "hourWriteTokens"`;
 

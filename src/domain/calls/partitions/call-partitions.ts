@@ -78,13 +78,13 @@ export async function openCallPartitions({
   log,
   span,
 }: CallPartitionParts): Promise<number> {
-  const wanted = spansFrom(clock.now(), span);
-  if (missing(wanted, await listCallPartitions(database)).length === 0) return 0;
+  const required = spansFrom(clock.now(), span);
+  if (missing(required, await listCallPartitions(database)).length === 0) return 0;
   const made = await database.transaction(async (transaction) => {
     if (!(await hasPartitionsLock(transaction))) return [];
     await transaction.script(LOCK_TIMEOUT);
     const names: string[] = [];
-    for (const { fromMs, beforeMs } of missing(wanted, await listCallPartitions(transaction))) {
+    for (const { fromMs, beforeMs } of missing(required, await listCallPartitions(transaction))) {
       const [fromId, beforeId] = [leastIdAt(fromMs), leastIdAt(beforeMs)];
       const strays = await transaction.query(
         `select 1 from ${OTHER_CALLS} where id >= $1::uuid and id < $2::uuid limit 1`,
@@ -123,8 +123,8 @@ function startOf(nowMs: number, span: PartitionSpan, ahead: number): number {
  * The spans that have no partition yet. After a change of the setting only the rest of one may be missing: a month's
  * partition may end within a week.
  */
-function missing(wanted: readonly Span[], present: readonly CallPartition[]): readonly Span[] {
-  return wanted.flatMap(({ fromMs, beforeMs }) => {
+function missing(required: readonly Span[], present: readonly CallPartition[]): readonly Span[] {
+  return required.flatMap(({ fromMs, beforeMs }) => {
     const covered = present.map(({ fromId, beforeId }) => [timeOf(fromId), timeOf(beforeId)] as const);
     const begun = covered.filter(([from, before]) => from <= fromMs && before > fromMs);
     const free = Math.max(fromMs, ...begun.map(([, before]) => before));

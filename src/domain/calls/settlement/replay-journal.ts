@@ -130,9 +130,9 @@ async function setAside(batch: Batch, callId: string, error: unknown): Promise<D
   const entry = entries.get(callId);
   const reason = error instanceof Error ? error.message.slice(0, 500) : 'unknown';
   if (entry === undefined) return null;
-  const kept = await storeSetAside(parts.database, { ...entry, reason, journalFile: file.name });
-  if (kept.outcome === 'unavailable') return kept;
-  if (kept.outcome === 'kept') await file.remove([callId]);
+  const stored = await storeSetAside(parts.database, { ...entry, reason, journalFile: file.name });
+  if (stored.outcome === 'unavailable') return stored;
+  if (stored.outcome === 'kept') await file.remove([callId]);
   else await file.setAside(callId, reason);
   parts.onSetAside(callId);
   parts.log.error('a journaled call cannot be charged and was set aside: see turnpike set-aside-calls', {

@@ -138,7 +138,7 @@ type OpenUsage = WithheldUsage & { readonly day: string; readonly accountId: str
 async function lockOpen(
   transaction: Transaction,
   callId: string,
-  wanted: 'POSTED' | 'DROPPED',
+  resolution: 'POSTED' | 'DROPPED',
 ): Promise<{ outcome: 'open'; usage: OpenUsage } | ResolvedUsage> {
   const [place] = await transaction.query<{ accountId: string }>(
     'select coalesce(payer_id, company_id) as "accountId" from withheld_usage where call_id = $1',
@@ -155,7 +155,7 @@ async function lockOpen(
   if (usage.resolution === null) {
     return { outcome: 'open', usage: { ...usage, day: row.day, ...place } };
   }
-  if (usage.resolution === wanted) return { outcome: 'resolved', usage, isNew: false, level: null };
+  if (usage.resolution === resolution) return { outcome: 'resolved', usage, isNew: false, level: null };
   return { outcome: 'resolved-otherwise', usage };
 }
 

@@ -6,21 +6,34 @@ export interface OperationCount {
   readonly kind: string;
   readonly outcome: 'SUCCEEDED' | 'FAILED' | 'REFUSED';
   readonly count: number;
-  readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number };
+  readonly latencyMs: Percentiles;
 }
 
-interface CountRow extends Pick<OperationCount, 'kind' | 'outcome' | 'count'> {
+interface Percentiles {
   readonly p50: number;
   readonly p95: number;
   readonly p99: number;
 }
 
+type CountRow = Pick<OperationCount, 'kind' | 'outcome' | 'count'> & Percentiles;
+
+/** How soon a target began its answers. */
+export interface TargetCount {
+  readonly targetId: string;
+  /** The alias that it answered for. */
+  readonly alias: string | null;
+  readonly count: number;
+  readonly firstByteMs: Percentiles;
+}
+
 /** An id is created slightly before the start of its call is recorded: by less than this. */
 const ID_EARLIER_MS = 60_000;
 
+const MOST_TARGETS = 200;
+
 /** A percentile over rows of `ranked`, interpolated between the two nearest ranks like percentile_cont. */
 function percentile(share: number): string {
-  const at = (rank: string) => `min(duration_ms) filter (where ranks > ${rank})`;
+  const at = (rank: string) => `min(ms) filter (where ranks > ${rank})`;
   const [below, above] = [`floor(${share} * last)`, `ceil(${share} * last)`].map(at);
   return `(${below} + (${above} - ${below}) * (${share} * last - floor(${share} * last)))::float8`;
 }
@@ -29,24 +42,49 @@ function percentile(share: number): string {
  * Ids increase with the start time of their calls, so that their index finds the calls since then. Calls are first counted by
  * duration, which PostgreSQL's workers do in parallel, so that only the distinct durations are sorted.
  */
+function countedBy(columns: readonly [string, string], ms: string, condition: string): string {
+  const groups = columns.map((_, at) => `group${at}`).join(', ');
+  return `with durations as (
+       select ${columns.map((column, at) => `${column} as group${at}`).join(', ')}, ${ms} as ms, count(*) as rows,
+         sum(coalesce(count, 1)) as calls
+       from calls where id >= $1::uuid and started_at >= $2 and ${condition} group by ${ms}, ${columns.join(', ')}),
+     ranked as (
+       select *, sum(rows) over (grouped order by ms) as ranks, (sum(rows) over grouped) - 1 as last
+       from durations window grouped as (partition by ${groups}))
+     select ${groups}, sum(calls)::integer as count,
+       ${percentile(0.5)} as p50, ${percentile(0.95)} as p95, ${percentile(0.99)} as p99
+     from ranked group by ${groups}, last`;
+}
+
 export async function countOperations(
   statements: Statements,
   since: Date,
 ): Promise<readonly OperationCount[]> {
   const rows = await statements.query<CountRow>(
-    `with durations as (
-       select endpoint, outcome, duration_ms, count(*) as rows, sum(coalesce(count, 1)) as calls
-       from calls where id >= $1::uuid and started_at >= $2 group by duration_ms, endpoint, outcome),
-     ranked as (
-       select *, sum(rows) over (kind order by duration_ms) as ranks, (sum(rows) over kind) - 1 as last
-       from durations window kind as (partition by endpoint, outcome))
-     select endpoint as kind, outcome, sum(calls)::integer as count,
-       ${percentile(0.5)} as p50, ${percentile(0.95)} as p95, ${percentile(0.99)} as p99
-     from ranked group by endpoint, outcome, last order by endpoint, outcome`,
+    `select group0 as kind, group1 as outcome, count, p50, p95, p99
+     from (${countedBy(['endpoint', 'outcome'], 'duration_ms', 'true')}) as counted order by kind, outcome`,
     [leastIdAt(since.getTime() - ID_EARLIER_MS), since],
   );
   return rows.map(({ kind, outcome, count, p50, p95, p99 }) => {
     return { kind, outcome, count, latencyMs: { p50, p95, p99 } };
+  });
+}
+
+/** The slowest first. Of calls that succeeded: a target that fails soon is not a fast one. */
+export async function countTargets(statements: Statements, since: Date): Promise<readonly TargetCount[]> {
+  const answered = "outcome = 'SUCCEEDED' and target_id is not null and first_byte_ms is not null";
+  const counted = countedBy(
+    ['target_id', 'coalesce(served_by, alias)'],
+    'first_byte_ms',
+    `${answered} and cache_hit is not true`,
+  );
+  const rows = await statements.query<Omit<TargetCount, 'firstByteMs'> & Percentiles>(
+    `select group0 as "targetId", group1 as alias, count, p50, p95, p99
+     from (${counted}) as counted order by p95 desc, "targetId", alias limit ${MOST_TARGETS}`,
+    [leastIdAt(since.getTime() - ID_EARLIER_MS), since],
+  );
+  return rows.map(({ targetId, alias, count, p50, p95, p99 }) => {
+    return { targetId, alias, count, firstByteMs: { p50, p95, p99 } };
   });
 }
 

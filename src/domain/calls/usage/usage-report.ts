@@ -310,6 +310,6 @@ function nameSql(by: readonly Breakdown[], used: Breakdown): string {
 }
 
 function columnsOf(breakdown: Breakdown): string {
-  const wanted = DIMENSIONS.filter((dimension) => breakdown.includes(dimension));
-  return wanted.map((dimension) => COLUMN[dimension]).join(', ');
+  const dimensions = DIMENSIONS.filter((dimension) => breakdown.includes(dimension));
+  return dimensions.map((dimension) => COLUMN[dimension]).join(', ');
 }

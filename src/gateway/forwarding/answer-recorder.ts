@@ -25,7 +25,7 @@ interface LoggedAnswer {
 }
 
 /** What of an ending matters here. */
-interface KeptEnding {
+interface AnswerEnding {
   readonly copy?: AnswerCopy | undefined;
   /** The answer is complete, and all of it was passed on. */
   readonly isWhole?: boolean | undefined;
@@ -36,7 +36,7 @@ interface KeptEnding {
  * What is stored of answers besides those of idempotent calls: in the cache, and with their prompts if the key has
  * opted in. For a call that opted in to nothing only its own fields are checked.
  */
-export interface KeptAnswers {
+export interface AnswerRecorder {
   /** For a streamed answer; null for nearly every call. */
   gather(call: AdmittedModelCall, contentType: string): AnswerCopy | null;
   /** For an answer that is not streamed. */
@@ -47,24 +47,28 @@ export interface KeptAnswers {
   ended(
     call: AdmittedPaidCall,
     record: FinishedCall,
-    ending: KeptEnding,
+    ending: AnswerEnding,
     trace?: ContentTrace | null,
   ): Promise<void> | null;
 }
 
 /** A trace that waits for the prompt and answer, redacted and cut; null if they are lost. */
 interface ContentTrace {
-  said(content: PayloadContent | null): void;
+  addContent(content: PayloadContent | null): void;
 }
 
-interface KeptAnswerParts {
+interface AnswerRecorderParts {
   readonly cache: AnswerCache;
   readonly payloads: PayloadLog;
   /** TRACE_PAYLOADS: traces contain what is stored for keys that opted in. */
   readonly tracesPayloads: boolean;
 }
 
-export function createKeptAnswers({ cache, payloads, tracesPayloads }: KeptAnswerParts): KeptAnswers {
+export function createAnswerRecorder({
+  cache,
+  payloads,
+  tracesPayloads,
+}: AnswerRecorderParts): AnswerRecorder {
   const toBeCached = createAnswerGatherings(cache.maxAnswerBytes);
   const toBeLogged = createAnswerGatherings(payloads.maxTakenBytes);
   const isLogged = ({ key }: AdmittedPaidCall) => key.logPayloads && payloads.isOn;
@@ -75,7 +79,7 @@ export function createKeptAnswers({ cache, payloads, tracesPayloads }: KeptAnswe
   function toCache(
     { cache: use = null, key }: AdmittedPaidCall,
     { requestId, endUser, outcome, httpStatus, servedBy, startedAtMs }: FinishedCall,
-    { copy, isWhole = false, tokens }: KeptEnding,
+    { copy, isWhole = false, tokens }: AnswerEnding,
   ): Promise<void> | null {
     if (use === null || use.digest === null || use.hit !== null || copy === undefined) return null;
     const isUsable = isWhole && outcome === 'SUCCEEDED' && httpStatus === 200 && servedBy === undefined;
@@ -103,7 +107,7 @@ export function createKeptAnswers({ cache, payloads, tracesPayloads }: KeptAnswe
       // A large body is not kept in memory for its beginning.
       request: bytes.length > most ? bytes.slice(0, most) : bytes,
       response: answer && { ...answer, textOf: (taken) => answerText(taken, copy?.contentType, route.wire) },
-      ...(trace === null || !tracesPayloads ? {} : { traced: trace.said }),
+      ...(trace === null || !tracesPayloads ? {} : { traced: trace.addContent }),
     });
   }
 
