@@ -59,7 +59,7 @@ describe.each(ALIASES)('to a provider that speaks $wire', ({ model, provider }) 
       expect(called()).toEqual([endpoint]);
     });
 
-    test.each([false, true])('its tool runner goes on without a thread, streamed: %p', async (stream) => {
+    test.each([false, true])('its tool runner continues without a thread, streamed: %p', async (stream) => {
       const run = () => Promise.resolve(RESULT);
       const runnable = { ...tools[0], type: 'custom' as const, name: 'weather', input_schema: schema };
       const runner = client().beta.messages.toolRunner({

@@ -9,7 +9,7 @@ import { askModel, createFormatMemory, jsonQuestion } from './ask-model.ts';
 
 const SCHEMA = { type: 'object', properties: { summary: { type: 'string' } } };
 
-function open(answer: (body: { response_format?: unknown }) => Response) {
+function open(answer: (body: { response_format?: unknown; temperature?: number }) => Response) {
   const target: AliasTarget = {
     id: 'one',
     baseUrl: 'https://one.example/v1',
@@ -24,7 +24,7 @@ function open(answer: (body: { response_format?: unknown }) => Response) {
     prices: [],
     ...DEFAULT_BOUNDS.chat,
   };
-  const sent: { messages: { content: string }[]; response_format?: unknown }[] = [];
+  const sent: { messages: { content: string }[]; response_format?: unknown; temperature?: number }[] = [];
   const clock = createManualClock();
   const parts = {
     models: plainModels(() => [target]),
@@ -61,6 +61,27 @@ test('a question for JSON reaches a target without such a format too, and a fenc
     `Summarise.\nAnswer with one JSON object of this schema, with all of its properties, and nothing else:\n${JSON.stringify(SCHEMA)}`,
   );
   expect(sent[1]?.messages[1]?.content).toBe('words');
+});
+
+test('a model that refuses the temperature is asked without it, and from then on never with it', async () => {
+  const message = "Unsupported value: 'temperature' does not support 0 with this model.";
+  const { ask, sent } = open(({ response_format, temperature }) => {
+    if (temperature !== undefined) {
+      return Response.json({ error: { message, param: 'temperature' } }, { status: 400 });
+    }
+    return response_format === undefined
+      ? says('{"summary":"x"}')
+      : Response.json({ error: { message: 'unsupported', param: 'response_format' } }, { status: 400 });
+  });
+  expect(await ask()).toMatchObject({ outcome: 'answered', content: '{"summary":"x"}' });
+  expect(await ask()).toMatchObject({ outcome: 'answered' });
+  const members = sent.map(({ temperature, response_format: format }) => [temperature, format !== undefined]);
+  expect(members).toEqual([
+    [0, true],
+    [undefined, true],
+    [undefined, false],
+    [undefined, false],
+  ]);
 });
 
 test('a request that is refused for something else is sent once', async () => {

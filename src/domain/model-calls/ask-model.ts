@@ -11,7 +11,7 @@ import { type Tried, tryTargets } from './try-targets.ts';
 export interface AskModelParts extends TryTargetsParts {
   /** From a target's status to the last byte of its answer. */
   readonly answerTimeoutMs: number;
-  /** If omitted, every question is first sent with the format. */
+  /** If omitted, every question is first sent with the format and the temperature. */
   readonly formats?: FormatMemory;
 }
 
@@ -28,22 +28,25 @@ export interface ModelQuestion {
   readonly plainMessages?: readonly ModelMessage[] | undefined;
 }
 
-/** Targets that refused a format with a schema. They are called without one for a limited time. */
+/** What a question can do without: the format with a schema, and the temperature, which many reasoning models refuse. */
+type Dispensable = 'format' | 'temperature';
+
+/** Targets that refused such a member. They are called without it for a limited time. */
 interface FormatMemory {
-  isPlain(targetId: string): boolean;
-  notePlain(targetId: string): void;
+  isWithout(targetId: string, member: Dispensable): boolean;
+  noteWithout(targetId: string, member: Dispensable): void;
 }
 
-const PLAIN_FOR_MS = 60 * 60 * 1000;
+const WITHOUT_FOR_MS = 60 * 60 * 1000;
 const MOST_REMEMBERED = 1000;
 
 export function createFormatMemory(clock: Pick<Clock, 'now'>): FormatMemory {
   const until = new Map<string, number>();
   return {
-    isPlain: (targetId) => (until.get(targetId) ?? 0) > clock.now(),
-    notePlain(targetId) {
+    isWithout: (targetId, member) => (until.get(`${member} ${targetId}`) ?? 0) > clock.now(),
+    noteWithout(targetId, member) {
       if (until.size >= MOST_REMEMBERED) until.clear();
-      until.set(targetId, clock.now() + PLAIN_FOR_MS);
+      until.set(`${member} ${targetId}`, clock.now() + WITHOUT_FOR_MS);
     },
   };
 }
@@ -74,10 +77,12 @@ const MOST_ANSWER_BYTES = 4 * 1024 * 1024;
 const OF_FORMAT =
   /response_format|json_schema|structured outputs?|output_(?:config|format)|guided (?:json|decoding)|grammar|schema/i;
 
+const OF_TEMPERATURE = /\btemperature\b/i;
+
 /**
  * Asks the alias's providers, then those of the fallbacks, but never the embedded models, for one whole chat
- * completion. If a target refuses the format, the question is asked once more without it, provided that it has
- * `plainMessages`.
+ * completion. If a target refuses the temperature, the question is asked once more without it. So it is if a target
+ * refuses the format, provided that the question has `plainMessages`.
  */
 export async function askModel(
   parts: AskModelParts,
@@ -87,18 +92,21 @@ export async function askModel(
   fallbacks: readonly Alias[] = [],
 ): Promise<ModelOutcome> {
   const formats = parts.formats ?? createFormatMemory(parts.clock);
-  const first = await attempt({ ...parts, formats }, alias, question, signal, fallbacks);
-  const { formatRefusedBy: targetId } = first;
-  if (targetId === null || question.plainMessages === undefined || formats.isPlain(targetId))
-    return first.result;
-  formats.notePlain(targetId);
-  return (await attempt({ ...parts, formats }, alias, question, signal, fallbacks)).result;
+  let asked = await attempt({ ...parts, formats }, alias, question, signal, fallbacks);
+  for (let more = 0; more < 2 && asked.refused !== null; more += 1) {
+    const { targetId, member } = asked.refused;
+    const isNeeded = member === 'format' && question.plainMessages === undefined;
+    if (isNeeded || formats.isWithout(targetId, member)) break;
+    formats.noteWithout(targetId, member);
+    asked = await attempt({ ...parts, formats }, alias, question, signal, fallbacks);
+  }
+  return asked.result;
 }
 
 interface Attempt {
   readonly result: ModelOutcome;
-  /** The target whose refusal mentions the format. */
-  readonly formatRefusedBy: string | null;
+  /** The target whose refusal mentions the member. */
+  readonly refused: { readonly targetId: string; readonly member: Dispensable } | null;
 }
 
 async function attempt(
@@ -108,14 +116,16 @@ async function attempt(
   signal: AbortSignal,
   fallbacks: readonly Alias[],
 ): Promise<Attempt> {
+  const { formats } = parts;
   const kind: CallKind<ModelRequest, ChatAnswer> = {
     order: 'weighted',
     uses: 'providers',
     bodyFor(_request, { id, model }) {
-      const body =
-        plainMessages !== undefined && parts.formats.isPlain(id)
-          ? { model, messages: plainMessages, temperature: 0 }
-          : { model, messages, temperature: 0, response_format: responseFormat };
+      const asked =
+        plainMessages !== undefined && formats.isWithout(id, 'format')
+          ? { messages: plainMessages }
+          : { messages, response_format: responseFormat };
+      const body = { model, ...asked, ...(formats.isWithout(id, 'temperature') ? {} : { temperature: 0 }) };
       return new TextEncoder().encode(JSON.stringify(body));
     },
     whole: {
@@ -127,17 +137,22 @@ async function attempt(
   };
   const tried = await tryTargets(parts, kind, { alias, fallbacks, endpoint: 'chat/completions' }, signal);
   if (tried.outcome !== 'answered') {
-    const isOfFormat =
-      tried.outcome === 'request-refused' && OF_FORMAT.test(`${tried.error?.message} ${tried.error?.param}`);
-    const formatRefusedBy = isOfFormat ? tried.target.id : null;
-    return { result: { outcome: 'failed', ...failureIn(tried) }, formatRefusedBy };
+    return { result: { outcome: 'failed', ...failureIn(tried) }, refused: refusedMember(tried) };
   }
   const { isRefusal, ...answer } = tried.answer;
   const targetId = tried.target.id;
   const result: ModelOutcome = isRefusal
     ? { outcome: 'failed', reason: REFUSED, targetId }
     : { outcome: 'answered', ...answer, targetId, served: servedOf(alias, tried.alias, tried.tries) };
-  return { result, formatRefusedBy: null };
+  return { result, refused: null };
+}
+
+function refusedMember(tried: Tried<unknown>): Attempt['refused'] {
+  if (tried.outcome !== 'request-refused') return null;
+  const said = `${tried.error?.message} ${tried.error?.param}`;
+  const targetId = tried.target.id;
+  if (OF_TEMPERATURE.test(said)) return { targetId, member: 'temperature' };
+  return OF_FORMAT.test(said) ? { targetId, member: 'format' } : null;
 }
 
 /** A question whose answer is JSON of a schema. */

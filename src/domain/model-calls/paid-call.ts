@@ -20,8 +20,8 @@ import { type EstimatedUsage, estimateUsage, MOST_TOKENS } from '../limits/claim
 import { type Alias, priceAt, priceOf, type TokenFactors } from '../models/aliases.ts';
 import { type HourWrites, hourWriteFactor, hourWritesOf } from '../models/tiers/hour-writes.ts';
 import {
-  type AskedTiers,
   mostFactor,
+  type RequestedTiers,
   splitsLongPrompts,
   type Tiers,
   tierUse,
@@ -46,7 +46,7 @@ export interface PaidCall {
   readonly estimatedTokens: number;
   readonly reservation: CallReservation;
   /** What affects its price besides the tokens; null or omitted if nothing does. */
-  readonly tiers?: AskedTiers | null;
+  readonly tiers?: RequestedTiers | null;
 }
 
 /** How a call was answered, if not by the first attempt of its own alias. */
@@ -182,7 +182,7 @@ interface CallToHold {
   readonly hosted?: HostedPlan | null;
   /** The aliases that answer if the first cannot. */
   readonly fallbacks?: readonly Alias[] | undefined;
-  readonly tiers?: AskedTiers | null | undefined;
+  readonly tiers?: RequestedTiers | null | undefined;
 }
 
 const NO_FALLBACKS: readonly Alias[] = [];

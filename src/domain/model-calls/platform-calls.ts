@@ -30,10 +30,10 @@ import {
  */
 export interface PlatformCalls {
   /** Rejects if it is currently unknown whether the company can pay: try again later. */
-  begin(wanted: WantedCall): Promise<PlatformCall>;
+  begin(params: PlatformCallParams): Promise<PlatformCall>;
 }
 
-interface WantedCall {
+interface PlatformCallParams {
   readonly companyId: string;
   readonly alias: Alias;
   readonly endpoint: string;
@@ -63,7 +63,7 @@ export interface PlatformCall {
 interface PlatformCallParts {
   readonly limits: Pick<Limits, 'reserve'>;
   readonly holds: CreditHolds;
-  readonly standings: Pick<BillingStatuses, 'find'>;
+  readonly billingStatuses: Pick<BillingStatuses, 'find'>;
   readonly secrets: Pick<Secrets, 'newId'>;
   readonly clock: Clock;
   /** If omitted, no company has its own provider keys. */
@@ -78,7 +78,7 @@ const NO_LIMIT = 2 ** 40;
 export function createPlatformCalls({
   limits,
   holds,
-  standings,
+  billingStatuses,
   secrets,
   clock,
   ownKeys,
@@ -94,16 +94,17 @@ export function createPlatformCalls({
 
   async function admit(
     unbudgeted: UnadmittedCall,
-    { bodyBytes, fallbacks }: Pick<WantedCall, 'bodyBytes'> & Pick<PlatformCall, 'fallbacks'>,
+    { bodyBytes, fallbacks }: Pick<PlatformCallParams, 'bodyBytes'> & Pick<PlatformCall, 'fallbacks'>,
   ): Promise<Admitted> {
     const { companyId, startedAtMs } = unbudgeted.payer;
-    const standing = await standings.find(companyId);
-    if (standing === null) throw new Error('whether the company owes cannot be read right now');
-    const budgets = standing.budgets === null ? undefined : budgetsOfCall(standing.budgets, WITHOUT_KEY);
+    const billingStatus = await billingStatuses.find(companyId);
+    if (billingStatus === null) throw new Error('whether the company owes cannot be read right now');
+    const budgets =
+      billingStatus.budgets === null ? undefined : budgetsOfCall(billingStatus.budgets, WITHOUT_KEY);
     const call =
       budgets === undefined ? unbudgeted : { ...unbudgeted, payer: { ...unbudgeted.payer, budgets } };
-    if (standing.suspendedFor !== null) return { outcome: 'refused', call, ending: SUSPENDED };
-    if (isBlocked(standing, startedAtMs)) return { outcome: 'refused', call, ending: OWES };
+    if (billingStatus.suspendedFor !== null) return { outcome: 'refused', call, ending: SUSPENDED };
+    if (isBlocked(billingStatus, startedAtMs)) return { outcome: 'refused', call, ending: OWES };
     const { payer, alias } = call;
     if (alias.ownKey != null && alias.ownKey.problem !== null) {
       return { outcome: 'refused', call, ending: KEY_REFUSED };

@@ -1,6 +1,6 @@
 import type { Clock } from '../../ports/clock.ts';
 import { isObject } from '../../ports/json-object.ts';
-import type { UpstreamAnswer, UpstreamBody } from '../../ports/model-upstream.ts';
+import type { UpstreamAnswer, UpstreamBody, UpstreamTarget } from '../../ports/model-upstream.ts';
 
 /**
  * A provider's error for a call that it did not serve. These formats are read: OpenAI's `{error: {message, type, param,
@@ -62,8 +62,8 @@ const REQUEST_STATUSES: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 
 export function readProviderError(text: string): ProviderError {
   const error = fieldsOf(parsed(text));
-  const said = textIn(error.message) ?? textIn(error.detail) ?? firstDetail(error.detail);
-  const message = said === null ? null : said.slice(0, LONGEST_MESSAGE);
+  const reported = textIn(error.message) ?? textIn(error.detail) ?? firstDetail(error.detail);
+  const message = reported === null ? null : reported.slice(0, LONGEST_MESSAGE);
   const isTooLong = message !== null && TOO_LONG.test(message);
   const given = typeof error.code === 'string' && WORD.test(error.code) ? error.code : null;
   const code = given === null && isTooLong ? 'context_length_exceeded' : given;
@@ -73,6 +73,15 @@ export function readProviderError(text: string): ProviderError {
     code,
     fault: isTooLong ? 'request' : isAboutAccount(message) ? 'account' : faultOf(error, code),
   };
+}
+
+/** Local servers take any word as their key, such as `none` or `ollama`: it is no secret, and is in other words too. */
+const SHORTEST_SECRET = 8;
+
+/** The text without the key that the provider was called with. To be used before a text is cut: half a key is not found. */
+export function withoutKey(text: string, { apiKey }: Pick<UpstreamTarget, 'apiKey'>): string {
+  if (apiKey === null || apiKey.length < SHORTEST_SECRET) return text;
+  return text.replaceAll(apiKey, '[redacted]');
 }
 
 function isAboutAccount(message: string | null): boolean {
@@ -96,12 +105,9 @@ function fieldsOf(body: unknown): Readonly<Record<string, unknown>> {
   if (!isObject(outer)) return {};
   const inner = outer.error ?? outer;
   if (typeof inner === 'string') return { message: inner };
+  if (!isObject(inner)) return {};
   // Mistral has an object with details where others have a text.
-  return isObject(inner)
-    ? isObject(inner.message)
-      ? { ...inner, ...inner.message, message: null }
-      : inner
-    : {};
+  return isObject(inner.message) ? { ...inner, ...inner.message, message: null } : inner;
 }
 
 /** FastAPI's first problem. */

@@ -8,6 +8,7 @@ import type {
 } from '../../ports/model-upstream.ts';
 import type { AliasKind } from '../models/aliases.ts';
 import { createCallAbort } from './call-abort.ts';
+import { withoutKey } from './provider-error.ts';
 
 /** The result of one small call to a target. */
 export interface TargetTest {
@@ -106,9 +107,9 @@ const ADVICE: Readonly<Record<number, string>> = {
   429: 'The provider limits this key: check its quota.',
 };
 
-function refusalMessage(status: number, text: string | null, { apiKey }: UpstreamTarget): string {
-  const said = text === null ? null : messageIn(text);
-  const shown = said === null || apiKey === null ? said : said.replaceAll(apiKey, '[redacted]');
+function refusalMessage(status: number, text: string | null, target: UpstreamTarget): string {
+  const message = text === null ? null : messageIn(text);
+  const shown = message === null ? null : withoutKey(message, target);
   const advice = ADVICE[status] ?? (status >= 500 ? 'The provider failed: try again later.' : '');
   return [`The provider answered with status ${status}.`, shown ?? '', advice].filter(Boolean).join(' ');
 }

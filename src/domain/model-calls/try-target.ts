@@ -56,7 +56,7 @@ export interface CallKind<Request extends ModelRequest, Answer> {
 }
 
 /** The outcome of one attempt at a target. `tries` is set by the loop, over all targets. */
-export type TargetOutcome<Answer> = Ending<Answer> | WentWrong;
+export type TargetOutcome<Answer> = Ending<Answer> | FailedAttempt;
 
 export type Ending<Answer> =
   | {
@@ -84,7 +84,7 @@ export type Ending<Answer> =
   | { readonly outcome: 'aborted'; readonly targetId: string | null; tries: number };
 
 /** The next target is tried. */
-export type WentWrong =
+export type FailedAttempt =
   | {
       readonly outcome: 'failed-try';
       readonly target: AliasTarget;

@@ -8,11 +8,11 @@ import {
   type CallKind,
   discard,
   type Ending,
+  type FailedAttempt,
   type ModelRequest,
   type TargetOutcome,
   type TryTargetsParts,
   tryTarget,
-  type WentWrong,
 } from './try-target.ts';
 
 /**
@@ -140,7 +140,7 @@ function noted(progress: Progress | null, tried: TargetOutcome<unknown>, again: 
 /** Combines the failure with the previous ones. */
 function failedWith(
   before: FailedTry | null,
-  tried: Extract<WentWrong, { outcome: 'failed-try' }>,
+  tried: Extract<FailedAttempt, { outcome: 'failed-try' }>,
 ): FailedTry {
   const cause = causeOf(tried.result);
   return {
@@ -210,7 +210,7 @@ function randomFraction(secrets: Pick<Secrets, 'randomBytes'>): number {
 
 /** Targets that are tried again, in the order in which they failed. */
 interface Retries {
-  add(tried: Extract<WentWrong, { outcome: 'failed-try' }>): void;
+  add(tried: Extract<FailedAttempt, { outcome: 'failed-try' }>): void;
   /** Waits for a pause first. Null if there is none, and if the caller has left. */
   next(signal: EndSignal): Promise<AliasTarget | null>;
 }

@@ -2,7 +2,7 @@ import type { Statements, Transaction } from '../../ports/database.ts';
 import { type AliasBounds, type AliasKind, type AliasName, DEFAULT_BOUNDS } from './aliases.ts';
 
 /** As configured. Omitted fields stay unchanged; null is the default. */
-export interface WantedBounds {
+export interface AliasBoundsParams {
   readonly contextLength?: number | null | undefined;
   readonly maxOutputTokens?: number | null | undefined;
   readonly enforceMaxOutput?: boolean | null | undefined;
@@ -17,13 +17,13 @@ export interface StoredBounds {
 }
 
 type CheckedBounds =
-  | { readonly outcome: 'fine'; readonly bounds: WantedBounds }
+  | { readonly outcome: 'fine'; readonly bounds: AliasBoundsParams }
   | { readonly outcome: 'wrong'; readonly problem: string };
 
 /** The database enforces the same limit. */
 const MOST_ALIAS_TOKENS = 1_000_000_000;
 
-export function checkBounds(bounds: WantedBounds): CheckedBounds {
+export function checkBounds(bounds: AliasBoundsParams): CheckedBounds {
   const named = { context_length: bounds.contextLength, max_output_tokens: bounds.maxOutputTokens };
   for (const [name, value] of Object.entries(named)) {
     if (value == null) continue;
@@ -47,13 +47,13 @@ export async function readBounds(statements: Statements): Promise<readonly Store
 export async function ensureBounds(
   transaction: Transaction,
   alias: AliasName,
-  wanted: WantedBounds,
+  params: AliasBoundsParams,
 ): Promise<boolean> {
   const stored = (await readBounds(transaction)).find((bounds) => bounds.alias === alias);
-  const { contextLength = stored?.contextLength ?? null } = wanted;
-  const { maxOutputTokens = stored?.maxOutputTokens ?? null } = wanted;
+  const { contextLength = stored?.contextLength ?? null } = params;
+  const { maxOutputTokens = stored?.maxOutputTokens ?? null } = params;
   const enforceMaxOutput =
-    (wanted.enforceMaxOutput === undefined ? stored?.enforceMaxOutput : wanted.enforceMaxOutput) ?? false;
+    (params.enforceMaxOutput === undefined ? stored?.enforceMaxOutput : params.enforceMaxOutput) ?? false;
   const isSame =
     contextLength === (stored?.contextLength ?? null) &&
     maxOutputTokens === (stored?.maxOutputTokens ?? null) &&
@@ -70,7 +70,7 @@ export async function ensureBounds(
 }
 
 /** Only under the catalogue's lock. */
-export async function forgetBounds(transaction: Transaction, alias: AliasName): Promise<void> {
+export async function deleteBounds(transaction: Transaction, alias: AliasName): Promise<void> {
   await transaction.query('delete from model_alias_bounds where alias = $1', [alias]);
 }
 

@@ -98,7 +98,7 @@ export async function findAlias(statements: Statements, prefix: string, alias: s
 export const UNRETIRE = 'create it again, with the same kind, to use it';
 
 /** How to try the targets. Omitted fields stay unchanged; null is the default. */
-export interface WantedRouting {
+export interface AliasRoutingParams {
   readonly strategy?: string | null | undefined;
   readonly retries?: number | null | undefined;
   readonly retryStatuses?: readonly number[] | null | undefined;
@@ -116,12 +116,12 @@ const LONGEST_HEDGE_MS = 600_000;
 /** `problemWithFallbacks` checks that the fallback exists and is of the same kind, which requires all aliases. */
 export function checkRouting(
   prefix: string,
-  wanted: WantedRouting,
+  params: AliasRoutingParams,
 ):
   | { readonly outcome: 'fine'; readonly routing: CheckedRouting }
   | { readonly outcome: 'wrong'; readonly problem: string } {
   const wrong = (problem: string) => ({ outcome: 'wrong', problem }) as const;
-  const { strategy, retries, retryStatuses, fallback, hedgeMs } = wanted;
+  const { strategy, retries, retryStatuses, fallback, hedgeMs } = params;
   const known = ROUTING_STRATEGIES.find((one) => one === strategy);
   if (strategy != null && known === undefined) return wrong('strategy is order, weight or latency');
   if (retries != null && !isWhole(retries, 0, MOST_RETRIES)) {
@@ -216,9 +216,9 @@ export async function writeRetirement(transaction: Transaction, name: AliasName)
 export async function ensureRouting(
   transaction: Transaction,
   { name, kind, ...stored }: StoredAlias,
-  wanted: CheckedRouting,
+  changes: CheckedRouting,
 ): Promise<boolean> {
-  const { strategy, retries, retryStatuses, fallback, hedgeMs } = { ...stored, ...wanted };
+  const { strategy, retries, retryStatuses, fallback, hedgeMs } = { ...stored, ...changes };
   const isSame =
     strategy === stored.strategy &&
     retries === stored.retries &&

@@ -1,9 +1,9 @@
-import { type CheckedAlias, checkAlias, type WantedAlias, writeAliases } from './change-alias.ts';
+import { type AliasParams, type CheckedAlias, checkAlias, writeAliases } from './change-alias.ts';
 import { type CatalogueParts, changeCatalogue } from './targets.ts';
-import type { WantedFactors } from './tiers/price-factors.ts';
-import type { WantedPrice } from './token-price.ts';
+import type { FactorsByField } from './tiers/price-factors.ts';
+import type { TokenPriceParams } from './token-price.ts';
 
-type ConfiguredPrice = Omit<WantedPrice, 'cacheWrite'> & { readonly cache_write?: number | undefined };
+type ConfiguredPrice = Omit<TokenPriceParams, 'cacheWrite'> & { readonly cache_write?: number | undefined };
 
 /** The aliases of the MODEL_CONFIG file, with its field names. */
 type ConfiguredAliases = {
@@ -45,7 +45,7 @@ type ConfiguredAliases = {
     /** Null: companies may not use their own provider keys. */
     readonly byok_fee_percent?: number | null | undefined;
     /** By field and value of the body. Null: tiers that cost more are refused. */
-    readonly price_factors?: WantedFactors | null | undefined;
+    readonly price_factors?: FactorsByField | null | undefined;
   };
 };
 
@@ -64,15 +64,15 @@ export async function applyModelConfig(
   parts: CatalogueParts,
   configured: ConfiguredAliases,
 ): Promise<AppliedModelConfig> {
-  const wanted: CheckedAlias[] = [];
+  const aliases: CheckedAlias[] = [];
   for (const [alias, given] of Object.entries(configured)) {
     const checked = checkAlias(parts.prefix, wantedAlias(alias, given));
     if (checked.outcome === 'wrong') return refused(checked);
-    wanted.push(checked.alias);
+    aliases.push(checked.alias);
   }
-  if (wanted.length === 0) return { outcome: 'unchanged' };
+  if (aliases.length === 0) return { outcome: 'unchanged' };
   return await changeCatalogue(parts, async (transaction, stored): Promise<AppliedModelConfig> => {
-    const written = await writeAliases({ parts, transaction, stored, wanted, how: 'apply' });
+    const written = await writeAliases({ parts, transaction, stored, aliases, how: 'apply' });
     if (written.outcome === 'wrong') return refused(written);
     const retired = written.retired.length === 0 ? {} : { retired: written.retired };
     if (written.changed.length === 0) return { outcome: 'unchanged', ...retired };
@@ -85,7 +85,7 @@ function refused({ alias, field, problem }: Extract<ReturnType<typeof checkAlias
   return { outcome: 'refused', problem: namesIt ? problem : `${alias}, ${problem}` } as const;
 }
 
-function wantedAlias(alias: string, given: ConfiguredAliases[string]): WantedAlias {
+function wantedAlias(alias: string, given: ConfiguredAliases[string]): AliasParams {
   const { targets, price, kind, strategy, retries, fallback } = given;
   return {
     ...{ alias, kind, strategy, retries, fallback },
@@ -114,6 +114,6 @@ function wantedAlias(alias: string, given: ConfiguredAliases[string]): WantedAli
   };
 }
 
-function wantedPrice({ cache_write, ...price }: ConfiguredPrice): WantedPrice {
+function wantedPrice({ cache_write, ...price }: ConfiguredPrice): TokenPriceParams {
   return { ...price, cacheWrite: cache_write };
 }

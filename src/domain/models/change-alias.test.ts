@@ -9,7 +9,7 @@ import type { Database } from '../../ports/database.ts';
 import { readAliases } from './alias-catalogue.ts';
 import { aliasOf, nameOfAlias, problemWithName, storedNameOf } from './aliases.ts';
 import { applyModelConfig } from './apply-model-config.ts';
-import { createAlias, retireAlias, updateAlias, type WantedAlias } from './change-alias.ts';
+import { type AliasParams, createAlias, retireAlias, updateAlias } from './change-alias.ts';
 import { createCipher } from './cipher.ts';
 import { createModelDirectory } from './model-directory.ts';
 import { readPrices, setPrice } from './prices.ts';
@@ -75,7 +75,7 @@ function aliasesContract(database: Database): void {
     own = `team-${number}/fast`;
   });
 
-  const create = (more: Partial<WantedAlias> = {}) =>
+  const create = (more: Partial<AliasParams> = {}) =>
     createAlias(parts, { alias: own, kind: 'chat', price: PRICE, targets: [TARGET], ...more });
   const open = async () => {
     const log = createSilentLog();
@@ -162,7 +162,7 @@ function aliasesContract(database: Database): void {
     expect(await problem(create({ alias: 'svc/chat-default' }))).toContain('already');
   });
 
-  test.each<[string, Partial<WantedAlias>]>([
+  test.each<[string, Partial<AliasParams>]>([
     ['strategy', { strategy: 'random' }],
     ['retries', { retries: 11 }],
     ['retry_statuses', { retryStatuses: [200] }],

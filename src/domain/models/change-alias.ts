@@ -1,7 +1,8 @@
 import type { Transaction } from '../../ports/database.ts';
-import { checkBounds, ensureBounds, forgetBounds, type WantedBounds } from './alias-bounds.ts';
+import { type AliasBoundsParams, checkBounds, deleteBounds, ensureBounds } from './alias-bounds.ts';
 import {
   ALIAS_KINDS,
+  type AliasRoutingParams,
   type CheckedRouting,
   checkRouting,
   ensureRouting,
@@ -12,7 +13,6 @@ import {
   readAliases,
   type StoredAlias,
   UNRETIRE,
-  type WantedRouting,
   writeRetirement,
 } from './alias-catalogue.ts';
 import { readAliasVersions } from './alias-version.ts';
@@ -28,27 +28,27 @@ import {
 } from './aliases.ts';
 import { checkByokFee, ensureByokFee } from './byok-fee.ts';
 import type { Cipher } from './cipher.ts';
-import { checkTools, ensureTools, forgetTools, type WantedTools } from './hosted-tools.ts';
+import { type AliasToolsParams, checkTools, deleteTools, ensureTools } from './hosted-tools.ts';
 import { ensurePrice, readPrices } from './prices.ts';
-import { providerFacts, type StoredTarget, type WantedTarget } from './target.ts';
+import { providerFacts, type StoredTarget, type TargetParams } from './target.ts';
 import { openTargetSecrets, sealTargets } from './target-secrets.ts';
 import { type CatalogueParts, changeCatalogue, checkTargets, replaceTargets } from './targets.ts';
-import { checkPriceFactors, ensurePriceFactors, type WantedFactors } from './tiers/price-factors.ts';
+import { checkPriceFactors, ensurePriceFactors, type FactorsByField } from './tiers/price-factors.ts';
 import type { PriceFactors } from './tiers/tiers.ts';
-import { checkPrice, isSamePrice, type WantedPrice } from './token-price.ts';
+import { checkPrice, isSamePrice, type TokenPriceParams } from './token-price.ts';
 
 /** A requested alias: by command, by MODEL_CONFIG or by the console. Omitted fields stay unchanged. */
-export interface WantedAlias extends WantedBounds, WantedRouting {
+export interface AliasParams extends AliasBoundsParams, AliasRoutingParams {
   /** As clients write it. */
   readonly alias: string;
   readonly kind?: string | null | undefined;
-  readonly targets?: readonly WantedTarget[] | null | undefined;
-  readonly price?: WantedPrice | null | undefined;
-  readonly hostedTools?: WantedTools | undefined;
+  readonly targets?: readonly TargetParams[] | null | undefined;
+  readonly price?: TokenPriceParams | null | undefined;
+  readonly hostedTools?: AliasToolsParams | undefined;
   /** The price of calls with a company's own key, in percent of the alias's price. Null: own keys are not allowed. */
   readonly byokFeePercent?: number | null | undefined;
   /** Prices of the provider's tiers. Null: tiers that cost more are refused. */
-  readonly priceFactors?: WantedFactors | null | undefined;
+  readonly priceFactors?: FactorsByField | null | undefined;
   /** The version that the change is based on (`alias-version.ts`). It is refused if the alias has changed since. */
   readonly ifVersion?: string | null | undefined;
 }
@@ -81,9 +81,9 @@ export interface CheckedAlias {
   readonly name: AliasName;
   readonly kind: AliasKind | null;
   /** Null if they stay unchanged. */
-  readonly targets: readonly WantedTarget[] | null;
+  readonly targets: readonly TargetParams[] | null;
   readonly price: TokenPrice | null;
-  readonly bounds: WantedBounds;
+  readonly bounds: AliasBoundsParams;
   readonly routing: CheckedRouting;
   readonly tools: Parameters<typeof ensureTools>[2];
   readonly byokFeeMillionths: number | null | undefined;
@@ -93,30 +93,30 @@ export interface CheckedAlias {
 /** All checks that need no database. */
 export function checkAlias(
   prefix: string,
-  wanted: WantedAlias,
+  params: AliasParams,
 ): { readonly outcome: 'fine'; readonly alias: CheckedAlias } | WrongAlias {
-  const { alias } = wanted;
+  const { alias } = params;
   const wrong = (field: AliasField, problem: string): WrongAlias => {
     return { outcome: 'wrong', alias, field, problem };
   };
   const badName = problemWithName(prefix, alias);
   if (badName !== null) return wrong('alias', badName);
-  const kind = ALIAS_KINDS.find((one) => one === wanted.kind) ?? null;
-  if (wanted.kind != null && kind === null) return wrong('kind', `kind is ${ALIAS_KINDS.join(', ')}`);
-  const aimed = checkTargets(wanted.targets ?? []);
+  const kind = ALIAS_KINDS.find((one) => one === params.kind) ?? null;
+  if (params.kind != null && kind === null) return wrong('kind', `kind is ${ALIAS_KINDS.join(', ')}`);
+  const aimed = checkTargets(params.targets ?? []);
   if (aimed.outcome === 'wrong') return wrong('targets', aimed.problem);
-  const priced = wanted.price == null ? null : checkPrice(wanted.price);
+  const priced = params.price == null ? null : checkPrice(params.price);
   if (priced?.outcome === 'wrong') return wrong('price', priced.problem);
-  const { contextLength, maxOutputTokens, enforceMaxOutput } = wanted;
+  const { contextLength, maxOutputTokens, enforceMaxOutput } = params;
   const bounded = checkBounds({ contextLength, maxOutputTokens, enforceMaxOutput });
   if (bounded.outcome === 'wrong') return wrong('bounds', bounded.problem);
-  const routed = checkRouting(prefix, wanted);
+  const routed = checkRouting(prefix, params);
   if (routed.outcome === 'wrong') return wrong('routing', routed.problem);
-  const equipped = checkTools(wanted.hostedTools ?? {});
+  const equipped = checkTools(params.hostedTools ?? {});
   if (equipped.outcome === 'wrong') return wrong('hostedTools', equipped.problem);
-  const charged = checkByokFee(wanted.byokFeePercent);
+  const charged = checkByokFee(params.byokFeePercent);
   if (charged.outcome === 'wrong') return wrong('byokFeePercent', charged.problem);
-  const factored = checkPriceFactors(wanted.priceFactors);
+  const factored = checkPriceFactors(params.priceFactors);
   if (factored.outcome === 'wrong') return wrong('priceFactors', factored.problem);
   return {
     outcome: 'fine',
@@ -125,7 +125,7 @@ export function checkAlias(
       byokFeeMillionths: charged.millionths,
       ...{ alias, kind, name: storedNameOf(alias), bounds: bounded.bounds, routing: routed.routing },
       ...{ tools: equipped.tools, price: priced?.price ?? null },
-      targets: wanted.targets == null ? null : aimed.targets,
+      targets: params.targets == null ? null : aimed.targets,
     },
   };
 }
@@ -133,13 +133,13 @@ export function checkAlias(
 type ChangedAlias = { readonly outcome: 'changed' | 'unchanged' } | WrongAlias;
 
 /** Creates an alias, or restores a retired one of the same kind. */
-export async function createAlias(parts: CatalogueParts, wanted: WantedAlias): Promise<ChangedAlias> {
-  return await changeOne(parts, wanted, 'create');
+export async function createAlias(parts: CatalogueParts, params: AliasParams): Promise<ChangedAlias> {
+  return await changeOne(parts, params, 'create');
 }
 
 /** Omitted fields stay unchanged. */
-export async function updateAlias(parts: CatalogueParts, wanted: WantedAlias): Promise<ChangedAlias> {
-  return await changeOne(parts, wanted, 'update');
+export async function updateAlias(parts: CatalogueParts, params: AliasParams): Promise<ChangedAlias> {
+  return await changeOne(parts, params, 'update');
 }
 
 const CHANGED_MEANWHILE =
@@ -147,19 +147,19 @@ const CHANGED_MEANWHILE =
 
 async function changeOne(
   parts: CatalogueParts,
-  wanted: WantedAlias,
+  params: AliasParams,
   how: 'create' | 'update',
 ): Promise<ChangedAlias> {
-  const checked = checkAlias(parts.prefix, wanted);
+  const checked = checkAlias(parts.prefix, params);
   if (checked.outcome === 'wrong') return checked;
-  const { alias, ifVersion } = wanted;
+  const { alias, ifVersion } = params;
   return await changeCatalogue(parts, async (transaction, stored): Promise<ChangedAlias> => {
     if (ifVersion != null) {
       const version = (await readAliasVersions(transaction, parts.secrets)).get(checked.alias.name);
       if (version !== ifVersion)
         return { outcome: 'wrong', alias, field: 'version', problem: CHANGED_MEANWHILE };
     }
-    const written = await writeAliases({ parts, transaction, stored, wanted: [checked.alias], how });
+    const written = await writeAliases({ parts, transaction, stored, aliases: [checked.alias], how });
     if (written.outcome === 'wrong') return written;
     return { outcome: written.changed.length > 0 ? 'changed' : 'unchanged' };
   });
@@ -193,8 +193,8 @@ export async function retireAlias(
       return { outcome: 'in-use', problem: `${alias} is the fallback of ${names}: change that first` };
     }
     await replaceTargets(transaction, name, []);
-    await forgetBounds(transaction, name);
-    await forgetTools(transaction, name);
+    await deleteBounds(transaction, name);
+    await deleteTools(transaction, name);
     const none = { strategy: null, retries: null, retryStatuses: null, fallback: null, hedgeMs: null };
     await ensureRouting(transaction, found.alias, none);
     await ensureByokFee(transaction, found.alias, null);
@@ -209,7 +209,7 @@ interface AliasesToWrite {
   readonly transaction: Transaction;
   /** The targets of all aliases. */
   readonly stored: readonly StoredTarget[];
-  readonly wanted: readonly CheckedAlias[];
+  readonly aliases: readonly CheckedAlias[];
   readonly how: HowToWrite;
 }
 
@@ -227,7 +227,7 @@ type WrittenAliases =
   | WrongAlias;
 
 interface AliasToWrite {
-  readonly wanted: CheckedAlias;
+  readonly checked: CheckedAlias;
   /** The alias before the change. */
   readonly alias: StoredAlias;
   readonly isNew: boolean;
@@ -237,35 +237,35 @@ interface AliasToWrite {
 
 /** Only under the catalogue's lock. Everything is checked before anything is written. */
 export async function writeAliases(given: AliasesToWrite): Promise<WrittenAliases> {
-  const { parts, transaction, wanted } = given;
-  const aliases = new Map((await readAliases(transaction)).map((alias) => [alias.name, alias]));
+  const { parts, transaction, aliases } = given;
+  const existing = new Map((await readAliases(transaction)).map((alias) => [alias.name, alias]));
   const priced = new Set((await readPrices(transaction)).map(({ alias }) => alias));
   const retired: string[] = [];
   const toWrite: AliasToWrite[] = [];
-  for (const one of wanted) {
-    const before = aliases.get(one.name) ?? null;
+  for (const one of aliases) {
+    const before = existing.get(one.name) ?? null;
     if (given.how === 'apply' && before !== null && before.retiredAt !== null) {
       retired.push(one.alias);
       continue;
     }
     const state = { before, how: given.how, isPriced: priced.has(one.name), prefix: parts.prefix };
-    const problem = problemWithChange(one, state, aliases);
+    const problem = problemWithChange(one, state, existing);
     if (problem !== null) return { outcome: 'wrong', alias: one.alias, ...problem };
     const isNew = before === null || before.retiredAt !== null;
     const alias = before === null || isNew ? newAlias(one) : before;
     const sealed = await sealedTargets(parts, one, given.stored);
     if (sealed?.outcome === 'wrong') return { alias: one.alias, field: 'targets', ...sealed };
-    aliases.set(one.name, { ...alias, ...one.routing });
-    toWrite.push({ wanted: one, alias, isNew, targets: sealed?.targets ?? null });
+    existing.set(one.name, { ...alias, ...one.routing });
+    toWrite.push({ checked: one, alias, isNew, targets: sealed?.targets ?? null });
   }
-  const wrongFallback = problemWithFallbacks(parts.prefix, [...aliases.values()]);
+  const wrongFallback = problemWithFallbacks(parts.prefix, [...existing.values()]);
   if (wrongFallback !== null) {
-    return { outcome: 'wrong', alias: wanted[0]?.alias ?? '', field: 'fallback', problem: wrongFallback };
+    return { outcome: 'wrong', alias: aliases[0]?.alias ?? '', field: 'fallback', problem: wrongFallback };
   }
   // All new ones first: one may be the fallback of another.
   for (const { alias, isNew } of toWrite) if (isNew) await insertAlias(transaction, alias.name, alias.kind);
   const changed: string[] = [];
-  for (const one of toWrite) if (await writeAlias(parts, transaction, one)) changed.push(one.wanted.alias);
+  for (const one of toWrite) if (await writeAlias(parts, transaction, one)) changed.push(one.checked.alias);
   return { outcome: 'written', changed, retired };
 }
 
@@ -334,16 +334,16 @@ async function sealedTargets(
 async function writeAlias(
   parts: CatalogueParts,
   transaction: Transaction,
-  { wanted, alias, isNew, targets }: AliasToWrite,
+  { checked, alias, isNew, targets }: AliasToWrite,
 ): Promise<boolean> {
-  const { name, price, bounds, routing, tools } = wanted;
+  const { name, price, bounds, routing, tools } = checked;
   if (targets !== null) await replaceTargets(transaction, name, targets);
   const isPriced = price !== null && (await ensurePrice(transaction, parts.secrets, name, price));
   const isBounded = await ensureBounds(transaction, name, bounds);
   const isEquipped = await ensureTools(transaction, name, tools);
   const isRouted = await ensureRouting(transaction, alias, routing);
-  const isCharged = await ensureByokFee(transaction, alias, wanted.byokFeeMillionths);
-  const isFactored = await ensurePriceFactors(transaction, alias, wanted.priceFactors);
+  const isCharged = await ensureByokFee(transaction, alias, checked.byokFeeMillionths);
+  const isFactored = await ensurePriceFactors(transaction, alias, checked.priceFactors);
   const isChanged = isPriced || isBounded || isEquipped || isRouted || isCharged || isFactored;
   return isNew || targets !== null || isChanged;
 }
@@ -351,10 +351,10 @@ async function writeAlias(
 async function isSame(
   cipher: Cipher,
   stored: readonly StoredTarget[],
-  wanted: readonly WantedTarget[],
+  params: readonly TargetParams[],
 ): Promise<boolean> {
-  if (stored.length !== wanted.length) return false;
-  for (const [at, target] of wanted.entries()) {
+  if (stored.length !== params.length) return false;
+  for (const [at, target] of params.entries()) {
     const present = stored[at];
     // A target that names a stored one inherits what it omits, so it is always written.
     if (present === undefined || target.id != null) return false;
@@ -371,7 +371,7 @@ async function isSame(
   return true;
 }
 
-function isSameLimits(stored: StoredTarget, { timeoutMs, maxInFlight, cost }: WantedTarget): boolean {
+function isSameLimits(stored: StoredTarget, { timeoutMs, maxInFlight, cost }: TargetParams): boolean {
   if (stored.timeoutMs !== (timeoutMs ?? null) || stored.maxInFlight !== (maxInFlight ?? null)) return false;
   const priced = cost == null ? null : checkPrice(cost);
   if (priced?.outcome !== 'fine') return stored.cost === null;

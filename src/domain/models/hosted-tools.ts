@@ -92,7 +92,7 @@ export function mayName({ providerIds }: AliasTools, id: string): boolean {
 }
 
 /** The requested tools; omitted fields stay unchanged. Prices are in credits per use. */
-export interface WantedTools {
+export interface AliasToolsParams {
   /** All tools to enable; any other is disabled. */
   readonly tools?: Readonly<Record<string, string | number>> | undefined;
   readonly maxUses?: number | undefined;
@@ -109,7 +109,7 @@ type ToolsCheck =
   | { readonly outcome: 'fine'; readonly tools: CheckedTools }
   | { readonly outcome: 'wrong'; readonly problem: string };
 
-export function checkTools({ tools, maxUses, providerIds }: WantedTools): ToolsCheck {
+export function checkTools({ tools, maxUses, providerIds }: AliasToolsParams): ToolsCheck {
   const wrong = (problem: string): ToolsCheck => ({ outcome: 'wrong', problem });
   const prices = new Map<string, bigint>();
   for (const [name, credits] of Object.entries(tools ?? {})) {
@@ -209,7 +209,7 @@ export async function ensureTools(
 }
 
 /** Only under the catalogue's lock. */
-export async function forgetTools(transaction: Transaction, alias: AliasName): Promise<void> {
+export async function deleteTools(transaction: Transaction, alias: AliasName): Promise<void> {
   await transaction.query('delete from model_hosted_tools where alias = $1', [alias]);
   await transaction.query('delete from model_alias_tools where alias = $1', [alias]);
 }
@@ -228,9 +228,9 @@ type ToolsSet =
 export async function setAliasTools(
   parts: Pick<CatalogueParts, 'database' | 'sharedState' | 'prefix'>,
   alias: string,
-  wanted: WantedTools,
+  params: AliasToolsParams,
 ): Promise<ToolsSet> {
-  const checked = checkTools(wanted);
+  const checked = checkTools(params);
   if (checked.outcome === 'wrong') return { outcome: 'wrong-tools', problem: checked.problem };
   return await changeCatalogue(parts, async (transaction): Promise<ToolsSet> => {
     const found = await findAlias(transaction, parts.prefix, alias);

@@ -4,7 +4,7 @@ import type { SharedState } from '../../ports/shared-state.ts';
 import { findAlias } from './alias-catalogue.ts';
 import type { AliasName, PriceVersion, TokenPrice } from './aliases.ts';
 import { changeCatalogue } from './targets.ts';
-import { checkPrice, isSamePrice, type WantedPrice } from './token-price.ts';
+import { checkPrice, isSamePrice, type TokenPriceParams } from './token-price.ts';
 
 export type AliasPrice = PriceVersion & { readonly alias: AliasName };
 
@@ -15,7 +15,7 @@ export type AliasPrice = PriceVersion & { readonly alias: AliasName };
  */
 export interface PriceToSet {
   readonly alias: string;
-  readonly price: WantedPrice;
+  readonly price: TokenPriceParams;
   /** Null means now. */
   readonly from: Date | null;
 }
@@ -77,6 +77,14 @@ export async function readPrices(statements: Statements): Promise<readonly Alias
        where alias = price.alias and in_force_from <= (select clock_timestamp()))
      order by alias, in_force_from`,
   );
+}
+
+/** Also those that are no longer in force. */
+export async function findPrices(
+  statements: Statements,
+  ids: readonly string[],
+): Promise<readonly AliasPrice[]> {
+  return await statements.query<AliasPrice>(`select ${COLUMNS} from model_prices where id = any($1)`, [ids]);
 }
 
 interface NewPrice {

@@ -1,7 +1,7 @@
 import type { Secrets } from '../../ports/secrets.ts';
 import type { AliasName } from './aliases.ts';
 import type { Cipher } from './cipher.ts';
-import { providerFacts, type StoredTarget, type WantedTarget } from './target.ts';
+import { providerFacts, type StoredTarget, type TargetParams } from './target.ts';
 import { checkPrice } from './token-price.ts';
 
 /** A target's key and headers, as sent to its provider. */
@@ -24,18 +24,18 @@ type SealedTargets =
 export async function sealTargets(
   { cipher, secrets }: { readonly cipher: Cipher; readonly secrets: Pick<Secrets, 'newId'> },
   alias: AliasName,
-  wanted: readonly WantedTarget[],
+  params: readonly TargetParams[],
   stored: readonly StoredTarget[],
 ): Promise<SealedTargets> {
   const targets: StoredTarget[] = [];
-  for (const [at, target] of wanted.entries()) {
+  for (const [at, target] of params.entries()) {
     const { baseUrl, model } = target;
     const before = target.id == null ? null : (stored.find(({ id }) => id === target.id) ?? 'unknown');
     if (before === 'unknown' || targets.some(({ id }) => id === target.id)) {
       return wrong(at, 'the alias has no such target any more: load its targets again');
     }
-    const kept = await keptSecrets(cipher, target, before);
-    if (typeof kept === 'string') return wrong(at, kept, 'apiKey');
+    const storedSecrets = await keptSecrets(cipher, target, before);
+    if (typeof storedSecrets === 'string') return wrong(at, storedSecrets, 'apiKey');
     const { provider } = providerFacts(target);
     const isSame =
       before?.baseUrl === baseUrl && before.model === model && (before.provider ?? null) === provider;
@@ -46,7 +46,7 @@ export async function sealTargets(
       ...{ alias, baseUrl, model, provider, weight: target.weight ?? before?.weight ?? 1 },
       ...keptWire(target, before?.provider === provider ? before : null),
       ...limits,
-      ...(await sealTargetSecrets(cipher, baseUrl, kept)),
+      ...(await sealTargetSecrets(cipher, baseUrl, storedSecrets)),
     });
   }
   return { outcome: 'sealed', targets };
@@ -54,7 +54,7 @@ export async function sealTargets(
 
 /** Omitted values are taken from the stored target if its provider is the same. */
 function keptWire(
-  { responses, apiVersion }: WantedTarget,
+  { responses, apiVersion }: TargetParams,
   before: StoredTarget | null,
 ): Pick<StoredTarget, 'responses' | 'apiVersion'> {
   return {
@@ -65,7 +65,7 @@ function keptWire(
 
 /** The problem, or the limits and the cost that the target will have. */
 function keptLimits(
-  { timeoutMs, maxInFlight, cost }: WantedTarget,
+  { timeoutMs, maxInFlight, cost }: TargetParams,
   before: StoredTarget | null,
 ): Pick<StoredTarget, 'timeoutMs' | 'maxInFlight' | 'cost'> | string {
   const priced = cost == null ? null : checkPrice(cost);
@@ -80,7 +80,7 @@ function keptLimits(
 /** The problem, or the secrets that the target will have. */
 async function keptSecrets(
   cipher: Cipher,
-  { baseUrl, apiKey, headers, removesKey = false }: WantedTarget,
+  { baseUrl, apiKey, headers, removesKey = false }: TargetParams,
   before: StoredTarget | null,
 ): Promise<TargetSecrets | string> {
   const needsKey = apiKey === null && !removesKey && before?.sealedKey != null;
@@ -121,7 +121,7 @@ function headersOf(baseUrl: string): string {
   return `headers of ${baseUrl}`;
 }
 
-function wrong(at: number, problem: string, field: keyof WantedTarget | null = null): SealedTargets {
+function wrong(at: number, problem: string, field: keyof TargetParams | null = null): SealedTargets {
   const place = field === null ? null : `${at}.${field}`;
   return { outcome: 'wrong', problem: `target ${at + 1}: ${problem}`, place };
 }

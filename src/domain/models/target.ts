@@ -1,9 +1,9 @@
 import type { AliasName, TokenPrice } from './aliases.ts';
 import { DEFAULT_PROVIDER, type TargetProvider } from './providers.ts';
-import type { WantedPrice } from './token-price.ts';
+import type { TokenPriceParams } from './token-price.ts';
 
 /** A requested target: by command, by MODEL_CONFIG or by the console. */
-export interface WantedTarget {
+export interface TargetParams {
   readonly baseUrl: string;
   readonly model: string;
   readonly apiKey: string | null;
@@ -20,7 +20,7 @@ export interface WantedTarget {
   /** The maximum number of concurrent calls in one process. */
   readonly maxInFlight?: number | null | undefined;
   /** In credits per million tokens. */
-  readonly cost?: WantedPrice | null | undefined;
+  readonly cost?: TokenPriceParams | null | undefined;
   /**
    * The id of a stored target of the alias, which supplies the key, headers, limits and cost that are omitted here.
    * Null removes a limit or the cost, but not the key.
@@ -47,7 +47,7 @@ export interface StoredTarget {
 }
 
 /** A target's provider settings, with defaults for omitted ones. */
-export function providerFacts({ provider, responses, apiVersion, headers }: WantedTarget): TargetProvider {
+export function providerFacts({ provider, responses, apiVersion, headers }: TargetParams): TargetProvider {
   return {
     provider: provider ?? DEFAULT_PROVIDER,
     responses: responses ?? null,

@@ -11,7 +11,7 @@ import { ALIAS_NAMES, DEFAULT_BOUNDS } from './aliases.ts';
 import { applyModelConfig } from './apply-model-config.ts';
 import { createCipher } from './cipher.ts';
 import { createModelDirectory } from './model-directory.ts';
-import type { WantedTarget } from './target.ts';
+import type { TargetParams } from './target.ts';
 import { openTargetSecrets } from './target-secrets.ts';
 import {
   addAliasTarget,
@@ -183,7 +183,7 @@ describe('targets', () => {
       expect([await targetsNow(), published]).toEqual([[], []]);
     });
 
-    test.each<[string, Partial<WantedTarget>]>([
+    test.each<[string, Partial<TargetParams>]>([
       ['address', { baseUrl: 'one.example' }],
       ['address', { baseUrl: 'ftp://one.example' }],
       ['address', { baseUrl: 'https://me:secret@one.example' }],

@@ -5,7 +5,7 @@ import { findAlias } from './alias-catalogue.ts';
 import type { AliasName, TokenPrice } from './aliases.ts';
 import type { Cipher, CipherFailure } from './cipher.ts';
 import { problemWithProvider } from './providers.ts';
-import { providerFacts, type StoredTarget, type WantedTarget } from './target.ts';
+import { providerFacts, type StoredTarget, type TargetParams } from './target.ts';
 import { openTargetSecrets, sealTargetSecrets, sealTargets } from './target-secrets.ts';
 import { checkPrice } from './token-price.ts';
 
@@ -29,18 +29,18 @@ type ChangedTargets =
 export async function setAliasTargets(
   parts: CatalogueParts,
   alias: string,
-  wanted: readonly WantedTarget[],
+  params: readonly TargetParams[],
 ): Promise<ChangedTargets> {
-  return await changeTargets(parts, alias, () => [], wanted);
+  return await changeTargets(parts, alias, () => [], params);
 }
 
 /** Adds a target after the existing ones, whose keys stay unchanged. */
 export async function addAliasTarget(
   parts: CatalogueParts,
   alias: string,
-  wanted: WantedTarget,
+  params: TargetParams,
 ): Promise<ChangedTargets> {
-  return await changeTargets(parts, alias, (stored) => stored, [wanted]);
+  return await changeTargets(parts, alias, (stored) => stored, [params]);
 }
 
 interface Resealed {
@@ -109,27 +109,27 @@ const LONGEST_TIMEOUT_MS = 3_600_000;
 const MOST_IN_FLIGHT = 100_000;
 
 type CheckedTargets =
-  | { readonly outcome: 'fine'; readonly targets: readonly WantedTarget[] }
+  | { readonly outcome: 'fine'; readonly targets: readonly TargetParams[] }
   /** Names the problem and the target, without any value that could be a key. */
   | { readonly outcome: 'wrong'; readonly problem: string };
 
 /** What is wrong with a target, and with which of its fields. */
 interface TargetFault {
-  readonly field: keyof WantedTarget;
+  readonly field: keyof TargetParams;
   readonly problem: string;
 }
 
 /** Null if the target can be stored. */
-export function faultOf(target: WantedTarget): TargetFault | null {
+export function faultOf(target: TargetParams): TargetFault | null {
   const baseUrl = plainAddress(target.baseUrl);
   return baseUrl === null ? { field: 'baseUrl', problem: BAD_ADDRESS } : problemWith({ ...target, baseUrl });
 }
 
 /** Normalises addresses and removes a slash at their end: `/chat/completions` is appended to them. */
-export function checkTargets(wanted: readonly WantedTarget[]): CheckedTargets {
-  if (wanted.length > MOST_TARGETS) return { outcome: 'wrong', problem: TOO_MANY_TARGETS };
-  const targets: WantedTarget[] = [];
-  for (const [at, target] of wanted.entries()) {
+export function checkTargets(params: readonly TargetParams[]): CheckedTargets {
+  if (params.length > MOST_TARGETS) return { outcome: 'wrong', problem: TOO_MANY_TARGETS };
+  const targets: TargetParams[] = [];
+  for (const [at, target] of params.entries()) {
     const fault = faultOf(target);
     if (fault !== null) return { outcome: 'wrong', problem: `target ${at + 1}: ${fault.problem}` };
     targets.push({ ...target, baseUrl: plainAddress(target.baseUrl) ?? target.baseUrl });
@@ -205,9 +205,9 @@ async function changeTargets(
   parts: CatalogueParts,
   alias: string,
   kept: (stored: readonly StoredTarget[]) => readonly StoredTarget[],
-  wanted: readonly WantedTarget[],
+  params: readonly TargetParams[],
 ): Promise<ChangedTargets> {
-  const checked = checkTargets(wanted);
+  const checked = checkTargets(params);
   if (checked.outcome === 'wrong') return { outcome: 'wrong-target', problem: checked.problem };
   return await changeCatalogue(parts, async (transaction, stored): Promise<ChangedTargets> => {
     const found = await findAlias(transaction, parts.prefix, alias);
@@ -239,7 +239,7 @@ function plainAddress(text: string): string | null {
   return plain.length <= LONGEST_URL ? plain : null;
 }
 
-function problemWith(target: WantedTarget): TargetFault | null {
+function problemWith(target: TargetParams): TargetFault | null {
   const { model, apiKey, weight } = target;
   const fault = (field: TargetFault['field'], problem: string): TargetFault => ({ field, problem });
   if (model.trim() === '' || model.length > LONGEST_MODEL || model.includes(',')) {
@@ -258,7 +258,7 @@ function problemWith(target: WantedTarget): TargetFault | null {
   );
 }
 
-function problemWithLimits({ timeoutMs, maxInFlight, cost }: WantedTarget): TargetFault | null {
+function problemWithLimits({ timeoutMs, maxInFlight, cost }: TargetParams): TargetFault | null {
   if (timeoutMs != null && !isWhole(timeoutMs, LONGEST_TIMEOUT_MS)) {
     const problem = `its timeout_ms must be a whole number from 1 to ${LONGEST_TIMEOUT_MS}`;
     return { field: 'timeoutMs', problem };

@@ -1,7 +1,7 @@
 import type { TokenPrice } from './aliases.ts';
 
 /** Requested credits per million tokens: text from commands, numbers from MODEL_CONFIG. */
-export interface WantedPrice {
+export interface TokenPriceParams {
   readonly prompt: string | number;
   readonly cached: string | number;
   readonly completion: string | number;
@@ -15,15 +15,15 @@ type CheckedPrice =
 
 const MOST_MICRO = 1_000_000_000_000n;
 
-export function checkPrice(wanted: WantedPrice): CheckedPrice {
-  const promptMicro = creditsToMicro(wanted.prompt);
-  const cachedMicro = creditsToMicro(wanted.cached);
-  const completionMicro = creditsToMicro(wanted.completion);
+export function checkPrice(params: TokenPriceParams): CheckedPrice {
+  const promptMicro = creditsToMicro(params.prompt);
+  const cachedMicro = creditsToMicro(params.cached);
+  const completionMicro = creditsToMicro(params.completion);
   if (promptMicro === null) return wrongPrice('prompt');
   if (cachedMicro === null) return wrongPrice('cached');
   if (completionMicro === null) return wrongPrice('completion');
-  const cacheWriteMicro = wanted.cacheWrite == null ? null : creditsToMicro(wanted.cacheWrite);
-  if (wanted.cacheWrite != null && cacheWriteMicro === null) return wrongPrice('cache write');
+  const cacheWriteMicro = params.cacheWrite == null ? null : creditsToMicro(params.cacheWrite);
+  if (params.cacheWrite != null && cacheWriteMicro === null) return wrongPrice('cache write');
   return { outcome: 'fine', price: { promptMicro, cachedMicro, completionMicro, cacheWriteMicro } };
 }
 

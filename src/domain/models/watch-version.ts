@@ -29,7 +29,7 @@ export async function watchVersion(watched: WatchedVersion): Promise<{ close(): 
   let version: bigint | null = null;
   let timer: Timer | null = null;
   let isClosed = false;
-  let isAway = false;
+  let isUnavailable = false;
 
   const reload = oneAtATime(async () => {
     version = await watched.load();
@@ -39,13 +39,13 @@ export async function watchVersion(watched: WatchedVersion): Promise<{ close(): 
   async function withoutThrowing(work: () => Promise<void>): Promise<void> {
     try {
       await work();
-      if (isAway) log.info(`${what} can be read again`);
-      isAway = false;
+      if (isUnavailable) log.info(`${what} can be read again`);
+      isUnavailable = false;
     } catch (error) {
       // Logged once per outage: this runs twice a second.
-      if (!isAway && !isClosed)
+      if (!isUnavailable && !isClosed)
         log.error(`${what} cannot be read: the last known one stays in force`, { error });
-      isAway = true;
+      isUnavailable = true;
     }
   }
 

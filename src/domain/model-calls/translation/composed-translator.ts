@@ -31,15 +31,15 @@ function composedStream(first: StreamTranslation, second: StreamTranslation): St
   const reader = createEventReader(Number.POSITIVE_INFINITY);
 
   function translate(text: string): string | 'failed' {
-    let said = '';
+    let translated = '';
     const events = reader.push(encoder.encode(text));
     if (events === 'too-large') return 'failed';
     for (const { name, data } of events) {
       const more = first.event(name, data);
       if (more === 'failed') return 'failed';
-      said += more;
+      translated += more;
     }
-    return said;
+    return translated;
   }
 
   return {
@@ -51,10 +51,10 @@ function composedStream(first: StreamTranslation, second: StreamTranslation): St
     end() {
       const between = second.end();
       if (between === 'cut-off') return 'cut-off';
-      const said = translate(between);
-      if (said === 'failed') return 'cut-off';
+      const translated = translate(between);
+      if (translated === 'failed') return 'cut-off';
       const last = first.end();
-      return last === 'cut-off' ? 'cut-off' : said + last;
+      return last === 'cut-off' ? 'cut-off' : translated + last;
     },
   };
 }

@@ -26,8 +26,8 @@ export function createShortNames(): ShortNames {
 }
 
 /** The name, shortened if it is too long, and numbered if it is taken. */
-export function freeName(wanted: string, taken: { has(name: string): boolean }): string {
-  const short = wanted.length <= MOST_NAME_CHARACTERS ? wanted : shortened(wanted);
+export function freeName(preferred: string, taken: { has(name: string): boolean }): string {
+  const short = preferred.length <= MOST_NAME_CHARACTERS ? preferred : shortened(preferred);
   let name = short;
   for (let next = 2; taken.has(name); next += 1) name = `${short.slice(0, MOST_NAME_CHARACTERS - 6)}_${next}`;
   return name;

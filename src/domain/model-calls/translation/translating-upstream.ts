@@ -113,6 +113,7 @@ function bodyTarget({ model, wire }: UpstreamTarget) {
     maxTokensName: wire?.maxTokensName ?? ('max_tokens' as const),
     hasStreamOptions: wire?.hasStreamOptions ?? true,
     defaultMaxTokens: wire?.maxOutputTokens ?? DEFAULT_MAX_TOKENS,
+    provider: wire?.provider,
   };
 }
 
@@ -172,12 +173,12 @@ function streamedBody(
     if (events === 'too-large') return broken();
     let text = '';
     for (const { name, data } of events) {
-      const said = translation.event(name, data);
-      if (said === 'failed') {
+      const emitted = translation.event(name, data);
+      if (emitted === 'failed') {
         text += errorEvent(data);
         return text === '' ? broken() : failedAfter(text);
       }
-      text += said;
+      text += emitted;
     }
     if (chunk === null) {
       const last = translation.end();

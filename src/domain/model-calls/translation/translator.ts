@@ -16,6 +16,8 @@ export interface TranslationTarget {
   readonly hasStreamOptions: boolean;
   /** For an API that requires a limit, if the client set none: the alias's max_output_tokens. */
   readonly defaultMaxTokens: number;
+  /** The name of its preset. Omitted for a server that none describes. */
+  readonly provider?: string | undefined;
 }
 
 /** Values that an answer needs and no body contains. */

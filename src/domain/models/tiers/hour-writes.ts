@@ -1,4 +1,4 @@
-import { type AskedTiers, type Chargeable, HOUR, WHOLE_PRICE } from './tiers.ts';
+import { type Chargeable, HOUR, type RequestedTiers, WHOLE_PRICE } from './tiers.ts';
 
 /** Cache writes that stay for an hour, at a price in millionths of that of other cache writes. */
 export interface HourWrites {
@@ -29,12 +29,12 @@ const USUAL_HOUR_FACTOR = 1_600_000;
  */
 export function hourWritesOf(
   alias: Chargeable,
-  asked: AskedTiers | null | undefined,
+  requested: RequestedTiers | null | undefined,
   tokens: WrittenTokens | null,
 ): HourWrites | undefined {
   const written = tokens?.cacheWriteTokens ?? 0;
   if (tokens === null || written === 0) return undefined;
-  const hour = Math.min(tokens.hourWriteTokens ?? (asked?.writesForHour === true ? written : 0), written);
+  const hour = Math.min(tokens.hourWriteTokens ?? (requested?.writesForHour === true ? written : 0), written);
   const factorMillionths = hour === 0 ? undefined : hourWriteFactor(alias);
   return factorMillionths === undefined ? undefined : { tokens: hour, factorMillionths };
 }

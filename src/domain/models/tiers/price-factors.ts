@@ -7,10 +7,10 @@ const VALUE = /^[A-Za-z0-9][\w.-]{0,39}$/;
 const TOKENS = /^[1-9]\d{0,8}$/;
 
 /** As operators write them: by field and value; 2 is twice the price. */
-export type WantedFactors = Readonly<Record<string, Readonly<Record<string, number>>>>;
+export type FactorsByField = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 /** If a value is listed twice, the last factor counts. */
-export function factorsByField(all: readonly ShownFactor[]): WantedFactors {
+export function factorsByField(all: readonly ShownFactor[]): FactorsByField {
   const fields: Record<string, Record<string, number>> = {};
   for (const { field, value, factor } of all) {
     const own = Object.hasOwn(fields, field) ? fields[field] : {};
@@ -23,11 +23,11 @@ type CheckedFactors =
   | { readonly outcome: 'fine'; readonly factors: PriceFactors | null | undefined }
   | { readonly outcome: 'wrong'; readonly problem: string };
 
-export function checkPriceFactors(wanted: WantedFactors | null | undefined): CheckedFactors {
-  if (wanted == null) return { outcome: 'fine', factors: wanted };
+export function checkPriceFactors(params: FactorsByField | null | undefined): CheckedFactors {
+  if (params == null) return { outcome: 'fine', factors: params };
   const wrong = (problem: string): CheckedFactors => ({ outcome: 'wrong', problem });
   const factors: Record<string, Record<string, number>> = {};
-  for (const [field, given] of Object.entries(wanted)) {
+  for (const [field, given] of Object.entries(params)) {
     if (!FACTOR_FIELDS.some((one) => one === field)) {
       return wrong(`price factors are given for ${FACTOR_FIELDS.join(', ')}`);
     }

@@ -11,7 +11,7 @@ export const FACTOR_FIELDS = [
   ...TIER_FIELDS,
   ...(['prompt_tokens', 'long_prompt_completion', 'cache_write'] as const),
 ] as const;
-export type FactorField = (typeof FACTOR_FIELDS)[number];
+type FactorField = (typeof FACTOR_FIELDS)[number];
 /** As Anthropic writes it. */
 export const HOUR = '1h';
 
@@ -19,7 +19,7 @@ export const HOUR = '1h';
 export type Tiers = { readonly [Field in TierField]?: string };
 
 /** What a body requests that affects its price. */
-export interface AskedTiers extends Tiers {
+export interface RequestedTiers extends Tiers {
   /** Whether it has its provider store parts of the prompt for an hour. */
   readonly writesForHour?: true;
 }
@@ -69,10 +69,10 @@ function factorsOf({ priceFactors, ownKey }: Chargeable): PriceFactors | null {
 }
 
 /** The first field whose value may cost more and has no factor; null if the call can be priced. */
-export function unpricedTier(alias: Chargeable, asked: Tiers): TierField | null {
+export function unpricedTier(alias: Chargeable, requested: Tiers): TierField | null {
   if (alias.ownKey !== undefined) return null;
   const isUnpriced = (field: TierField) => {
-    const value = asked[field];
+    const value = requested[field];
     return (
       value !== undefined && !isPlain(field, value) && factorOf(alias.priceFactors, field, value) === null
     );
@@ -91,17 +91,17 @@ export function plainTiers(field: TierField): readonly string[] {
  */
 export function mostFactor(
   alias: Chargeable,
-  asked: Tiers | null | undefined,
+  requested: Tiers | null | undefined,
   promptTokens = 0,
   part: 'prompt' | 'completion' = 'prompt',
 ): number {
   const factors = factorsOf(alias);
   if (factors === null) return WHOLE_PRICE;
   const ofTiers =
-    asked == null
+    requested == null
       ? WHOLE_PRICE
       : TIER_FIELDS.reduce(
-          (all, field) => multiplied(all, boundOf(factors, field, asked[field])),
+          (all, field) => multiplied(all, boundOf(factors, field, requested[field])),
           WHOLE_PRICE,
         );
   const long = Object.entries(factors.prompt_tokens ?? {})
@@ -122,7 +122,7 @@ export function splitsLongPrompts(alias: Chargeable): boolean {
  */
 export function tierUse(
   alias: Chargeable,
-  asked: Tiers | null | undefined,
+  requested: Tiers | null | undefined,
   reported: Tiers = {},
   promptTokens = 0,
 ): TierUse | undefined {
@@ -130,9 +130,9 @@ export function tierUse(
   if (factors === null) return undefined;
   let all = WHOLE_PRICE;
   const values: string[] = [];
-  for (const field of asked == null ? NO_FIELDS : TIER_FIELDS) {
-    const most = boundOf(factors, field, asked?.[field]);
-    const value = usedValue(factors, field, asked?.[field], reported[field]);
+  for (const field of requested == null ? NO_FIELDS : TIER_FIELDS) {
+    const most = boundOf(factors, field, requested?.[field]);
+    const value = usedValue(factors, field, requested?.[field], reported[field]);
     const own = Math.min(
       value === undefined ? WHOLE_PRICE : (factorOf(factors, field, value) ?? WHOLE_PRICE),
       most,
@@ -141,7 +141,7 @@ export function tierUse(
     all = multiplied(all, own);
     // Only values that the operator configured are recorded.
     const isOwn = value !== undefined && factorOf(factors, field, value) === own;
-    values.push(isOwn ? value : (asked?.[field] ?? field));
+    values.push(isOwn ? value : (requested?.[field] ?? field));
   }
   const long = longPrompt(factors, promptTokens);
   if (long === null || (long.factor === WHOLE_PRICE && long.completion === WHOLE_PRICE)) {
@@ -189,16 +189,17 @@ function completionFactor(
 function usedValue(
   factors: PriceFactors,
   field: TierField,
-  asked: string | undefined,
+  requested: string | undefined,
   reported: string | undefined,
 ): string | undefined {
-  if (reported === undefined) return asked;
-  return isPlain(field, reported) || factorOf(factors, field, reported) !== null ? reported : asked;
+  if (reported === undefined) return requested;
+  return isPlain(field, reported) || factorOf(factors, field, reported) !== null ? reported : requested;
 }
 
 /** With `auto`, or without the field, the provider may choose any value that has a factor. */
-function boundOf(factors: PriceFactors, field: TierField, asked: string | undefined): number {
-  if (asked !== undefined && asked !== 'auto') return factorOf(factors, field, asked) ?? WHOLE_PRICE;
+function boundOf(factors: PriceFactors, field: TierField, requested: string | undefined): number {
+  if (requested !== undefined && requested !== 'auto')
+    return factorOf(factors, field, requested) ?? WHOLE_PRICE;
   return RULES[field].isOpen ? Math.max(WHOLE_PRICE, ...Object.values(factors[field] ?? {})) : WHOLE_PRICE;
 }
 

@@ -12,7 +12,7 @@ import {
 } from './members.ts';
 
 /** The parts of the request that the answer depends on. */
-interface MessagesAsked {
+interface MessagesRequest {
   /** The client's name for it. */
   readonly model: string;
   readonly stopSequences: readonly string[];
@@ -22,45 +22,48 @@ interface MessagesAsked {
 }
 
 /** Translates an answer of chat completions to Anthropic's Messages. */
-export function answerInMessages(asked: MessagesAsked, stamps: TranslationStamps): AnswerTranslation {
+export function answerInMessages(
+  clientRequest: MessagesRequest,
+  stamps: TranslationStamps,
+): AnswerTranslation {
   let usage: ChatUsage | null = null;
   return {
     whole(bytes) {
       const answer = parseObject(bytes);
       usage = answer === null ? null : readChatUsage(answer);
-      return answer === null ? null : wholeMessage(answer, usage, asked, stamps);
+      return answer === null ? null : wholeMessage(answer, usage, clientRequest, stamps);
     },
     lacksUsage: () => usage === null,
-    stream: () => createMessageStream(asked, stamps),
+    stream: () => createMessageStream(clientRequest, stamps),
   };
 }
 
 function wholeMessage(
   answer: JsonObject,
   usage: ChatUsage | null,
-  asked: MessagesAsked,
+  clientRequest: MessagesRequest,
   stamps: TranslationStamps,
 ): Uint8Array<ArrayBuffer> | null {
   const choice: unknown = Array.isArray(answer.choices) ? answer.choices[0] : null;
   if (!isObject(choice) || !isObject(choice.message)) return null;
   const { message } = choice;
-  const thinking = asked.showsThinking ? reasoningIn(message) : '';
+  const thinking = clientRequest.showsThinking ? reasoningIn(message) : '';
   const calls = toolCallsIn(message);
   const text = `${textIn(message.content)}${stringOf(message.refusal)}`;
   const content = [
     ...(thinking === '' ? [] : [{ type: 'thinking', thinking, signature: '' }]),
     ...(text === '' ? [] : [{ type: 'text', text }]),
     ...calls.map((call) => ({
-      ...{ type: 'tool_use', id: call.id || toolId(stamps), name: asked.toolNameOf(call.name) },
+      ...{ type: 'tool_use', id: call.id || toolId(stamps), name: clientRequest.toolNameOf(call.name) },
       input: argumentsAsInput(call.text),
     })),
   ];
-  const ending = endingOf(choice, asked, calls.length > 0, stringOf(message.refusal) !== '');
-  const head = messageHead(asked, stamps);
+  const ending = endingOf(choice, clientRequest, calls.length > 0, stringOf(message.refusal) !== '');
+  const head = messageHead(clientRequest, stamps);
   return encodeJson({ ...head, content, ...ending, usage: usageInMessages(usage) });
 }
 
-function messageHead({ model }: MessagesAsked, { newId }: TranslationStamps): JsonObject {
+function messageHead({ model }: MessagesRequest, { newId }: TranslationStamps): JsonObject {
   return { id: `msg_${newId()}`, type: 'message', role: 'assistant', model };
 }
 
@@ -81,7 +84,7 @@ interface OpenBlock {
  * one waits until the end. The stop reason and the usage are written at the end of the stream, because chat completions
  * send usage last.
  */
-function createMessageStream(asked: MessagesAsked, stamps: TranslationStamps): StreamTranslation {
+function createMessageStream(clientRequest: MessagesRequest, stamps: TranslationStamps): StreamTranslation {
   const blocks: OpenBlock[] = [];
   let hasStarted = false;
   let open: OpenBlock | null = null;
@@ -117,7 +120,7 @@ function createMessageStream(asked: MessagesAsked, stamps: TranslationStamps): S
     if (hasStarted) return '';
     hasStarted = true;
     const ending = { stop_reason: null, stop_sequence: null, usage: usageInMessages(null) };
-    const message = { ...messageHead(asked, stamps), content: [], ...ending };
+    const message = { ...messageHead(clientRequest, stamps), content: [], ...ending };
     return serverSentEvent('message_start', { type: 'message_start', message });
   }
 
@@ -125,7 +128,7 @@ function createMessageStream(asked: MessagesAsked, stamps: TranslationStamps): S
     const refusal = stringOf(delta.refusal);
     if (refusal !== '') hasRefused = true;
     return [
-      asked.showsThinking ? addText('thinking', reasoningIn(delta)) : '',
+      clientRequest.showsThinking ? addText('thinking', reasoningIn(delta)) : '',
       addText('text', textIn(delta.content)),
       addText('text', refusal),
       ...toolCallsIn(delta).map(addToCall),
@@ -181,7 +184,7 @@ function createMessageStream(asked: MessagesAsked, stamps: TranslationStamps): S
     const content = {
       thinking: { type: 'thinking', thinking: '', signature: '' },
       text: { type: 'text', text: '' },
-      tool: { type: 'tool_use', id: block.id, name: asked.toolNameOf(block.name), input: {} },
+      tool: { type: 'tool_use', id: block.id, name: clientRequest.toolNameOf(block.name), input: {} },
     }[block.kind];
     const data = { type: 'content_block_start', index: block.index, content_block: content };
     return serverSentEvent('content_block_start', data);
@@ -205,7 +208,7 @@ function createMessageStream(asked: MessagesAsked, stamps: TranslationStamps): S
     // Some servers end with [DONE] and without a finish reason.
     if (!hasStarted || (finish === null && !isDone)) return 'cut-off';
     const hasCalls = blocks.some(({ kind }) => kind === 'tool');
-    const delta = endingOf(finish ?? {}, asked, hasCalls, hasRefused);
+    const delta = endingOf(finish ?? {}, clientRequest, hasCalls, hasRefused);
     const last = { type: 'message_delta', delta, usage: usageInMessages(usage) };
     return [
       closeOpen(),
@@ -277,7 +280,7 @@ const STOP_REASONS: Readonly<Record<string, string>> = {
 /** Some servers report which stop sequence was hit. Without that, a stop sequence is reported as the end of the turn. */
 function endingOf(
   choice: JsonObject,
-  { stopSequences }: MessagesAsked,
+  { stopSequences }: MessagesRequest,
   hasCalls: boolean,
   hasRefused: boolean,
 ): JsonObject {

@@ -213,6 +213,60 @@ describe('a Messages request becomes one of chat completions', () => {
     expect(refused({ output_config: { effort: 'huge' } }).param).toBe('output_config.effort');
   });
 
+  test('models of OpenAI get no temperature while they reason, and no top_k', () => {
+    const low = { output_config: { effort: 'low' } };
+    const sampling = (model: string, request: object = {}, provider = 'openai') => {
+      const members = { temperature: 0.5, top_p: 0.9, top_k: 5 };
+      const body = sent({ ...members, ...request }, { model, provider });
+      return Object.keys(members).filter((name) => name in body);
+    };
+    for (const model of [
+      'o3',
+      'o4-mini',
+      'gpt-5',
+      'gpt-5-mini-2025-08-07',
+      'gpt-5.2-pro',
+      'gpt-5.5',
+      'gpt-6-sol',
+    ]) {
+      expect([model, sampling(model)]).toEqual([model, []]);
+    }
+    expect(sampling('gpt-5.2', low)).toEqual([]);
+    for (const model of ['gpt-5.1', 'gpt-5.2', 'gpt-5-chat-latest', 'gpt-4o', 'gpt-4.1']) {
+      expect([model, sampling(model)]).toEqual([model, ['temperature', 'top_p']]);
+    }
+    expect(sampling('gpt-35-turbo', low, 'azure')).toEqual(['temperature', 'top_p']);
+    expect(sampling('llama', {}, 'groq')).toEqual(['temperature', 'top_p']);
+    expect(sampling('qwen3')).toEqual(['temperature', 'top_p', 'top_k']);
+    expect(sampling('gpt-oss-120b', low, 'vllm')).toEqual(['temperature', 'top_p', 'top_k']);
+    for (const model of ['gpt-5-chat-latest', 'gpt-5.2-chat-latest', 'gpt-35-turbo']) {
+      expect(sent(low, { model })).not.toContainKey('reasoning_effort');
+    }
+  });
+
+  test('with function tools OpenAI gets the effort that it accepts beside them', () => {
+    const tools = [{ name: 'f', input_schema: { type: 'object' } }];
+    const effort = (model: string, provider?: string) =>
+      sent({ tools, output_config: { effort: 'high' } }, { model, provider }).reasoning_effort;
+    expect(['gpt-5', 'gpt-5.1', 'o3'].map((model) => effort(model, 'openai'))).toEqual([
+      'high',
+      'high',
+      'high',
+    ]);
+    expect(['gpt-5.2', 'gpt-5.4-mini', 'gpt-5.5'].map((model) => effort(model, 'azure'))).toEqual([
+      ...[undefined, undefined, undefined],
+    ]);
+    expect(['gpt-5.6', 'gpt-5.6-luna', 'gpt-6-sol'].map((model) => effort(model, 'openai'))).toEqual([
+      ...['none', 'none', 'none'],
+    ]);
+    expect(sent({ tools }, { model: 'gpt-5.6', provider: 'openai' }).reasoning_effort).toBe('none');
+    expect(sent({}, { model: 'gpt-5.6', provider: 'openai' })).not.toContainKey('reasoning_effort');
+    expect(effort('openai/gpt-5.6', 'openrouter')).toBe('high');
+    const single = { tools, tool_choice: { type: 'auto', disable_parallel_tool_use: true } };
+    expect(sent(single, { model: 'o3-mini' })).not.toContainKey('parallel_tool_calls');
+    expect(sent(single).parallel_tool_calls).toBe(false);
+  });
+
   test('thinking of earlier turns is sent back to the models that need it', () => {
     const content = [
       { type: 'thinking', thinking: 'Hm.', signature: '' },

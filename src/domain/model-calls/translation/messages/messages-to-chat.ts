@@ -21,7 +21,14 @@ import {
   translateBody,
 } from './members.ts';
 import { answerInMessages } from './messages-answer.ts';
-import { type Effort, effortOfBudget, takesReasoningEffort } from './model-names.ts';
+import {
+  chatEffort,
+  type Effort,
+  effortOfBudget,
+  hasTopK,
+  isOSeries,
+  takesChatSampling,
+} from './model-names.ts';
 
 /**
  * Serves clients of Anthropic's Messages with a target that has chat completions. docs/messages.md lists what each
@@ -75,24 +82,39 @@ function chatBody(request: JsonObject, to: TranslationTarget, thinking: Thinking
   }
   const outputConfig = optional(request.output_config, 'output_config', readObject) ?? {};
   refuseOthers(outputConfig, 'output_config', new Set(['effort', 'format']));
-  const effort = readEffort(outputConfig.effort) ?? thinking.effort;
+  const tools = readTools(request, to.model);
+  const asked = readEffort(outputConfig.effort) ?? thinking.effort;
+  const effort = chatEffort(to, asked, tools.tools !== undefined);
   const stream = optional(request.stream, 'stream', readBoolean) === true;
   const stop = optional(request.stop_sequences, 'stop_sequences', readStrings) ?? [];
   return definedMembers({
     model: to.model,
     messages: chatMessages(request.system, request.messages, to.model),
     [to.maxTokensName]: readPositiveInteger(request.max_tokens, 'max_tokens'),
-    temperature: optional(request.temperature, 'temperature', readNumber),
-    top_p: optional(request.top_p, 'top_p', readNumber),
-    top_k: optional(request.top_k, 'top_k', readPositiveInteger),
+    ...readSampling(request, to, effort),
     stop: stop.length === 0 ? null : stop,
-    ...readTools(request),
+    ...tools,
     response_format: readFormat(outputConfig.format, request.output_format),
-    reasoning_effort: takesReasoningEffort(to.model) ? effort : null,
+    reasoning_effort: effort,
     user: readUser(request.metadata),
     stream: stream ? true : null,
     stream_options: stream && to.hasStreamOptions ? { include_usage: true } : null,
   });
+}
+
+/** Members that the target's model refuses are left out: its clients do not know which model answers them. */
+function readSampling(
+  request: JsonObject,
+  to: TranslationTarget,
+  effort: ReturnType<typeof chatEffort>,
+): JsonObject {
+  const temperature = optional(request.temperature, 'temperature', readNumber);
+  const topP = optional(request.top_p, 'top_p', readNumber);
+  const topK = optional(request.top_k, 'top_k', readPositiveInteger);
+  return {
+    ...(takesChatSampling(to.model, effort) ? { temperature, top_p: topP } : {}),
+    top_k: hasTopK(to) ? topK : null,
+  };
 }
 
 /** Anthropic allows tool names that are twice as long, and those of MCP servers often are. */
@@ -131,7 +153,7 @@ const TOOL_MEMBERS = new Set([
   ],
 ]);
 
-function readTools(request: JsonObject): JsonObject {
+function readTools(request: JsonObject, model: string): JsonObject {
   const tools = (optional(request.tools, 'tools', readArray) ?? []).map((tool, at) =>
     readTool(tool, `tools[${at}]`),
   );
@@ -149,17 +171,18 @@ function readTools(request: JsonObject): JsonObject {
     if (chosen === 'auto' || chosen === 'none') return {};
     return refuse('tool_choice', "'tool_choice' names tools, but 'tools' is empty.");
   }
-  return { tools, tool_choice: chosen, ...(isSingle === true ? { parallel_tool_calls: false } : {}) };
+  const isBound = isSingle === true && !isOSeries(model);
+  return { tools, tool_choice: chosen, ...(isBound ? { parallel_tool_calls: false } : {}) };
 }
 
 function readTool(value: unknown, path: string): JsonObject {
   const tool = readObject(value, path);
   const type = optional(tool.type, `${path}.type`, readString) ?? 'custom';
   if (type !== 'custom') {
-    const wanted = 'Send tools with a name, a description and an input_schema.';
+    const hint = 'Send tools with a name, a description and an input_schema.';
     return refuse(
       `${path}.type`,
-      `The tool '${shown(type)}' is Anthropic's, and this model does not have it. ${wanted}`,
+      `The tool '${shown(type)}' is Anthropic's, and this model does not have it. ${hint}`,
     );
   }
   refuseOthers(tool, path, TOOL_MEMBERS);

@@ -6,10 +6,54 @@ export type Effort = 'low' | 'medium' | 'high';
 
 /** Families that accept `reasoning_effort` in chat completions. */
 const TAKES_EFFORT =
-  /(^|[/.:_-])(o[134](-|$)|gpt-([5-9]|[1-9]\d)|gpt-oss|gemini-(2\.5|[3-9])|grok-(3-mini|[4-9])|magistral)/i;
+  /(^|[/.:_-])(o[134](-|$)|gpt-([5-9]|[12]\d)(\.\d+)?(?!-chat)(?![\d.])|gpt-oss|gemini-(2\.5|[3-9])|grok-(3-mini|[4-9])|magistral)/i;
 
-export function takesReasoningEffort(model: string): boolean {
-  return TAKES_EFFORT.test(model);
+/** The effort to request in chat completions; null for the model's default. */
+export function chatEffort(
+  { model, provider }: { readonly model: string; readonly provider?: string | undefined },
+  effort: Effort | null,
+  hasTools: boolean,
+): Effort | 'none' | null {
+  const asked = TAKES_EFFORT.test(model) ? effort : null;
+  const version = gptVersion(model);
+  // OpenAI offers reasoning between function calls in the Responses API only. Other providers serve both together.
+  const isRestricted = hasTools && version >= 502 && (provider === 'openai' || provider === 'azure');
+  return isRestricted ? (version >= 506 ? 'none' : null) : asked;
+}
+
+/** Whether a model accepts `temperature` and `top_p` in chat completions: those of OpenAI do not while they reason. */
+export function takesChatSampling(model: string, effort: Effort | 'none' | null): boolean {
+  if (isOSeries(model)) return false;
+  const version = gptVersion(model);
+  const isChat = /gpt-[\d.]+-chat/i.test(model);
+  if (version < 500 || effort === 'none' || (version === 500 && isChat)) return true;
+  const reasonsByDefault = version === 500 || version > 504 || /-(?:pro|codex)/i.test(model);
+  return effort === null && !reasonsByDefault && !isChat;
+}
+
+/** They call one tool at a time and refuse `parallel_tool_calls`. */
+export function isOSeries(model: string): boolean {
+  return /(^|[/.:_-])o[134](-|$)/i.test(model);
+}
+
+/** 5.2 is 502; 0 for models of another family, and for gpt-35 and gpt-41, as deployments of older models are named. */
+function gptVersion(model: string): number {
+  const named = /(?:^|[/.:_-])gpt-([1-9]|[12]\d)(?:\.(\d{1,2}))?(?!\d)/i.exec(model);
+  return named === null ? 0 : Number(named[1]) * 100 + Number(named[2] ?? 0);
+}
+
+const WITHOUT_TOP_K = ['openai', 'azure', 'groq', 'mistral'];
+
+/** Whether chat completions of the provider have `top_k`. The preset `openai` is used for compatible servers too. */
+export function hasTopK({
+  model,
+  provider,
+}: {
+  readonly model: string;
+  readonly provider?: string | undefined;
+}): boolean {
+  if (provider === undefined || !WITHOUT_TOP_K.includes(provider)) return true;
+  return provider === 'openai' && gptVersion(model) === 0 && !isOSeries(model);
 }
 
 /** Models that need their own reasoning back in the turns of a tool loop; others refuse the member. */

@@ -7,19 +7,19 @@ import { type JsonObject, refuse } from './members.ts';
  * this. An object whose property names are not known in advance would lose them, and is refused.
  */
 export function schemaForMessages(schema: JsonObject): JsonObject {
-  const kept: JsonObject = {};
+  const converted: JsonObject = {};
   const moved: string[] = [];
   for (const [name, value] of Object.entries(schema)) {
     if (BOUNDS.has(name)) moved.push(`${name}: ${JSON.stringify(value)}`);
-    else kept[name] = translatedKeyword(name, value);
+    else converted[name] = translatedKeyword(name, value);
   }
   if (schema.type === 'object' || isObject(schema.properties)) {
     if (!isObject(schema.properties) || isObject(schema.additionalProperties)) refuse(SCHEMA, OPEN_OBJECT);
-    kept.additionalProperties = false;
+    converted.additionalProperties = false;
   }
-  if (moved.length === 0) return kept;
+  if (moved.length === 0) return converted;
   const described = typeof schema.description === 'string' ? `${schema.description}\n\n` : '';
-  return { ...kept, description: `${described}{${moved.join(', ')}}` };
+  return { ...converted, description: `${described}{${moved.join(', ')}}` };
 }
 
 const SCHEMA = 'response_format.json_schema.schema';

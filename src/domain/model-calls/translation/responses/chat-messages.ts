@@ -197,9 +197,9 @@ function reasoningIn({ content, summary }: JsonObject): readonly string[] {
 
 function messagesOf(entry: Entry): readonly JsonObject[] {
   const { role, content, reasoning, calls, results, attachments } = entry;
-  const said = calls.length === 0 ? { role, content } : { role, content: content === '' ? null : content };
+  const turn = calls.length === 0 ? { role, content } : { role, content: content === '' ? null : content };
   const message = {
-    ...said,
+    ...turn,
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   };

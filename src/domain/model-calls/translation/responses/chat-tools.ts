@@ -28,8 +28,8 @@ export function createToolNames(): ToolNames {
       const key = `${tool.namespace ?? ''}\0${tool.name}`;
       const known = chatNames.get(key);
       if (known !== undefined) return known;
-      const wanted = tool.namespace === null ? tool.name : `${tool.namespace}__${tool.name}`;
-      const name = freeName(wanted, tools);
+      const fullName = tool.namespace === null ? tool.name : `${tool.namespace}__${tool.name}`;
+      const name = freeName(fullName, tools);
       chatNames.set(key, name);
       tools.set(name, tool);
       return name;
