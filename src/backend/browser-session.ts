@@ -72,8 +72,8 @@ export function addBrowserSession(app: ServiceApp, { consoleUrl, clock }: Browse
     headers.set('accept', 'application/json');
     headers.set(REQUEST_ID_HEADER, context.get('requestId'));
     const body = JSON.stringify({ query, variables });
-    const asked = new Request(new URL('/graphql', request.url), { method: 'POST', headers, body });
-    const answer = await app.fetch(asked, context.env);
+    const forwarded = new Request(new URL('/graphql', request.url), { method: 'POST', headers, body });
+    const answer = await app.fetch(forwarded, context.env);
     return (await answer.json()) as SessionAnswer;
   };
   const keep = (context: Context<ServiceVariables>, answer: SessionAnswer) => {

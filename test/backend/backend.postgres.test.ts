@@ -158,7 +158,7 @@ describePostgres('the backend on PostgreSQL', () => {
       'key.minted',
     ]);
     const operations = `{ serviceProcesses { id services version isReady parts { name status } } workQueues { name }
-      circuitBreakers { service state aliases } aiOperations(kind: "x") { nodes { id } } aiOperationStats { kind }
+      circuitBreakers { service state aliases } aiOperations(kind: "x") { nodes { id } } aiOperationStats { kind } aiTargetStats { target }
       errorGroups { message } logEntries { nodes { message } } companies(first: 1) { nodes { standing } } }`;
     const report = {
       ...{ parts: [{ name: 'database', status: 'up', latencyMs: 1 } as const], workers: null, jobRates: {} },

@@ -95,6 +95,25 @@ describe('the log of calls', () => {
   }
   const ask = async (variables: object) => (await admin.ask<Answer>(QUERY, variables as never)).calls;
 
+  test('a call shows the price that it was charged at, also after the price has changed', async () => {
+    const startedAtMs = backend.clock.now();
+    const charged = finishedCall(companyId, { requestId: 'priced', startedAtMs, alias: 'svc/chat-premium' });
+    const failed = finishedCall(companyId, {
+      ...{ requestId: 'free', startedAtMs, outcome: 'FAILED', tokens: null },
+    });
+    await chargeCalls(backend.database, [charged, failed]);
+    await backend.people.superAdmin.ask(`mutation { setAliasPrice(alias: "svc/chat-premium",
+      price: { prompt: 7, cached: 7, completion: 7 }) { id } }`);
+    const prices = `query($filter: CallFilter) { calls(filter: $filter) { nodes {
+      price { prompt cached completion cacheWrite } } } }`;
+    const priceOf = async (requestId: string) =>
+      (await admin.ask<{ calls: { nodes: unknown[] } }>(prices, { filter: { requestId } })).calls.nodes;
+    expect(await priceOf('priced')).toEqual([
+      { price: { prompt: 5, cached: 2.5, completion: 20, cacheWrite: null } },
+    ]);
+    expect(await priceOf('free')).toEqual([{ price: null }]);
+  });
+
   test('shows every call with its key, filtered and in pages', async () => {
     const { createApiKey } = await admin.ask<{ createApiKey: { apiKey: { id: string } } }>(
       'mutation { createApiKey(input: { name: "server" }) { apiKey { id } } }',

@@ -111,7 +111,7 @@ describe('a company’s credits', () => {
     const look = { kind: 'held', name: BALANCE_LEVEL, entry: 'x', amount: 1, ttlMs: 1_000 } as const;
     const claims = [{ ...look, rule: 'fits', limit } as const];
     const reserved = await backend.parts.sharedState.reserve(companyId, claims);
-    expect(reserved).toMatchObject({ outcome: 'reserved', standings: [{ limit: 2_000_000 }] });
+    expect(reserved).toMatchObject({ outcome: 'reserved', limitStates: [{ limit: 2_000_000 }] });
   });
 
   test('P-19 credits held by calls in flight are shown next to the balance', async () => {
@@ -404,7 +404,7 @@ describe('withheld usage', () => {
     const limit = { level: BALANCE_LEVEL, maxAgeMs: 60_000 };
     const look = { kind: 'held', name: BALANCE_LEVEL, entry: 'x', amount: 1, ttlMs: 1_000 } as const;
     const reserved = await backend.parts.sharedState.reserve(companyId, [{ ...look, rule: 'fits', limit }]);
-    expect(reserved).toMatchObject({ standings: [{ limit: -5_000_000 }] });
+    expect(reserved).toMatchObject({ limitStates: [{ limit: -5_000_000 }] });
     const all = await superAdmin.ask<Listed>(LIST, { all: true, first: 100 });
     const own = all.withheldUsage.nodes.filter(({ id }) => [first, second, third].includes(id));
     expect(own.map(({ status }) => status)).toEqual(['POSTED', 'DROPPED', 'OPEN']);

@@ -119,7 +119,7 @@ describe('limits of a query', () => {
 
 describe('errors', () => {
   let backend: BackendUnderTest;
-  const outage = { isAway: false, reason: 'unavailable' };
+  const outage = { isUnavailable: false, reason: 'unavailable' };
   const real = useDatabase();
   beforeAll(async () => {
     const away = () => {
@@ -129,8 +129,8 @@ describe('errors', () => {
     backend = await openBackend({
       database: {
         ...real,
-        query: (text, values) => (outage.isAway ? away() : real.query(text, values)),
-        transaction: (work) => (outage.isAway ? away() : real.transaction(work)),
+        query: (text, values) => (outage.isUnavailable ? away() : real.query(text, values)),
+        transaction: (work) => (outage.isUnavailable ? away() : real.transaction(work)),
       },
     });
   });
@@ -143,15 +143,16 @@ describe('errors', () => {
       'x-request-id': 'mine-7',
     };
     const body = JSON.stringify({ query: '{ company { id } }' });
-    outage.isAway = true;
+    outage.isUnavailable = true;
     const answer = await backend.fetch(
       new Request('http://backend.test/graphql', { method: 'POST', headers, body }),
     );
-    outage.isAway = false;
+    outage.isUnavailable = false;
     const shown = await answer.text();
     expect(JSON.parse(shown)).toMatchObject({
       errors: [{ extensions: { code: 'INTERNAL_SERVER_ERROR', requestId: 'mine-7' } }],
     });
+    expect(shown).toContain('The service is unavailable right now.');
     expect(shown).toContain('Quote the request id mine-7');
     expect(shown).not.toContain('db-7');
     expect(shown).not.toContain('stack');
@@ -162,9 +163,9 @@ describe('errors', () => {
 
   test('where no connection to the database is free, the client is asked to try again', async () => {
     outage.reason = 'busy';
-    outage.isAway = true;
+    outage.isUnavailable = true;
     const { message, extensions } = await backend.people.admin.refusal('{ company { id } }');
-    outage.isAway = false;
+    outage.isUnavailable = false;
     outage.reason = 'unavailable';
     expect(extensions.code).toBe('INTERNAL_SERVER_ERROR');
     expect(message).toStartWith('The service is busy right now. Try again shortly.');

@@ -252,14 +252,32 @@ describe('history for operators', () => {
   const now = () => new Date(backend.clock.now());
 
   describe('AI operations and errors', () => {
-    async function addCall(endpoint: string, outcome: string, durationMs: number, agoMs: number) {
+    interface Answered {
+      readonly targetId?: string;
+      readonly alias?: string;
+      readonly servedBy?: string;
+      readonly firstByteMs?: number;
+      readonly cacheHit?: boolean;
+    }
+
+    async function addCall(
+      endpoint: string,
+      outcome: string,
+      durationMs: number,
+      agoMs: number,
+      { targetId, alias, servedBy, firstByteMs, cacheHit }: Answered = {},
+    ) {
       const startedAt = new Date(backend.clock.now() - agoMs);
       const hex = startedAt.getTime().toString(16).padStart(12, '0');
       const id = `${hex.slice(0, 8)}-${hex.slice(8)}${backend.parts.secrets.newId().slice(13)}`;
       await backend.database.query(
         `insert into calls (id, company_id, request_id, endpoint, outcome, http_status, streamed, estimated_tokens,
-         started_at, duration_ms) values ($1, $2, 'req_7', $3, $4, 200, false, 0, $5, $6)`,
-        [id, backend.companies.acme, endpoint, outcome, startedAt, durationMs],
+         started_at, duration_ms, target_id, alias, served_by, first_byte_ms, cache_hit)
+         values ($1, $2, 'req_7', $3, $4, 200, false, 0, $5, $6, $7, $8, $9, $10, $11)`,
+        [
+          ...[id, backend.companies.acme, endpoint, outcome, startedAt, durationMs],
+          ...[targetId, alias, servedBy, firstByteMs, cacheHit].map((value) => value ?? null),
+        ],
       );
     }
 
@@ -294,6 +312,26 @@ describe('history for operators', () => {
       ]) {
         expect(await refusal(`{ aiOperations(${args}) { nodes { id } } }`)).toBe('BAD_USER_INPUT');
       }
+    });
+
+    test('A-8 targets are listed by how soon their answers begin, the slowest first, without failures and cached answers', async () => {
+      const chat = (outcome: string, firstByteMs: number, answered: Answered) =>
+        addCall('chat/completions', outcome, 9_000, 8 * 3_600_000, {
+          alias: 'svc/a',
+          firstByteMs,
+          ...answered,
+        });
+      for (const ms of [100, 200, 300]) await chat('SUCCEEDED', ms, { targetId: 'fast' });
+      await chat('SUCCEEDED', 2_000, { targetId: 'slow', servedBy: 'svc/b' });
+      await chat('FAILED', 7_000, { targetId: 'fast' });
+      await chat('SUCCEEDED', 1, { targetId: 'fast', cacheHit: true });
+      expect(await ask('{ aiTargetStats(hours: 9) { target alias count p50Ms p95Ms p99Ms } }')).toEqual({
+        aiTargetStats: [
+          { target: 'slow', alias: 'svc/b', count: 1, p50Ms: 2_000, p95Ms: 2_000, p99Ms: 2_000 },
+          { target: 'fast', alias: 'svc/a', count: 3, p50Ms: 200, p95Ms: 290, p99Ms: 298 },
+        ],
+      });
+      expect(await ask('{ aiTargetStats(hours: 7) { target } }')).toEqual({ aiTargetStats: [] });
     });
 
     test('A-8 errors are grouped by service and message, with their count, last time and a request id', async () => {

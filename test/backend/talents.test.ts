@@ -169,6 +169,41 @@ describe('talents', () => {
     expect(entry).toEqual({ details: '{}' });
   });
 
+  test('P-15 a person with more files than one answer holds is exported: those that do not fit one by one', async () => {
+    const { id } = await create({ profile: profileOf('Large Files', 'large@files.example', '') });
+    await backend.database.query(
+      `insert into talent_files (id, talent_id, company_id, name, sha256, bytes, text, created_at)
+       select gen_random_uuid(), id, company_id, 'cv-' || n || '.pdf', sha256(n::text::bytea),
+         convert_to(repeat(n::text, 10485760), 'UTF8'), 'text ' || n, now()
+       from talents, generate_series(1, 2) as n where id = $1`,
+      [id],
+    );
+    interface ExportedFile {
+      readonly id: string;
+      readonly name: string;
+      readonly bytes: number;
+      readonly contentBase64: string | null;
+      readonly text: string | null;
+    }
+    const { exportTalent } = await admin.ask<{ exportTalent: { files: ExportedFile[] } }>(
+      'mutation($id: ID!) { exportTalent(id: $id) }',
+      { id },
+    );
+    const { files } = exportTalent;
+    expect(files.map(({ contentBase64 }) => contentBase64?.length ?? null)).toEqual([13_981_016, null]);
+    expect(files.map(({ bytes }) => bytes)).toEqual([10_485_760, 10_485_760]);
+    const one = 'mutation($id: ID!, $file: ID!) { exportTalentFile(talentId: $id, fileId: $file) }';
+    const { id: file, name = '' } = files[1] ?? {};
+    const n = name.slice(3, 4);
+    const { exportTalentFile } = await admin.ask<{ exportTalentFile: ExportedFile }>(one, { id, file });
+    expect(exportTalentFile).toMatchObject({ id: file, name, text: `text ${n}` });
+    expect(exportTalentFile.contentBase64?.slice(0, 8)).toBe(btoa(n.repeat(6)));
+    expect(exportTalentFile.contentBase64).toHaveLength(13_981_016);
+    const other = await create({ profile: profileOf('Other Person', 'other@files.example', '') });
+    const refused = await admin.refusal(one, { id: other.id, file: files[0]?.id });
+    expect(refused.extensions.code).toBe('NOT_FOUND');
+  });
+
   test('P-15 the export of a CV that was recognised has the whole person, as its erasure takes the whole person', async () => {
     const first = await create({ profile: profileOf('Ida Twice', 'ida@twice.example', '') });
     const second = await create({ text: 'Ida Twice, a CV' });

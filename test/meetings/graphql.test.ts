@@ -77,6 +77,8 @@ describe('P-15 meetings', () => {
     ]);
     await people.admin.ask('mutation($id: ID!) { eraseTalent(id: $id) }', { id: talentId });
     expect(await database.query('select 1 from meetings where id = $1', [createMeeting.id])).toEqual([]);
+    const stored = await database.query('select room, company_id as company from erased_meetings');
+    expect(stored).toEqual([{ room: 'erased', company: companies.acme }]);
   });
 });
 

@@ -1,5 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { recordErasedMeetings } from '../../src/domain/meetings/erased-meetings.ts';
+import { eraseTalent } from '../../src/domain/talents/personal-data.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
+import { addTalent } from '../matching/matching-world.ts';
 import { useDatabase } from '../setup/use-database.ts';
 import { type MeetingsUnderTest, openMeetings, plain, serverEvents, T0 } from './meetings-under-test.ts';
 
@@ -106,5 +109,58 @@ describe('A-7 a meeting’s events', () => {
     const [orphan] = await ending('orphan');
     expect(orphan?.endedAt?.getTime()).toBe(T0 * 1_000);
     expect(orphan?.insight?.missing.join()).toContain('The end was not reported');
+  });
+
+  test('P-15 events of an erased talent’s meeting that arrive late or again are not stored; the next meeting’s are', async () => {
+    const { clock, companyId } = world;
+    for (let before = 0; before <= 6; before += 1) {
+      const room = `erased-${before}`;
+      const talentId = await addTalent(database, companyId, {});
+      const announced = await world.announce(room, { talentId });
+      const meetingId = announced.outcome === 'announced' ? announced.meeting.id : '';
+      const from = clock.now() / 1_000 + 60;
+      const events = serverEvents(room, from, from + 1_800);
+      await clock.advance(3_600_000);
+      for (const { path, body } of events.slice(0, before)) await world.post(path, body);
+      await database.transaction((transaction) =>
+        eraseTalent(transaction, { companyId, talentId }, (ids) =>
+          recordErasedMeetings(transaction, clock, ids),
+        ),
+      );
+      for (const { path, body } of events) {
+        const late = await world.post(path, body);
+        expect(late).toMatchObject({ status: 202, body: { meeting_id: meetingId, repeated: true } });
+      }
+      expect(await ending(room)).toEqual([]);
+      expect(await database.query('select 1 from room_events where room = $1', [room])).toEqual([]);
+      await clock.advance(600_000);
+      const next = clock.now() / 1_000;
+      for (const { path, body } of serverEvents(room, next, next + 900)) await world.post(path, body);
+      expect(await ending(room)).toMatchObject([{ companyId, insight: { attendees: [{}, {}] } }]);
+    }
+  });
+
+  test('P-15 an erased meeting whose end is unknown ends where the next one in its room begins', async () => {
+    const { clock, companyId } = world;
+    const talentId = await addTalent(database, companyId, {});
+    await world.announce('shared', { talentId });
+    await world.post('events/room/created', plain('room_created', 'shared', clock.now() / 1_000));
+    await clock.advance(3_600_000);
+    const next = clock.now() / 1_000;
+    const events = serverEvents('shared', next, next + 900);
+    for (const { path, body } of events.slice(0, 3)) await world.post(path, body);
+    await database.transaction((transaction) =>
+      eraseTalent(transaction, { companyId, talentId }, (ids) =>
+        recordErasedMeetings(transaction, clock, ids),
+      ),
+    );
+    await clock.advance(1_200_000);
+    for (const { path, body } of events.slice(3)) await world.post(path, body);
+    const [meeting, ...others] = await ending('shared');
+    expect(others).toEqual([]);
+    expect(meeting).toMatchObject({ insight: { durationSeconds: 900, attendees: [{}, {}] } });
+    await clock.advance(401 * 86_400_000);
+    await world.retention();
+    expect(await database.query('select 1 from erased_meetings')).toEqual([]);
   });
 });

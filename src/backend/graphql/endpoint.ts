@@ -7,7 +7,7 @@ import { bearerToken, type ClientAddress } from '../../http/client-identity.ts';
 import { ACCEPTED_ENCODINGS, readBody, UNKNOWN_ENCODING } from '../../http/read-body.ts';
 import { type ReadJson, readJson, TOO_DEEP } from '../../http/read-json.ts';
 import type { ServiceApp, ServiceVariables } from '../../http/service-app.ts';
-import type { DatabaseFailure } from '../../ports/database.ts';
+import { type DatabaseFailure, isDatabaseUnavailable } from '../../ports/database.ts';
 import { answerTooLarge, createAnswerSize, isTooLarge } from './answer-size.ts';
 import { badInput, tooManyRequests } from './errors.ts';
 import { createStandardIntrospection } from './introspection.ts';
@@ -275,9 +275,7 @@ function showableError(context: RequestContext, error: GraphQLError): GraphQLErr
   }
   const { requestId } = context;
   context.log.error('an operation failed', { path: error.path?.join('.'), error: rootOf(error) });
-  const what = isOverloaded(error)
-    ? 'The service is busy right now. Try again shortly.'
-    : 'Something went wrong on our side.';
+  const what = whatFailed(rootOf(error));
   const message = `${what} Quote the request id ${requestId} when you report it.`;
   return new GraphQLError(message, { ...place, extensions: { code: 'INTERNAL_SERVER_ERROR', requestId } });
 }
@@ -292,10 +290,12 @@ function isFault(error: GraphQLError): boolean {
   return !(rootOf(error) instanceof GraphQLError);
 }
 
-/** No connection to the database was free, so that the statement did not run. */
-function isOverloaded(error: GraphQLError): boolean {
-  const { name, reason } = rootOf(error) as Partial<DatabaseFailure>;
-  return name === 'DatabaseFailure' && reason === 'busy';
+function whatFailed(error: Error): string {
+  if (!isDatabaseUnavailable(error)) return 'Something went wrong on our side.';
+  // No connection to the database was free, so that the statement did not run.
+  if ((error as DatabaseFailure).reason === 'busy')
+    return 'The service is busy right now. Try again shortly.';
+  return 'The service is unavailable right now. A change may have been made: check it, then try again.';
 }
 
 function rootOf(error: GraphQLError): Error {

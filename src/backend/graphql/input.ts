@@ -76,11 +76,11 @@ const HOUR_MS = 3_600_000;
 
 /** The time so many hours ago. */
 export function hoursAgo(hours: number | null | undefined, nowMs: number): Date {
-  const wanted = hours ?? USUAL_HOURS;
-  if (wanted < 1 || wanted > MOST_HOURS) {
+  const requested = hours ?? USUAL_HOURS;
+  if (requested < 1 || requested > MOST_HOURS) {
     throw badInput('hours', `a whole number from 1 to ${MOST_HOURS} is needed`);
   }
-  return new Date(nowMs - wanted * HOUR_MS);
+  return new Date(nowMs - requested * HOUR_MS);
 }
 
 /** From `from`, or so many hours ago, to `to`, or now; a week at most. */

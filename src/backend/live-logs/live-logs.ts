@@ -183,9 +183,9 @@ export function createLiveLogs(schema: GraphQLSchema, parts: LiveLogsParts): Soc
         });
         return { outcome: 'refused', response };
       }
-      const wanted = request.headers.get('sec-websocket-protocol') ?? '';
+      const offered = request.headers.get('sec-websocket-protocol') ?? '';
       // Without a common protocol the socket is opened and closed with 4406, which a browser can see.
-      const protocol = handleProtocols(wanted) === false ? null : GRAPHQL_TRANSPORT_WS_PROTOCOL;
+      const protocol = handleProtocols(offered) === false ? null : GRAPHQL_TRANSPORT_WS_PROTOCOL;
       // Read now: after the upgrade the request is no longer available.
       const origin = {
         clientAddress,

@@ -202,13 +202,13 @@ export async function linkProviderCustomer(
 /** The provider no longer has the company's customer: another one replaces it. */
 export async function replaceProviderCustomer(
   statements: Statements,
-  wanted: { readonly companyId: string; readonly staleId: string; readonly customerId: string },
+  params: { readonly companyId: string; readonly staleId: string; readonly customerId: string },
 ): Promise<void> {
   await statements.query(
     `update companies set provider_customer_id = $3, updated_at = now(), customer_is_stale = ${HAS_PROFILE}
      where id = $1 and provider_customer_id = $2
        and not exists (select 1 from companies where provider_customer_id = $3)`,
-    [wanted.companyId, wanted.staleId, wanted.customerId],
+    [params.companyId, params.staleId, params.customerId],
   );
 }
 
@@ -229,10 +229,10 @@ type PreparedAccount =
   | { readonly outcome: 'bad-password'; readonly message: string };
 
 /** Outside the transaction: hashing takes tens of milliseconds, in which a transaction would block others. */
-export async function prepareSignUp(secrets: Secrets, wanted: AccountParams): Promise<PreparedAccount> {
-  const complaint = accountProblem(wanted);
+export async function prepareSignUp(secrets: Secrets, params: AccountParams): Promise<PreparedAccount> {
+  const complaint = accountProblem(params);
   if (complaint !== null) return complaint;
-  const { password, ...account } = wanted;
+  const { password, ...account } = params;
   return { outcome: 'prepared', account, hash: await secrets.hashPassword(password) };
 }
 

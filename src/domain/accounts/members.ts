@@ -255,14 +255,14 @@ type Invited =
 export async function inviteMember(
   { clock, secrets, mailOutbox }: InvitationParts,
   transaction: Transaction,
-  wanted: {
+  params: {
     readonly inviter: User & { readonly companyId: string };
     readonly email: string;
     readonly role: Role;
   },
 ): Promise<Invited> {
-  const { inviter, role } = wanted;
-  const email = wanted.email.trim();
+  const { inviter, role } = params;
+  const email = params.email.trim();
   if (!isEmail(email)) return { outcome: 'bad-email' };
   const known = await findUserByEmail(transaction, email);
   if (known?.companyId === inviter.companyId) return { outcome: 'already-member' };

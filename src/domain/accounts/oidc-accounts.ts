@@ -53,7 +53,7 @@ export async function signInIdentity(
   const domain = emailKey(identity.email).split('@')[1] ?? '';
   if (!Object.hasOwn(rules.domains, domain)) return refused('domain');
   const mappedCompany = rules.domains[domain] ?? null;
-  const wanted = wantedRoles(identity.roles, rules.roles);
+  const requested = requestedRoles(identity.roles, rules.roles);
   const events: AccountEvent[] = [];
   let user = await findLinked(transaction, identity);
   if (user === null) {
@@ -66,7 +66,7 @@ export async function signInIdentity(
         rules,
         passwordHash,
         mappedCompany,
-        role: wanted.role,
+        role: requested.role,
       }));
     if (typeof made === 'string') return refused(made);
     if (!(await link(parts, transaction, identity, made.id))) return refused('linked');
@@ -74,7 +74,7 @@ export async function signInIdentity(
     events.push({ action: 'identity.linked', details: { issuer: identity.issuer } });
     user = made;
   }
-  events.push(...(await applyRoles(parts, transaction, { user, identity, rules, wanted, mappedCompany })));
+  events.push(...(await applyRoles(parts, transaction, { user, identity, rules, requested, mappedCompany })));
   const current = await findUser(transaction, user.id);
   if (current === null || (current.companyId === null && !current.isSuperAdmin)) return refused('unknown');
   return { outcome: 'user', user: current, events };
@@ -90,7 +90,7 @@ interface RequestedRoles {
   readonly isSuperAdmin: boolean;
 }
 
-function wantedRoles(values: readonly string[], roles: OidcRules['roles']): RequestedRoles {
+function requestedRoles(values: readonly string[], roles: OidcRules['roles']): RequestedRoles {
   const mapped = new Set(values.flatMap((value) => (Object.hasOwn(roles, value) ? [roles[value]] : [])));
   const role = mapped.has('COMPANY_ADMIN') ? 'COMPANY_ADMIN' : mapped.has('MEMBER') ? 'MEMBER' : null;
   return { role, isSuperAdmin: mapped.has('SUPER_ADMIN') };
@@ -203,7 +203,7 @@ interface RoleChange {
   readonly user: User;
   readonly identity: OidcIdentity;
   readonly rules: OidcRules;
-  readonly wanted: RequestedRoles;
+  readonly requested: RequestedRoles;
   readonly mappedCompany: string | null;
 }
 
@@ -211,21 +211,21 @@ interface RoleChange {
 async function applyRoles(
   { clock }: Parts,
   transaction: Transaction,
-  { user, identity, rules, wanted, mappedCompany }: RoleChange,
+  { user, identity, rules, requested, mappedCompany }: RoleChange,
 ): Promise<readonly AccountEvent[]> {
   const events: AccountEvent[] = [];
   const now = new Date(clock.now());
   const { id: userId, companyId } = user;
   if (
-    wanted.role !== null &&
-    wanted.role !== user.role &&
+    requested.role !== null &&
+    requested.role !== user.role &&
     companyId !== null &&
     companyId === mappedCompany
   ) {
     // The last admin of a company keeps the role, whatever the claim says.
-    const changed = await changeRole(transaction, { companyId, userId, now, role: wanted.role });
+    const changed = await changeRole(transaction, { companyId, userId, now, role: requested.role });
     if (changed.outcome === 'changed') {
-      events.push({ action: 'member.role-changed', details: { by: 'oidc', role: wanted.role } });
+      events.push({ action: 'member.role-changed', details: { by: 'oidc', role: requested.role } });
     }
   }
   const isMapped = Object.values(rules.roles).includes('SUPER_ADMIN');
@@ -233,7 +233,7 @@ async function applyRoles(
     `select grants_super_admin as "isGranted" from oidc_identities where issuer = $1 and subject = $2`,
     [identity.issuer, identity.subject],
   );
-  const isGranted = isMapped && wanted.isSuperAdmin && (before?.isGranted === true || !user.isSuperAdmin);
+  const isGranted = isMapped && requested.isSuperAdmin && (before?.isGranted === true || !user.isSuperAdmin);
   await transaction.query(
     'update oidc_identities set grants_super_admin = $3, last_used_at = $4 where issuer = $1 and subject = $2',
     [identity.issuer, identity.subject, isGranted, now],

@@ -70,32 +70,32 @@ type CreatedToken =
 export async function createServiceToken(
   { clock, secrets }: ServiceTokenParts,
   transaction: Transaction,
-  wanted: ServiceTokenParams,
+  params: ServiceTokenParams,
 ): Promise<CreatedToken> {
   const now = clock.now();
-  const expiresAt = wanted.expiresAt ?? new Date(now + USUAL_LIFE_MS);
-  const complaint = complaintAbout({ ...wanted, expiresAt }, now);
+  const expiresAt = params.expiresAt ?? new Date(now + USUAL_LIFE_MS);
+  const complaint = complaintAbout({ ...params, expiresAt }, now);
   if (complaint !== null) return { outcome: 'invalid', ...complaint };
   // Serialized per company, so that concurrent creations cannot exceed the limit together.
-  await transaction.query('select id from companies where id = $1 for update', [wanted.companyId]);
+  await transaction.query('select id from companies where id = $1 for update', [params.companyId]);
   const [counted] = await transaction.query<{ live: number }>(
     `select count(*)::int as live from service_tokens
      where company_id = $1 and revoked_at is null and expires_at > $2`,
-    [wanted.companyId, new Date(now)],
+    [params.companyId, new Date(now)],
   );
   if ((counted?.live ?? 0) >= MOST_SERVICE_TOKENS) return { outcome: 'too-many' };
   const rawToken = `tps_${generateOneTimeToken(secrets)}`;
-  const scopes = SERVICE_SCOPES.filter((scope) => wanted.scopes.includes(scope));
+  const scopes = SERVICE_SCOPES.filter((scope) => params.scopes.includes(scope));
   const [serviceToken] = await transaction.query<ServiceToken>(
     `insert into service_tokens (id, company_id, name, token_sha256, scopes, created_by, created_at, expires_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${COLUMNS}`,
     [
       secrets.newId(),
-      wanted.companyId,
-      wanted.name.trim(),
+      params.companyId,
+      params.name.trim(),
       secrets.sha256(rawToken),
       scopes,
-      wanted.createdBy,
+      params.createdBy,
       new Date(now),
       expiresAt,
     ],

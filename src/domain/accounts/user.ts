@@ -218,8 +218,8 @@ export async function findSignedInUsers(
   { requireSuperAdminTotp }: SignInRules,
 ): Promise<readonly (SignedInUser | null)[]> {
   const users = new Array<SignedInUser | null>(tokens.length).fill(null);
-  const asked = tokens.flatMap((token, place) => (isWellFormed(token) ? [{ ...token, place }] : []));
-  if (asked.length === 0) return users;
+  const wellFormed = tokens.flatMap((token, place) => (isWellFormed(token) ? [{ ...token, place }] : []));
+  if (wellFormed.length === 0) return users;
   const rows = await statements.query<User & { hasTotp: boolean; place: number }>(
     `select ${USER_COLUMNS}, place, exists (select 1 from totp_secrets
        where totp_secrets.user_id = users.id and confirmed_at is not null) as "hasTotp"
@@ -231,10 +231,10 @@ export async function findSignedInUsers(
      else exists (select 1 from sessions where sessions.id = session_id::uuid and sessions.user_id = users.id
        and ended_at is null and (tokens_valid_from is null or tokens_valid_from <= sessions.created_at)) end`,
     [
-      asked.map(({ place }) => place),
-      asked.map(({ userId }) => userId),
-      asked.map(({ issuedAt }) => issuedAt.getTime() / 1000),
-      asked.map(({ sessionId }) => sessionId ?? ''),
+      wellFormed.map(({ place }) => place),
+      wellFormed.map(({ userId }) => userId),
+      wellFormed.map(({ issuedAt }) => issuedAt.getTime() / 1000),
+      wellFormed.map(({ sessionId }) => sessionId ?? ''),
     ],
   );
   for (const { place, ...user } of rows) {

@@ -3,7 +3,7 @@ import type { Transaction } from '../../ports/database.ts';
 import type { JobQueue, QueueDefinition } from '../../ports/job-queue.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import {
-  checkWantedFields,
+  checkJobFields,
   JOB_COLUMNS,
   type Job,
   type JobChange,
@@ -40,15 +40,15 @@ interface CreateJobParts {
 export async function createJob(
   transaction: Transaction,
   { clock, secrets, jobQueue }: CreateJobParts,
-  wanted: NewJob,
+  params: NewJob,
 ): Promise<CreatedJob> {
-  const checked = checkWantedFields(wanted.fields);
+  const checked = checkJobFields(params.fields);
   if (checked.outcome === 'invalid') return checked;
   const given = Object.keys(checked.fields);
-  const fields = { ...NOTHING, ...wanted.draft, ...checked.fields };
+  const fields = { ...NOTHING, ...params.draft, ...checked.fields };
   if (fields.title === '') return { outcome: 'invalid', field: 'title', message: 'a job needs a title' };
-  const { file } = wanted;
-  const status = wanted.status ?? (file === undefined ? 'ACTIVE' : 'DRAFT');
+  const { file } = params;
+  const status = params.status ?? (file === undefined ? 'ACTIVE' : 'DRAFT');
   const rows = await transaction.query<Job>(
     `insert into jobs (id, company_id, status, title, description, location, remote, employment_type, must_have,
        nice_to_have, min_months_experience, given, parsing, created_by, created_at, updated_at)
@@ -56,7 +56,7 @@ export async function createJob(
      returning ${JOB_COLUMNS}`,
     [
       secrets.newId(),
-      wanted.companyId,
+      params.companyId,
       status,
       fields.title,
       fields.description,
@@ -68,13 +68,13 @@ export async function createJob(
       fields.minMonthsExperience,
       given,
       file === undefined ? 'NONE' : 'PENDING',
-      wanted.createdBy,
+      params.createdBy,
       new Date(clock.now()),
     ],
   );
   const [job] = rows;
   if (job === undefined) throw new Error('a job that was inserted did not come back');
-  await writeJobVersion(transaction, job, 'created', wanted.createdBy);
+  await writeJobVersion(transaction, job, 'created', params.createdBy);
   if (file !== undefined) await sendToWorker(transaction, jobQueue, job, file);
   return { outcome: 'created', job };
 }
@@ -111,7 +111,7 @@ export async function changeJob(
   { clock, jobQueue }: ChangeJobParts,
   changes: JobChanges,
 ): Promise<ChangedJob> {
-  const checked = checkWantedFields(changes.fields);
+  const checked = checkJobFields(changes.fields);
   if (checked.outcome === 'invalid') return checked;
   const old = await lockJob(transaction, changes.companyId, changes.jobId);
   if (old === null) return { outcome: 'no-such-job' };

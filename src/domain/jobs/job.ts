@@ -93,10 +93,10 @@ const FORMS = {
 } as const satisfies { readonly [Name in JobFieldName]: z.ZodType<JobFields[Name]> };
 
 /** The given fields, trimmed and within their limits. Null counts as omitted for a field that cannot be null. */
-export function checkWantedFields(wanted: RequestedJobFields): CheckedFields {
+export function checkJobFields(params: RequestedJobFields): CheckedFields {
   const fields: Record<string, unknown> = {};
   for (const name of JOB_FIELD_NAMES) {
-    const value = wanted[name];
+    const value = params[name];
     const form = FORMS[name];
     if (value === undefined || (value === null && !form.safeParse(null).success)) continue;
     const read = form.safeParse(value);

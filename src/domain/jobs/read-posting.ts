@@ -96,7 +96,7 @@ export interface ReadPosting {
 export function fieldsOfPosting(posting: ReadPosting): Partial<JobFields> {
   const [place] = posting.jobLocation;
   const months = posting.experienceRequirements?.monthsOfExperience ?? null;
-  const wanted: { [Name in keyof JobFields]: JobFields[Name] | null } = {
+  const fields: { [Name in keyof JobFields]: JobFields[Name] | null } = {
     title: lineOf(posting.title, LONGEST_TITLE),
     description: storable(posting.description)?.slice(0, LONGEST_DESCRIPTION).trim() || null,
     location: place === undefined ? null : lineOf(placeText(place), 300),
@@ -106,8 +106,8 @@ export function fieldsOfPosting(posting: ReadPosting): Partial<JobFields> {
     niceToHave: requirementsOf(posting.nice_to_have),
     minMonthsExperience: months === null ? null : Math.min(Math.max(0, Math.round(months)), MOST_MONTHS),
   };
-  const said = Object.entries(wanted).filter(([, value]) => value !== null);
-  return Object.fromEntries(said) as Partial<JobFields>;
+  const given = Object.entries(fields).filter(([, value]) => value !== null);
+  return Object.fromEntries(given) as Partial<JobFields>;
 }
 
 /** A provisional title: the text's first line, or the file's name without its extension. */

@@ -38,13 +38,13 @@ const LONGEST_MINUTES = 1_440;
 export async function announceMeeting(
   transaction: Transaction,
   parts: RefoldParts,
-  wanted: MeetingParams,
+  params: MeetingParams,
 ): Promise<Announced> {
-  const { companyId, createdBy, startsAt, plannedMinutes, jobId, talentId } = wanted;
+  const { companyId, createdBy, startsAt, plannedMinutes, jobId, talentId } = params;
   const now = new Date(parts.clock.now());
-  const invalid = problemOf(wanted, now.getTime());
+  const invalid = problemOf(params, now.getTime());
   if (invalid !== null) return invalid;
-  const room = roomNameOf(wanted.room) ?? '';
+  const room = roomNameOf(params.room) ?? '';
   if (jobId !== null && !(await lockJobKey(transaction, companyId, jobId)))
     return { outcome: 'unknown', what: 'job' };
   if (talentId !== null && !(await lockTalentKey(transaction, companyId, talentId)))

@@ -36,15 +36,15 @@ interface AssignedUses {
 }
 
 export const ORPHAN_MS = 12 * 3_600_000;
-const SAME_MS = 10_000;
+export const SAME_MS = 10_000;
 /** Departures are reported after the room has ended, with times in whole seconds. */
-const LEAVING_MS = 300_000;
+export const LEAVING_MS = 300_000;
 
 const MINUTE_MS = 60_000;
 /** Earlier uses do not belong to the announcing company. This is the tolerance for clock differences between machines. */
 const BEFORE_ANNOUNCEMENT_MS = 5 * MINUTE_MS;
 /** How long before the planned start a use may begin, because people join early. */
-const EARLIEST_MS = 60 * MINUTE_MS;
+export const EARLIEST_MS = 60 * MINUTE_MS;
 const A_LITTLE_EARLY_MS = 5 * MINUTE_MS;
 /** A planned meeting that has not begun this long after its planned start was not held. */
 export const LATEST_MS = 240 * MINUTE_MS;

@@ -136,13 +136,13 @@ async function storeSummary(
   meetingId: string,
   { version, text, summary, modelAnswer }: MadeSummary,
 ): Promise<void> {
-  const kept = await transaction.query(
+  const written = await transaction.query(
     `update meeting_transcripts set summary = $3
      where meeting_id = $1 and version = $2 and text = $4 and summary is null
      returning meeting_id`,
     [meetingId, version, { ...summary }, text],
   );
-  if (kept.length === 1) await modelAnswer.charge(transaction, summary.engine === 'model');
+  if (written.length === 1) await modelAnswer.charge(transaction, summary.engine === 'model');
 }
 
 async function writeInsight(

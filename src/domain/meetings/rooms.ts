@@ -4,6 +4,7 @@ import type { JobHandler, JobQueue } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { changeInChunks } from '../retention/change-in-chunks.ts';
+import { dropErasedSpans, erasedMeetingOf } from './erased-meetings.ts';
 import { timesOf } from './event-times.ts';
 import { assignUses, foldRoom, isOwned, LATEST_MS, ORPHAN_MS, type RoomUse } from './fold-room.ts';
 import {
@@ -59,7 +60,7 @@ const MOST_ROOMS_AT_ONCE = 500;
 
 /**
  * Stores an event of the meeting server and returns the meeting it belongs to, in one short transaction. Longer work is
- * enqueued when it commits. A repeated event changes nothing.
+ * enqueued when it commits. A repeated event, and one of a meeting that was erased, changes nothing.
  */
 export async function receiveEvent(
   { database, ...parts }: RefoldParts & { readonly database: Database },
@@ -72,6 +73,8 @@ export async function receiveEvent(
   const dedupeKey = dedupeKeyOf(event, { jid, breakoutId });
   return await database.transaction(async (transaction) => {
     const locked = await lockRoom(transaction, room);
+    const erasedId = await erasedMeetingOf(transaction, room, { ...event, ...times });
+    if (erasedId !== null) return { meetingId: erasedId, isNew: false, timeFlags: times.timeFlags };
     const added = await insertEvent(transaction, room, {
       ...event,
       ...{ ...times, dedupeKey, receivedAt: new Date(nowMs) },
@@ -192,6 +195,7 @@ export function createMeetingRetentionHandler(parts: MeetingRetentionParts): Job
     await closeOrphans(parts, signal);
     await noteNotHeld(parts);
     await dropUnannounced(parts);
+    await dropErasedSpans(parts);
   };
 }
 

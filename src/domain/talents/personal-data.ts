@@ -19,9 +19,16 @@ const OF_ONE_PERSON = `company_id = $1 and (
   or id = (select duplicate_of from talents where id = $2 and company_id = $1)
   or duplicate_of = (select duplicate_of from talents where id = $2 and company_id = $1))`;
 
+/** Contents of files in one export, in base64: an answer of GraphQL ends at 32 MB. A file has at most 14 MB. */
+const MOST_FILE_BYTES = 24_000_000;
+const FILE_COLUMNS = `id, talent_id as "talentId", name, octet_length(bytes) as bytes, encode(sha256, 'hex') as sha256,
+  to_char(created_at at time zone 'utc', ${ISO}) as "createdAt"`;
+const CONTENT = `replace(encode(bytes, 'base64'), E'\\n', '')`;
+
 /**
  * Exports a person as JSON: the talent and those linked to it, files in base64, every version, proposals, and the
- * reasons for the links. Meetings and match data are exported by their owners.
+ * reasons for the links. Meetings and match data are exported by their owners. Where all files are too large for one
+ * answer, the last ones have no content, and `exportTalentFile` has it.
  */
 export async function exportTalent(
   statements: Statements,
@@ -41,10 +48,11 @@ export async function exportTalent(
     [ids],
   );
   const files = await statements.query(
-    `select talent_id as "talentId", name, encode(sha256, 'hex') as sha256,
-       replace(encode(bytes, 'base64'), E'\\n', '') as "contentBase64", text,
-       to_char(created_at at time zone 'utc', ${ISO}) as "createdAt"
-     from talent_files where talent_id = any($1::uuid[]) order by talent_id, id`,
+    `select ${FILE_COLUMNS}, case when fits then ${CONTENT} end as "contentBase64", case when fits then text end as text
+     from (select *, sum(octet_length(bytes)::bigint * 4 / 3 + coalesce(octet_length(text), 0))
+         over (order by talent_id, id) <= ${MOST_FILE_BYTES} as fits
+       from talent_files where talent_id = any($1::uuid[])) as files
+     order by talent_id, id`,
     [ids],
   );
   const decisions = await statements.query(
@@ -65,6 +73,19 @@ export async function exportTalent(
   return { outcome: 'exported', export: { talent: shown(talent), linked, ...more }, talentIds: ids };
 }
 
+/** A file of the talent, or of one linked to it, with its content and text; null if there is none. */
+export async function exportTalentFile(
+  statements: Statements,
+  { companyId, talentId, fileId }: { companyId: string; talentId: string; fileId: string },
+): Promise<Readonly<Record<string, unknown>> | null> {
+  const [file] = await statements.query<Record<string, unknown>>(
+    `select ${FILE_COLUMNS}, ${CONTENT} as "contentBase64", text from talent_files
+     where id = $3 and talent_id in (select id from talents where ${OF_ONE_PERSON})`,
+    [companyId, talentId, fileId],
+  );
+  return file ?? null;
+}
+
 function shown({ createdAt, updatedAt, ...rest }: Talent): Readonly<Record<string, unknown>> {
   return { ...rest, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }
@@ -77,14 +98,16 @@ type ErasedTalent =
 /**
  * Erases a person completely: the row with its files, texts, versions, decisions and all dependent rows; all rows that
  * were recognised as the same person; and the stored log entries that name them. Queued jobs contain only an id and
- * then find no row.
+ * then find no row. `beforeErasing` is for owners of dependent rows, with all rows of the person locked.
  */
 export async function eraseTalent(
   transaction: Transaction,
   { companyId, talentId }: { readonly companyId: string; readonly talentId: string },
+  beforeErasing: (talentIds: readonly string[]) => Promise<void>,
 ): Promise<ErasedTalent> {
   const talentIds = await lockPerson(transaction, companyId, talentId);
   if (!talentIds.includes(talentId)) return { outcome: 'no-such-talent' };
+  await beforeErasing(talentIds);
   await transaction.query('delete from talents where id = any($1::uuid[])', [talentIds]);
   await eraseEntriesOfTalents(transaction, talentIds);
   return { outcome: 'erased', talentIds };

@@ -90,9 +90,9 @@ type ChangedTalent =
 export async function changeTalent(
   transaction: Transaction,
   clock: Clock,
-  { companyId, talentId, changedBy, profile: wanted, version }: TalentEdit,
+  { companyId, talentId, changedBy, profile: edited, version }: TalentEdit,
 ): Promise<ChangedTalent> {
-  const checked = checkProfile(wanted);
+  const checked = checkProfile(edited);
   if (checked.outcome === 'invalid') return checked;
   const old = await lockTalent(transaction, companyId, talentId);
   if (old === null) return { outcome: 'no-such-talent' };

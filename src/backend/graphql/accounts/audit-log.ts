@@ -68,9 +68,10 @@ const auditLog: Declaration = (builder) =>
       },
       async resolve(_root, args, context) {
         const viewer = await signedIn(context);
-        const wanted = args.companyId == null ? null : idOf('company', args.companyId);
-        const companyId = viewer.isSuperAdmin ? wanted : viewer.companyId;
-        if (!viewer.isSuperAdmin && wanted !== null && wanted !== viewer.companyId) throw notFound('company');
+        const requestedId = args.companyId == null ? null : idOf('company', args.companyId);
+        const companyId = viewer.isSuperAdmin ? requestedId : viewer.companyId;
+        if (!viewer.isSuperAdmin && requestedId !== null && requestedId !== viewer.companyId)
+          throw notFound('company');
         const { limit, after } = pageArgs(args);
         const { from = null, to = null } = args;
         if (from !== null && to !== null && from >= to) throw badInput('to', 'it must lie after from');

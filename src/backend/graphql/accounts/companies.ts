@@ -87,7 +87,7 @@ const companyObject: Declaration = (builder) => {
           return id;
         },
       }),
-      standing: t.loadable({ type: 'CompanyStanding', load: loadStandings, resolve: ({ id }) => id }),
+      standing: t.loadable({ type: 'CompanyStanding', load: loadBillingStatuses, resolve: ({ id }) => id }),
       address: t.expose('address', { type: 'CompanyAddress', nullable: true }),
       taxId: t.exposeString('taxId', { nullable: true, description: 'As the company writes it.' }),
       billingEmail: t.exposeString('billingEmail', {
@@ -112,14 +112,21 @@ const companyObject: Declaration = (builder) => {
 
 /** One statement for all companies of a response. */
 async function loadBalances(ids: string[], context: RequestContext): Promise<(CompanyBalance | Error)[]> {
-  return (await standingsOf(ids, context)).map((found) => (found instanceof Error ? found : found.balance));
+  return (await billingStatusesOf(ids, context)).map((found) =>
+    found instanceof Error ? found : found.balance,
+  );
 }
 
-async function loadStandings(ids: string[], context: RequestContext): Promise<(BillingStatusName | Error)[]> {
-  return (await standingsOf(ids, context)).map((found) => (found instanceof Error ? found : found.word));
+async function loadBillingStatuses(
+  ids: string[],
+  context: RequestContext,
+): Promise<(BillingStatusName | Error)[]> {
+  return (await billingStatusesOf(ids, context)).map((found) =>
+    found instanceof Error ? found : found.word,
+  );
 }
 
-async function standingsOf(ids: string[], { parts: { database, clock } }: RequestContext) {
+async function billingStatusesOf(ids: string[], { parts: { database, clock } }: RequestContext) {
   const found = await readCompanyBillingStatuses(database, ids, clock.now());
   return ids.map((id) => found.get(id) ?? new Error(`the company ${id} has no credit account`));
 }

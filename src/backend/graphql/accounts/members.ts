@@ -125,8 +125,8 @@ const changeRole: Declaration = (builder) =>
         if (role === 'COMPANY_ADMIN') await freshCode(context);
         const now = new Date(context.parts.clock.now());
         return await recordedChange(context, async ({ transaction, record }) => {
-          const wanted = { companyId, userId, now, role, by };
-          const changed = memberChanged(await setMemberRole(transaction, wanted));
+          const params = { companyId, userId, now, role, by };
+          const changed = memberChanged(await setMemberRole(transaction, params));
           const details = { email: changed.member.email, role, ...withdrawnWith(changed) };
           await record({ action: 'member.role-changed', objectKind: 'user', objectId: userId, details });
           return changed.member;

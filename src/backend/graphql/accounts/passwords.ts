@@ -32,12 +32,12 @@ const changePassword: Declaration = (builder) =>
         const { database, secrets, clock } = context.parts;
         const viewer = await signedIn(context);
         const current = bounded('secret', 'currentPassword', args.currentPassword);
-        const wanted = newPassword('newPassword', args.newPassword, viewer.email);
+        const password = newPassword('newPassword', args.newPassword, viewer.email);
         // Counted as a log-in: a stolen access token must not be a way to guess the password.
         await countAttempt(context, 'log-in', viewer.id);
         const user = await authenticate(database, secrets, viewer.email, current);
         if (user === null) throw badInput('currentPassword', WRONG_PASSWORD);
-        const hash = await secrets.hashPassword(wanted);
+        const hash = await secrets.hashPassword(password);
         return await recordedChange(context, async (change) => {
           const isCurrent = await user.lockPassword(change.transaction);
           if (!isCurrent) throw badInput('currentPassword', WRONG_PASSWORD);

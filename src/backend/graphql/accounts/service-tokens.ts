@@ -91,14 +91,14 @@ const createServiceToken: Declaration = (builder) =>
       async resolve(_root, args, context) {
         const { companyId, id: createdBy } = await member(context);
         await freshCode(context);
-        const wanted = {
+        const params = {
           ...{ companyId, createdBy },
           name: bounded('line', 'name', args.name),
           scopes: bounded('words', 'scopes', args.scopes),
           expiresAt: args.expiresAt ?? null,
         };
         return await recordedChange(context, async ({ transaction, record }) => {
-          const created = await createToken(context.parts, transaction, wanted);
+          const created = await createToken(context.parts, transaction, params);
           if (created.outcome === 'invalid') throw badInput(created.field, created.message);
           if (created.outcome === 'too-many') {
             throw conflict(`A company has at most ${MOST_SERVICE_TOKENS} service tokens: revoke one first.`);

@@ -115,10 +115,10 @@ const saveAlertChannel: Declaration = (builder) => {
         const owner = await ownerOf(context, input.operators);
         const { kind } = input;
         if (!ALERT_CHANNEL_KINDS.includes(kind)) throw badInput('input.kind', 'it is not known');
-        const wanted = { ...readWanted(input), kind, isOn: input.isOn ?? true };
-        await refuseAddress(context, kind, wanted.address);
+        const params = { ...channelParams(input), kind, isOn: input.isOn ?? true };
+        await refuseAddress(context, kind, params.address);
         return await saved(context, 'alert-channel.created', (transaction) =>
-          createChannel(channelParts(context), transaction, owner, wanted),
+          createChannel(channelParts(context), transaction, owner, params),
         );
       },
     }),
@@ -130,10 +130,10 @@ const saveAlertChannel: Declaration = (builder) => {
       args: { id: t.arg.id({ required: true }), input: t.arg({ type: updated, required: true }) },
       async resolve(_root, { id, input }, context) {
         const found = await channelOf(context, id);
-        const wanted = { ...readWanted(input), isOn: input.isOn, version: input.version };
-        if (wanted.address !== null) await refuseAddress(context, found.kind, wanted.address);
+        const params = { ...channelParams(input), isOn: input.isOn, version: input.version };
+        if (params.address !== null) await refuseAddress(context, found.kind, params.address);
         const { alertChannel } = await saved(context, 'alert-channel.changed', (transaction) =>
-          updateChannel(channelParts(context), transaction, found, wanted),
+          updateChannel(channelParts(context), transaction, found, params),
         );
         return alertChannel;
       },
@@ -228,7 +228,7 @@ interface GivenChannel {
   readonly events?: readonly AlertEventKind[] | null | undefined;
 }
 
-function readWanted({ name, address, events }: GivenChannel) {
+function channelParams({ name, address, events }: GivenChannel) {
   return {
     name: bounded('line', 'input.name', name),
     address: boundedOrNull('technical', 'input.address', address),

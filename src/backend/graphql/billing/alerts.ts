@@ -145,17 +145,17 @@ const setAlertSettings: Declaration = (builder) => {
         'Applies to charges from now on. An alert is sent when the balance falls below a threshold; a threshold above the current balance takes effect after the next top-up.',
       authScopes: { companyAdmin: true },
       args: { input: t.arg({ type: input, required: true }) },
-      async resolve(_root, { input: wanted }, context) {
+      async resolve(_root, { input: params }, context) {
         const { companyId } = await member(context);
-        const balances = boundedList('balanceThresholds', wanted.balanceThresholds);
-        const addresses = boundedList('receivers', wanted.receivers);
+        const balances = boundedList('balanceThresholds', params.balanceThresholds);
+        const addresses = boundedList('receivers', params.receivers);
         const settings = {
-          version: wanted.version ?? null,
-          isOn: wanted.isOn,
-          isMailed: wanted.mail ?? true,
+          version: params.version ?? null,
+          isOn: params.isOn,
+          isMailed: params.mail ?? true,
           balanceThresholdsMicro:
             balances?.map((credits) => microFrom('input.balanceThresholds', credits)) ?? null,
-          limitPercents: boundedList('limitPercents', wanted.limitPercents),
+          limitPercents: boundedList('limitPercents', params.limitPercents),
           receivers: addresses?.map((address) => bounded('email', 'input.receivers', address)) ?? null,
         };
         return await recordedChange(context, async ({ transaction, record }) => {

@@ -118,17 +118,17 @@ const setBudget: Declaration = (builder) => {
         'Creates a budget, or changes the one of the same scope and subject. In force within a second everywhere; what was spent in this month before counts.',
       authScopes: { companyAdmin: true },
       args: { input: t.arg({ type: input, required: true }) },
-      async resolve(_root, { input: wanted }, context) {
+      async resolve(_root, { input: params }, context) {
         const { companyId } = await member(context);
         const { secrets, clock } = context.parts;
         const now = new Date(clock.now());
         const budget = {
           companyId,
-          scope: wanted.scope,
-          subject: boundedOrNull('line', 'input.subject', wanted.subject),
-          monthlyMicro: microFrom('input.monthlyCredits', wanted.monthlyCredits),
-          isHard: wanted.hard ?? true,
-          version: wanted.version ?? null,
+          scope: params.scope,
+          subject: boundedOrNull('line', 'input.subject', params.subject),
+          monthlyMicro: microFrom('input.monthlyCredits', params.monthlyCredits),
+          isHard: params.hard ?? true,
+          version: params.version ?? null,
         };
         const id = await recordedChange(context, async ({ transaction, sharedState, record }) => {
           const set = await setOne(transaction, budget, { newId: secrets.newId(), now });
@@ -143,13 +143,13 @@ const setBudget: Declaration = (builder) => {
           await announceCompany(sharedState, companyId);
           return set.budget.id;
         });
-        return await standingOf(context, companyId, id);
+        return await budgetWithSpending(context, companyId, id);
       },
     }),
   );
 };
 
-async function standingOf(
+async function budgetWithSpending(
   context: RequestContext,
   companyId: string,
   id: string,
@@ -170,7 +170,7 @@ const deleteBudget: Declaration = (builder) =>
       args: { id: t.arg.id({ required: true }) },
       async resolve(_root, args, context) {
         const { companyId } = await member(context);
-        const before = await standingOf(context, companyId, idOf('budget', args.id));
+        const before = await budgetWithSpending(context, companyId, idOf('budget', args.id));
         return await recordedChange(context, async ({ transaction, sharedState, record }) => {
           const deleted = await deleteOne(transaction, companyId, before.id);
           if (deleted === null) throw notFound('budget');

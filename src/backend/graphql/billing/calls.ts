@@ -10,6 +10,7 @@ import {
 } from '../../../domain/calls/log/call-log.ts';
 import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.ts';
 import { findKeyNames } from '../../../domain/keys/key-lifecycle.ts';
+import { type AliasPrice, findPrices } from '../../../domain/models/prices.ts';
 import { accessOf, member } from '../access.ts';
 import { creditsOrNull, microFrom } from '../amounts.ts';
 import { badInput, forbidden, notFound } from '../errors.ts';
@@ -107,6 +108,13 @@ const callObjects: Declaration = (builder) => {
     }),
   });
   builder.objectFields('Call', (t) => ({
+    price: t.loadable({
+      type: 'AliasPrice',
+      nullable: true,
+      description: 'The price that it was charged at. Null where it was not charged.',
+      load: loadPrices,
+      resolve: ({ priceId }) => priceId,
+    }),
     tier: t.exposeString('tier', {
       nullable: true,
       description: 'The tier of the provider that served it, where it has a price factor, as priority.',
@@ -192,12 +200,15 @@ export async function isOperator(context: RequestContext): Promise<boolean> {
  * Whose calls a viewer may see: company admins those of their company, operators those of any company, or of all
  * (null). Another company's id is NOT_FOUND.
  */
-export async function companyOfCalls(context: RequestContext, wanted: string | null): Promise<string | null> {
-  if (await isOperator(context)) return wanted;
+export async function companyOfCalls(
+  context: RequestContext,
+  requestedId: string | null,
+): Promise<string | null> {
+  if (await isOperator(context)) return requestedId;
   const access = await accessOf(context);
   if (!access.companyAdmin) throw forbidden();
   const { companyId } = await member(context);
-  if (wanted !== null && wanted !== companyId) throw notFound('company');
+  if (requestedId !== null && requestedId !== companyId) throw notFound('company');
   return companyId;
 }
 
@@ -210,6 +221,12 @@ async function loadKeys(ids: string[], context: RequestContext): Promise<(Named 
 async function loadCompanies(ids: string[], context: RequestContext): Promise<(Named | null)[]> {
   const found = await findCompanyNames(context.parts.database, ids);
   const byId = new Map(found.map((company) => [company.id, company]));
+  return ids.map((id) => byId.get(id) ?? null);
+}
+
+async function loadPrices(ids: string[], context: RequestContext): Promise<(AliasPrice | null)[]> {
+  const found = await findPrices(context.parts.database, ids);
+  const byId = new Map(found.map((price) => [price.id, price]));
   return ids.map((id) => byId.get(id) ?? null);
 }
 
@@ -243,12 +260,12 @@ const calls: Declaration = (builder) => {
         const { limit, after } = pageArgs(args);
         if (after !== null && !isCallCursor(after)) throw wrongCursor();
         const given = args.filter ?? {};
-        const wanted = given.companyId == null ? null : idOf('company', given.companyId);
+        const requestedId = given.companyId == null ? null : idOf('company', given.companyId);
         const { from = null, to = null, status = null, minDurationMs = null } = given;
         if (from !== null && to !== null && from >= to) throw badInput('to', 'it must be after `from`');
         const filter: CallLogFilter = {
           ...{ from, to, status, minDurationMs },
-          companyId: await companyOfCalls(context, wanted),
+          companyId: await companyOfCalls(context, requestedId),
           keyId: given.apiKeyId == null ? null : idOf('API key', given.apiKeyId),
           model: boundedOrNull('line', 'model', given.model),
           code: boundedOrNull('line', 'code', given.code),

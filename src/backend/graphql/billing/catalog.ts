@@ -237,14 +237,14 @@ const createPlan: Declaration = (builder) =>
         'Adds a plan; syncAllPlansProviderPricing then gives it its price at the payment provider.',
       authScopes: { superAdmin: true },
       args: { input: t.arg({ type: 'PlanInput', required: true }) },
-      async resolve(_root, { input: wanted }, context) {
+      async resolve(_root, { input: params }, context) {
         const { secrets, clock } = context.parts;
-        const plan = planFrom(wanted);
+        const plan = planFrom(params);
         return await recordedChange(context, async ({ transaction, record }) => {
           const created = await storePlan({ statements: transaction, secrets, clock }, plan);
           if (created.outcome === 'invalid') throw badInput(`input.${created.field}`, created.message);
           const { id, name, billingMode, currency } = created.plan;
-          const details = { name, billingMode, price: wanted.price, currency, credits: wanted.credits };
+          const details = { name, billingMode, price: params.price, currency, credits: params.credits };
           await record({
             action: 'plan.created',
             objectKind: 'plan',
@@ -266,13 +266,13 @@ const createCreditPack: Declaration = (builder) =>
       description: 'Adds a pack, with its product and its price at the payment provider.',
       authScopes: { superAdmin: true },
       args: { input: t.arg({ type: 'CreateCreditPackInput', required: true }) },
-      async resolve(_root, { input: wanted }, context) {
+      async resolve(_root, { input: params }, context) {
         // The payment provider is called outside any transaction, so the entry records the result.
-        const created = await storeCreditPack(context.parts, packFrom(wanted));
+        const created = await storeCreditPack(context.parts, packFrom(params));
         if (created.outcome === 'invalid') throw badInput(`input.${created.field}`, created.message);
         if (created.outcome === 'provider-failed') throw providerFailed(created.message);
         const { id, name, currency } = created.pack;
-        const details = { name, price: wanted.price, currency, credits: wanted.credits };
+        const details = { name, price: params.price, currency, credits: params.credits };
         await recordedChange(context, ({ record }) =>
           record({
             action: 'credit-pack.created',

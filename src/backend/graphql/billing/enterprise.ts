@@ -86,8 +86,8 @@ const assignPlan: Declaration = (builder) =>
         const creditLimitMicro = creditLimit === null ? null : microFrom('creditLimit', creditLimit);
         const { level, company } = await recordedChange(context, async ({ transaction, record }) => {
           const now = new Date(clock.now());
-          const wanted = { companyId, planId, creditLimitMicro, dueDays, invoiceDay, now };
-          const assigned = await assign(transaction, wanted);
+          const params = { companyId, planId, creditLimitMicro, dueDays, invoiceDay, now };
+          const assigned = await assign(transaction, params);
           switch (assigned.outcome) {
             case 'no-such-plan':
               throw notFound('plan');
@@ -128,8 +128,8 @@ const requestPlan: Declaration = (builder) =>
         const message = boundedOrNull('line', 'message', args.message);
         const { mailOutbox, clock } = context.parts;
         return await recordedChange(context, async ({ transaction, record }) => {
-          const wanted = { companyId, planId, email, message, now: new Date(clock.now()) };
-          const requested = await askForPlan(mailOutbox, transaction, wanted);
+          const params = { companyId, planId, email, message, now: new Date(clock.now()) };
+          const requested = await askForPlan(mailOutbox, transaction, params);
           if (requested.outcome === 'no-such-plan') throw notFound('plan');
           if (requested.outcome === 'no-such-company') throw notFound('company');
           if (requested.outcome === 'by-checkout') throw conflict(requested.message);

@@ -193,11 +193,11 @@ const deactivateStaleSubscriptions: Declaration = (builder) =>
         const { database, clock } = context.parts;
         const field = 'providerSubscriptionIds';
         const providerSubscriptionIds = boundedOrNull('providerIds', field, args.providerSubscriptionIds);
-        const wanted = { providerSubscriptionIds, dryRun, now: new Date(clock.now()) };
-        if (dryRun) return [...(await deactivateStale(database, wanted))];
+        const params = { providerSubscriptionIds, dryRun, now: new Date(clock.now()) };
+        if (dryRun) return [...(await deactivateStale(database, params))];
         return await recordedChange(context, async ({ transaction, record, nothingChanged }) => {
           nothingChanged();
-          const ended = await deactivateStale(transaction, wanted);
+          const ended = await deactivateStale(transaction, params);
           for (const { id, companyId, providerSubscriptionId } of ended) {
             const object = { objectKind: 'subscription', objectId: id, companyId };
             await record({

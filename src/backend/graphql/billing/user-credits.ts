@@ -125,9 +125,9 @@ const grantUserCredits: Declaration = (builder) =>
           throw badInput('idempotencyKey', `at most ${LONGEST_KEY} characters`);
         const { sharedState, heldCredits, log } = context.parts;
         const held = await heldCredits(companyId, amountMicro > 0n ? null : userId);
-        const wanted = { companyId, userId, amountMicro, idempotencyKey, reason, heldMicro: held ?? 0n };
+        const params = { companyId, userId, amountMicro, idempotencyKey, reason, heldMicro: held ?? 0n };
         const { moved, transaction } = await recordedChange(context, async (change) => {
-          const moved = await transferToUser(change.transaction, wanted);
+          const moved = await transferToUser(change.transaction, params);
           switch (moved.outcome) {
             case 'other-transfer':
               throw conflict('This idempotency key was used for another transfer: use a new one.');

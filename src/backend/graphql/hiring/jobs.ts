@@ -186,11 +186,11 @@ const createJob: Declaration = (builder) =>
       args: { input: t.arg({ type: 'JobInput', required: true }) },
       async resolve(_root, { input }, context) {
         const { companyId, id: createdBy } = await member(context);
-        const wanted = { companyId, createdBy, ...(await jobFrom(input, companyId, context)) };
+        const params = { companyId, createdBy, ...(await jobFrom(input, companyId, context)) };
         return await recordedChange(context, async ({ transaction, record }) => {
-          const created = await storeJob(transaction, context.parts, wanted);
+          const created = await storeJob(transaction, context.parts, params);
           if (created.outcome === 'invalid') throw badInput(`input.${created.field}`, created.message);
-          if ('file' in wanted) await holdStorageToCeiling(transaction, companyId);
+          if ('file' in params) await holdStorageToCeiling(transaction, companyId);
           const { id, title } = created.job;
           const details = { title, status: created.job.status };
           await record({ action: 'job.created', objectKind: 'job', objectId: id, details });

@@ -125,7 +125,7 @@ const createMeeting: Declaration = (builder) => {
       async resolve(_root, args, context) {
         const { companyId, id: createdBy } = await member(context);
         const { startsAt, plannedMinutes, jobId, talentId } = args.input;
-        const wanted = {
+        const params = {
           companyId,
           createdBy,
           room: bounded('line', 'input.room', args.input.room),
@@ -135,7 +135,7 @@ const createMeeting: Declaration = (builder) => {
           talentId: talentId == null ? null : idOf('talent', talentId),
         };
         return await recordedChange(context, async ({ transaction, record }) => {
-          const announced = await announceMeeting(transaction, context.parts, wanted);
+          const announced = await announceMeeting(transaction, context.parts, params);
           if (announced.outcome === 'invalid') throw badInput(`input.${announced.field}`, announced.message);
           if (announced.outcome === 'unknown') throw notFound(announced.what);
           if (announced.outcome === 'taken') throw conflict('This room’s name is taken: choose another one.');
@@ -219,16 +219,16 @@ const linkMeetingField: Declaration = (builder) =>
       args: { meetingId: t.arg.id({ required: true }), jobId: t.arg.id(), talentId: t.arg.id() },
       async resolve(_root, args, context) {
         const { companyId } = await member(context);
-        const wanted = {
+        const params = {
           meetingId: idOf('meeting', args.meetingId),
           companyId,
           jobId: args.jobId == null ? null : idOf('job', args.jobId),
           talentId: args.talentId == null ? null : idOf('talent', args.talentId),
         };
         return await recordedChange(context, async ({ transaction, record }) => {
-          const linked = await linkMeeting(transaction, context.parts, wanted);
+          const linked = await linkMeeting(transaction, context.parts, params);
           if (linked.outcome === 'unknown') throw notFound(linked.what);
-          const { meetingId: objectId, jobId, talentId } = wanted;
+          const { meetingId: objectId, jobId, talentId } = params;
           const details = { jobId, talentId };
           await record({ action: 'meeting.linked', objectKind: 'meeting', objectId, details });
           return linked.meeting;
@@ -278,8 +278,8 @@ const mailMeetingSummary: Declaration = (builder) =>
         const emails = to.map((address) => bounded('email', 'to', address));
         const { parts, requestId } = context;
         return await recordedChange(context, async ({ transaction, record }) => {
-          const wanted = { meetingId, companyId, emails, sentBy, key: `${meetingId}:${requestId}` };
-          const mailed = await mailSummary(transaction, parts.mailOutbox, wanted);
+          const params = { meetingId, companyId, emails, sentBy, key: `${meetingId}:${requestId}` };
+          const mailed = await mailSummary(transaction, parts.mailOutbox, params);
           if (mailed.outcome === 'unknown') throw notFound('meeting');
           if (mailed.outcome === 'none') throw conflict(NO_SUMMARY);
           if (mailed.outcome === 'not-a-member')

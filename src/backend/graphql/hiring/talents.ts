@@ -1,9 +1,3 @@
-import { exportMatchData } from '../../../domain/matching/list-matches.ts';
-import { exportMeetings } from '../../../domain/meetings/meeting.ts';
-import {
-  eraseTalent as eraseStored,
-  exportTalent as exportStored,
-} from '../../../domain/talents/personal-data.ts';
 import { LONGEST_PROFILE } from '../../../domain/talents/profile.ts';
 import {
   acceptProposal,
@@ -32,6 +26,7 @@ import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
 import { documentFrom } from './documents.ts';
+import { personalDataDeclarations } from './personal-data.ts';
 
 declare module '../schema-builder.ts' {
   interface SchemaObjects {
@@ -296,8 +291,8 @@ const decideProposal: Declaration = (builder) => {
         const proposalId = idOf('proposal', args.id);
         const fields = boundedOrNull('words', 'fields', args.fields) ?? null;
         return await recordedChange(context, async ({ transaction, record }) => {
-          const wanted = { companyId, proposalId, decidedBy, fields };
-          const decided = await acceptProposal(transaction, context.parts.clock, wanted);
+          const params = { companyId, proposalId, decidedBy, fields };
+          const decided = await acceptProposal(transaction, context.parts.clock, params);
           if (decided.outcome === 'no-such-proposal') throw notFound('proposal');
           if (decided.outcome === 'invalid') throw badInput('fields', decided.message);
           const { id: objectId, version } = decided.talent;
@@ -318,8 +313,8 @@ const decideProposal: Declaration = (builder) => {
         const { companyId, id: decidedBy } = await member(context);
         const proposalId = idOf('proposal', args.id);
         return await recordedChange(context, async ({ transaction, record }) => {
-          const wanted = { companyId, proposalId, decidedBy };
-          const decided = await rejectProposal(transaction, context.parts.clock, wanted);
+          const params = { companyId, proposalId, decidedBy };
+          const decided = await rejectProposal(transaction, context.parts.clock, params);
           if (decided.outcome !== 'decided') throw notFound('proposal');
           const { id: objectId } = decided.talent;
           await record({ action: 'talent.proposal-rejected', objectKind: 'talent', objectId });
@@ -330,53 +325,6 @@ const decideProposal: Declaration = (builder) => {
   );
 };
 
-/** A mutation, because each export of personal data is written to the audit log. */
-const exportTalent: Declaration = (builder) =>
-  builder.mutationField('exportTalent', (t) =>
-    t.field({
-      type: 'JSON',
-      description:
-        'Everything that is stored about a person and all who were recognised as the same: files in base64, what matching knows of them, their matches with reasons, and their meetings with events and transcripts. That it was exported is recorded.',
-      authScopes: { companyAdmin: true },
-      args: { id: t.arg.id({ required: true }) },
-      async resolve(_root, args, context) {
-        const { companyId } = await member(context);
-        const talentId = idOf('talent', args.id);
-        return await recordedChange(context, async ({ transaction, record }) => {
-          const exported = await exportStored(transaction, { companyId, talentId });
-          if (exported.outcome === 'no-such-talent') throw notFound('talent');
-          await record({ action: 'talent.exported', objectKind: 'talent', objectId: talentId });
-          const { talentIds } = exported;
-          const { facts, matches } = await exportMatchData(transaction, { companyId, talentIds });
-          const meetings = await exportMeetings(transaction, companyId, talentIds);
-          return { ...exported.export, matchFacts: facts, matches, meetings };
-        });
-      },
-    }),
-  );
-
-const eraseTalent: Declaration = (builder) =>
-  builder.mutationField('eraseTalent', (t) =>
-    t.field({
-      type: 'Boolean',
-      description:
-        'Deletes everything that is stored about a person: profile, versions, files, scores, meetings, and all who were recognised as the same.',
-      authScopes: { companyAdmin: true },
-      args: { id: t.arg.id({ required: true }) },
-      async resolve(_root, args, context) {
-        const { companyId } = await member(context);
-        const talentId = idOf('talent', args.id);
-        return await recordedChange(context, async ({ transaction, record }) => {
-          const erased = await eraseStored(transaction, { companyId, talentId });
-          if (erased.outcome === 'no-such-talent') throw notFound('talent');
-          const details = { rows: erased.talentIds.length };
-          await record({ action: 'talent.erased', objectKind: 'talent', objectId: talentId, details });
-          return true;
-        });
-      },
-    }),
-  );
-
 export const talentDeclarations: readonly Declaration[] = [
   talentObjects,
   talents,
@@ -384,6 +332,5 @@ export const talentDeclarations: readonly Declaration[] = [
   createTalent,
   updateTalent,
   decideProposal,
-  exportTalent,
-  eraseTalent,
+  ...personalDataDeclarations,
 ];

@@ -190,18 +190,18 @@ const createApiKey: Declaration = (builder) => {
       type: 'MintedApiKey',
       authScopes: { companyAdmin: true },
       args: { input: t.arg({ type: input, required: true }) },
-      async resolve(_root, { input: wanted }, context) {
+      async resolve(_root, { input: params }, context) {
         const { clock, secrets } = context.parts;
         const { companyId, id: createdBy } = await member(context);
-        const spending = wanted.monthlySpendingLimit ?? null;
-        const payerUserId = await payerOf(context, wanted, { companyId, callerId: createdBy });
+        const spending = params.monthlySpendingLimit ?? null;
+        const payerUserId = await payerOf(context, params, { companyId, callerId: createdBy });
         const key = {
-          ...wanted,
+          ...params,
           payerUserId,
-          name: bounded('line', 'input.name', wanted.name),
-          scopes: boundedOrNull('words', 'input.scopes', wanted.scopes),
-          models: boundedOrNull('words', 'input.models', wanted.models),
-          project: boundedOrNull('line', 'input.project', wanted.project),
+          name: bounded('line', 'input.name', params.name),
+          scopes: boundedOrNull('words', 'input.scopes', params.scopes),
+          models: boundedOrNull('words', 'input.models', params.models),
+          project: boundedOrNull('line', 'input.project', params.project),
           monthlySpendingLimitMicro:
             spending === null ? null : microFrom('input.monthlySpendingLimit', spending),
           knownModels: await aliasNames(context),

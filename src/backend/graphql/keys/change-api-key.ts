@@ -82,26 +82,26 @@ interface RequestedChange {
 
 async function changeApiKey(
   context: RequestContext,
-  { id, input: wanted, ifVersion }: RequestedChange,
+  { id, input: params, ifVersion }: RequestedChange,
   action: 'key.changed' | 'key.limits-changed',
 ): Promise<ApiKey> {
   const { clock } = context.parts;
   const { companyId } = await member(context);
   const keyId = idOf('API key', id);
-  const spending = wanted.monthlySpendingLimit;
+  const spending = params.monthlySpendingLimit;
   const changes = {
     companyId,
     keyId,
     ifVersion: ifVersion ?? undefined,
-    name: boundedOrNull('line', 'input.name', wanted.name) ?? undefined,
-    expiresAt: wanted.expiresAt,
-    requestsPerMinute: wanted.requestsPerMinute ?? undefined,
-    tokensPerMinute: wanted.tokensPerMinute ?? undefined,
-    maxCallsInFlight: wanted.maxCallsInFlight,
-    streamUsageChunk: wanted.streamUsageChunk,
-    project: wanted.project == null ? wanted.project : bounded('line', 'input.project', wanted.project),
-    cacheTtlSeconds: wanted.cacheTtlSeconds,
-    logPayloads: wanted.logPayloads ?? undefined,
+    name: boundedOrNull('line', 'input.name', params.name) ?? undefined,
+    expiresAt: params.expiresAt,
+    requestsPerMinute: params.requestsPerMinute ?? undefined,
+    tokensPerMinute: params.tokensPerMinute ?? undefined,
+    maxCallsInFlight: params.maxCallsInFlight,
+    streamUsageChunk: params.streamUsageChunk,
+    project: params.project == null ? params.project : bounded('line', 'input.project', params.project),
+    cacheTtlSeconds: params.cacheTtlSeconds,
+    logPayloads: params.logPayloads ?? undefined,
     monthlySpendingLimitMicro:
       typeof spending === 'number' ? microFrom('input.monthlySpendingLimit', spending) : spending,
   };

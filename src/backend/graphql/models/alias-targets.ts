@@ -9,7 +9,7 @@ import {
   providerPreset,
   wireOf,
 } from '../../../domain/models/providers.ts';
-import type { StoredTarget, WantedTarget } from '../../../domain/models/target.ts';
+import type { StoredTarget, TargetParams } from '../../../domain/models/target.ts';
 import { openTargetSecrets, sealTargets } from '../../../domain/models/target-secrets.ts';
 import {
   checkTargets,
@@ -189,7 +189,7 @@ const changes: Declaration = (builder) => {
         await freshCode(context);
         const { secrets, cipher, aliasPrefix: prefix } = context.parts;
         const alias = bounded('line', 'alias', args.alias);
-        const targets = await wantedTargets(context.parts, args.targets, 'targets');
+        const targets = await targetParamsOf(context.parts, args.targets, 'targets');
         return await recordedChange(context, async ({ database, sharedState, record }) => {
           const parts = { database, sharedState, secrets, cipher, prefix };
           const changed = await setTargets(parts, alias, targets);
@@ -219,11 +219,11 @@ const changes: Declaration = (builder) => {
       async resolve(_root, args, context) {
         await freshCode(context);
         const { parts } = context;
-        const wanted = wantedTarget(args.input, 'input');
-        refuseFault(wanted, 'input');
-        await refuseInside(parts.approveHost, wanted, 'input.baseUrl');
+        const params = targetParams(args.input, 'input');
+        refuseFault(params, 'input');
+        await refuseInside(parts.approveHost, params, 'input.baseUrl');
         const alias = boundedOrNull('line', 'alias', args.alias);
-        const opened = await openWanted(parts, wanted, alias);
+        const opened = await openStoredSecrets(parts, params, alias);
         if (opened.outcome === 'wrong') throw badInput('input', opened.problem);
         return await testTarget(
           { upstream: parts.providers, clock: parts.clock },
@@ -236,13 +236,13 @@ const changes: Declaration = (builder) => {
 };
 
 /** The targets of an input, within their bounds and at addresses that may be called. */
-export async function wantedTargets(
+export async function targetParamsOf(
   { approveHost }: Pick<GraphqlParts, 'approveHost'>,
   given: readonly AliasTargetInput[],
   path: string,
-): Promise<readonly WantedTarget[]> {
+): Promise<readonly TargetParams[]> {
   if (given.length > MOST_TARGETS) throw badInput(path, TOO_MANY_TARGETS);
-  const targets = given.map((target, at) => wantedTarget(target, `${path}.${at}`));
+  const targets = given.map((target, at) => targetParams(target, `${path}.${at}`));
   for (const [at, target] of targets.entries()) {
     refuseFault(target, `${path}.${at}`);
     await refuseInside(approveHost, target, `${path}.${at}.baseUrl`);
@@ -250,17 +250,17 @@ export async function wantedTargets(
   return targets;
 }
 
-function refuseFault(target: WantedTarget, path: string): void {
+function refuseFault(target: TargetParams, path: string): void {
   const fault = faultOf(target);
   if (fault !== null) throw badInput(`${path}.${fault.field}`, fault.problem);
 }
 
 /** For the audit log: the provider and model of each target. */
-export function targetsInWords(targets: readonly WantedTarget[]): string[] {
+export function targetsInWords(targets: readonly TargetParams[]): string[] {
   return targets.map(({ baseUrl, model }) => `${new URL(baseUrl).host} ${model}`.slice(0, 200));
 }
 
-function wantedTarget(given: AliasTargetInput, path: string): WantedTarget {
+function targetParams(given: AliasTargetInput, path: string): TargetParams {
   const provider = boundedOrNull('line', `${path}.provider`, given.provider) ?? DEFAULT_PROVIDER;
   const preset = providerPreset(provider);
   if (preset === null) throw badInput(`${path}.provider`, `use one of ${PROVIDER_NAMES}`);
@@ -296,7 +296,7 @@ function headersIn(given: unknown, path: string): Readonly<Record<string, string
 /** Checked here as well, so that a mistyped host is reported at once; every call checks again. */
 async function refuseInside(
   approveHost: ApproveHost | null,
-  { baseUrl }: Pick<WantedTarget, 'baseUrl'>,
+  { baseUrl }: Pick<TargetParams, 'baseUrl'>,
   path: string,
 ): Promise<void> {
   if (approveHost === null) return;
@@ -308,14 +308,14 @@ async function refuseInside(
 }
 
 /** The target as a call would use it, with the stored key of the target that it names. */
-async function openWanted(
+async function openStoredSecrets(
   { database, cipher, secrets, aliasPrefix }: GraphqlParts,
-  wanted: WantedTarget,
+  params: TargetParams,
   alias: string | null,
 ): Promise<
   { outcome: 'opened'; target: UpstreamTarget; kind: AliasKind } | { outcome: 'wrong'; problem: string }
 > {
-  const checked = checkTargets([wanted]);
+  const checked = checkTargets([params]);
   if (checked.outcome === 'wrong') return checked;
   const found = alias === null ? null : await findModelAlias({ database, aliasPrefix }, alias);
   const { targets } = await readCatalogue(database);

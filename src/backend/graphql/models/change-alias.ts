@@ -1,9 +1,9 @@
 import type { AuditDetails } from '../../../domain/audit/audit-log.ts';
 import {
+  type AliasParams,
   createAlias,
   retireAlias,
   updateAlias,
-  type WantedAlias,
 } from '../../../domain/models/change-alias.ts';
 import {
   factorsByField,
@@ -16,7 +16,7 @@ import { bounded, boundedOrNull } from '../input.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
-import { type AliasTargetInput, targetsInWords, wantedTargets } from './alias-targets.ts';
+import { type AliasTargetInput, targetParamsOf, targetsInWords } from './alias-targets.ts';
 import { type AliasPriceInput, findModelAlias } from './model-aliases.ts';
 
 declare module '../schema-builder.ts' {
@@ -178,17 +178,17 @@ async function change(context: RequestContext, { how, alias: name, given, ifVers
   await freshCode(context);
   const { secrets, cipher, aliasPrefix } = context.parts;
   const alias = bounded('line', how === 'create' ? 'input.alias' : 'alias', name);
-  const wanted: WantedAlias = {
+  const params: AliasParams = {
     ...given,
     ...{ alias, ifVersion },
     kind: boundedOrNull('line', 'input.kind', given.kind),
     priceFactors: given.priceFactors == null ? given.priceFactors : factorsByField(given.priceFactors),
     targets:
-      given.targets == null ? null : await wantedTargets(context.parts, given.targets, 'input.targets'),
+      given.targets == null ? null : await targetParamsOf(context.parts, given.targets, 'input.targets'),
   };
   return await recordedChange(context, async ({ database, sharedState, record, nothingChanged }) => {
     const parts = { database, sharedState, secrets, cipher, prefix: aliasPrefix };
-    const changed = await (how === 'create' ? createAlias : updateAlias)(parts, wanted);
+    const changed = await (how === 'create' ? createAlias : updateAlias)(parts, params);
     if (changed.outcome === 'wrong') {
       const { field, problem, place } = changed;
       if (field === 'version') throw conflict(`${problem[0]?.toUpperCase()}${problem.slice(1)}.`);
@@ -197,7 +197,7 @@ async function change(context: RequestContext, { how, alias: name, given, ifVers
     }
     const object = { objectKind: 'model-alias', objectId: alias, companyId: null };
     const action = how === 'create' ? 'alias.created' : 'alias.changed';
-    if (changed.outcome === 'changed') await record({ action, ...object, details: detailsOf(given, wanted) });
+    if (changed.outcome === 'changed') await record({ action, ...object, details: detailsOf(given, params) });
     else nothingChanged();
     return await findModelAlias({ database, aliasPrefix }, alias);
   });
@@ -219,11 +219,11 @@ const FIELDS = {
 
 function detailsOf(
   { price, priceFactors, targets: _, ...given }: ModelAliasInput,
-  { targets }: WantedAlias,
+  { targets }: AliasParams,
 ): AuditDetails {
-  const said = Object.entries(given).filter(([name, value]) => value !== undefined && name !== 'alias');
+  const changed = Object.entries(given).filter(([name, value]) => value !== undefined && name !== 'alias');
   return {
-    ...Object.fromEntries(said),
+    ...Object.fromEntries(changed),
     ...(price == null ? {} : { price: `${price.prompt} ${price.cached} ${price.completion}` }),
     ...(priceFactors === undefined ? {} : { priceFactors: factorsInWords(priceFactors ?? []) }),
     ...(targets == null ? {} : { targets: targetsInWords(targets) }),

@@ -133,8 +133,8 @@ const changes: Declaration = (builder) => {
         );
         return await recordedChange(context, async ({ database, sharedState, record }) => {
           const parts = { database, sharedState, prefix };
-          const wanted = { tools, maxUses: maxUses ?? undefined, providerIds: providerIds ?? undefined };
-          const set = await setAliasTools(parts, alias, wanted);
+          const params = { tools, maxUses: maxUses ?? undefined, providerIds: providerIds ?? undefined };
+          const set = await setAliasTools(parts, alias, params);
           if (set.outcome === 'unknown-alias') throw notFound('model alias');
           if (set.outcome === 'wrong-tools') throw badInput('input', set.problem);
           const object = { objectKind: 'model-alias', objectId: alias, companyId: null };

@@ -249,12 +249,12 @@ const setAliasPrice: Declaration = (builder) => {
         const alias = bounded('line', 'alias', args.alias);
         const { prompt, cached, completion, cacheWrite = null } = args.price;
         return await recordedChange(context, async ({ database, sharedState, record }) => {
-          const wanted = {
+          const params = {
             alias,
             price: { prompt, cached, completion, cacheWrite },
             from: args.from ?? null,
           };
-          const set = await setPrice({ database, sharedState, secrets, prefix }, wanted);
+          const set = await setPrice({ database, sharedState, secrets, prefix }, params);
           if (set.outcome === 'unknown-alias') throw notFound('model alias');
           if (set.outcome !== 'changed') {
             throw badInput(set.outcome === 'wrong-time' ? 'from' : 'price', set.problem);

@@ -105,9 +105,9 @@ const changes: Declaration = (builder) => {
         const { secrets, cipher, clock } = context.parts;
         const { name, host } = placeIn(context.parts, args.input);
         const apiKey = bounded('technical', 'input.apiKey', args.input.apiKey);
-        const wanted = { companyId, alias: name, host, apiKey, now: new Date(clock.now()) };
+        const params = { companyId, alias: name, host, apiKey, now: new Date(clock.now()) };
         return await recordedChange(context, async ({ database, sharedState, record }) => {
-          const set = await setOwnKey({ database, sharedState, secrets, cipher }, wanted);
+          const set = await setOwnKey({ database, sharedState, secrets, cipher }, params);
           if (set.outcome === 'not-allowed') throw notAllowed();
           if (set.outcome === 'wrong-host') throw badInput('input.host', set.problem);
           if (set.outcome === 'wrong-key') throw badInput('input.apiKey', set.problem);

@@ -1,8 +1,10 @@
 import {
   type AiOperation,
   countOperations,
+  countTargets,
   listOperations,
   type OperationCount,
+  type TargetCount,
 } from '../../../domain/calls/usage/ai-operations.ts';
 import { boundedOrNull, hoursAgo, timeSpan } from '../input.ts';
 import { defineConnection, idCursor, type Page, pageArgs, pageOf } from '../paging.ts';
@@ -13,6 +15,7 @@ declare module '../schema-builder.ts' {
     AiOperation: AiOperation;
     AiOperationConnection: Page<AiOperation>;
     AiOperationStats: OperationCount;
+    AiTargetStats: TargetCount;
   }
   interface SchemaScalars {
     OperationOutcome: OperationCount['outcome'];
@@ -100,8 +103,35 @@ const aiOperationStats: Declaration = (builder) =>
     }),
   );
 
+const aiTargetStats: Declaration = (builder) => {
+  builder.objectType('AiTargetStats', {
+    description: 'Calls that a target answered for one alias, and how soon its answers began.',
+    fields: (t) => ({
+      target: t.exposeString('targetId', { description: 'The id of the target, or embedded.' }),
+      alias: t.exposeString('alias', { nullable: true }),
+      count: t.exposeInt('count'),
+      p50Ms: t.float({ resolve: ({ firstByteMs }) => firstByteMs.p50 }),
+      p95Ms: t.float({ resolve: ({ firstByteMs }) => firstByteMs.p95 }),
+      p99Ms: t.float({ resolve: ({ firstByteMs }) => firstByteMs.p99 }),
+    }),
+  });
+  builder.queryField('aiTargetStats', (t) =>
+    t.field({
+      type: ['AiTargetStats'],
+      description:
+        'How soon each target began its answers, the slowest first, at most 200. Of calls that succeeded.',
+      authScopes: { superAdmin: true },
+      args: { hours: t.arg.int({ description: 'The period before now in hours, 1 to 168. Default 24.' }) },
+      async resolve(_root, { hours }, { parts: { database, clock } }) {
+        return [...(await countTargets(database, hoursAgo(hours, clock.now())))];
+      },
+    }),
+  );
+};
+
 export const aiOperationDeclarations: readonly Declaration[] = [
   aiOperationObjects,
   aiOperations,
   aiOperationStats,
+  aiTargetStats,
 ];

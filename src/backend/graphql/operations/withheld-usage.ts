@@ -104,7 +104,7 @@ const withheldUsage: Declaration = (builder) =>
 
 type Resolve = (
   transaction: Transaction,
-  wanted: { readonly callId: string; readonly note: string; readonly now: Date },
+  params: { readonly callId: string; readonly note: string; readonly now: Date },
 ) => Promise<ResolvedUsage>;
 
 async function resolved(
