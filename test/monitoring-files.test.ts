@@ -74,6 +74,12 @@ describe('the files for Prometheus and Grafana', () => {
     expect(paging).toContain('turnpike_call_hook_open == 1');
   });
 
+  test('a worker that does not run pages, once: not beside a database that is down', () => {
+    const down = rules.find(({ alert }) => alert === 'TurnpikeWorkerDown');
+    expect(down?.labels.severity).toBe('page');
+    expect(down?.expr).toBe('turnpike_worker_up == 0 unless on (instance) turnpike_database_up == 0');
+  });
+
   test('no two rules have the same name and labels, which promtool refuses', () => {
     const names = rules.map(({ alert, labels }) =>
       JSON.stringify([alert, Object.entries(labels).toSorted()]),

@@ -2,16 +2,16 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { dirname, join } from 'node:path';
 import {
   findOrInstall,
-  type Wanted,
-  wantedPostgres,
-  wantedRedis,
+  type Program,
+  postgresProgram,
+  redisProgram,
 } from '../../test/services/find-or-install.ts';
 import { freePort } from '../../test/services/free-port.ts';
 import { startPrivatePostgres } from '../../test/services/private-postgres.ts';
 import { startPrivateRedis } from '../../test/services/private-redis.ts';
 import { startProvider } from './provider.ts';
 
-const wantedNginx: Wanted = {
+const nginxProgram: Program = {
   ...{ name: 'nginx', debianPackage: 'nginx-light', variable: 'PATH', kind: 'program' },
   find: () => Bun.which('nginx') ?? (existsSync('/usr/sbin/nginx') ? '/usr/sbin/nginx' : null),
 };
@@ -32,17 +32,17 @@ export interface TriedHost {
 const NAMES = ['gateway.example.org', 'console.example.org'] as const;
 
 export async function openHost(root: string, folder: string): Promise<TriedHost> {
-  const places = await findOrInstall([wantedPostgres, wantedRedis, wantedNginx]);
-  const [postgresFolder, redisProgram, nginx] = [wantedPostgres, wantedRedis, wantedNginx].map((one) =>
+  const places = await findOrInstall([postgresProgram, redisProgram, nginxProgram]);
+  const [postgresFolder, redisPath, nginx] = [postgresProgram, redisProgram, nginxProgram].map((one) =>
     places.get(one),
   );
-  if (postgresFolder === undefined || redisProgram === undefined || nginx === undefined) {
+  if (postgresFolder === undefined || redisPath === undefined || nginx === undefined) {
     throw new Error('PostgreSQL, Redis and nginx are needed, and are missing on this machine');
   }
   chmodSync(folder, 0o711);
   const [postgres, redis] = await Promise.all([
     startPrivatePostgres(postgresFolder, folder),
-    startPrivateRedis(redisProgram, folder),
+    startPrivateRedis(redisPath, folder),
   ]);
   const provider = startProvider();
   const ports = {

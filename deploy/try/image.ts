@@ -3,20 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   findOrInstall,
-  type Wanted,
-  wantedPostgres,
-  wantedRedis,
+  type Program,
+  postgresProgram,
+  redisProgram,
 } from '../../test/services/find-or-install.ts';
 import { freePort } from '../../test/services/free-port.ts';
 import { startPrivatePostgres } from '../../test/services/private-postgres.ts';
 import { startPrivateRedis } from '../../test/services/private-redis.ts';
 
-const program = (name: string): Wanted => ({
+const program = (name: string): Program => ({
   ...{ name, debianPackage: name, variable: 'PATH', kind: 'program' },
   find: () => Bun.which(name, { PATH: `${process.env.PATH}:/usr/sbin` }),
 });
-const wantedBuildah = program('buildah');
-const wantedDebootstrap = program('debootstrap');
+const buildahProgram = program('buildah');
+const debootstrapProgram = program('debootstrap');
 
 const BASE = 'localhost/turnpike-try-base';
 const IMAGE = 'localhost/turnpike-try';
@@ -30,10 +30,10 @@ const START_MS = 120_000;
  * machine of yours or of CI.
  */
 export async function tryImage(root: string): Promise<number> {
-  const wanted = [wantedPostgres, wantedRedis, wantedBuildah, wantedDebootstrap];
-  const places = await findOrInstall(wanted);
-  const [postgresFolder, redisProgram] = [places.get(wantedPostgres), places.get(wantedRedis)];
-  if (postgresFolder === undefined || redisProgram === undefined || places.size < wanted.length) return 1;
+  const programs = [postgresProgram, redisProgram, buildahProgram, debootstrapProgram];
+  const places = await findOrInstall(programs);
+  const [postgresFolder, redisPath] = [places.get(postgresProgram), places.get(redisProgram)];
+  if (postgresFolder === undefined || redisPath === undefined || places.size < programs.length) return 1;
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-image-'));
   chmodSync(folder, 0o711);
   const buildah = buildahIn(folder);
@@ -41,7 +41,7 @@ export async function tryImage(root: string): Promise<number> {
     await buildImage(root, folder, buildah);
     const [postgres, redis] = await Promise.all([
       startPrivatePostgres(postgresFolder, folder),
-      startPrivateRedis(redisProgram, folder),
+      startPrivateRedis(redisPath, folder),
     ]);
     try {
       await startImage(buildah, { DATABASE_URL: postgres.url, REDIS_URL: redis.url });

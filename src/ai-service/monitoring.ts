@@ -16,7 +16,7 @@ import {
 } from '../http/metrics.ts';
 import type { ServiceApp } from '../http/service-app.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Database } from '../ports/database.ts';
+import { type Database, isDatabaseUnavailable } from '../ports/database.ts';
 import type { HostFigures } from '../ports/host-figures.ts';
 import type { QueueDepth } from '../ports/job-queue.ts';
 import type { ProcessFigures } from '../ports/process-figures.ts';
@@ -114,10 +114,18 @@ async function statsOf(parts: MonitoringStatsParts): Promise<Stats> {
     host: hostOf(parts.hostFigures()),
     database_pool: { ...parts.database.pool() },
     workers: parts.workers.summary(),
-    queues: (await parts.queueDepths()).map(({ oldestWaitingSeconds, ...depth }) => {
-      return { ...depth, oldest_waiting_seconds: oldestWaitingSeconds };
-    }),
+    queues: await parts.queueDepths().then((depths) => depths.map(shownDepth), nullWithoutDatabase),
   };
+}
+
+function shownDepth({ oldestWaitingSeconds, ...depth }: QueueDepth) {
+  return { ...depth, oldest_waiting_seconds: oldestWaitingSeconds };
+}
+
+/** What the process knows by itself is shown also while the database is unavailable. */
+function nullWithoutDatabase(error: unknown): null {
+  if (!isDatabaseUnavailable(error)) throw error;
+  return null;
 }
 
 function hostOf({ uptimeSeconds, cpu, loadAverage, memory, disk }: HostFigures): Stats['host'] {
@@ -141,8 +149,8 @@ async function operationsOf(
 ): Promise<z.output<typeof operationsAnswer>> {
   const since = new Date(clock.now() - hours * HOUR_MS);
   const counted = await countOperations(database, since);
-  const sum = (wanted: string) =>
-    counted.reduce((total, { outcome, count }) => total + (outcome === wanted ? count : 0), 0);
+  const sum = (name: string) =>
+    counted.reduce((total, { outcome, count }) => total + (outcome === name ? count : 0), 0);
   const totals = { succeeded: sum('SUCCEEDED'), failed: sum('FAILED'), refused: sum('REFUSED') };
   const tried = totals.succeeded + totals.failed;
   const isDegraded = totals.failed > tried * DEGRADED_SHARE;
@@ -158,7 +166,8 @@ async function operationsOf(
 
 async function servicesOf(parts: MonitoringStatsParts): Promise<z.output<typeof aiServicesAnswer>> {
   const { database, clock, breakers, models } = parts;
-  const failures = await lastFailures(database, new Date(clock.now() - FAILURES_OF_MS));
+  const since = new Date(clock.now() - FAILURES_OF_MS);
+  const failures = (await lastFailures(database, since).catch(nullWithoutDatabase)) ?? [];
   const cooling = models.cooling().map(shownCooling);
   const services = Object.entries(breakers.states()).map(([service, state]) => {
     const served = models
@@ -314,6 +323,11 @@ function hostMetrics({ cpu, loadAverage, memory, disk }: HostFigures) {
 const count = z.int().nonnegative();
 const delay = z.number().nonnegative();
 
+const queueAnswer = z.strictObject({
+  ...{ name: z.string(), waiting: count, active: count, dead: count },
+  oldest_waiting_seconds: count.nullable(),
+});
+
 export const statsAnswer = z.strictObject({
   uptime_seconds: count,
   cpu_seconds: z.number().nonnegative(),
@@ -329,18 +343,9 @@ export const statsAnswer = z.strictObject({
   database_pool: z.strictObject({ size: count, busy: count, waiting: count }),
   workers: z.strictObject({
     status: z.enum(['healthy', 'degraded', 'stopped']),
-    active: count,
-    idle: count,
+    ...{ active: count, idle: count },
   }),
-  queues: z.array(
-    z.strictObject({
-      name: z.string(),
-      waiting: count,
-      active: count,
-      dead: count,
-      oldest_waiting_seconds: count.nullable(),
-    }),
-  ),
+  queues: z.array(queueAnswer).nullable(),
 });
 
 type Stats = z.output<typeof statsAnswer>;

@@ -134,8 +134,8 @@ async function jsonOf(
 }
 
 function refuse(status: number, message: string, param: string | null, headers = {}): Response {
-  const asked = status === 404 ? 'not_found_error' : 'invalid_request_error';
-  const type = status >= 500 ? 'api_error' : asked;
+  const clientError = status === 404 ? 'not_found_error' : 'invalid_request_error';
+  const type = status >= 500 ? 'api_error' : clientError;
   return envelopeResponse(status, errorEnvelope(type, message, null, param), headers);
 }
 

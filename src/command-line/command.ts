@@ -109,9 +109,9 @@ type Options = NonNullable<ParseArgsConfig['options']>;
  * The options and positional arguments. Null for an unknown option, an option without its value, or more than
  * `maxWords` arguments; the command then shows its usage.
  */
-export function readOptions<const Wanted extends Options>(
+export function readOptions<const Given extends Options>(
   words: readonly string[],
-  options: Wanted,
+  options: Given,
   maxWords = 0,
 ) {
   try {

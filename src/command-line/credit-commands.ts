@@ -104,11 +104,11 @@ export const statementCommand: Command = {
     'The credit transactions of a company, or of a user with a balance, as CSV, from one day to another (UTC, both included).',
   works: 'on-the-database',
   async run({ terminal, database }, words) {
-    const wanted = readStatementOptions(words);
-    if (wanted === null) {
+    const options = readStatementOptions(words);
+    if (options === null) {
       return complainOfUsage(terminal, statementCommand);
     }
-    const { companyId, from, to, out } = wanted;
+    const { companyId, from, to, out } = options;
     if (out !== null && !isAbsolute(out)) {
       terminal.complain('--out: give the whole path: the process that has the database writes the file');
       return EXIT_USAGE;

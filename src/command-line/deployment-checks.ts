@@ -119,7 +119,7 @@ function dependencies(answer: Answer): Finding {
     const state = at(part, 'status');
     return typeof state === 'string' ? [{ name, state }] : [];
   });
-  const named = (wanted: string) => parts.filter(({ state }) => state === wanted).map(({ name }) => name);
+  const named = (searched: string) => parts.filter(({ state }) => state === searched).map(({ name }) => name);
   const [down, degraded] = [named('down'), named('degraded')];
   if (down.length > 0) return fail(`Down: ${down.join(', ')}.`);
   if (degraded.length > 0) return warn(`An operator has to look at: ${degraded.join(', ')}.`);

@@ -89,9 +89,9 @@ export const exportCallsCommand: Command = {
   works: 'on-the-database',
   async run({ terminal, database, clock, tableFiles }, given) {
     const { isJson, words } = takeJson(given);
-    const wanted = readExportWords(words);
-    if (wanted === null) return complainOfUsage(terminal, exportCallsCommand);
-    const { out, from } = wanted;
+    const options = readExportWords(words);
+    if (options === null) return complainOfUsage(terminal, exportCallsCommand);
+    const { out, from } = options;
     if (!isAbsolute(out)) {
       terminal.complain('--out: give the whole path: the process that has the database writes the files');
       return EXIT_USAGE;

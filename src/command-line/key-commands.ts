@@ -58,15 +58,16 @@ export const mintKeyCommand: Command = {
   works: 'on-the-database',
   async run({ terminal, database, secrets, clock, aliasPrefix }, given) {
     const { isJson, words } = takeJson(given);
-    const wanted = readKeyToMint(words);
-    if (wanted === null) {
+    const options = readKeyToMint(words);
+    if (options === null) {
       return complainOfUsage(terminal, mintKeyCommand, `COMPANY_ID NAME ${MINT_OPTIONS}`);
     }
     const minted = await database.transaction(async (transaction) => {
-      const payer = await payerOf(transaction, wanted);
+      const payer = await payerOf(transaction, options);
       if (payer.outcome !== 'pays') return payer;
-      const knownModels = wanted.models == null ? undefined : await callableAliases(transaction, aliasPrefix);
-      const key = { ...wanted, payerUserId: payer.userId, knownModels };
+      const knownModels =
+        options.models == null ? undefined : await callableAliases(transaction, aliasPrefix);
+      const key = { ...options, payerUserId: payer.userId, knownModels };
       return await mintKey({ database: transaction, secrets, clock }, key);
     });
     switch (minted.outcome) {
@@ -74,16 +75,16 @@ export const mintKeyCommand: Command = {
         printNewKey(terminal, minted, isJson);
         return EXIT_OK;
       case 'no-such-payer':
-        terminal.complain(`--payer: company ${wanted.companyId} has no member ${wanted.payer}`);
+        terminal.complain(`--payer: company ${options.companyId} has no member ${options.payer}`);
         return EXIT_FAILED;
       case 'payer-of-another-company':
-        terminal.complain(`--payer: the credit account of ${wanted.payer} belongs to another company`);
+        terminal.complain(`--payer: the credit account of ${options.payer} belongs to another company`);
         return EXIT_FAILED;
       case 'invalid':
         terminal.complain(`${OPTION_OF[minted.field] ?? minted.field}: ${minted.message}`);
         return EXIT_FAILED;
       case 'no-such-company':
-        return complainOfNoCompany(terminal, wanted.companyId);
+        return complainOfNoCompany(terminal, options.companyId);
     }
   },
 };
@@ -96,18 +97,18 @@ export const rotateKeyCommand: Command = {
   works: 'on-the-database',
   async run({ terminal, database, secrets, clock }, given) {
     const { isJson, words } = takeJson(given);
-    const wanted = readKeyToRotate(words);
-    if (wanted === null) return complainOfUsage(terminal, rotateKeyCommand);
-    const { companyId, keyId } = wanted;
+    const options = readKeyToRotate(words);
+    if (options === null) return complainOfUsage(terminal, rotateKeyCommand);
+    const { companyId, keyId } = options;
     const old = await findKey(database, companyId, keyId);
-    if (old !== null && old.expiresAt !== null && wanted.expiresAt === undefined) {
+    if (old !== null && old.expiresAt !== null && options.expiresAt === undefined) {
       const until = old.expiresAt.toISOString();
       terminal.complain(
         `this key expires at ${until}: say when the new one does, with --expires MOMENT or never`,
       );
       return EXIT_FAILED;
     }
-    const rotated = await rotateKey({ database, secrets, clock }, { ...wanted, createdBy: null });
+    const rotated = await rotateKey({ database, secrets, clock }, { ...options, createdBy: null });
     switch (rotated.outcome) {
       case 'rotated':
         printNewKey(terminal, rotated, isJson);

@@ -275,8 +275,9 @@ describe('models and targets', () => {
       expect(await complaint(ALIAS, URL, 'm', '--weight', 'x')).toContain('its weight must');
       expect(await complaint(ALIAS, URL, 'm', '--key-file', 'key')).toContain('must begin with /');
       expect(await complaint(ALIAS, URL, 'm', '--key-file', join(folder, 'none'))).toContain(
-        'cannot be read',
+        `there is no file ${join(folder, 'none')}`,
       );
+      expect(await complaint(ALIAS, URL, 'm', '--key-file', folder)).toContain('cannot be read');
       expect(await complaint(ALIAS, URL, 'm', '--key-file', await fileWith('\n'))).toContain('is empty');
       const large = await fileWith('k'.repeat(9_000));
       expect(await complaint(ALIAS, URL, 'm', '--key-file', large)).toContain('is too large');

@@ -178,11 +178,11 @@ export const deactivateStaleSubscriptionsCommand: Command = {
   works: 'on-the-database',
   async run({ terminal, database, clock }, given) {
     const { isJson, words } = takeJson(given);
-    const wanted = readStaleOptions(words);
-    if (wanted === null) {
+    const options = readStaleOptions(words);
+    if (options === null) {
       return complainOfUsage(terminal, deactivateStaleSubscriptionsCommand);
     }
-    const { ids, apply } = wanted;
+    const { ids, apply } = options;
     const stale = await deactivateStaleSubscriptions(database, {
       providerSubscriptionIds: ids,
       dryRun: !apply,
@@ -292,8 +292,8 @@ async function checkEndpointCommand(context: Context, name: string, words: reado
 
 async function createEndpoint(context: Context, provider: PaymentProvider, url: string): Promise<number> {
   const { terminal, secrets } = context;
-  const wanted = { url, eventKinds: HANDLED_EVENT_KINDS, description: 'Turnpike backend' };
-  const made = await provider.createWebhookEndpoint(wanted, `webhook-endpoint:${secrets.newId()}`);
+  const params = { url, eventKinds: HANDLED_EVENT_KINDS, description: 'Turnpike backend' };
+  const made = await provider.createWebhookEndpoint(params, `webhook-endpoint:${secrets.newId()}`);
   if (made.outcome === 'failed') return complainOfProvider(terminal, made);
   terminal.print(`${made.value.id} gets ${HANDLED_EVENT_KINDS.length} kinds of events at ${url}`);
   terminal.print(`the signing secret, shown only now: ${made.value.secret}`);

@@ -61,13 +61,13 @@ export const assignPlanCommand: Command = {
   works: 'on-the-database',
   async run({ terminal, database, sharedState, clock, secrets }, given) {
     const { isJson, words } = takeJson(given);
-    const wanted = readAssignment(words);
-    if (wanted === null) return complainOfUsage(terminal, assignPlanCommand);
-    const { companyId, planId, ...terms } = wanted;
+    const options = readAssignment(words);
+    if (options === null) return complainOfUsage(terminal, assignPlanCommand);
+    const { companyId, planId, ...terms } = options;
     const now = new Date(clock.now());
     const assigned = await database
       .transaction(async (transaction) => {
-        const done = await assignPlan(transaction, { ...wanted, now });
+        const done = await assignPlan(transaction, { ...options, now });
         if (done.outcome !== 'assigned') throw new NotAssigned(done);
         const { creditLimitMicro, ...rest } = terms;
         const creditLimit = creditLimitMicro === null ? null : creditsOfMicro(creditLimitMicro);

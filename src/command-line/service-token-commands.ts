@@ -58,18 +58,18 @@ export const createServiceTokenCommand: Command = {
   works: 'on-the-database',
   async run({ terminal, database, secrets, clock }, given) {
     const { isJson, words } = takeJson(given);
-    const wanted = readWords(words);
-    if (wanted === null) return complainOfUsage(terminal, createServiceTokenCommand);
-    const admin = await findUserByEmail(database, wanted.email);
+    const options = readWords(words);
+    if (options === null) return complainOfUsage(terminal, createServiceTokenCommand);
+    const admin = await findUserByEmail(database, options.email);
     if (admin === null || admin.companyId === null || admin.role !== 'COMPANY_ADMIN') {
-      terminal.complain(`${wanted.email} is not the admin of a company`);
+      terminal.complain(`${options.email} is not the admin of a company`);
       return EXIT_FAILED;
     }
     const { companyId, id: createdBy } = admin;
-    const expiresAt = wanted.days === null ? null : new Date(clock.now() + wanted.days * DAY_MS);
+    const expiresAt = options.days === null ? null : new Date(clock.now() + options.days * DAY_MS);
     const created = await database.transaction(async (transaction) => {
       const made = await createServiceToken({ clock, secrets }, transaction, {
-        ...{ companyId, createdBy, expiresAt, name: wanted.name, scopes: wanted.scopes },
+        ...{ companyId, createdBy, expiresAt, name: options.name, scopes: options.scopes },
       });
       if (made.outcome !== 'created') return made;
       const { id, name, scopes } = made.serviceToken;

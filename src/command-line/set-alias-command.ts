@@ -13,7 +13,7 @@ import {
   listPrice,
 } from '../domain/models/known-models.ts';
 import { DEFAULT_PROVIDER, PROVIDER_PRESETS, wireOf } from '../domain/models/providers.ts';
-import { providerFacts, type WantedTarget } from '../domain/models/target.ts';
+import { providerFacts, type TargetParams } from '../domain/models/target.ts';
 import { addAliasTarget, type CatalogueParts, checkTargets } from '../domain/models/targets.ts';
 import {
   type Command,
@@ -128,8 +128,8 @@ export const setAliasCommand: Command = {
         return EXIT_FAILED;
       }
     }
-    const wanted = { ...settings, alias, ...(isOne ? {} : { targets }) };
-    const changed = await (known.isNew ? createAlias(parts, wanted) : updateAlias(parts, wanted));
+    const params = { ...settings, alias, ...(isOne ? {} : { targets }) };
+    const changed = await (known.isNew ? createAlias(parts, params) : updateAlias(parts, params));
     if (changed.outcome === 'wrong') {
       terminal.complain(changed.problem);
       return EXIT_FAILED;
@@ -181,8 +181,8 @@ async function kindOf(
   if (found.outcome === 'found') return { outcome: 'known', kind: found.alias.kind, isNew: false };
   const problem = `${found.problem}. To add one, give --kind and its price: turnpike set-alias without arguments lists the options`;
   if (kind === null) return { outcome: 'unknown-alias', problem };
-  const wanted = ALIAS_KINDS.find((one) => one === kind);
-  if (wanted !== undefined) return { outcome: 'known', kind: wanted, isNew: true };
+  const requested = ALIAS_KINDS.find((one) => one === kind);
+  if (requested !== undefined) return { outcome: 'known', kind: requested, isNew: true };
   return { outcome: 'unknown-alias', problem: `--kind is ${ALIAS_KINDS.join(', ')}` };
 }
 
@@ -208,10 +208,10 @@ const ANY_ID_WARNING =
 async function isAnswering(
   system: CommandContext & OpenedSystem,
   kind: AliasKind,
-  wanted: WantedTarget,
+  params: TargetParams,
 ): Promise<boolean> {
   const { terminal, clock } = system;
-  const checked = checkTargets([wanted]);
+  const checked = checkTargets([params]);
   // The change itself refuses an invalid target, with a reason.
   if (checked.outcome === 'wrong' || system.providers === undefined) return true;
   const [target] = checked.targets;
@@ -246,7 +246,9 @@ async function readKey(path: string | null): Promise<KeyRead> {
     if ((await stat(path)).size > LARGEST_KEY_FILE) return failed(`${path} is too large for a key`);
     const apiKey = (await readFile(path, 'utf8')).trim();
     return apiKey === '' ? failed(`${path} is empty`) : { outcome: 'read', apiKey };
-  } catch {
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    if (isMissing) return failed(`there is no file ${path} where the database's process runs`);
     return failed(`${path} cannot be read by the user that runs the database's process`);
   }
 }

@@ -1,9 +1,9 @@
-import type { WantedAlias } from '../domain/models/change-alias.ts';
-import type { WantedTools } from '../domain/models/hosted-tools.ts';
+import type { AliasParams } from '../domain/models/change-alias.ts';
+import type { AliasToolsParams } from '../domain/models/hosted-tools.ts';
 import { DEFAULT_PROVIDER, PROVIDER_NAMES, providerPreset } from '../domain/models/providers.ts';
-import type { WantedTarget } from '../domain/models/target.ts';
+import type { TargetParams } from '../domain/models/target.ts';
 import { factorsByField } from '../domain/models/tiers/price-factors.ts';
-import type { WantedPrice } from '../domain/models/token-price.ts';
+import type { TokenPriceParams } from '../domain/models/token-price.ts';
 import { readOptions } from './command.ts';
 
 export const SET_ALIAS_USAGE = `ALIAS --provider NAME --model MODEL [--url BASE_URL] [--key-file /PATH] [--api-version V]
@@ -25,20 +25,20 @@ export const SET_ALIAS_USAGE = `ALIAS --provider NAME --model MODEL [--url BASE_
 
 export interface ToolChange {
   readonly alias: string;
-  readonly tools: WantedTools;
+  readonly tools: AliasToolsParams;
 }
 
 export interface AliasChange {
   readonly alias: string;
   /** Null selects the embedded models; undefined keeps the targets. */
-  readonly target: WantedTarget | null | undefined;
+  readonly target: TargetParams | null | undefined;
   readonly keyFile: string | null;
   readonly isAdded: boolean;
   readonly isTested: boolean;
   /** Whether figures from the catalogue of well-known models are used if none are given. */
   readonly isSuggested: boolean;
   /** All other settings of the alias. With a kind, a new alias can be added. */
-  readonly settings: Omit<WantedAlias, 'alias' | 'targets'>;
+  readonly settings: Omit<AliasParams, 'alias' | 'targets'>;
 }
 
 type AliasOptions = NonNullable<ReturnType<typeof readOptions<typeof OPTIONS>>>['values'];
@@ -75,7 +75,7 @@ function readTarget(
   values: AliasOptions,
   [url, model]: readonly string[],
   keyFile: string | null,
-): WantedTarget | string {
+): TargetParams | string {
   const provider = values.provider ?? DEFAULT_PROVIDER;
   const known = providerPreset(provider);
   if (known === null) return `There is no provider ${provider}. Use one of ${PROVIDER_NAMES}.`;
@@ -151,7 +151,7 @@ function priceIn(
   cached: string | undefined,
   completion: string | undefined,
   cacheWrite: string | undefined,
-): WantedPrice | undefined | 'incomplete' {
+): TokenPriceParams | undefined | 'incomplete' {
   if (prompt !== undefined && cached !== undefined && completion !== undefined) {
     return { prompt, cached, completion, cacheWrite };
   }
@@ -160,7 +160,7 @@ function priceIn(
     : 'incomplete';
 }
 
-function factorsIn(given: readonly string[] | undefined): WantedAlias['priceFactors'] | 'wrong' {
+function factorsIn(given: readonly string[] | undefined): AliasParams['priceFactors'] | 'wrong' {
   if (given === undefined) return undefined;
   if (given.length === 1 && given[0] === 'none') return null;
   const read = given.map((one) => /^([^=]+)=([^:]+):(.+)$/.exec(one));

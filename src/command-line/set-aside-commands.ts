@@ -65,19 +65,19 @@ export const repairCallsCommand: Command = {
   summary: 'Charges calls that were set aside, or drops them. Without arguments it lists its options.',
   works: 'on-the-database',
   async run({ terminal, database, sharedState }, words) {
-    const wanted = readRepair(words);
-    if (wanted === null) return complainOfUsage(terminal, repairCallsCommand, REPAIR_USAGE);
-    const ids = wanted.all ? (await listSetAside(database, MOST_SHOWN)).map(({ id }) => id) : wanted.ids;
+    const options = readRepair(words);
+    if (options === null) return complainOfUsage(terminal, repairCallsCommand, REPAIR_USAGE);
+    const ids = options.all ? (await listSetAside(database, MOST_SHOWN)).map(({ id }) => id) : options.ids;
     let failed = 0;
     for (const id of ids) {
-      if (wanted.drop !== null) {
-        const isDropped = await dropSetAside(database, id, wanted.drop);
+      if (options.drop !== null) {
+        const isDropped = await dropSetAside(database, id, options.drop);
         if (isDropped) terminal.print(`${id} dropped: it is never charged`);
         else terminal.complain(NOT_FOUND(id));
         failed += isDropped ? 0 : 1;
         continue;
       }
-      const repaired = await repairSetAside(database, id, wanted.changes);
+      const repaired = await repairSetAside(database, id, options.changes);
       if (repaired.outcome === 'charged') {
         terminal.print(chargedLine(id, repaired));
         if (repaired.level !== null) await publishLevel(sharedState, repaired.level);
@@ -130,6 +130,6 @@ function readRepair(words: readonly string[]): Repair | null {
 
 function readChange(text: string): [string, unknown] {
   const at = text.indexOf('=');
-  if (at < 1) throw new Error('FIELD=JSON is wanted');
+  if (at < 1) throw new Error('FIELD=JSON is required');
   return [text.slice(0, at), JSON.parse(text.slice(at + 1))];
 }

@@ -32,7 +32,7 @@ const TITLES: Readonly<Record<ServiceName, string>> = {
   ...{ backend: 'backend', gateway: 'gateway', ai: 'AI service' },
 };
 
-interface Wanted {
+interface VerifyOptions {
   readonly url: string;
   readonly given: Partial<Record<ServiceName, string>>;
   readonly json: boolean;
@@ -52,21 +52,21 @@ export function verifyDeployment(fetchAnswer: Fetch = fetch): Command {
     summary: `Waits until URL/health answers (${ATTEMPTS} attempts, ${INTERVAL_MS / 1000} s apart), then checks every service.`,
     works: 'alone',
     async run(context, words) {
-      const wanted = readWords(words);
+      const options = readWords(words);
       const { terminal, clock } = context;
-      if (wanted === null) return complainOfUsage(terminal, command);
-      const show = wanted.json ? () => {} : terminal.print;
+      if (options === null) return complainOfUsage(terminal, command);
+      const show = options.json ? () => {} : terminal.print;
       const ask = createAsk(fetchAnswer, clock);
-      const verified = await verify(wanted, { context, fetchAnswer, ask, show });
-      if (wanted.json) terminal.print(JSON.stringify(verified, null, 2));
+      const verified = await verify(options, { context, fetchAnswer, ask, show });
+      if (options.json) terminal.print(JSON.stringify(verified, null, 2));
       const failed = verified.checks.filter(({ status }) => status === 'fail');
-      for (const { service, check, url, message } of wanted.json ? [] : failed) {
+      for (const { service, check, url, message } of options.json ? [] : failed) {
         terminal.complain(`${TITLES[service]}, ${check}: ${message} (${url})`);
       }
       if (verified.ok) {
         const checked = verified.checks.filter(({ status }) => status !== 'skipped').length;
         show(`${checked} checks passed`);
-      } else if (!wanted.json)
+      } else if (!options.json)
         terminal.complain(`${failed.length} of ${verified.checks.length} checks failed`);
       return verified.ok ? EXIT_OK : EXIT_FAILED;
     },
@@ -81,11 +81,11 @@ interface Verifying {
   readonly show: (line: string) => void;
 }
 
-async function verify(wanted: Wanted, parts: Verifying): Promise<Verification> {
+async function verify(options: VerifyOptions, parts: Verifying): Promise<Verification> {
   const { context, fetchAnswer, ask, show } = parts;
   const { clock } = context;
   const deadline = clock.now() + TOTAL_MS;
-  const { url } = wanted;
+  const { url } = options;
   const first = await waitForHealth(`${url}/health`, { clock, fetchAnswer, show, deadline });
   const present = first.isUp ? await servicesAt(url, ask) : [];
   if (!first.isUp || present.length === 0) {
@@ -96,7 +96,7 @@ async function verify(wanted: Wanted, parts: Verifying): Promise<Verification> {
     const checks: readonly CheckResult[] = [{ ...check, status: 'fail', message }];
     return { url, ok: false, attempts: first.attempts, checks };
   }
-  const addresses = await addressesOf(wanted, present, parts);
+  const addresses = await addressesOf(options, present, parts);
   // Other services may still be starting. Those that never answer fail their own checks.
   const others = SERVICES.filter((service) => !present.includes(service)).flatMap((service) => {
     const base = addresses[service]?.replace(/\/llm\/v1$/, '');
@@ -114,7 +114,7 @@ async function verify(wanted: Wanted, parts: Verifying): Promise<Verification> {
  * and the console's setting for the gateway.
  */
 async function addressesOf(
-  { url, given }: Wanted,
+  { url, given }: VerifyOptions,
   present: readonly ServiceName[],
   { context, ask }: Verifying,
 ): Promise<DeploymentAddresses> {
@@ -220,7 +220,7 @@ const OPTIONS = {
 } as const;
 
 /** Null if the arguments are invalid. */
-function readWords(words: readonly string[]): Wanted | null {
+function readWords(words: readonly string[]): VerifyOptions | null {
   const typed = readOptions(words, OPTIONS, 1);
   if (typed === null) return null;
   const { json = false, ...named } = typed.values;

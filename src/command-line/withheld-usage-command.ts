@@ -33,11 +33,11 @@ export const withheldUsageCommand: Command = {
   works: 'on-the-database',
   async run(context, given) {
     const { isJson, words } = takeJson(given);
-    const wanted = readWords(words);
-    if (wanted === null) return complainOfUsage(context.terminal, withheldUsageCommand, USAGE);
-    if (wanted.action === 'list') return await list(context, isJson);
-    const { action, note, model } = wanted;
-    const callIds = wanted.all ? await openCalls(context, model) : wanted.callIds;
+    const options = readWords(words);
+    if (options === null) return complainOfUsage(context.terminal, withheldUsageCommand, USAGE);
+    if (options.action === 'list') return await list(context, isJson);
+    const { action, note, model } = options;
+    const callIds = options.all ? await openCalls(context, model) : options.callIds;
     if (callIds.length === 0) context.terminal.print('no usage is withheld');
     let failed = 0;
     for (const callId of callIds) failed += (await resolve(context, callId, { action, note })) ? 0 : 1;
@@ -121,7 +121,7 @@ async function resolve(
   }
 }
 
-type Wanted =
+type WithheldUsageOptions =
   | { readonly action: 'list' }
   | {
       readonly action: 'post' | 'drop';
@@ -132,7 +132,7 @@ type Wanted =
       readonly note: string;
     };
 
-function readWords(words: readonly string[]): Wanted | null {
+function readWords(words: readonly string[]): WithheldUsageOptions | null {
   const option = { type: 'string' } as const;
   const options = { all: { type: 'boolean' }, model: option, post: option, drop: option } as const;
   const typed = readOptions(words, options, Number.POSITIVE_INFINITY);

@@ -70,7 +70,7 @@ function answerOf({ isWell, figures }: DependencyFindings): Answer {
 function createLook(dependency: Dependency, clock: Clock, freshMs: number): () => Promise<DependencyState> {
   let last: { state: DependencyState; at: number } | null = null;
   let running: Promise<DependencyState> | null = null;
-  let asked: Promise<Answer> | null = null;
+  let checking: Promise<Answer> | null = null;
 
   function ask(): Promise<Answer> {
     const asking =
@@ -78,7 +78,7 @@ function createLook(dependency: Dependency, clock: Clock, freshMs: number): () =
     return asking
       .catch(() => DOWN)
       .finally(() => {
-        asked = null;
+        checking = null;
       });
   }
 
@@ -86,8 +86,8 @@ function createLook(dependency: Dependency, clock: Clock, freshMs: number): () =
     const start = clock.now();
     const late = Promise.withResolvers<Answer>();
     const timer = clock.after(dependency.timeoutMs, () => late.resolve(DOWN));
-    asked ??= ask();
-    const first = await Promise.race([asked, late.promise]).finally(() => timer.cancel());
+    checking ??= ask();
+    const first = await Promise.race([checking, late.promise]).finally(() => timer.cancel());
     // A clock that was set back must not make the latency negative.
     const state = { ...first, latencyMs: Math.max(0, clock.now() - start) };
     last = { state, at: clock.now() };

@@ -64,11 +64,11 @@ function kernelMovesConnections(): boolean {
 
 /** The descriptors of this process that listen on the port. */
 function ownListeners(port: number): number[] {
-  const wanted = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   const rows = LISTENERS.flatMap((file) => readFileSync(file, 'utf8').split('\n').slice(1));
   const inodes = rows.flatMap((row) => {
     const [, local = '', , state, , , , , , inode = ''] = row.trim().split(/\s+/);
-    return state === IS_LISTENING && local.endsWith(wanted) ? [`socket:[${inode}]`] : [];
+    return state === IS_LISTENING && local.endsWith(suffix) ? [`socket:[${inode}]`] : [];
   });
   return readdirSync('/proc/self/fd')
     .filter((descriptor) => inodes.includes(linkOf(descriptor)))

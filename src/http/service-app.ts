@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import type { Clock } from '../ports/clock.ts';
+import { isDatabaseUnavailable } from '../ports/database.ts';
 import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import { envelopeResponse, errorEnvelope } from './error-envelope.ts';
@@ -76,11 +77,14 @@ export function createServiceApp(
   app.onError((error, context) => {
     const requestId = context.get('requestId');
     log.error('a request failed', { requestId, method: context.req.method, path: context.req.path, error });
-    const message = `Something went wrong on our side. Quote the request id ${requestId} when you report it.`;
+    const what = isDatabaseUnavailable(error) ? UNAVAILABLE : 'Something went wrong on our side.';
+    const message = `${what} Quote the request id ${requestId} when you report it.`;
     return envelopeResponse(500, errorEnvelope('api_error', message));
   });
   return app;
 }
+
+const UNAVAILABLE = 'The database is unavailable right now. Try again shortly.';
 
 /** Does not wait for the rest of the body: the connection closes with this answer. */
 function tooLarge(maxBodyBytes: number): Response {

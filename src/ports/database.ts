@@ -94,3 +94,9 @@ export interface DatabaseFailure extends Error {
   readonly sqlState: string | null;
   readonly constraint: string | null;
 }
+
+/** Whether the database could not run a statement now, which says nothing about the statement. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  const { name, reason } = (error ?? {}) as Partial<DatabaseFailure>;
+  return name === 'DatabaseFailure' && reason !== 'refused';
+}

@@ -12,46 +12,46 @@ export const PROVIDER_API_VERSION = '2023-10-16';
  * however many processes they are sent.
  */
 export interface PaymentProvider {
-  createProduct(wanted: ProductParams, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
-  createPrice(wanted: PriceParams, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
+  createProduct(params: ProductParams, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
+  createPrice(params: PriceParams, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
   /** Without an idempotency key, like `setPriceActive`: repeating it changes nothing, and a key would suppress a later change back. */
   renameProduct(productId: string, name: string): Promise<ProviderAnswer<Created>>;
   /** An archived price (false) cannot be bought any more; existing subscriptions keep it. */
   setPriceActive(priceId: string, active: boolean): Promise<ProviderAnswer<Created>>;
-  createCustomer(wanted: CustomerParams, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
+  createCustomer(params: CustomerParams, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
 
   /** Without an idempotency key: repeating it changes nothing. */
-  updateCustomer(customerId: string, wanted: CustomerProfile): Promise<ProviderAnswer<Created>>;
+  updateCustomer(customerId: string, params: CustomerProfile): Promise<ProviderAnswer<Created>>;
 
   createCheckoutSession(
-    wanted: CheckoutParams,
+    params: CheckoutParams,
     idempotencyKey: string,
   ): Promise<ProviderAnswer<OpenedCheckout>>;
   /** The session can no longer be paid. `refused` if it is already paid or expired. */
   expireCheckoutSession(sessionId: string, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
-  createPortalSession(wanted: PortalParams, idempotencyKey: string): Promise<ProviderAnswer<OpenedPortal>>;
+  createPortalSession(params: PortalParams, idempotencyKey: string): Promise<ProviderAnswer<OpenedPortal>>;
   /**
    * Changes the subscription at once and charges the proration immediately. If that payment fails, the result is `refused`
    * and nothing has changed.
    */
   changeSubscriptionPrice(
-    wanted: PriceChangeParams,
+    params: PriceChangeParams,
     idempotencyKey: string,
   ): Promise<ProviderAnswer<WireObject>>;
   /** Previews the invoice of the change. It has no id and may include the next period. */
-  previewPriceChange(wanted: PriceChangeParams): Promise<ProviderAnswer<WireObject>>;
+  previewPriceChange(params: PriceChangeParams): Promise<ProviderAnswer<WireObject>>;
   cancelSubscription(
     subscriptionId: string,
     when: 'now' | 'period-end',
     idempotencyKey: string,
   ): Promise<ProviderAnswer<WireObject>>;
   /** Creates and finalizes an invoice: it is open and has its number and due date. Repeating it after a failure continues. */
-  createInvoice(wanted: InvoiceParams, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
+  createInvoice(params: InvoiceParams, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
   /** Marks an open invoice as paid outside of the provider, e.g. by bank transfer. */
   markInvoicePaid(invoiceId: string, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
   /** The invoice can no longer be paid. */
   voidInvoice(invoiceId: string, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
-  refund(wanted: RefundParams, idempotencyKey: string): Promise<ProviderAnswer<MadeRefund>>;
+  refund(params: RefundParams, idempotencyKey: string): Promise<ProviderAnswer<MadeRefund>>;
 
   retrieveProduct(productId: string): Promise<ProviderAnswer<WireObject>>;
   retrievePrice(priceId: string): Promise<ProviderAnswer<WireObject>>;
@@ -70,23 +70,23 @@ export interface PaymentProvider {
   /** Newest first, in every state. */
   listSubscriptions(customerId: string, page?: Page): Promise<ProviderAnswer<Listed<WireObject>>>;
   /** Newest first, including failed ones. */
-  listCharges(asked: ListParams): Promise<ProviderAnswer<Listed<WireObject>>>;
+  listCharges(params: ListParams): Promise<ProviderAnswer<Listed<WireObject>>>;
   /** Newest first, in every state, with their first ten lines. */
-  listInvoices(asked: ListParams): Promise<ProviderAnswer<Listed<WireObject>>>;
+  listInvoices(params: ListParams): Promise<ProviderAnswer<Listed<WireObject>>>;
   /** Newest first, expanded with their charges. */
-  listDisputes(asked: ListParams): Promise<ProviderAnswer<Listed<WireObject>>>;
+  listDisputes(params: ListParams): Promise<ProviderAnswer<Listed<WireObject>>>;
   /** Newest first; of all charges, or of one. */
   listRefunds(
-    asked: Partial<ListParams> & { readonly chargeId?: string },
+    params: Partial<ListParams> & { readonly chargeId?: string },
   ): Promise<ProviderAnswer<Listed<WireObject>>>;
   /** Newest first, expanded with their refunds. */
-  listCreditNotes(asked: ListParams): Promise<ProviderAnswer<Listed<WireObject>>>;
+  listCreditNotes(params: ListParams): Promise<ProviderAnswer<Listed<WireObject>>>;
   /** Newest first; the provider keeps them for 30 days. */
-  listEvents(asked: EventListParams): Promise<ProviderAnswer<Listed<ProviderEvent>>>;
+  listEvents(params: EventListParams): Promise<ProviderAnswer<Listed<ProviderEvent>>>;
 
   /** Only this response contains the secret. If it is lost, delete the endpoint and create it again. */
   createWebhookEndpoint(
-    wanted: EndpointParams,
+    params: EndpointParams,
     idempotencyKey: string,
   ): Promise<ProviderAnswer<CreatedEndpoint>>;
   listWebhookEndpoints(page?: Page): Promise<ProviderAnswer<Listed<WebhookEndpoint>>>;

@@ -69,12 +69,12 @@ export type Claim =
     };
 
 export type Reservation =
-  | { outcome: 'reserved'; standings: readonly LimitState[] }
+  | { outcome: 'reserved'; limitStates: readonly LimitState[] }
   /**
    * `refusedBy` is the index of the claim. `retryAfterMs` is exact for windows if nothing else is claimed meanwhile; null
    * if waiting does not help: for `held`, and for an amount above the whole limit.
    */
-  | { outcome: 'refused'; refusedBy: number; retryAfterMs: number | null; standings: readonly LimitState[] }
+  | { outcome: 'refused'; refusedBy: number; retryAfterMs: number | null; limitStates: readonly LimitState[] }
   /**
    * A claim names a level that was never set, or is too old: set it and try again. Nothing was taken. `version` is that
    * of the level that is too old; null if none is stored.

@@ -13,7 +13,7 @@ export type SpanAttributes = Readonly<
 export interface Span {
   /** The W3C `traceparent` header, for services that continue the trace. */
   readonly traceparent: string;
-  /** The caller's W3C `tracestate`, which goes on with its trace unchanged; null where there is none. */
+  /** The caller's W3C `tracestate`, which is passed on unchanged; null if there is none. */
   readonly tracestate: string | null;
   begin(name: string, kind: SpanKind, attributes?: SpanAttributes): Span;
   set(attributes: SpanAttributes): void;

@@ -110,7 +110,7 @@ export async function openAiService({
       world,
       companyId: world.companyId,
     },
-    async ask(path: string, { method = 'GET', body, token = TOKEN }: Asked = {}) {
+    async ask(path: string, { method = 'GET', body, token = TOKEN }: RequestOptions = {}) {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
       const init = body === undefined ? {} : { body: JSON.stringify(body) };
       const response = await app.request(path, { method, headers, ...init });
@@ -127,7 +127,7 @@ export async function openAiService({
   };
 }
 
-interface Asked {
+interface RequestOptions {
   readonly method?: string;
   readonly body?: unknown;
   readonly token?: string;

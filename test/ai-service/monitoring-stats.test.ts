@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
+import { databaseFailure } from '../../src/adapters/database/failure.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { gauge, metricsText } from '../../src/http/metrics.ts';
 import { useResource } from '../setup/use-resource.ts';
@@ -97,6 +98,24 @@ describe('A-8 monitoring', () => {
     expect(text).toContain('# TYPE turnpike_host_cpu_seconds_total counter\n');
     expect(text).toContain('# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total 1.5\n');
     expect((await service.ask('/metrics', { token: 'wrong' })).status).toBe(401);
+  });
+
+  test('A-8 without the database, stats and ai-services show what the process knows, and the others say why not', async () => {
+    const failure = databaseFailure('unavailable', 'no connection');
+    const query = spyOn(service.database, 'query').mockRejectedValue(failure);
+    try {
+      const stats = await service.ask('/monitoring/stats');
+      expect(stats).toMatchObject({ status: 200, body: { uptime_seconds: 5, queues: null } });
+      const { body } = await service.ask('/monitoring/ai-services');
+      expect(body.services).toMatchObject([
+        { service: SERVICE, state: 'open', last_error: { reason: '503' } },
+      ]);
+      const operations = await service.ask('/monitoring/operations');
+      expect(operations.status).toBe(500);
+      expect(operations.body.error.message).toStartWith('The database is unavailable right now. Try again');
+    } finally {
+      query.mockRestore();
+    }
   });
 
   test('A-2 readiness is correct while each part fails in turn, and when it works again', async () => {

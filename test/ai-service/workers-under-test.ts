@@ -80,7 +80,7 @@ export async function openWorkers(options: WorkerOptions = {}) {
     ...DEFAULT_BOUNDS.extract,
   };
   const breakers = await createBreakers({ sharedState, clock, log });
-  const standings = await createBillingStatuses({ database, sharedState, clock, log });
+  const billingStatuses = await createBillingStatuses({ database, sharedState, clock, log });
   const parser = createTextParser({
     models: plainModels(() => alias.targets),
     upstream: {
@@ -111,7 +111,7 @@ export async function openWorkers(options: WorkerOptions = {}) {
       ownState: createInProcessState({ clock, log }),
     });
     const holds = createCreditHolds({ database, clock, log });
-    return createPlatformCalls({ limits, holds, standings, secrets, clock });
+    return createPlatformCalls({ limits, holds, billingStatuses, secrets, clock });
   }
 
   /** The handlers as a process has them that uses this database. */
@@ -139,7 +139,7 @@ export async function openWorkers(options: WorkerOptions = {}) {
     calls: () => database.query('select * from calls where company_id = $1 order by id', [companyId]),
     async close(): Promise<void> {
       await breakers.close();
-      await standings.close();
+      await billingStatuses.close();
       if (options.database === undefined) await database.close();
     },
   };

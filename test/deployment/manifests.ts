@@ -20,7 +20,7 @@ export interface Container {
   readonly volumeMounts: readonly { readonly mountPath: string }[];
 }
 
-export interface Pod {
+interface Pod {
   readonly containers: readonly [Container];
   readonly securityContext: object;
   readonly automountServiceAccountToken: boolean;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { missingMessage, newestPostgres, wantedPostgres } from './find-or-install.ts';
+import { missingMessage, newestPostgres, postgresProgram } from './find-or-install.ts';
 
 describe('finding PostgreSQL', () => {
   let parent = '';
@@ -30,7 +30,7 @@ describe('finding PostgreSQL', () => {
   });
 
   test('says what to install and which variable to set', () => {
-    expect(missingMessage(wantedPostgres)).toContain('apt-get install postgresql');
-    expect(missingMessage(wantedPostgres)).toContain('TEST_DATABASE_URL');
+    expect(missingMessage(postgresProgram)).toContain('apt-get install postgresql');
+    expect(missingMessage(postgresProgram)).toContain('TEST_DATABASE_URL');
   });
 });

@@ -6,7 +6,7 @@ import { installDebianPackages } from './debian-install.ts';
 const oldestPostgres = 15;
 const debianPostgres = '/usr/lib/postgresql';
 
-export interface Wanted {
+export interface Program {
   readonly name: string;
   readonly debianPackage: string;
   /** Names one instead: a server's address, or a program. */
@@ -17,7 +17,7 @@ export interface Wanted {
 }
 
 /** Found as the folder of its programs: `initdb` and `postgres` must be of one version. */
-export const wantedPostgres: Wanted = {
+export const postgresProgram: Program = {
   name: `PostgreSQL ${oldestPostgres} or newer`,
   debianPackage: 'postgresql',
   variable: 'TEST_DATABASE_URL',
@@ -26,7 +26,7 @@ export const wantedPostgres: Wanted = {
 };
 
 /** Found as the program. */
-export const wantedRedis: Wanted = {
+export const redisProgram: Program = {
   name: 'Redis',
   debianPackage: 'redis-server',
   variable: 'TEST_REDIS_URL',
@@ -35,7 +35,7 @@ export const wantedRedis: Wanted = {
 };
 
 /** Found as the program: the console is tested in a real browser. */
-export const wantedChromium: Wanted = {
+export const chromiumProgram: Program = {
   name: 'Chromium',
   debianPackage: 'chromium',
   variable: 'TEST_CHROMIUM',
@@ -44,8 +44,8 @@ export const wantedChromium: Wanted = {
 };
 
 /** The paths of the servers, after an installation where one is needed and allowed. Reports what it could not get. */
-export async function findOrInstall(wanted: readonly Wanted[]): Promise<Map<Wanted, string>> {
-  const missing = wanted.filter((one) => one.find() === null);
+export async function findOrInstall(programs: readonly Program[]): Promise<Map<Program, string>> {
+  const missing = programs.filter((one) => one.find() === null);
   if (missing.length > 0 && mayInstall()) {
     const packages = missing.map((one) => one.debianPackage);
     console.log(
@@ -55,8 +55,8 @@ export async function findOrInstall(wanted: readonly Wanted[]): Promise<Map<Want
     const failure = await installDebianPackages(packages);
     if (failure !== null) console.error(`apt-get failed:\n${failure}`);
   }
-  const found = new Map<Wanted, string>();
-  for (const one of wanted) {
+  const found = new Map<Program, string>();
+  for (const one of programs) {
     const place = one.find();
     if (place !== null) found.set(one, place);
     else console.error(missingMessage(one));
@@ -68,10 +68,10 @@ function mayInstall(): boolean {
   return process.getuid?.() === 0 && Bun.which('apt-get') !== null;
 }
 
-export function missingMessage(wanted: Wanted): string {
+export function missingMessage(program: Program): string {
   return (
-    `${wanted.name} is missing: install it (Debian: apt-get install ${wanted.debianPackage}) or set ` +
-    `${wanted.variable} to a ${wanted.kind}. Tests that need it are skipped, or fail where CI is set.`
+    `${program.name} is missing: install it (Debian: apt-get install ${program.debianPackage}) or set ` +
+    `${program.variable} to a ${program.kind}. Tests that need it are skipped, or fail where CI is set.`
   );
 }
 

@@ -1,4 +1,4 @@
-import { wantedChromium } from './find-or-install.ts';
+import { chromiumProgram } from './find-or-install.ts';
 
 /**
  * The servers that tests may use. `npm test` starts private ones and sets both variables; a bare `bun test`
@@ -14,7 +14,7 @@ export function givenRedis(): string | null {
 
 /** The browser's program: the caller's, or this machine's. */
 export function givenChromium(): string | null {
-  return process.env.TEST_CHROMIUM || (wantedChromium.find() ?? given('TEST_CHROMIUM', 'Chromium'));
+  return process.env.TEST_CHROMIUM || (chromiumProgram.find() ?? given('TEST_CHROMIUM', 'Chromium'));
 }
 
 /** In CI a skipped test would look like a passed one, so a missing server is an error there. */

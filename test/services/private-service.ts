@@ -9,7 +9,7 @@ export interface PrivateService {
   stop(): Promise<void>;
 }
 
-export interface ServiceDefinition {
+interface ServiceDefinition {
   readonly name: string;
   readonly command: readonly string[];
   readonly account: ServiceAccount | null;

@@ -1,11 +1,11 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  chromiumProgram,
   findOrInstall,
-  type Wanted,
-  wantedChromium,
-  wantedPostgres,
-  wantedRedis,
+  type Program,
+  postgresProgram,
+  redisProgram,
 } from './find-or-install.ts';
 import { folderParents, makePrivateFolder } from './private-folder.ts';
 import { startPrivatePostgres } from './private-postgres.ts';
@@ -15,7 +15,7 @@ import { newRunName, runVariable } from './run-name.ts';
 import { sweepStaleFolders } from './sweep.ts';
 import { dropDatabasesOf, sweepStaleDatabases } from './template-database.ts';
 
-export interface TestServices {
+interface TestServices {
   /** The variables that name the servers, the temporary folder and the run. */
   readonly environment: Record<string, string>;
   /** Services that are on this machine and did not start: unlike a missing one, always a failure. */
@@ -24,21 +24,21 @@ export interface TestServices {
   stop(): Promise<void>;
 }
 
-const starters = new Map<Wanted, (place: string, folder: string) => Promise<PrivateService>>([
-  [wantedPostgres, startPrivatePostgres],
-  [wantedRedis, startPrivateRedis],
+const starters = new Map<Program, (place: string, folder: string) => Promise<PrivateService>>([
+  [postgresProgram, startPrivatePostgres],
+  [redisProgram, startPrivateRedis],
   // Each test file starts a browser of its own: here it only has to be there.
-  [wantedChromium, async (place) => ({ url: place, stop: async () => undefined })],
+  [chromiumProgram, async (place) => ({ url: place, stop: async () => undefined })],
 ]);
 
 /** Private services for whatever the caller has not given. One that cannot be had is said and left out. */
 export async function startServices(): Promise<TestServices> {
   sweepStaleFolders(folderParents());
   // A server that the caller gave outlives this run, and may hold what a killed run has left.
-  const given = process.env[wantedPostgres.variable];
+  const given = process.env[postgresProgram.variable];
   if (given) await sweepStaleDatabases(given).catch((error) => console.error(`sweeping ${error}`));
-  const wanted = [...starters.keys()].filter((one) => !process.env[one.variable]);
-  const places = await findOrInstall(wanted);
+  const programs = [...starters.keys()].filter((one) => !process.env[one.variable]);
+  const places = await findOrInstall(programs);
   const folder = makePrivateFolder();
   const running: PrivateService[] = [];
   // What tests leave in the temporary folder goes with the rest, also when a run is killed in the middle.

@@ -4,7 +4,7 @@ import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { openTestDatabase, testEngine } from '../doubles/test-database.ts';
 import { deferDatabase } from './defer-database.ts';
 
-export interface UseDatabase {
+interface UseDatabase {
   /** Runs before the database is closed: Bun runs the hooks after all tests in the order of their registration. */
   readonly beforeClose?: () => unknown;
 }

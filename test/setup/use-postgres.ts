@@ -9,12 +9,12 @@ import { deferDatabase } from './defer-database.ts';
 /** `describe`, skipped where there is no PostgreSQL. With CI set, that fails instead. */
 export const describePostgres = describe.skipIf(givenDatabase() === null);
 
-export interface UsePostgres extends Partial<Omit<PostgresOptions, 'url'>> {
+interface UsePostgres extends Partial<Omit<PostgresOptions, 'url'>> {
   /** Runs before the database is closed: Bun runs the hooks after all tests in the order of their registration. */
   readonly beforeClose?: () => unknown;
 }
 
-export interface PostgresUnderTest extends Database {
+interface PostgresUnderTest extends Database {
   url(): string;
 }
 

@@ -4,7 +4,7 @@ import { createSilentLog } from '../doubles/silent-log.ts';
 import { givenDatabase, givenRedis } from '../services/given.ts';
 
 type RedisOptions = Parameters<typeof openRedisState>[0];
-export type RedisState = Awaited<ReturnType<typeof openRedisState>>;
+type RedisState = Awaited<ReturnType<typeof openRedisState>>;
 
 /** `describe`, skipped where there is no Redis. With CI set, that fails instead. */
 export const describeRedis = describe.skipIf(givenRedis() === null);
@@ -12,7 +12,7 @@ export const describeRedis = describe.skipIf(givenRedis() === null);
 /** `describe`, skipped where PostgreSQL or Redis is missing. With CI set, that fails instead. */
 export const describeServers = describe.skipIf(givenDatabase() === null || givenRedis() === null);
 
-export interface RedisUnderTest {
+interface RedisUnderTest {
   readonly url: string;
   /** A name for keys that no other file, process or test uses. */
   newPrefix(): string;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'bun:test';
 
-export interface Resource {
+interface Resource {
   close(): unknown;
 }
 

@@ -46,7 +46,7 @@ export interface StartedProcess extends RunningProcess {
   readonly origin: string;
 }
 
-export interface ProcessesUnderTest {
+interface ProcessesUnderTest {
   /** The settings that name the data folder, the database and Redis, which all processes share. */
   readonly environment: Readonly<Record<string, string>>;
   readonly demo: DemoFile;

@@ -53,7 +53,9 @@ describe('a bad start is one clear line and an exit code', () => {
 
   test('no free disk', async () => {
     const { folder, remove } = await emptyDataFolder();
-    expect(() => prepareDataFolder(folder, Number.MAX_SAFE_INTEGER)).toThrow('MiB of free disk: at least');
+    expect(() => prepareDataFolder(folder, [], Number.MAX_SAFE_INTEGER)).toThrow(
+      'MiB of free disk: at least',
+    );
     await remove();
   });
 
@@ -180,6 +182,11 @@ describe.skipIf(givenDatabase() === null || givenRedis() === null)('production',
   test('runs on PostgreSQL and Redis with no demo world, no sandbox and nothing generated', async () => {
     const { folder, remove } = await emptyDataFolder();
     const { url, drop } = await freshDatabase();
+    // Commands on a server need no folder of their own.
+    const unwritable = { DATA_DIR: '/dev/null/data', DATABASE_URL: url, REDIS_URL: givenRedis() ?? '' };
+    const command = startProcess('turnpike.ts', ['audit'], unwritable);
+    expect(await command.exited).toBe(0);
+    expect(command.output()).toContain('the books balance');
     const secret = (n: number) => `${n}k3J9xQ0vTz7LmPw2RbYc5NdHs8GfAu1E`;
     const system = await startSystem(folder, {
       NODE_ENV: 'production',

@@ -45,7 +45,7 @@ describeServers('G-33 under load, while a part is away', () => {
     return next.isWhole;
   }
 
-  async function whileAway<T>(away: () => void, back: () => void, work: () => Promise<T>): Promise<T> {
+  async function duringOutage<T>(away: () => void, back: () => void, work: () => Promise<T>): Promise<T> {
     away();
     try {
       return await work();
@@ -54,7 +54,7 @@ describeServers('G-33 under load, while a part is away', () => {
     }
   }
   const withoutDatabase = <T>(work: () => Promise<T>) =>
-    whileAway(world.toDatabase.cut, world.toDatabase.restore, work);
+    duringOutage(world.toDatabase.cut, world.toDatabase.restore, work);
 
   /** Load before, during and after; answers with how long the calls took that ended before, and while the part was away. */
   async function loadThrough(
@@ -65,7 +65,7 @@ describeServers('G-33 under load, while a part is away', () => {
     const load = keepCalling(CONNECTIONS, gateway.url, world.rawKey);
     await until(() => load.seen.length > CONNECTIONS * 2);
     const before = load.seen.length;
-    const calls = await whileAway(away, back, async () => {
+    const calls = await duringOutage(away, back, async () => {
       await during();
       // Those that were under way when it went away are the fewest of them.
       await until(() => load.seen.length > before + CONNECTIONS * 4);

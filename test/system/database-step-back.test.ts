@@ -8,7 +8,7 @@ import { openPostgres } from '../../src/adapters/database/postgres.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { until } from '../doubles/until.ts';
-import { wantedPostgres } from '../services/find-or-install.ts';
+import { postgresProgram } from '../services/find-or-install.ts';
 import { migratedDatabase } from '../services/fresh-database.ts';
 import { givenDatabase, givenRedis } from '../services/given.ts';
 import { makePrivateFolder } from '../services/private-folder.ts';
@@ -22,7 +22,7 @@ import {
   type RunningGateway,
 } from './credit-world.ts';
 
-const binaries = wantedPostgres.find();
+const binaries = postgresProgram.find();
 const missing = givenDatabase() === null || givenRedis() === null || binaries === null;
 /** A level is read again when it is five seconds old: with the fault, calls are refused from then on. */
 const CALLED_FOR_MS = 8_000;

@@ -2,7 +2,7 @@ import type { SeenCall } from './credit-clients.ts';
 
 export type Connections = 'new for each call' | 'kept';
 
-export interface RawCaller {
+interface RawCaller {
   readonly seen: SeenCall[];
   /** Resolves when the calls under way have ended. */
   stop(): Promise<SeenCall[]>;

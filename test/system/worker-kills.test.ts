@@ -112,7 +112,7 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     );
     await kill();
     toRedis.release();
-    expect(provider.asked).toEqual({ cv: 0, posting: 0, meeting: 0, reasons: 0, vectors: 0 });
+    expect(provider.counts).toEqual({ cv: 0, posting: 0, meeting: 0, reasons: 0, vectors: 0 });
     expect(await states()).toEqual({
       talent: 'PENDING',
       job: 'PENDING',
@@ -131,8 +131,10 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     await until(() => letterbox.offered.length === 2);
     const marked = await world.lock('select 1 from mail_outbox where id = $1 for update', [ids.mail]);
     accept.resolve();
-    const { asked } = provider;
-    await until(() => [asked.cv, asked.posting, asked.meeting, asked.vectors].every((count) => count === 1));
+    const { counts } = provider;
+    await until(() =>
+      [counts.cv, counts.posting, counts.meeting, counts.vectors].every((count) => count === 1),
+    );
     await until(async () => (await world.waiting()) === 1);
     await kill(marked);
     expect(await states()).toMatchObject({ talent: 'PENDING', mail: 'WAITING', meeting: false, subjects: 0 });
@@ -155,11 +157,11 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
 
   test('A-13 between the commit and the end of the job: both have happened, and the next run finds that', async () => {
     const { provider, toRedis } = world;
-    const before = { ...provider.asked };
+    const before = { ...provider.counts };
     provider.hold();
     running = await world.start();
     const kinds = ['cv', 'posting', 'meeting', 'vectors'] as const;
-    await until(() => kinds.every((kind) => provider.asked[kind] === before[kind] + 1));
+    await until(() => kinds.every((kind) => provider.counts[kind] === before[kind] + 1));
     // What a job has done is committed before its own row says that it has ended.
     const ends = await world.lock(`select 1 from pgboss.job where state = 'active' for update`);
     // Nor do scores follow yet.

@@ -1,6 +1,6 @@
 import { chatAnswer, startScriptedUpstream, USAGE } from '../gateway/scripted-upstream.ts';
 
-export type AskedFor = 'cv' | 'posting' | 'meeting' | 'reasons' | 'vectors';
+type RequestKind = 'cv' | 'posting' | 'meeting' | 'reasons' | 'vectors';
 
 /** Each CV has an address of its own, which the answer repeats. */
 const ADA = /ada[\w.]*@example\.org/;
@@ -17,7 +17,7 @@ const PROFILE = {
   skills: ['Python', 'PostgreSQL'],
 };
 const SUMMARY = { summary: ['They met.'], decisions: [], actionItems: [], questions: [] };
-const ANSWERS: Record<Exclude<AskedFor, 'vectors'>, unknown> = {
+const ANSWERS: Record<Exclude<RequestKind, 'vectors'>, unknown> = {
   cv: PROFILE,
   posting: { document_kind: 'job_posting', title: 'Senior Backend Engineer' },
   meeting: SUMMARY,
@@ -27,16 +27,16 @@ const ANSWERS: Record<Exclude<AskedFor, 'vectors'>, unknown> = {
 /** A provider for everything that the background asks of one, which holds its answers back while a test wants it to. */
 export function startWorkerProvider() {
   const upstream = startScriptedUpstream();
-  const asked: Record<AskedFor, number> = { cv: 0, posting: 0, meeting: 0, reasons: 0, vectors: 0 };
+  const counts: Record<RequestKind, number> = { cv: 0, posting: 0, meeting: 0, reasons: 0, vectors: 0 };
   let gate = Promise.withResolvers<void>();
   gate.resolve();
   upstream.answer(async ({ path, body }) => {
     const text = new TextDecoder().decode(body);
-    const wanted = path.endsWith('/embeddings') ? 'vectors' : questionOf(text);
-    asked[wanted] += 1;
+    const kind = path.endsWith('/embeddings') ? 'vectors' : questionOf(text);
+    counts[kind] += 1;
     await gate.promise;
-    if (wanted !== 'vectors') {
-      const content = JSON.stringify(ANSWERS[wanted]).replace(ADA, ADA.exec(text)?.[0] ?? '');
+    if (kind !== 'vectors') {
+      const content = JSON.stringify(ANSWERS[kind]).replace(ADA, ADA.exec(text)?.[0] ?? '');
       const message = { role: 'assistant', content };
       return Response.json(chatAnswer({ choices: [{ index: 0, message, finish_reason: 'stop' }] }));
     }
@@ -46,7 +46,7 @@ export function startWorkerProvider() {
   });
   return {
     url: upstream.url,
-    asked,
+    counts,
     /** From now on no request is answered, until `answer`. */
     hold(): void {
       gate = Promise.withResolvers();
@@ -56,7 +56,7 @@ export function startWorkerProvider() {
   };
 }
 
-function questionOf(text: string): Exclude<AskedFor, 'vectors'> {
+function questionOf(text: string): Exclude<RequestKind, 'vectors'> {
   if (text.includes('"meeting_summary"')) return 'meeting';
   if (text.includes('"match_reasons"')) return 'reasons';
   return text.includes('Analytical Engines') ? 'cv' : 'posting';

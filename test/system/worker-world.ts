@@ -30,7 +30,7 @@ export interface RunningAiService extends RunningProcess {
 }
 
 /** Servers that are used directly: there is no proxy between them and the process, and nothing can be delayed. */
-export interface WorldPlaces {
+interface WorldPlaces {
   readonly url: string;
   readonly redisUrl: string;
   drop(): Promise<void>;

@@ -94,8 +94,8 @@ export async function openCapturedMail(options: CapturedMailOptions): Promise<Ma
     async list(limit, after) {
       const files = await listFiles();
       const rest = after === undefined ? files : files.filter(({ id }) => id < after);
-      const wanted = rest.slice(0, Math.max(0, Math.min(limit, MAX_LISTED)));
-      const loaded = await Promise.all(wanted.map(load));
+      const page = rest.slice(0, Math.max(0, Math.min(limit, MAX_LISTED)));
+      const loaded = await Promise.all(page.map(load));
       return loaded.filter((one) => one !== null).map(headOf);
     },
     async read(id) {

@@ -34,7 +34,7 @@ export function createSmtpMail(options: SmtpOptions): Mail {
   const { sendTimeoutMs = 180_000 } = options;
   const timeouts = { connectTimeoutMs: 10_000, greetingTimeoutMs: 30_000, silenceTimeoutMs: 120_000 };
   const sessionOptions = { ...timeouts, ...options };
-  const kept = createSessionPool({ idleMs, messagesPerConnection });
+  const pool = createSessionPool({ idleMs, messagesPerConnection });
   const deliveries = new Set<Delivery>();
   const waiting: (() => void)[] = [];
   let freePlaces = maxConnections;
@@ -57,7 +57,7 @@ export function createSmtpMail(options: SmtpOptions): Mail {
   }
 
   async function readySession(delivery: Delivery): Promise<SmtpSession> {
-    const old = kept.take();
+    const old = pool.take();
     if (old !== null) {
       if (await delivery.use(old).isReady()) return old;
       old.end();
@@ -78,8 +78,8 @@ export function createSmtpMail(options: SmtpOptions): Mail {
       clearTimeout(deadline);
       deliveries.delete(delivery);
       const session = delivery.session();
-      if (session !== null) kept.keep(session);
-      if (closed) kept.endAll();
+      if (session !== null) pool.keep(session);
+      if (closed) pool.endAll();
     }
   }
 
@@ -100,7 +100,7 @@ export function createSmtpMail(options: SmtpOptions): Mail {
     },
     async close(deadlineMs) {
       closed = true;
-      kept.endAll();
+      pool.endAll();
       if (freePlaces === maxConnections) return;
       const deadline = setTimeout(() => {
         for (const delivery of deliveries) delivery.cut(STOPPING);
@@ -160,9 +160,9 @@ const MAX_REASON_CHARACTERS = 300;
 function judgeFailure(error: unknown, to: string): MailOutcome {
   const { message, code, command, response, responseCode } = (error ?? {}) as SmtpError;
   const step = typeof command === 'string' ? command : 'CONN';
-  const said =
+  const reply =
     typeof response === 'string' && response !== '' ? response : String(message ?? 'no reason given');
-  const reason = cleanReason(`${step}: ${said}`, to);
+  const reason = cleanReason(`${step}: ${reply}`, to);
   if (isForGood(step, code, responseCode)) return { outcome: 'refused', reason };
   return { outcome: 'failed', reason };
 }

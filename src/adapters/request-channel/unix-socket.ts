@@ -90,17 +90,17 @@ export async function connectChannel({ path, onEvent, onClosed }: ConnectOptions
       onEvent(message.event);
       return;
     }
-    const asked = waiting.get(message.id);
+    const pending = waiting.get(message.id);
     waiting.delete(message.id);
-    if (message.kind === 'answer') asked?.resolve(message.result);
-    else asked?.reject(Object.assign(new Error(message.message), message.fields));
+    if (message.kind === 'answer') pending?.resolve(message.result);
+    else pending?.reject(Object.assign(new Error(message.message), message.fields));
   }
 
   function die(): void {
     if (wire === null) return;
     wire = null;
     place.release();
-    for (const asked of waiting.values()) asked.reject(channelFailure());
+    for (const pending of waiting.values()) pending.reject(channelFailure());
     waiting.clear();
     onClosed();
   }

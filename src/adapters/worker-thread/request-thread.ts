@@ -79,8 +79,8 @@ export function createRequestThread<Request, Result>(
       const reply = Promise.withResolvers<Result>();
       waiting.set(id, reply);
       thread.postMessage({ id, request } satisfies RequestMessage<Request>);
-      const asked = thread;
-      const abort = () => asked.postMessage({ id, isAborted: true } satisfies RequestMessage<Request>);
+      const target = thread;
+      const abort = () => target.postMessage({ id, isAborted: true } satisfies RequestMessage<Request>);
       if (signal?.aborted === true) abort();
       signal?.addEventListener('abort', abort, { once: true });
       const timer = clock.after(timeoutMs, () => terminate('the thread hangs'));

@@ -50,7 +50,7 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
   const asking = { ...parts, formats: createFormatMemory(clock) };
 
   async function paidCall<Result extends { readonly outcome: string }>(
-    wanted: {
+    params: {
       readonly companyId: string;
       readonly alias: Alias;
       readonly endpoint: string;
@@ -59,7 +59,7 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
     },
     work: (call: PlatformCall) => Promise<Worked<Result>>,
   ): Promise<Result | Unavailable> {
-    const { companyId, alias, endpoint, bodyBytes, keep } = wanted;
+    const { companyId, alias, endpoint, bodyBytes, keep } = params;
     const requestId = `match ${secrets.newId()}`;
     let call: PlatformCall | null = null;
     try {
@@ -106,8 +106,8 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
     const { embed: alias } = aliases();
     if (alias === null || alias.targets.length === 0) return unavailable('no-provider');
     const bodyBytes = texts.reduce((sum, text) => sum + text.length, 0);
-    const wanted = { companyId, alias, endpoint: 'embeddings', bodyBytes, keep };
-    return await paidCall<Vectors>(wanted, async ({ mayAsk, alias: own }) => {
+    const params = { companyId, alias, endpoint: 'embeddings', bodyBytes, keep };
+    return await paidCall<Vectors>(params, async ({ mayAsk, alias: own }) => {
       const uses = mayAsk ? 'all' : 'embedded';
       const answer = await guarded(own, mayAsk, () => embedTexts(parts, own, texts, { uses, signal }));
       if (answer.outcome === 'failed') {
@@ -127,8 +127,8 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
       return unavailable('no-provider');
     }
     const bodyBytes = question.instruction.length + question.data.length;
-    const wanted = { companyId, alias, endpoint: 'match-reasons', bodyBytes, keep };
-    return await paidCall<Words>(wanted, async ({ mayAsk, alias: own, fallbacks }) => {
+    const params = { companyId, alias, endpoint: 'match-reasons', bodyBytes, keep };
+    return await paidCall<Words>(params, async ({ mayAsk, alias: own, fallbacks }) => {
       if (!mayAsk) return WITHOUT_CREDITS;
       const words = jsonQuestion('match_reasons', question);
       const answer = await guarded(own, mayAsk, () => askModel(asking, own, words, signal, fallbacks));

@@ -31,8 +31,8 @@ type Context = Parameters<Extract<Command, { works: 'on-the-database' }>['run']>
 export async function auditProvider(context: Context, given: readonly string[]): Promise<number> {
   const { terminal, clock, payments, paymentProvider, secrets } = context;
   const { isJson, words } = takeJson(given);
-  const wanted = readWanted(words, clock.now());
-  if (wanted === null) return complainOfUsage(terminal, { name: 'audit', usage: PROVIDER_USAGE });
+  const options = readRange(words, clock.now());
+  if (options === null) return complainOfUsage(terminal, { name: 'audit', usage: PROVIDER_USAGE });
   if (payments === undefined || paymentProvider === undefined) {
     terminal.complain(
       'This process has no payment provider: set PAYMENT_PROVIDER_KEY as the backend has it.',
@@ -40,13 +40,13 @@ export async function auditProvider(context: Context, given: readonly string[]):
     return EXIT_FAILED;
   }
   const parts = { ...(await payments()), provider: await paymentProvider(), secrets };
-  const run = await auditRange(parts, wanted);
+  const run = await auditRange(parts, options);
   if (run.outcome === 'invalid') {
     terminal.complain(run.message);
     return EXIT_USAGE;
   }
   if (run.outcome === 'paused') {
-    const again = `run it again with --from ${wanted.from.toISOString()} --to ${wanted.to.toISOString()} to continue`;
+    const again = `run it again with --from ${options.from.toISOString()} --to ${options.to.toISOString()} to continue`;
     terminal.complain(`the audit is paused: ${run.message}; ${again}`);
     return EXIT_FAILED;
   }
@@ -93,7 +93,7 @@ function jsonOf({ totals, ...report }: AuditReport) {
   };
 }
 
-function readWanted(words: readonly string[], nowMs: number) {
+function readRange(words: readonly string[], nowMs: number) {
   const option = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
   const typed = readOptions(words, { provider: flag, from: option, to: option });
@@ -119,15 +119,15 @@ export const correctCommand: Command = {
   summary: 'Corrects the credits or the cash of a purchase, invoice or refund by one more posting, once.',
   works: 'on-the-database',
   async run({ terminal, database, sharedState, clock }, words) {
-    const wanted = readCorrection(words);
-    if (wanted === null) {
+    const options = readCorrection(words);
+    if (options === null) {
       complainOfUsage(terminal, correctCommand, CORRECT_USAGE);
       return complainOfUsage(terminal, correctCommand, `KIND: ${CORRECTED_SOURCES.join(', ')}`);
     }
     const now = new Date(clock.now());
     const corrected = await database
       .transaction(async (transaction) => {
-        const outcome = await correctSource(transaction, { ...wanted, now });
+        const outcome = await correctSource(transaction, { ...options, now });
         // Credits and cash are corrected together or not at all.
         if (outcome.outcome === 'refused') throw new Refused(outcome.message);
         return outcome;
@@ -139,7 +139,7 @@ export const correctCommand: Command = {
     switch (corrected.outcome) {
       case 'no-such-source':
         terminal.complain(
-          `there is no ${wanted.kind} ${wanted.id}: turnpike audit names what can be corrected`,
+          `there is no ${options.kind} ${options.id}: turnpike audit names what can be corrected`,
         );
         return EXIT_FAILED;
       case 'refused':
@@ -151,7 +151,7 @@ export const correctCommand: Command = {
         if (level !== null) await publishLevel(sharedState, level);
         const holds = level === null ? '' : `, which now holds ${creditsOfMicro(level.balanceMicro)} credits`;
         const did = corrected.outcome === 'corrected' ? 'corrected' : 'was corrected before';
-        terminal.print(`${wanted.kind} ${wanted.id} of company ${companyId} ${did}${holds}`);
+        terminal.print(`${options.kind} ${options.id} of company ${companyId} ${did}${holds}`);
         return EXIT_OK;
       }
     }

@@ -50,9 +50,9 @@ export const setBudgetCommand: Command = {
   summary: 'Sets a monthly budget of a company, or deletes it (none).',
   works: 'on-the-database',
   async run({ terminal, database, sharedState, secrets, clock }, given) {
-    const wanted = readBudget(given);
-    if (wanted === null) return complainOfUsage(terminal, setBudgetCommand);
-    const { companyId, scope, subject, monthlyMicro, isHard } = wanted;
+    const options = readBudget(given);
+    if (options === null) return complainOfUsage(terminal, setBudgetCommand);
+    const { companyId, scope, subject, monthlyMicro, isHard } = options;
     if (!isId(companyId) || (await findCompany(database, companyId)) === null) {
       return complainOfNoCompany(terminal, companyId);
     }

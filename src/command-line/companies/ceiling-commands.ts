@@ -50,9 +50,9 @@ export const setCeilingsCommand: Command = {
   summary: 'Sets or removes (none) what a company may use at most. Without arguments it lists its options.',
   works: 'on-the-database',
   async run({ terminal, database, clock, secrets }, words) {
-    const wanted = readCeilings(words);
-    if (wanted === null) return complainOfUsage(terminal, setCeilingsCommand, SET_USAGE);
-    const { companyId, changes } = wanted;
+    const options = readCeilings(words);
+    if (options === null) return complainOfUsage(terminal, setCeilingsCommand, SET_USAGE);
+    const { companyId, changes } = options;
     const now = new Date(clock.now());
     const set = await database.transaction(async (transaction) => {
       const done = await setCeilings(transaction, companyId, changes, now);

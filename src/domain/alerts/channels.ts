@@ -125,16 +125,16 @@ export async function createChannel(
   parts: ChannelParts,
   transaction: Transaction,
   owner: ChannelOwner,
-  wanted: ChannelParams & { readonly kind: AlertChannelKind },
+  params: ChannelParams & { readonly kind: AlertChannelKind },
 ): Promise<SavedChannel> {
-  const { kind } = wanted;
-  if (wanted.address === null) return refused('address', 'it is required');
-  const problem = namingProblem(wanted, owner);
+  const { kind } = params;
+  if (params.address === null) return refused('address', 'it is required');
+  const problem = namingProblem(params, owner);
   if (problem !== null) return problem;
   await lockOwner(transaction, owner);
   if ((await listChannels(transaction, owner)).length >= MOST_CHANNELS) return { outcome: 'too-many' };
   const id = parts.secrets.newId();
-  const target = await readTarget(parts, transaction, { id, kind, owner, address: wanted.address });
+  const target = await readTarget(parts, transaction, { id, kind, owner, address: params.address });
   if ('outcome' in target) return target;
   const secret = kind === 'WEBHOOK' ? drawSecret(parts) : null;
   const [row] = await transaction.query<AlertChannel>(
@@ -142,7 +142,7 @@ export async function createChannel(
        sealed_secret, created_at)
      values ($1, $2, $3, $4, $5, $6::text[], $7, $8, $9, $10, $11) returning ${CHANNEL_COLUMNS}`,
     [
-      ...[id, owner, kind, wanted.name, wanted.isOn, wanted.eventKinds],
+      ...[id, owner, kind, params.name, params.isOn, params.eventKinds],
       ...[target.memberId, target.shownAddress, target.sealedUrl],
       secret === null ? null : await parts.cipher.encrypt(secret, secretOf(id)),
       new Date(parts.clock.now()),
@@ -156,12 +156,12 @@ export async function updateChannel(
   parts: ChannelParts,
   transaction: Transaction,
   found: AlertChannel,
-  wanted: ChannelParams & { readonly version: number },
+  params: ChannelParams & { readonly version: number },
 ): Promise<SavedChannel> {
-  const problem = namingProblem(wanted, found.companyId);
+  const problem = namingProblem(params, found.companyId);
   if (problem !== null) return problem;
   const { id, kind, companyId: owner } = found;
-  const { address } = wanted;
+  const { address } = params;
   const target = address === null ? null : await readTarget(parts, transaction, { id, kind, owner, address });
   if (target !== null && 'outcome' in target) return target;
   const [row] = await transaction.query<AlertChannel>(
@@ -170,7 +170,7 @@ export async function updateChannel(
        sealed_url = coalesce($8, sealed_url)
      where id = $1 and version = $2 returning ${CHANNEL_COLUMNS}`,
     [
-      ...[id, wanted.version, wanted.name, wanted.isOn, wanted.eventKinds],
+      ...[id, params.version, params.name, params.isOn, params.eventKinds],
       ...[target?.memberId ?? null, target?.shownAddress ?? null, target?.sealedUrl ?? null],
     ],
   );
@@ -307,9 +307,9 @@ interface Target {
 async function readTarget(
   parts: ChannelParts,
   transaction: Transaction,
-  wanted: Pick<AlertChannel, 'id' | 'kind'> & { readonly owner: ChannelOwner; readonly address: string },
+  params: Pick<AlertChannel, 'id' | 'kind'> & { readonly owner: ChannelOwner; readonly address: string },
 ): Promise<Target | Extract<SavedChannel, { outcome: 'refused' }>> {
-  const { id, kind, owner, address } = wanted;
+  const { id, kind, owner, address } = params;
   if (kind === 'EMAIL') {
     const person = await findUserByEmail(transaction, address);
     // Other addresses would let a company send mail to strangers through us.

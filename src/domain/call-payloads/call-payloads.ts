@@ -168,8 +168,8 @@ export async function findPayloadSettings(
   return new Map(
     companyIds.map((id) => {
       const own = chosen.get(id);
-      const wanted = own?.retentionDays ?? bounds.retentionDays;
-      const retentionDays = Math.min(wanted, bounds.maxRetentionDays);
+      const configured = own?.retentionDays ?? bounds.retentionDays;
+      const retentionDays = Math.min(configured, bounds.maxRetentionDays);
       return [id, { retentionDays, redactionPatterns: own?.redactionPatterns ?? [] }];
     }),
   );

@@ -194,22 +194,22 @@ function redactedOf(call: EndedCall, redactor: Redactor, maxBytes: number): Reda
   const { endpoint, request, response } = call;
   // Bytes far beyond the limit are not processed; a margin ensures that the end is redacted too.
   const taken = request.subarray(0, maxBytes + ROOM_BYTES);
-  const asked = redactor.json(new TextDecoder().decode(taken));
+  const prompt = redactor.json(new TextDecoder().decode(taken));
   return {
     endpoint,
-    request: { text: asked, isCut: taken.length < request.length },
+    request: { text: prompt, isCut: taken.length < request.length },
     response: response && { text: redactor.json(response.textOf(response.bytes)), isCut: response.isCut },
   };
 }
 
 function contentOf({ endpoint, request, response }: RedactedCall, maxBytes: number): PayloadContent {
-  const asked = cut(request, maxBytes);
+  const prompt = cut(request, maxBytes);
   const answered = response && cut(response, maxBytes);
   return {
     endpoint,
-    request: asked.text,
+    request: prompt.text,
     response: answered?.text ?? null,
-    isRequestCut: asked.isCut,
+    isRequestCut: prompt.isCut,
     isResponseCut: answered?.isCut ?? false,
   };
 }

@@ -202,16 +202,16 @@ describe('watchers of the log', () => {
 
   test('P-13 a dropped subscription is reported to all watchers; one that cannot be opened admits no watcher', async () => {
     let cut: () => void = () => {};
-    let isAway = true;
+    let isUnavailable = true;
     const subscribe: SharedState['subscribe'] = async (_topic, _onMessage, onGap) => {
-      if (isAway) throw new Error('away');
+      if (isUnavailable) throw new Error('away');
       cut = onGap;
       return { close: async () => {} };
     };
     const { clock, watchers, watch } = given({ sharedState: { subscribe } });
     const refused = await watchers.watch(ALL).catch((error: Error) => error.message);
     expect([refused, watchers.count()]).toEqual(['away', 0]);
-    isAway = false;
+    isUnavailable = false;
     const watcher = await watch({ minLevel: 'error' });
     cut();
     await clock.advance(25);

@@ -208,7 +208,7 @@ const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 function createLogFilter(filter: LogFilter): (line: WatchedLine) => boolean {
   const { minLevel, contains, service = null, requestId = null, companyId = null } = filter;
   const least = minLevel === null ? 0 : LEVELS.indexOf(minLevel);
-  const wanted = (contains ?? '').toLowerCase();
+  const searched = (contains ?? '').toLowerCase();
   const isOfService = ({ service: named }: LogContext) =>
     service === null || (service === SHARED_SERVICE ? !SERVICES.includes(String(named)) : named === service);
   return (line) => {
@@ -218,7 +218,7 @@ function createLogFilter(filter: LogFilter): (line: WatchedLine) => boolean {
       isOfService(context) &&
       (requestId === null || context.requestId === requestId) &&
       (companyId === null || context.companyId === companyId) &&
-      (wanted === '' || line.searchable().includes(wanted))
+      (searched === '' || line.searchable().includes(searched))
     );
   };
 }
@@ -246,11 +246,11 @@ function entryIn(message: string): LogEntry | null {
     return null;
   }
   if (typeof value !== 'object' || value === null) return null;
-  const { timestamp, level, message: said, context } = value;
-  if (level === undefined || !LEVELS.includes(level) || typeof said !== 'string') return null;
+  const { timestamp, level, message: text, context } = value;
+  if (level === undefined || !LEVELS.includes(level) || typeof text !== 'string') return null;
   if (typeof timestamp !== 'string' || Number.isNaN(Date.parse(timestamp))) return null;
   if (typeof context !== 'object' || context === null) return null;
-  return { timestamp, level, message: said, context };
+  return { timestamp, level, message: text, context };
 }
 
 interface LineBuffer {

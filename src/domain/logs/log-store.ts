@@ -108,9 +108,9 @@ export function createStoredLog({ database, clock, keepRows, keepMs, onTrouble }
     flush,
     async close() {
       closed = true;
-      const patience = new AbortController();
-      await Promise.race([flush(), clock.sleep(CLOSE_MS, patience.signal)]);
-      patience.abort();
+      const timeout = new AbortController();
+      await Promise.race([flush(), clock.sleep(CLOSE_MS, timeout.signal)]);
+      timeout.abort();
       timer?.cancel();
     },
     droppedCount: waiting.droppedCount,

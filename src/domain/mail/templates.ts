@@ -91,8 +91,8 @@ export function readMailData(kind: string, data: unknown): ReadData {
   };
 }
 
-export function writeMail(kind: string, kept: unknown, links: ConsoleLinks): WrittenMail {
-  const read = readMailData(kind, kept);
+export function writeMail(kind: string, data: unknown, links: ConsoleLinks): WrittenMail {
+  const read = readMailData(kind, data);
   const template = templateOf(kind);
   if (read.outcome === 'invalid') return read;
   if (template === null) return { outcome: 'invalid', reason: 'no mail of this kind is known' };

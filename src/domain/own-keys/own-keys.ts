@@ -62,11 +62,11 @@ const COLUMNS = `id, company_id as "companyId", alias, origin, last_four as "las
  * Stores a key, or replaces the one that the company has for the alias and host: its calls of the alias then use only
  * this key at that host.
  */
-export async function setOwnKey(parts: OwnKeyParts, wanted: OwnKeyParams): Promise<StoredOwnKey> {
-  const { companyId, alias, apiKey, now } = wanted;
+export async function setOwnKey(parts: OwnKeyParts, params: OwnKeyParams): Promise<StoredOwnKey> {
+  const { companyId, alias, apiKey, now } = params;
   const problem = problemWithKey(apiKey);
   if (problem !== null) return { outcome: 'wrong-key', problem };
-  const found = placeFor(await readOwnKeyPlaces(parts.database), wanted);
+  const found = placeFor(await readOwnKeyPlaces(parts.database), params);
   if (found.outcome !== 'found') return found;
   const { origin } = found.place;
   const sealed = await parts.cipher.encrypt(apiKey, boundTo({ companyId, origin }));

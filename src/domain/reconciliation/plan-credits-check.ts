@@ -1,6 +1,6 @@
 import type { Statements } from '../../ports/database.ts';
 import { creditsOfMicro } from '../credits/ledger/credit-account.ts';
-import { afterRefunds, type KeptInvoice } from '../payments/plan-grants.ts';
+import { afterRefunds, type StoredInvoice } from '../payments/plan-grants.ts';
 import { grantedMicro } from '../payments/plan-lines.ts';
 import type { ComputedCheck } from './audit-check.ts';
 import { type Difference, lineOf } from './difference.ts';
@@ -36,7 +36,7 @@ export const planCreditsCheck: ComputedCheck = {
 
 const COMPANIES_AT_ONCE = 200;
 
-interface RecountedInvoice extends KeptInvoice {
+interface RecountedInvoice extends StoredInvoice {
   readonly companyId: string;
   readonly id: string;
   /** The credits posted for it; `takenMicro` are those that its refunds took. */

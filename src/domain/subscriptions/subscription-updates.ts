@@ -27,7 +27,7 @@ export type UpsertedSubscription =
       readonly before: Subscription;
     }
   /** From the same second as the stored state: nothing was changed. */
-  | { readonly outcome: 'unclear'; readonly kept: EventOrder; readonly subscription: Subscription }
+  | { readonly outcome: 'unclear'; readonly stored: EventOrder; readonly subscription: Subscription }
   | { readonly outcome: 'of-another-company' }
   /** A new subscription to a plan that we do not have. */
   | { readonly outcome: 'no-plan' };
@@ -54,15 +54,15 @@ export async function upsertSubscription(
   );
   if (row === undefined) return await add(transaction, incoming);
   const { eventAt, eventRank: rank, lastEventId: eventId, ...before } = row;
-  const kept: EventOrder = { eventAt, rank, eventId };
+  const stored: EventOrder = { eventAt, rank, eventId };
   if (before.companyId !== incoming.companyId) return { outcome: 'of-another-company' };
   if (isEnded(before.status)) return { outcome: 'ended', subscription: before, before };
   const judged =
-    incoming.isCurrent || incoming.by.rank === EVENT_RANK.ended ? 'later' : judgeNews(kept, incoming.by);
+    incoming.isCurrent || incoming.by.rank === EVENT_RANK.ended ? 'later' : judgeNews(stored, incoming.by);
   if (judged === 'earlier' || judged === 'same') return { outcome: 'stale', subscription: before, before };
   if (judged === 'unclear' && onUnclear === 'say-so')
-    return { outcome: 'unclear', kept, subscription: before };
-  return { outcome: 'changed', subscription: await change(transaction, incoming, before, kept), before };
+    return { outcome: 'unclear', stored, subscription: before };
+  return { outcome: 'changed', subscription: await change(transaction, incoming, before, stored), before };
 }
 
 async function add(transaction: Transaction, incoming: IncomingSubscription): Promise<UpsertedSubscription> {
@@ -102,12 +102,12 @@ async function change(
   transaction: Transaction,
   incoming: IncomingSubscription,
   before: Subscription,
-  kept: EventOrder,
+  stored: EventOrder,
 ): Promise<Subscription> {
   const { state, now } = incoming;
   const pastDueSince = state.status === 'PAST_DUE' ? (before.pastDueSince ?? incoming.by.eventAt) : null;
   // A requested state may belong to an event older than the stored one.
-  const by = incoming.by.eventAt.getTime() < kept.eventAt.getTime() ? kept : incoming.by;
+  const by = incoming.by.eventAt.getTime() < stored.eventAt.getTime() ? stored : incoming.by;
   const [subscription] = await transaction.query<Subscription>(
     `update subscriptions set plan_id = coalesce($2, plan_id), status = $3, is_active = $4,
        current_period_start = coalesce($5, current_period_start),
@@ -189,10 +189,10 @@ export interface SubscriptionState {
  * Whether an event is later than the stored state. The provider's times have seconds only, so events of the same second
  * and rank are `unclear`: then the caller asks the provider for the current state if it can.
  */
-function judgeNews(kept: EventOrder, news: EventOrder): 'later' | 'earlier' | 'same' | 'unclear' {
-  if (news.eventId !== null && news.eventId === kept.eventId) return 'same';
-  const difference = news.eventAt.getTime() - kept.eventAt.getTime();
+function judgeNews(stored: EventOrder, news: EventOrder): 'later' | 'earlier' | 'same' | 'unclear' {
+  if (news.eventId !== null && news.eventId === stored.eventId) return 'same';
+  const difference = news.eventAt.getTime() - stored.eventAt.getTime();
   if (difference !== 0) return difference > 0 ? 'later' : 'earlier';
-  if (news.rank !== kept.rank) return news.rank > kept.rank ? 'later' : 'earlier';
+  if (news.rank !== stored.rank) return news.rank > stored.rank ? 'later' : 'earlier';
   return 'unclear';
 }

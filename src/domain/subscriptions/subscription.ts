@@ -94,6 +94,18 @@ export async function versionOf(statements: Statements, id: string): Promise<str
   return rows[0]?.version ?? null;
 }
 
+/** Null if we have no such subscription. */
+export async function versionByProviderId(
+  statements: Statements,
+  providerSubscriptionId: string,
+): Promise<string | null> {
+  const rows = await statements.query<{ version: string }>(
+    'select xmin::text as version from subscriptions where provider_subscription_id = $1',
+    [providerSubscriptionId],
+  );
+  return rows[0]?.version ?? null;
+}
+
 const MOST_AT_ONCE = 1_000;
 
 /** How long a subscription with a past due payment stays active: the provider retries for some days. */
@@ -114,7 +126,7 @@ export async function endGrace(
   return rows.map(({ id }) => id);
 }
 
-interface StaleWanted {
+interface StaleSubscriptionParams {
   /** The provider's ids of the subscriptions to deactivate; null selects the stale ones. */
   readonly providerSubscriptionIds: readonly string[] | null;
   /** Changes nothing and returns the subscriptions as they are. */
@@ -138,7 +150,7 @@ const STALE = `is_active and provider_subscription_id is not null and
  */
 export async function deactivateStaleSubscriptions(
   statements: Statements,
-  { providerSubscriptionIds, dryRun, now }: StaleWanted,
+  { providerSubscriptionIds, dryRun, now }: StaleSubscriptionParams,
 ): Promise<readonly Subscription[]> {
   const values = [
     providerSubscriptionIds,

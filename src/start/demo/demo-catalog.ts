@@ -29,19 +29,19 @@ export async function ensureDemoCatalog(parts: DemoCatalogParts): Promise<'fille
   const plans = namesOf(await listPlans(database, { activeOnly: false }));
   const packs = namesOf(await listCreditPacks(database, { activeOnly: false }));
   let outcome: 'filled' | 'found' | 'failed' = 'found';
-  for (const wanted of PLANS) {
-    if (plans.has(wanted.name)) continue;
-    await createPlan({ statements: database, secrets, clock }, wanted);
+  for (const plan of PLANS) {
+    if (plans.has(plan.name)) continue;
+    await createPlan({ statements: database, secrets, clock }, plan);
     outcome = 'filled';
   }
-  for (const wanted of PACKS) {
-    if (packs.has(wanted.name)) continue;
-    const created = await createCreditPack(parts, wanted);
+  for (const pack of PACKS) {
+    if (packs.has(pack.name)) continue;
+    const created = await createCreditPack(parts, pack);
     if (created.outcome === 'created') {
       outcome = 'filled';
       continue;
     }
-    log.error('the demo catalog has a pack less', { pack: wanted.name, reason: created.message });
+    log.error('the demo catalog has a pack less', { pack: pack.name, reason: created.message });
     return 'failed';
   }
   const synced = await syncAllPlansProviderPricing(parts);

@@ -6,7 +6,7 @@ import { authenticate } from '../../domain/accounts/user.ts';
 import { readLevel } from '../../domain/credits/ledger/credit-account.ts';
 import { listTransactions } from '../../domain/credits/ledger/ledger.ts';
 import { isWellFormed } from '../../domain/keys/api-key.ts';
-import { ensureDemoWorld, generateDemoWorld } from './demo-world.ts';
+import { ensureDemoWorld, generateDemoWorld, isDemoFileValid } from './demo-world.ts';
 
 const secrets = createSystemSecrets();
 const seed = 'a'.repeat(64);
@@ -26,7 +26,10 @@ describe('the demo world', () => {
   test('is created on an empty database, found afterwards, and its users can log in', async () => {
     const database = await openTestDatabase();
     const world = generateDemoWorld(seed);
+    expect(await isDemoFileValid(database, null)).toBe(false);
+    expect(await isDemoFileValid(database, seed)).toBe(true);
     expect(await ensureDemoWorld(database, secrets, seed, 1_000)).toBe('made');
+    expect(await isDemoFileValid(database, seed)).toBe(true);
     expect(await ensureDemoWorld(database, secrets, seed, 1_000)).toBe('found');
     const logIn = ({ email, password }: { email: string; password: string }) =>
       authenticate(database, secrets, email, password);
@@ -70,14 +73,16 @@ describe('the demo world', () => {
     await database.close();
   });
 
-  test('never changes a database with other companies, or with the world of another seed', async () => {
+  test('never changes a database with other companies, or with the world of another seed: its log-ins are not there', async () => {
     const database = await openTestDatabase();
     await ensureDemoWorld(database, secrets, 'c'.repeat(64), 1_000);
     expect(await ensureDemoWorld(database, secrets, seed, 1_000)).toBe('another-world');
+    expect(await isDemoFileValid(database, seed)).toBe(false);
     await database.close();
     const other = await openTestDatabase();
     await addCompany(other, { id: secrets.newId(), name: 'Real', billingMode: 'PREPAID' });
     expect(await ensureDemoWorld(other, secrets, seed, 1_000)).toBe('another-world');
+    expect(await isDemoFileValid(other, seed)).toBe(false);
     expect(await other.query('select 1 from users')).toEqual([]);
     await other.close();
   });

@@ -6,7 +6,7 @@ import { addUser, type NewUser } from '../../domain/accounts/user.ts';
 import { postTransaction } from '../../domain/credits/ledger/ledger.ts';
 import { DEFAULT_SCOPES, rawKeyFrom, SCOPES } from '../../domain/keys/api-key.ts';
 import { addKey } from '../../domain/keys/mint-key.ts';
-import type { Database, Transaction } from '../../ports/database.ts';
+import type { Database, Statements, Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { ServiceAddresses } from '../settings/addresses.ts';
 import { type SecretsInUse, writeOwnerOnly } from '../settings/secrets.ts';
@@ -29,6 +29,11 @@ export async function announceDemoWorld(parts: Parts, addresses: ServiceAddresse
   const text = demoFile(generateDemoWorld(seed), ownSecrets, addresses, configuration.paymentSandbox);
   if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeOwnerOnly(file, text, 'replace');
   return file;
+}
+
+/** Whether demo.json is for this database: it has this data folder's demo world, or is empty and gets it. */
+export async function isDemoFileValid(database: Database, seed: string | null): Promise<boolean> {
+  return seed !== null && (await findWorld(database, fingerprintOf(seed))) !== 'another-world';
 }
 
 function demoFile(
@@ -104,25 +109,33 @@ export async function ensureDemoWorld(
   seed: string,
   credits: number,
 ): Promise<DemoOutcome> {
-  const fingerprint = createHash('sha256').update(seed).digest('hex').slice(0, 16);
+  const fingerprint = fingerprintOf(seed);
   return await database.transaction(
     async (transaction) => {
       await transaction.query('select pg_advisory_xact_lock($1)', [DEMO_WORLD_LOCK]);
-      const [row] = await transaction.query<{ fingerprint: string }>(
-        'select seed_fingerprint as fingerprint from demo_world',
-      );
       const world = generateDemoWorld(seed);
-      if (row !== undefined && row.fingerprint !== fingerprint) return 'another-world';
-      if (row === undefined) {
-        if (await hasCompanies(transaction)) return 'another-world';
-        await makeWorld(transaction, secrets, world, fingerprint);
-      }
+      const found = await findWorld(transaction, fingerprint);
+      if (found === 'another-world') return found;
+      if (found === 'none') await makeWorld(transaction, secrets, world, fingerprint);
       await grantCredits(transaction, world.companyId, fingerprint, credits);
-      return row === undefined ? 'made' : 'found';
+      return found === 'none' ? 'made' : found;
     },
     { timeoutMs: TIMEOUT_MS },
   );
 }
+
+async function findWorld(
+  reader: Statements,
+  fingerprint: string,
+): Promise<'none' | 'found' | 'another-world'> {
+  const [row] = await reader.query<{ fingerprint: string }>(
+    'select seed_fingerprint as fingerprint from demo_world',
+  );
+  if (row !== undefined) return row.fingerprint === fingerprint ? 'found' : 'another-world';
+  return (await hasCompanies(reader)) ? 'another-world' : 'none';
+}
+
+const fingerprintOf = (seed: string) => createHash('sha256').update(seed).digest('hex').slice(0, 16);
 
 async function makeWorld(
   transaction: Transaction,

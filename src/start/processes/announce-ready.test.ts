@@ -4,7 +4,7 @@ import { readyTexts } from './announce-ready.ts';
 const LINE =
   'gateway http://127.0.0.1:8080/llm/v1, backend and console http://127.0.0.1:8081, AI service http://127.0.0.1:8082';
 const nowMs = Date.UTC(2026, 10, 15);
-const ready = { line: LINE, nowMs, isText: false, isTerminal: false, demoFile: '/data/demo.json' };
+const ready = { line: LINE, nowMs, isText: false, isTerminal: false };
 
 test('where log lines are JSON the ready line is one too, and scripts find the word on standard error', () => {
   const { output, errors } = readyTexts(ready);
@@ -17,8 +17,9 @@ test('where log lines are JSON the ready line is one too, and scripts find the w
 
 test('as text it is one line, and in a terminal a screen shows what to open and type first', () => {
   expect(readyTexts({ ...ready, isText: true })).toEqual({ output: `ready: ${LINE}\n`, errors: '' });
-  const { output, errors } = readyTexts({ ...ready, isText: true, isTerminal: true });
-  expect([output.split('\n')[0], errors]).toEqual([`ready: ${LINE}`, '']);
+  const line = `${LINE}, demo world in /data/demo.json`;
+  const { output, errors } = readyTexts({ ...ready, line, isText: true, isTerminal: true });
+  expect([output.split('\n')[0], errors]).toEqual([`ready: ${line}`, '']);
   for (const said of [
     'http://127.0.0.1:8081  with a log-in of /data/demo.json',
     'curl http://127.0.0.1:8080/llm/v1/models -H "Authorization: Bearer $(node -p',
@@ -28,7 +29,7 @@ test('as text it is one line, and in a terminal a screen shows what to open and 
   ]) {
     expect(output).toContain(said);
   }
-  const without = readyTexts({ ...ready, isText: true, isTerminal: true, demoFile: null }).output;
+  const without = readyTexts({ ...ready, isText: true, isTerminal: true }).output;
   expect(without).toContain('npm run turnpike -- create-super-admin');
   expect(without).not.toContain('demo.json');
   const alone = { ...ready, line: 'AI service http://127.0.0.1:8082', isText: true, isTerminal: true };

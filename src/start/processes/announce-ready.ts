@@ -1,14 +1,16 @@
+import { resolve } from 'node:path';
 import { formatJsonLine } from '../../adapters/log/console-lines.ts';
 
 interface Ready {
-  /** The parts and their addresses, as `gateway http://127.0.0.1:8080/llm/v1, backend and console http://127.0.0.1:8081`. */
+  /**
+   * The parts and their addresses, as `gateway http://127.0.0.1:8080/llm/v1, backend and console http://127.0.0.1:8081`;
+   * the last is the file with the demo's log-ins and keys, if the database has that demo world.
+   */
   readonly line: string;
   readonly nowMs: number;
   /** Whether log lines are text; otherwise they are JSON. */
   readonly isText: boolean;
   readonly isTerminal: boolean;
-  /** The file with the demo's log-ins and keys; null without a demo world. */
-  readonly demoFile: string | null;
 }
 
 const BOLD = '\x1b[1m';
@@ -30,10 +32,12 @@ export function readyTexts(ready: Ready): { readonly output: string; readonly er
   return { output: `${plain}${ready.isTerminal ? startScreen(ready) : ''}`, errors: '' };
 }
 
-function startScreen({ line, demoFile }: Ready): string {
+function startScreen({ line }: Ready): string {
   const gateway = /gateway (\S+?)(?:,|$)/.exec(line)?.[1];
   const console = /console (\S+?)(?:,|$)/.exec(line)?.[1];
   if (gateway === undefined || console === undefined) return '';
+  const demoPath = /, demo world in (.+)$/.exec(line)?.[1];
+  const demoFile = demoPath === undefined ? null : resolve(demoPath);
   const key = demoFile === null ? '<key>' : `$(node -p "require('${demoFile}').api_key")`;
   const steps: readonly (readonly [what: string, how: string])[] = [
     ['Open', `${console}${demoFile === null ? '' : `  with a log-in of ${demoFile}`}`],

@@ -28,7 +28,7 @@ const LARGEST_BODY_BYTES = 1024 * 1024;
 const BODY_TIMEOUT_MS = 5_000;
 
 const typed = z.strictObject({ words: z.array(z.string().max(10_000)).min(1).max(1_000) });
-const said = z.strictObject({
+const answerSchema = z.strictObject({
   exitCode: z.number().int(),
   lines: z.array(z.strictObject({ kind: z.enum(['print', 'complain']), line: z.string() })),
 });
@@ -51,7 +51,7 @@ export function openControlSocket(
       const words = await readWords(request, system.clock);
       const command = commandNamed(words?.[0] ?? '');
       if (words === null || command === null) return new Response(null, { status: 400 });
-      const lines: z.output<typeof said>['lines'] = [];
+      const lines: z.output<typeof answerSchema>['lines'] = [];
       const terminal: Terminal = {
         print: (line) => void lines.push({ kind: 'print', line }),
         complain: (line) => void lines.push({ kind: 'complain', line }),
@@ -94,7 +94,7 @@ export async function askThroughSocket(
       body: JSON.stringify({ words }),
     });
     if (!response.ok) throw new Error(`it answered ${response.status}; is it of another version?`);
-    const { exitCode, lines } = said.parse(await response.json());
+    const { exitCode, lines } = answerSchema.parse(await response.json());
     for (const { kind, line } of lines) terminal[kind](line);
     return exitCode;
   } catch (error) {

@@ -8,10 +8,10 @@ import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../ports/database.ts';
 import type { JobQueue } from '../../ports/job-queue.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
-import { readConfiguration } from '../settings/configuration.ts';
+import { type Role, readConfiguration } from '../settings/configuration.ts';
 import { accepted, needed, secretsInUse } from '../settings/secrets.ts';
 import { askThroughSocket, openControlSocket } from './control-socket.ts';
-import { isDataFolderHeld, lockDataFolder } from './data-folder.ts';
+import { isDataFolderHeld, lockDataFolder, prepareDataFolder, usesOfDataFolder } from './data-folder.ts';
 
 let parent: string;
 beforeAll(() => {
@@ -43,6 +43,53 @@ describe("the data folder's lock", () => {
     expect(() => isDataFolderHeld(folder)).toThrow(problem);
     expect(() => lockDataFolder(folder)).toThrow(problem);
   });
+});
+
+describe('a folder that cannot be written', () => {
+  const random = createSystemSecrets();
+  const secret = () => random.randomBytes(32).toHex();
+  const production = {
+    ...{ NODE_ENV: 'production', REDIS_URL: 'redis://localhost', DATABASE_URL: 'postgres://a@localhost/a' },
+    ...{ JWT_SECRET: secret(), MASTER_KEY: secret(), WEBHOOK_SECRET: secret(), INTERNAL_TOKEN: secret() },
+    ...{ BUN_CONFIG_MAX_HTTP_REQUESTS: '65336', SMTP_URL: 'smtp://localhost' },
+  };
+
+  function usesOf(role: Role, more: Record<string, string> = {}): readonly string[] {
+    const read = readConfiguration(role, { ...production, ...more });
+    if (read.outcome === 'refused') throw new Error(read.problems.join());
+    return usesOfDataFolder(read.configuration);
+  }
+
+  test('is demanded only of processes that write to it, and the message says what', () => {
+    const roles = ['backend', 'ai-service', 'command-line'] as const;
+    for (const role of roles) expect(usesOf(role)).toEqual([]);
+    expect(usesOf('command-line', { NODE_ENV: 'development', SMTP_URL: '' })).toEqual([]);
+    expect(usesOf('command-line', { DATABASE_URL: '' })).toEqual(['the embedded database']);
+    expect(usesOf('gateway', { SMTP_URL: '' })).toEqual(['the journal of finished calls']);
+    expect(usesOf('backend', { SMTP_URL: '' })).toEqual(['mail, without SMTP_URL']);
+    expect(usesOf('ai-service', { NODE_ENV: 'development' })).toEqual(['the secrets, outside production']);
+    const uses = usesOf('everything', { REDIS_URL: '' });
+    expect(uses).toEqual(['the journal of finished calls', 'the socket between its two processes']);
+    const folder = unwritable('uses');
+    expect(() => prepareDataFolder(folder, uses)).toThrow(
+      'and this process stores there: the journal of finished calls; the socket between its two processes. Mend',
+    );
+  });
+
+  test('gives a command the secrets that are set, and it says which other one it needs', () => {
+    const environment = { DATA_DIR: unwritable('secrets-of'), DATABASE_URL: production.DATABASE_URL };
+    const read = readConfiguration('command-line', { ...environment, JWT_SECRET: 'given' });
+    if (read.outcome === 'refused') throw new Error(read.problems.join());
+    const keys = secretsInUse(read.configuration, random);
+    expect(keys).toMatchObject({ jwtSecret: 'given', masterKey: null, demoSeed: null });
+    expect(() => needed(keys, 'masterKey')).toThrow('MASTER_KEY is missing');
+  });
+
+  /** Also for root: a file is where its parent would be. */
+  function unwritable(name: string): string {
+    writeFileSync(join(parent, name), '');
+    return join(parent, name, 'data');
+  }
 });
 
 describe('stored secrets', () => {

@@ -1,6 +1,7 @@
 import { SQLiteError, Database as Sqlite } from 'bun:sqlite';
 import { existsSync, mkdirSync, readFileSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Configuration } from '../settings/configuration.ts';
 import { describe, StartProblem } from './lifecycle.ts';
 
 const LOCK_FILE = 'lock';
@@ -13,8 +14,31 @@ interface DataFolder {
   release(): void;
 }
 
+/**
+ * What this process writes to its data folder, for the message if it cannot. Empty if all of it is on servers: such a
+ * process starts on a read-only file system. The command line only reads the folder, except that it makes the secrets
+ * where it can.
+ */
+export function usesOfDataFolder(configuration: Configuration): readonly string[] {
+  const { role, postgres, redis, isProduction } = configuration;
+  if (postgres === null) return ['the embedded database'];
+  if (role === 'command-line') return [];
+  const hasGateway = role === 'gateway' || role === 'everything';
+  const uses = {
+    'the journal of finished calls': hasGateway,
+    'the socket between its two processes': role === 'everything' && redis === null,
+    'mail, without SMTP_URL': role !== 'gateway' && configuration.mail.smtpUrl === null,
+    'the secrets, outside production': !isProduction,
+  };
+  return Object.entries(uses).flatMap(([use, isWritten]) => (isWritten ? [use] : []));
+}
+
 /** Creates the folder if it does not exist, accessible to its owner only, and checks that it is writable. */
-export function prepareDataFolder(path: string, leastFreeBytes = LEAST_FREE_BYTES): void {
+export function prepareDataFolder(
+  path: string,
+  uses: readonly string[],
+  leastFreeBytes = LEAST_FREE_BYTES,
+): void {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });
     // Several processes may start on one folder at the same time.
@@ -23,7 +47,8 @@ export function prepareDataFolder(path: string, leastFreeBytes = LEAST_FREE_BYTE
     unlinkSync(probe);
   } catch (error) {
     throw new StartProblem(
-      `DATA_DIR ${path} cannot be written (${describe(error)}): mend its permissions or name another folder`,
+      `DATA_DIR ${path} cannot be written (${describe(error)}), and this process stores there: ${uses.join('; ')}. ` +
+        'Mend its permissions or name another folder',
     );
   }
   const { bavail, bsize } = statfsSync(path);
@@ -41,7 +66,7 @@ export function prepareDataFolder(path: string, leastFreeBytes = LEAST_FREE_BYTE
  * SQLite file, because the kernel releases such a lock whenever its process ends, for whatever reason.
  */
 export function lockDataFolder(path: string): DataFolder {
-  prepareDataFolder(path);
+  prepareDataFolder(path, ['the embedded database']);
   const holderFile = join(path, 'running.pid');
   const lock = tryLock(path);
   if (lock === null) {

@@ -96,8 +96,8 @@ export function createHostMetrics({
 
   /** The counters in the answer are stored when it arrives. */
   async function gaugesOf(send: Send): Promise<readonly Metric[]> {
-    const asked = answers.ask<Figures>((id) => send({ metrics: 'report', id }), CHILD_TIMEOUT_MS);
-    return await asked.then(({ gauges }) => gauges).catch(() => []);
+    const answered = answers.ask<Figures>((id) => send({ metrics: 'report', id }), CHILD_TIMEOUT_MS);
+    return await answered.then(({ gauges }) => gauges).catch(() => []);
   }
 
   /**

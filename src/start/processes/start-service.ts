@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { withGapSignal } from '../../adapters/shared-state/gap-signal.ts';
 import { type DatabaseEpoch, startDatabaseEpoch } from '../../domain/processes/database-epoch.ts';
@@ -69,9 +68,8 @@ export async function startService(
 
 function announceReady(configuration: Configuration, clock: Clock, line: string): void {
   const isTerminal = process.stdout.isTTY === true;
-  const demoFile = configuration.demoWorld ? resolve(configuration.dataDir, 'demo.json') : null;
   const isText = isTextLog(configuration, isTerminal);
-  const { output, errors } = readyTexts({ line, nowMs: clock.now(), isText, isTerminal, demoFile });
+  const { output, errors } = readyTexts({ line, nowMs: clock.now(), isText, isTerminal });
   process.stdout.write(output);
   if (errors !== '') process.stderr.write(errors);
 }

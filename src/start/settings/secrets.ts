@@ -3,6 +3,7 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
+  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -50,15 +51,16 @@ type AcceptedSecrets = readonly [string, ...string[]];
 export function secretsInUse(configuration: Configuration, random: Secrets): SecretsInUse {
   const { secrets: given, secretsAlso: also } = configuration;
   if (configuration.isProduction) return { ...given, demoSeed: null, also };
-  const kept = readOrMake(join(configuration.dataDir, 'secrets.json'), random);
+  const stored = keptSecrets(configuration, random);
+  if (stored === null) return { ...given, demoSeed: null, also };
   return {
-    jwtSecret: given.jwtSecret ?? kept.jwtSecret,
-    internalToken: given.internalToken ?? kept.internalToken,
-    masterKey: given.masterKey ?? kept.masterKey,
-    webhookSecret: given.webhookSecret ?? kept.webhookSecret,
+    jwtSecret: given.jwtSecret ?? stored.jwtSecret,
+    internalToken: given.internalToken ?? stored.internalToken,
+    masterKey: given.masterKey ?? stored.masterKey,
+    webhookSecret: given.webhookSecret ?? stored.webhookSecret,
     // None is generated: without one, the internal token gives access to the metrics.
     metricsToken: given.metricsToken,
-    demoSeed: kept.demoSeed,
+    demoSeed: stored.demoSeed,
     also,
   };
 }
@@ -81,6 +83,19 @@ export function metricsAccess(keys: SecretsInUse): { tokens: readonly string[]; 
   if (keys.metricsToken !== null) return { tokens: accepted(keys, 'metricsToken'), setting: 'METRICS_TOKEN' };
   const tokens = keys.internalToken === null ? [] : accepted(keys, 'internalToken');
   return { tokens, setting: 'INTERNAL_TOKEN' };
+}
+
+/** Null for a command on a folder without secrets that cannot be written: `needed` says so where one is used. */
+function keptSecrets({ dataDir, role }: Configuration, random: Secrets): StoredSecrets | null {
+  const file = join(dataDir, 'secrets.json');
+  if (role !== 'command-line') return readOrMake(file, random);
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    return readOrMake(file, random);
+  } catch (error) {
+    if (error instanceof StartProblem) throw error;
+    return null;
+  }
 }
 
 function readOrMake(file: string, random: Secrets): StoredSecrets {

@@ -62,7 +62,7 @@ export const SETTINGS = {
   ),
   DATA_DIR: text(
     '.data',
-    'Folder of the embedded database, the secrets made at the first start, demo.json, and the journal of calls that wait for the database or, embedded, to be charged with others: it must outlive the process.',
+    'Folder of the embedded database, the secrets made at the first start, demo.json, and the journal of calls that wait for the database or, embedded, to be charged with others: it must outlive the process. On PostgreSQL and Redis, in production and with SMTP_URL, only a gateway writes to it.',
   ),
   ...DATABASE_SETTINGS,
   COMMIT_DEADLINE_MS: whole(

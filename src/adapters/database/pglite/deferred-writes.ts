@@ -38,8 +38,8 @@ export function createDeferredWrites(statements: Statements): OwnDeferredWrites 
     },
     isEmpty: () => areWritten(counts, added()),
     async flush() {
-      const wanted = added();
-      while (!areWritten(counts, wanted)) {
+      const target = added();
+      while (!areWritten(counts, target)) {
         writing ??= writeAll().finally(() => {
           writing = null;
         });

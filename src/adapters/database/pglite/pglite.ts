@@ -293,10 +293,10 @@ async function startThread({ folder, log, onNotified, shared, deferred }: Thread
     const message = event.data;
     if (message.kind === 'notified') return onNotified(message.channel, message.payload);
     if (message.kind === 'write-deferred') return void writeDeferred();
-    const asked = waiting.get(message.id);
+    const pending = waiting.get(message.id);
     waiting.delete(message.id);
-    if (message.kind === 'rows') return asked?.resolve(message.rows);
-    asked?.reject(failureOf(message));
+    if (message.kind === 'rows') return pending?.resolve(message.rows);
+    pending?.reject(failureOf(message));
   };
   /** Another process waits for the deferred writes. */
   async function writeDeferred(): Promise<void> {
@@ -308,8 +308,8 @@ async function startThread({ folder, log, onNotified, shared, deferred }: Thread
     alive = false;
     worker.terminate();
     if (waiting.size > 0) log.error('the embedded database stopped', { why });
-    for (const asked of waiting.values()) {
-      asked.reject(databaseFailure('unavailable', `the embedded database stopped: ${why}`));
+    for (const pending of waiting.values()) {
+      pending.reject(databaseFailure('unavailable', `the embedded database stopped: ${why}`));
     }
     waiting.clear();
   };

@@ -9,12 +9,13 @@ test('the embedded database is vacuumed twice an hour, even after a failure, unt
   const clock = createManualClock();
   const { log, entries } = createRecordingLog();
   const database = await openMemoryDatabase();
-  let isAway = true;
-  const script = (text: string) => (isAway ? Promise.reject(new Error('away')) : database.script(text));
+  let isUnavailable = true;
+  const script = (text: string) =>
+    isUnavailable ? Promise.reject(new Error('away')) : database.script(text);
   const { close } = startVacuum({ database: { script }, clock, log });
   await clock.advance(30 * 60_000);
   expect(entries).toHaveLength(1);
-  isAway = false;
+  isUnavailable = false;
   await database.script(
     'create table worn (n integer); insert into worn select generate_series(1, 1000); delete from worn',
   );

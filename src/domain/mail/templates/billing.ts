@@ -233,15 +233,7 @@ export const paymentDispute = template({
     subject: `${DISPUTE_SUBJECTS[state]} ${companyName}`,
     heading: DISPUTE_HEADINGS[state],
     blocks: [
-      paragraph(
-        state === 'opened'
-          ? `A payment of ${inMoney(amount)} for ${companyName} was disputed at the bank. If the bank returns the money, the credits that it paid for are taken back.`
-          : state === 'lost'
-            ? `The bank has returned a disputed payment of ${inMoney(amount)} for ${companyName}. The credits that it paid for were taken back.`
-            : state === 'reversed'
-              ? `The bank has decided a dispute of ${inMoney(amount)} for ${companyName} again: the payment stands. The credits that were taken back are given back.`
-              : `The dispute of a payment of ${inMoney(amount)} for ${companyName} is closed. Your credits are unchanged.`,
-      ),
+      paragraph(DISPUTE_TEXTS[state](inMoney(amount), companyName)),
       facts(
         ['Amount', inMoney(amount)],
         creditsMicro === undefined
@@ -253,6 +245,20 @@ export const paymentDispute = template({
     because: `You get this because you manage the billing of ${companyName}.`,
   }),
 });
+
+const DISPUTE_TEXTS: Record<
+  'opened' | 'lost' | 'closed' | 'reversed',
+  (amount: string, company: string) => string
+> = {
+  opened: (amount, company) =>
+    `A payment of ${amount} for ${company} was disputed at the bank. If the bank returns the money, the credits that it paid for are taken back.`,
+  lost: (amount, company) =>
+    `The bank has returned a disputed payment of ${amount} for ${company}. The credits that it paid for were taken back.`,
+  closed: (amount, company) =>
+    `The dispute of a payment of ${amount} for ${company} is closed. Your credits are unchanged.`,
+  reversed: (amount, company) =>
+    `The bank has decided a dispute of ${amount} for ${company} again: the payment stands. The credits that were taken back are given back.`,
+};
 
 const DISPUTE_SUBJECTS = {
   opened: 'A payment was disputed:',

@@ -139,10 +139,9 @@ export const budget = template({
     const isUsedUp = percent === 100;
     const used = isUsedUp ? 'used up' : `${percent} percent used`;
     const refused = `refused with 403 BUDGET_EXCEEDED until ${atTime(resetsAt)}, or until you raise the budget`;
+    const when = isUsedUp ? 'Calls' : 'When nothing is left, calls';
     const next = isHard
-      ? isUsedUp
-        ? `Calls that count for it are ${refused}.`
-        : `When nothing is left, calls that count for it are ${refused}.`
+      ? `${when} that count for it are ${refused}.`
       : 'It is for alerts alone: no call is refused.';
     return {
       subject: `The budget of ${budgetOf} is ${used}`,

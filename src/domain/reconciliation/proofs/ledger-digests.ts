@@ -89,7 +89,7 @@ async function* accountsInPages(database: Database): AsyncGenerator<readonly str
   }
 }
 
-interface Wanted {
+interface DigestParams {
   readonly accounts: readonly string[];
   /** Transactions from before this time do not wait for a full span. */
   readonly before: Date;
@@ -99,7 +99,7 @@ interface Wanted {
 /** Adds the digests of the next spans of these accounts. A span that is not sound gets none. */
 async function addNext(
   database: Database,
-  { accounts, before, span }: Wanted,
+  { accounts, before, span }: DigestParams,
 ): Promise<readonly (Span & { readonly isSound: boolean })[]> {
   return await database.transaction(async (transaction) => {
     await transaction.query('select pg_advisory_xact_lock($1)', [LOCK]);

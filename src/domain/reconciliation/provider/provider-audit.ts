@@ -63,19 +63,19 @@ const PAUSED_FOR_MS = 7 * DAY_MS;
  */
 export async function auditRange(
   parts: ProviderAuditParts,
-  wanted: { readonly from: Date; readonly to: Date },
+  range: { readonly from: Date; readonly to: Date },
   signal?: AbortSignal,
 ): Promise<AuditRun> {
   const now = parts.clock.now();
-  const to = new Date(Math.min(wanted.to.getTime(), now - SETTLED_AFTER_MS));
-  const from = new Date(Math.min(wanted.from.getTime(), to.getTime()));
-  if (Number.isNaN(from.getTime()) || wanted.from > wanted.to) {
+  const to = new Date(Math.min(range.to.getTime(), now - SETTLED_AFTER_MS));
+  const from = new Date(Math.min(range.from.getTime(), to.getTime()));
+  if (Number.isNaN(from.getTime()) || range.from > range.to) {
     return { outcome: 'invalid', message: 'from must be a time that is not after to.' };
   }
   if (to.getTime() - from.getTime() > LONGEST_RANGE_MS) {
     return { outcome: 'invalid', message: 'The range is longer than 800 days: audit it in parts.' };
   }
-  const earliestTo = wanted.to > to ? new Date(to.getTime() - DAY_MS) : to;
+  const earliestTo = range.to > to ? new Date(to.getTime() - DAY_MS) : to;
   return await run(parts, await openAudit(parts, { from, to, earliestTo, isDaily: false }), signal);
 }
 

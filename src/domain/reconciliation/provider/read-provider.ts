@@ -171,12 +171,12 @@ async function chargesOf(
   objects: readonly ReadObject[],
   signal: AbortSignal | undefined,
 ): Promise<readonly ReadObject[]> {
-  const wanted = [...new Set(objects.flatMap(({ chargeId }) => chargeId ?? []))];
+  const chargeIds = [...new Set(objects.flatMap(({ chargeId }) => chargeId ?? []))];
   const known = await parts.database.query<{ id: string }>(
     `select object_id as id from audit_provider_objects where audit_id = $1 and kind = 'charge' and object_id = any($2::text[])`,
-    [range.id, wanted],
+    [range.id, chargeIds],
   );
-  const missing = wanted.filter((id) => known.every((one) => one.id !== id));
+  const missing = chargeIds.filter((id) => known.every((one) => one.id !== id));
   const charges: ReadObject[] = [];
   for (const id of missing) {
     const charge = readCharge(await request(parts, signal, () => parts.provider.retrieveCharge(id)));
