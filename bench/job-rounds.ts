@@ -9,7 +9,7 @@ const WORKED_AT_ONCE = 20;
 const QUEUE = 'measured';
 
 /** A queue that is filled and emptied. */
-export interface MeasuredQueue {
+interface MeasuredQueue {
   readonly label: string;
   enqueue(): Promise<unknown>;
   /** Resolves once that many jobs have run and are stored as done. */

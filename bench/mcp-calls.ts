@@ -3,7 +3,7 @@ import type { Contestant } from './frame/contestants.ts';
 import { cpuMicros } from './frame/process-cpu.ts';
 
 /** One request that is sent over and over. */
-export interface Asked {
+export interface McpRequest {
   readonly label: string;
   readonly method: 'GET' | 'POST';
   readonly path: string;
@@ -11,7 +11,7 @@ export interface Asked {
   readonly body: string;
 }
 
-export interface LoadBounds {
+interface LoadBounds {
   readonly connections: number;
   readonly requests: number;
 }
@@ -29,28 +29,30 @@ export const models2025 = tool2025('list_models', {});
 export const models2026 = tool2026('list_models', {});
 
 /** So many requests, each of which must succeed. */
-export async function load(gateway: Contestant, asked: Asked, bounds: LoadBounds) {
-  const { method, body } = asked;
-  const url = gateway.url.replace('/chat/completions', asked.path);
-  const headers = { authorization: `Bearer ${gateway.key}`, ...asked.headers };
+export async function load(gateway: Contestant, mcpRequest: McpRequest, bounds: LoadBounds) {
+  const { method, body } = mcpRequest;
+  const url = gateway.url.replace('/chat/completions', mcpRequest.path);
+  const headers = { authorization: `Bearer ${gateway.key}`, ...mcpRequest.headers };
   const words = JSON.stringify({ url, method, headers, body, ...bounds });
   const before = cpuMicros(gateway.pid);
   const child = Bun.spawn([process.execPath, PROGRAM, words], { stdout: 'pipe', stderr: 'inherit' });
   const output = await new Response(child.stdout).text();
-  if ((await child.exited) !== 0) throw new Error(`the load of ${asked.label} failed`);
+  if ((await child.exited) !== 0) throw new Error(`the load of ${mcpRequest.label} failed`);
   const report = JSON.parse(output) as Record<'requests' | 'failed' | 'p50Ms' | 'p99Ms', number>;
   const { requests, failed, p50Ms, p99Ms } = report;
   if (failed > 0 || requests < bounds.requests) {
-    throw new Error(`${bounds.requests - requests + failed} of ${bounds.requests} failed: ${asked.label}`);
+    throw new Error(
+      `${bounds.requests - requests + failed} of ${bounds.requests} failed: ${mcpRequest.label}`,
+    );
   }
   return { p50Ms, p99Ms, cpuMicros: (cpuMicros(gateway.pid) - before) / requests };
 }
 
-function rest(label: string, method: Asked['method'], path: string, body: string): Asked {
+function rest(label: string, method: McpRequest['method'], path: string, body: string): McpRequest {
   return { label, method, path, headers: { 'content-type': 'application/json' }, body };
 }
 
-function tool2025(name: string, given: object): Asked {
+function tool2025(name: string, given: object): McpRequest {
   const body = JSON.stringify({
     jsonrpc: '2.0',
     id: 1,
@@ -61,7 +63,7 @@ function tool2025(name: string, given: object): Asked {
   return { label: `${name} as a tool, 2025-11-25`, method: 'POST', path: '/mcp', headers, body };
 }
 
-function tool2026(name: string, given: object): Asked {
+function tool2026(name: string, given: object): McpRequest {
   const version = '2026-07-28';
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': version,

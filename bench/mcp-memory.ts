@@ -34,8 +34,8 @@ export const mcpMemory: Measurement = {
 async function callUntil(gateway: Contestant, made: number, wanted: number): Promise<number> {
   let calls = made;
   while (calls < wanted) {
-    const asked = TURNS[(calls / CALLS_A_TURN) % TURNS.length] ?? chat2025;
-    await load(gateway, asked, { connections: CONNECTIONS, requests: CALLS_A_TURN });
+    const mcpRequest = TURNS[(calls / CALLS_A_TURN) % TURNS.length] ?? chat2025;
+    await load(gateway, mcpRequest, { connections: CONNECTIONS, requests: CALLS_A_TURN });
     calls += CALLS_A_TURN;
   }
   return calls;

@@ -2,10 +2,10 @@ import { type Contestant, startGateway, startUpstream } from './frame/contestant
 import type { Measurement, Row } from './frame/measurement.ts';
 import { median, medianOf } from './frame/median.ts';
 import {
-  type Asked,
   chat2025,
   chat2026,
   load,
+  type McpRequest,
   models2025,
   models2026,
   restChat,
@@ -26,16 +26,17 @@ export const mcp: Measurement = {
   withinMs: 300_000,
   async run(context) {
     const gateway = await startGateway(context, await startUpstream(context), 'servers');
-    for (const asked of ALL) await load(gateway, asked, WARM_UP);
-    const costs = new Map<Asked, number[]>(ALL.map((asked) => [asked, []]));
+    for (const mcpRequest of ALL) await load(gateway, mcpRequest, WARM_UP);
+    const costs = new Map<McpRequest, number[]>(ALL.map((mcpRequest) => [mcpRequest, []]));
     for (let round = 0; round < ROUNDS; round += 1) {
-      for (const asked of ALL) costs.get(asked)?.push((await load(gateway, asked, MEASURED)).cpuMicros);
+      for (const mcpRequest of ALL)
+        costs.get(mcpRequest)?.push((await load(gateway, mcpRequest, MEASURED)).cpuMicros);
     }
-    const row = (asked: Asked, reference: Asked | null, aim?: number): Row => {
-      const own = costs.get(asked) ?? [];
+    const row = (mcpRequest: McpRequest, reference: McpRequest | null, aim?: number): Row => {
+      const own = costs.get(mcpRequest) ?? [];
       const base = reference === null ? null : median(costs.get(reference) ?? []);
       return {
-        label: asked.label,
+        label: mcpRequest.label,
         unit: 'µs',
         ...medianOf(own),
         ...(base === null
@@ -59,9 +60,9 @@ export const mcp: Measurement = {
 /** Beside REST, for the same crowd: most of it is the waiting of 500 for one process. */
 async function underManyClients(gateway: Contestant): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const asked of [restChat, chat2025, chat2026]) {
-    const { p50Ms, p99Ms } = await load(gateway, asked, CLIENTS);
-    const crowd = `${CLIENTS.connections} clients at once, ${asked.label}`;
+  for (const mcpRequest of [restChat, chat2025, chat2026]) {
+    const { p50Ms, p99Ms } = await load(gateway, mcpRequest, CLIENTS);
+    const crowd = `${CLIENTS.connections} clients at once, ${mcpRequest.label}`;
     rows.push({ label: `${crowd}: half within`, value: p50Ms, unit: 'ms' });
     rows.push({ label: `${crowd}: 99 of 100 within`, value: p99Ms, unit: 'ms' });
   }

@@ -80,7 +80,7 @@ function pairsOn(label: string, state: SharedState): Way {
       const { tag, entry } = nextCall();
       const reserved = await state.reserve(tag, claimsOf(entry));
       if (reserved.outcome !== 'reserved') throw new Error(`a reservation was ${reserved.outcome}`);
-      await state.settle(tag, settlementsOf(entry, reserved.standings[1]?.windowStart ?? 0));
+      await state.settle(tag, settlementsOf(entry, reserved.limitStates[1]?.windowStart ?? 0));
     },
   };
 }

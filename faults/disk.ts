@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { until } from '../test/doubles/until.ts';
-import { findOrInstall, wantedPostgres } from '../test/services/find-or-install.ts';
+import { findOrInstall, postgresProgram } from '../test/services/find-or-install.ts';
 import { openCreditWorld } from '../test/system/credit-world.ts';
 import { readBooks, runAudit } from './frame/books.ts';
 import { holds, onlyStatuses } from './frame/expect.ts';
@@ -58,7 +58,7 @@ export const diskFaults: readonly FaultCase[] = [
     what: 'the disk of PostgreSQL is full under load, then has room again',
     needs: 'root',
     async run(lab) {
-      const binaries = (await findOrInstall([wantedPostgres])).get(wantedPostgres) ?? '';
+      const binaries = (await findOrInstall([postgresProgram])).get(postgresProgram) ?? '';
       const disk = smallDisk(lab, '120m', 0o711);
       const sizes = {
         min_wal_size: '2MB',

@@ -4,7 +4,7 @@ import { migrate } from '../src/adapters/database/migrate.ts';
 import { openPostgres } from '../src/adapters/database/postgres.ts';
 import { createSilentLog } from '../test/doubles/silent-log.ts';
 import { until } from '../test/doubles/until.ts';
-import { wantedPostgres } from '../test/services/find-or-install.ts';
+import { postgresProgram } from '../test/services/find-or-install.ts';
 import { makePrivateFolder } from '../test/services/private-folder.ts';
 import { makePrivateStandby } from '../test/services/private-postgres.ts';
 import { type CreditWorld, openCreditWorld } from '../test/system/credit-world.ts';
@@ -25,7 +25,7 @@ const SLOW_MS = 250;
 async function openReplicated(
   lab: Lab,
 ): Promise<{ world: CreditWorld; away(): Promise<void>; back(): Promise<void> }> {
-  const binaries = wantedPostgres.find() ?? '';
+  const binaries = postgresProgram.find() ?? '';
   const folder = makePrivateFolder();
   lab.whenEnding(() => rmSync(folder, { recursive: true, force: true }));
   const primary = await startPausablePostgres(binaries, folder);

@@ -8,7 +8,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startPausableRedis } from '../test/adapters/shared-state/pausable-redis.ts';
-import { findOrInstall, wantedPostgres, wantedRedis } from '../test/services/find-or-install.ts';
+import { findOrInstall, postgresProgram, redisProgram } from '../test/services/find-or-install.ts';
 import { listenForInterruption } from '../test/services/interruption.ts';
 import { faultCases } from './cases.ts';
 import type { Revisions } from './frame/commits.ts';
@@ -38,9 +38,9 @@ if (interruptedWith !== null) console.error('interrupted: what was started is en
 process.exit(interruptedWith ?? (failed === 0 ? 0 : 1));
 
 async function runAll(cases: readonly FaultCase[]): Promise<number> {
-  const places = await findOrInstall([wantedPostgres, wantedRedis]);
-  const binaries = places.get(wantedPostgres);
-  if (binaries === undefined || !places.has(wantedRedis)) {
+  const places = await findOrInstall([postgresProgram, redisProgram]);
+  const binaries = places.get(postgresProgram);
+  if (binaries === undefined || !places.has(redisProgram)) {
     throw new Error('PostgreSQL and Redis are needed, and are missing on this machine');
   }
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-faults-'));

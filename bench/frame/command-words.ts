@@ -1,6 +1,6 @@
 import type { Measurement } from './measurement.ts';
 
-export type CommandLine =
+type CommandLine =
   | { readonly kind: 'list' }
   | { readonly kind: 'wrong'; readonly problem: string }
   | { readonly kind: 'run'; readonly chosen: readonly Measurement[]; readonly jsonFile: string | null };

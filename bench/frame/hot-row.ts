@@ -1,6 +1,6 @@
 import { createSeededRandom } from '../../test/doubles/seeded-random.ts';
 
-export interface HotRow {
+interface HotRow {
   readonly perSecond: number;
   readonly processes: number;
   /** What a commit of one call takes while it has the row. */

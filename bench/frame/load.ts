@@ -41,7 +41,7 @@ export async function runLoad(contestant: Contestant, load: Load): Promise<LoadR
   };
 }
 
-export interface PacedLoad {
+interface PacedLoad {
   readonly perSecond: number;
   readonly seconds: number;
 }

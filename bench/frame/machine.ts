@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { arch, availableParallelism, cpus, loadavg, totalmem, type } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { wantedPostgres, wantedRedis } from '../../test/services/find-or-install.ts';
+import { postgresProgram, redisProgram } from '../../test/services/find-or-install.ts';
 
 /** What the figures depend on, and nothing that names the machine. */
 export interface Machine {
@@ -20,8 +20,8 @@ export function readMachine(): Machine {
   const { dependencies } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as {
     dependencies: Record<string, string>;
   };
-  const postgres = wantedPostgres.find();
-  const redis = wantedRedis.find();
+  const postgres = postgresProgram.find();
+  const redis = redisProgram.find();
   return {
     cores: availableParallelism(),
     processor: `${cpus()[0]?.model.trim() ?? 'unknown'}, ${arch()}, ${type()}`,

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { RedisClient } from 'bun';
 import {
   findOrInstall,
-  type Wanted,
-  wantedPostgres,
-  wantedRedis,
+  type Program,
+  postgresProgram,
+  redisProgram,
 } from '../../test/services/find-or-install.ts';
 import { freshDatabase } from '../../test/services/fresh-database.ts';
 import { DURABLE, startPrivatePostgres } from '../../test/services/private-postgres.ts';
@@ -17,7 +17,7 @@ import type { Scope } from './scope.ts';
 export type Commits = 'durable' | 'unsynced' | 'bulk';
 
 /** Tables that are made and filled by one transaction are not written to the log; the memory is that of a small server. */
-export const BULK = {
+const BULK = {
   wal_level: 'minimal',
   max_wal_senders: '0',
   max_wal_size: '32GB',
@@ -40,17 +40,17 @@ export interface OwnServers {
  * measurements of what a commit costs.
  */
 export function createOwnServers(home: string, run: Scope): OwnServers {
-  const unsynced = once(() => start(wantedPostgres, startPrivatePostgres));
-  const durable = once(() => start(wantedPostgres, startWith('durable', DURABLE)));
-  const bulk = once(() => start(wantedPostgres, startWith('bulk', BULK)));
-  const redis = once(() => start(wantedRedis, startPrivateRedis));
+  const unsynced = once(() => start(postgresProgram, startPrivatePostgres));
+  const durable = once(() => start(postgresProgram, startWith('durable', DURABLE)));
+  const bulk = once(() => start(postgresProgram, startWith('bulk', BULK)));
+  const redis = once(() => start(redisProgram, startPrivateRedis));
 
   async function start(
-    wanted: Wanted,
+    program: Program,
     starter: (place: string, folder: string) => Promise<PrivateService>,
   ): Promise<string> {
-    const place = (await findOrInstall([wanted])).get(wanted);
-    if (place === undefined) throw new Error(`${wanted.name} is missing on this machine`);
+    const place = (await findOrInstall([program])).get(program);
+    if (place === undefined) throw new Error(`${program.name} is missing on this machine`);
     const starting = starter(place, home);
     // Said before it runs, so that an interruption does not leave it behind.
     run.whenEnding(async () => (await starting).stop());

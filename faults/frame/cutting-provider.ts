@@ -11,7 +11,7 @@ export function startCuttingProvider(goodPort: number, badTokens: number) {
     const type = isStream ? 'text/event-stream' : 'application/json';
     return `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ncontent-length: 5000\r\n\r\n${body}`;
   };
-  async function pass(socket: Socket<Asked>, body: string): Promise<void> {
+  async function pass(socket: Socket<ProviderRequest>, body: string): Promise<void> {
     const init = { method: 'POST', body, headers: { 'content-type': 'application/json' } };
     const answer = await fetch(`http://127.0.0.1:${goodPort}/v1/chat/completions`, init);
     const text = await answer.text();
@@ -22,7 +22,7 @@ export function startCuttingProvider(goodPort: number, badTokens: number) {
     );
     socket.end();
   }
-  const listener = Bun.listen<Asked>({
+  const listener = Bun.listen<ProviderRequest>({
     hostname: '127.0.0.1',
     port: 0,
     socket: {
@@ -43,7 +43,7 @@ export function startCuttingProvider(goodPort: number, badTokens: number) {
   return { port: listener.port, close: () => listener.stop(true) };
 }
 
-interface Asked {
+interface ProviderRequest {
   text: string;
 }
 

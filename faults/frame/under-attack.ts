@@ -8,12 +8,12 @@ import type { FaultCase, Findings, Lab } from './fault-case.ts';
 import { refusedOf, type TimedCall, tally } from './load.ts';
 
 /** What an attacker finds: `npm start` with its demo world. */
-export interface AttackedSystem {
+interface AttackedSystem {
   readonly demo: DemoFile;
   readonly signal: AbortSignal;
 }
 
-export interface RunningAttack {
+interface RunningAttack {
   /** Ends the attack; what the attacker has seen, in a few words. */
   stop(): Promise<string>;
 }

@@ -1,6 +1,6 @@
 import { KEY_BYTES, rawKeyFrom } from '../../src/domain/keys/api-key.ts';
 
-export interface Attack {
+interface Attack {
   readonly done: number;
   readonly statuses: Map<string, number>;
   readonly seconds: number;

@@ -21,7 +21,7 @@ const throughClock = 'ask the Clock port, so that no test has to wait';
 const throughSecrets = 'ask the Secrets port, so that a test can predict it';
 
 /** The brackets around single letters keep this file from finding itself. */
-export const bannedWords: readonly BannedWord[] = [
+const bannedWords: readonly BannedWord[] = [
   word(
     'any',
     /(?::\s*|\bas\s+|[<,|&]\s*)any\b(?!\s*[(:.])|\bany\[\]/g,

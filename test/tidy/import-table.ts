@@ -6,7 +6,7 @@ import { type Finding, isCode, isTestCode, type SourceFile, type Tree } from './
  * The room that a file belongs to: `gateway`, `domain/keys`, `adapters/database`, `test` … `root` is what is
  * no code of ours: package.json, migrations.
  */
-export function roomOf(path: string): string {
+function roomOf(path: string): string {
   if (isTestCode(path)) return path.startsWith('bench/') ? 'bench' : 'test';
   const [top = '', room = '', folder = '', ...rest] = path.split('/');
   if (top === 'console' || top === 'bin') return top;

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { scan } from './scan.ts';
 import { lineAt, type SourceFile } from './tree.ts';
 
-export interface Import {
+interface Import {
   /** As written; null where it is computed. */
   readonly specifier: string | null;
   /** The repository's path that a relative specifier names. */

@@ -2,7 +2,7 @@
  * A source text twice, both of the original's length, so that places and lines agree: `code` without
  * comments, and `bare` without the content of strings, templates and regular expressions either.
  */
-export interface Scanned {
+interface Scanned {
   readonly code: string;
   readonly bare: string;
 }

@@ -5,7 +5,7 @@ import { type Finding, isCode, isTestCode, type SourceFile, type Tree } from './
 
 export const longestFile = 400;
 export const longestTestFile = 700;
-export const longestFunction = 70;
+const longestFunction = 70;
 export const fullestFolder = 20;
 
 interface FoundFunction {

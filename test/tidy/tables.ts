@@ -3,7 +3,7 @@
  * to delete.
  */
 
-export interface AllowedArrow {
+interface AllowedArrow {
   readonly from: string;
   readonly to: readonly string[];
   readonly reason: string;
@@ -376,7 +376,10 @@ export const tableOwners: readonly TableOwner[] = [
       ...['match_generator', 'match_processes'],
     ],
   },
-  { owner: 'src/domain/meetings', owns: ['rooms', 'meetings', 'room_events', 'meeting_transcripts'] },
+  {
+    owner: 'src/domain/meetings',
+    owns: ['rooms', 'meetings', 'room_events', 'meeting_transcripts', 'erased_meetings'],
+  },
   {
     owner: 'src/domain/models',
     owns: [

@@ -7,13 +7,13 @@ import { failureOf } from '../../contracts/database.contract.ts';
 import { createSilentLog } from '../../doubles/silent-log.ts';
 import { until } from '../../doubles/until.ts';
 import { type Certificates, makeCertificates } from '../../services/certificates.ts';
-import { wantedPostgres } from '../../services/find-or-install.ts';
+import { postgresProgram } from '../../services/find-or-install.ts';
 import { makePrivateFolder } from '../../services/private-folder.ts';
 import { startPrivatePostgres } from '../../services/private-postgres.ts';
 import type { PrivateService } from '../../services/private-service.ts';
 import { serviceAccount } from '../../services/service-account.ts';
 
-const binaries = wantedPostgres.find();
+const binaries = postgresProgram.find();
 const PASSWORD = 'p@ss:w/rd';
 const bounds = {
   log: createSilentLog(),

@@ -10,7 +10,7 @@ import { useDatabase } from '../../setup/use-database.ts';
 
 const clock = new TestClock();
 const { log } = createRecordingLog();
-const outage = { isAway: false };
+const outage = { isUnavailable: false };
 const database = useDatabase({ beforeClose: () => queue.stop(0) });
 let queue: JobQueue;
 let worker: QueueWorker;
@@ -20,7 +20,7 @@ beforeAll(async () => {
   const failing: Database = {
     ...database,
     query: (text, ...rest) =>
-      outage.isAway && text.includes('lapsesInMs')
+      outage.isUnavailable && text.includes('lapsesInMs')
         ? Promise.reject(new Error('away'))
         : database.query(text, ...rest),
   };
@@ -31,11 +31,11 @@ beforeAll(async () => {
 
 test('A-2 a worker reports failing while its queue cannot be reached, and running when it can again', async () => {
   await until(() => worker.status().state === 'running');
-  outage.isAway = true;
+  outage.isUnavailable = true;
   await clock.tick(31_000);
   await until(() => worker.status().state === 'failing');
   expect(worker.status()).toEqual({ state: 'failing', active: 0, idle: 2 });
-  outage.isAway = false;
+  outage.isUnavailable = false;
   await clock.tick(3_000);
   await until(() => worker.status().state === 'running');
 });

@@ -4,7 +4,7 @@ import { createSmtpMail, type SmtpOptions } from '../../../src/adapters/mail/smt
 import { readServerAddress } from '../../../src/adapters/mail/smtp-session.ts';
 import type { MailMessage } from '../../../src/ports/mail.ts';
 
-export interface ReceivedMail {
+interface ReceivedMail {
   readonly from: string;
   readonly to: readonly string[];
   readonly eml: string;
